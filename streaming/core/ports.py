@@ -1,0 +1,95 @@
+"""What the shell must provide: the store that owns all progress. Adapters implement these, and hold no rules."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple, Protocol
+
+from streaming.core.results import Result
+
+
+class GroupKey(NamedTuple):
+    """One fold: a group of a cluster."""
+
+    cluster: str
+    group: str
+
+
+class PartitionKey(NamedTuple):
+    """One partition of one incarnation of a topic (a re-created topic has another id)."""
+
+    cluster_id: str
+    topic_id: str
+    topic: str
+    partition: int
+
+
+class Range(NamedTuple):
+    """Offsets of one partition that a batch covers: start inclusive, end exclusive."""
+
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredState:
+    """A group's state after a batch: bytes of one version, and when its next timer is due (None: never)."""
+
+    version: int
+    state: bytes
+    due_ms: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Commit:
+    """Everything one batch wants to make true, in one transaction."""
+
+    batch_id: int
+    writer_epoch: int
+    ranges: Mapping[PartitionKey, Range]
+    states: Mapping[GroupKey, StoredState]
+    results: Sequence[Result] = field(default_factory=tuple)
+    blobs: Mapping[str, bytes] = field(default_factory=dict)
+    other_groups: Mapping[tuple[str, str, str], int] = field(default_factory=dict)
+
+
+class OutOfStep(Exception):
+    """The batch starts above the stored position: it must be read again from `expected`."""
+
+    def __init__(self, partition: PartitionKey, expected: int, got: int) -> None:
+        super().__init__(partition, expected, got)
+        self.partition, self.expected, self.got = partition, expected, got
+
+    def __str__(self) -> str:
+        return f"{self.partition.topic}-{self.partition.partition}: batch starts at {self.got}, stored position is {self.expected}"
+
+
+class Deposed(Exception):
+    """Another writer has taken over: this process must stop writing."""
+
+
+class Store(Protocol):
+    """The only authority on progress."""
+
+    def claim(self) -> int:
+        """Become the writer: raises the writer epoch and returns it."""
+        ...
+
+    def positions(self) -> Mapping[PartitionKey, int]:
+        """Next offset to read, for each partition ever committed."""
+        ...
+
+    def load(self, keys: Collection[GroupKey]) -> Mapping[GroupKey, StoredState]:
+        """States of these groups, where stored."""
+        ...
+
+    def due(self, cluster: str, now_ms: int) -> Sequence[GroupKey]:
+        """Groups of a cluster whose timer is due at `now_ms`."""
+        ...
+
+    def earliest_due_ms(self, cluster: str) -> int | None:
+        """When the next timer of the cluster is due."""
+        ...
+
+    def commit(self, commit: Commit) -> None:
+        """Check epoch and positions, write everything, advance the positions. Raises OutOfStep or Deposed."""
+        ...

@@ -1,0 +1,31 @@
+"""What the fold must be told: per cluster and per Connect group. Plain values; the shell's configuration makes them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConnectSettings:
+    """One Connect cluster. None means "not known": the fold then treats the value as hidden.
+
+    `max_delay_ms` is the workers' scheduled.rebalance.max.delay.ms; `release` the workers' Kafka release.
+    """
+
+    config_topic: str | None = None
+    status_topic: str | None = None
+    guessed_topics: bool = False
+    max_delay_ms: int | None = None
+    release: str | None = None
+    java_version: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterSettings:
+    """One Kafka cluster as the fold sees it. `topics` = partition counts for consumer assignors, where known."""
+
+    name: str
+    connect: Mapping[str, ConnectSettings] = field(default_factory=dict)
+    judge_wait_ms: int = 60_000
+    session_timeout_ms: int = 10_000
+    rebalance_timeout_ms: int = 60_000
+    topic_partitions: Mapping[str, int] = field(default_factory=dict)
