@@ -1,0 +1,29 @@
+"""The declarations keep the conventions that dashboards and alert rules lean on."""
+
+import re
+
+import pytest
+
+from streaming.core.metrics import METRICS, PREFIX, Metric
+
+UNBOUNDED = {"member_id", "member", "client_id", "incident_id", "message", "offset", "generation", "partition"}
+
+
+@pytest.mark.parametrize("metric", METRICS, ids=lambda m: m.name)
+def test_follows_the_naming_rules(metric: Metric) -> None:
+    assert re.fullmatch(PREFIX + r"[a-z][a-z0-9_]*", metric.name)
+    assert metric.name.endswith("_total") == (metric.kind == "counter")
+    assert metric.name.endswith("_info") == (metric.kind == "info")
+    assert metric.name.endswith("_timestamp_seconds") == (metric.unit == "timestamp_seconds")
+    assert metric.help.endswith(".")
+    assert not set(metric.labels) & UNBOUNDED
+    if metric.unit in ("seconds", "bytes", "records"):
+        assert metric.name.removesuffix("_total").endswith(metric.unit)
+
+
+def test_each_name_is_declared_once_and_every_declaration_is_listed() -> None:
+    import streaming.core.metrics as module
+
+    declared = [value for value in vars(module).values() if isinstance(value, Metric)]
+    assert len({metric.name for metric in METRICS}) == len(METRICS)
+    assert {metric.name for metric in declared} == {metric.name for metric in METRICS}
