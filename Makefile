@@ -1,0 +1,30 @@
+# Everything runs from this clone: the Python environment in .venv, jars and data under .build.
+SHELL := /bin/bash
+PYTHON ?= python3
+BIN := .venv/bin
+KEEP ?= 0
+DEMO_FLAGS := $(if $(filter-out 0,$(KEEP)),--keep)
+
+.DEFAULT_GOAL := help
+.PHONY: help install lock demo test check clean
+
+help:  ## list these targets
+	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+install:  ## create .venv from requirements.lock and put the command at .venv/bin/rebalance-monitor
+	@$(PYTHON) lab/install.py
+
+demo: install  ## start Kafka, Connect, PostgreSQL and the job on loopback, break things, show the verdicts (KEEP=1 leaves it running)
+	@exec $(BIN)/python -m lab.demo $(DEMO_FLAGS)
+
+test: install  ## run every test, one line per tier
+	@exec $(BIN)/python -m lab.tiers
+
+check: install  ## static checks: ruff, mypy, import contracts
+	@$(BIN)/ruff check . && $(BIN)/mypy && $(BIN)/lint-imports
+
+lock:  ## resolve requirements.lock anew (needs uv on PATH)
+	uv pip compile pyproject.toml --extra dev --universal --python-version 3.11 --generate-hashes --no-annotate --no-header -q -o requirements.lock
+
+clean:  ## remove the environment, the jars and the demo's data
+	rm -rf .venv .build .demo

@@ -1,0 +1,62 @@
+"""Create `.venv` from `requirements.lock`; nothing happens when the lock has not changed since the last time.
+
+Runs under the user's own Python before anything is installed, so it uses the standard library only.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import subprocess
+import sys
+import time
+import venv
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+ENVIRONMENT = ROOT / ".venv"
+STAMP = ENVIRONMENT / "installed-lock"
+MINIMUM = (3, 11)
+
+
+def fingerprint() -> str:
+    """Hash of all that decides what gets installed: the lock, the project's metadata, the interpreter, the place."""
+    parts = [(ROOT / name).read_bytes() for name in ("requirements.lock", "pyproject.toml")]
+    parts += [sys.version.encode(), str(ROOT).encode()]
+    return hashlib.sha256(b"\0".join(parts)).hexdigest()
+
+
+def step(what: str, command: list[str]) -> None:
+    """Run one installation step quietly; on failure show its output and stop with one sentence."""
+    print(f"install: {what} …", flush=True)
+    began = time.monotonic()
+    environment = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "PYTHONHOME")}
+    done = subprocess.run(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    if done.returncode != 0:
+        sys.stderr.write(done.stdout[-4000:])
+        raise SystemExit(f"install: {what} failed (see above); check the network and the free disk space, then repeat")
+    print(f"install: {what}: {time.monotonic() - began:.0f} s", flush=True)
+
+
+def main() -> int:
+    """Install when needed; the stamp is written last, so an interrupted run is repeated."""
+    if sys.version_info < MINIMUM:
+        raise SystemExit(f"install: Python {sys.version.split()[0]} is too old, 3.11 or later is needed")
+    wanted = fingerprint()
+    if STAMP.exists() and STAMP.read_text() == wanted:
+        return 0
+    STAMP.unlink(missing_ok=True)
+    python = ENVIRONMENT / "bin" / "python"
+    try:
+        venv.EnvBuilder(with_pip=True, clear=not python.exists()).create(ENVIRONMENT)
+    except (OSError, subprocess.CalledProcessError) as error:
+        raise SystemExit(f"install: no virtual environment could be made in {ENVIRONMENT}: {error}") from None
+    pip = [str(python), "-m", "pip", "install", "-q", "--disable-pip-version-check"]
+    step("locked packages (about 1.3 GB)", [*pip, "--require-hashes", "-r", "requirements.lock"])
+    step("this project", [*pip, "--no-deps", "-e", "."])
+    STAMP.write_text(wanted)
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
