@@ -1,0 +1,30 @@
+"""The base of every section, and the few value types that sections share."""
+
+import json
+from typing import Annotated, Any, TypeVar
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+
+T = TypeVar("T")
+
+
+class Section(BaseModel):
+    """One concern: frozen, and refuses keys it does not know."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True, validate_default=True)
+
+
+def _from_text(value: Any) -> Any:
+    """Environment variables are text: a list or mapping comes as JSON."""
+    if not isinstance(value, str):
+        return value
+    try:
+        return json.loads(value)
+    except ValueError as why:
+        raise ValueError("must be a list or a mapping (in an environment variable: JSON)") from why
+
+
+FromText = BeforeValidator(_from_text)
+Milliseconds = Annotated[int, Field(gt=0)]
+Port = Annotated[int, Field(ge=0, le=65535)]
+HttpUrl = Annotated[str, Field(pattern=r"^https?://[^\s/]+(/\S*)?$")]

@@ -1,0 +1,19 @@
+"""How the streaming query runs."""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from streaming.config.section import Milliseconds, Section
+
+
+class SparkSection(Section):
+    """Spark's own settings. The checkpoint is disposable: progress lives in the database."""
+
+    master: str = "local[2]"
+    driver_memory: Annotated[str, Field(pattern=r"^\d+[kmgKMG]$")] = "900m"
+    trigger_ms: Milliseconds = 100
+    checkpoint_dir: str | None = None
+    java_home: str | None = None
+    ivy_dir: str | None = None
+    distributed_rows: Annotated[int, Field(gt=0)] = 20_000

@@ -1,0 +1,49 @@
+"""conf/default.yaml says what the code does: every key, its default, and one comment."""
+
+import re
+from pathlib import Path
+
+import yaml
+from pydantic import BaseModel
+
+from streaming.config import load
+from streaming.config.clusters import ClusterSection, ConnectSection
+from streaming.config.settings import Settings
+
+PATH = Path(__file__).parents[3] / "conf" / "default.yaml"
+
+
+def example() -> dict[str, object]:
+    """The commented-out cluster entry, as YAML."""
+    lines = PATH.read_text(encoding="utf-8").splitlines()
+    start = next(n for n, line in enumerate(lines) if line.startswith("#- name"))
+    entry = [line[1:] for line in lines[start:] if line.startswith("#")]
+    text = "\n".join(entry).replace("connect: {}", "connect:")
+    (cluster,) = yaml.safe_load(text)
+    return cluster
+
+
+def defaults(section: type[BaseModel]) -> dict[str, object]:
+    fields = section.model_fields.items()
+    return {name: None if f.is_required() else f.get_default(call_default_factory=True) for name, f in fields}
+
+
+def test_the_file_equals_the_code() -> None:
+    assert yaml.safe_load(PATH.read_text(encoding="utf-8")) == Settings().model_dump(mode="json")
+    assert load(PATH, {}) == Settings()
+
+
+def test_the_example_names_every_key_of_a_cluster_with_its_default() -> None:
+    cluster = example()
+    (connect,) = cluster.pop("connect").values()
+    assert connect == defaults(ConnectSection)
+    expected = defaults(ClusterSection)
+    assert set(cluster) == set(expected) - {"connect"}
+    optional = {"client", "session_timeout_ms", "rebalance_timeout_ms"}
+    assert {k: cluster[k] for k in optional} == {k: expected[k] for k in optional}
+
+
+def test_every_key_has_its_comment() -> None:
+    keys = [line for line in PATH.read_text(encoding="utf-8").splitlines() if re.match(r"[# -]*[a-z_]+: +\S", line)]
+    assert len(keys) > 30
+    assert [line for line in keys if not re.search(r"\S +# \w", line)] == []

@@ -1,0 +1,152 @@
+"""Defaults < file < environment, and one clear line for each mistake."""
+
+from pathlib import Path
+
+import pytest
+
+from streaming.config import ConfigError, Settings, load
+
+CLUSTER = "clusters: [{name: a, bootstrap_servers: 'k:9092'}]\n"
+
+
+@pytest.fixture
+def written(tmp_path: Path):
+    def write(text: str) -> Path:
+        path = tmp_path / "monitor.yaml"
+        path.write_text(text, encoding="utf-8")
+        return path
+
+    return write
+
+
+def refusal(path, env=None) -> list[str]:
+    with pytest.raises(ConfigError) as caught:
+        load(path, env or {})
+    return str(caught.value).splitlines()
+
+
+def test_without_file_and_environment_the_defaults_hold() -> None:
+    assert load(None, {}) == Settings()
+
+
+def test_file_wins_over_defaults_and_environment_over_file(written) -> None:
+    path = written("http: {port: 1, host: '::1'}\njudge: {wait_ms: 5}\n")
+    settings = load(path, {"REBALANCE_MONITOR__HTTP__PORT": "2", "PATH": "/bin", "REBALANCE_MONITOR_OTHER": "x"})
+    assert (settings.http.port, settings.http.host, settings.judge.wait_ms) == (2, "::1", 5)
+
+
+def test_environment_reaches_into_lists_client_properties_and_group_names(written) -> None:
+    path = written("clusters: [{name: a, bootstrap_servers: 'k:9092', connect: {My-Group: {}}}]\n")
+    cluster = load(
+        path,
+        {
+            "REBALANCE_MONITOR__CLUSTERS__0__CLIENT__SASL_PASSWORD": "12345",
+            "REBALANCE_MONITOR__CLUSTERS__0__CLIENT__SECURITY_PROTOCOL": "SASL_SSL",
+            "REBALANCE_MONITOR__CLUSTERS__0__CONNECT__MY-GROUP__MAX_DELAY_MS": "8000",
+        },
+    ).clusters[0]
+    assert cluster.librdkafka() == {
+        "bootstrap.servers": "k:9092",
+        "sasl.password": "12345",
+        "security.protocol": "SASL_SSL",
+    }
+    assert cluster.connect["My-Group"].max_delay_ms == 8000
+
+
+def test_a_whole_configuration_fits_into_the_environment() -> None:
+    settings = load(
+        None,
+        {
+            "REBALANCE_MONITOR__CLUSTERS__0__NAME": "a",
+            "REBALANCE_MONITOR__CLUSTERS__0__BOOTSTRAP_SERVERS": "k:9092",
+            "REBALANCE_MONITOR__CLUSTERS__1": '{"name": "b", "bootstrap_servers": "k:1"}',
+            "REBALANCE_MONITOR__ALERTING__PATH": "push",
+            "REBALANCE_MONITOR__ALERTING__ALERTMANAGERS__0": "http://127.0.0.1:9093",
+            "REBALANCE_MONITOR__DATABASE__DSN": "postgresql://u:pw@h/d",
+        },
+    )
+    assert [c.name for c in settings.clusters] == ["a", "b"]
+    assert settings.alerting.alertmanagers == ("http://127.0.0.1:9093",)
+
+
+def test_secrets_never_print(written) -> None:
+    path = written(
+        "database: {dsn: 'postgresql://u:hush@h/d'}\n"
+        "clusters: [{name: a, bootstrap_servers: 'k:1', client: {sasl.password: hush, ssl.ca.location: /ca}}]\n"
+    )
+    settings = load(path, {})
+    assert "hush" not in repr(settings)
+    assert "hush" not in settings.model_dump_json()
+    assert "/ca" in repr(settings)
+
+
+def test_a_refused_value_is_never_repeated(written) -> None:
+    cluster = "{name: a, bootstrap_servers: 'k:1', client: {sasl.password: [hush]}}"
+    path = written(f"database: {{dsn: [hush]}}\nclusters: [{cluster}]")
+    lines = refusal(path)
+    assert len(lines) == 2
+    assert "hush" not in "".join(lines)
+
+
+def test_each_cluster_becomes_the_folds_settings(written) -> None:
+    path = written(
+        "judge: {wait_ms: 7}\n"
+        "clusters:\n- name: a\n  bootstrap_servers: k:9092\n"
+        "  connect: {g: {max_delay_ms: 3, release: '3.9.1'}, h: {config_topic: c, status_topic: s}}\n"
+    )
+    core = load(path, {}).core_clusters()["a"]
+    assert (core.name, core.judge_wait_ms, core.connect["g"].max_delay_ms) == ("a", 7, 3)
+    assert (core.connect["g"].config_topic, core.connect["g"].guessed_topics) == ("g-configs", True)
+    assert (core.connect["h"].status_topic, core.connect["h"].guessed_topics) == ("s", False)
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("htpp: {port: 1}", "htpp: this key is unknown; remove it"),
+        ("http: {prot: 1}", "http.prot: this key is unknown; remove it"),
+        ("http: {port: many}", "http.port: input should be a valid integer"),
+        ("http: {port: 70000}", "http.port: input should be less than or equal to 65535; correct the value"),
+        ("http: {port: 1}\nhttp: {port: 2}", "line 2, column 1: the key 'http' stands twice; correct the YAML there"),
+        ("http: [", "correct the YAML there"),
+        ("just words", "the file must hold keys and values, not a str; see conf/default.yaml"),
+        ("clusters: [{name: a}]", "clusters[0].bootstrap_servers: this key is missing; add it"),
+        ("clusters: [{name: a, bootstrap_servers: k}]", "clusters[0].bootstrap_servers: the value has the wrong form"),
+        (CLUSTER.replace("}]", ", client: {group.id: x}}]"), "client: group.id is set by the monitor itself; remove it"),
+        (CLUSTER.replace("}]", ", connect: {g: {max_dealy_ms: 1}}}]"), "connect.g.max_dealy_ms: this key is unknown"),
+        (CLUSTER.replace("}]", "}, {name: a, bootstrap_servers: 'k:1'}]"), "two clusters are called 'a'"),
+        ("alerting: {path: push}", "alerting: path is push, so alertmanagers must list at least one URL"),
+        ("alerting: {resend_ms: 900000}", "alerting: ends_ahead_ms must exceed resend_ms by at least 900000"),
+        ("alerting: {alertmanagers: [9093]}", "alerting.alertmanagers[0]: input should be a valid string"),
+        ("database: null", "database: "),
+    ],
+)
+def test_a_mistake_is_one_line_with_file_key_and_remedy(written, text: str, line: str) -> None:
+    path = written(text)
+    (only,) = refusal(path)
+    assert only.startswith(f"{path}: ")
+    assert line in only
+
+
+def test_every_problem_is_listed_one_a_line(written) -> None:
+    lines = refusal(written("http: {port: x, hots: y}\njudge: {wait_ms: -1}\n"))
+    assert len(lines) == 3
+
+
+def test_a_mistake_in_a_variable_names_the_variable() -> None:
+    (line,) = refusal(None, {"REBALANCE_MONITOR__HTTP__PORT": "x"})
+    assert line.startswith("environment variable REBALANCE_MONITOR__HTTP__PORT: http.port: ")
+    (line,) = refusal(None, {"REBALANCE_MONITOR__HTPP__PORT": "1"})
+    assert line.startswith("environment variable REBALANCE_MONITOR__HTPP__PORT: htpp: this key is unknown")
+    (line,) = refusal(None, {"REBALANCE_MONITOR__CLUSTERS__3__NAME": "x"})
+    assert "'3' must be a position from 0 to 0" in line
+
+
+def test_files_that_cannot_be_read(tmp_path: Path) -> None:
+    (line,) = refusal(tmp_path / "none.yaml")
+    assert line == f"{tmp_path / 'none.yaml'}: there is no such file; give the path of a YAML file with --config"
+    (line,) = refusal(tmp_path)
+    assert "can't be read" in line
+    (tmp_path / "latin.yaml").write_bytes(b"http: {host: \xe9}")
+    (line,) = refusal(tmp_path / "latin.yaml")
+    assert "not UTF-8" in line
