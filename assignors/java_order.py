@@ -1,0 +1,176 @@
+"""The order in which Java sorts strings and iterates hash collections; Connect's answers depend on both.
+
+Strings compare and hash by UTF-16 code unit, so a character beyond U+FFFF sorts before U+E000..U+FFFF. A `HashMap`
+walks its buckets in ascending order and each bucket in order of insertion; growing the table splits buckets without
+reordering them. Hence the order after any number of insertions is a stable sort by bucket in the final table, and the
+only thing worth tracking is how large that table has become.
+
+Java turns a bucket of nine or more keys into a tree once the table has 64 buckets, and then walks it in an order that
+depends on the tree's shape. Such an order is still given (by insertion), but marked `unsure`.
+"""
+
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from functools import lru_cache
+from typing import Generic, TypeVar
+
+TaskId = tuple[str, int]
+Entries = tuple[tuple[str, tuple[int, ...]], ...]
+K = TypeVar("K", bound=Hashable)
+
+CONNECTOR_ITSELF = -1
+"""Stands for the connector instance in a list of task numbers."""
+
+_MASK = 0xFFFFFFFF
+_DEFAULT_CAPACITY = 16
+_TREE_BUCKET = 9
+_TREE_TABLE = 64
+_EXACT_CAPACITY_SINCE = 19
+
+
+def utf16_key(text: str) -> bytes:
+    """Sort key that orders strings as `String.compareTo` does; lone surrogates are kept."""
+    return text.encode("utf-16-be", "surrogatepass")
+
+
+def sorted_names(names: Iterable[str]) -> list[str]:
+    """Strings in Java's natural order."""
+    listed = list(names)
+    # ASCII is ordered alike in both worlds, and the native comparison is many times faster.
+    return sorted(listed) if all(map(str.isascii, listed)) else sorted(listed, key=utf16_key)
+
+
+def sorted_tasks(tasks: Iterable[TaskId]) -> list[TaskId]:
+    """Tasks by connector in Java's order, then by number."""
+    listed = list(tasks)
+    if all(name.isascii() for name, _ in listed):
+        return sorted(listed)
+    return sorted(listed, key=lambda task: (utf16_key(task[0]), task[1]))
+
+
+@lru_cache(maxsize=65536)
+def java_hash(text: str) -> int:
+    """`String.hashCode()` as an unsigned 32-bit number."""
+    h = 0
+    if text.isascii():
+        for unit in text.encode("ascii"):
+            h = 31 * h + unit & _MASK
+        return h
+    units = utf16_key(text)
+    for at in range(0, len(units), 2):
+        h = 31 * h + (units[at] << 8 | units[at + 1]) & _MASK
+    return h
+
+
+def task_hash(task: TaskId) -> int:
+    """`ConnectorTaskId.hashCode()` as an unsigned 32-bit number."""
+    return 31 * java_hash(task[0]) + task[1] & _MASK
+
+
+def copied_set_capacity(size: int, java_version: int) -> int:
+    """Number of buckets of a `HashSet` copied from a collection of `size` elements, repeats counted.
+
+    Java 19 began to compute it without rounding up needlessly; the two rules differ for 12, 24, 48, 96, ... elements.
+    """
+    if java_version >= _EXACT_CAPACITY_SINCE:
+        wanted = -(-4 * max(size, 12) // 3)
+    else:
+        wanted = max(4 * size // 3 + 1, _DEFAULT_CAPACITY)
+    return 1 << (wanted - 1).bit_length()
+
+
+class HashOrder(Generic[K]):
+    """A `HashMap`'s keys: `add` them one by one, read them back in Java's iteration order."""
+
+    __slots__ = ("_capacity", "_hash", "_members", "_sizes", "unsure")
+
+    def __init__(self, hash_of: Callable[[K], int], capacity: int = _DEFAULT_CAPACITY) -> None:
+        self._hash = hash_of
+        self._capacity = capacity
+        self._members: dict[K, int] = {}
+        self._sizes: dict[int, int] = {}
+        self.unsure = False
+
+    def add(self, key: K) -> None:
+        """Append `key` to its bucket; a key that is present keeps its place."""
+        if key in self._members:
+            return
+        h = self._hash(key)
+        spread = h ^ h >> 16
+        self._members[key] = spread
+        bucket = spread & self._capacity - 1
+        size = self._sizes[bucket] = self._sizes.get(bucket, 0) + 1
+        if size >= _TREE_BUCKET:
+            # A crowded bucket of a small table makes Java double the table instead of building a tree.
+            if self._capacity < _TREE_TABLE:
+                self._grow()
+            else:
+                self.unsure = True
+        if len(self._members) * 4 > self._capacity * 3:
+            self._grow()
+
+    def discard(self, key: K) -> None:
+        """Remove `key` if present; the table never shrinks."""
+        spread = self._members.pop(key, None)
+        if spread is not None:
+            self._sizes[spread & self._capacity - 1] -= 1
+
+    def keys(self) -> list[K]:
+        """All keys: buckets ascending, inside a bucket in order of insertion."""
+        mask = self._capacity - 1
+        members = self._members
+        return sorted(members, key=lambda key: members[key] & mask)
+
+    def _grow(self) -> None:
+        self._capacity *= 2
+        self._sizes = {}
+        for spread in self._members.values():
+            bucket = spread & self._capacity - 1
+            self._sizes[bucket] = self._sizes.get(bucket, 0) + 1
+
+
+def hash_map_order(ids: Iterable[str]) -> HashOrder[str]:
+    """A default-constructed map or set that received these strings one by one."""
+    order = HashOrder(java_hash)
+    for name in ids:
+        order.add(name)
+    return order
+
+
+def copied_set(items: Sequence[K], java_version: int) -> HashOrder[K]:
+    """The `HashSet` Java makes of a collection of strings or tasks in one go."""
+    order: HashOrder[K] = HashOrder(_hash_of, copied_set_capacity(len(items), java_version))
+    for item in items:
+        order.add(item)
+    return order
+
+
+def set_copy_order(items: Sequence[K], java_version: int) -> tuple[K, ...]:
+    """Iteration order of a `HashSet` copied from strings or tasks; `java_version` is the major release."""
+    return tuple(items) if len(items) < 2 else tuple(copied_set(items, java_version).keys())
+
+
+def wire_entries_assigned(connectors: Sequence[str], tasks: Iterable[TaskId], java_version: int) -> Entries:
+    """Entries of an `assignment` array: the connector instances in hash order, then the tasks as listed."""
+    return _entries(set_copy_order(connectors, java_version), tasks)
+
+
+def wire_entries_revoked(connectors: Iterable[str], tasks: Iterable[TaskId]) -> Entries:
+    """Entries of a `revoked` array: everything in list order."""
+    return _entries(connectors, tasks)
+
+
+def _hash_of(key: Hashable) -> int:
+    match key:
+        case str():
+            return java_hash(key)
+        case (str(name), int(number)):
+            return task_hash((name, number))
+        case _:
+            raise TypeError(f"no Java hash is known for {type(key).__name__}")
+
+
+def _entries(connectors: Iterable[str], tasks: Iterable[TaskId]) -> Entries:
+    numbers: dict[str, list[int]] = {name: [CONNECTOR_ITSELF] for name in connectors}
+    for name, number in tasks:
+        numbers.setdefault(name, []).append(number)
+    return tuple((name, tuple(of_name)) for name, of_name in numbers.items())
