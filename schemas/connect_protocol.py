@@ -1,8 +1,22 @@
-"""The blobs a Connect worker and its leader exchange: worker state and assignment."""
+"""The blobs a Connect worker and its leader exchange: worker state and assignment.
+
+Workers and leaders read every version with one tolerant reader: any version from 0 on is accepted, the fields at the end
+may be missing (but not begun and cut), bytes behind the last field are left unread.
+"""
 
 from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from schemas import wire
+from schemas.errors import SchemaError, UnsupportedVersion, unreadable
+from schemas.outcomes import Decoded, Outcome
+from schemas.structs import Array, Field, Group, Kind, Layout, Values, reader, writer
 
 TaskId = tuple[str, int]
+# (connector, task numbers) in wire order; the number -1 is the connector itself.
+Entries: TypeAlias = tuple[tuple[str, tuple[int, ...]], ...]
+
+THE_CONNECTOR = -1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,3 +45,178 @@ class WorkerState:
     allocation: ConnectAssignment | None = None
     static_connectors: tuple[str, ...] = ()
     static_tasks: tuple[TaskId, ...] = ()
+
+
+_ENTRIES = Array(Group((Field("connector", Kind.STRING), Field("tasks", Array(Kind.INT32)))))
+
+# "Version" of these layouts: 0 = the strict V0 reader and writer, 1 = everything newer.
+WORKER_STATE = Layout(
+    "WorkerState",
+    newest=1,
+    fields=(
+        Field("url", Kind.STRING),
+        Field("config_offset", Kind.INT64),
+        Field("allocation", Kind.BYTES, since=1, nullable=True, optional=True),
+    ),
+)
+ASSIGNMENT = Layout(
+    "Assignment",
+    newest=1,
+    fields=(
+        Field("error", Kind.INT16),
+        Field("leader", Kind.STRING),
+        Field("leader_url", Kind.STRING),
+        Field("config_offset", Kind.INT64),
+        Field("assigned", _ENTRIES, until=0),
+        Field("assigned", _ENTRIES, since=1, nullable=True, optional=True),
+        Field("revoked", _ENTRIES, since=1, nullable=True, optional=True),
+        Field("delay_ms", Kind.INT32, since=1, optional=True, default=0),
+    ),
+)
+# Fields 5 and 6 of a worker state in a group whose chosen protocol is `static`.
+STATIC_PART = Layout(
+    "StaticPart",
+    fields=(
+        Field("connectors", Array(Kind.STRING), nullable=True, optional=True),
+        Field("tasks", _ENTRIES, nullable=True, optional=True),
+    ),
+)
+
+
+def decode_worker_state(blob: bytes, *, strict_v0: bool = False, static: bool = False) -> Outcome[WorkerState]:
+    """A subscription blob. `static` reads the static settings of V3, else version 3 is read as Kafka's class does;
+    `strict_v0` is the reader of the eager protocol's own class, which sees no allocation."""
+    try:
+        version, fields, end = _read(WORKER_STATE, blob, strict_v0)
+        held = fields.get("allocation")
+        allocation = None if held is None else _assignment(held, strict_v0=False)[0]
+        connectors: tuple[str, ...] = ()
+        tasks: tuple[TaskId, ...] = ()
+        if static and version >= 3:
+            part, end = reader(STATIC_PART, 0)(blob, end)
+            connectors = tuple(dict.fromkeys(part["connectors"] or ()))
+            # A negative number has no meaning here: the sentinel for the connector is not used.
+            tasks = tuple(dict.fromkeys(t for t in _jobs(part["tasks"])[1] if t[1] >= 0))
+    except SchemaError as why:
+        return unreadable(why)
+    state = WorkerState(
+        version=version,
+        url=fields["url"],
+        config_offset=fields["config_offset"],
+        allocation=allocation,
+        static_connectors=connectors,
+        static_tasks=tasks,
+    )
+    return Decoded(state, len(blob) - end)
+
+
+def decode_assignment(blob: bytes, *, strict_v0: bool = False) -> Outcome[ConnectAssignment]:
+    """An assignment blob; `strict_v0` is the reader of the eager protocol's own class."""
+    try:
+        value, end = _assignment(blob, strict_v0=strict_v0)
+    except SchemaError as why:
+        return unreadable(why)
+    return Decoded(value, len(blob) - end)
+
+
+def _read(layout: Layout, blob: bytes, strict_v0: bool) -> tuple[int, Values, int]:
+    version, pos = wire.read_int16(blob, 0)
+    if version < 0:
+        raise UnsupportedVersion(version)
+    fields, end = reader(layout, 0 if strict_v0 else 1)(blob, pos)
+    return version, fields, end
+
+
+def _assignment(blob: bytes, *, strict_v0: bool) -> tuple[ConnectAssignment, int]:
+    version, fields, end = _read(ASSIGNMENT, blob, strict_v0)
+    connectors, tasks = _jobs(fields["assigned"])
+    revoked_connectors, revoked_tasks = _jobs(fields.get("revoked"))
+    value = ConnectAssignment(
+        version=version,
+        error=fields["error"],
+        leader=fields["leader"],
+        leader_url=fields["leader_url"],
+        config_offset=fields["config_offset"],
+        connectors=connectors,
+        tasks=tasks,
+        revoked_connectors=revoked_connectors,
+        revoked_tasks=revoked_tasks,
+        delay_ms=fields.get("delay_ms", 0),
+    )
+    return value, end
+
+
+def _jobs(entries: list[Values] | None) -> tuple[tuple[str, ...], tuple[TaskId, ...]]:
+    connectors: list[str] = []
+    tasks: list[TaskId] = []
+    for entry in entries or ():
+        name = entry["connector"]
+        for number in entry["tasks"]:
+            if number == THE_CONNECTOR:
+                connectors.append(name)
+            else:
+                tasks.append((name, number))
+    return tuple(connectors), tuple(tasks)
+
+
+def encode_assignment(value: ConnectAssignment, assigned: Entries, revoked: Entries = ()) -> bytes:
+    """Header fields from `value`, the arrays from the entries as they are ordered. V0 has neither revocations nor
+    delay. Raises SchemaError for a string that doesn't fit."""
+    out = bytearray()
+    wire.write_int16(out, value.version)
+    fields = {
+        "error": value.error,
+        "leader": value.leader,
+        "leader_url": value.leader_url,
+        "config_offset": value.config_offset,
+        "assigned": _entries(assigned),
+        "revoked": _entries(revoked),
+        "delay_ms": value.delay_ms,
+    }
+    writer(ASSIGNMENT, min(value.version, 1))(out, fields)
+    return bytes(out)
+
+
+def encode_worker_state(state: WorkerState, assigned: Entries = (), revoked: Entries = ()) -> bytes:
+    """The entries are those of the allocation, whose version is written as the state's own. V3 adds the static
+    settings, sorted, null for none. Raises SchemaError for a string that doesn't fit."""
+    allocation = None
+    if state.allocation is not None and state.version >= 1:
+        held = state.allocation
+        body = bytearray()
+        wire.write_int16(body, state.version)
+        fields = {
+            "error": held.error,
+            "leader": held.leader,
+            "leader_url": held.leader_url,
+            "config_offset": held.config_offset,
+            "assigned": _entries(assigned),
+            "revoked": _entries(revoked),
+            "delay_ms": held.delay_ms,
+        }
+        writer(ASSIGNMENT, 1)(body, fields)
+        allocation = bytes(body)
+    out = bytearray()
+    wire.write_int16(out, state.version)
+    outer = {"url": state.url, "config_offset": state.config_offset, "allocation": allocation}
+    writer(WORKER_STATE, min(state.version, 1))(out, outer)
+    if state.version >= 3:
+        writer(STATIC_PART, 0)(out, _static_part(state))
+    return bytes(out)
+
+
+def _entries(entries: Entries) -> list[Values]:
+    return [{"connector": name, "tasks": list(numbers)} for name, numbers in entries]
+
+
+def _static_part(state: WorkerState) -> Values:
+    def java_order(name: str) -> bytes:
+        return name.encode("utf-16-be", "surrogatepass")
+
+    numbers: dict[str, set[int]] = {}
+    for name, number in state.static_tasks:
+        numbers.setdefault(name, set()).add(number)
+    tasks: list[dict[str, Any]] = [
+        {"connector": name, "tasks": sorted(numbers[name])} for name in sorted(numbers, key=java_order)
+    ]
+    return {"connectors": sorted(set(state.static_connectors), key=java_order) or None, "tasks": tasks or None}

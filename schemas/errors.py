@@ -1,0 +1,79 @@
+"""What can be wrong with bytes. Raised inside this package only; the public decoders turn them into `Unreadable`.
+
+SchemaError
+├── Truncated           the buffer ends inside a field
+├── LengthBeyondBuffer  a length or count is larger than what is left (checked before anything is allocated)
+├── UnexpectedNull      a negative length where null is not allowed
+├── BadVarint           an unsigned varint longer than five bytes
+├── UnsupportedVersion  a layout version nobody knows
+└── TooLong             a string that Kafka's writers and readers refuse (over 32,767 bytes)
+"""
+
+from typing import ClassVar
+
+from schemas.outcomes import Unreadable
+
+
+class SchemaError(Exception):
+    """Base of everything wrong with bytes; `reason` is the word that reaches metrics and reports."""
+
+    reason: ClassVar[str] = "malformed"
+
+
+class Truncated(SchemaError):
+    """The buffer ends inside a field."""
+
+    reason = "truncated"
+
+    def __init__(self, at: int, need: int) -> None:
+        super().__init__(f"{need} bytes needed at {at}")
+
+
+class LengthBeyondBuffer(SchemaError):
+    """A length or count is larger than the number of bytes left."""
+
+    reason = "length_beyond_buffer"
+
+    def __init__(self, at: int, length: int, left: int) -> None:
+        super().__init__(f"length {length} at {at} with {left} bytes left")
+
+
+class UnexpectedNull(SchemaError):
+    """A negative length where the field is not nullable."""
+
+    reason = "unexpected_null"
+
+    def __init__(self, at: int) -> None:
+        super().__init__(f"null at {at}")
+
+
+class BadVarint(SchemaError):
+    """An unsigned varint whose fifth byte announces a sixth."""
+
+    reason = "bad_varint"
+
+    def __init__(self, at: int) -> None:
+        super().__init__(f"varint at {at}")
+
+
+class UnsupportedVersion(SchemaError):
+    """A version outside the known range."""
+
+    reason = "unsupported_version"
+
+    def __init__(self, version: int) -> None:
+        super().__init__(f"version {version}")
+
+
+class TooLong(SchemaError):
+    """A string of more than 32,767 bytes."""
+
+    reason = "string_too_long"
+
+    def __init__(self, length: int) -> None:
+        super().__init__(f"string of {length} bytes")
+
+
+def unreadable(why: SchemaError) -> Unreadable:
+    """The value a public decoder answers with."""
+    return Unreadable(why.reason, str(why))

@@ -1,0 +1,183 @@
+"""`__consumer_offsets`: record keys, and the value of a classic group's record.
+
+Key = int16 record type, then plain strings (and a partition for offset commits). Value = int16 version, then the fields.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from schemas import wire
+from schemas.errors import SchemaError, UnsupportedVersion, unreadable
+from schemas.group_metadata import GroupMember, GroupMetadata
+from schemas.outcomes import Decoded, Ignored, Outcome, Tombstone, Unreadable
+from schemas.structs import Array, Field, Group, Kind, Layout, Values, reader, writer
+
+# Record type -> (Kafka's name of the record, the kind of group it belongs to).
+RECORD_TYPES: Mapping[int, tuple[str, str]] = {
+    0: ("LegacyOffsetCommit", "offset_commit"),
+    1: ("OffsetCommit", "offset_commit"),
+    2: ("GroupMetadata", "classic"),
+    3: ("ConsumerGroupMetadata", "consumer"),
+    4: ("ConsumerGroupPartitionMetadata", "consumer"),
+    5: ("ConsumerGroupMemberMetadata", "consumer"),
+    6: ("ConsumerGroupTargetAssignmentMetadata", "consumer"),
+    7: ("ConsumerGroupTargetAssignmentMember", "consumer"),
+    8: ("ConsumerGroupCurrentMemberAssignment", "consumer"),
+    9: ("ShareGroupPartitionMetadata", "share"),
+    10: ("ShareGroupMemberMetadata", "share"),
+    11: ("ShareGroupMetadata", "share"),
+    12: ("ShareGroupTargetAssignmentMetadata", "share"),
+    13: ("ShareGroupTargetAssignmentMember", "share"),
+    14: ("ShareGroupCurrentMemberAssignment", "share"),
+    15: ("ShareGroupStatePartitionMetadata", "share"),
+    16: ("ConsumerGroupRegularExpression", "consumer"),
+    17: ("StreamsGroupMetadata", "streams"),
+    18: ("StreamsGroupPartitionMetadata", "streams"),
+    19: ("StreamsGroupMemberMetadata", "streams"),
+    20: ("StreamsGroupTargetAssignmentMetadata", "streams"),
+    21: ("StreamsGroupTargetAssignmentMember", "streams"),
+    22: ("StreamsGroupCurrentMemberAssignment", "streams"),
+    23: ("StreamsGroupTopology", "streams"),
+    24: ("StreamsGroupTargetAssignmentTopics", "streams"),
+}
+
+_WITH_TOPIC = frozenset({0, 1})
+# The second string is a member id, except for type 16 where it is a regular expression.
+_WITH_MEMBER = frozenset({5, 7, 8, 10, 13, 14, 16, 19, 21, 22})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Key:
+    """A record key. `name` is Kafka's name of the record; `member` is the regular expression for type 16."""
+
+    type: int
+    name: str
+    group: str
+    member: str | None = None
+    topic: str | None = None
+    partition: int | None = None
+
+
+def decode_key(key: bytes | None) -> Outcome[Key]:
+    """The key; `Ignored("unknown_type <n>")` for a type nobody has described."""
+    if key is None:
+        return Unreadable("null_key")
+    try:
+        type_, pos = wire.read_int16(key, 0)
+        if type_ not in RECORD_TYPES:
+            return Ignored(f"unknown_type {type_}")
+        name = RECORD_TYPES[type_][0]
+        group, pos = wire.read_string(key, pos)
+        member = topic = partition = None
+        if type_ in _WITH_TOPIC:
+            topic, pos = wire.read_string(key, pos)
+            partition, pos = wire.read_int32(key, pos)
+        elif type_ in _WITH_MEMBER:
+            member, pos = wire.read_string(key, pos)
+    except SchemaError as why:
+        return unreadable(why)
+    made = Key(type=type_, name=name, group=group, member=member, topic=topic, partition=partition)
+    return Decoded(made, len(key) - pos)
+
+
+GROUP_METADATA = Layout(
+    "GroupMetadata",
+    newest=4,
+    flexible_since=4,
+    fields=(
+        Field("protocolType", Kind.STRING),
+        Field("generation", Kind.INT32),
+        Field("protocol", Kind.STRING, nullable=True),
+        Field("leader", Kind.STRING, nullable=True),
+        Field("currentStateTimestamp", Kind.INT64, since=2),
+        Field(
+            "members",
+            Array(
+                Group(
+                    (
+                        Field("memberId", Kind.STRING),
+                        Field("groupInstanceId", Kind.STRING, since=3, nullable=True),
+                        Field("clientId", Kind.STRING),
+                        Field("clientHost", Kind.STRING),
+                        Field("rebalanceTimeout", Kind.INT32, since=1),
+                        Field("sessionTimeout", Kind.INT32),
+                        Field("subscription", Kind.BYTES),
+                        Field("assignment", Kind.BYTES),
+                    )
+                )
+            ),
+        ),
+    ),
+)
+
+
+def decode_group_metadata(value: bytes | None) -> Outcome[GroupMetadata]:
+    """The value of a type-2 record, v0-v4; bytes left over are reported as `remaining`, as Kafka accepts them."""
+    if value is None:
+        return Tombstone()
+    try:
+        version, pos = wire.read_int16(value, 0)
+        fields, end = reader(GROUP_METADATA, version)(value, pos)
+    except SchemaError as why:
+        return unreadable(why)
+    return Decoded(
+        GroupMetadata(
+            version=version,
+            protocol_type=fields["protocolType"],
+            generation=fields["generation"],
+            protocol=fields["protocol"],
+            leader=fields["leader"],
+            state_ms=fields.get("currentStateTimestamp", -1),
+            members=tuple(_member(m) for m in fields["members"]),
+        ),
+        len(value) - end,
+    )
+
+
+def _member(fields: Values) -> GroupMember:
+    session_ms = fields["sessionTimeout"]
+    rebalance_ms = fields.get("rebalanceTimeout", -1)
+    return GroupMember(
+        member_id=fields["memberId"],
+        instance_id=fields.get("groupInstanceId"),
+        client_id=fields["clientId"],
+        client_host=fields["clientHost"],
+        # v0 has no rebalance timeout, and -1 means unset: the session timeout counts then.
+        rebalance_timeout_ms=session_ms if rebalance_ms == -1 else rebalance_ms,
+        session_timeout_ms=session_ms,
+        subscription=fields["subscription"],
+        assignment=fields["assignment"],
+    )
+
+
+def encode_group_metadata(group: GroupMetadata) -> bytes:
+    """The bytes of `group` in its own version; raises UnsupportedVersion for a version outside 0-4."""
+    if not GROUP_METADATA.oldest <= group.version <= GROUP_METADATA.newest:
+        raise UnsupportedVersion(group.version)
+    out = bytearray()
+    wire.write_int16(out, group.version)
+    members = [
+        {
+            "memberId": m.member_id,
+            "groupInstanceId": m.instance_id,
+            "clientId": m.client_id,
+            "clientHost": m.client_host,
+            "rebalanceTimeout": m.rebalance_timeout_ms,
+            "sessionTimeout": m.session_timeout_ms,
+            "subscription": m.subscription,
+            "assignment": m.assignment,
+        }
+        for m in group.members
+    ]
+    writer(GROUP_METADATA, group.version)(
+        out,
+        {
+            "protocolType": group.protocol_type,
+            "generation": group.generation,
+            "protocol": group.protocol,
+            "leader": group.leader,
+            "currentStateTimestamp": group.state_ms,
+            "members": members,
+        },
+    )
+    return bytes(out)

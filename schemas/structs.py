@@ -1,0 +1,314 @@
+"""Layouts as data, compiled once per version into readers and writers.
+
+A layout lists its fields in wire order; each line gives name, type, versions, nullability, tag and default. From it come
+the reader, the writer and (`streaming.core.plan`) the JSON form, so that the three can't disagree. Values are plain dicts
+keyed by Kafka's field names: a field the version lacks is missing, a tagged field at its default is missing, unknown
+tagged fields stand under `UNKNOWN_TAGS` as [(tag, bytes)].
+
+Read as Kafka's generated classes read: a known tagged field is read by its type and its announced size is not looked at;
+tags may come in any order; what is left behind the last field is the caller's business.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum, auto
+from functools import cache, lru_cache
+from struct import Struct as Packer
+from typing import Any, TypeAlias, assert_never
+
+from schemas import wire
+from schemas.errors import LengthBeyondBuffer, Truncated, UnexpectedNull, UnsupportedVersion
+from schemas.wire import Reader, Writer
+
+UNKNOWN_TAGS = "unknown tags"
+LATEST = 0x7FFF
+
+Values: TypeAlias = dict[str, Any]
+
+
+class Kind(Enum):
+    """Primitive types."""
+
+    INT8 = auto()
+    INT16 = auto()
+    UINT16 = auto()
+    INT32 = auto()
+    INT64 = auto()
+    UUID = auto()
+    STRING = auto()
+    BYTES = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class Array:
+    """Elements of one type, counted."""
+
+    of: "Type"
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """A struct inside a layout."""
+
+    fields: tuple["Field", ...]
+
+
+Type: TypeAlias = Kind | Array | Group
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One line of a layout. `since`/`until` are versions, inclusive. `optional` fields end a Connect blob: they take
+    `default` if no byte is left when they are reached."""
+
+    name: str
+    type: Type
+    since: int = 0
+    until: int = LATEST
+    nullable: bool = False
+    tag: int | None = None
+    default: Any = None
+    optional: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """A message: versions `oldest`..`newest`, the flexible encoding from `flexible_since` on."""
+
+    name: str
+    fields: tuple[Field, ...]
+    oldest: int = 0
+    newest: int = 0
+    flexible_since: int = LATEST
+
+
+@cache
+def reader(layout: Layout, version: int) -> Reader[Values]:
+    """The compiled reader of `layout` at `version`; raises UnsupportedVersion."""
+    if not layout.oldest <= version <= layout.newest:
+        raise UnsupportedVersion(version)
+    return _group_reader(layout.fields, version, version >= layout.flexible_since)
+
+
+@cache
+def writer(layout: Layout, version: int) -> Writer[Mapping[str, Any]]:
+    """The compiled writer of `layout` at `version`; raises UnsupportedVersion."""
+    if not layout.oldest <= version <= layout.newest:
+        raise UnsupportedVersion(version)
+    return _group_writer(layout.fields, version, version >= layout.flexible_since)
+
+
+def _present(fields: tuple[Field, ...], version: int) -> tuple[list[Field], list[Field]]:
+    here = [f for f in fields if f.since <= version <= f.until]
+    return [f for f in here if f.tag is None], [f for f in here if f.tag is not None]
+
+
+# Reading
+
+
+def _group_reader(fields: tuple[Field, ...], version: int, flexible: bool) -> Reader[Values]:
+    plain, tagged = _present(fields, version)
+    steps = [(f.name, _field_reader(f, version, flexible), f.optional, f.default) for f in plain]
+    tags = {f.tag: (f.name, _field_reader(f, version, flexible), f.default) for f in tagged}
+
+    def read(buf: bytes, pos: int) -> tuple[Values, int]:
+        out: Values = {}
+        for name, read_field, optional, default in steps:
+            if optional and pos >= len(buf):
+                out[name] = default
+            else:
+                out[name], pos = read_field(buf, pos)
+        return (out, _read_tags(buf, pos, tags, out)) if flexible else (out, pos)
+
+    return read
+
+
+def _read_tags(buf: bytes, pos: int, known: Mapping[int | None, tuple[str, Reader[Any], Any]], out: Values) -> int:
+    count, pos = wire.read_uvarint(buf, pos)
+    for _ in range(count):  # a negative count is an empty loop, as in Java
+        tag, pos = wire.read_uvarint(buf, pos)
+        if tag in known:
+            name, read_field, default = known[tag]
+            _, pos = wire.read_uvarint(buf, pos)
+            value, pos = read_field(buf, pos)
+            if value == default:
+                out.pop(name, None)
+            else:
+                out[name] = value
+        else:
+            raw, pos = wire.read_tagged(buf, pos)
+            out.setdefault(UNKNOWN_TAGS, []).append((tag, raw))
+    return pos
+
+
+def _field_reader(field: Field, version: int, flexible: bool) -> Reader[Any]:
+    match field.type:
+        case Group(fields):
+            inner = _group_reader(fields, version, flexible)
+            if not field.nullable:
+                return inner
+            return _marked(wire.read_int8, 0, inner) if field.tag is None else _marked(wire.read_uvarint, 1, inner)
+        case _:
+            read = _type_reader(field.type, version, flexible)
+            return read if field.nullable or field.type in _FIXED else _required(read)
+
+
+def _marked(read_marker: Reader[int], present_from: int, inner: Reader[Values]) -> Reader[Values | None]:
+    def read(buf: bytes, pos: int) -> tuple[Values | None, int]:
+        marker, pos = read_marker(buf, pos)
+        return (None, pos) if marker < present_from else inner(buf, pos)
+
+    return read
+
+
+def _required(read: Reader[Any]) -> Reader[Any]:
+    def read_required(buf: bytes, pos: int) -> tuple[Any, int]:
+        value, end = read(buf, pos)
+        if value is None:
+            raise UnexpectedNull(pos)
+        return value, end
+
+    return read_required
+
+
+_FIXED: dict[Kind, tuple[Reader[Any], Writer[Any]]] = {
+    Kind.INT8: (wire.read_int8, wire.write_int8),
+    Kind.INT16: (wire.read_int16, wire.write_int16),
+    Kind.UINT16: (wire.read_uint16, wire.write_uint16),
+    Kind.INT32: (wire.read_int32, wire.write_int32),
+    Kind.INT64: (wire.read_int64, wire.write_int64),
+    Kind.UUID: (wire.read_uuid, wire.write_uuid),
+}
+_PLAIN: dict[Kind, tuple[Reader[Any], Writer[Any]]] = {
+    **_FIXED,
+    Kind.STRING: (wire.read_nullable_string, wire.write_nullable_string),
+    Kind.BYTES: (wire.read_nullable_bytes, wire.write_nullable_bytes),
+}
+_COMPACT: dict[Kind, tuple[Reader[Any], Writer[Any]]] = {
+    **_FIXED,
+    Kind.STRING: (wire.read_nullable_compact_string, wire.write_nullable_compact_string),
+    Kind.BYTES: (wire.read_nullable_compact_bytes, wire.write_nullable_compact_bytes),
+}
+
+
+def _type_reader(type_: Type, version: int, flexible: bool) -> Reader[Any]:
+    match type_:
+        case Kind():
+            return (_COMPACT if flexible else _PLAIN)[type_][0]
+        case Group(fields):
+            return _group_reader(fields, version, flexible)
+        case Array(Kind.INT32):
+            return _int32s_reader(_count_reader(flexible))
+        case Array(of):
+            element = _type_reader(of, version, flexible)
+            return _array_reader(_count_reader(flexible), element if isinstance(of, Group) else _required(element))
+        case _:
+            assert_never(type_)
+
+
+def _count_reader(flexible: bool) -> Reader[int]:
+    return wire.read_compact_length if flexible else wire.read_int32
+
+
+def _array_reader(read_count: Reader[int], element: Reader[Any]) -> Reader[list[Any] | None]:
+    def read(buf: bytes, pos: int) -> tuple[list[Any] | None, int]:
+        count, pos = read_count(buf, pos)
+        if count < 0:
+            return None, pos
+        if count > len(buf) - pos:  # every element takes at least one byte
+            raise LengthBeyondBuffer(pos, count, len(buf) - pos)
+        values = []
+        for _ in range(count):
+            value, pos = element(buf, pos)
+            values.append(value)
+        return values, pos
+
+    return read
+
+
+def _int32s_reader(read_count: Reader[int]) -> Reader[list[int] | None]:
+    def read(buf: bytes, pos: int) -> tuple[list[int] | None, int]:
+        count, pos = read_count(buf, pos)
+        if count < 0:
+            return None, pos
+        end = pos + 4 * count
+        if end > len(buf):
+            raise Truncated(pos, 4 * count)
+        return list(_int32s(count).unpack_from(buf, pos)), end
+
+    return read
+
+
+@lru_cache(maxsize=256)
+def _int32s(count: int) -> Packer:
+    return Packer(f">{count}i")
+
+
+# Writing
+
+
+def _group_writer(fields: tuple[Field, ...], version: int, flexible: bool) -> Writer[Mapping[str, Any]]:
+    plain, tagged = _present(fields, version)
+    steps = [(f.name, _field_writer(f, version, flexible)) for f in plain]
+    tags = sorted((f.tag or 0, f.name, _field_writer(f, version, flexible)) for f in tagged)
+
+    def write(out: bytearray, values: Mapping[str, Any]) -> None:
+        for name, write_field in steps:
+            write_field(out, values[name])
+        if flexible:
+            _write_tags(out, values, tags)
+
+    return write
+
+
+def _write_tags(out: bytearray, values: Mapping[str, Any], tags: list[tuple[int, str, Writer[Any]]]) -> None:
+    present: list[tuple[int, bytes]] = list(values.get(UNKNOWN_TAGS, ()))
+    for tag, name, write_field in tags:
+        if name in values:
+            body = bytearray()
+            write_field(body, values[name])
+            present.append((tag, bytes(body)))
+    wire.write_uvarint(out, len(present))
+    for tag, raw in sorted(present):
+        wire.write_uvarint(out, tag)
+        wire.write_uvarint(out, len(raw))
+        out += raw
+
+
+def _field_writer(field: Field, version: int, flexible: bool) -> Writer[Any]:
+    write = _type_writer(field.type, version, flexible)
+    if isinstance(field.type, Group) and field.nullable:
+        absent, present = (b"\xff", b"\x01") if field.tag is None else (b"\x00", b"\x01")
+
+        def write_marked(out: bytearray, value: Any) -> None:
+            out += absent if value is None else present
+            if value is not None:
+                write(out, value)
+
+        return write_marked
+    return write
+
+
+def _type_writer(type_: Type, version: int, flexible: bool) -> Writer[Any]:
+    match type_:
+        case Kind():
+            return (_COMPACT if flexible else _PLAIN)[type_][1]
+        case Group(fields):
+            return _group_writer(fields, version, flexible)
+        case Array(of):
+            return _array_writer(_type_writer(of, version, flexible), flexible)
+        case _:
+            assert_never(type_)
+
+
+def _array_writer(element: Writer[Any], flexible: bool) -> Writer[Any]:
+    def write(out: bytearray, values: Any) -> None:
+        count = -1 if values is None else len(values)
+        if flexible:
+            wire.write_uvarint(out, count + 1)
+        else:
+            wire.write_int32(out, count)
+        for value in values or ():
+            element(out, value)
+
+    return write
