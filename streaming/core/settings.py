@@ -19,13 +19,26 @@ class ConnectSettings:
     java_version: int | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class TopicMetadata:
+    """What the cluster said of its topics at a time: topic -> for each partition the racks of its replicas."""
+
+    at_ms: int
+    topics: Mapping[str, tuple[frozenset[str], ...]]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterSettings:
-    """One Kafka cluster as the fold sees it. `topics` = partition counts for consumer assignors, where known."""
+    """One Kafka cluster as the fold sees it. `metadata` in time order."""
 
     name: str
     connect: Mapping[str, ConnectSettings] = field(default_factory=dict)
     judge_wait_ms: int = 60_000
     session_timeout_ms: int = 10_000
     rebalance_timeout_ms: int = 60_000
-    topic_partitions: Mapping[str, int] = field(default_factory=dict)
+    metadata: tuple[TopicMetadata, ...] = ()
+
+    def topics_at(self, at_ms: int) -> Mapping[str, tuple[frozenset[str], ...]]:
+        """Racks of each partition's replicas per topic, as last known at a time; empty if never known."""
+        known = [one for one in self.metadata if one.at_ms <= at_ms]
+        return known[-1].topics if known else {}

@@ -1,1 +1,18 @@
-"""TODO"""
+"""The calculator: golden cases in, what Kafka's own classes would answer out. One solver per family."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from streaming.core.plan import connect, consumer, wire
+
+Solve = Callable[[dict[str, Any]], dict[str, Any]]
+
+FAMILIES: Mapping[str, Solve] = {
+    "connect-eager": connect.solve,
+    "connect-incremental-rounds": connect.solve,
+    "connect-java21": connect.solve,
+    "connect-wire": wire.solve,
+    "coordinator-wire": wire.solve,
+    "connect-topics-wire": wire.solve,
+    "consumer-assign": consumer.solve,
+}

@@ -1,0 +1,115 @@
+"""The command line: arguments in, exit code out. Heavy parts are imported by the command that needs them.
+
+Exit codes, everywhere: 0 done, nothing found; 1 done, something found; 2 usage, configuration, connection or
+unreadable input; 3 cannot tell; 4 internal error; 130 and 143 on SIGINT and SIGTERM.
+"""
+
+import argparse
+import sys
+import traceback
+from collections.abc import Callable, Sequence
+
+from streaming.cli.errors import InputError
+
+DONE, FOUND, BAD_INPUT, CANNOT_TELL, INTERNAL = 0, 1, 2, 3, 4
+INTERRUPTED = 130
+
+Command = Callable[[argparse.Namespace], int]
+
+
+def parser() -> argparse.ArgumentParser:
+    """Every command with its arguments."""
+    top = argparse.ArgumentParser(
+        prog="rebalance-monitor",
+        description="Judges every Kafka rebalance: reads the coordinator's log, recomputes each assignment, reports what is wrong.",
+    )
+    commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
+
+    run = commands.add_parser("run", help="run the streaming job until it is stopped")
+    run.add_argument("--config", metavar="FILE", help="configuration (YAML); environment variables override it")
+    run.set_defaults(handle=_run)
+
+    replay = commands.add_parser("replay", help="judge captured records without Spark")
+    replay.add_argument("paths", nargs="+", metavar="DIR|FILE", help="a capture's directory, or files of records")
+    replay.add_argument("--config", metavar="FILE", help="settings instead of the capture's own")
+    replay.add_argument("--no-settings", action="store_true", help="ignore the capture's cluster.json and metadata")
+    _output(replay)
+    replay.set_defaults(handle=_replay)
+
+    plan = commands.add_parser("plan", help="compute what Kafka's own classes would answer")
+    plan.add_argument("--family", required=True, metavar="NAME", help="which kind of cases the lines hold")
+    plan.add_argument("file", nargs="?", default="-", metavar="FILE|-", help="JSON lines, gzip too; - reads stdin")
+    plan.set_defaults(handle=_plan)
+
+    config = commands.add_parser("config", help="look at the configuration")
+    actions = config.add_subparsers(dest="action", required=True, metavar="ACTION")
+    check = actions.add_parser("check", help="say whether the configuration is sound")
+    check.add_argument("--config", metavar="FILE")
+    _output(check)
+    check.set_defaults(handle=_config_check)
+
+    dashboards = commands.add_parser("dashboards", help="build or publish dashboards and alert rules", add_help=False)
+    dashboards.add_argument("rest", nargs=argparse.REMAINDER)
+    dashboards.set_defaults(handle=_dashboards)
+    return top
+
+
+def _output(command: argparse.ArgumentParser) -> None:
+    command.add_argument("-o", "--output", choices=("table", "json"), default="table", help="for people, or for programs")
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    from streaming.cli.run import run
+
+    return int(run(arguments.config))
+
+
+def _replay(arguments: argparse.Namespace) -> int:
+    from streaming.cli.replay import replay
+
+    return replay(arguments.paths, arguments.config, use_settings=not arguments.no_settings, output=arguments.output)
+
+
+def _plan(arguments: argparse.Namespace) -> int:
+    from streaming.cli.plan import plan
+
+    return plan(arguments.family, arguments.file)
+
+
+def _config_check(arguments: argparse.Namespace) -> int:
+    from streaming.cli.config_check import config_check
+
+    return config_check(arguments.config, output=arguments.output)
+
+
+def _dashboards(arguments: argparse.Namespace) -> int:
+    action, rest = (arguments.rest[0], arguments.rest[1:]) if arguments.rest else ("", [])
+    if action not in ("build", "publish"):
+        raise InputError("dashboards needs an action: build or publish")
+    try:
+        from dashboards import build, publish
+    except ImportError as why:
+        raise InputError(f"{why.name} is not installed; install rebalance-monitor[dashboards]") from why
+    return build.main(rest) if action == "build" else publish.main(rest)
+
+
+def main(argv: Sequence[str]) -> int:
+    """Run one command; every expected failure is one sentence on stderr."""
+    arguments = parser().parse_args(argv)
+    handle: Command = arguments.handle
+    try:
+        code = handle(arguments)
+        sys.stdout.flush()
+        return code
+    except InputError as why:
+        print(f"rebalance-monitor: {why}", file=sys.stderr)
+        return BAD_INPUT
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError:
+        sys.stderr.close()
+        return DONE
+    except Exception:
+        print("rebalance-monitor: internal error; please report the lines below", file=sys.stderr)
+        traceback.print_exc()
+        return INTERNAL

@@ -1,0 +1,52 @@
+"""`plan`: one JSON case per line in, one line with what Kafka would answer out, in order."""
+
+import gzip
+import io
+import json
+import sys
+from collections.abc import Iterator
+from typing import Any, BinaryIO, cast
+
+from streaming.cli.errors import InputError
+from streaming.core.plan import FAMILIES, Solve
+
+GZIP_MAGIC = b"\x1f\x8b"
+
+
+def plan(family: str, path: str) -> int:
+    """Solve every line; a bad line is reported in place and gives exit code 2 at the end."""
+    solve = FAMILIES.get(family)
+    if solve is None:
+        raise InputError(f"unknown family {family!r}; known are {', '.join(sorted(FAMILIES))}")
+    bad = False
+    for number, line in enumerate(_lines(path), start=1):
+        if not line.strip():
+            continue
+        answer, sound = _answer(solve, line, number)
+        bad = bad or not sound
+        sys.stdout.write(json.dumps(answer, ensure_ascii=False, separators=(",", ":")) + "\n")
+    sys.stdout.flush()
+    return 2 if bad else 0
+
+
+def _answer(solve: Solve, line: bytes, number: int) -> tuple[dict[str, Any], bool]:
+    try:
+        case = json.loads(line)
+        return {"id": case["id"], "expected": solve(case)}, True
+    except (ValueError, KeyError, TypeError, AttributeError, IndexError) as why:
+        return {"id": None, "error": f"not a case of this family: {type(why).__name__} {why}", "line": number}, False
+
+
+def _lines(path: str) -> Iterator[bytes]:
+    try:
+        raw: BinaryIO = sys.stdin.buffer if path == "-" else open(path, "rb")  # noqa: SIM115 - closed by the loop's end
+    except OSError as why:
+        raise InputError(f"cannot read {path}: {why.strerror}") from why
+    with raw:
+        peekable = io.BufferedReader(cast(io.RawIOBase, raw))
+        zipped = peekable.peek(2)[:2] == GZIP_MAGIC
+        source: Any = gzip.GzipFile(fileobj=peekable) if zipped else peekable
+        try:
+            yield from source
+        except (OSError, EOFError) as why:
+            raise InputError(f"cannot read {path}: {why}") from why

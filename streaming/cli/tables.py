@@ -1,0 +1,58 @@
+"""What people see of a replay: one line per generation, then the violations and the sums."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+COLOURS = {"match": "green", "explainable": "cyan", "unexplained": "red", "not_judged": "yellow"}
+SEVERITY_COLOURS = {"critical": "bold red", "high": "red", "medium": "yellow", "low": "cyan", "info": "dim"}
+
+
+def clock(at_ms: int | None) -> str:
+    """UTC time of day with milliseconds."""
+    if at_ms is None:
+        return "-"
+    return datetime.fromtimestamp(at_ms / 1000, UTC).strftime("%H:%M:%S.%f")[:-3]
+
+
+def print_generations(objects: list[dict[str, Any]]) -> None:
+    """A table of generations, one of violations, and one line of sums."""
+    console = Console()
+    generations = [one for one in objects if one["kind"] == "generation"]
+    violations = [one for one in objects if one["kind"] == "violation"]
+    table = Table("time (UTC)", "group", "gen", "protocol", "members", "cause", "verdict", "why", box=None)
+    for one in generations:
+        verdict = one["verdict"]
+        table.add_row(
+            clock(one["at_ms"]),
+            Text(one["group"]),
+            str(one["generation"]),
+            Text(one["protocol"] or "-"),
+            str(len(one["members"])),
+            Text(", ".join(cause["kind"] for cause in one["cause"])),
+            Text(verdict["grade"], style=COLOURS[verdict["grade"]]),
+            Text(verdict["reason"] or ""),
+        )
+    if generations:
+        console.print(table)
+    if violations:
+        found = Table("opened", "resolved", "severity", "rule", "code", "message", box=None)
+        for one in violations:
+            found.add_row(
+                clock(one["opened_at_ms"]),
+                clock(one["resolved_at_ms"]),
+                Text(one["severity"], style=SEVERITY_COLOURS[one["severity"]]),
+                one["rule"],
+                one["code"],
+                Text(one["message"]),
+            )
+        console.print(found)
+    summary = objects[-1]
+    grades = ", ".join(f"{count} {grade}" for grade, count in summary["grades"].items() if count)
+    console.print(
+        f"{summary['records']} records, {summary['generations']} generations ({grades or 'none'}), "
+        f"{len(violations)} violations, {summary['undecodable']} undecodable, {summary['gaps']} gaps"
+    )

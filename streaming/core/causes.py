@@ -1,0 +1,103 @@
+"""Why a Connect generation happened, from the evidence in two records and the config records between (coordinator-log.md 10.5)."""
+
+from collections.abc import Iterator
+
+from schemas.connect_topics import ConnectorConfigured, ConnectorDeleted, TasksCommitted
+from streaming.core.config_history import ConfigHistory
+from streaming.core.observed import Observed
+from streaming.core.results import Cause, Certainty, Evidence, Source, Subject
+
+EARLY_TIMER_MS = 1_000
+"""A member's timer starts when it receives the delay, a little before or after the leader's own reckoning."""
+
+
+def connect_causes(
+    now: Observed, last: Observed | None, config_topic: str | None, history: ConfigHistory | None
+) -> tuple[Cause, ...]:
+    """Every cause the evidence shows, most certain first; one `unknown` where nothing shows."""
+    here = Evidence(source=now.source)
+    if last is None or not last.views:
+        joined = tuple(Subject("worker", worker) for worker in sorted(now.workers()))
+        return (Cause(kind="worker_joined", subjects=joined, evidence=(here,)),)
+    found = (
+        *_membership(now, last),
+        *_config_changes(now, last, config_topic, history),
+        *_continuations(now, last),
+        *_leadership(now, last),
+    )
+    return found or (Cause(kind="unknown", certainty=Certainty.POSSIBLE, evidence=(here,)),)
+
+
+def _membership(now: Observed, last: Observed) -> Iterator[Cause]:
+    evidence = (Evidence(source=last.source), Evidence(source=now.source))
+    before, after = last.workers(), now.workers()
+    joined, bounced, zombies = [], [], []
+    for worker, member_id in sorted(after.items()):
+        had_allocation = now.views[member_id].had_allocation
+        if worker not in before:
+            (zombies if had_allocation else joined).append(worker)
+        elif before[worker] != member_id:
+            (zombies if had_allocation else bounced).append(worker)
+    gone = sorted(worker for worker in before if worker not in after)
+    for kind, workers, certainty in (
+        ("worker_joined", joined, Certainty.CERTAIN),
+        ("worker_bounced", bounced, Certainty.LIKELY),
+        ("zombie_returned", zombies, Certainty.LIKELY),
+        ("worker_left", gone, Certainty.CERTAIN),
+    ):
+        if workers:
+            subjects = tuple(Subject("worker", worker) for worker in workers)
+            yield Cause(kind=kind, subjects=subjects, certainty=certainty, evidence=evidence)
+
+
+def _config_changes(now: Observed, last: Observed, topic: str | None, history: ConfigHistory | None) -> Iterator[Cause]:
+    if history is None or topic is None or now.config_offset is None or last.config_offset is None:
+        return
+    if now.config_offset <= last.config_offset:
+        return
+    before = history.state_at(last.config_offset)
+    known = dict(before.counts) if before else {}
+    for entry in history.between(last.config_offset, now.config_offset):
+        record, evidence = entry.record, (Evidence(source=Source(topic, 0, entry.offset)),)
+        match record:
+            case ConnectorConfigured(name=name) if name not in known:
+                known[name] = None
+                yield Cause(kind="connector_created", subjects=(Subject("connector", name),), evidence=evidence)
+            case ConnectorDeleted(name=name) if name in known:
+                del known[name]
+                yield Cause(kind="connector_deleted", subjects=(Subject("connector", name),), evidence=evidence)
+            case TasksCommitted(name=name, count=int(count)) if name in known:
+                kind = "connector_reconfigured" if known[name] in (count, None) else "connector_rescaled"
+                known[name] = count
+                yield Cause(kind=kind, subjects=(Subject("connector", name),), evidence=evidence)
+            case _:
+                continue
+
+
+def _continuations(now: Observed, last: Observed) -> Iterator[Cause]:
+    evidence = (Evidence(source=last.source),)
+    if last.error:
+        yield Cause(kind="config_mismatch", evidence=evidence)
+    if last.revoked():
+        workers = tuple(
+            Subject("worker", view.worker or member_id) for member_id, view in sorted(last.views.items()) if view.revoked
+        )
+        yield Cause(kind="revocation_follow_up", subjects=workers, certainty=Certainty.LIKELY, evidence=evidence)
+    due_ms = last.at_ms + last.delay_ms
+    if last.delay_ms and (now.state_ms if now.state_ms > 0 else now.at_ms) >= due_ms - EARLY_TIMER_MS:
+        kind = "delay_expired" if _lost_work(last, now) else "backoff_follow_up"
+        yield Cause(kind=kind, certainty=Certainty.LIKELY, evidence=evidence)
+
+
+def _lost_work(last: Observed, now: Observed) -> bool:
+    """Whether jobs nobody held during the delay are handed out now."""
+    held = {job for view in last.views.values() for job in view.holds}
+    return any(view.assigned - held for view in now.views.values())
+
+
+def _leadership(now: Observed, last: Observed) -> Iterator[Cause]:
+    evidence = (Evidence(source=last.source), Evidence(source=now.source))
+    if now.leader != last.leader:
+        yield Cause(kind="leader_changed", subjects=(Subject("member", now.leader or ""),), evidence=evidence)
+    if now.protocol != last.protocol:
+        yield Cause(kind="protocol_changed", evidence=evidence)

@@ -1,0 +1,123 @@
+"""Which jobs are configured at a config offset (connect.md part 4), as far back as a live generation can ask.
+
+The history is a base state at some offset plus the records after it. Asking for an offset folds the records below it;
+`trimmed` moves the base forward once no generation can ask for less.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import TypeVar, assert_never
+
+from schemas.connect_topics import (
+    ConfigRecord,
+    ConnectorConfigured,
+    ConnectorDeleted,
+    OtherConfig,
+    TargetState,
+    TaskStaged,
+    TasksCommitted,
+)
+
+V = TypeVar("V")
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigState:
+    """Connectors with their committed task count (None: no commit yet), who is inconsistent, and what is staged."""
+
+    counts: Mapping[str, int | None] = field(default_factory=dict)
+    inconsistent: frozenset[str] = frozenset()
+    staged: Mapping[str, frozenset[int]] = field(default_factory=dict)
+
+    def connectors(self) -> dict[str, int]:
+        """Number of tasks per configured connector, as the leader's snapshot gives it."""
+        return {
+            name: 0 if count is None or name in self.inconsistent else count for name, count in self.counts.items()
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigEntry:
+    """One record that matters for the job set."""
+
+    offset: int
+    record: ConfigRecord
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigHistory:
+    """State before `base_offset`, the records from there on, and the offset that a worker who has read all would state."""
+
+    base: ConfigState = field(default_factory=ConfigState)
+    base_offset: int = 0
+    entries: tuple[ConfigEntry, ...] = ()
+    next_offset: int = 0
+
+    def extended(self, entries: list[ConfigEntry]) -> "ConfigHistory":
+        """With further records, in offset order; those already seen are dropped."""
+        fresh = [entry for entry in entries if entry.offset >= self.next_offset]
+        if not fresh:
+            return self
+        kept = tuple(entry for entry in fresh if not isinstance(entry.record, OtherConfig | TargetState))
+        return replace(self, entries=self.entries + kept, next_offset=fresh[-1].offset + 1)
+
+    def reaches(self, offset: int) -> bool:
+        """Whether every record below `offset` has been seen."""
+        return self.next_offset >= offset
+
+    def state_at(self, offset: int) -> ConfigState | None:
+        """The state after all records below `offset`; None if it lies before the history."""
+        if offset < self.base_offset:
+            return None
+        state = self.base
+        for entry in self.entries:
+            if entry.offset >= offset:
+                break
+            state = apply(state, entry.record)
+        return state
+
+    def between(self, start: int, end: int) -> tuple[ConfigEntry, ...]:
+        """Records that matter with start <= offset < end."""
+        return tuple(entry for entry in self.entries if start <= entry.offset < end)
+
+    def trimmed(self, offset: int) -> "ConfigHistory":
+        """With the base moved to `offset`; nothing below can be asked for any more."""
+        state = self.state_at(min(offset, self.next_offset))
+        if state is None:
+            return self
+        base_offset = min(offset, self.next_offset)
+        kept = tuple(entry for entry in self.entries if entry.offset >= base_offset)
+        return replace(self, base=state, base_offset=base_offset, entries=kept)
+
+
+def apply(state: ConfigState, record: ConfigRecord) -> ConfigState:
+    """The state after one more record."""
+    match record:
+        case ConnectorConfigured(name=name):
+            return state if name in state.counts else replace(state, counts={**state.counts, name: None})
+        case ConnectorDeleted(name=name):
+            return replace(state, counts=_without(state.counts, name), staged=_without(state.staged, name))
+        case TaskStaged(name=name, number=number):
+            numbers = state.staged.get(name, frozenset()) | {number}
+            return replace(state, staged={**state.staged, name: numbers})
+        case TasksCommitted(name=name, count=count):
+            return _committed(state, name, count)
+        case TargetState() | OtherConfig():
+            return state
+        case _:
+            assert_never(record)
+
+
+def _committed(state: ConfigState, name: str, count: int | None) -> ConfigState:
+    if name not in state.counts:
+        return replace(state, staged=_without(state.staged, name))
+    if count is None:
+        return state
+    complete = frozenset(range(count)) <= state.staged.get(name, frozenset())
+    inconsistent = state.inconsistent - {name} if complete else state.inconsistent | {name}
+    staged = {**state.staged, name: frozenset[int]()} if name in state.staged else state.staged
+    return ConfigState(counts={**state.counts, name: count}, inconsistent=inconsistent, staged=staged)
+
+
+def _without(mapping: Mapping[str, V], name: str) -> dict[str, V]:
+    return {key: value for key, value in mapping.items() if key != name}

@@ -1,0 +1,190 @@
+"""The fold: a group's rows in, generations with verdicts and incident transitions out. Pure; live and replay share it.
+
+Theory. Only the order inside a partition is real. Config and status rows are therefore stored the moment they come, and
+a group record waits, together with all later records of its group, until the config records it refers to have arrived:
+leader memory flows from generation to generation, so judging out of order would change it. Whatever the interleaving
+of partitions and the cuts of batches, each generation is judged once, from the same inputs. Time-outs follow the
+records' own times, and the cluster's tick when nothing comes.
+
+    rows: group offset 7 (config offset 12)      -> waits: config seen up to 9        published: pending
+    rows: config offsets 9, 10, 11               -> 12 is reached: judged             published: match
+    tick beyond arrival + judge.wait_ms          -> judged without                    published: not_judged, why
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from schemas.connect_topics import ConfigRecord
+from streaming.core import judge_group
+from streaming.core.codec import dumps, loads
+from streaming.core.config_history import ConfigEntry
+from streaming.core.incidents import Moment, resolved
+from streaming.core.records import (
+    ConfigChange,
+    Gap,
+    GroupDeleted,
+    GroupGeneration,
+    OtherGroup,
+    Row,
+    StatusChange,
+    Tick,
+    Undecodable,
+)
+from streaming.core.results import (
+    GapRecord,
+    Result,
+    Source,
+    UndecodableRecord,
+)
+from streaming.core.settings import ClusterSettings
+from streaming.core.state import STATE_VERSION, GroupState, Waiting
+
+__all__ = ["STATE_VERSION", "FoldOutcome", "fold_group"]
+
+
+@dataclass(frozen=True, slots=True)
+class FoldOutcome:
+    """The group's next state as stored bytes, when its next timer is due, and what is to be published."""
+
+    state: bytes
+    due_ms: int | None
+    results: tuple[Result, ...]
+    blobs: dict[str, bytes] = field(default_factory=dict)
+
+
+def fold_group(
+    settings: ClusterSettings,
+    group: str,
+    state: bytes | None,
+    rows: Sequence[Row],
+    tick: Tick | None,
+    *,
+    end_of_input: bool = False,
+) -> FoldOutcome:
+    """Fold these rows, then the tick. `end_of_input` judges what still waits without its missing evidence."""
+    before = loads(GroupState, state) if state is not None else GroupState()
+    fold = _Fold(settings, group, before, tick)
+    for row in sorted(rows, key=lambda one: (one.topic, one.partition, one.offset)):
+        fold.take(row)
+    fold.settle(end_of_input=end_of_input)
+    after = fold.state
+    return FoldOutcome(dumps(after).encode("utf-8", "surrogatepass"), _due_ms(after, settings), tuple(fold.results))
+
+
+def _due_ms(state: GroupState, settings: ClusterSettings) -> int | None:
+    timers = [one.arrived_ms + settings.judge_wait_ms for one in state.waiting]
+    if state.unassigned_since_ms:
+        timers += [since + state.patience_ms for since in judge_group.unreported(state)]
+    return min(timers, default=None)
+
+
+class _Fold:
+    """One call of `fold_group`: the state as it moves, and the results so far."""
+
+    def __init__(self, settings: ClusterSettings, group: str, state: GroupState, tick: Tick | None) -> None:
+        self.settings, self.group, self.state, self.tick = settings, group, state, tick
+        self.results: list[Result] = []
+
+    def take(self, row: Row) -> None:
+        """Sort one row into the state; rows that were folded before are dropped."""
+        place = f"{row.topic}-{row.partition}"
+        if row.offset < self.state.next_offsets.get(place, 0):
+            return
+        self.state = replace(self.state, next_offsets={**self.state.next_offsets, place: row.offset + 1})
+        source = Source(row.topic, row.partition, row.offset)
+        match row.body:
+            case ConfigChange(record=record):
+                self._take_config(row, record)
+            case GroupGeneration() | GroupDeleted():
+                arrived_ms = self.tick.now_ms if self.tick else row.timestamp_ms
+                historic = self.tick.historic if self.tick else False
+                self.state = replace(
+                    self.state, waiting=(*self.state.waiting, Waiting(row, arrived_ms, historic))
+                )
+            case Undecodable(reason=reason, size_bytes=size_bytes, sample=sample):
+                self.results.append(
+                    UndecodableRecord(
+                        cluster=self.settings.name, source=source, reason=reason, size_bytes=size_bytes, sample=sample
+                    )
+                )
+            case Gap(to_offset=to_offset, reason=reason):
+                self.state = replace(self.state, seen_from_start=False)
+                self.results.append(
+                    GapRecord(
+                        cluster=self.settings.name,
+                        topic=row.topic,
+                        partition=row.partition,
+                        from_offset=row.offset,
+                        to_offset=to_offset,
+                        reason=reason,
+                    )
+                )
+            case StatusChange() | OtherGroup():
+                return
+
+    def _take_config(self, row: Row, record: ConfigRecord) -> None:
+        history = self.state.history.extended([ConfigEntry(row.offset, record)])
+        self.state = replace(self.state, history=history)
+
+    def settle(self, *, end_of_input: bool) -> None:
+        """Judge every waiting record whose evidence is there, in order; then the timers of the tick."""
+        waiting = list(self.state.waiting)
+        while waiting:
+            head = waiting[0]
+            if not self._judge(head, end_of_input=end_of_input):
+                break
+            waiting.pop(0)
+        self.state = replace(self.state, waiting=tuple(self._announce(waiting)))
+        if self.tick is not None and not waiting:
+            self._timers(self.tick)
+
+    def _judge(self, head: Waiting, *, end_of_input: bool) -> bool:
+        row = head.row
+        if isinstance(row.body, GroupDeleted):
+            self._deleted(row)
+            return True
+        missing = judge_group.missing_evidence(self.settings, self.group, self.state, row)
+        late = self.tick is not None and self.tick.now_ms >= head.arrived_ms + self.settings.judge_wait_ms
+        if missing is not None and not (late or end_of_input):
+            return False
+        why = None
+        if missing is not None:
+            why = f"evidence missing: {missing}"
+        self.state, results = judge_group.generation(
+            self.settings, self.group, self.state, row, missing=why, historic=head.historic
+        )
+        self.results.extend(results)
+        return True
+
+    def _announce(self, waiting: list[Waiting]) -> list[Waiting]:
+        """Publish what waits, once, as pending."""
+        announced = []
+        for one in waiting:
+            if not one.announced and isinstance(one.row.body, GroupGeneration) and one.row.body.members:
+                until_ms = one.arrived_ms + self.settings.judge_wait_ms
+                self.results.append(
+                    judge_group.pending(self.settings, self.group, self.state, one.row, until_ms, historic=one.historic)
+                )
+            announced.append(replace(one, announced=True))
+        return announced
+
+    def _deleted(self, row: Row) -> None:
+        if self.state.generation is None and not self.state.incidents:
+            self.state = replace(self.state, seen_from_start=True)
+            return
+        moment = Moment(
+            cluster=self.settings.name,
+            group=self.group,
+            incarnation=self.state.incarnation,
+            generation=self.state.generation or 0,
+            at_ms=row.timestamp_ms,
+        )
+        self.results.extend(resolved(one, moment) for one in self.state.incidents.values())
+        self.state = replace(self.state, deleted=True, last=None, incidents={}, unassigned_since_ms={}, holds={})
+
+    def _timers(self, tick: Tick) -> None:
+        self.state, results = judge_group.overdue(
+            self.settings, self.group, self.state, tick.now_ms, historic=tick.historic
+        )
+        self.results.extend(results)
+

@@ -1,0 +1,401 @@
+"""One generation of a group becomes published: incarnation, members, diff, cause, verdict, and the incidents it moves."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import assert_never
+
+from schemas.connect_protocol import ConnectAssignment, WorkerState
+from schemas.consumer_protocol import ConsumerAssignment, ConsumerSubscription
+from streaming.core import judge_connect, judge_consumer, leader, rules
+from streaming.core.causes import connect_causes
+from streaming.core.incidents import Moment, settle
+from streaming.core.observed import Job, Observed, job_name, observe, worker_of
+from streaming.core.records import BadBlob, GroupGeneration, MemberRow, Row
+from streaming.core.results import (
+    Cause,
+    Certainty,
+    Change,
+    ConnectShare,
+    ConsumerShare,
+    Evidence,
+    Generation,
+    Grade,
+    Incident,
+    MemberResult,
+    Result,
+    Severity,
+    Share,
+    Source,
+    Subject,
+    Verdict,
+)
+from streaming.core.routing import connect_settings
+from streaming.core.settings import ClusterSettings
+from streaming.core.state import GroupState
+
+CONNECT, CONSUMER = "connect", "consumer"
+Outcome = tuple[GroupState, list[Result]]
+
+
+def body_of(row: Row) -> GroupGeneration:
+    if not isinstance(row.body, GroupGeneration):
+        raise TypeError(f"not a group record: {type(row.body).__name__}")
+    return row.body
+
+
+def source_of(row: Row) -> Source:
+    return Source(row.topic, row.partition, row.offset)
+
+
+def missing_evidence(settings: ClusterSettings, group: str, state: GroupState, row: Row) -> str | None:
+    """What has to arrive before this record can be judged; None if nothing."""
+    body = body_of(row)
+    if body.protocol_type != CONNECT or not body.members:
+        return None
+    topic = connect_settings(settings, group).config_topic
+    if topic is None:
+        return None
+    needed = _needed_offset(body)
+    if needed is None or state.history.reaches(needed):
+        return None
+    hint = _unguess(settings, group)
+    return f"config topic {topic} up to offset {needed}{hint}"
+
+
+def _unguess(settings: ClusterSettings, group: str) -> str:
+    if not connect_settings(settings, group).guessed_topics:
+        return ""
+    return f" (a guess: set clusters[].connect.{group}.config_topic)"
+
+
+def _needed_offset(body: GroupGeneration) -> int | None:
+    offsets = [one.assignment.config_offset for one in body.members if isinstance(one.assignment, ConnectAssignment)]
+    offsets += [
+        one.subscription.config_offset
+        for one in body.members
+        if isinstance(one.subscription, WorkerState) and one.member_id == body.leader
+    ]
+    return max(offsets, default=None)
+
+
+def generation(
+    settings: ClusterSettings, group: str, state: GroupState, row: Row, *, missing: str | None, historic: bool
+) -> Outcome:
+    """Judge one record whose turn has come; `missing` is the reason why its evidence never came."""
+    body = body_of(row)
+    state = replace(_incarnated(state, body), historic=historic)
+    results: list[Result] = []
+    if body.members:
+        early, found = overdue(settings, group, state, row.timestamp_ms, historic=historic)
+        state = early
+        results.extend(found)
+    if body.protocol_type == CONNECT:
+        state, judged = _connect(settings, group, state, row, missing)
+    else:
+        state, judged = _consumer(settings, group, state, row)
+    results.extend(judged)
+    ids = frozenset(member.member_id for member in body.members)
+    return replace(state, generation=body.generation, member_ids=ids, deleted=False), results
+
+
+def _incarnated(state: GroupState, body: GroupGeneration) -> GroupState:
+    """A tombstone, a lower number, or the same number with other members starts a new life of the group id."""
+    if state.generation is None:
+        return replace(state, seen_from_start=state.seen_from_start or body.generation <= 1)
+    ids = frozenset(member.member_id for member in body.members)
+    reused = body.generation == state.generation and bool(ids) and not (ids & state.member_ids)
+    if not state.deleted and body.generation >= state.generation and not reused:
+        return state
+    return replace(
+        state,
+        incarnation=state.incarnation + 1,
+        generation=None,
+        seen_from_start=True,
+        last=None,
+        processes={},
+        unassigned_since_ms={},
+        holds={},
+    )
+
+
+def _connect(settings: ClusterSettings, group: str, state: GroupState, row: Row, missing: str | None) -> Outcome:
+    body, source = body_of(row), source_of(row)
+    observed = observe(body, source, row.timestamp_ms)
+    if not body.members:
+        incidents, transitions = settle(state.incidents, (), _moment(settings, group, state, row), frozenset(_codes(state)))
+        return (
+            replace(state, last=observed, incidents=incidents, unassigned_since_ms={}, holds={}),
+            list(transitions),
+        )
+    topics = connect_settings(settings, group)
+    last = state.last
+    gap = body.generation - state.generation - 1 if state.generation is not None else 0
+    if gap < 0:
+        judgement = judge_connect.not_judged("the same generation was written again")
+    elif missing is not None:
+        judgement = judge_connect.not_judged(missing)
+    elif topics.config_topic is None:
+        judgement = judge_connect.not_judged(f"config topic not known: set clusters[].connect.{group}.config_topic")
+    else:
+        eras = state.eras or leader.first_eras(topics)
+        view = observed.views.get(body.leader or "")
+        carried = (
+            leader.carried_into(view, state.processes, eras, topics, seen_from_start=state.seen_from_start)
+            if view
+            else leader.Carried((), complete=True)
+        )
+        case = judge_connect.Case(
+            body=body,
+            observed=observed,
+            last=last if last is not None and last.views else None,
+            history=state.history,
+            settings=topics,
+            carried=carried,
+            missing_generations=gap,
+        )
+        judgement = judge_connect.judge(case)
+        if view and judgement.hypotheses:
+            process = leader.Process(view.member_id, judgement.hypotheses)
+            state = replace(
+                state, processes=leader.remembered(state.processes, view.worker or view.member_id, process)
+            )
+            if judgement.verdict.grade is Grade.MATCH and judgement.verdict.era != "eager":
+                state = replace(state, eras=tuple(dict.fromkeys(one.era for one in judgement.hypotheses)))
+    configured = _configured(state, observed) if missing is None and topics.config_topic is not None else None
+    causes = connect_causes(observed, last, topics.config_topic, state.history if missing is None else None)
+    unassigned = rules.unassigned_jobs(observed, configured) if configured is not None else ()
+    holds = {
+        view.worker or member_id: tuple(sorted(map(job_name, view.holds))) for member_id, view in observed.views.items()
+    }
+    published = _published(settings, group, state, row, verdict=judgement.verdict, diff=_diff(state.holds, holds), cause=causes)
+    published = replace(published, delay_ms=observed.delay_ms, unassigned=unassigned)
+    scene = rules.Scene(
+        body=body, observed=observed, configured=configured, grade=judgement.verdict.grade, era=judgement.verdict.era
+    )
+    evaluated = {rules.UNDECODABLE_MEMBER.code}
+    if not observed.error:
+        evaluated |= {rules.DUPLICATE_HOLD.code, rules.DUPLICATE_ACTIVE.code}
+        if configured is not None:
+            evaluated.add(rules.IMBALANCE.code)
+    moment = _moment(settings, group, state, row)
+    incidents, transitions = settle(state.incidents, rules.findings(scene), moment, frozenset(evaluated))
+    state = replace(state, last=observed, incidents=incidents, holds=holds)
+    if configured is not None and not observed.error:
+        state, ended = _unassigned(settings, group, state, row, unassigned)
+        transitions.extend(ended)
+        if observed.config_offset is not None:
+            state = replace(state, history=state.history.trimmed(min(observed.config_offset, *_member_offsets(body)) - 1))
+    return state, [published, *transitions]
+
+
+def _member_offsets(body: GroupGeneration) -> list[int]:
+    return [one.subscription.config_offset for one in body.members if isinstance(one.subscription, WorkerState)] or [0]
+
+
+def _codes(state: GroupState) -> Iterator[str]:
+    return (incident.code for incident in state.incidents.values())
+
+
+def _moment(settings: ClusterSettings, group: str, state: GroupState, row: Row) -> Moment:
+    return Moment(
+        cluster=settings.name,
+        group=group,
+        incarnation=state.incarnation,
+        generation=body_of(row).generation,
+        at_ms=row.timestamp_ms,
+        historic=state.historic,
+    )
+
+
+def _configured(state: GroupState, observed: Observed) -> frozenset[Job] | None:
+    if observed.config_offset is None:
+        return None
+    config = state.history.state_at(observed.config_offset)
+    if config is None:
+        return None
+    counts = config.connectors()
+    return frozenset(counts) | {(name, number) for name, count in counts.items() for number in range(count)}
+
+
+def _unassigned(
+    settings: ClusterSettings, group: str, state: GroupState, row: Row, unassigned: tuple[str, ...]
+) -> tuple[GroupState, list[Incident]]:
+    """Keep since when each job has had no holder; close the incidents of jobs that have one again."""
+    body = body_of(row)
+    since = {name: state.unassigned_since_ms.get(name, row.timestamp_ms) for name in unassigned}
+    delay_ms = connect_settings(settings, group).max_delay_ms
+    if delay_ms is None:
+        delay_ms = leader.DEFAULT_MAX_DELAY_MS
+    rebalance_ms = max(member.rebalance_timeout_ms for member in body.members)
+    session_ms = max(member.session_timeout_ms for member in body.members)
+    still, gone = {}, []
+    for key, incident in state.incidents.items():
+        back = incident.code == rules.UNASSIGNED_TOO_LONG.code and not any(one.id in since for one in incident.subjects)
+        if back:
+            gone.append(replace(incident, transition="resolved", resolved_at_ms=row.timestamp_ms))
+        else:
+            still[key] = incident
+    patience_ms = delay_ms + max(rebalance_ms, 0) + max(session_ms, 0)
+    return replace(state, incidents=still, unassigned_since_ms=since, patience_ms=patience_ms), gone
+
+
+def unreported(state: GroupState) -> Iterator[int]:
+    """Since when each job without holder has waited, of those no open incident names yet."""
+    reported = {
+        subject.id
+        for incident in state.incidents.values()
+        if incident.code == rules.UNASSIGNED_TOO_LONG.code
+        for subject in incident.subjects
+    }
+    return (since for name, since in state.unassigned_since_ms.items() if name not in reported)
+
+
+def overdue(settings: ClusterSettings, group: str, state: GroupState, now_ms: int, *, historic: bool) -> Outcome:
+    """Open CONNECT-K5 for jobs that have had no holder for longer than delay and time-outs together."""
+    waiting = sorted(unreported(state))
+    if not waiting or state.last is None or now_ms < waiting[0] + state.patience_ms:
+        return state, []
+    since_ms = waiting[0]
+    late = sorted(name for name, since in state.unassigned_since_ms.items() if since == since_ms)
+    moment = Moment(
+        cluster=settings.name,
+        group=group,
+        incarnation=state.incarnation,
+        generation=state.last.generation,
+        at_ms=since_ms + state.patience_ms,
+        historic=historic,
+    )
+    finding = rules.Finding(
+        rule=rules.UNASSIGNED_TOO_LONG,
+        severity=Severity.HIGH,
+        certainty=Certainty.CERTAIN,
+        subjects=tuple(Subject("task" if "-" in name else "connector", name) for name in late),
+        message=f"{len(late)} configured jobs have had no holder for {state.patience_ms} ms, longer than the delay and both time-outs",
+        evidence=(Evidence(source=state.last.source),),
+    )
+    incidents, transitions = settle(state.incidents, (finding,), moment, frozenset())
+    state, more = overdue(settings, group, replace(state, incidents=incidents), now_ms, historic=historic)
+    return state, [*transitions, *more]
+
+
+def pending(
+    settings: ClusterSettings, group: str, state: GroupState, row: Row, until_ms: int, *, historic: bool
+) -> Generation:
+    """The record as published while its evidence is on the way."""
+    missing = missing_evidence(settings, group, state, row) or "an earlier generation of the group"
+    verdict = Verdict(grade=Grade.NOT_JUDGED, reason=f"pending: {missing}", pending_until_ms=until_ms)
+    return replace(_published(settings, group, state, row, verdict=verdict), historic=historic)
+
+
+def _consumer(settings: ClusterSettings, group: str, state: GroupState, row: Row) -> Outcome:
+    body = body_of(row)
+    moment = _moment(settings, group, state, row)
+    if not body.members:
+        incidents, transitions = settle(state.incidents, (), moment, frozenset(_codes(state)))
+        return replace(state, incidents=incidents, holds={}, last=None), list(transitions)
+    verdict = judge_consumer.judge(settings, body, row.timestamp_ms)
+    holds = {
+        member.instance_id or member.member_id: tuple(f"{topic}-{number}" for topic, number in member.assignment.partitions)
+        for member in body.members
+        if isinstance(member.assignment, ConsumerAssignment)
+    }
+    published = _published(
+        settings, group, state, row, verdict=verdict, diff=_diff(state.holds, holds), cause=_consumer_causes(state, holds, row)
+    )
+    incidents = state.incidents
+    transitions = []
+    if body.protocol_type == CONSUMER:
+        found = rules.unreadable_blobs(body, Evidence(source=source_of(row)), rules.CONSUMER_UNDECODABLE)
+        evaluated = frozenset({rules.CONSUMER_UNDECODABLE.code})
+        incidents, transitions = settle(state.incidents, found, moment, evaluated)
+    return replace(state, incidents=incidents, holds=holds), [published, *transitions]
+
+
+def _consumer_causes(state: GroupState, holds: Mapping[str, object], row: Row) -> tuple[Cause, ...]:
+    evidence = (Evidence(source=source_of(row)),)
+    changes = (
+        ("member_joined", sorted(set(holds) - set(state.holds))),
+        ("member_left", sorted(set(state.holds) - set(holds))),
+    )
+    found = tuple(
+        Cause(kind=kind, subjects=tuple(Subject("member", one) for one in members), evidence=evidence)
+        for kind, members in changes
+        if members
+    )
+    return found or (Cause(kind="unknown", certainty=Certainty.POSSIBLE, evidence=evidence),)
+
+
+def _diff(before: Mapping[str, tuple[str, ...]], after: Mapping[str, tuple[str, ...]]) -> dict[str, Change]:
+    changes = {}
+    for key in sorted({*before, *after}):
+        had, has = set(before.get(key, ())), set(after.get(key, ()))
+        if had != has:
+            changes[key] = Change(gained=tuple(sorted(has - had)), lost=tuple(sorted(had - has)))
+    return changes
+
+
+def _published(
+    settings: ClusterSettings,
+    group: str,
+    state: GroupState,
+    row: Row,
+    *,
+    verdict: Verdict,
+    diff: Mapping[str, Change] | None = None,
+    cause: tuple[Cause, ...] = (),
+) -> Generation:
+    body = body_of(row)
+    return Generation(
+        cluster=settings.name,
+        group=group,
+        incarnation=state.incarnation,
+        protocol_type=body.protocol_type,
+        protocol=body.protocol,
+        generation=body.generation,
+        leader=body.leader,
+        at_ms=row.timestamp_ms,
+        state_ms=body.state_ms if body.state_ms >= 0 else None,
+        source=source_of(row),
+        members=tuple(_member(member) for member in body.members),
+        diff=diff or {},
+        cause=cause,
+        verdict=verdict,
+        historic=state.historic,
+    )
+
+
+def _member(member: MemberRow) -> MemberResult:
+    assigned: Share | None
+    revoked: Share | None = None
+    match member.assignment:
+        case ConnectAssignment() as given:
+            assigned = ConnectShare(given.connectors, given.tasks)
+            revoked = ConnectShare(given.revoked_connectors, given.revoked_tasks)
+        case ConsumerAssignment() as share:
+            assigned = ConsumerShare(share.partitions)
+        case BadBlob() | None:
+            assigned = None
+        case _:
+            assert_never(member.assignment)
+    return MemberResult(
+        member_id=member.member_id,
+        client_id=member.client_id,
+        client_host=member.client_host,
+        instance_id=member.instance_id,
+        worker=worker_of(member.subscription.url) if isinstance(member.subscription, WorkerState) else None,
+        assigned=assigned,
+        revoked=revoked,
+        owned=_owned(member),
+    )
+
+
+def _owned(member: MemberRow) -> Share | None:
+    match member.subscription:
+        case WorkerState(allocation=None):
+            return ConnectShare()
+        case WorkerState(allocation=ConnectAssignment() as allocation):
+            return ConnectShare(allocation.connectors, allocation.tasks)
+        case ConsumerSubscription(owned=owned):
+            return ConsumerShare(owned)
+        case _:
+            return None

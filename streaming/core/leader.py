@@ -1,0 +1,146 @@
+"""What may be in the mind of a Connect leader, as hypotheses (connect.md 5.4-5.6).
+
+The incremental assignor keeps memory in the leader's process and writes none of it. Each worker that has led gets a
+set of hypotheses; every generation runs each of them and keeps those that give the observed answer.
+
+    generation 1   leader A has never led         {empty memory}                    -> match, memory m1
+    generation 2   leader A again                 {m1}                              -> match, memory m2
+    generation 3   leader B, never led            {empty memory}                    -> match
+    generation 4   leader A, new id, null         {empty memory, m2}                -> whichever answers like the record
+    generation 7   two generations are missing    {m} carried, then the fallback set -> at most "explainable"
+
+At most MAX_HYPOTHESES are carried per process, the first found kept: beyond that a round may come out as explainable
+by the bound instead of match. Memory of at most MAX_PROCESSES workers is kept, the most recent leaders.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from assignors.connect_eras import ERAS, era_of
+from assignors.connect_model import Jobs, LeaderMemory
+from streaming.core.observed import Job, Observed, WorkerView
+from streaming.core.settings import ConnectSettings
+
+MAX_HYPOTHESES = 64
+MAX_PROCESSES = 64
+DEFAULT_MAX_DELAY_MS = 300_000
+
+
+@dataclass(frozen=True, slots=True)
+class Hypothesis:
+    """One possible mind: memory, the algorithm family, and the maximum delay (None: not seen yet)."""
+
+    era: str
+    memory: LeaderMemory
+    max_delay_ms: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Process:
+    """A worker process that has led, under the member id it last led with."""
+
+    member_id: str
+    hypotheses: tuple[Hypothesis, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Carried:
+    """Hypotheses a round starts from. `complete` is False where unseen history may hide another memory."""
+
+    hypotheses: tuple[Hypothesis, ...]
+    complete: bool
+
+
+def first_eras(settings: ConnectSettings) -> tuple[str, ...]:
+    """The families to start from: the configured release's, or all, newest first."""
+    if settings.release is not None:
+        return (era_of(settings.release).name,)
+    return tuple(reversed(ERAS))
+
+
+def carried_into(
+    view: WorkerView, processes: Mapping[str, Process], eras: Iterable[str], settings: ConnectSettings, *, seen_from_start: bool
+) -> Carried:
+    """What a leader may know when its round starts, by the identity rules of connect.md 5.4."""
+    initial = tuple(Hypothesis(era, LeaderMemory(), settings.max_delay_ms) for era in eras)
+    known = processes.get(view.worker or view.member_id)
+    if known is None:
+        return Carried(initial, complete=seen_from_start or not view.had_allocation)
+    if known.member_id == view.member_id or view.had_allocation:
+        return Carried(known.hypotheses, complete=True)
+    return Carried(collapsed((*initial, *known.hypotheses)), complete=True)
+
+
+def collapsed(hypotheses: Iterable[Hypothesis]) -> tuple[Hypothesis, ...]:
+    """Equal ones once, bounded, in the order found."""
+    return tuple(dict.fromkeys(hypotheses))[:MAX_HYPOTHESES]
+
+
+def remembered(processes: Mapping[str, Process], worker: str, process: Process) -> dict[str, Process]:
+    """With this process as the most recent leader."""
+    kept = {name: one for name, one in processes.items() if name != worker}
+    while len(kept) >= MAX_PROCESSES:
+        del kept[next(iter(kept))]
+    return {**kept, worker: process}
+
+
+def after_gap(hypotheses: Iterable[Hypothesis]) -> Iterator[Hypothesis]:
+    """The fallback set where generations are missing: what unseen rounds of this leader may have left behind."""
+    for hypothesis in hypotheses:
+        memory = hypothesis.memory
+        for revoked in (False, True):
+            for scheduled_ms, delay_ms in {(memory.scheduled_ms, memory.delay_ms), (0, 0)}:
+                changed = replace(
+                    memory,
+                    revoked_in_previous=revoked,
+                    can_revoke=not revoked,
+                    scheduled_ms=scheduled_ms,
+                    delay_ms=delay_ms,
+                    previous_revoked=Jobs(),
+                    candidates=memory.candidates if scheduled_ms else (),
+                )
+                yield replace(hypothesis, memory=changed)
+                yield replace(hypothesis, memory=replace(changed, previous=Jobs()))
+
+
+def after_unknown(observed: Observed, configured: frozenset[Job], eras: Iterable[str], max_delay_ms: int | None) -> Iterator[Hypothesis]:
+    """Memory after a round whose start is not known, as far as the record determines it (connect.md 5.6)."""
+    revoked = observed.revoked()
+    held = frozenset(job for view in observed.views.values() for job in view.holds) - revoked
+    waiting = configured - held - revoked if observed.delay_ms else frozenset()
+    balanced = any(view.revoked - revoked_twice(observed) for view in observed.views.values())
+    for era in eras:
+        for flag in (True, False) if revoked or observed.delay_ms else (False,):
+            yield Hypothesis(
+                era,
+                LeaderMemory(
+                    previous=jobs(held | waiting),
+                    previous_revoked=jobs(revoked),
+                    revoked_in_previous=flag,
+                    can_revoke=not (flag and balanced),
+                    scheduled_ms=observed.at_ms + observed.delay_ms if observed.delay_ms else 0,
+                    delay_ms=observed.delay_ms,
+                    previous_generation=observed.generation,
+                    previous_members=frozenset(observed.views),
+                ),
+                max_delay_ms,
+            )
+
+
+def revoked_twice(observed: Observed) -> frozenset[Job]:
+    """Jobs revoked from more than one member: duplicates, not balancing."""
+    seen: set[Job] = set()
+    twice: set[Job] = set()
+    for view in observed.views.values():
+        twice |= seen & view.revoked
+        seen |= view.revoked
+    return frozenset(twice)
+
+
+def jobs(items: Iterable[Job]) -> Jobs:
+    """Split into connectors and tasks, sorted: memory is only ever asked for membership."""
+    items = list(items)
+    return Jobs(
+        tuple(sorted(job for job in items if isinstance(job, str))),
+        tuple(sorted(job for job in items if not isinstance(job, str))),
+    )

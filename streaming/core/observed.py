@@ -1,0 +1,115 @@
+"""What one Connect generation shows: who held, was given and gave up what, before any judgement."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from urllib.parse import urlsplit
+
+from schemas.connect_protocol import ConnectAssignment, WorkerState
+from streaming.core.records import GroupGeneration
+from streaming.core.results import Source, TopicItem
+
+EAGER = "default"
+COOPERATIVE = frozenset({"compatible", "sessioned", "static"})
+
+Job = str | TopicItem
+"""A connector instance (its name) or a task (name, number)."""
+
+
+def job_name(job: Job) -> str:
+    """`name` for a connector, `name-n` for a task, as Connect's REST interface writes them."""
+    return job if isinstance(job, str) else f"{job[0]}-{job[1]}"
+
+
+def job_kind(job: Job) -> str:
+    return "connector" if isinstance(job, str) else "task"
+
+
+def worker_of(url: str) -> str:
+    """host:port of an advertised URL, the worker id of the status topic; the text itself where it is no URL."""
+    parts = urlsplit(url)
+    return parts.netloc.lower() if parts.netloc else url
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerView:
+    """One member of a Connect generation. `held` before, `holds` after applying the round."""
+
+    member_id: str
+    worker: str | None
+    config_offset: int | None
+    had_allocation: bool
+    held: frozenset[Job]
+    assigned: frozenset[Job]
+    revoked: frozenset[Job]
+
+    @property
+    def holds(self) -> frozenset[Job]:
+        return (self.held - self.revoked) | self.assigned
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Observed:
+    """The last generation of a Connect group, as far as the next one needs it."""
+
+    generation: int
+    protocol: str | None
+    leader: str | None
+    at_ms: int
+    state_ms: int
+    source: Source
+    error: int
+    delay_ms: int
+    config_offset: int | None
+    views: Mapping[str, WorkerView] = field(default_factory=dict)
+
+    def holders(self) -> dict[Job, list[str]]:
+        """Member ids per job held after the round."""
+        found: dict[Job, list[str]] = {}
+        for member_id, view in self.views.items():
+            for job in view.holds:
+                found.setdefault(job, []).append(member_id)
+        return found
+
+    def revoked(self) -> frozenset[Job]:
+        return frozenset(job for view in self.views.values() for job in view.revoked)
+
+    def workers(self) -> dict[str, str]:
+        """Member id per worker (or per member id where the worker is not known)."""
+        return {view.worker or member_id: member_id for member_id, view in self.views.items()}
+
+
+def observe(body: GroupGeneration, source: Source, at_ms: int) -> Observed:
+    """Read a Connect generation; undecodable blobs count as holding nothing."""
+    eager = body.protocol == EAGER
+    views: dict[str, WorkerView] = {}
+    error, delay_ms, offset = 0, 0, None
+    for member in body.members:
+        state = member.subscription if isinstance(member.subscription, WorkerState) else None
+        given = member.assignment if isinstance(member.assignment, ConnectAssignment) else None
+        allocation = state.allocation if state else None
+        held: frozenset[Job] = frozenset()
+        if allocation is not None and not eager:
+            held = frozenset((*allocation.connectors, *allocation.tasks))
+        if given is not None:
+            error, delay_ms, offset = given.error, given.delay_ms, given.config_offset
+        views[member.member_id] = WorkerView(
+            member_id=member.member_id,
+            worker=worker_of(state.url) if state else None,
+            config_offset=state.config_offset if state else None,
+            had_allocation=allocation is not None,
+            held=held,
+            assigned=frozenset((*given.connectors, *given.tasks)) if given else frozenset(),
+            revoked=frozenset((*given.revoked_connectors, *given.revoked_tasks)) if given else frozenset(),
+        )
+    return Observed(
+        generation=body.generation,
+        protocol=body.protocol,
+        leader=body.leader,
+        at_ms=at_ms,
+        state_ms=body.state_ms,
+        source=source,
+        error=error,
+        delay_ms=delay_ms,
+        config_offset=offset,
+        views=views,
+    )

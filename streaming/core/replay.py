@@ -1,0 +1,108 @@
+"""A capture through the fold, without Spark: every generation once and final, every violation once, then the sums."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from streaming.core.decoding import decode_config_row, decode_offsets_record, decode_status_row
+from streaming.core.fold import fold_group
+from streaming.core.objects import as_object
+from streaming.core.records import OtherGroup, Row, Tick
+from streaming.core.results import GapRecord, Generation, Grade, Incident, Result, Severity, UndecodableRecord
+from streaming.core.routing import CONFIG_SUFFIXES, STATUS_SUFFIXES, route
+from streaming.core.settings import ClusterSettings
+
+OFFSETS_TOPIC = "__consumer_offsets"
+HARMFUL = frozenset({Severity.MEDIUM, Severity.HIGH, Severity.CRITICAL})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RawRecord:
+    """One captured record; what the capture lacks is None or 0."""
+
+    topic: str
+    partition: int
+    offset: int
+    timestamp_ms: int
+    key: bytes | None
+    value: bytes | None
+
+
+@dataclass(slots=True)
+class Replayed:
+    """What came out, and whether something was found (exit code 1)."""
+
+    objects: list[dict[str, Any]] = field(default_factory=list)
+    found: bool = False
+
+
+def decode(record: RawRecord, settings: ClusterSettings) -> Row | None:
+    """The row of a record, by the role its topic has; None for records that never matter."""
+    place = (record.topic, record.partition, record.offset, record.timestamp_ms, record.key, record.value)
+    if record.topic == OFFSETS_TOPIC:
+        return decode_offsets_record(*place)
+    if any(record.topic == one.config_topic for one in settings.connect.values()):
+        return decode_config_row(*place)
+    if any(record.topic == one.status_topic for one in settings.connect.values()):
+        return decode_status_row(*place)
+    if record.topic.endswith(CONFIG_SUFFIXES):
+        return decode_config_row(*place)
+    if record.topic.endswith(STATUS_SUFFIXES):
+        return decode_status_row(*place)
+    return None
+
+
+def replay(records: Iterable[RawRecord], settings: ClusterSettings) -> Replayed:
+    """Everything the fold says about these records; the clock ends at the newest record."""
+    count, rows, last_ms = 0, [], 0
+    other_groups: dict[str, set[str]] = {}
+    for record in records:
+        count += 1
+        last_ms = max(last_ms, record.timestamp_ms)
+        row = decode(record, settings)
+        if row is None:
+            continue
+        if isinstance(row.body, OtherGroup):
+            other_groups.setdefault(row.body.kind, set()).add(row.group or "")
+            continue
+        rows.append(row)
+    results: list[Result] = []
+    for group, own in route(rows, settings).items():
+        outcome = fold_group(settings, group, None, own, Tick(last_ms), end_of_input=True)
+        results.extend(outcome.results)
+    return _told(count, results, {kind: len(groups) for kind, groups in other_groups.items()})
+
+
+def _told(count: int, results: list[Result], other_groups: dict[str, int]) -> Replayed:
+    told = Replayed()
+    generations = sorted(
+        (one for one in results if isinstance(one, Generation)), key=lambda one: (one.at_ms, one.source)
+    )
+    incidents = _last_states(one for one in results if isinstance(one, Incident))
+    undecodable = sorted((one for one in results if isinstance(one, UndecodableRecord)), key=lambda one: one.source)
+    gaps = [one for one in results if isinstance(one, GapRecord)]
+    for result in (*generations, *incidents, *undecodable, *gaps):
+        told.objects.append(as_object(result))
+    grades = Counter(one.verdict.grade.value for one in generations)
+    told.found = bool(grades[Grade.UNEXPLAINED.value]) or any(one.severity in HARMFUL for one in incidents)
+    told.objects.append(
+        {
+            "kind": "summary",
+            "records": count,
+            "generations": len(generations),
+            "grades": {grade.value: grades[grade.value] for grade in Grade},
+            "violations": dict(sorted(Counter(one.rule for one in incidents).items())),
+            "undecodable": len(undecodable),
+            "gaps": len(gaps),
+            "other_groups": dict(sorted(other_groups.items())),
+        }
+    )
+    return told
+
+
+def _last_states(incidents: Iterable[Incident]) -> Iterator[Incident]:
+    latest: dict[str, Incident] = {}
+    for one in incidents:
+        latest[one.incident_id] = one
+    yield from sorted(latest.values(), key=lambda one: (one.opened_at_ms, one.incident_id))

@@ -1,0 +1,45 @@
+"""Which rows concern which group: group records by their key, Connect's config and status records by the topics in use."""
+
+from collections.abc import Iterable
+
+from streaming.core.records import ConfigChange, Gap, Row, StatusChange, Undecodable
+from streaming.core.settings import ClusterSettings, ConnectSettings
+
+CONFIG_SUFFIXES = ("-configs", "-config")
+STATUS_SUFFIXES = ("-status", "-statuses")
+
+
+def connect_settings(settings: ClusterSettings, group: str) -> ConnectSettings:
+    """The configured settings of a Connect group, or Connect's naming convention as a guess that says so."""
+    configured = settings.connect.get(group)
+    if configured is not None:
+        return configured
+    return ConnectSettings(config_topic=f"{group}-configs", status_topic=f"{group}-status", guessed_topics=True)
+
+
+def groups_of_topic(settings: ClusterSettings, topic: str) -> list[str]:
+    """Connect groups whose config or status topic this is; several where two clusters share topics by mistake."""
+    named = [
+        group for group, one in settings.connect.items() if topic in (one.config_topic, one.status_topic)
+    ]
+    if named:
+        return named
+    for suffix in (*CONFIG_SUFFIXES, *STATUS_SUFFIXES):
+        if topic.endswith(suffix) and topic.removesuffix(suffix) not in settings.connect:
+            return [topic.removesuffix(suffix)]
+    return []
+
+
+def route(rows: Iterable[Row], settings: ClusterSettings) -> dict[str, list[Row]]:
+    """Rows per group, each list in the order given. Undecodable records and gaps without a group are under ""."""
+    routed: dict[str, list[Row]] = {}
+    for row in rows:
+        match row.body:
+            case ConfigChange() | StatusChange():
+                for group in groups_of_topic(settings, row.topic):
+                    routed.setdefault(group, []).append(row)
+            case Undecodable() | Gap():
+                routed.setdefault(row.group or "", []).append(row)
+            case _:
+                routed.setdefault(row.group or "", []).append(row)
+    return routed

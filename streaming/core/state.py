@@ -1,0 +1,44 @@
+"""What a group's fold remembers between batches. Stored as text of one version; a change of meaning raises the version."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from streaming.core.config_history import ConfigHistory
+from streaming.core.leader import Process
+from streaming.core.observed import Observed
+from streaming.core.records import Row
+from streaming.core.results import Incident
+
+STATE_VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """A group record not yet judged, since which tick of the clock, and whether it belongs to history."""
+
+    row: Row
+    arrived_ms: int
+    historic: bool
+    announced: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupState:
+    """One group. Only what a later record or timer can ask for is kept."""
+
+    incarnation: int = 0
+    generation: int | None = None
+    deleted: bool = False
+    seen_from_start: bool = False
+    last: Observed | None = None
+    history: ConfigHistory = field(default_factory=ConfigHistory)
+    eras: tuple[str, ...] = ()
+    processes: Mapping[str, Process] = field(default_factory=dict)
+    incidents: Mapping[str, Incident] = field(default_factory=dict)
+    unassigned_since_ms: Mapping[str, int] = field(default_factory=dict)
+    patience_ms: int = 0
+    holds: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    member_ids: frozenset[str] = frozenset()
+    next_offsets: Mapping[str, int] = field(default_factory=dict)
+    waiting: tuple[Waiting, ...] = ()
+    historic: bool = False
