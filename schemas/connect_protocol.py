@@ -1,10 +1,10 @@
 """The blobs a Connect worker and its leader exchange: worker state and assignment.
 
-Workers and leaders read every version with one tolerant reader: any version from 0 on is accepted, the fields at the end
-may be missing (but not begun and cut), bytes behind the last field are left unread.
+Workers and leaders read every version with one tolerant reader: any version from 0 on is accepted, the fields at the
+end may be missing (but not begun and cut), bytes behind the last field are left unread.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from schemas import wire
@@ -177,25 +177,16 @@ def encode_assignment(value: ConnectAssignment, assigned: Entries, revoked: Entr
     return bytes(out)
 
 
-def encode_worker_state(state: WorkerState, assigned: Entries = (), revoked: Entries = ()) -> bytes:
-    """The entries are those of the allocation, whose version is written as the state's own. V3 adds the static
-    settings, sorted, null for none. Raises SchemaError for a string that doesn't fit."""
+def encode_worker_state(
+    state: WorkerState, assigned: Entries = (), revoked: Entries = (), *, allocation_version: int | None = None
+) -> bytes:
+    """The entries are those of the allocation, whose version is written as the state's own unless given (releases
+    before 3.3.0 always write 1). V3 adds the static settings, sorted, null for none. Raises SchemaError for a string
+    that doesn't fit."""
     allocation = None
     if state.allocation is not None and state.version >= 1:
-        held = state.allocation
-        body = bytearray()
-        wire.write_int16(body, state.version)
-        fields = {
-            "error": held.error,
-            "leader": held.leader,
-            "leader_url": held.leader_url,
-            "config_offset": held.config_offset,
-            "assigned": _entries(assigned),
-            "revoked": _entries(revoked),
-            "delay_ms": held.delay_ms,
-        }
-        writer(ASSIGNMENT, 1)(body, fields)
-        allocation = bytes(body)
+        inner = state.version if allocation_version is None else allocation_version
+        allocation = encode_assignment(replace(state.allocation, version=inner), assigned, revoked)
     out = bytearray()
     wire.write_int16(out, state.version)
     outer = {"url": state.url, "config_offset": state.config_offset, "allocation": allocation}

@@ -71,7 +71,7 @@ ConfigRecord: TypeAlias = (
 
 @dataclass(frozen=True, slots=True)
 class StatusRecord:
-    """`status-connector-…` (`task` None) or `status-task-…-n`. `state` None is the tombstone. The trace is never kept."""
+    """`status-connector-…` (`task` None) or `status-task-…-n`. `state` None is the tombstone. No trace is kept."""
 
     connector: str
     task: int | None
@@ -152,8 +152,9 @@ def _connector(name: str, value: Any) -> ConfigRecord:
         return OtherConfig("connector_ignored")
     limit = config.get("tasks.max")
     # Only a plain decimal: a variable such as ${file:…} is part of a configuration and stays out.
-    usable = isinstance(limit, str) and limit.isascii() and limit.isdecimal() and len(limit) <= 9
-    return ConnectorConfigured(name, int(limit) if usable else None)
+    if isinstance(limit, str) and limit.isascii() and limit.isdecimal() and len(limit) <= 9:
+        return ConnectorConfigured(name, int(limit))
+    return ConnectorConfigured(name)
 
 
 STATUS_CONNECTOR, STATUS_TASK, STATUS_TOPIC = "status-connector-", "status-task-", "status-topic-"

@@ -1,6 +1,6 @@
 """`__consumer_offsets`: record keys, and the value of a classic group's record.
 
-Key = int16 record type, then plain strings (and a partition for offset commits). Value = int16 version, then the fields.
+Key = int16 record type, then plain strings (and a partition for offset commits). Value = int16 version, then fields.
 """
 
 from collections.abc import Mapping

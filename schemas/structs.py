@@ -1,12 +1,12 @@
 """Layouts as data, compiled once per version into readers and writers.
 
-A layout lists its fields in wire order; each line gives name, type, versions, nullability, tag and default. From it come
-the reader, the writer and (`streaming.core.plan`) the JSON form, so that the three can't disagree. Values are plain dicts
+A layout lists its fields in wire order; each line gives name, type, versions, nullability, tag and default. From it
+come the reader, the writer and (`json_form`) Kafka's JSON, so that the three can't disagree. Values are plain dicts
 keyed by Kafka's field names: a field the version lacks is missing, a tagged field at its default is missing, unknown
 tagged fields stand under `UNKNOWN_TAGS` as [(tag, bytes)].
 
-Read as Kafka's generated classes read: a known tagged field is read by its type and its announced size is not looked at;
-tags may come in any order; what is left behind the last field is the caller's business.
+Read as Kafka's generated classes read: a known tagged field is read by its type and its announced size is not looked
+at; tags may come in any order; what is left behind the last field is the caller's business.
 """
 
 from collections.abc import Mapping

@@ -1,7 +1,7 @@
 """Readers and writers for Kafka's wire primitives, plain and compact.
 
-A reader is `(buffer, position) -> (value, next position)`; a writer appends to a bytearray. Every length is compared with
-what is left before anything is sliced or allocated. Null is `None`: the caller decides whether it is allowed.
+A reader is `(buffer, position) -> (value, next position)`; a writer appends to a bytearray. Every length is compared
+with what is left before anything is sliced or allocated. Null is `None`: the caller decides whether it is allowed.
 """
 
 import struct
