@@ -18,7 +18,7 @@ Unit = Literal["none", "seconds", "timestamp_seconds", "bytes", "records", "bool
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Metric:
-    """One series family. `name` is the name as exposed, `_total` and `_info` included; an info is a gauge fixed at 1."""
+    """One series family. `name` is as exposed, `_total` and `_info` included; an info is a gauge fixed at 1."""
 
     name: str
     kind: Kind
@@ -28,68 +28,107 @@ class Metric:
 
 
 BUILD_INFO = Metric(
-    name="rebalance_monitor_build_info", kind="info", unit="none",
-    help="Constant 1; the labels say which version runs.", labels=("version",),
+    name="rebalance_monitor_build_info",
+    kind="info",
+    unit="none",
+    help="Constant 1; the labels say which version runs.",
+    labels=("version",),
 )
 
 # -- what the monitor sees ---------------------------------------------------------------------------------------
 
 GENERATIONS = Metric(
-    name="rebalance_monitor_generations_total", kind="counter", unit="none",
-    help="Generations of classic groups judged, by grade of the verdict.", labels=("cluster", "group", "grade"),
+    name="rebalance_monitor_generations_total",
+    kind="counter",
+    unit="none",
+    help="Generations of classic groups judged, by grade of the verdict.",
+    labels=("cluster", "group", "grade"),
 )
 INCIDENT = Metric(
-    name="rebalance_monitor_incident", kind="gauge", unit="bool",
+    name="rebalance_monitor_incident",
+    kind="gauge",
+    unit="bool",
     help="1 while an incident is open, 0 after it was resolved; worker and connector are empty when not concerned. "
     "path says who notifies: prometheus (alert rules) or push (the monitor itself).",
     labels=("cluster", "group", "team", "worker", "connector", "rule", "severity", "path"),
 )
 INCIDENT_TRANSITIONS = Metric(
-    name="rebalance_monitor_incident_transitions_total", kind="counter", unit="none",
-    help="Incidents opened, updated and resolved.", labels=("cluster", "group", "rule", "severity", "transition"),
+    name="rebalance_monitor_incident_transitions_total",
+    kind="counter",
+    unit="none",
+    help="Incidents opened, updated and resolved.",
+    labels=("cluster", "group", "rule", "severity", "transition"),
 )
 GROUP_GENERATION = Metric(
-    name="rebalance_monitor_group_generation", kind="gauge", unit="none",
-    help="Number of the group's latest generation.", labels=("cluster", "group"),
+    name="rebalance_monitor_group_generation",
+    kind="gauge",
+    unit="none",
+    help="Number of the group's latest generation.",
+    labels=("cluster", "group"),
 )
 GROUP_MEMBERS = Metric(
-    name="rebalance_monitor_group_members", kind="gauge", unit="none",
-    help="Members in the group's latest generation.", labels=("cluster", "group"),
+    name="rebalance_monitor_group_members",
+    kind="gauge",
+    unit="none",
+    help="Members in the group's latest generation.",
+    labels=("cluster", "group"),
 )
 GROUP_LAST_GENERATION = Metric(
-    name="rebalance_monitor_group_last_generation_timestamp_seconds", kind="gauge", unit="timestamp_seconds",
-    help="When the group's latest generation was written (time of its record).", labels=("cluster", "group"),
+    name="rebalance_monitor_group_last_generation_timestamp_seconds",
+    kind="gauge",
+    unit="timestamp_seconds",
+    help="When the group's latest generation was written (time of its record).",
+    labels=("cluster", "group"),
 )
 CONNECT_UNASSIGNED_TASKS = Metric(
-    name="rebalance_monitor_connect_unassigned_tasks", kind="gauge", unit="none",
-    help="Configured connectors and tasks that no worker of the group runs.", labels=("cluster", "group"),
+    name="rebalance_monitor_connect_unassigned_tasks",
+    kind="gauge",
+    unit="none",
+    help="Configured connectors and tasks that no worker of the group runs.",
+    labels=("cluster", "group"),
 )
 CONNECT_DELAY_END = Metric(
-    name="rebalance_monitor_connect_delay_end_timestamp_seconds", kind="gauge", unit="timestamp_seconds",
+    name="rebalance_monitor_connect_delay_end_timestamp_seconds",
+    kind="gauge",
+    unit="timestamp_seconds",
     help="Until when a Connect group holds back the tasks of a worker that left; 0 when no delay runs.",
     labels=("cluster", "group"),
 )
 OTHER_GROUPS = Metric(
-    name="rebalance_monitor_other_groups", kind="gauge", unit="none",
-    help="Groups that are only counted, by type (consumer, share, streams, unknown).", labels=("cluster", "type"),
+    name="rebalance_monitor_other_groups",
+    kind="gauge",
+    unit="none",
+    help="Groups that are only counted, by type (consumer, share, streams, unknown).",
+    labels=("cluster", "type"),
 )
 
 # -- what the monitor reads --------------------------------------------------------------------------------------
 
 RECORDS = Metric(
-    name="rebalance_monitor_records_total", kind="counter", unit="records",
-    help="Records that reached the fold, by kind of their body.", labels=("cluster", "topic", "kind"),
+    name="rebalance_monitor_records_total",
+    kind="counter",
+    unit="records",
+    help="Records that reached the fold, by kind of their body.",
+    labels=("cluster", "topic", "kind"),
 )
 UNDECODABLE_RECORDS = Metric(
-    name="rebalance_monitor_undecodable_records_total", kind="counter", unit="records",
-    help="Records that Kafka's own reader would reject, by reason.", labels=("cluster", "reason"),
+    name="rebalance_monitor_undecodable_records_total",
+    kind="counter",
+    unit="records",
+    help="Records that Kafka's own reader would reject, by reason.",
+    labels=("cluster", "reason"),
 )
 GAP_RECORDS = Metric(
-    name="rebalance_monitor_gap_records_total", kind="counter", unit="records",
-    help="Offsets that were deleted from the topic before they were read.", labels=("cluster", "topic"),
+    name="rebalance_monitor_gap_records_total",
+    kind="counter",
+    unit="records",
+    help="Offsets that were deleted from the topic before they were read.",
+    labels=("cluster", "topic"),
 )
 POSITION_LAG = Metric(
-    name="rebalance_monitor_position_lag_records", kind="gauge", unit="records",
+    name="rebalance_monitor_position_lag_records",
+    kind="gauge",
+    unit="records",
     help="Offsets between the committed position and the end of the topic, summed over partitions.",
     labels=("cluster", "topic"),
 )
@@ -97,40 +136,61 @@ POSITION_LAG = Metric(
 # -- the monitor's own health ------------------------------------------------------------------------------------
 
 READY = Metric(
-    name="rebalance_monitor_ready", kind="gauge", unit="bool",
-    help="1 when the cluster is reachable and read up to its end.", labels=("cluster",),
+    name="rebalance_monitor_ready",
+    kind="gauge",
+    unit="bool",
+    help="1 when the cluster is reachable and read up to its end.",
+    labels=("cluster",),
 )
 DEGRADED = Metric(
-    name="rebalance_monitor_degraded", kind="gauge", unit="bool",
+    name="rebalance_monitor_degraded",
+    kind="gauge",
+    unit="bool",
     help="1 while a feature is off because a topic, partition or permission is missing.",
     labels=("cluster", "reason"),
 )
 HEARTBEAT = Metric(
-    name="rebalance_monitor_heartbeat_timestamp_seconds", kind="gauge", unit="timestamp_seconds",
+    name="rebalance_monitor_heartbeat_timestamp_seconds",
+    kind="gauge",
+    unit="timestamp_seconds",
     help="When the job last committed a batch or an empty heartbeat; stale means that nothing is judged.",
 )
 LAST_BATCH = Metric(
-    name="rebalance_monitor_last_batch_timestamp_seconds", kind="gauge", unit="timestamp_seconds",
+    name="rebalance_monitor_last_batch_timestamp_seconds",
+    kind="gauge",
+    unit="timestamp_seconds",
     help="When the last batch with records was committed.",
 )
 LAST_BATCH_DURATION = Metric(
-    name="rebalance_monitor_last_batch_duration_seconds", kind="gauge", unit="seconds",
+    name="rebalance_monitor_last_batch_duration_seconds",
+    kind="gauge",
+    unit="seconds",
     help="How long the last batch took, from its rows to the commit.",
 )
 BATCHES = Metric(
-    name="rebalance_monitor_batches_total", kind="counter", unit="none", help="Batches committed.",
+    name="rebalance_monitor_batches_total",
+    kind="counter",
+    unit="none",
+    help="Batches committed.",
 )
 BATCH_DURATION = Metric(
-    name="rebalance_monitor_batch_duration_seconds_total", kind="counter", unit="seconds",
+    name="rebalance_monitor_batch_duration_seconds_total",
+    kind="counter",
+    unit="seconds",
     help="Time spent in batches; divided by the number of batches it is the mean.",
 )
 OUTBOX_PENDING = Metric(
-    name="rebalance_monitor_outbox_pending", kind="gauge", unit="none",
+    name="rebalance_monitor_outbox_pending",
+    kind="gauge",
+    unit="none",
     help="Notifications that wait for an Alertmanager to accept them.",
 )
 NOTIFICATIONS = Metric(
-    name="rebalance_monitor_notifications_total", kind="counter", unit="none",
-    help="Attempts to hand a notification to an Alertmanager, by outcome (sent, failed).", labels=("outcome",),
+    name="rebalance_monitor_notifications_total",
+    kind="counter",
+    unit="none",
+    help="Attempts to hand a notification to an Alertmanager, by outcome (sent, failed).",
+    labels=("outcome",),
 )
 
 METRICS: tuple[Metric, ...] = (

@@ -1,0 +1,131 @@
+"""Inputs and results of the consumer assignors: one snapshot of a group, as its leader saw it.
+
+A snapshot is the members in the order in which the leader put them into its hash map (JoinGroup order) and what the
+leader's metadata knew of the topics: for each partition the racks of all its replicas. Everything else that decides a
+result - Java's hash order, the order of strings, the leader's release - is made explicit here.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from assignors.java_order import hash_map_order, java_hash, utf16_key
+
+TopicPartition: TypeAlias = tuple[str, int]
+TopicRacks: TypeAlias = Mapping[str, Sequence[frozenset[str]]]
+"""Topic -> for each partition, by number, the racks of its replicas (empty where none is known)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConsumerMember:
+    """One member's subscription. `instance_id` is the static id, `rack` the client's rack ("" counts as none)."""
+
+    id: str
+    instance_id: str | None = None
+    topics: tuple[str, ...] = ()
+    rack: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConsumerEra:
+    """What a leader's release changes in `range` and `roundrobin`. Releases of one era give the same partitions."""
+
+    name: str
+    since: tuple[int, int]
+    static_ids: bool
+    racks: bool
+
+
+ERAS: tuple[ConsumerEra, ...] = (
+    ConsumerEra(name="up to 2.3", since=(0, 0), static_ids=False, racks=False),
+    ConsumerEra(name="2.4 to 3.4", since=(2, 4), static_ids=True, racks=False),
+    ConsumerEra(name="since 3.5", since=(3, 5), static_ids=True, racks=True),
+)
+NEWEST = ERAS[-1]
+
+
+def release_of(release: str) -> tuple[int, int]:
+    """Major and minor number of a release such as "3.4.1". Raises ValueError for anything else."""
+    major, minor, *_ = release.split(".")
+    return int(major), int(minor)
+
+
+def era_of(release: str) -> ConsumerEra:
+    """The era of a leader's release; releases after the newest known one count as that."""
+    number = release_of(release)
+    return max((era for era in ERAS if era.since <= number), key=lambda era: era.since)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConsumerResult:
+    """Partitions of each member in the order of the leader's lists.
+
+    `order_unsure`: so many keys share a hash that Java keeps them in a tree, whose order is not emulated. The sets of
+    `range` and `roundrobin` never depend on it, the order inside a list may.
+    """
+
+    shares: dict[str, tuple[TopicPartition, ...]]
+    order_unsure: bool = False
+
+
+def hash_ordered(names: Iterable[str]) -> tuple[tuple[str, ...], bool]:
+    """Names in the iteration order of a default-capacity Java hash map that received them one by one, and the doubt."""
+    order = hash_map_order(names)
+    return tuple(order.keys()), order.unsure
+
+
+def compute_ordered(calls: Iterable[str]) -> tuple[tuple[str, ...], bool]:
+    """Names in the order of a default-capacity Java hash map filled by `computeIfAbsent`, and the doubt.
+
+    Three things differ from `put`: a new key goes to the *head* of its bucket; the table grows at the beginning of
+    the first call that finds it too full (a call for a key that is present included); a bucket counts as crowded with
+    eight keys instead of nine. `calls` are all calls, repeated names included.
+    """
+    buckets: list[list[str]] = [[] for _ in range(16)]
+    present: set[str] = set()
+    unsure = False
+    for name in calls:
+        if 4 * len(present) > 3 * len(buckets):
+            buckets = _doubled(buckets)
+        if name in present:
+            continue
+        present.add(name)
+        bucket = buckets[_bucket(name, len(buckets))]
+        bucket.insert(0, name)
+        if len(bucket) >= 8:
+            if len(buckets) < 64:
+                buckets = _doubled(buckets)
+            else:
+                unsure = True
+    return tuple(name for bucket in buckets for name in bucket), unsure
+
+
+def _bucket(name: str, capacity: int) -> int:
+    hashed = java_hash(name)
+    return (hashed ^ hashed >> 16) & capacity - 1
+
+
+def _doubled(buckets: list[list[str]]) -> list[list[str]]:
+    larger: list[list[str]] = [[] for _ in range(2 * len(buckets))]
+    for bucket in buckets:
+        for name in bucket:
+            larger[_bucket(name, len(larger))].append(name)
+    return larger
+
+
+def member_order(members: Iterable[ConsumerMember], era: ConsumerEra) -> list[ConsumerMember]:
+    """Members as `range` and `roundrobin` sort them: static ones first, by instance id, then the others by id."""
+
+    def key(member: ConsumerMember) -> tuple[bool, bytes]:
+        if era.static_ids and member.instance_id is not None:
+            return False, utf16_key(member.instance_id)
+        return True, utf16_key(member.id)
+
+    return sorted(members, key=key)
+
+
+def subscribed_topics(members: Sequence[ConsumerMember]) -> tuple[list[str], bool]:
+    """All subscriptions as they reach a hash map: members in hash order, each member's topics in its own order."""
+    by_id = {member.id: member for member in members}
+    ids, unsure = hash_ordered(by_id)
+    return [topic for name in ids for topic in by_id[name].topics], unsure
