@@ -31,7 +31,9 @@ def step(what: str, command: list[str]) -> None:
     print(f"install: {what} …", flush=True)
     began = time.monotonic()
     environment = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "PYTHONHOME")}
-    done = subprocess.run(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    done = subprocess.run(
+        command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
     if done.returncode != 0:
         sys.stderr.write(done.stdout[-4000:])
         raise SystemExit(f"install: {what} failed (see above); check the network and the free disk space, then repeat")

@@ -50,7 +50,13 @@ def _ivy() -> Path:
 
 def _reason(output: str) -> str:
     """The one line of Ivy's long report that tells what went wrong."""
-    for pattern in (r"No space left on device", r"UnknownHostException\S*.*", r"Connection refused.*", r"PKIX.*", r"not found.*"):
+    for pattern in (
+        r"No space left on device",
+        r"UnknownHostException\S*.*",
+        r"Connection refused.*",
+        r"PKIX.*",
+        r"not found.*",
+    ):
         if match := re.search(pattern, output):
             return match.group(0).strip()[:160]
     lines = [line.strip() for line in output.splitlines() if line.strip()]

