@@ -1,0 +1,4 @@
+"""placeholder"""
+from typing import Any
+def balance(*a: Any) -> Any:
+    raise NotImplementedError

@@ -1,0 +1,257 @@
+"""Connect's incremental cooperative assignor (protocols `compatible` and `sessioned`), exactly as the Java leader runs.
+
+Theory. Members keep what they hold; an answer carries only what to start and what to stop, and nothing is started
+anywhere before it was stopped elsewhere. So a job moves in two rounds: revoked in one, handed out in the next, which
+the revoked worker asks for. A job is *deleted* if the leader remembers it and it is no longer configured, *lost* if it
+is remembered, configured and held by nobody, *created* if it is configured and neither remembered nor held. Deleted
+jobs and jobs held twice are revoked from every holder; lost ones wait (`connect_window`); created ones go to the
+least loaded. Then loads are evened out by revoking, and if that was not enough the leader backs off, 40 ms to the
+power of the number of rounds. What a leader remembers belongs to its process and is in no record: `LeaderMemory`.
+
+Example: worker1 alone holds connector C and tasks C-0, C-1, C-2, all balanced; then worker2 joins.
+
+    round 1   worker1 [C C-0 C-1 C-2]  worker2 []          revoke C-0 from worker1 (2 tasks each), worker1 re-joins
+    round 2   worker1 [C C-1 C-2]      worker2 []          C-0 is created again: worker2 has the fewest tasks
+    round 3   worker2 vanishes                             C-0 is lost: delay 300000 ms, C-0 waits
+    round 4   worker1, worker3 (new)                       worker3 is idle, so a candidate; delay = time left
+    round 5   the window is over                           C-0 goes to worker3
+
+Orders matter: members in the order of the leader's hash map decide who keeps one job more; the order of a member's
+own list (its allocation on the wire) decides which jobs it loses, the first ones; names sort as Java sorts them.
+"""
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from math import log
+from typing import TypeVar
+
+from assignors import connect_before_3_4
+from assignors.connect_eras import Era
+from assignors.connect_model import (
+    ConnectMember,
+    ConnectResult,
+    ConnectRound,
+    Jobs,
+    LeaderMemory,
+    MemberShare,
+    TaskId,
+)
+from assignors.connect_round import CannotAssign, open_answer
+from assignors.connect_survey import Load, Survey, fill, remembered, survey
+from assignors.connect_window import Window, handle_lost
+from assignors.java_order import copied_set
+
+J = TypeVar("J", str, TaskId)
+
+VERSIONS = {"compatible": 1, "sessioned": 2}
+_BACKOFF_BASE_MS = 40
+
+
+@dataclass(slots=True)
+class _Revoked:
+    """What one member must stop, in order of writing."""
+
+    connectors: dict[str, None]
+    tasks: dict[TaskId, None]
+
+    def add(self, connectors: Iterable[str], tasks: Iterable[TaskId]) -> None:
+        self.connectors.update(dict.fromkeys(connectors))
+        self.tasks.update(dict.fromkeys(tasks))
+
+
+def assign(
+    memory: LeaderMemory, round_: ConnectRound, *, max_delay_ms: int, era: Era, java_version: int = 17
+) -> tuple[ConnectResult, LeaderMemory]:
+    """The answer of one round and what the leader's process remembers afterwards.
+
+    `max_delay_ms` is the leader's `scheduled.rebalance.max.delay.ms`, `java_version` its Java's major release.
+    """
+    answer = open_answer(round_, protocol_version(round_.protocol, era))
+    if answer.snapshot is None:
+        return answer.mismatch(round_), memory
+    sets = survey(memory, round_, answer.snapshot, era)
+    window = Window.recall(memory, round_.now_ms, max_delay_ms)
+    plan = _balance if era.balances_fully else connect_before_3_4.balance
+    shares, after = plan(memory, round_, sets, window, era, java_version)
+    unsure = sets.order_unsure or window.order_unsure
+    return answer.result(shares, delay_ms=window.delay_ms, order_unsure=unsure), after
+
+
+def protocol_version(protocol: str, era: Era) -> int:
+    """Version in the header of the assignments of a generation."""
+    version = VERSIONS.get(protocol.lower())
+    if version is None or (version > 1 and not era.speaks_sessioned):
+        raise CannotAssign(f"protocol {protocol!r} is unknown to the incremental assignor of era {era.name}")
+    return version if version < VERSIONS["sessioned"] else era.sessioned_header
+
+
+def backoff_ms(successive: int, max_delay_ms: int) -> int:
+    """How long to wait after so many balancing rounds that were not enough."""
+    if max_delay_ms <= 1:
+        return max_delay_ms
+    # Java computes in doubles too: the capped value is often one ms below the maximum.
+    exponent = min(successive, log(max_delay_ms) / log(_BACKOFF_BASE_MS))
+    return min(int(_BACKOFF_BASE_MS**exponent), max_delay_ms)
+
+
+def _balance(
+    memory: LeaderMemory, round_: ConnectRound, sets: Survey, window: Window, era: Era, java_version: int
+) -> tuple[dict[str, MemberShare], LeaderMemory]:
+    held = {member.id: _distinct(member.held) for member in sets.members}
+    revoked = _forced_revocations(sets, held, window, java_version)
+    loads = [
+        Load(
+            member.id,
+            [name for name in held[member.id].connectors if name not in revoked[member.id].connectors],
+            [task for task in held[member.id].tasks if task not in revoked[member.id].tasks],
+        )
+        for member in sets.members
+    ]
+    again = handle_lost(window, sets.lost, loads, memory, held.keys(), era)
+    successive = memory.successive_revocations
+    if window.delay_ms:
+        window.revoked_in_previous = False
+    else:
+        surplus = balancing_revocations(loads, sets.configured)
+        if surplus and window.revoked_in_previous:
+            successive += 1
+            window.delay_ms = backoff_ms(successive, window.max_delay_ms)
+            if window.delay_ms:
+                window.scheduled_ms = window.now_ms + window.delay_ms
+            else:
+                _revoke(surplus, loads, revoked)
+        elif surplus:
+            _revoke(surplus, loads, revoked)
+            window.revoked_in_previous = True
+        elif window.revoked_in_previous:
+            window.revoked_in_previous = False
+            successive = 0
+    fill(loads, Jobs(sets.created.connectors + again.connectors, sets.created.tasks + again.tasks))
+    shares = {
+        load.id: MemberShare(
+            _new_jobs(load, held[load.id]),
+            Jobs(tuple(revoked[load.id].connectors), tuple(revoked[load.id].tasks)),
+        )
+        for load in loads
+    }
+    return shares, _remember(memory, round_, sets, window, loads, revoked.values(), successive)
+
+
+def _forced_revocations(
+    sets: Survey, held: dict[str, Jobs], window: Window, java_version: int
+) -> dict[str, _Revoked]:
+    """Deleted jobs, then jobs with several holders, are taken from everybody who holds them."""
+    twice_connectors = _repeated(held_by.connectors for held_by in held.values())
+    twice_tasks = _repeated(held_by.tasks for held_by in held.values())
+    revoked = {member_id: _Revoked({}, {}) for member_id in held}
+    if not (sets.deleted or twice_connectors or twice_tasks):
+        return revoked
+    for member_id, jobs in held.items():
+        # Java walks a hash set copied from the member's list; this shows only in the order of the bytes.
+        connectors, tasks = copied_set(jobs.connectors, java_version), copied_set(jobs.tasks, java_version)
+        for unwanted_connectors, unwanted_tasks in (
+            (sets.deleted.connectors, sets.deleted.tasks),
+            (twice_connectors, twice_tasks),
+        ):
+            revoked[member_id].add(
+                [name for name in connectors.keys() if name in unwanted_connectors],
+                [task for task in tasks.keys() if task in unwanted_tasks],
+            )
+        window.order_unsure |= connectors.unsure or tasks.unsure
+    return revoked
+
+
+def balancing_revocations(loads: Sequence[Load], configured: Jobs) -> dict[str, Jobs]:
+    """What members must give up so that all loads end within one of each other, if everything were placed."""
+    if not configured or not any(load.connectors or load.tasks for load in loads):
+        return {}
+    connectors = _surplus([(load.id, load.connectors) for load in loads], len(configured.connectors))
+    tasks = _surplus([(load.id, load.tasks) for load in loads], len(configured.tasks))
+    return {
+        member_id: Jobs(tuple(connectors.get(member_id, ())), tuple(tasks.get(member_id, ())))
+        for member_id in dict.fromkeys((*connectors, *tasks))
+    }
+
+
+def _surplus(hands: Sequence[tuple[str, list[J]]], total: int) -> dict[str, list[J]]:
+    """The first jobs of each overloaded hand; the first hands may keep one more than the rest."""
+    least, extra = divmod(total, len(hands))
+    sizes = [len(hand) for _, hand in hands]
+    if sizes.count(least + 1) == extra and sizes.count(least) == len(hands) - extra:
+        return {}
+    surplus: dict[str, list[J]] = {}
+    given = 0
+    for member_id, hand in hands:
+        if len(hand) <= least:
+            continue
+        keep = least
+        if given < extra:
+            given += 1
+            keep = least + 1
+        if len(hand) > keep:
+            surplus[member_id] = hand[: len(hand) - keep]
+    return surplus
+
+
+def _revoke(surplus: dict[str, Jobs], loads: Iterable[Load], revoked: dict[str, _Revoked]) -> None:
+    for load in loads:
+        jobs = surplus.get(load.id)
+        if jobs is not None:
+            # The surplus is always the head of the list.
+            del load.connectors[: len(jobs.connectors)]
+            del load.tasks[: len(jobs.tasks)]
+            revoked[load.id].add(jobs.connectors, jobs.tasks)
+
+
+def _new_jobs(load: Load, held: Jobs) -> Jobs:
+    connectors, tasks = frozenset(held.connectors), frozenset(held.tasks)
+    return Jobs(
+        tuple([name for name in load.connectors if name not in connectors]),
+        tuple([task for task in load.tasks if task not in tasks]),
+    )
+
+
+def _remember(
+    memory: LeaderMemory,
+    round_: ConnectRound,
+    sets: Survey,
+    window: Window,
+    loads: Iterable[Load],
+    revoked: Collection[_Revoked],
+    successive: int,
+) -> LeaderMemory:
+    connectors = {name for load in loads for name in load.connectors}
+    tasks = {task for load in loads for task in load.tasks}
+    stopped_connectors = {name for one in revoked for name in one.connectors}
+    stopped_tasks = {task for one in revoked for task in one.tasks}
+    # Lost jobs stay remembered even where they were just placed, or placed and taken back.
+    return LeaderMemory(
+        previous=remembered(
+            sets.configured,
+            connectors - stopped_connectors | set(sets.lost.connectors),
+            tasks - stopped_tasks | set(sets.lost.tasks),
+        ),
+        previous_revoked=remembered(sets.configured, stopped_connectors, stopped_tasks),
+        revoked_in_previous=window.revoked_in_previous,
+        can_revoke=memory.can_revoke,
+        successive_revocations=successive,
+        scheduled_ms=window.scheduled_ms,
+        delay_ms=window.delay_ms,
+        candidates=tuple(window.candidates),
+        previous_generation=round_.generation,
+        previous_members=frozenset(member.id for member in sets.members),
+    )
+
+
+def _distinct(jobs: Jobs) -> Jobs:
+    return Jobs(tuple(dict.fromkeys(jobs.connectors)), tuple(dict.fromkeys(jobs.tasks)))
+
+
+def _repeated(hands: Iterable[tuple[J, ...]]) -> set[J]:
+    seen: set[J] = set()
+    twice: set[J] = set()
+    for hand in hands:
+        # One intersection per member, because a job in two hands is rare.
+        twice.update(seen.intersection(hand))
+        seen.update(hand)
+    return twice

@@ -1,0 +1,138 @@
+"""The sets a round of the incremental assignor starts from: what is configured, held, deleted, lost, new.
+
+`configured` lists all jobs in Java's order, so the sets taken from it need no sorting of their own.
+"""
+
+from collections.abc import Iterable, Sequence, Set
+from dataclasses import dataclass
+from typing import TypeVar
+
+from assignors.connect_eras import Era
+from assignors.connect_model import ConfigSnapshot, ConnectMember, ConnectRound, Jobs, LeaderMemory, TaskId
+from assignors.connect_round import configured_jobs
+from assignors.java_order import hash_map_order, utf16_key
+
+J = TypeVar("J", str, TaskId)
+
+
+@dataclass(frozen=True, slots=True)
+class JobSet:
+    """Connectors and tasks without an order."""
+
+    connectors: Set[str]
+    tasks: Set[TaskId]
+
+    def __bool__(self) -> bool:
+        return bool(self.connectors or self.tasks)
+
+
+@dataclass(slots=True)
+class Load:
+    """A member with the jobs it will have after the round; lists grow and shrink while the round is computed."""
+
+    id: str
+    connectors: list[str]
+    tasks: list[TaskId]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Survey:
+    """One round's sets. `lost` and `created` are disjoint parts of `configured` that nobody holds."""
+
+    members: tuple[ConnectMember, ...]
+    """In the order in which the leader's hash map yields them."""
+    order_unsure: bool
+    configured: Jobs
+    active: JobSet
+    deleted: JobSet
+    lost: Jobs
+    created: Jobs
+    revocation_ignored: bool
+    """Something the last round revoked is still held: that round was not carried out."""
+
+
+def survey(memory: LeaderMemory, round_: ConnectRound, snapshot: ConfigSnapshot, era: Era) -> Survey:
+    """Compare what the leader remembers with what members report and what is configured."""
+    members, order_unsure = in_leaders_order(round_.members)
+    configured = configured_jobs(snapshot)
+    active = JobSet(
+        {name for member in members for name in member.held.connectors},
+        {task for member in members for task in member.held.tasks},
+    )
+    previous = memory.previous
+    if era.checks_generation and memory.previous_generation != round_.last_completed_generation:
+        previous = Jobs()
+    revoked = memory.previous_revoked
+    ignored = era.notices_missed_syncs and not (
+        active.connectors.isdisjoint(revoked.connectors) and active.tasks.isdisjoint(revoked.tasks)
+    )
+    before = active if ignored else JobSet(set(previous.connectors), set(previous.tasks))
+    exists = JobSet(set(configured.connectors), set(configured.tasks))
+    missing = Jobs(
+        tuple(name for name in configured.connectors if name not in active.connectors),
+        tuple(task for task in configured.tasks if task not in active.tasks),
+    )
+    return Survey(
+        members=members,
+        order_unsure=order_unsure,
+        configured=configured,
+        active=active,
+        deleted=JobSet(
+            {name for name in before.connectors if name not in exists.connectors},
+            {task for task in before.tasks if task not in exists.tasks},
+        ),
+        lost=Jobs(
+            tuple(name for name in missing.connectors if name in before.connectors),
+            tuple(task for task in missing.tasks if task in before.tasks),
+        ),
+        created=Jobs(
+            tuple(name for name in missing.connectors if name not in before.connectors),
+            tuple(task for task in missing.tasks if task not in before.tasks),
+        ),
+        revocation_ignored=ignored,
+    )
+
+
+def in_leaders_order(members: Sequence[ConnectMember]) -> tuple[tuple[ConnectMember, ...], bool]:
+    """Members as the leader iterates them, and whether Java's order is in doubt.
+
+    The leader puts the JoinGroup members into one hash map and copies that into a second one.
+    """
+    by_id = {member.id: member for member in members}
+    first = hash_map_order(by_id)
+    second = hash_map_order(first.keys())
+    return tuple(by_id[member_id] for member_id in second.keys()), first.unsure or second.unsure
+
+
+def remembered(configured: Jobs, connectors: Set[str], tasks: Set[TaskId]) -> Jobs:
+    """These jobs in one fixed order, so that equal memories are equal values."""
+    return Jobs(_fixed(configured.connectors, connectors), _fixed(configured.tasks, tasks))
+
+
+def _fixed(known: Iterable[J], jobs: Set[J]) -> tuple[J, ...]:
+    inside = [job for job in known if job in jobs]
+    if len(inside) < len(jobs):
+        inside += sorted(jobs - set(inside))
+    return tuple(inside)
+
+
+def fill(loads: list[Load], jobs: Jobs) -> None:
+    """Hand out jobs one by one, always to the members that have the fewest of the kind, by id among equals."""
+    if jobs.connectors:
+        loads.sort(key=lambda load: (len(load.connectors), utf16_key(load.id)))
+        _deal([load.connectors for load in loads], jobs.connectors)
+    if jobs.tasks:
+        loads.sort(key=lambda load: (len(load.tasks), utf16_key(load.id)))
+        _deal([load.tasks for load in loads], jobs.tasks)
+
+
+def _deal(hands: Sequence[list[J]], jobs: Sequence[J]) -> None:
+    dealt = 0
+    while dealt < len(jobs):
+        # Kafka sorts once and measures every pass against the first hand.
+        level = len(hands[0])
+        for hand in hands:
+            if len(hand) > level or dealt == len(jobs):
+                break
+            hand.append(jobs[dealt])
+            dealt += 1
