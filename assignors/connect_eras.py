@@ -36,14 +36,16 @@ class Era:
     """Forgets its previous round unless the process completed exactly that round (KAFKA-9849)."""
     revokes_duplicates: bool = True
     """A job reported by several members is taken from all of them (KAFKA-9841)."""
-    notices_missed_syncs: bool = True
-    """Jobs that vanish while nobody left are handed out at once (KAFKA-9848); revocations not carried out are seen."""
+    watches_departures: bool = True
+    """Jobs that vanish while nobody left are handed out at once, without a window (KAFKA-9848)."""
     deals_to_all_candidates: bool = True
     """Lost jobs go round robin to all workers that were empty in the window, not to the first alone (KAFKA-10413)."""
     revokes_to_ceiling: bool = True
     """Before 3.4: every loaded member gives up what exceeds the ceiling, not one newcomer's share (KAFKA-10413)."""
     counts_every_holder: bool = False
     """Before 3.4: a job held twice counts twice in the total behind that ceiling."""
+    regroups_members: bool = True
+    """Copies the map of members into a second one before it iterates; shows only when hash buckets overflow."""
     balances_fully: bool = True
     """Balances all loads within one and backs off between revoking rounds (KAFKA-12495)."""
     places_at_once_without_delay: bool = True
@@ -78,10 +80,11 @@ def parse_release(release: str) -> Release:
 _OLDEST = {
     "checks_generation": False,
     "revokes_duplicates": False,
-    "notices_missed_syncs": False,
+    "watches_departures": False,
 }
 _SINGLE_CANDIDATE = {"deals_to_all_candidates": False, "revokes_to_ceiling": False}
 _ONE_SHOT = {"balances_fully": False, "places_at_once_without_delay": False}
+_UNTIL_3_2: dict[str, bool] = {**_ONE_SHOT, "regroups_members": False}
 
 
 def _era(name: str, *spans: tuple[str, str | None], sessioned_header: int = 2, **switches: bool) -> Era:
@@ -105,11 +108,11 @@ ERAS: Mapping[str, Era] = MappingProxyType(
                 ends_idle_delay=False,
                 **_OLDEST,
                 **_SINGLE_CANDIDATE,
-                **_ONE_SHOT,
+                **_UNTIL_3_2,
             ),
-            _era("A1", ("2.4.0", "2.5.0"), sessioned_header=1, **_OLDEST, **_SINGLE_CANDIDATE, **_ONE_SHOT),
-            _era("A2", ("2.5.1", "2.6.1"), ("2.7.0", "2.7.0"), sessioned_header=1, **_SINGLE_CANDIDATE, **_ONE_SHOT),
-            _era("A3a", ("2.6.2", "2.6.99"), ("2.7.1", "3.2.99"), sessioned_header=1, **_ONE_SHOT),
+            _era("A1", ("2.4.0", "2.5.0"), sessioned_header=1, **_OLDEST, **_SINGLE_CANDIDATE, **_UNTIL_3_2),
+            _era("A2", ("2.5.1", "2.6.1"), ("2.7.0", "2.7.0"), sessioned_header=1, **_SINGLE_CANDIDATE, **_UNTIL_3_2),
+            _era("A3a", ("2.6.2", "2.6.99"), ("2.7.1", "3.2.99"), sessioned_header=1, **_UNTIL_3_2),
             _era("A3b", ("3.3.0", "3.3.99"), counts_every_holder=True, **_ONE_SHOT),
             _era("A4", ("3.4.0", "3.5.1"), ("3.6.0", "3.6.0"), places_at_once_without_delay=False),
             _era("A5", ("3.5.2", "3.5.99"), ("3.6.1", None)),

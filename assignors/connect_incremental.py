@@ -28,7 +28,6 @@ from typing import TypeVar
 from assignors import connect_before_3_4
 from assignors.connect_eras import Era
 from assignors.connect_model import (
-    ConnectMember,
     ConnectResult,
     ConnectRound,
     Jobs,
@@ -148,16 +147,18 @@ def _forced_revocations(
         return revoked
     for member_id, jobs in held.items():
         # Java walks a hash set copied from the member's list; this shows only in the order of the bytes.
-        connectors, tasks = copied_set(jobs.connectors, java_version), copied_set(jobs.tasks, java_version)
+        copied_connectors = copied_set(jobs.connectors, java_version)
+        copied_tasks = copied_set(jobs.tasks, java_version)
+        window.order_unsure |= copied_connectors.unsure or copied_tasks.unsure
+        connectors, tasks = copied_connectors.keys(), copied_tasks.keys()
         for unwanted_connectors, unwanted_tasks in (
             (sets.deleted.connectors, sets.deleted.tasks),
             (twice_connectors, twice_tasks),
         ):
             revoked[member_id].add(
-                [name for name in connectors.keys() if name in unwanted_connectors],
-                [task for task in tasks.keys() if task in unwanted_tasks],
+                [name for name in connectors if name in unwanted_connectors],
+                [task for task in tasks if task in unwanted_tasks],
             )
-        window.order_unsure |= connectors.unsure or tasks.unsure
     return revoked
 
 

@@ -53,7 +53,7 @@ class Survey:
 
 def survey(memory: LeaderMemory, round_: ConnectRound, snapshot: ConfigSnapshot, era: Era) -> Survey:
     """Compare what the leader remembers with what members report and what is configured."""
-    members, order_unsure = in_leaders_order(round_.members)
+    members, order_unsure = in_leaders_order(round_.members, regrouped=era.regroups_members)
     configured = configured_jobs(snapshot)
     active = JobSet(
         {name for member in members for name in member.held.connectors},
@@ -63,9 +63,7 @@ def survey(memory: LeaderMemory, round_: ConnectRound, snapshot: ConfigSnapshot,
     if era.checks_generation and memory.previous_generation != round_.last_completed_generation:
         previous = Jobs()
     revoked = memory.previous_revoked
-    ignored = era.notices_missed_syncs and not (
-        active.connectors.isdisjoint(revoked.connectors) and active.tasks.isdisjoint(revoked.tasks)
-    )
+    ignored = not (active.connectors.isdisjoint(revoked.connectors) and active.tasks.isdisjoint(revoked.tasks))
     before = active if ignored else JobSet(set(previous.connectors), set(previous.tasks))
     exists = JobSet(set(configured.connectors), set(configured.tasks))
     missing = Jobs(
@@ -93,15 +91,17 @@ def survey(memory: LeaderMemory, round_: ConnectRound, snapshot: ConfigSnapshot,
     )
 
 
-def in_leaders_order(members: Sequence[ConnectMember]) -> tuple[tuple[ConnectMember, ...], bool]:
+def in_leaders_order(members: Sequence[ConnectMember], *, regrouped: bool) -> tuple[tuple[ConnectMember, ...], bool]:
     """Members as the leader iterates them, and whether Java's order is in doubt.
 
-    The leader puts the JoinGroup members into one hash map and copies that into a second one.
+    The leader puts the JoinGroup members into a hash map, and since 3.3 copies that into a second one (`regrouped`).
     """
     by_id = {member.id: member for member in members}
-    first = hash_map_order(by_id)
-    second = hash_map_order(first.keys())
-    return tuple(by_id[member_id] for member_id in second.keys()), first.unsure or second.unsure
+    order = hash_map_order(by_id)
+    unsure = order.unsure
+    if regrouped:
+        order = hash_map_order(order.keys())
+    return tuple([by_id[member_id] for member_id in order.keys()]), unsure or order.unsure  # noqa: SIM118 - no dict
 
 
 def remembered(configured: Jobs, connectors: Set[str], tasks: Set[TaskId]) -> Jobs:

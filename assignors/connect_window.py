@@ -66,7 +66,7 @@ def handle_lost(
         if era.ends_idle_delay:
             window.reset()
         return Jobs()
-    if era.notices_missed_syncs and window.scheduled_ms <= 0 and memory.previous_members <= present:
+    if era.watches_departures and window.scheduled_ms <= 0 and memory.previous_members <= present:
         return lost
     if era.places_at_once_without_delay and window.max_delay_ms == 0:
         return lost

@@ -136,6 +136,14 @@ def hash_map_order(ids: Iterable[str]) -> HashOrder[str]:
     return order
 
 
+def hash_order(items: Iterable[K]) -> HashOrder[K]:
+    """A default-constructed map or set that received strings or tasks one by one."""
+    order: HashOrder[K] = HashOrder(_hash_of)
+    for item in items:
+        order.add(item)
+    return order
+
+
 def copied_set(items: Sequence[K], java_version: int) -> HashOrder[K]:
     """The `HashSet` Java makes of a collection of strings or tasks in one go."""
     order: HashOrder[K] = HashOrder(_hash_of, copied_set_capacity(len(items), java_version))
