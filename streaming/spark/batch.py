@@ -1,0 +1,240 @@
+"""What happens to one batch: sort out, fold, commit once. Spark is not needed here, only its table of rows.
+
+The store is the only authority on progress. What lies below its positions was folded before and is dropped; a batch
+that starts above them is refused (`OutOfStep`), and the query starts again from the store's positions.
+"""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import pyarrow as pa
+
+from streaming.core.codec import dumps, loads
+from streaming.core.fold import STATE_VERSION, FoldOutcome
+from streaming.core.ports import Commit, GroupKey, OutOfStep, PartitionKey, Range, Store, StoredState
+from streaming.core.records import OtherGroup, Row, Tick
+from streaming.core.results import Result
+from streaming.core.routing import connect_settings, route
+from streaming.core.settings import ClusterSettings, ConnectSettings
+from streaming.spark.channel import Control
+from streaming.spark.folding import FoldMany, Task, fold_here
+from streaming.spark.offsets import Kind
+from streaming.spark.rows import Batch, RawRow, read_batch
+
+# No cluster can be configured without a name, so this key never meets a group's.
+CLUSTER_STATE_VERSION = 1
+# Inside a JSON text every quote of a value is escaped, so these can only be the row's own fields.
+_CONNECT_MARK = '"protocol_type":"connect"'
+_OTHER_MARK = '"$":"OtherGroup"'
+MEASURE_FROM_RECORDS = 50
+# A timer that is due and stays due (its evidence is still missing) is looked at once per this time, not in a loop.
+TIMER_PAUSE_MS = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterState:
+    """What is remembered about a cluster itself: its Connect groups, and whether its end was ever reached."""
+
+    caught_up: bool = False
+    connect_groups: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatchReport:
+    """One committed batch, for logs and metrics. `records` counts what was read, `rows` what was of interest."""
+
+    cluster: str
+    batch_id: int
+    rows: int
+    records: int
+    bytes: int
+    groups: int
+    tick_ms: int | None
+    caught_up: bool
+    spread: bool
+    seconds: float
+    results: Sequence[Result] = field(default_factory=tuple)
+    ranges: Mapping[PartitionKey, Range] = field(default_factory=dict)
+    kinds: Mapping[tuple[str, str], int] = field(default_factory=dict)
+    other_groups: Mapping[tuple[str, str, str], int] = field(default_factory=dict)
+
+
+class BatchFunction:
+    """Called with each batch's table, in order. Positions are read once: the writer epoch keeps others from moving them."""
+
+    def __init__(
+        self,
+        store: Store,
+        settings: ClusterSettings,
+        *,
+        cluster_id: str,
+        writer_epoch: int,
+        started_ms: int,
+        on_results: Callable[[BatchReport], None],
+        publish: Callable[[Control], None],
+        spread: FoldMany | None = None,
+        spread_from_rows: int = 20_000,
+    ) -> None:
+        self._store, self._settings, self._epoch = store, settings, writer_epoch
+        self._cluster_id, self._started_ms = cluster_id, started_ms
+        self._on_results, self._publish = on_results, publish
+        self._spread, self._spread_from_rows = spread, spread_from_rows
+        self._positions = {key: at for key, at in store.positions().items() if key.cluster_id == cluster_id}
+        self._own_key = GroupKey("", settings.name)
+        stored = store.load([self._own_key]).get(self._own_key)
+        self._own = loads(ClusterState, stored.state) if stored is not None else ClusterState()
+        self._control = Control()
+        self._tell_reader(store.earliest_due_ms(settings.name), 0.0)
+
+    @property
+    def positions(self) -> Mapping[PartitionKey, int]:
+        """Next offset to read of each known partition of this cluster."""
+        return self._positions
+
+    def __call__(self, table: pa.Table, batch_id: int) -> None:
+        began_s = time.monotonic()
+        batch = read_batch(table, self._cluster_id, self._positions)
+        ranges = self._in_step(batch)
+        own = self._remember(batch)
+        tick = self._tick(batch)
+        tasks = self._tasks(batch, tick)
+        spread = self._spread is not None and len(batch.rows) >= self._spread_from_rows
+        fold = self._spread if spread and self._spread is not None else fold_here
+        outcomes = fold(self._settings, tasks, tick)
+        others = _other_groups(self._settings.name, batch.rows)
+        results = tuple(result for _, outcome in sorted(outcomes.items()) for result in outcome.results)
+        states = self._changed(tasks, outcomes)
+        if own != self._own:
+            states[self._own_key] = StoredState(version=CLUSTER_STATE_VERSION, state=dumps(own).encode(), due_ms=None)
+        blobs = {digest: blob for outcome in outcomes.values() for digest, blob in outcome.blobs.items()}
+        self._store.commit(
+            Commit(
+                batch_id=batch_id, writer_epoch=self._epoch, ranges=ranges, states=states, results=results,
+                blobs=blobs, other_groups=others,
+            )  # fmt: skip
+        )
+        self._own = own
+        self._positions.update({key: covered.end for key, covered in ranges.items()})
+        records = sum(reached.records for reached in batch.reached.values())
+        size = sum(reached.bytes for reached in batch.reached.values())
+        self._tell_reader(self._next_due_ms(batch.tick), size / records if records >= MEASURE_FROM_RECORDS else 0.0)
+        self._on_results(
+            BatchReport(
+                cluster=self._settings.name, batch_id=batch_id, rows=len(batch.rows), records=records, bytes=size,
+                groups=len(tasks), tick_ms=batch.tick.now_ms if batch.tick else None, caught_up=own.caught_up,
+                spread=spread, seconds=time.monotonic() - began_s, results=results, ranges=ranges,
+                kinds=_kinds(batch.rows), other_groups=others,
+            )  # fmt: skip
+        )
+        self._complete(batch)
+
+    def _in_step(self, batch: Batch) -> dict[PartitionKey, Range]:
+        """Ranges with what is stored already cut off; refuses a batch that leaves something out."""
+        ranges = {}
+        for key, covered in batch.ranges.items():
+            stored = self._positions.get(key, covered.start)
+            if covered.start > stored:
+                raise OutOfStep(key, stored, covered.start)
+            if covered.end > stored or key not in self._positions:
+                ranges[key] = Range(stored, max(stored, covered.end))
+        return ranges
+
+    def _complete(self, batch: Batch) -> None:
+        """A read that ran out of time is stored as far as it came; the rest must be read again, by a new query."""
+        for key, reached in batch.reached.items():
+            if reached.end < reached.planned:
+                raise OutOfStep(key, reached.end, reached.planned)
+
+    def _tick(self, batch: Batch) -> Tick | None:
+        """Before the first caught-up point everything is history, and time stands still at the start of the job."""
+        if self._own.caught_up:
+            return batch.tick
+        return Tick(batch.tick.now_ms if batch.tick else self._started_ms, historic=True)
+
+    def _remember(self, batch: Batch) -> ClusterState:
+        known = set(self._own.connect_groups)
+        known |= {row.group for row in batch.rows if row.group is not None and _CONNECT_MARK in row.body}
+        return ClusterState(self._own.caught_up or batch.tick is not None, tuple(sorted(known)))
+
+    def _tasks(self, batch: Batch, tick: Tick | None) -> list[Task]:
+        """The touched groups with their rows, and those whose timer is due."""
+        bodies: dict[str, list[str]] = {}
+        for raw in batch.rows:
+            if raw.group is None:
+                for group in route([raw.row()], self._settings):
+                    bodies.setdefault(group, []).append(raw.body)
+            elif _OTHER_MARK not in raw.body:
+                bodies.setdefault(raw.group, []).append(raw.body)
+        if tick is not None:
+            for key in self._store.due(self._settings.name, tick.now_ms):
+                bodies.setdefault(key.group, [])
+        keys = {group: GroupKey(self._settings.name, group) for group in bodies}
+        stored = self._store.load(list(keys.values())) if keys else {}
+        return [Task(group, _state(stored.get(keys[group])), tuple(texts)) for group, texts in sorted(bodies.items())]
+
+    def _changed(
+        self, tasks: Sequence[Task], outcomes: Mapping[str, FoldOutcome]
+    ) -> dict[GroupKey, StoredState]:
+        before = {task.group: task.state for task in tasks}
+        return {
+            GroupKey(self._settings.name, group): StoredState(
+                version=STATE_VERSION, state=outcome.state, due_ms=outcome.due_ms
+            )
+            for group, outcome in outcomes.items()
+            if outcome.state != before[group]
+        }
+
+    def _next_due_ms(self, tick: Tick | None) -> int | None:
+        due_ms = self._store.earliest_due_ms(self._settings.name)
+        if due_ms is None or tick is None:
+            return due_ms
+        return max(due_ms, tick.now_ms + TIMER_PAUSE_MS) if due_ms <= tick.now_ms else due_ms
+
+    def _tell_reader(self, due_ms: int | None, bytes_per_record: float) -> None:
+        topics: dict[str, Kind] = {}
+        for group in {*self._own.connect_groups, *self._settings.connect}:
+            topics.update(_topics(connect_settings(self._settings, group)))
+        measured = bytes_per_record or self._control.bytes_per_record
+        if self._control.bytes_per_record and abs(measured / self._control.bytes_per_record - 1) < 0.2:
+            measured = self._control.bytes_per_record  # not worth a write
+        control = replace(self._control, due_ms=due_ms, topics=topics, bytes_per_record=measured)
+        if control != self._control:
+            self._control = control
+            self._publish(control)
+
+
+def _topics(connect: ConnectSettings) -> dict[str, Kind]:
+    named: dict[str, Kind] = {}
+    if connect.config_topic is not None:
+        named[connect.config_topic] = "config"
+    if connect.status_topic is not None:
+        named[connect.status_topic] = "status"
+    return named
+
+
+def _state(stored: StoredState | None) -> bytes | None:
+    """A state of another version is not read: the fold begins anew, as for a group seen for the first time."""
+    return stored.state if stored is not None and stored.version == STATE_VERSION else None
+
+
+def _other_groups(cluster: str, rows: Sequence[RawRow]) -> dict[tuple[str, str, str], int]:
+    """Records of group kinds that are only counted, by (cluster, group, kind)."""
+    counts: dict[tuple[str, str, str], int] = {}
+    for raw in rows:
+        if _OTHER_MARK in raw.body:
+            row: Row = raw.row()
+            if isinstance(row.body, OtherGroup):
+                key = (cluster, row.group or "", row.body.kind)
+                counts[key] = counts.get(key, 0) + 1
+    return counts
+
+
+def _kinds(rows: Sequence[RawRow]) -> dict[tuple[str, str], int]:
+    """Rows per (topic, class name of the body)."""
+    counts: dict[tuple[str, str], int] = {}
+    for raw in rows:
+        mark = raw.body.find('"body":{"$":"') + len('"body":{"$":"')
+        key = (raw.topic, raw.body[mark : raw.body.index('"', mark)])
+        counts[key] = counts.get(key, 0) + 1
+    return counts

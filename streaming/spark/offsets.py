@@ -1,0 +1,191 @@
+"""Spark's offset of one cluster, and the plan from one offset to the next. Pure: no Kafka, no clock, no Spark.
+
+The offset is JSON of our own:
+
+    {"partitions": {"<topic>|<topic id>|<partition>": next offset},
+     "begins":     {same key: first offset}      for partitions that the offset before did not have,
+     "tick":       milliseconds}                 the cluster's clock, or 0 before the first caught-up point
+
+A re-created topic has another id, so its partitions are new keys that start at their own beginning.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, NamedTuple
+
+Kind = Literal["offsets", "config", "status"]
+
+SMALL_RANGE_RECORDS = 2_000
+
+
+class Key(NamedTuple):
+    """One partition of one incarnation of a topic."""
+
+    topic: str
+    topic_id: str
+    partition: int
+
+    @property
+    def text(self) -> str:
+        return f"{self.topic}|{self.topic_id}|{self.partition}"
+
+    @classmethod
+    def parse(cls, text: str) -> "Key":
+        # A topic's name has no "|", and neither has the base64 of an id.
+        topic, topic_id, partition = text.split("|")
+        return cls(topic, topic_id, int(partition))
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """What one partition holds: offsets in [low, end), `broker` leads it."""
+
+    low: int
+    end: int
+    broker: int
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """The ends of all partitions, sampled after `tick_ms`. `complete` is False where a partition gave no answer."""
+
+    tick_ms: int
+    bounds: Mapping[Key, Bounds]
+    complete: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Offset:
+    """Spark's offset as a value; see the module's text."""
+
+    partitions: Mapping[Key, int] = field(default_factory=dict)
+    begins: Mapping[Key, int] = field(default_factory=dict)
+    tick_ms: int = 0
+
+    def json(self) -> dict[str, Any]:
+        return {
+            "partitions": {key.text: offset for key, offset in sorted(self.partitions.items())},
+            "begins": {key.text: offset for key, offset in sorted(self.begins.items())},
+            "tick": self.tick_ms,
+        }
+
+    @classmethod
+    def parse(cls, raw: Mapping[str, Any]) -> "Offset":
+        return cls(
+            partitions={Key.parse(text): int(offset) for text, offset in raw["partitions"].items()},
+            begins={Key.parse(text): int(offset) for text, offset in raw["begins"].items()},
+            tick_ms=int(raw["tick"]),
+        )
+
+
+class Span(NamedTuple):
+    """Offsets [start, end) of one partition, to be read by one task."""
+
+    key: Key
+    start: int
+    end: int
+
+
+def backlog(start: Offset, sample: Sample) -> dict[Key, tuple[int, int]]:
+    """Per sampled partition (from, to) of what is not read yet; `to` never lies below `from`, even after truncation."""
+    ranges = {}
+    for key, bounds in sample.bounds.items():
+        begin = start.partitions.get(key, bounds.low)
+        ranges[key] = (begin, max(begin, bounds.end))
+    return ranges
+
+
+def advance(
+    start: Offset,
+    sample: Sample,
+    allowed_records: Mapping[int, int] | None,
+    due_ms: int | None,
+    heartbeat_ms: int,
+) -> Offset:
+    """The end of the next batch; equal to `start` when there is nothing to do.
+
+    `allowed_records` limits each broker's share (None: no limit). The tick goes along only when the batch reaches
+    every sampled end, so a timer never fires before the records that came before it were folded.
+    """
+    ranges = backlog(start, sample)
+    ends = _limited(ranges, sample, allowed_records)
+    moved = any(end > ranges[key][0] for key, end in ends.items()) or any(key not in start.partitions for key in ends)
+    reached = sample.complete and all(end >= ranges[key][1] for key, end in ends.items())
+    # Partitions without a sample now (no leader, say) keep their position; those of a deleted incarnation go.
+    current_topics = {key.topic for key in sample.bounds}
+    kept = {key: offset for key, offset in start.partitions.items() if key.topic not in current_topics or key in ends}
+    due = due_ms is not None and due_ms <= sample.tick_ms
+    beat = sample.tick_ms - start.tick_ms >= heartbeat_ms
+    ticks = reached and sample.tick_ms > start.tick_ms and (moved or due or beat)
+    if not moved and not ticks:
+        return start
+    return Offset(
+        partitions={**kept, **ends},
+        begins={key: ranges[key][0] for key in ends if key not in start.partitions},
+        tick_ms=sample.tick_ms if ticks else start.tick_ms,
+    )
+
+
+def _limited(
+    ranges: Mapping[Key, tuple[int, int]], sample: Sample, allowed_records: Mapping[int, int] | None
+) -> dict[Key, int]:
+    """Ends cut down so that no broker sends more than allowed; every partition with news gets a share."""
+    if allowed_records is None:
+        return {key: to for key, (_, to) in ranges.items()}
+    wanted: dict[int, int] = {}
+    for key, (begin, to) in ranges.items():
+        broker = sample.bounds[key].broker
+        wanted[broker] = wanted.get(broker, 0) + to - begin
+    ends = {}
+    for key, (begin, to) in ranges.items():
+        broker = sample.bounds[key].broker
+        allowed = allowed_records.get(broker, 0)
+        if wanted[broker] <= allowed:
+            ends[key] = to
+        else:
+            share = (to - begin) * max(0, allowed) // wanted[broker]
+            ends[key] = min(to, begin + max(share, 1 if allowed > 0 else 0))
+    return ends
+
+
+def spans(start: Offset, end: Offset) -> list[Span]:
+    """What lies between two offsets, partition by partition."""
+    found = []
+    for key, to in sorted(end.partitions.items()):
+        begin = start.partitions.get(key, end.begins.get(key, to))
+        if to > begin or key not in start.partitions:
+            found.append(Span(key, begin, to))
+    return found
+
+
+def bundles(todo: Sequence[Span], at_most: int) -> list[list[Span]]:
+    """Spans in groups of about equal size, one group per task; a single one when little is to be read."""
+    total = sum(span.end - span.start for span in todo)
+    count = 1 if total <= SMALL_RANGE_RECORDS else min(at_most, len(todo))
+    groups: list[list[Span]] = [[] for _ in range(count)]
+    sizes = [0] * count
+    for span in sorted(todo, key=lambda s: (s.start - s.end, s.key)):
+        smallest = sizes.index(min(sizes))
+        groups[smallest].append(span)
+        sizes[smallest] += span.end - span.start
+    return groups
+
+
+class TokenBucket:
+    """Bytes that may still be asked for, per broker. Time is given, never taken."""
+
+    def __init__(self, bytes_per_second: int, burst_bytes: int) -> None:
+        self.rate, self.burst = bytes_per_second, burst_bytes
+        self._tokens: dict[int, float] = {}
+        self._at_s: dict[int, float] = {}
+
+    def available(self, broker: int, now_s: float) -> int:
+        """Bytes that may be read from this broker now."""
+        since = max(0.0, now_s - self._at_s.get(broker, now_s))
+        tokens = min(self.burst, self._tokens.get(broker, self.burst) + since * self.rate)
+        self._tokens[broker], self._at_s[broker] = tokens, now_s
+        return int(tokens)
+
+    def take(self, broker: int, taken_bytes: float) -> None:
+        """Account for bytes that were asked for."""
+        self._tokens[broker] = self._tokens.get(broker, self.burst) - taken_bytes

@@ -1,0 +1,183 @@
+"""Reads ranges of partitions inside a task: one cached consumer per worker process and isolation level.
+
+A range ends by position, because compaction and transaction markers leave gaps and its last offset may never come:
+at a record at or past the end, at the record just before it, or at the partition's own end. What could not be read in
+time is told by the position reached; nothing here raises for a broker's sake.
+"""
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from streaming.core.decoding import (
+    decode_config_row,
+    decode_offsets_record,
+    decode_status_row,
+    wanted_key_prefix,
+)
+from streaming.core.ports import PartitionKey
+from streaming.core.records import Gap, Row
+from streaming.spark.offsets import Kind, Span
+from streaming.spark.rows import Line, Reached, position_line, row_line
+
+# One at a time while little is left: `consume` would wait for its count or the whole time-out.
+POLL_BELOW_RECORDS = 500
+CONSUME_AT_MOST = 10_000
+POLL_S = 0.05
+
+_consumers: dict[tuple[tuple[str, str], ...], Any] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What every task of one cluster needs. `client` = librdkafka properties."""
+
+    cluster: str
+    cluster_id: str
+    client: Mapping[str, str]
+    timeout_ms: int
+    kinds: Mapping[str, Kind]
+
+
+@dataclass(slots=True)
+class _Progress:
+    """One range on its way: the next offset wanted, and what came in."""
+
+    span: Span
+    kind: Kind
+    at: int
+    records: int = 0
+    bytes: int = 0
+
+    @property
+    def done(self) -> bool:
+        return self.at >= self.span.end
+
+
+def consumer(client: Mapping[str, str], committed: bool) -> Any:
+    """This process's consumer. It is only ever assigned to, so it joins no group and commits nothing."""
+    from confluent_kafka import Consumer
+
+    settings = {
+        **client,
+        "client.id": "rebalance-monitor",
+        "group.id": "rebalance-monitor",  # librdkafka demands one; without `subscribe` it is never used
+        "isolation.level": "read_committed" if committed else "read_uncommitted",
+        "enable.auto.commit": "false",
+        "enable.auto.offset.store": "false",
+        "enable.partition.eof": "true",
+        # A start below the low watermark must show as an error: it is a gap, not a place to go on silently.
+        "auto.offset.reset": "error",
+        "fetch.wait.max.ms": "20",
+        "fetch.queue.backoff.ms": "5",
+        "fetch.error.backoff.ms": "50",
+        "queued.max.messages.kbytes": "16384",
+        "log_level": "0",
+    }
+    name = tuple(sorted(settings.items()))
+    if name not in _consumers:
+        _consumers[name] = Consumer(settings)
+    return _consumers[name]
+
+
+def read_spans(reading: Reading, spans: list[Span]) -> Iterator[Line]:
+    """Rows of all spans, then one position line for each."""
+    deadline_s = time.monotonic() + reading.timeout_ms / 1000
+    work = [_Progress(span, reading.kinds.get(span.key.topic, "status"), span.start) for span in spans]
+    for committed in (False, True):
+        mine = [one for one in work if (one.kind == "config") is committed and not one.done]
+        if mine:
+            yield from _read(reading, consumer(reading.client, committed), mine, deadline_s)
+    for one in work:
+        # A record past the end moves the position past it too, but the range was read up to its end.
+        end = min(one.at, one.span.end)
+        reached = Reached(one.span.start, end, one.span.end, one.records, one.bytes)
+        key = PartitionKey(reading.cluster_id, one.span.key.topic_id, one.span.key.topic, one.span.key.partition)
+        yield position_line(reading.cluster, key, reached)
+
+
+def _read(reading: Reading, source: Any, work: list[_Progress], deadline_s: float) -> Iterator[Line]:
+    from confluent_kafka import KafkaException, TopicPartition
+
+    by_place = {(one.span.key.topic, one.span.key.partition): one for one in work}
+    source.assign([TopicPartition(topic, number, one.at) for (topic, number), one in by_place.items()])
+    try:
+        while time.monotonic() < deadline_s and (left := sum(one.span.end - one.at for one in work if not one.done)):
+            for message in _next(source, left):
+                one = by_place.get((message.topic(), message.partition()))
+                if one is None or one.done:
+                    continue
+                if message.error() is not None:
+                    yield from _event(reading, source, one, message)
+                elif message.offset() >= one.at:
+                    yield from _record(reading, one, message)
+                if one.done:
+                    source.pause([TopicPartition(one.span.key.topic, one.span.key.partition)])
+    except KafkaException:
+        return  # what was not reached is told by the positions
+    finally:
+        # An idle assignment would go on fetching in the background.
+        source.unassign()
+
+
+def _next(source: Any, left: int) -> list[Any]:
+    if left > POLL_BELOW_RECORDS:
+        return list(source.consume(min(left, CONSUME_AT_MOST), POLL_S))
+    message = source.poll(POLL_S)
+    return [] if message is None else [message]
+
+
+def _record(reading: Reading, one: _Progress, message: Any) -> Iterator[Line]:
+    offset = message.offset()
+    one.at = offset + 1
+    if offset >= one.span.end:
+        return
+    key, value = message.key(), message.value()
+    one.records += 1
+    one.bytes += len(key or b"") + len(value or b"") + 20  # about what a record costs around its key and value
+    if one.kind == "offsets" and not wanted_key_prefix(key):
+        return
+    row = _DECODERS[one.kind](message.topic(), message.partition(), offset, message.timestamp()[1], key, value)
+    if row is not None:
+        yield row_line(reading.cluster, one.span.key.topic_id, row)
+
+
+_DECODERS: Mapping[Kind, Callable[[str, int, int, int, bytes | None, bytes | None], Row | None]] = {
+    "offsets": decode_offsets_record,
+    "config": decode_config_row,
+    "status": decode_status_row,
+}
+
+
+def _event(reading: Reading, source: Any, one: _Progress, message: Any) -> Iterator[Line]:
+    """End of partition, data that is gone, or an error that passes or runs into the deadline."""
+    from confluent_kafka import KafkaError, KafkaException, TopicPartition
+
+    code = message.error().code()
+    place = TopicPartition(one.span.key.topic, one.span.key.partition)
+    if code == KafkaError._PARTITION_EOF:
+        one.at = max(one.at, message.offset())
+    elif code in (KafkaError.OFFSET_OUT_OF_RANGE, KafkaError._AUTO_OFFSET_RESET):
+        try:
+            low, _ = source.get_watermark_offsets(place, timeout=2.0)
+        except KafkaException:
+            return
+        if low > one.at:
+            to = min(low, one.span.end)
+            gap = Row(
+                topic=place.topic, partition=place.partition, offset=one.at, timestamp_ms=-1, group=None,
+                body=Gap(to, "deleted_before_read"),
+            )  # fmt: skip
+            one.at = to
+            yield row_line(reading.cluster, one.span.key.topic_id, gap)
+            if not one.done:
+                source.seek(TopicPartition(place.topic, place.partition, one.at))
+        else:
+            # The log ends below the planned end: it was truncated. What is left of the range does not exist.
+            gap = Row(
+                topic=place.topic, partition=place.partition, offset=one.at, timestamp_ms=-1, group=None,
+                body=Gap(one.span.end, "log_truncated"),
+            )  # fmt: skip
+            one.at = one.span.end
+            yield row_line(reading.cluster, one.span.key.topic_id, gap)

@@ -1,0 +1,55 @@
+"""The Spark session: small, on loopback, with no web page of its own."""
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from streaming.config.spark import SparkSection
+from streaming.spark.java import java_home
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+def spark_settings(section: SparkSection, scratch: Path) -> dict[str, str]:
+    """Spark's settings. Each was measured; the reasons stand beside those that are not obvious."""
+    return {
+        "spark.master": section.master,
+        "spark.app.name": "rebalance-monitor",
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.log.level": "FATAL",  # a query that ends is reported once, by the job, in one line
+        # Without both, Spark binds the outer interface.
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.host": "127.0.0.1",
+        "spark.sql.shuffle.partitions": "2",
+        "spark.default.parallelism": "2",
+        "spark.sql.adaptive.enabled": "false",
+        "spark.python.authenticate.socketTimeout": "60s",
+        "spark.driver.memory": section.driver_memory,
+        "spark.driver.extraJavaOptions": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Xss2m",
+        "spark.local.dir": str(scratch / "local"),
+        "spark.sql.warehouse.dir": str(scratch / "warehouse"),
+        # The checkpoint is thrown away at every start, so there is nothing to keep many versions of.
+        "spark.sql.streaming.minBatchesToRetain": "2",
+        "spark.sql.streaming.numRecentProgressUpdates": "4",
+        # Otherwise a batch without data is run after each one with data.
+        "spark.sql.streaming.noDataMicroBatches.enabled": "false",
+        "spark.sql.streaming.metricsEnabled": "false",
+        "spark.sql.streaming.pollingDelay": "20ms",
+    }
+
+
+def start_session(section: SparkSection, scratch: Path) -> "SparkSession":
+    """A running session. Raises NoJava when there is no Java."""
+    os.environ["JAVA_HOME"] = str(java_home(section.java_home, os.environ, scratch))
+    # A worker under another Python would not find the packages of this one.
+    os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    from pyspark.sql import SparkSession
+
+    builder = SparkSession.builder
+    for name, value in spark_settings(section, scratch).items():
+        builder = builder.config(name, value)
+    return builder.getOrCreate()

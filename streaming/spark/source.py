@@ -1,0 +1,216 @@
+"""The streaming source of one cluster: a PySpark Python Data Source over librdkafka.
+
+Three places run this code. The reader's process of the driver answers `initialOffset`, `latestOffset` and `partitions`
+from cached samples; worker processes run `read`; the batch function speaks to the reader's process through `Channel`.
+Start positions come from the database through the options, so Spark's checkpoint holds nothing that could be missed.
+"""
+
+import json
+import time
+from collections.abc import Iterator, MutableMapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
+from pyspark.sql.streaming.datasource import (
+    ReadAllAvailable,
+    ReadLimit,
+    ReadMaxBytes,
+    SupportsTriggerAvailableNow,
+)
+
+from streaming.core.records import Tick
+from streaming.spark.channel import Channel, ReaderStatus
+from streaming.spark.ends import KafkaView, Sampler
+from streaming.spark.offsets import Key, Kind, Offset, Sample, Span, TokenBucket, advance, backlog, bundles, spans
+from streaming.spark.reading import Reading, read_spans
+from streaming.spark.rows import SPARK_SCHEMA, arrow_batches, tick_line
+
+FORMAT = "rebalance_monitor_kafka"
+# A record of an unknown topic is taken for this large until the first batch has measured it.
+FIRST_GUESS_BYTES = 250.0
+# A batch is held in the driver's memory, so no limit may make it larger than this.
+LARGEST_BATCH_BYTES = 32_000_000
+BURST_S = 2
+TASKS_AT_MOST = 2
+STATUS_EVERY_S = 1.0
+FIRST_SAMPLE_WAIT_S = 0.15
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceOptions:
+    """Everything the source must know. `client` carries credentials and travels apart, under a name Spark redacts."""
+
+    cluster: str
+    cluster_id: str
+    topics: dict[str, Kind]
+    positions: tuple[tuple[str, str, int, int], ...]
+    channel: str
+    max_bytes_per_second_per_broker: int
+    heartbeat_ms: int
+    poll_max_ms: int
+    read_timeout_ms: int
+    client: dict[str, str]
+
+    def spark(self) -> dict[str, str]:
+        """As options of `readStream`."""
+        open_ones = {name: getattr(self, name) for name in self.__slots__ if name != "client"}
+        return {"settings": json.dumps(open_ones), "client.secret": json.dumps(self.client)}
+
+    @classmethod
+    def parse(cls, options: MutableMapping[str, str]) -> "SourceOptions":
+        raw: dict[str, Any] = json.loads(options["settings"])
+        raw["positions"] = tuple((topic, topic_id, p, offset) for topic, topic_id, p, offset in raw["positions"])
+        return cls(**raw, client=json.loads(options["client.secret"]))
+
+
+class KafkaSource(DataSource):
+    """`spark.readStream.format(FORMAT)`."""
+
+    @classmethod
+    def name(cls) -> str:
+        return FORMAT
+
+    def schema(self) -> str:
+        return SPARK_SCHEMA
+
+    def streamReader(self, schema: Any) -> "KafkaReader":  # noqa: N802 - the name is PySpark's
+        return KafkaReader(SourceOptions.parse(self.options))
+
+
+class Bundle(InputPartition):
+    """What one task reads: spans, and the tick of the batch in one of its tasks."""
+
+    def __init__(self, todo: list[Span], tick_ms: int, kinds: dict[str, Kind]) -> None:
+        super().__init__(None)
+        self.spans, self.tick_ms, self.kinds = todo, tick_ms, kinds
+
+
+class KafkaReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
+    """Answers Spark from the sampler's last sample. Spark pickles it before it is used, so nothing starts in here."""
+
+    def __init__(self, options: SourceOptions) -> None:
+        self._options = options
+        self._sampler: Sampler | None = None
+        self._channel = Channel(Path(options.channel))
+        self._bucket: TokenBucket | None = None
+        self._bytes_per_record = FIRST_GUESS_BYTES
+        self._target: Sample | None = None
+        self._start = Offset()
+        self._reported_s = 0.0
+
+    # -- asked by Spark; the names are PySpark's ---------------------------------------------------------------
+
+    def initialOffset(self) -> dict[str, Any]:  # noqa: N802
+        """The database's positions. Partitions that it does not know begin at their beginning."""
+        self._running()
+        positions = {Key(topic, topic_id, number): at for topic, topic_id, number, at in self._options.positions}
+        return Offset(partitions=positions).json()
+
+    def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802
+        return ReadMaxBytes(self._options.max_bytes_per_second_per_broker)
+
+    def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:  # noqa: N802
+        """The end of the next batch, from memory; `start` itself while there is nothing to do."""
+        sample = self._target or self._running().sample
+        if sample is None:
+            return start
+        self._start = begin = Offset.parse(start)
+        control = self._channel.control()
+        self._bytes_per_record = control.bytes_per_record or FIRST_GUESS_BYTES
+        allowed = None if isinstance(limit, ReadAllAvailable) else self._allowed(sample, limit)
+        end = advance(begin, sample, allowed, control.due_ms, self._options.heartbeat_ms)
+        if end is begin:
+            return start
+        if self._bucket is not None:
+            for span in spans(begin, end):
+                if (bounds := sample.bounds.get(span.key)) is not None:
+                    self._bucket.take(bounds.broker, (span.end - span.start) * self._bytes_per_record)
+        self._start = end
+        return end.json()
+
+    def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
+        """Fix the target at what the cluster holds now. The one call that may wait for a broker."""
+        sampler = self._running()
+        deadline_s = time.monotonic() + self._options.read_timeout_ms / 1000
+        while sampler.sample is None and time.monotonic() < deadline_s:
+            time.sleep(0.02)
+        self._target = sampler.sample
+
+    def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
+        before, after = Offset.parse(start), Offset.parse(end)
+        todo = spans(before, after)
+        tick_ms = after.tick_ms if after.tick_ms > before.tick_ms else 0
+        if not todo and not tick_ms:
+            return []
+        groups: list[list[Span]] = bundles(todo, TASKS_AT_MOST) if todo else [[]]
+        kinds = {**self._options.topics, **self._channel.control().topics}
+        return [Bundle(group, tick_ms if first == 0 else 0, kinds) for first, group in enumerate(groups)]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """Runs in a worker process: decoded rows, positions, and the tick if this task carries it."""
+        assert isinstance(partition, Bundle)
+        options = self._options
+        reading = Reading(
+            options.cluster, options.cluster_id, options.client, options.read_timeout_ms, partition.kinds
+        )
+
+        def lines() -> Iterator[Any]:
+            yield from read_spans(reading, partition.spans)
+            if partition.tick_ms:
+                yield tick_line(options.cluster, Tick(partition.tick_ms))
+
+        return arrow_batches(lines())
+
+    def stop(self) -> None:
+        if self._sampler is not None:
+            self._sampler.stop()
+
+    # -- own ----------------------------------------------------------------------------------------------------
+
+    def _running(self) -> Sampler:
+        if self._sampler is None:
+            self._sampler = Sampler(
+                KafkaView(self._options.client),
+                lambda: {**self._options.topics, **self._channel.control().topics},
+                self._options.poll_max_ms / 1000,
+                lambda: time.time_ns() // 1_000_000,
+                self._report,
+            )
+            self._sampler.start()
+            deadline_s = time.monotonic() + FIRST_SAMPLE_WAIT_S
+            while self._sampler.sample is None and time.monotonic() < deadline_s:
+                time.sleep(0.01)
+        return self._sampler
+
+    def _allowed(self, sample: Sample, limit: ReadLimit) -> dict[int, int]:
+        """Records that each broker may still send, by the byte limit and the size measured so far."""
+        rate = limit.max_bytes if isinstance(limit, ReadMaxBytes) else self._options.max_bytes_per_second_per_broker
+        if self._bucket is None or self._bucket.rate != rate:
+            self._bucket = TokenBucket(rate, min(rate * BURST_S, LARGEST_BATCH_BYTES))
+        now_s = time.monotonic()
+        brokers = {bounds.broker for bounds in sample.bounds.values()}
+        return {b: max(0, int(self._bucket.available(b, now_s) / self._bytes_per_record)) for b in brokers}
+
+    def _report(self, sampler: Sampler) -> None:
+        """Runs in the sampler's thread: what health and progress need to know, now and then."""
+        now_s = time.monotonic()
+        if now_s - self._reported_s < STATUS_EVERY_S:
+            return
+        self._reported_s = now_s
+        behind: dict[str, int] = {}
+        sample = sampler.sample
+        if sample is not None:
+            for key, (begin, end) in backlog(self._start, sample).items():
+                behind[key.topic] = behind.get(key.topic, 0) + end - begin
+        self._channel.report(
+            ReaderStatus(
+                at_ms=time.time_ns() // 1_000_000,
+                backlog=behind,
+                missing=dict(sampler.topics.missing),
+                problem=sampler.problem,
+                caught_up=sample is not None and sample.complete and self._start.tick_ms > 0 and not any(behind.values()),
+            )
+        )
