@@ -67,7 +67,8 @@ def fetch(java: Java) -> str:
     """Make the folder complete; returns the class path for Kafka's programs."""
     if missing():
         command = [
-            java.command, "-Xmx256m", *java.options, f"-Dcache.dir={IVY_CACHE}", "-cp", str(_ivy()), "org.apache.ivy.Main",
+            java.command, "-Xmx256m", *java.options, f"-Dcache.dir={IVY_CACHE}",
+            "-cp", str(_ivy()), "org.apache.ivy.Main",
             "-settings", str(SETTINGS), "-ivy", str(LOCK), "-confs", "kafka",
             "-retrieve", str(KAFKA_JARS / "[artifact]-[revision].[ext]"),
         ]  # fmt: skip
