@@ -21,7 +21,7 @@ def parser() -> argparse.ArgumentParser:
     """Every command with its arguments."""
     top = argparse.ArgumentParser(
         prog="rebalance-monitor",
-        description="Judges every Kafka rebalance: reads the coordinator's log, recomputes each assignment, reports what is wrong.",
+        description="Judges every Kafka rebalance: reads the coordinator's log, recomputes it, says what is wrong.",
     )
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
 
@@ -55,7 +55,9 @@ def parser() -> argparse.ArgumentParser:
 
 
 def _output(command: argparse.ArgumentParser) -> None:
-    command.add_argument("-o", "--output", choices=("table", "json"), default="table", help="for people, or for programs")
+    command.add_argument(
+        "-o", "--output", choices=("table", "json"), default="table", help="for people, or for programs"
+    )
 
 
 def _run(arguments: argparse.Namespace) -> int:
@@ -90,7 +92,7 @@ def _dashboards(arguments: argparse.Namespace) -> int:
         from dashboards import build, publish
     except ImportError as why:
         raise InputError(f"{why.name} is not installed; install rebalance-monitor[dashboards]") from why
-    return build.main(rest) if action == "build" else publish.main(rest)
+    return int(build.main(rest) if action == "build" else publish.main(rest))
 
 
 def main(argv: Sequence[str]) -> int:

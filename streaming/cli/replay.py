@@ -12,14 +12,15 @@ from typing import Any
 from streaming.cli.errors import InputError
 from streaming.cli.tables import print_generations
 from streaming.config import ConfigError, load
-from streaming.core.replay import RawRecord, replay as replay_records
+from streaming.core.replay import RawRecord
+from streaming.core.replay import replay as replay_records
 from streaming.core.settings import ClusterSettings, ConnectSettings, TopicMetadata
 
 Line = dict[str, Any]
 
 
 def replay(paths: list[str], config: str | None, *, use_settings: bool, output: str) -> int:
-    """Judge every capture named; exit code 1 if any holds a violation of severity medium or higher, or an unexplained verdict."""
+    """Judge every capture named; exit code 1 if any holds a harmful violation or an unexplained verdict."""
     found = False
     for path in map(Path, paths):
         settings = _settings(path, config, use_settings=use_settings)
@@ -52,7 +53,9 @@ def _settings(path: Path, config: str | None, *, use_settings: bool) -> ClusterS
     with described.open(encoding="utf-8") as text:
         cluster = _parsed(text.read(), described, 1)
     return ClusterSettings(
-        name=cluster.get("capture") or name, connect=_connect(cluster), metadata=tuple(_metadata(path / "metadata.jsonl.gz"))
+        name=cluster.get("capture") or name,
+        connect=_connect(cluster),
+        metadata=tuple(_metadata(path / "metadata.jsonl.gz")),
     )
 
 

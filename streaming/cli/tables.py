@@ -23,7 +23,11 @@ def print_generations(objects: list[dict[str, Any]]) -> None:
     console = Console()
     generations = [one for one in objects if one["kind"] == "generation"]
     violations = [one for one in objects if one["kind"] == "violation"]
-    table = Table("time (UTC)", "group", "gen", "protocol", "members", "cause", "verdict", "why", box=None)
+    table = Table(box=None)
+    for heading in ("time (UTC)", "group", "gen", "protocol", "members", "verdict"):
+        table.add_column(heading, no_wrap=True)
+    for heading in ("cause", "why"):
+        table.add_column(heading, overflow="fold", ratio=1)
     for one in generations:
         verdict = one["verdict"]
         table.add_row(
@@ -32,8 +36,8 @@ def print_generations(objects: list[dict[str, Any]]) -> None:
             str(one["generation"]),
             Text(one["protocol"] or "-"),
             str(len(one["members"])),
-            Text(", ".join(cause["kind"] for cause in one["cause"])),
             Text(verdict["grade"], style=COLOURS[verdict["grade"]]),
+            Text(", ".join(cause["kind"] for cause in one["cause"])),
             Text(verdict["reason"] or ""),
         )
     if generations:

@@ -1,4 +1,4 @@
-"""Why a Connect generation happened, from the evidence in two records and the config records between (coordinator-log.md 10.5)."""
+"""Why a Connect generation happened, by two records and the config records between (coordinator-log.md 10.5)."""
 
 from collections.abc import Iterator
 
@@ -31,7 +31,9 @@ def connect_causes(
 def _membership(now: Observed, last: Observed) -> Iterator[Cause]:
     evidence = (Evidence(source=last.source), Evidence(source=now.source))
     before, after = last.workers(), now.workers()
-    joined, bounced, zombies = [], [], []
+    joined: list[str] = []
+    bounced: list[str] = []
+    zombies: list[str] = []
     for worker, member_id in sorted(after.items()):
         had_allocation = now.views[member_id].had_allocation
         if worker not in before:
@@ -80,7 +82,9 @@ def _continuations(now: Observed, last: Observed) -> Iterator[Cause]:
         yield Cause(kind="config_mismatch", evidence=evidence)
     if last.revoked():
         workers = tuple(
-            Subject("worker", view.worker or member_id) for member_id, view in sorted(last.views.items()) if view.revoked
+            Subject("worker", view.worker or member_id)
+            for member_id, view in sorted(last.views.items())
+            if view.revoked
         )
         yield Cause(kind="revocation_follow_up", subjects=workers, certainty=Certainty.LIKELY, evidence=evidence)
     due_ms = last.at_ms + last.delay_ms

@@ -35,13 +35,13 @@ class CodecError(ValueError):
 
 def dumps(value: object) -> str:
     """One line of JSON text; equal values give equal text."""
-    return json.dumps(_plan(type(value)).encode(value), ensure_ascii=False, separators=(",", ":"))
+    return json.dumps(_plan(cast(Any, type(value))).encode(value), ensure_ascii=False, separators=(",", ":"))
 
 
 def loads(cls: type[T], text: str | bytes) -> T:
     """The value written by `dumps`. Raises CodecError."""
     try:
-        return cast(T, _plan(cls).decode(json.loads(text)))
+        return cast(T, _plan(cast(Any, cls)).decode(json.loads(text)))
     except (KeyError, TypeError, ValueError, IndexError) as why:
         raise CodecError(f"not a {cls.__name__}: {type(why).__name__} {why}") from why
 
@@ -150,12 +150,11 @@ def _mapping_plan(key: Any, value: Any) -> Plan:
     inner = _plan(value)
     if key is str:
         return Plan(
-            lambda one: {k: inner.encode(v) for k, v in one.items()}, lambda raw: {k: inner.decode(v) for k, v in raw.items()}
+            lambda one: {k: inner.encode(v) for k, v in one.items()},
+            lambda raw: {k: inner.decode(v) for k, v in raw.items()},
         )
     keys = _plan(key)
     return Plan(
         lambda one: [[keys.encode(k), inner.encode(v)] for k, v in one.items()],
         lambda raw: {keys.decode(k): inner.decode(v) for k, v in raw},
     )
-
-

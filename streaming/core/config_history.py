@@ -14,8 +14,8 @@ from schemas.connect_topics import (
     ConnectorDeleted,
     OtherConfig,
     TargetState,
-    TaskStaged,
     TasksCommitted,
+    TaskStaged,
 )
 
 V = TypeVar("V")
@@ -31,9 +31,7 @@ class ConfigState:
 
     def connectors(self) -> dict[str, int]:
         """Number of tasks per configured connector, as the leader's snapshot gives it."""
-        return {
-            name: 0 if count is None or name in self.inconsistent else count for name, count in self.counts.items()
-        }
+        return {name: 0 if count is None or name in self.inconsistent else count for name, count in self.counts.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +44,7 @@ class ConfigEntry:
 
 @dataclass(frozen=True, slots=True)
 class ConfigHistory:
-    """State before `base_offset`, the records from there on, and the offset that a worker who has read all would state."""
+    """State before `base_offset`, the records from there on, and the offset a worker who read all would state."""
 
     base: ConfigState = field(default_factory=ConfigState)
     base_offset: int = 0
@@ -67,7 +65,7 @@ class ConfigHistory:
 
     def state_at(self, offset: int) -> ConfigState | None:
         """The state after all records below `offset`; None if it lies before the history."""
-        if offset < self.base_offset:
+        if offset < self.base_offset and self.base_offset > 0:
             return None
         state = self.base
         for entry in self.entries:

@@ -98,9 +98,7 @@ class _Fold:
             case GroupGeneration() | GroupDeleted():
                 arrived_ms = self.tick.now_ms if self.tick else row.timestamp_ms
                 historic = self.tick.historic if self.tick else False
-                self.state = replace(
-                    self.state, waiting=(*self.state.waiting, Waiting(row, arrived_ms, historic))
-                )
+                self.state = replace(self.state, waiting=(*self.state.waiting, Waiting(row, arrived_ms, historic)))
             case Undecodable(reason=reason, size_bytes=size_bytes, sample=sample):
                 self.results.append(
                     UndecodableRecord(
@@ -187,4 +185,3 @@ class _Fold:
             self.settings, self.group, self.state, tick.now_ms, historic=tick.historic
         )
         self.results.extend(results)
-

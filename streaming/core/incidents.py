@@ -28,7 +28,9 @@ def key_of(code: str, subjects: Iterable[Subject]) -> IncidentKey:
 
 def incident_id(moment: Moment, key: IncidentKey) -> str:
     """Stable across restarts and repeated batches: made of what the incident is and the generation that opened it."""
-    text = "\x00".join((moment.cluster, moment.group, str(moment.incarnation), key, str(moment.generation), str(moment.at_ms)))
+    text = "\x00".join(
+        (moment.cluster, moment.group, str(moment.incarnation), key, str(moment.generation), str(moment.at_ms))
+    )
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:24]
 
 
@@ -80,5 +82,3 @@ def _opened(finding: Finding, moment: Moment, key: IncidentKey) -> Incident:
 def resolved(incident: Incident, moment: Moment) -> Incident:
     """The incident after its end; what opened in history stays silent to its end."""
     return replace(incident, transition="resolved", resolved_at_ms=moment.at_ms)
-
-

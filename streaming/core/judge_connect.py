@@ -1,13 +1,14 @@
 """Was this Connect assignment right? Re-runs the leader's round and compares byte for byte.
 
-    carried hypotheses x {clock readings} x {sync applied, missed} x {config at the offset, one record less}
-        one gives the observed bytes          -> match
-        only another setting or history does  -> explainable, and by what
-        none does                             -> unexplained; memory restarts from what the record determines
+carried hypotheses x {clock readings} x {sync applied, missed} x {config at the offset, one record less}
+    one gives the observed bytes          -> match
+    only another setting or history does  -> explainable, and by what
+    none does                             -> unexplained; memory restarts from what the record determines
 """
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from assignors import connect_eager, connect_incremental
 from assignors.connect_eras import ERAS
@@ -26,11 +27,12 @@ from streaming.core.config_history import ConfigHistory, ConfigState
 from streaming.core.leader import Carried, Hypothesis
 from streaming.core.observed import EAGER, Job, Observed, WorkerView
 from streaming.core.records import GroupGeneration
-from streaming.core.results import ConnectShare, ExpectedShare, Grade, Verdict
+from streaming.core.results import ConnectShare, ExpectedShare, Grade, TopicItem, Verdict
 from streaming.core.settings import ConnectSettings
 
 CLOCK_SLACK_MS = 1_000
 JAVA_BEFORE_19, JAVA_FROM_19 = 17, 21
+J = TypeVar("J", str, TopicItem)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,17 +101,21 @@ def _judge_eager(case: Case, rounds: tuple[ConnectRound, ...]) -> Judgement:
 
 
 def _judge_incremental(case: Case, rounds: tuple[ConnectRound, ...]) -> Judgement:
-    java = _java_versions(case.settings)
     known = [one for one in case.carried.hypotheses if one.max_delay_ms is not None]
     hidden = [one for one in case.carried.hypotheses if one.max_delay_ms is None]
-    runs = list(_runs(case, rounds, known)) + list(_runs_without_delay(case, rounds, hidden))
-    fitting = [run for run in runs if _equal(case.body, run.result, java)]
+    runs: list[Run] = []
+    fitting: list[Run] = []
+    for java in _java_versions(case.settings):
+        if not fitting:
+            runs = list(_runs(case, rounds, known, java)) + list(_runs_without_delay(case, rounds, hidden, java))
+            fitting = [run for run in runs if _equal(case.body, run.result, (java,))]
+    versions = _java_versions(case.settings)
     if fitting:
         if case.carried.complete:
             return _accepted(Grade.MATCH, case, fitting)
         return _accepted(Grade.EXPLAINABLE, case, fitting, "history missing before the first record")
     for reason, tries in _explanations(case, rounds, runs, hidden):
-        more = [run for run in tries if _equal(case.body, run.result, java)]
+        more = [run for run in tries if _equal(case.body, run.result, versions)]
         if more:
             return _accepted(Grade.EXPLAINABLE, case, more, reason)
     loosely = [run for run in runs if _same_sets(case.body, run.result)]
@@ -123,15 +129,21 @@ def _explanations(
 ) -> Iterator[tuple[str, Iterable[Run]]]:
     """What else may be behind an answer that nothing carried gives, most likely first; each yields its runs."""
     seen_ms = case.observed.delay_ms
+    java = _java_versions(case.settings)[0]
     if hidden:
         guesses = dict.fromkeys((leader.DEFAULT_MAX_DELAY_MS, seen_ms, 0))
         tries = [replace(one, max_delay_ms=ms) for one in hidden for ms in guesses]
-        yield "unknown setting: scheduled.rebalance.max.delay.ms of the leader", _runs(case, rounds, tries)
-    settled = [one if one.max_delay_ms is not None else replace(one, max_delay_ms=seen_ms or leader.DEFAULT_MAX_DELAY_MS)
-               for one in case.carried.hypotheses]
-    yield "hidden leader memory: whether the leader completed its last sync", _runs(case, rounds, settled, both_syncs=True)
+        yield "unknown setting: scheduled.rebalance.max.delay.ms of the leader", _runs(case, rounds, tries, java)
+    settled = [
+        one if one.max_delay_ms is not None else replace(one, max_delay_ms=seen_ms or leader.DEFAULT_MAX_DELAY_MS)
+        for one in case.carried.hypotheses
+    ]
+    yield (
+        "hidden leader memory: whether the leader completed its last sync",
+        _runs(case, rounds, settled, java, both_syncs=True),
+    )
     if case.missing_generations:
-        yield "missing generations", _runs(case, rounds, leader.after_gap(settled), both_syncs=True)
+        yield "missing generations", _runs(case, rounds, leader.after_gap(settled), java, both_syncs=True)
 
 
 def _accepted(grade: Grade, case: Case, runs: list[Run], reason: str | None = None) -> Judgement:
@@ -184,7 +196,9 @@ def _rounds(case: Case) -> Iterator[ConnectRound]:
                 protocol=body.protocol or "",
                 leader=body.leader or "",
                 config=ConfigSnapshot(own, config.connectors()),
-                fresh_config=ConfigSnapshot(fresh_offset, fresh.connectors()) if fresh is not None and fresh_offset is not None else None,
+                fresh_config=ConfigSnapshot(fresh_offset, fresh.connectors())
+                if fresh is not None and fresh_offset is not None
+                else None,
                 members=members,
             )
 
@@ -199,20 +213,27 @@ def _states(history: ConfigHistory, offset: int) -> Iterator[ConfigState]:
         yield earlier
 
 
-def _unique(items: tuple[leader.Job, ...]) -> tuple[leader.Job, ...]:
+def _unique(items: tuple[J, ...]) -> tuple[J, ...]:
     return tuple(dict.fromkeys(items))
 
 
-def _runs_without_delay(case: Case, rounds: tuple[ConnectRound, ...], hidden: list[Hypothesis]) -> Iterator[Run]:
+def _runs_without_delay(
+    case: Case, rounds: tuple[ConnectRound, ...], hidden: list[Hypothesis], java: int
+) -> Iterator[Run]:
     """Rounds of leaders whose maximum delay is not known, where the answer shows no sign of it."""
     assumed = [replace(one, max_delay_ms=leader.DEFAULT_MAX_DELAY_MS) for one in hidden]
-    for run in _runs(case, rounds, assumed):
+    for run in _runs(case, rounds, assumed, java):
         if run.result.delay_ms == 0:
             yield replace(run, after=replace(run.after, max_delay_ms=None))
 
 
 def _runs(
-    case: Case, rounds: tuple[ConnectRound, ...], hypotheses: Iterable[Hypothesis], *, both_syncs: bool = False
+    case: Case,
+    rounds: tuple[ConnectRound, ...],
+    hypotheses: Iterable[Hypothesis],
+    java: int,
+    *,
+    both_syncs: bool = False,
 ) -> Iterator[Run]:
     for hypothesis in hypotheses:
         max_delay_ms = hypothesis.max_delay_ms
@@ -223,7 +244,11 @@ def _runs(
                 for one in rounds:
                     attempt = replace(one, now_ms=now_ms, last_completed_generation=completed)
                     result, memory = connect_incremental.assign(
-                        hypothesis.memory, attempt, max_delay_ms=max_delay_ms, era=ERAS[hypothesis.era]
+                        hypothesis.memory,
+                        attempt,
+                        max_delay_ms=max_delay_ms,
+                        era=ERAS[hypothesis.era],
+                        java_version=java,
                     )
                     yield Run(replace(hypothesis, memory=memory), result)
 
@@ -292,15 +317,18 @@ def _equal(body: GroupGeneration, result: ConnectResult, java_versions: tuple[in
 
 def encoded(result: ConnectResult, share: MemberShare, java_version: int) -> bytes:
     """The assignment bytes that a leader sends for this share."""
-    return encode_assignment(
+    header = ConnectAssignment(
         version=result.version,
         error=result.error,
         leader=result.leader,
         leader_url=result.leader_url,
         config_offset=result.config_offset,
-        assigned=wire_entries_assigned(share.assigned.connectors, share.assigned.tasks, java_version),
-        revoked=wire_entries_revoked(share.revoked.connectors, share.revoked.tasks),
         delay_ms=result.delay_ms,
+    )
+    return encode_assignment(
+        header,
+        wire_entries_assigned(share.assigned.connectors, share.assigned.tasks, java_version),
+        wire_entries_revoked(share.revoked.connectors, share.revoked.tasks),
     )
 
 

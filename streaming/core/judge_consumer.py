@@ -36,7 +36,12 @@ def judge(settings: ClusterSettings, body: GroupGeneration, at_ms: int) -> Verdi
         if not isinstance(member.assignment, ConsumerAssignment):
             return _not_judged(f"assignment of {member.member_id} cannot be decoded", body.protocol)
         members.append(
-            ConsumerMember(member.member_id, member.instance_id, member.subscription.topics, member.subscription.rack)
+            ConsumerMember(
+                id=member.member_id,
+                instance_id=member.instance_id,
+                topics=member.subscription.topics,
+                rack=member.subscription.rack,
+            )
         )
     topics = settings.topics_at(at_ms)
     wanted = {topic for member in members for topic in member.topics}

@@ -1,31 +1,25 @@
-"""One generation of a group becomes published: incarnation, members, diff, cause, verdict, and the incidents it moves."""
+"""One record of a group becomes a published generation, and moves the group's incidents."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import assert_never
 
 from schemas.connect_protocol import ConnectAssignment, WorkerState
-from schemas.consumer_protocol import ConsumerAssignment, ConsumerSubscription
+from schemas.consumer_protocol import ConsumerAssignment
 from streaming.core import judge_connect, judge_consumer, leader, rules
 from streaming.core.causes import connect_causes
 from streaming.core.incidents import Moment, settle
-from streaming.core.observed import Job, Observed, job_name, observe, worker_of
-from streaming.core.records import BadBlob, GroupGeneration, MemberRow, Row
+from streaming.core.observed import Job, Observed, job_name, observe
+from streaming.core.published import body_of, diff_of, published_as, source_of
+from streaming.core.records import GroupGeneration, Row
 from streaming.core.results import (
     Cause,
     Certainty,
-    Change,
-    ConnectShare,
-    ConsumerShare,
     Evidence,
     Generation,
     Grade,
     Incident,
-    MemberResult,
     Result,
     Severity,
-    Share,
-    Source,
     Subject,
     Verdict,
 )
@@ -35,16 +29,6 @@ from streaming.core.state import GroupState
 
 CONNECT, CONSUMER = "connect", "consumer"
 Outcome = tuple[GroupState, list[Result]]
-
-
-def body_of(row: Row) -> GroupGeneration:
-    if not isinstance(row.body, GroupGeneration):
-        raise TypeError(f"not a group record: {type(row.body).__name__}")
-    return row.body
-
-
-def source_of(row: Row) -> Source:
-    return Source(row.topic, row.partition, row.offset)
 
 
 def missing_evidence(settings: ClusterSettings, group: str, state: GroupState, row: Row) -> str | None:
@@ -122,7 +106,9 @@ def _connect(settings: ClusterSettings, group: str, state: GroupState, row: Row,
     body, source = body_of(row), source_of(row)
     observed = observe(body, source, row.timestamp_ms)
     if not body.members:
-        incidents, transitions = settle(state.incidents, (), _moment(settings, group, state, row), frozenset(_codes(state)))
+        incidents, transitions = settle(
+            state.incidents, (), _moment(settings, group, state, row), frozenset(_codes(state))
+        )
         return (
             replace(state, last=observed, incidents=incidents, unassigned_since_ms={}, holds={}),
             list(transitions),
@@ -156,9 +142,7 @@ def _connect(settings: ClusterSettings, group: str, state: GroupState, row: Row,
         judgement = judge_connect.judge(case)
         if view and judgement.hypotheses:
             process = leader.Process(view.member_id, judgement.hypotheses)
-            state = replace(
-                state, processes=leader.remembered(state.processes, view.worker or view.member_id, process)
-            )
+            state = replace(state, processes=leader.remembered(state.processes, view.worker or view.member_id, process))
             if judgement.verdict.grade is Grade.MATCH and judgement.verdict.era != "eager":
                 state = replace(state, eras=tuple(dict.fromkeys(one.era for one in judgement.hypotheses)))
     configured = _configured(state, observed) if missing is None and topics.config_topic is not None else None
@@ -167,7 +151,9 @@ def _connect(settings: ClusterSettings, group: str, state: GroupState, row: Row,
     holds = {
         view.worker or member_id: tuple(sorted(map(job_name, view.holds))) for member_id, view in observed.views.items()
     }
-    published = _published(settings, group, state, row, verdict=judgement.verdict, diff=_diff(state.holds, holds), cause=causes)
+    published = published_as(
+        settings, group, state, row, verdict=judgement.verdict, diff=diff_of(state.holds, holds), cause=causes
+    )
     published = replace(published, delay_ms=observed.delay_ms, unassigned=unassigned)
     scene = rules.Scene(
         body=body, observed=observed, configured=configured, grade=judgement.verdict.grade, era=judgement.verdict.era
@@ -184,7 +170,9 @@ def _connect(settings: ClusterSettings, group: str, state: GroupState, row: Row,
         state, ended = _unassigned(settings, group, state, row, unassigned)
         transitions.extend(ended)
         if observed.config_offset is not None:
-            state = replace(state, history=state.history.trimmed(min(observed.config_offset, *_member_offsets(body)) - 1))
+            state = replace(
+                state, history=state.history.trimmed(min(observed.config_offset, *_member_offsets(body)) - 1)
+            )
     return state, [published, *transitions]
 
 
@@ -270,7 +258,7 @@ def overdue(settings: ClusterSettings, group: str, state: GroupState, now_ms: in
         severity=Severity.HIGH,
         certainty=Certainty.CERTAIN,
         subjects=tuple(Subject("task" if "-" in name else "connector", name) for name in late),
-        message=f"{len(late)} configured jobs have had no holder for {state.patience_ms} ms, longer than the delay and both time-outs",
+        message=f"{len(late)} configured jobs without holder for {state.patience_ms} ms: delay and time-outs are over",
         evidence=(Evidence(source=state.last.source),),
     )
     incidents, transitions = settle(state.incidents, (finding,), moment, frozenset())
@@ -284,26 +272,34 @@ def pending(
     """The record as published while its evidence is on the way."""
     missing = missing_evidence(settings, group, state, row) or "an earlier generation of the group"
     verdict = Verdict(grade=Grade.NOT_JUDGED, reason=f"pending: {missing}", pending_until_ms=until_ms)
-    return replace(_published(settings, group, state, row, verdict=verdict), historic=historic)
+    return replace(published_as(settings, group, state, row, verdict=verdict), historic=historic)
 
 
 def _consumer(settings: ClusterSettings, group: str, state: GroupState, row: Row) -> Outcome:
     body = body_of(row)
     moment = _moment(settings, group, state, row)
     if not body.members:
-        incidents, transitions = settle(state.incidents, (), moment, frozenset(_codes(state)))
-        return replace(state, incidents=incidents, holds={}, last=None), list(transitions)
+        incidents, ended = settle(state.incidents, (), moment, frozenset(_codes(state)))
+        return replace(state, incidents=incidents, holds={}, last=None), list(ended)
     verdict = judge_consumer.judge(settings, body, row.timestamp_ms)
     holds = {
-        member.instance_id or member.member_id: tuple(f"{topic}-{number}" for topic, number in member.assignment.partitions)
+        member.instance_id or member.member_id: tuple(
+            f"{topic}-{number}" for topic, number in member.assignment.partitions
+        )
         for member in body.members
         if isinstance(member.assignment, ConsumerAssignment)
     }
-    published = _published(
-        settings, group, state, row, verdict=verdict, diff=_diff(state.holds, holds), cause=_consumer_causes(state, holds, row)
+    published = published_as(
+        settings,
+        group,
+        state,
+        row,
+        verdict=verdict,
+        diff=diff_of(state.holds, holds),
+        cause=_consumer_causes(state, holds, row),
     )
-    incidents = state.incidents
-    transitions = []
+    incidents = dict(state.incidents)
+    transitions: list[Incident] = []
     if body.protocol_type == CONSUMER:
         found = rules.unreadable_blobs(body, Evidence(source=source_of(row)), rules.CONSUMER_UNDECODABLE)
         evaluated = frozenset({rules.CONSUMER_UNDECODABLE.code})
@@ -323,79 +319,3 @@ def _consumer_causes(state: GroupState, holds: Mapping[str, object], row: Row) -
         if members
     )
     return found or (Cause(kind="unknown", certainty=Certainty.POSSIBLE, evidence=evidence),)
-
-
-def _diff(before: Mapping[str, tuple[str, ...]], after: Mapping[str, tuple[str, ...]]) -> dict[str, Change]:
-    changes = {}
-    for key in sorted({*before, *after}):
-        had, has = set(before.get(key, ())), set(after.get(key, ()))
-        if had != has:
-            changes[key] = Change(gained=tuple(sorted(has - had)), lost=tuple(sorted(had - has)))
-    return changes
-
-
-def _published(
-    settings: ClusterSettings,
-    group: str,
-    state: GroupState,
-    row: Row,
-    *,
-    verdict: Verdict,
-    diff: Mapping[str, Change] | None = None,
-    cause: tuple[Cause, ...] = (),
-) -> Generation:
-    body = body_of(row)
-    return Generation(
-        cluster=settings.name,
-        group=group,
-        incarnation=state.incarnation,
-        protocol_type=body.protocol_type,
-        protocol=body.protocol,
-        generation=body.generation,
-        leader=body.leader,
-        at_ms=row.timestamp_ms,
-        state_ms=body.state_ms if body.state_ms >= 0 else None,
-        source=source_of(row),
-        members=tuple(_member(member) for member in body.members),
-        diff=diff or {},
-        cause=cause,
-        verdict=verdict,
-        historic=state.historic,
-    )
-
-
-def _member(member: MemberRow) -> MemberResult:
-    assigned: Share | None
-    revoked: Share | None = None
-    match member.assignment:
-        case ConnectAssignment() as given:
-            assigned = ConnectShare(given.connectors, given.tasks)
-            revoked = ConnectShare(given.revoked_connectors, given.revoked_tasks)
-        case ConsumerAssignment() as share:
-            assigned = ConsumerShare(share.partitions)
-        case BadBlob() | None:
-            assigned = None
-        case _:
-            assert_never(member.assignment)
-    return MemberResult(
-        member_id=member.member_id,
-        client_id=member.client_id,
-        client_host=member.client_host,
-        instance_id=member.instance_id,
-        worker=worker_of(member.subscription.url) if isinstance(member.subscription, WorkerState) else None,
-        assigned=assigned,
-        revoked=revoked,
-        owned=_owned(member),
-    )
-
-
-def _owned(member: MemberRow) -> Share | None:
-    match member.subscription:
-        case WorkerState(allocation=None):
-            return ConnectShare()
-        case WorkerState(allocation=ConnectAssignment() as allocation):
-            return ConnectShare(allocation.connectors, allocation.tasks)
-        case ConsumerSubscription(owned=owned):
-            return ConsumerShare(owned)
-        case _:
-            return None

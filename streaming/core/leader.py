@@ -55,11 +55,16 @@ def first_eras(settings: ConnectSettings) -> tuple[str, ...]:
     """The families to start from: the configured release's, or all, newest first."""
     if settings.release is not None:
         return (era_of(settings.release).name,)
-    return tuple(reversed(ERAS))
+    return tuple(reversed(tuple(ERAS)))
 
 
 def carried_into(
-    view: WorkerView, processes: Mapping[str, Process], eras: Iterable[str], settings: ConnectSettings, *, seen_from_start: bool
+    view: WorkerView,
+    processes: Mapping[str, Process],
+    eras: Iterable[str],
+    settings: ConnectSettings,
+    *,
+    seen_from_start: bool,
 ) -> Carried:
     """What a leader may know when its round starts, by the identity rules of connect.md 5.4."""
     initial = tuple(Hypothesis(era, LeaderMemory(), settings.max_delay_ms) for era in eras)
@@ -103,12 +108,14 @@ def after_gap(hypotheses: Iterable[Hypothesis]) -> Iterator[Hypothesis]:
                 yield replace(hypothesis, memory=replace(changed, previous=Jobs()))
 
 
-def after_unknown(observed: Observed, configured: frozenset[Job], eras: Iterable[str], max_delay_ms: int | None) -> Iterator[Hypothesis]:
+def after_unknown(
+    observed: Observed, configured: frozenset[Job], eras: Iterable[str], max_delay_ms: int | None
+) -> Iterator[Hypothesis]:
     """Memory after a round whose start is not known, as far as the record determines it (connect.md 5.6)."""
     revoked = observed.revoked()
     held = frozenset(job for view in observed.views.values() for job in view.holds) - revoked
     waiting = configured - held - revoked if observed.delay_ms else frozenset()
-    balanced = any(view.revoked - revoked_twice(observed) for view in observed.views.values())
+    balanced = bool(revoked - revoked_twice(observed))
     for era in eras:
         for flag in (True, False) if revoked or observed.delay_ms else (False,):
             yield Hypothesis(

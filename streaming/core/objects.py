@@ -127,7 +127,7 @@ def _evidence(evidence: Evidence) -> Object:
 
 
 def _verdict(verdict: Verdict) -> Object:
-    shown = {
+    shown: Object = {
         "grade": verdict.grade.value,
         "assignor": verdict.assignor,
         "era": verdict.era,

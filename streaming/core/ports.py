@@ -49,6 +49,7 @@ class Commit:
     states: Mapping[GroupKey, StoredState]
     results: Sequence[Result] = field(default_factory=tuple)
     blobs: Mapping[str, bytes] = field(default_factory=dict)
+    # Records of groups that are only counted, by (cluster, group, kind).
     other_groups: Mapping[tuple[str, str, str], int] = field(default_factory=dict)
 
 
@@ -60,7 +61,8 @@ class OutOfStep(Exception):
         self.partition, self.expected, self.got = partition, expected, got
 
     def __str__(self) -> str:
-        return f"{self.partition.topic}-{self.partition.partition}: batch starts at {self.got}, stored position is {self.expected}"
+        place = f"{self.partition.topic}-{self.partition.partition}"
+        return f"{place}: batch starts at {self.got}, stored position is {self.expected}"
 
 
 class Deposed(Exception):

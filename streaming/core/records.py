@@ -94,9 +94,7 @@ class Gap:
     reason: str
 
 
-Body: TypeAlias = (
-    GroupGeneration | GroupDeleted | OtherGroup | ConfigChange | StatusChange | Undecodable | Gap
-)
+Body: TypeAlias = GroupGeneration | GroupDeleted | OtherGroup | ConfigChange | StatusChange | Undecodable | Gap
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,7 +111,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Tick:
-    """The clock of one cluster, taken before the end offsets were sampled. `historic` until the first caught-up point."""
+    """The clock of one cluster, taken before the end offsets were sampled. `historic` until first caught up."""
 
     now_ms: int
     historic: bool = False

@@ -79,11 +79,11 @@ def _told(count: int, results: list[Result], other_groups: dict[str, int]) -> Re
     generations = sorted(
         (one for one in results if isinstance(one, Generation)), key=lambda one: (one.at_ms, one.source)
     )
-    incidents = _last_states(one for one in results if isinstance(one, Incident))
+    incidents = list(_last_states(one for one in results if isinstance(one, Incident)))
     undecodable = sorted((one for one in results if isinstance(one, UndecodableRecord)), key=lambda one: one.source)
     gaps = [one for one in results if isinstance(one, GapRecord)]
-    for result in (*generations, *incidents, *undecodable, *gaps):
-        told.objects.append(as_object(result))
+    published: list[Result] = [*generations, *incidents, *undecodable, *gaps]
+    told.objects.extend(map(as_object, published))
     grades = Counter(one.verdict.grade.value for one in generations)
     told.found = bool(grades[Grade.UNEXPLAINED.value]) or any(one.severity in HARMFUL for one in incidents)
     told.objects.append(

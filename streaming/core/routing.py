@@ -1,4 +1,4 @@
-"""Which rows concern which group: group records by their key, Connect's config and status records by the topics in use."""
+"""Which rows concern which group: group records by key, Connect's other records by the topics in use."""
 
 from collections.abc import Iterable
 
@@ -19,9 +19,7 @@ def connect_settings(settings: ClusterSettings, group: str) -> ConnectSettings:
 
 def groups_of_topic(settings: ClusterSettings, topic: str) -> list[str]:
     """Connect groups whose config or status topic this is; several where two clusters share topics by mistake."""
-    named = [
-        group for group, one in settings.connect.items() if topic in (one.config_topic, one.status_topic)
-    ]
+    named = [group for group, one in settings.connect.items() if topic in (one.config_topic, one.status_topic)]
     if named:
         return named
     for suffix in (*CONFIG_SUFFIXES, *STATUS_SUFFIXES):

@@ -1,6 +1,6 @@
 """The first rules: each looks at one generation and yields what is wrong with it.
 
-A finding's key is (code, subjects): the same key found again keeps its incident open, a key no longer found resolves it.
+A finding's key is (code, subjects): found again it keeps its incident open, no longer found it resolves it.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -92,7 +92,7 @@ def _duplicate(scene: Scene, rule: Rule, job: Job, members: Iterable[str], sever
         severity=severity,
         certainty=Certainty.CERTAIN,
         subjects=(Subject(job_kind(job), job_name(job)), *(Subject("worker", worker) for worker in workers)),
-        message=f"{job_kind(job)} {job_name(job)} {verb} {' and '.join(workers)} in generation {scene.observed.generation}",
+        message=f"{job_kind(job)} {job_name(job)} {verb} {' and '.join(workers)}",
         evidence=(Evidence(source=scene.observed.source),),
     )
 
@@ -121,7 +121,7 @@ def imbalance(scene: Scene) -> Iterator[Finding]:
                 severity=severity,
                 certainty=Certainty.CERTAIN,
                 subjects=(Subject("worker", most), Subject("worker", least)),
-                message=f"{most} holds {loads[most]} {kind}s and {least} holds {loads[least]}, although nothing is pending",
+                message=f"{most} holds {loads[most]} {kind}s and {least} holds {loads[least]}, with nothing pending",
                 evidence=(Evidence(source=observed.source), Evidence(text=_spread(loads, kind))),
             )
 
@@ -163,4 +163,3 @@ def unassigned_jobs(observed: Observed, configured: frozenset[Job]) -> tuple[str
     """Names of the jobs that are configured and in nobody's hands after the round, sorted."""
     held = {job for view in observed.views.values() for job in view.holds}
     return tuple(sorted(job_name(job) for job in configured - held))
-

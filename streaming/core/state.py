@@ -1,4 +1,4 @@
-"""What a group's fold remembers between batches. Stored as text of one version; a change of meaning raises the version."""
+"""What a group's fold remembers between batches; stored as text of one version."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -3,7 +3,9 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from streaming.core.plan import connect, consumer, wire
+from streaming.core.plan import connect as connect
+from streaming.core.plan import consumer as consumer
+from streaming.core.plan import wire as wire
 
 Solve = Callable[[dict[str, Any]], dict[str, Any]]
 
