@@ -92,7 +92,7 @@ def _era(name: str, *spans: tuple[str, str | None], sessioned_header: int = 2, *
         name=name,
         spans=tuple(Span(since, until) for since, until in spans),
         sessioned_header=sessioned_header,
-        **switches,  # type: ignore[arg-type]  # every switch is a bool; the header is passed by name
+        **switches,
     )
 
 

@@ -36,7 +36,7 @@ from assignors.connect_model import (
     TaskId,
 )
 from assignors.connect_round import CannotAssign, open_answer
-from assignors.connect_survey import Load, Survey, fill, remembered, survey
+from assignors.connect_survey import JobSet, Load, Survey, fill, remembered, survey
 from assignors.connect_window import Window, handle_lost
 from assignors.java_order import copied_set
 
@@ -98,14 +98,7 @@ def _balance(
 ) -> tuple[dict[str, MemberShare], LeaderMemory]:
     held = {member.id: _distinct(member.held) for member in sets.members}
     revoked = _forced_revocations(sets, held, window, java_version)
-    loads = [
-        Load(
-            member.id,
-            [name for name in held[member.id].connectors if name not in revoked[member.id].connectors],
-            [task for task in held[member.id].tasks if task not in revoked[member.id].tasks],
-        )
-        for member in sets.members
-    ]
+    loads = [_left(member_id, jobs, revoked[member_id]) for member_id, jobs in held.items()]
     again = handle_lost(window, sets.lost, loads, memory, held.keys(), era)
     successive = memory.successive_revocations
     if window.delay_ms:
@@ -136,30 +129,36 @@ def _balance(
     return shares, _remember(memory, round_, sets, window, loads, revoked.values(), successive)
 
 
-def _forced_revocations(
-    sets: Survey, held: dict[str, Jobs], window: Window, java_version: int
-) -> dict[str, _Revoked]:
+def _forced_revocations(sets: Survey, held: dict[str, Jobs], window: Window, java_version: int) -> dict[str, _Revoked]:
     """Deleted jobs, then jobs with several holders, are taken from everybody who holds them."""
     twice_connectors = _repeated(held_by.connectors for held_by in held.values())
     twice_tasks = _repeated(held_by.tasks for held_by in held.values())
     revoked = {member_id: _Revoked({}, {}) for member_id in held}
-    if not (sets.deleted or twice_connectors or twice_tasks):
-        return revoked
+    unwanted_connectors = twice_connectors | sets.deleted.connectors
+    unwanted_tasks = twice_tasks | sets.deleted.tasks
     for member_id, jobs in held.items():
+        if unwanted_connectors.isdisjoint(jobs.connectors) and unwanted_tasks.isdisjoint(jobs.tasks):
+            continue
         # Java walks a hash set copied from the member's list; this shows only in the order of the bytes.
-        copied_connectors = copied_set(jobs.connectors, java_version)
-        copied_tasks = copied_set(jobs.tasks, java_version)
-        window.order_unsure |= copied_connectors.unsure or copied_tasks.unsure
-        connectors, tasks = copied_connectors.keys(), copied_tasks.keys()
-        for unwanted_connectors, unwanted_tasks in (
-            (sets.deleted.connectors, sets.deleted.tasks),
-            (twice_connectors, twice_tasks),
-        ):
+        connectors = copied_set(jobs.connectors, java_version)
+        tasks = copied_set(jobs.tasks, java_version)
+        window.order_unsure |= connectors.unsure or tasks.unsure
+        walk = connectors.keys(), tasks.keys()
+        for bad in (sets.deleted, JobSet(twice_connectors, twice_tasks)):
             revoked[member_id].add(
-                [name for name in connectors if name in unwanted_connectors],
-                [task for task in tasks if task in unwanted_tasks],
+                [name for name in walk[0] if name in bad.connectors], [task for task in walk[1] if task in bad.tasks]
             )
     return revoked
+
+
+def _left(member_id: str, jobs: Jobs, revoked: _Revoked) -> Load:
+    if not (revoked.connectors or revoked.tasks):
+        return Load(member_id, list(jobs.connectors), list(jobs.tasks))
+    return Load(
+        member_id,
+        [name for name in jobs.connectors if name not in revoked.connectors],
+        [task for task in jobs.tasks if task not in revoked.tasks],
+    )
 
 
 def balancing_revocations(loads: Sequence[Load], configured: Jobs) -> dict[str, Jobs]:

@@ -130,7 +130,7 @@ class HashOrder(Generic[K]):
 
 def hash_map_order(ids: Iterable[str]) -> HashOrder[str]:
     """A default-constructed map or set that received these strings one by one."""
-    order = HashOrder(java_hash)
+    order: HashOrder[str] = HashOrder(java_hash)
     for name in ids:
         order.add(name)
     return order
