@@ -1,0 +1,58 @@
+"""Writes `generated/`: two dashboards and the rule file, the same bytes for the same code; `--check` finds drift."""
+
+import argparse
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import yaml
+from grafana_foundation_sdk.cog.encoder import JSONEncoder
+
+from dashboards.alerts import RUNBOOKS, rule_file
+from dashboards.fleet import fleet
+from dashboards.group import group
+
+GENERATED = Path(__file__).parent / "generated"
+_HEADER = "# Made by `rebalance-monitor dashboards build` from dashboards/alerts.py; edit that file.\n"
+
+
+def render(runbooks: str = RUNBOOKS) -> dict[str, str]:
+    """File name -> text of everything that is generated."""
+    rules = yaml.safe_dump(rule_file(runbooks), sort_keys=False, allow_unicode=True, width=10_000)
+    return {
+        "fleet.json": _dashboard_text(fleet()),
+        "group.json": _dashboard_text(group()),
+        "alerts.yml": _HEADER + rules,
+    }
+
+
+def _dashboard_text(model: object) -> str:
+    return json.dumps(model, cls=JSONEncoder, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
+
+
+def main(argv: Sequence[str]) -> int:
+    """Write or check the generated files. 0: written or equal; 1: `--check` found a difference."""
+    parser = argparse.ArgumentParser(prog="rebalance-monitor dashboards build", description=__doc__)
+    parser.add_argument("--check", action="store_true", help="write nothing; exit 1 if a file differs")
+    parser.add_argument("--out", type=Path, default=GENERATED, metavar="DIR", help="where the files are or go")
+    parser.add_argument("--runbooks", default=RUNBOOKS, metavar="URL", help="address in front of each runbook's anchor")
+    parser.add_argument("-o", "--output", choices=("table", "json"), default="table", help="how to report")
+    options = parser.parse_args(argv)
+    drifted = False
+    for name, text in render(options.runbooks).items():
+        state = _settle(options.out / name, text, check=options.check)
+        drifted = drifted or state == "differs"
+        report = {"kind": "file", "file": name, "state": state}
+        print(json.dumps(report) if options.output == "json" else f"{name:12} {state}", flush=True)
+    return 1 if drifted else 0
+
+
+def _settle(path: Path, text: str, *, check: bool) -> str:
+    present = path.read_text(encoding="utf-8") if path.exists() else None
+    if present == text:
+        return "unchanged"
+    if check:
+        return "differs"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+    return "written"
