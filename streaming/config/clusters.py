@@ -71,7 +71,7 @@ class ClusterSection(Section):
         plain = {k: v.get_secret_value() if isinstance(v, SecretStr) else v for k, v in self.client.items()}
         return {"bootstrap.servers": self.bootstrap_servers, **plain}
 
-    def core(self, judge_wait_ms: int = 60_000, topic_partitions: Mapping[str, int] | None = None) -> ClusterSettings:
+    def core(self, judge_wait_ms: int = 60_000) -> ClusterSettings:
         """This cluster as the fold sees it."""
         return ClusterSettings(
             name=self.name,
@@ -79,7 +79,6 @@ class ClusterSection(Section):
             judge_wait_ms=judge_wait_ms,
             session_timeout_ms=self.session_timeout_ms,
             rebalance_timeout_ms=self.rebalance_timeout_ms,
-            topic_partitions=topic_partitions or {},
         )
 
 

@@ -42,7 +42,7 @@ class _Unique(yaml.SafeLoader):
 def _mapping(loader: _Unique, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
     seen: set[Hashable] = set()
     for key_node, _ in node.value:
-        key = loader.construct_object(key_node, deep=True)  # type: ignore[no-untyped-call]  # untyped in the stubs
+        key = loader.construct_object(key_node, deep=True)
         if key in seen:
             raise yaml.MarkedYAMLError(problem=f"the key {key!r} stands twice", problem_mark=key_node.start_mark)
         seen.add(key)
@@ -99,8 +99,9 @@ def _put(values: dict[str, Any], parts: list[str], text: str, variable: str) -> 
     path: list[str | int] = []
     for depth, part in enumerate(parts):
         last = depth == len(parts) - 1
+        key: Any
         if isinstance(spot, list):
-            key: str | int = _index(spot, part, variable)
+            key = _index(spot, part, variable)
         elif isinstance(spot, dict):
             key = _name(spot, part.replace("_", ".") if path[-1:] == ["client"] else part)
         else:
@@ -110,7 +111,7 @@ def _put(values: dict[str, Any], parts: list[str], text: str, variable: str) -> 
         if last:
             spot[key] = text
         else:
-            below: Any = spot[key] if isinstance(spot, list) else spot.get(key)
+            below: Any = spot[key] if not isinstance(spot, dict) else spot.get(key)
             if below is None:
                 below = spot[key] = [] if tuple(path) in LISTS else {}
             spot = below

@@ -1,1 +1,1 @@
-"""TODO"""
+"""Where results go: PostgreSQL (which also owns all progress), the Prometheus endpoint, and Alertmanager."""

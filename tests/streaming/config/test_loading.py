@@ -6,6 +6,7 @@ import pytest
 
 from streaming.config import ConfigError, Settings, load
 
+TAKEN = "group.id is set by the monitor itself; remove it"
 CLUSTER = "clusters: [{name: a, bootstrap_servers: 'k:9092'}]\n"
 
 
@@ -112,7 +113,7 @@ def test_each_cluster_becomes_the_folds_settings(written) -> None:
         ("just words", "the file must hold keys and values, not a str; see conf/default.yaml"),
         ("clusters: [{name: a}]", "clusters[0].bootstrap_servers: this key is missing; add it"),
         ("clusters: [{name: a, bootstrap_servers: k}]", "clusters[0].bootstrap_servers: the value has the wrong form"),
-        (CLUSTER.replace("}]", ", client: {group.id: x}}]"), "client: group.id is set by the monitor itself; remove it"),
+        (CLUSTER.replace("}]", ", client: {group.id: x}}]"), f"client: {TAKEN}"),
         (CLUSTER.replace("}]", ", connect: {g: {max_dealy_ms: 1}}}]"), "connect.g.max_dealy_ms: this key is unknown"),
         (CLUSTER.replace("}]", "}, {name: a, bootstrap_servers: 'k:1'}]"), "two clusters are called 'a'"),
         ("alerting: {path: push}", "alerting: path is push, so alertmanagers must list at least one URL"),

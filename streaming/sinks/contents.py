@@ -1,0 +1,113 @@
+"""A batch's results as rows of the tables: which column holds what."""
+
+import hashlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, assert_never
+
+from streaming.core.objects import as_object
+from streaming.core.results import GapRecord, Generation, Incident, Result, UndecodableRecord
+from streaming.sinks.text import clean, json_text, name
+
+TopicId = Callable[[str, str, int, int], str]  # (cluster, topic, partition, offset) -> id of that topic
+Row = tuple[Any, ...]
+
+
+@dataclass(slots=True)
+class Contents:
+    """Rows for each table, in the order of the columns in `tables`."""
+
+    generations: list[Row] = field(default_factory=list)
+    members: list[Row] = field(default_factory=list)
+    incidents: list[Row] = field(default_factory=list)
+    undecodable: list[Row] = field(default_factory=list)
+    gaps: list[Row] = field(default_factory=list)
+    transitions: list[Incident] = field(default_factory=list)
+
+
+def contents(results: Iterable[Result], batch_id: int, topic_id: TopicId) -> Contents:
+    """Sorts the results into tables."""
+    rows = Contents()
+    for result in results:
+        match result:
+            case Generation():
+                _generation(rows, result, batch_id, topic_id)
+            case Incident():
+                rows.transitions.append(result)
+                rows.incidents.append(_incident(result, batch_id))
+            case UndecodableRecord(cluster=cluster, source=at):
+                place = (cluster, topic_id(cluster, at.topic, at.partition, at.offset), at.partition, at.offset)
+                reason = name(result.reason)
+                rows.undecodable.append((*place, at.topic, reason, result.size_bytes, clean(result.sample), batch_id))
+            case GapRecord(cluster=cluster, topic=topic, partition=partition, from_offset=start):
+                place = (cluster, topic_id(cluster, topic, partition, start), partition, start)
+                rows.gaps.append((*place, topic, result.to_offset, clean(result.reason), batch_id))
+            case _:
+                assert_never(result)
+    return rows
+
+
+def _generation(rows: Contents, one: Generation, batch_id: int, topic_id: TopicId) -> None:
+    at = one.source
+    place = (one.cluster, topic_id(one.cluster, at.topic, at.partition, at.offset), at.partition, at.offset)
+    document = as_object(one)
+    verdict = one.verdict
+    rows.generations.append(
+        (
+            *place, at.topic, name(one.group), one.incarnation, clean(one.protocol_type), _clean(one.protocol),
+            one.generation, _clean(one.leader), one.at_ms, one.state_ms, len(one.members), len(one.unassigned),
+            one.delay_ms, verdict.grade.value, verdict.assignor, verdict.era, _clean(verdict.reason),
+            verdict.pending_until_ms, one.historic, json_text(document), batch_id,
+        )
+    )  # fmt: skip
+    for ordinal, (member, shown) in enumerate(zip(one.members, document["members"], strict=True)):
+        shares = (_json_or_null(shown[share]) for share in ("assigned", "revoked", "owned"))
+        rows.members.append(
+            (
+                *place, ordinal, clean(member.member_id), clean(member.client_id), clean(member.client_host),
+                _clean(member.instance_id), _clean(member.worker), *shares,
+            )
+        )  # fmt: skip
+
+
+def _incident(one: Incident, batch_id: int) -> Row:
+    document = as_object(one)
+    return (
+        one.incident_id, one.cluster, name(one.group), one.rule, one.code, one.severity.value, one.certainty.value,
+        one.transition, one.opened_generation, one.opened_at_ms, one.resolved_at_ms, json_text(document["subjects"]),
+        clean(one.message), json_text(document["evidence"]), one.historic, json_text(document), batch_id,
+    )  # fmt: skip
+
+
+def outbox_rows(transitions: Sequence[Incident], before: Mapping[str, Any], batch_id: int) -> list[Row]:
+    """Notifications for transitions that are not historic. `before`: stored documents by incident id."""
+    latest = dict(before)
+    rows: list[Row] = []
+    for one in transitions:
+        document = as_object(one)
+        if not one.historic:
+            previous = latest.get(one.incident_id) if one.transition == "updated" else None
+            rows.append(
+                (
+                    notification_key(one, document), one.incident_id, one.transition, json_text(document),
+                    _json_or_null(previous), batch_id,
+                )
+            )  # fmt: skip
+        latest[one.incident_id] = document
+    return rows
+
+
+def notification_key(incident: Incident, document: Mapping[str, Any]) -> str:
+    """Stable name of a notification, `incident_id:transition`; updates, which may be several, carry their content."""
+    key = f"{incident.incident_id}:{incident.transition}"
+    if incident.transition != "updated":
+        return key
+    return f"{key}:{hashlib.sha256(json_text(document).encode()).hexdigest()[:12]}"
+
+
+def _clean(text: str | None) -> str | None:
+    return None if text is None else clean(text)
+
+
+def _json_or_null(value: Any) -> str | None:
+    return None if value is None else json_text(value)

@@ -1,0 +1,86 @@
+"""One connection to PostgreSQL, opened when needed, and one sentence when it can't be used."""
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import psycopg
+from psycopg.conninfo import conninfo_to_dict
+
+Connection = psycopg.Connection[Any]
+
+
+class DatabaseUnreachable(Exception):
+    """The database can't be reached or used. The text says which, why, and what to do; it holds no password."""
+
+
+class Database:
+    """A connection that is opened again after it broke; used by one thread at a time."""
+
+    def __init__(self, dsn: str, connect_timeout_ms: int = 5_000) -> None:
+        self._dsn = dsn
+        self._timeout_s = max(1, connect_timeout_ms // 1000)
+        self._lock = threading.RLock()
+        self._connection: Connection | None = None
+        self.address = _address(dsn)
+
+    @contextmanager
+    def session(self) -> Iterator[Connection]:
+        """The connection, each statement its own transaction; trouble with the server becomes DatabaseUnreachable."""
+        with self._lock:
+            try:
+                yield self._open()
+            except psycopg.Error as why:
+                if not isinstance(why, psycopg.OperationalError | psycopg.InterfaceError):
+                    raise
+                self.close()
+                raise self._sentence(why) from why
+
+    @contextmanager
+    def transaction(self) -> Iterator[Connection]:
+        """The connection inside one transaction: all of it, or nothing after an exception."""
+        with self.session() as connection, connection.transaction():
+            yield connection
+
+    def close(self) -> None:
+        """Closes the connection; the next use opens another."""
+        with self._lock:
+            if self._connection is not None:
+                self._connection.close()
+            self._connection = None
+
+    def _open(self) -> Connection:
+        if self._connection is None or self._connection.closed:
+            self._connection = psycopg.connect(
+                self._dsn,
+                autocommit=True,
+                connect_timeout=self._timeout_s,
+                application_name="rebalance-monitor",
+            )
+            # A deposed or frozen writer must not hold the others up for ever.
+            self._connection.execute("set lock_timeout = '10s'")
+            self._connection.execute("set idle_in_transaction_session_timeout = '60s'")
+        return self._connection
+
+    def _sentence(self, why: psycopg.Error) -> DatabaseUnreachable:
+        lines = [line.strip() for line in str(why).splitlines() if line.strip()]
+        # The first line of a failed connection repeats addresses; the reason stands after the last colon.
+        reason = (lines[0] if lines else type(why).__name__).rpartition(": ")[2].rstrip(".")
+        return DatabaseUnreachable(
+            f"PostgreSQL at {self.address} can't be used ({reason});"
+            " check database.dsn, that the server runs, and that the user may create a schema there"
+        )
+
+
+def _address(dsn: str) -> str:
+    """Host, port and database of a connection text, without user and password."""
+    try:
+        parts = conninfo_to_dict(dsn)
+    except psycopg.ProgrammingError:
+        raise DatabaseUnreachable(
+            "database.dsn is not a PostgreSQL connection text;"
+            " write it like postgresql://user:password@host:5432/database"
+        ) from None
+    host, port = parts.get("host") or parts.get("hostaddr") or "the local socket", parts.get("port")
+    return f"{host}{f':{port}' if port else ''}/{parts.get('dbname') or ''}"

@@ -1,0 +1,35 @@
+"""The labels of an incident, the same for the published gauge and for a pushed alert, firing and resolved."""
+
+from collections.abc import Iterable
+
+from streaming.core.results import Incident, Subject
+
+LABELS = ("cluster", "group", "team", "worker", "connector", "rule", "severity", "path")
+
+
+def incident_labels(incident: Incident, path: str) -> dict[str, str]:
+    """Labels by name. `worker` and `connector` are empty unless the subjects name exactly one."""
+    return {
+        "cluster": incident.cluster,
+        "group": incident.group,
+        "team": "",
+        "worker": _only(subject.id for subject in incident.subjects if subject.type == "worker"),
+        "connector": _only(_connectors(incident.subjects)),
+        "rule": incident.rule,
+        "severity": incident.severity.value,
+        "path": path,
+    }
+
+
+def _connectors(subjects: Iterable[Subject]) -> Iterable[str]:
+    for subject in subjects:
+        if subject.type == "connector":
+            yield subject.id
+        elif subject.type == "task":
+            # A task is named `connector-number`; connector names may hold dashes themselves.
+            yield subject.id.rpartition("-")[0]
+
+
+def _only(names: Iterable[str]) -> str:
+    distinct = set(names)
+    return distinct.pop() if len(distinct) == 1 else ""

@@ -1,0 +1,214 @@
+"""The store in PostgreSQL: the only authority on how far the job has come, and on what it has found.
+
+A batch becomes true in one transaction or not at all. The transaction first locks the writer row and compares the
+epoch, then locks the positions of the batch's partitions and compares them: a deposed writer, or a batch that would
+leave a hole, is refused before anything is written. Everything else is an upsert, so the same batch may come again.
+"""
+
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+from streaming.core.ports import Commit, Deposed, GroupKey, OutOfStep, PartitionKey, Range, StoredState
+from streaming.core.results import Incident
+from streaming.sinks import tables
+from streaming.sinks.contents import Contents, contents, outbox_rows
+from streaming.sinks.database import Connection, Database
+from streaming.sinks.migrations import migrate
+from streaming.sinks.stored import incident_of
+from streaming.sinks.text import name, original, restored
+from streaming.sinks.topic_ids import TopicIds
+
+CHANNEL = "rebalance_monitor_outbox"
+KEPT_UNDECODABLE = 100
+
+Place = tuple[str, str, int]  # cluster id, topic id, partition
+
+
+class PostgresStore:
+    """Implements `streaming.core.ports.Store`. `notify=False` writes no outbox (nobody would drain it)."""
+
+    def __init__(
+        self,
+        dsn: str,
+        *,
+        connect_timeout_ms: int = 5_000,
+        undecodable_kept: int = KEPT_UNDECODABLE,
+        notify: bool = True,
+    ) -> None:
+        self.database = Database(dsn, connect_timeout_ms)
+        self._undecodable_kept = undecodable_kept
+        self._notify = notify
+
+    def migrate(self) -> tuple[int, ...]:
+        """Brings the schema up to date; returns the numbers of the migrations applied."""
+        with self.database.session() as connection:
+            return migrate(connection)
+
+    def close(self) -> None:
+        """Closes the connection."""
+        self.database.close()
+
+    def claim(self) -> int:
+        """Become the writer: raises the writer epoch and returns it. Every earlier writer is deposed."""
+        with self.database.session() as connection:
+            row = connection.execute(
+                "insert into rebalance_monitor.writer as old (epoch) values (1)"
+                " on conflict (only_row) do update set epoch = old.epoch + 1, claimed_at = now() returning epoch"
+            ).fetchone()
+        assert row is not None
+        return int(row[0])
+
+    def positions(self) -> dict[PartitionKey, int]:
+        """Next offset to read, for each partition ever committed."""
+        with self.database.session() as connection:
+            rows = connection.execute(
+                "select cluster_id, topic_id, topic, partition, next_offset from rebalance_monitor.positions"
+            ).fetchall()
+        return {PartitionKey(*row[:4]): row[4] for row in rows}
+
+    def load(self, keys: Collection[GroupKey]) -> dict[GroupKey, StoredState]:
+        """States of these groups, where stored."""
+        if not keys:
+            return {}
+        by_name = {(key.cluster, name(key.group)): key for key in keys}
+        with self.database.session() as connection:
+            rows = connection.execute(
+                'select cluster, "group", version, state, due_ms from rebalance_monitor.states'
+                ' where (cluster, "group") in (select * from unnest(%s::text[], %s::text[]))',
+                [list(column) for column in zip(*by_name, strict=True)],
+            ).fetchall()
+        return {
+            by_name[cluster, group]: StoredState(version=version, state=bytes(state), due_ms=due_ms)
+            for cluster, group, version, state, due_ms in rows
+        }
+
+    def due(self, cluster: str, now_ms: int) -> list[GroupKey]:
+        """Groups of a cluster whose timer is due at `now_ms`, the longest overdue first."""
+        with self.database.session() as connection:
+            rows = connection.execute(
+                'select "group", original from rebalance_monitor.states'
+                ' where cluster = %s and due_ms <= %s order by due_ms, "group"',
+                (cluster, now_ms),
+            ).fetchall()
+        return [GroupKey(cluster, restored(group, kept)) for group, kept in rows]
+
+    def earliest_due_ms(self, cluster: str) -> int | None:
+        """When the next timer of the cluster is due; None when none runs."""
+        with self.database.session() as connection:
+            row = connection.execute(
+                "select min(due_ms) from rebalance_monitor.states where cluster = %s and due_ms is not null", (cluster,)
+            ).fetchone()
+        return None if row is None else row[0]
+
+    def commit(self, commit: Commit) -> None:
+        """Check epoch and positions, write everything, advance the positions. Raises OutOfStep or Deposed."""
+        with self.database.transaction() as connection:
+            _check_epoch(connection, commit.writer_epoch)
+            stored = _lock_positions(connection, commit.ranges)
+            ids = TopicIds(connection, commit.ranges)
+            ids.prepare(commit.results)
+            rows = contents(commit.results, commit.batch_id, ids)
+            tables.POSITIONS.write(
+                connection,
+                [
+                    (key.cluster_id, key.topic_id, key.partition, key.topic, span.end, commit.batch_id)
+                    for key, span in commit.ranges.items()
+                ],
+            )
+            tables.STATES.write(
+                connection,
+                [
+                    (key.cluster, name(key.group), original(key.group), one.version, one.state, one.due_ms)
+                    for key, one in commit.states.items()
+                ],
+            )
+            tables.GENERATIONS.write(connection, rows.generations)
+            tables.MEMBERS.write(connection, rows.members)
+            tables.ASSIGNMENTS.write(connection, commit.blobs.items())
+            tables.GAPS.write(connection, rows.gaps)
+            self._write_incidents(connection, rows, commit.batch_id)
+            self._write_undecodable(connection, rows, {place[1:]: offset for place, offset in stored.items()})
+            _count_other_groups(connection, commit.other_groups)
+
+    def _write_incidents(self, connection: Connection, rows: Contents, batch_id: int) -> None:
+        if not rows.transitions:
+            return
+        if self._notify:
+            updated = [one.incident_id for one in rows.transitions if one.transition == "updated"]
+            before = dict(
+                connection.execute(
+                    "select incident_id, document from rebalance_monitor.incidents where incident_id = any(%s)",
+                    (updated,),
+                ).fetchall()
+                if updated
+                else ()
+            )
+            waiting = outbox_rows(rows.transitions, before, batch_id)
+            tables.OUTBOX.write(connection, waiting)
+            if waiting:
+                # Delivered at commit: whoever drains the outbox need not wait for its next look.
+                connection.execute(f"notify {CHANNEL}")
+        tables.INCIDENTS.write(connection, rows.incidents)
+
+    def _write_undecodable(self, connection: Connection, rows: Contents, stored: Mapping[tuple[str, int], int]) -> None:
+        """Counts every new record; keeps the first ones of each reason. One record may be told by several groups."""
+        new = {row[:4]: row for row in rows.undecodable if row[3] >= stored.get((row[1], row[2]), 0)}
+        counts = Counter((row[0], row[5]) for row in new.values())
+        for (cluster, reason), count in sorted(counts.items()):
+            total = connection.execute(
+                "insert into rebalance_monitor.undecodable_counts as old values (%s, %s, %s)"
+                " on conflict (cluster, reason) do update set records = old.records + excluded.records"
+                " returning records",
+                (cluster, reason, count),
+            ).fetchone()
+            assert total is not None
+            room = max(0, self._undecodable_kept - (total[0] - count))
+            kept = [row for row in new.values() if (row[0], row[5]) == (cluster, reason)][:room]
+            tables.UNDECODABLE.write(connection, kept)
+
+    def open_incidents(self) -> list[Incident]:
+        """Every incident not yet resolved, to publish again after a start."""
+        with self.database.session() as connection:
+            rows = connection.execute(
+                "select document, transition, historic from rebalance_monitor.incidents"
+                " where resolved_at_ms is null order by opened_at_ms, incident_id"
+            ).fetchall()
+        return [incident_of(document, transition, historic) for document, transition, historic in rows]
+
+
+def _check_epoch(connection: Connection, epoch: int) -> None:
+    row = connection.execute("select epoch from rebalance_monitor.writer for update").fetchone()
+    if row is None or row[0] != epoch:
+        owner = "nobody" if row is None else f"epoch {row[0]}"
+        raise Deposed(f"this writer has epoch {epoch}, but the database belongs to {owner}; another job has taken over")
+
+
+def _lock_positions(connection: Connection, ranges: Mapping[PartitionKey, Range]) -> dict[Place, int]:
+    """Stored positions of these partitions, locked; OutOfStep if one range would leave a hole."""
+    if not ranges:
+        return {}
+    wanted = [(key.cluster_id, key.topic_id, key.partition) for key in ranges]
+    rows = connection.execute(
+        "select cluster_id, topic_id, partition, next_offset from rebalance_monitor.positions"
+        " where (cluster_id, topic_id, partition) in (select * from unnest(%s::text[], %s::text[], %s::int4[]))"
+        " order by 1, 2, 3 for update",
+        [list(column) for column in zip(*wanted, strict=True)],
+    ).fetchall()
+    stored: dict[Place, int] = {(cluster_id, topic_id, part): offset for cluster_id, topic_id, part, offset in rows}
+    for key, span in ranges.items():
+        expected = stored.get((key.cluster_id, key.topic_id, key.partition), 0)
+        if span.start > expected:
+            raise OutOfStep(key, expected, span.start)
+    return stored
+
+
+def _count_other_groups(connection: Connection, counts: Mapping[tuple[str, str, str], int]) -> None:
+    rows: Sequence[tuple[Any, ...]] = [(cluster, name(group), kind, n) for (cluster, group, kind), n in counts.items()]
+    if rows:
+        connection.execute(
+            "insert into rebalance_monitor.other_groups as old"
+            " select * from unnest(%s::text[], %s::text[], %s::text[], %s::int8[])"
+            ' on conflict (cluster, "group", kind) do update set records = old.records + excluded.records',
+            [list(column) for column in zip(*rows, strict=True)],
+        )

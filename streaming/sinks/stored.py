@@ -1,0 +1,33 @@
+"""Stored documents back as values: what was published before the process started."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from streaming.core.results import Certainty, Evidence, Incident, Severity, Source, Subject
+
+
+def incident_of(document: Mapping[str, Any], transition: str, historic: bool = False) -> Incident:
+    """The incident that `as_object` made this document from."""
+    return Incident(
+        incident_id=document["incident_id"],
+        transition=transition,
+        rule=document["rule"],
+        code=document["code"],
+        severity=Severity(document["severity"]),
+        certainty=Certainty(document["certainty"]),
+        cluster=document["cluster"],
+        group=document["group"],
+        opened_generation=document["opened_generation"],
+        opened_at_ms=document["opened_at_ms"],
+        resolved_at_ms=document["resolved_at_ms"],
+        subjects=tuple(Subject(one["type"], one["id"]) for one in document["subjects"]),
+        message=document["message"],
+        evidence=tuple(_evidence(one) for one in document["evidence"]),
+        historic=historic,
+    )
+
+
+def _evidence(one: Mapping[str, Any]) -> Evidence:
+    if "text" in one:
+        return Evidence(text=one["text"])
+    return Evidence(source=Source(one["topic"], one["partition"], one["offset"]))

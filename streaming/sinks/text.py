@@ -1,0 +1,67 @@
+"""What PostgreSQL accepts as text. Kafka lets a client put anything into a name; no name may stop the job.
+
+PostgreSQL refuses U+0000 and lone surrogates everywhere, and index entries above about 2,700 bytes.
+"""
+
+import hashlib
+import json
+from typing import Any
+
+# Bytes of a name in an index: cluster (at most 800) and group together stay below PostgreSQL's limit.
+LONGEST = 1_000
+KEPT_CHARACTERS = 200
+_encode = json.JSONEncoder(ensure_ascii=False, check_circular=False, separators=(",", ":")).encode
+
+
+def clean(text: str) -> str:
+    """The text with U+0000 shown as U+2400 and lone surrogates as U+FFFD."""
+    text = text.replace("\x00", "\u2400")
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text
+
+
+def name(text: str) -> str:
+    """A name for an indexed column: itself where possible, else its beginning and a hash, still unique."""
+    cleaned = clean(text)
+    if cleaned == text and len(text) <= LONGEST and len(text.encode()) <= LONGEST:
+        return text
+    digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+    return f"{cleaned[:KEPT_CHARACTERS]}…{digest}"
+
+
+def original(text: str) -> bytes | None:
+    """The bytes to keep beside `name(text)`; None when the name is the text itself."""
+    return None if name(text) == text else text.encode("utf-8", "surrogatepass")
+
+
+def restored(stored: str, kept: bytes | None) -> str:
+    """The text that `name` and `original` were made from."""
+    return stored if kept is None else kept.decode("utf-8", "surrogatepass")
+
+
+def json_text(value: Any) -> str:
+    """JSON that a jsonb column accepts."""
+    text = _encode(value)
+    if "\\u0000" not in text:
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            pass
+        else:
+            return text
+    return _encode(_clean_tree(value))
+
+
+def _clean_tree(value: Any) -> Any:
+    match value:
+        case str():
+            return clean(value)
+        case dict():
+            return {clean(str(key)): _clean_tree(item) for key, item in value.items()}
+        case list() | tuple():
+            return [_clean_tree(item) for item in value]
+        case _:
+            return value

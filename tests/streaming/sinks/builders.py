@@ -1,0 +1,73 @@
+"""Readable constructors for what a batch commits."""
+
+from typing import Any
+
+from streaming.core.ports import Commit, GroupKey, PartitionKey, Range, StoredState
+from streaming.core.results import (
+    Certainty,
+    ConnectShare,
+    Evidence,
+    Generation,
+    Grade,
+    Incident,
+    MemberResult,
+    Severity,
+    Source,
+    Subject,
+    UndecodableRecord,
+    Verdict,
+)
+
+TOPIC = "__consumer_offsets"
+PARTITION = PartitionKey("k1", "id-1", TOPIC, 3)
+GROUP = GroupKey("c", "connect-1")
+
+
+def commit(
+    epoch: int, start: int = 0, end: int = 10, *results: Any, key: PartitionKey = PARTITION, **more: Any
+) -> Commit:
+    given: dict[str, Any] = {"batch_id": end, "states": {}, **more}
+    return Commit(writer_epoch=epoch, ranges={key: Range(start, end)}, results=results, **given)
+
+
+def state(due_ms: int | None = None, content: bytes = b"s") -> StoredState:
+    return StoredState(version=1, state=content, due_ms=due_ms)
+
+
+def member(number: int = 1) -> MemberResult:
+    return MemberResult(
+        member_id=f"connect-{number}", client_id="connect", client_host="/127.0.0.1", instance_id=None,
+        worker=f"w{number}:8083", assigned=ConnectShare(("a",), (("a", 0),)), revoked=None, owned=ConnectShare(),
+    )  # fmt: skip
+
+
+def generation(offset: int = 5, **more: Any) -> Generation:
+    given: dict[str, Any] = {
+        "cluster": "c", "group": "connect-1", "incarnation": 0, "protocol_type": "connect", "protocol": "sessioned",
+        "generation": 7, "leader": "connect-1", "at_ms": 1_000, "state_ms": 1_000, "source": Source(TOPIC, 3, offset),
+        "members": (member(1), member(2)),
+        "verdict": Verdict(grade=Grade.MATCH, assignor="connect-incremental"), **more,
+    }  # fmt: skip
+    return Generation(**given)
+
+
+def pending(offset: int = 5, **more: Any) -> Generation:
+    verdict = Verdict(grade=Grade.NOT_JUDGED, reason="pending: config offset 12", pending_until_ms=61_000)
+    return generation(offset, verdict=verdict, **more)
+
+
+def incident(transition: str = "opened", incident_id: str = "i1", **more: Any) -> Incident:
+    given: dict[str, Any] = {
+        "rule": "duplicate_active", "code": "CONNECT-I1",
+        "severity": Severity.CRITICAL, "certainty": Certainty.CERTAIN,
+        "cluster": "c", "group": "connect-1", "opened_generation": 7, "opened_at_ms": 1_000,
+        "resolved_at_ms": 9_000 if transition == "resolved" else None,
+        "subjects": (Subject("task", "my-sink-0"), Subject("worker", "w1:8083")),
+        "message": "task my-sink-0 runs twice", "evidence": (Evidence(Source(TOPIC, 3, 5)), Evidence(text="seen")),
+        **more,
+    }  # fmt: skip
+    return Incident(incident_id=incident_id, transition=transition, **given)
+
+
+def undecodable(offset: int, reason: str = "trailing bytes") -> UndecodableRecord:
+    return UndecodableRecord(cluster="c", source=Source(TOPIC, 3, offset), reason=reason, size_bytes=4, sample="00ff")

@@ -1,0 +1,279 @@
+"""The store against a real PostgreSQL: one transaction, one authority on progress, one writer."""
+
+import time
+from typing import Any
+
+import psycopg
+import pytest
+
+from streaming.core.ports import Deposed, GroupKey, OutOfStep, PartitionKey
+from streaming.core.results import GapRecord, Severity, Source
+from streaming.sinks.database import DatabaseUnreachable
+from streaming.sinks.postgres import PostgresStore
+from tests.streaming.sinks.builders import (
+    GROUP,
+    PARTITION,
+    TOPIC,
+    commit,
+    generation,
+    incident,
+    member,
+    pending,
+    state,
+    undecodable,
+)
+
+pytestmark = pytest.mark.postgres
+
+TABLES = (
+    "positions", "states", "generations", "members", "assignments", "incidents", "outbox", "undecodable",
+    "undecodable_counts", "gaps", "other_groups",
+)  # fmt: skip
+
+
+def rows(store: PostgresStore, query: str) -> list[tuple[Any, ...]]:
+    with store.database.session() as connection:
+        return connection.execute(query).fetchall()
+
+
+def everything(store: PostgresStore) -> dict[str, list[str]]:
+    return {t: sorted(str(row) for row in rows(store, f"select * from rebalance_monitor.{t}")) for t in TABLES}
+
+
+def test_a_commit_can_be_read_back(store: PostgresStore) -> None:
+    epoch = store.claim()
+    gap = GapRecord(cluster="c", topic=TOPIC, partition=3, from_offset=1, to_offset=4, reason="deleted")
+    store.commit(
+        commit(
+            epoch, 0, 10, generation(), incident(), undecodable(6), gap,
+            states={GROUP: state(500)}, blobs={"h": b"\x00\x01"}, other_groups={("c", "kip848", "consumer"): 2},
+        )
+    )
+    assert store.positions() == {PARTITION: 10}
+    assert store.load([GROUP, GroupKey("c", "none")]) == {GROUP: state(500)}
+    ((key, document),) = rows(
+        store,
+        'select array[cluster, topic_id, partition::text, "offset"::text], document'
+        " from rebalance_monitor.generations",
+    )
+    assert key == ["c", "id-1", "3", "5"]
+    assert (document["kind"], document["verdict"]["grade"]) == ("generation", "match")
+    assert rows(store, "select worker, assigned, owned->'tasks' from rebalance_monitor.members order by ordinal") == [
+        (f"w{n}:8083", {"connectors": ["a"], "tasks": [["a", 0]]}, []) for n in (1, 2)
+    ]
+    assert rows(store, "select key from rebalance_monitor.outbox") == [("i1:opened",)]
+    assert rows(store, "select from_offset, to_offset, topic_id from rebalance_monitor.gaps") == [(1, 4, "id-1")]
+    assert rows(store, "select * from rebalance_monitor.other_groups") == [("c", "kip848", "consumer", 2)]
+    assert store.open_incidents() == [incident()]
+
+
+def test_a_repeated_batch_changes_nothing(store: PostgresStore) -> None:
+    epoch = store.claim()
+    one = commit(
+        epoch, 0, 10, pending(5), generation(5), incident(), incident("resolved"), undecodable(6), undecodable(6),
+        states={GROUP: state(500)}, blobs={"h": b"x"},
+    )  # fmt: skip
+    store.commit(one)
+    before = everything(store)
+    store.commit(one)
+    assert everything(store) == before
+
+
+def test_a_batch_above_the_stored_position_is_refused_whole(store: PostgresStore) -> None:
+    epoch = store.claim()
+    with pytest.raises(OutOfStep) as first:
+        store.commit(commit(epoch, 4, 10, generation()))
+    assert (first.value.expected, first.value.got) == (0, 4)
+    store.commit(commit(epoch, 0, 10))
+    before = everything(store)
+    with pytest.raises(OutOfStep) as later:
+        store.commit(commit(epoch, 11, 20, generation(15), incident(), states={GROUP: state()}))
+    assert (later.value.partition, later.value.expected) == (PARTITION, 10)
+    assert everything(store) == before
+
+
+def test_positions_never_go_back(store: PostgresStore) -> None:
+    epoch = store.claim()
+    store.commit(commit(epoch, 0, 10))
+    store.commit(commit(epoch, 2, 7))
+    assert store.positions() == {PARTITION: 10}
+
+
+def test_a_second_writer_deposes_the_first(store: PostgresStore, dsn: str) -> None:
+    first = store.claim()
+    other = PostgresStore(dsn)
+    second = other.claim()
+    assert second == first + 1
+    with pytest.raises(Deposed, match="another job has taken over"):
+        store.commit(commit(first, 0, 10, generation()))
+    assert store.positions() == {}
+    other.commit(commit(second, 0, 10))
+    other.close()
+
+
+def test_nobody_writes_without_a_claim(store: PostgresStore) -> None:
+    with pytest.raises(Deposed):
+        store.commit(commit(1, 0, 10))
+
+
+def test_a_pending_verdict_is_upgraded_and_never_taken_back(store: PostgresStore) -> None:
+    epoch = store.claim()
+    grades = "select grade, pending_until_ms, topic_id from rebalance_monitor.generations"
+    store.commit(commit(epoch, 0, 10, pending(5)))
+    assert rows(store, grades) == [("not_judged", 61_000, "id-1")]
+    store.commit(commit(epoch, 10, 20, generation(5)))
+    assert rows(store, grades) == [("match", None, "id-1")]
+    store.commit(commit(epoch, 20, 30, pending(5)))
+    assert rows(store, grades) == [("match", None, "id-1")]
+    assert len(rows(store, "select 1 from rebalance_monitor.members")) == 2
+
+
+def test_a_generation_written_twice_is_two_rows(store: PostgresStore) -> None:
+    # The coordinator writes one generation again when a member's session time-out or instance changes.
+    epoch = store.claim()
+    store.commit(commit(epoch, 0, 10, generation(5), generation(6)))
+    found = rows(store, 'select generation, "offset" from rebalance_monitor.generations order by 2')
+    assert found == [(7, 5), (7, 6)]
+
+
+def test_a_reused_group_id_keeps_both_lives(store: PostgresStore) -> None:
+    epoch = store.claim()
+    store.commit(commit(epoch, 0, 10, generation(5, generation=1), generation(8, generation=1, incarnation=1)))
+    found = rows(store, 'select incarnation, generation, "offset" from rebalance_monitor.generations order by 1')
+    assert found == [(0, 1, 5), (1, 1, 8)]
+
+
+def test_a_recreated_topic_starts_anew_beside_the_old_one(store: PostgresStore) -> None:
+    epoch = store.claim()
+    again = PartitionKey("k1", "id-2", TOPIC, 3)
+    store.commit(commit(epoch, 0, 10, generation(5)))
+    store.commit(commit(epoch, 0, 6, generation(5, generation=1, incarnation=1), key=again))
+    assert store.positions() == {PARTITION: 10, again: 6}
+    found = rows(store, "select topic_id, incarnation from rebalance_monitor.generations order by 1")
+    assert found == [("id-1", 0), ("id-2", 1)]
+
+
+def test_timers(store: PostgresStore) -> None:
+    epoch = store.claim()
+    assert store.earliest_due_ms("c") is None
+    named = {GroupKey("c", name): state(due) for name, due in (("a", 300), ("b", 100), ("d", None))}
+    store.commit(commit(epoch, states={**named, GroupKey("other", "a"): state(1)}))
+    assert store.earliest_due_ms("c") == 100
+    assert store.due("c", 99) == []
+    assert store.due("c", 300) == [GroupKey("c", "b"), GroupKey("c", "a")]
+    store.commit(commit(epoch, 10, 20, states={GroupKey("c", "b"): state(None)}))
+    assert store.earliest_due_ms("c") == 300
+
+
+def test_the_timers_are_found_by_an_index(store: PostgresStore) -> None:
+    with store.database.transaction() as connection:
+        connection.execute("set local enable_seqscan = off")
+        plan = connection.execute(
+            "explain select min(due_ms) from rebalance_monitor.states where cluster = 'c' and due_ms is not null"
+        ).fetchall()
+    assert "states_due" in str(plan)
+
+
+def test_several_transitions_of_one_incident_in_one_batch(store: PostgresStore) -> None:
+    epoch = store.claim()
+    worse = incident("updated", severity=Severity.HIGH)
+    store.commit(commit(epoch, 0, 10, incident(), worse, incident("resolved", severity=Severity.HIGH)))
+    severity = "previous->>'severity', document->>'severity'"
+    told = rows(store, f"select key, {severity} from rebalance_monitor.outbox order by sequence")
+    assert [key.split(":")[1] for key, *_ in told] == ["opened", "updated", "resolved"]
+    assert [severities for _, *severities in told] == [[None, "critical"], ["critical", "high"], [None, "high"]]
+    assert rows(store, "select transition, resolved_at_ms from rebalance_monitor.incidents") == [("resolved", 9_000)]
+    assert store.open_incidents() == []
+
+
+def test_an_update_in_a_later_batch_knows_what_was_before(store: PostgresStore) -> None:
+    epoch = store.claim()
+    store.commit(commit(epoch, 0, 10, incident()))
+    store.commit(commit(epoch, 10, 20, incident("updated", severity=Severity.LOW)))
+    told = rows(store, "select previous->>'severity' from rebalance_monitor.outbox where transition = 'updated'")
+    assert told == [("critical",)]
+
+
+def test_historic_transitions_tell_nobody(store: PostgresStore) -> None:
+    epoch = store.claim()
+    store.commit(commit(epoch, 0, 10, incident(historic=True), incident("resolved", historic=True)))
+    assert rows(store, "select 1 from rebalance_monitor.outbox") == []
+    assert rows(store, "select historic from rebalance_monitor.incidents") == [(True,)]
+
+
+def test_all_undecodable_records_are_counted_and_the_first_of_each_reason_kept(store: PostgresStore) -> None:
+    epoch = store.claim()
+    store.commit(commit(epoch, 0, 10, *(undecodable(n) for n in range(2)), undecodable(9, "bad key")))
+    store.commit(commit(epoch, 10, 20, *(undecodable(n) for n in range(10, 15))))
+    counts = rows(store, "select reason, records from rebalance_monitor.undecodable_counts order by 1")
+    assert counts == [("bad key", 1), ("trailing bytes", 7)]
+    kept = rows(store, "select \"offset\" from rebalance_monitor.undecodable where reason <> 'bad key' order by 1")
+    assert kept == [(0,), (1,), (10,)]
+
+
+@pytest.mark.parametrize("group", ["a\x00b", "x" * 30_000, "\ud800", "…", "ünï", "a'b\"c\\u0000"])
+def test_no_name_a_client_may_choose_stops_the_job(store: PostgresStore, group: str) -> None:
+    epoch = store.claim()
+    key = GroupKey("c", group)
+    strange = member()
+    store.commit(
+        commit(
+            epoch, 0, 10,
+            generation(group=group, members=(strange,), leader=group), incident(group=group, message=group),
+            states={key: state(1)}, other_groups={("c", group, "share"): 1},
+        )
+    )
+    assert store.load([key]) == {key: state(1)}
+    assert store.due("c", 1) == [key]
+    assert len(rows(store, "select 1 from rebalance_monitor.generations")) == 1
+
+
+def test_a_few_rows_take_less_than_ten_milliseconds(store: PostgresStore) -> None:
+    epoch = store.claim()
+    took = []
+    for n in range(30):
+        start = n * 10
+        one = commit(epoch, start, start + 10, generation(start), generation(start + 1), states={GROUP: state(n)})
+        began = time.perf_counter()
+        store.commit(one)
+        took.append(time.perf_counter() - began)
+    # The median: a busy machine may delay one commit.
+    assert sorted(took)[15] < 0.010
+
+
+def test_many_rows_in_one_batch(store: PostgresStore) -> None:
+    epoch = store.claim()
+    store.commit(commit(epoch, 0, 3_000, *(generation(n) for n in range(3_000))))
+    assert rows(store, "select count(*) from rebalance_monitor.members") == [(6_000,)]
+
+
+def test_a_result_about_an_older_record_finds_its_topic(store: PostgresStore) -> None:
+    epoch = store.claim()
+    configs = PartitionKey("k1", "id-9", "connect-configs", 0)
+    store.commit(commit(epoch, 0, 10, pending(5)))
+    store.commit(commit(epoch, 0, 3, generation(5), generation(6, source=Source(TOPIC, 3, 6)), key=configs))
+    found = rows(store, 'select "offset", topic_id, grade from rebalance_monitor.generations order by 1')
+    assert found == [(5, "id-1", "match"), (6, "id-1", "match")]
+
+
+def test_a_lost_connection_is_opened_again(store: PostgresStore, server: str) -> None:
+    store.claim()
+    with psycopg.connect(server, autocommit=True) as admin:
+        admin.execute(
+            "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'rebalance-monitor'"
+        )
+    with pytest.raises(DatabaseUnreachable):
+        store.positions()
+    assert store.positions() == {}
+
+
+def test_an_unreachable_database_is_one_sentence_without_the_password() -> None:
+    with pytest.raises(DatabaseUnreachable) as caught:
+        PostgresStore("postgresql://u:hush@127.0.0.1:1/d").claim()
+    said = str(caught.value)
+    assert said.startswith("PostgreSQL at 127.0.0.1:1/d can't be used (")
+    assert "refused" in said
+    assert "hush" not in said
+    assert "\n" not in said
+    with pytest.raises(DatabaseUnreachable, match=r"database\.dsn is not a PostgreSQL connection text"):
+        PostgresStore("postgres//hush")
