@@ -42,7 +42,7 @@ def solve(case: dict[str, Any]) -> dict[str, Any]:
         process = described.get("leader_process", described["leader"])
         memory = memories.get(process, LeaderMemory())
         try:
-            result, memories[process] = _assign(memory, described, given.get("max_delay_ms", 0), era, java_version)
+            result, memories[process] = assign_round(memory, described, given.get("max_delay_ms", 0), era, java_version)
             answer, doubt = _answer(result, described, java_version)
         except (CannotAssign, SchemaError) as why:
             answer, doubt = {"error": str(why)}, False
@@ -65,9 +65,10 @@ def encode_share(result: ConnectResult, share: MemberShare, java_version: int) -
     return encode_assignment(value, assigned, wire_entries_revoked(share.revoked.connectors, share.revoked.tasks))
 
 
-def _assign(
+def assign_round(
     memory: LeaderMemory, described: dict[str, Any], max_delay_ms: int, era: Era, java_version: int
 ) -> tuple[ConnectResult, LeaderMemory]:
+    """The answer of one round of a case and the leader's memory after it; `CannotAssign` where Kafka throws."""
     round_ = ConnectRound(
         now_ms=described["now_ms"],
         generation=described["generation"],
