@@ -3,10 +3,10 @@ SHELL := /bin/bash
 PYTHON ?= python3
 BIN := .venv/bin
 KEEP ?= 0
-DEMO_FLAGS := $(if $(filter-out 0,$(KEEP)),--keep)
+DEMO_FLAGS := $(if $(filter-out 0,$(KEEP)),--keep) $(if $(PORTS),--ports $(PORTS))
 
 .DEFAULT_GOAL := help
-.PHONY: help install lock demo test check clean
+.PHONY: help install lock demo stop test check clean
 
 help:  ## list these targets
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -16,6 +16,9 @@ install:  ## create .venv from requirements.lock and put the command at .venv/bi
 
 demo: install  ## start Kafka, Connect, PostgreSQL and the job on loopback, break things, show the verdicts (KEEP=1 leaves it running)
 	@exec $(BIN)/python -m lab.demo $(DEMO_FLAGS)
+
+stop:  ## end a demo that was left running
+	@$(BIN)/python -m lab.kept
 
 test: install  ## run every test, one line per tier
 	@exec $(BIN)/python -m lab.tiers

@@ -101,7 +101,7 @@ class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     inbox: Inbox
 
-    def do_GET(self) -> None:  # noqa: N802  # the name that http.server calls
+    def do_GET(self) -> None:  # the name that http.server calls
         match self.path.partition("?")[0]:
             case "/-/ready" | "/-/healthy":
                 self._answer(200, "OK")
@@ -113,7 +113,7 @@ class _Handler(BaseHTTPRequestHandler):
             case _:
                 self._answer(404, "not found")
 
-    def do_POST(self) -> None:  # noqa: N802
+    def do_POST(self) -> None:
         size = int(self.headers.get("Content-Length") or 0)
         body = self.rfile.read(size) if size <= MAX_BODY_BYTES else b""
         if self.path != "/api/v2/alerts":
@@ -142,7 +142,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(payload)
 
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002
+    def log_message(self, format: str, *args: object) -> None:
         """Requests are not logged; what they carry is."""
 
 

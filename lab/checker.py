@@ -132,9 +132,9 @@ _EXPECTED: dict[str, Callable[[Found], float]] = {
 
 def _alerts(report: Report, receiver: str, database: psycopg.Connection[Any]) -> None:
     try:
-        received = httpx.get(f"{receiver}/received", timeout=5).raise_for_status().json()
-    except httpx.HTTPError as error:
-        report.differences.append(f"the receiver {receiver} does not answer: {error}")
+        entries = received(receiver)
+    except LabError as error:
+        report.differences.append(str(error))
         return
     rows = database.execute(
         'select cluster, "group", rule, resolved_at_ms is null from rebalance_monitor.incidents where not historic'
@@ -146,18 +146,27 @@ def _alerts(report: Report, receiver: str, database: psycopg.Connection[Any]) ->
     before = len(report.differences)
     fired = 0
     for key, is_open in sorted(still_open.items()):
-        about = [entry for entry in received if _about(entry["alert"]["labels"]) == key]
+        about = [entry for entry in entries if _about(entry["alert"]["labels"]) == key]
         fired += any(entry["status"] == "firing" for entry in about)
         if not any(entry["status"] == "firing" for entry in about):
             report.differences.append(f"{key[2]} in {key[1]} never fired at the receiver")
         elif not is_open and not _all_resolved(about):
             report.differences.append(f"{key[2]} in {key[1]} is over, but the receiver was not told")
-    strange = {_about(entry["alert"]["labels"]) for entry in received} - set(still_open)
+    strange = {_about(entry["alert"]["labels"]) for entry in entries} - set(still_open)
     if strange:
         report.differences.append(f"the receiver got alerts without an incident: {sorted(strange)}")
     if len(report.differences) == before:
         over = sum(not is_open for is_open in still_open.values())
         report.agreed.append(f"{fired} kinds of incident fired at the receiver, {over} of them resolved there")
+
+
+def received(receiver: str) -> list[dict[str, Any]]:
+    """All that the receiver got, in order of arrival."""
+    try:
+        entries: list[dict[str, Any]] = httpx.get(f"{receiver}/received", timeout=5).raise_for_status().json()
+    except httpx.HTTPError as error:
+        raise LabError(f"the alert receiver {receiver} does not answer: {error}") from None
+    return entries
 
 
 def _about(labels: dict[str, str]) -> tuple[str, str, str]:
