@@ -20,6 +20,7 @@ from assignors.connect_model import (
     Jobs,
     MemberShare,
 )
+from assignors.connect_round import CannotAssign
 from assignors.java_order import wire_entries_assigned, wire_entries_revoked
 from schemas.connect_protocol import ConnectAssignment, WorkerState, encode_assignment
 from streaming.core import leader
@@ -243,13 +244,16 @@ def _runs(
             for now_ms in _clock_readings(case, hypothesis):
                 for one in rounds:
                     attempt = replace(one, now_ms=now_ms, last_completed_generation=completed)
-                    result, memory = connect_incremental.assign(
-                        hypothesis.memory,
-                        attempt,
-                        max_delay_ms=max_delay_ms,
-                        era=ERAS[hypothesis.era],
-                        java_version=java,
-                    )
+                    try:
+                        result, memory = connect_incremental.assign(
+                            hypothesis.memory,
+                            attempt,
+                            max_delay_ms=max_delay_ms,
+                            era=ERAS[hypothesis.era],
+                            java_version=java,
+                        )
+                    except CannotAssign:  # this family does not speak the protocol, or Kafka's class throws here
+                        continue
                     yield Run(replace(hypothesis, memory=memory), result)
 
 

@@ -1,0 +1,125 @@
+"""Published results depend only on each partition's own order: interleavings and cuts of batches change nothing."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from streaming.cli.replay import _records, _settings
+from streaming.core.fold import fold_group
+from streaming.core.records import Row, Tick
+from streaming.core.replay import decode
+from streaming.core.results import Generation, Grade, Incident, Result
+from streaming.core.routing import route
+from streaming.core.settings import ClusterSettings
+
+CAPTURES = Path(__file__).parents[2] / "vectors" / "captures"
+
+
+def rows_of(name: str) -> tuple[ClusterSettings, str, list[Row]]:
+    path = CAPTURES / name
+    known = _settings(path, None, use_settings=True)
+    rows = [row for record in _records(path) if (row := decode(record, known)) is not None]
+    (group,) = known.connect
+    return known, group, route(rows, known)[group]
+
+
+def published(results: list[Result]) -> tuple[dict[object, Result], dict[str, Incident]]:
+    generations: dict[object, Result] = {}
+    incidents: dict[str, Incident] = {}
+    for one in results:
+        if isinstance(one, Generation):
+            generations[one.source] = one
+        elif isinstance(one, Incident):
+            incidents[one.incident_id] = one
+    return generations, incidents
+
+
+def fold_in_batches(known: ClusterSettings, group: str, batches: list[list[Row]], last_ms: int) -> list[Result]:
+    state, results = None, []
+    for batch in batches:
+        outcome = fold_group(known, group, state, batch, Tick(0))
+        state = outcome.state
+        results.extend(outcome.results)
+    results.extend(fold_group(known, group, state, [], Tick(last_ms), end_of_input=True).results)
+    return results
+
+
+@pytest.mark.parametrize("name", ["zombie", "steady"])
+def test_any_interleaving_and_any_cut_give_the_same_results(name: str) -> None:
+    known, group, rows = rows_of(name)
+    last_ms = max(row.timestamp_ms for row in rows)
+    whole = published(fold_in_batches(known, group, [rows], last_ms))
+    partitions: dict[tuple[str, int], list[Row]] = {}
+    for row in rows:
+        partitions.setdefault((row.topic, row.partition), []).append(row)
+
+    @settings(max_examples=12)
+    @given(data=st.data())
+    def check(data: st.DataObject) -> None:
+        left = {place: list(own) for place, own in partitions.items()}
+        batches: list[list[Row]] = []
+        while left:
+            place = data.draw(st.sampled_from(sorted(left)))
+            size = data.draw(st.integers(1, 40))
+            batches.append(left[place][:size])
+            left[place] = left[place][size:]
+            if not left[place]:
+                del left[place]
+        assert published(fold_in_batches(known, group, batches, last_ms)) == whole
+
+    check()
+
+
+def test_one_record_per_batch_gives_the_same_results() -> None:
+    known, group, rows = rows_of("zombie")
+    last_ms = max(row.timestamp_ms for row in rows)
+    ordered = sorted(rows, key=lambda row: row.timestamp_ms)
+    ordered = sorted(ordered, key=lambda row: (row.timestamp_ms, row.topic, row.partition, row.offset))
+    whole = published(fold_in_batches(known, group, [rows], last_ms))
+    assert published(fold_in_batches(known, group, [[row] for row in ordered], last_ms)) == whole
+
+
+def test_a_row_folded_twice_changes_nothing() -> None:
+    known, group, rows = rows_of("steady")
+    first = fold_group(known, group, None, rows, Tick(0))
+    again = fold_group(known, group, first.state, rows, Tick(0))
+    assert again.state == first.state
+    assert again.results == ()
+
+
+def test_a_generation_ahead_of_its_config_waits_and_is_upgraded() -> None:
+    known, group, rows = rows_of("steady")
+    own = [row for row in rows if row.topic == "__consumer_offsets"]
+    rest = [row for row in rows if row.topic != "__consumer_offsets"]
+    early = fold_group(known, group, None, own, Tick(1_000))
+    waiting = [one for one in early.results if isinstance(one, Generation) and one.verdict.pending_until_ms]
+    assert waiting
+    assert all((one.verdict.reason or "").startswith("pending: ") for one in waiting)
+    assert early.due_ms == 1_000 + known.judge_wait_ms
+    late = fold_group(known, group, early.state, rest, Tick(2_000))
+    upgraded = {one.source: one for one in late.results if isinstance(one, Generation)}
+    assert {one.source for one in waiting} <= set(upgraded)
+    assert all(one.verdict.grade is Grade.MATCH for one in upgraded.values())
+
+
+def test_config_that_never_comes_is_not_judged_after_the_wait() -> None:
+    known, group, rows = rows_of("steady")
+    own = [row for row in rows if row.topic == "__consumer_offsets"]
+    early = fold_group(known, group, None, own, Tick(1_000))
+    late = fold_group(known, group, early.state, [], Tick(1_000 + known.judge_wait_ms))
+    verdicts = [one.verdict for one in late.results if isinstance(one, Generation)]
+    assert verdicts
+    assert all(one.grade is Grade.NOT_JUDGED for one in verdicts)
+    assert any((one.reason or "").startswith("evidence missing: config topic") for one in verdicts)
+
+
+def test_unknown_settings_are_explained_or_still_match() -> None:
+    known, group, rows = rows_of("sessioned-4.3.1")
+    blind = replace(known.connect[group], max_delay_ms=None, release=None, java_version=None)
+    unsure = replace(known, connect={group: blind})
+    results = fold_group(unsure, group, None, rows, Tick(0), end_of_input=True).results
+    grades = {one.verdict.grade for one in results if isinstance(one, Generation)}
+    assert grades <= {Grade.MATCH, Grade.EXPLAINABLE}
