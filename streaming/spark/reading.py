@@ -117,7 +117,8 @@ def _read(reading: Reading, source: Any, work: list[_Progress], deadline_s: floa
     except KafkaException:
         return  # what was not reached is told by the positions
     finally:
-        # An idle assignment would go on fetching in the background.
+        # An idle assignment would go on fetching in the background, and a pause would outlive it.
+        source.resume([TopicPartition(topic, number) for topic, number in by_place])
         source.unassign()
 
 
