@@ -15,11 +15,11 @@ from streaming.sinks import tables
 from streaming.sinks.contents import Contents, contents, outbox_rows
 from streaming.sinks.database import Connection, Database
 from streaming.sinks.migrations import migrate
-from streaming.sinks.stored import incident_of
+from streaming.sinks.outbox import CHANNEL
+from streaming.sinks.stored import LastGeneration, incident_of
 from streaming.sinks.text import name, original, restored
 from streaming.sinks.topic_ids import TopicIds
 
-CHANNEL = "rebalance_monitor_outbox"
 KEPT_UNDECODABLE = 100
 
 Place = tuple[str, str, int]  # cluster id, topic id, partition
@@ -167,14 +167,31 @@ class PostgresStore:
             kept = [row for row in new.values() if (row[0], row[5]) == (cluster, reason)][:room]
             tables.UNDECODABLE.write(connection, kept)
 
-    def open_incidents(self) -> list[Incident]:
-        """Every incident not yet resolved, to publish again after a start."""
+    def open_incidents(self, resolved_since_ms: int | None = None) -> list[Incident]:
+        """Every incident not yet resolved, and those resolved since then, to publish again after a start."""
         with self.database.session() as connection:
             rows = connection.execute(
                 "select document, transition, historic from rebalance_monitor.incidents"
-                " where resolved_at_ms is null order by opened_at_ms, incident_id"
+                " where resolved_at_ms is null or resolved_at_ms >= %s order by opened_at_ms, incident_id",
+                (resolved_since_ms,),
             ).fetchall()
         return [incident_of(document, transition, historic) for document, transition, historic in rows]
+
+    def latest_generations(self) -> list[LastGeneration]:
+        """The latest generation of each group, to publish again after a start."""
+        with self.database.session() as connection:
+            rows = connection.execute(
+                'select distinct on (cluster, "group") incarnation, "offset", cluster, "group", generation,'
+                " member_count, at_ms, unassigned_count, delay_ms, protocol_type = 'connect'"
+                ' from rebalance_monitor.generations order by cluster, "group", incarnation desc, "offset" desc'
+            ).fetchall()
+        return [LastGeneration(*row) for row in rows]
+
+    def counted_groups(self) -> list[tuple[str, str, str]]:
+        """Groups of kinds that are only counted, as (cluster, group, kind)."""
+        with self.database.session() as connection:
+            rows = connection.execute('select cluster, "group", kind from rebalance_monitor.other_groups').fetchall()
+        return [(cluster, group, kind) for cluster, group, kind in rows]
 
 
 def _check_epoch(connection: Connection, epoch: int) -> None:

@@ -1,9 +1,24 @@
 """Stored documents back as values: what was published before the process started."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from streaming.core.results import Certainty, Evidence, Incident, Severity, Source, Subject
+
+
+class LastGeneration(NamedTuple):
+    """What is published of a group's latest generation; the first two fields say which one is the latest."""
+
+    incarnation: int
+    offset: int
+    cluster: str
+    group: str
+    generation: int
+    members: int
+    at_ms: int
+    unassigned: int
+    delay_ms: int | None
+    connect: bool
 
 
 def incident_of(document: Mapping[str, Any], transition: str, historic: bool = False) -> Incident:

@@ -109,6 +109,7 @@ create table rebalance_monitor.incidents (
     batch_id bigint not null
 );
 create index incidents_open on rebalance_monitor.incidents (cluster, "group") where resolved_at_ms is null;
+create index incidents_resolved on rebalance_monitor.incidents (resolved_at_ms);
 create index incidents_time on rebalance_monitor.incidents (opened_at_ms);
 
 -- Notifications, written in the same transaction as the transition they tell of. `done`: every receiver has it.
@@ -129,6 +130,7 @@ create table rebalance_monitor.outbox_sent (
     key text not null references rebalance_monitor.outbox (key) on delete cascade,
     url text not null,
     sent_at timestamptz not null default now(),
+    refused text, -- what the receiver said when it will never accept this one (null: accepted)
     primary key (key, url)
 );
 

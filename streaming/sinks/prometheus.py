@@ -1,0 +1,247 @@
+"""The endpoint for Prometheus and for whoever asks whether the monitor is well: /metrics, /healthz, /readyz.
+
+Ready means: what was open in the database is published again, and every cluster is reachable and read to its end.
+Until then a scrape shows what is known, and `rebalance_monitor_ready` says 0.
+"""
+
+import json
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Protocol
+
+from prometheus_client import disable_created_metrics
+from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
+
+from streaming.core import metrics
+from streaming.core.results import Incident, Result
+from streaming.sinks.series import ZERO_FOR_S, Families, Series
+from streaming.sinks.stored import LastGeneration
+
+TEXT = "text/plain; charset=utf-8"
+
+
+class PortTaken(Exception):
+    """The address can't be listened on; one sentence with what to do."""
+
+
+class Report(Protocol):
+    """What the exporter reads of a committed batch."""
+
+    @property
+    def cluster(self) -> str: ...
+    @property
+    def rows(self) -> int: ...
+    @property
+    def seconds(self) -> float: ...
+    @property
+    def results(self) -> Sequence[Result]: ...
+    @property
+    def kinds(self) -> Mapping[tuple[str, str], int]: ...
+    @property
+    def other_groups(self) -> Mapping[tuple[str, str, str], int]: ...
+
+
+class Status(Protocol):
+    """What the exporter reads of the reader's view of a cluster."""
+
+    @property
+    def backlog(self) -> dict[str, int]: ...
+    @property
+    def missing(self) -> dict[str, str]: ...
+    @property
+    def problem(self) -> str | None: ...
+    @property
+    def caught_up(self) -> bool: ...
+
+
+class Past(Protocol):
+    """What a start publishes again; the PostgreSQL store has it."""
+
+    def open_incidents(self, resolved_since_ms: int | None = None) -> Iterable[Incident]: ...
+    def latest_generations(self) -> Iterable[LastGeneration]: ...
+    def counted_groups(self) -> Iterable[tuple[str, str, str]]: ...
+
+
+class Exporter:
+    """Publishes the declared metrics. Every method may be called from any thread."""
+
+    def __init__(
+        self,
+        port: int,
+        host: str = "127.0.0.1",
+        *,
+        clusters: Iterable[str] = (),
+        path: str = "prometheus",
+        version: str = "",
+        clock_s: Callable[[], float] = time.monotonic,
+    ) -> None:
+        disable_created_metrics()  # type: ignore[no-untyped-call]  # the library leaves it untyped
+        self._lock = threading.RLock()
+        self._families = Families()
+        self._series = Series(self._families, path, clock_s)
+        self._restored = False
+        self._not_ready: dict[str, str] = {}
+        self._troubles: dict[str, str] = {}
+        self._degraded: dict[str, dict[str, str]] = {}
+        self._families.gauge(metrics.BUILD_INFO, version).set(1)
+        for cluster in clusters:
+            self.set_health(cluster, "nothing was read yet")
+        self._server = _listen(host, port, self)
+        self._thread = threading.Thread(target=self._server.serve_forever, name="http", daemon=True)
+
+    @property
+    def url(self) -> str:
+        """Base address; tells the port when a free one was asked for."""
+        host, port = self._server.server_address[:2]
+        return f"http://{host!s}:{port}"
+
+    def start(self) -> None:
+        """Answers from now on."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Answers no more."""
+        if self._thread.is_alive():
+            self._server.shutdown()
+            self._thread.join()
+        self._server.server_close()
+
+    def restore(self, past: Past) -> None:
+        """Publishes again what the database knows; must come before readiness."""
+        incidents = past.open_incidents(int((time.time() - ZERO_FOR_S) * 1000))
+        groups, others = past.latest_generations(), past.counted_groups()
+        with self._lock:
+            for incident in incidents:
+                if not incident.historic:
+                    self._series.incident(incident)
+            for group in groups:
+                self._series.latest(group)
+            self._series.others(others)
+            self._restored = True
+
+    def observe(self, results: Sequence[Result]) -> None:
+        """Results of a committed batch."""
+        with self._lock:
+            self._series.observe(results)
+
+    def batch(self, report: Report) -> None:
+        """A batch was committed."""
+        now_s = time.time()
+        with self._lock:
+            self._series.observe(report.results)
+            self._series.others(report.other_groups)
+            for (topic, kind), count in report.kinds.items():
+                self._families.counter(metrics.RECORDS, report.cluster, topic, kind).inc(count)
+            self._families.gauge(metrics.HEARTBEAT).set(now_s)
+            if report.rows:
+                self._families.gauge(metrics.LAST_BATCH).set(now_s)
+                self._families.gauge(metrics.LAST_BATCH_DURATION).set(report.seconds)
+            self._families.counter(metrics.BATCHES).inc()
+            self._families.counter(metrics.BATCH_DURATION).inc(report.seconds)
+
+    def reader(self, cluster: str, status: Status) -> None:
+        """What the reader sees of the cluster."""
+        problem = status.problem
+        if problem is None and not status.caught_up:
+            left = sum(status.backlog.values())
+            problem = f"catching up, {left} records left"
+        with self._lock:
+            for topic, count in status.backlog.items():
+                self._families.gauge(metrics.POSITION_LAG, cluster, topic).set(count)
+            self.set_degraded(cluster, {f"{topic}: {why}": topic for topic, why in status.missing.items()})
+            self.set_health(cluster, problem)
+
+    def trouble(self, cluster: str, problem: str | None) -> None:
+        """Why the query is not running now; None when it runs again."""
+        with self._lock:
+            if problem is None:
+                self._troubles.pop(cluster, None)
+            else:
+                self._troubles[cluster] = problem
+            self.set_health(cluster, self._not_ready.get(cluster))
+
+    def set_health(self, cluster: str, problem: str | None) -> None:
+        """Whether the cluster is reachable and caught up: None, or why not."""
+        with self._lock:
+            if problem is None:
+                self._not_ready.pop(cluster, None)
+            else:
+                self._not_ready[cluster] = problem
+            well = cluster not in self._not_ready and cluster not in self._troubles
+            self._families.gauge(metrics.READY, cluster).set(int(well))
+
+    def set_degraded(self, cluster: str, reasons: Mapping[str, str]) -> None:
+        """Features that are off, by reason; a reason no longer given goes to 0."""
+        with self._lock:
+            before = self._degraded.get(cluster, {})
+            self._degraded[cluster] = dict(reasons)
+            for reason in {*before, *reasons}:
+                self._families.gauge(metrics.DEGRADED, cluster, reason).set(int(reason in reasons))
+
+    def notified(self, outcome: str) -> None:
+        """A push ended: `sent` or `failed`."""
+        self._families.counter(metrics.NOTIFICATIONS, outcome).inc()
+
+    def outbox_pending(self, count: int) -> None:
+        """So many notifications wait."""
+        self._families.gauge(metrics.OUTBOX_PENDING).set(count)
+
+    def scrape(self) -> bytes:
+        """The text that Prometheus reads."""
+        with self._lock:
+            self._series.forget_old_zeros()
+            return generate_latest(self._families.registry)
+
+    def readiness(self) -> tuple[bool, dict[str, object]]:
+        """Whether everything is published and caught up, and what is missing."""
+        with self._lock:
+            missing = {**self._not_ready, **self._troubles}
+            state: dict[str, object] = {"ready": self._restored and not missing, "clusters": missing}
+            if not self._restored:
+                state["database"] = "what is open in the database is not published yet"
+            return bool(state["ready"]), state
+
+
+def _listen(host: str, port: int, exporter: Exporter) -> ThreadingHTTPServer:
+    class Handler(BaseHTTPRequestHandler):
+        server_version = "rebalance-monitor"
+        sys_version = ""
+        timeout = 10
+
+        def do_GET(self) -> None:  # the library's name
+            match self.path.partition("?")[0]:
+                case "/metrics":
+                    self._answer(200, exporter.scrape(), CONTENT_TYPE_LATEST)
+                case "/healthz":
+                    self._answer(200, b"ok\n", TEXT)
+                case "/readyz":
+                    ready, state = exporter.readiness()
+                    body = json.dumps(state, ensure_ascii=True).encode() + b"\n"
+                    self._answer(200 if ready else 503, body, "application/json")
+                case _:
+                    self._answer(404, b"there are /metrics, /healthz and /readyz\n", TEXT)
+
+        def _answer(self, status: int, body: bytes, kind: str) -> None:
+            self.send_response(status)
+            self.send_header("Content-Type", kind)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, format: str, *args: object) -> None:
+            """Scrapes are not news."""
+
+    class Server(ThreadingHTTPServer):
+        daemon_threads = True
+        # Two monitors on one address must not share it in silence.
+        allow_reuse_port = False
+
+    try:
+        return Server((host, port), Handler)
+    except (OSError, OverflowError) as why:
+        reason = getattr(why, "strerror", None) or str(why)
+        raise PortTaken(
+            f"can't listen on {host}:{port} ({reason}); set http.host and http.port to a free address"
+        ) from why

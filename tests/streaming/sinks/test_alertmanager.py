@@ -1,0 +1,127 @@
+"""The pusher with a real database and a real HTTP server: at least once, in order, each receiver on its own."""
+
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from streaming.sinks.alertmanager import Pusher
+from streaming.sinks.alerts import AlertStyle
+from streaming.sinks.postgres import PostgresStore
+from tests.streaming.sinks.builders import commit, incident
+from tests.streaming.sinks.receiver import receiving
+
+pytestmark = pytest.mark.postgres
+
+STYLE = AlertStyle(generator_url="http://127.0.0.1:9470/metrics")
+
+
+class Counts(Counter[str]):
+    """Counts attempts, as the exporter does."""
+
+    waiting = -1
+
+    def notified(self, outcome: str) -> None:
+        self[outcome] += 1
+
+    def outbox_pending(self, count: int) -> None:
+        self.waiting = count
+
+
+@contextmanager
+def pushing(dsn: str, urls: list[str], **more: object) -> Iterator[Counts]:
+    told = Counts()
+    pusher = Pusher(dsn, urls, STYLE, told=told, **more)  # type: ignore[arg-type]
+    pusher.start()
+    try:
+        yield told
+    finally:
+        pusher.stop()
+
+
+def not_done(store: PostgresStore) -> int:
+    with store.database.session() as connection:
+        row = connection.execute("select count(*) from rebalance_monitor.outbox where not done").fetchone()
+    assert row is not None
+    return int(row[0])
+
+
+def test_firing_and_resolved_arrive_with_stable_keys_and_equal_labels(store: PostgresStore, dsn: str) -> None:
+    epoch = store.claim()
+    with receiving() as receiver, pushing(dsn, [receiver.url]):
+        store.commit(commit(epoch, 0, 10, incident()))
+        receiver.wait_for(1)
+        store.commit(commit(epoch, 10, 20, incident("resolved")))
+        (opened, (firing,)), (closed, (resolved,)) = receiver.wait_for(2)
+    assert (opened, closed) == ("i1:opened", "i1:resolved")
+    assert firing["labels"] == resolved["labels"]
+    assert firing["annotations"]["transition"] == "opened"
+    assert resolved["endsAt"] == "1970-01-01T00:00:09.000Z"
+
+
+def test_a_receiver_that_fails_gets_everything_in_order_later(store: PostgresStore, dsn: str) -> None:
+    epoch = store.claim()
+    with receiving() as receiver:
+        receiver.answers += [500, 503, 429]
+        store.commit(commit(epoch, 0, 10, incident(), incident("resolved")))
+        with pushing(dsn, [receiver.url]) as told:
+            keys = [key for key, _ in receiver.wait_for(5)]
+    assert keys == ["i1:opened"] * 4 + ["i1:resolved"]
+    assert told["failed"] == 3
+
+
+def test_a_dead_receiver_holds_up_nobody_else_and_nothing_is_done_without_it(store: PostgresStore, dsn: str) -> None:
+    epoch = store.claim()
+    with receiving() as alive:
+        with pushing(dsn, ["http://127.0.0.1:9", alive.url]):
+            store.commit(commit(epoch, 0, 10, incident(), incident("resolved")))
+            alive.wait_for(2)
+        assert not_done(store) == 2
+        with receiving() as other, pushing(dsn, [other.url, alive.url]):
+            assert [key for key, _ in other.wait_for(2)] == ["i1:opened", "i1:resolved"]
+        assert len(alive.requests) == 2
+    assert not_done(store) == 0
+
+
+def test_what_was_sent_is_not_sent_again_after_a_restart_except_what_fires(store: PostgresStore, dsn: str) -> None:
+    epoch = store.claim()
+    with receiving() as receiver:
+        store.commit(commit(epoch, 0, 10, incident(), incident("resolved"), incident(incident_id="i2")))
+        with pushing(dsn, [receiver.url], resend_ms=3_600_000):
+            receiver.wait_for(3)
+        with pushing(dsn, [receiver.url], resend_ms=3_600_000):
+            keys = [key.split(":")[0] for key, _ in receiver.wait_for(4)]
+    assert keys == ["i1", "i1", "i2", "again"]
+    assert [one["labels"]["incident_id"] for one in receiver.requests[-1][1]] == ["i2"]
+
+
+def test_a_firing_alert_is_pushed_again_before_it_ends(store: PostgresStore, dsn: str) -> None:
+    epoch = store.claim()
+    store.commit(commit(epoch, 0, 10, incident()))
+    with receiving() as receiver, pushing(dsn, [receiver.url], resend_ms=1):
+        requests = receiver.wait_for(3)
+    ends = [alerts[0]["endsAt"] for _, alerts in requests]
+    assert ends == sorted(ends)
+    assert len({key for key, _ in requests}) == 3
+
+
+def test_content_the_receiver_never_accepts_does_not_block_the_rest(store: PostgresStore, dsn: str) -> None:
+    epoch = store.claim()
+    with receiving() as receiver:
+        receiver.answers.append(400)
+        store.commit(commit(epoch, 0, 10, incident(), incident("resolved")))
+        with pushing(dsn, [receiver.url]):
+            receiver.wait_for(2)
+    with store.database.session() as connection:
+        query = "select key from rebalance_monitor.outbox_sent where refused is not null"
+        refused = connection.execute(query).fetchall()
+    assert refused == [("i1:opened",)]
+
+
+def test_historic_incidents_are_never_pushed(store: PostgresStore, dsn: str) -> None:
+    epoch = store.claim()
+    with receiving() as receiver, pushing(dsn, [receiver.url], resend_ms=1):
+        store.commit(commit(epoch, 0, 10, incident(historic=True), incident(incident_id="i2")))
+        receiver.wait_for(3)
+        assert all(one["labels"]["incident_id"] == "i2" for _, alerts in receiver.requests for one in alerts)
