@@ -1,0 +1,54 @@
+"""Promises about the whole tree: arrows point inwards, files stay readable, the base stays light."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PACKAGES = ("schemas", "assignors", "streaming", "dashboards", "lab")
+MAX_LINES = 400
+HEAVY = ("pyspark", "pandas", "pyarrow", "psycopg", "confluent_kafka", "numpy", "great_expectations")
+
+
+def sources() -> list[Path]:
+    return sorted(path for package in PACKAGES for path in (ROOT / package).rglob("*.py"))
+
+
+def test_import_contracts_hold() -> None:
+    done = subprocess.run(
+        [str(Path(sys.executable).parent / "lint-imports")], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("path", sources(), ids=lambda path: str(path.relative_to(ROOT)))
+def test_a_file_can_be_read_in_one_sitting(path: Path) -> None:
+    lines = path.read_text(encoding="utf-8").splitlines()
+    assert len(lines) <= MAX_LINES
+    if lines:
+        assert lines[0].startswith('"""') or lines[0].startswith("#!"), "a module opens with its contract"
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["replay", "--help"], ["plan", "--help"]])
+def test_help_imports_nothing_heavy(arguments: list[str]) -> None:
+    code = (
+        "import sys; from streaming.cli import main\n"
+        f"try: main({arguments!r})\nexcept SystemExit: pass\n"
+        "print('LOADED', *sorted({name.split('.')[0] for name in sys.modules}))"
+    )
+    out = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    loaded = out.split("LOADED ")[-1].split()
+    assert not set(HEAVY) & set(loaded)
+
+
+def test_migrations_are_numbered_without_gap() -> None:
+    numbers = sorted(int(path.name[:4]) for path in (ROOT / "streaming" / "sinks" / "sql").glob("*.sql"))
+    assert numbers == list(range(1, len(numbers) + 1))
+
+
+def test_no_lock_names_an_address() -> None:
+    for path in ROOT.glob("requirements*.lock"):
+        assert not re.search(r"https?://|--index", path.read_text(encoding="utf-8"))

@@ -1,0 +1,26 @@
+"""Every object that a replay prints has the shape that the committed JSON Schema states."""
+
+import json
+from pathlib import Path
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from streaming.cli.replay import _records, _settings
+from streaming.core import replay as replay_module
+
+ROOT = Path(replay_module.__file__).parent
+CAPTURES = Path(__file__).parents[2] / "vectors" / "captures"
+VALIDATOR = Draft202012Validator(json.loads((ROOT / "objects.schema.json").read_text(encoding="utf-8")))
+
+
+@pytest.mark.parametrize("name", sorted(path.name for path in CAPTURES.iterdir() if path.is_dir()))
+def test_replayed_objects_obey_the_schema(name: str) -> None:
+    path = CAPTURES / name
+    for one in replay_module.replay(_records(path), _settings(path, None, use_settings=True)).objects:
+        VALIDATOR.validate(json.loads(json.dumps(one)))
+
+
+def test_the_schema_refuses_an_unknown_grade() -> None:
+    bad = {"kind": "gap", "cluster": "c", "topic": "t", "partition": 0, "from_offset": 0, "to_offset": "9", "reason": "r"}
+    assert not VALIDATOR.is_valid(bad)
