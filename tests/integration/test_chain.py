@@ -1,0 +1,74 @@
+"""The demo's chain with processes of its own: a real broker, real Connect workers, PostgreSQL and the Spark job."""
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from lab import checker, offsets_reader, postgres
+from lab.demo import CONNECTORS, Play
+from lab.paths import BUILD
+from lab.ports import free_ports
+from lab.process import Lab, Progress
+from lab.sessions import members
+from lab.stage import GROUP, PORTS_NEEDED, SIMULATED, WORKERS, Ports, Stage
+from lab.story import Story
+
+pytestmark = pytest.mark.integration
+FOLDER = BUILD / "integration"
+
+
+@pytest.fixture()
+def stage() -> Iterator[Stage]:
+    postgres.stop_server(FOLDER / "postgres")
+    shutil.rmtree(FOLDER, ignore_errors=True)
+    with Lab(FOLDER, Progress()) as lab:
+        made = Stage(lab, Ports.of(free_ports(PORTS_NEEDED)))
+        made.start()
+        yield made
+        sessions = [child.pid for child in lab.children]
+    assert [members(session) for session in sessions] == [[] for _ in sessions]
+    assert not (FOLDER / "postgres" / "postmaster.pid").exists()
+
+
+def command_line(pid: int) -> str:
+    return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode()
+
+
+def test_every_rebalance_is_judged_and_survives_a_killed_job(stage: Stage) -> None:
+    # These are the processes that the rest of the test is about.
+    assert "kafka.Kafka" in command_line(stage.broker.child.pid)
+    assert all("ConnectDistributed" in command_line(worker.child.pid) for worker in stage.workers)
+    first_job = stage.job.pid
+    assert "rebalance-monitor run" in command_line(first_job)
+    assert any("org.apache.spark" in command_line(pid) for pid in members(first_job))
+
+    story = Story(stage.postgres.dsn, stage.lab.progress)
+    agreed = Play(stage, story).act()
+    assert agreed, "the checker found a difference, printed above"
+    assert stage.job.pid != first_job
+
+    own = {worker.address for worker in stage.workers}
+    with psycopg.connect(stage.postgres.dsn) as database:
+        seen = database.execute(
+            "select distinct m.worker from rebalance_monitor.members m join rebalance_monitor.generations g"
+            ' using (cluster, topic_id, partition, "offset") where g."group" = %s',
+            (GROUP,),
+        ).fetchall()
+    assert {row[0] for row in seen} == own
+    assert len(own) == WORKERS
+
+    connect = story.of(GROUP)
+    assert any("worker_l" in cause for one in connect for cause in one.causes), "nobody was seen to leave"
+    assert any(one.delay_ms > 0 and one.missing for one in connect), "no delay was seen"
+    assert connect[-1].members == WORKERS - 1
+    assert all(name in connect[-1].held for name in CONNECTORS)
+    assert not [one for one in connect if one.grade == "unexplained"]
+    assert [one for one in story.of(SIMULATED) if one.grade == "unexplained"], "the wrong round was not noticed"
+
+    records = [one for one in offsets_reader.read(stage.broker.address) if one.members > 0]
+    assert len(records) == len(story.generations)
+    statuses = {entry["status"] for entry in checker.received(stage.receiver_url)}
+    assert statuses == {"firing", "resolved"}

