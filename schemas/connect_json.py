@@ -1,7 +1,7 @@
 """JSON as Connect's converter reads it (schemas off), and the two key rules of Connect's stores.
 
-What the converter takes and Python's parser alone would not: text behind the first value. What Python would take and
-the converter refuses: NaN, infinities, an empty value, malformed UTF-8.
+What the converter takes and Python's parser alone would not: text behind the first value, and an empty value (it reads
+as null, so it deletes). What Python would take and the converter refuses: NaN and infinities.
 """
 
 import json
@@ -27,7 +27,8 @@ _WHITESPACE = " \t\r\n"
 def parse(value: bytes) -> Any:
     """The first JSON value of `value`. The error says nothing about the content: it may be a secret."""
     try:
-        return _DECODER.raw_decode(value.decode("utf-8").lstrip(_WHITESPACE))[0]
+        text = value.decode("utf-8").lstrip(_WHITESPACE)
+        return _DECODER.raw_decode(text)[0] if text else None
     except (ValueError, RecursionError):
         # `from None`: the decoder's own error carries the document.
         raise NotJson(f"{len(value)} bytes") from None

@@ -10,7 +10,7 @@ at; tags may come in any order; what is left behind the last field is the caller
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum, auto
 from functools import cache, lru_cache
 from struct import Struct as Packer
@@ -56,10 +56,17 @@ class Group:
 Type: TypeAlias = Kind | Array | Group
 
 
+# Major and minor number of a Kafka release.
+Release: TypeAlias = tuple[int, int]
+FIRST_RELEASE: Release = (0, 0)
+LAST_RELEASE: Release = (0x7FFF, 0)
+
+
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One line of a layout. `since`/`until` are versions, inclusive. `optional` fields end a Connect blob: they take
-    `default` if no byte is left when they are reached."""
+    """One line of a layout. `since`/`until` are versions, inclusive; `added`/`dropped` are the releases that brought
+    and removed the field without a new version. `optional` fields end a Connect blob: they take `default` if no byte is
+    left when they are reached."""
 
     name: str
     type: Type
@@ -69,6 +76,8 @@ class Field:
     tag: int | None = None
     default: Any = None
     optional: bool = False
+    added: Release = FIRST_RELEASE
+    dropped: Release = LAST_RELEASE
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +107,28 @@ def writer(layout: Layout, version: int) -> Writer[Mapping[str, Any]]:
     return _group_writer(layout.fields, version, version >= layout.flexible_since)
 
 
+@cache
+def as_of(layout: Layout, release: Release) -> Layout:
+    """The layout as the classes of `release` know it."""
+    return replace(layout, fields=_fields_of(layout.fields, release))
+
+
+def _fields_of(fields: tuple[Field, ...], release: Release) -> tuple[Field, ...]:
+    return tuple(replace(f, type=_type_of(f.type, release)) for f in fields if f.added <= release < f.dropped)
+
+
+def _type_of(type_: Type, release: Release) -> Type:
+    match type_:
+        case Kind():
+            return type_
+        case Array(of):
+            return Array(_type_of(of, release))
+        case Group(fields):
+            return Group(_fields_of(fields, release))
+        case _:
+            assert_never(type_)
+
+
 def _present(fields: tuple[Field, ...], version: int) -> tuple[list[Field], list[Field]]:
     here = [f for f in fields if f.since <= version <= f.until]
     return [f for f in here if f.tag is None], [f for f in here if f.tag is not None]
@@ -109,7 +140,7 @@ def _present(fields: tuple[Field, ...], version: int) -> tuple[list[Field], list
 def _group_reader(fields: tuple[Field, ...], version: int, flexible: bool) -> Reader[Values]:
     plain, tagged = _present(fields, version)
     steps = [(f.name, _field_reader(f, version, flexible), f.optional, f.default) for f in plain]
-    tags = {f.tag: (f.name, _field_reader(f, version, flexible), f.default) for f in tagged}
+    tags = {f.tag: (f.name, _field_reader(f, version, flexible), _tag_default(f)) for f in tagged}
 
     def read(buf: bytes, pos: int) -> tuple[Values, int]:
         out: Values = {}
@@ -121,6 +152,29 @@ def _group_reader(fields: tuple[Field, ...], version: int, flexible: bool) -> Re
         return (out, _read_tags(buf, pos, tags, out)) if flexible else (out, pos)
 
     return read
+
+
+def _tag_default(field: Field) -> Any:
+    """What a missing tag means: Kafka's zero value, also for nullable fields (an explicit null is a value)."""
+    return _zero(field.type) if field.default is None else field.default
+
+
+def _zero(type_: Type) -> Any:
+    match type_:
+        case Kind.STRING:
+            return ""
+        case Kind.BYTES:
+            return b""
+        case Kind.UUID:
+            return bytes(16)
+        case Kind():
+            return 0
+        case Array():
+            return []
+        case Group(fields):
+            return {f.name: _zero(f.type) for f in fields if f.tag is None}
+        case _:
+            assert_never(type_)
 
 
 def _read_tags(buf: bytes, pos: int, known: Mapping[int | None, tuple[str, Reader[Any], Any]], out: Values) -> int:

@@ -84,9 +84,7 @@ def _decode(what: str, blob: bytes, strict_v0: bool) -> dict[str, Any]:
         return _answer(
             connect_protocol.decode_assignment(blob, strict_v0=strict_v0), lambda v: _assignment_json(v, strict_v0)
         )
-    return _answer(
-        connect_protocol.decode_worker_state(blob, strict_v0=strict_v0), lambda v: _state_json(v, strict_v0)
-    )
+    return _answer(connect_protocol.decode_worker_state(blob, strict_v0=strict_v0), lambda v: _state_json(v, strict_v0))
 
 
 def _answer(outcome: Outcome[Any], form: Any) -> dict[str, Any]:

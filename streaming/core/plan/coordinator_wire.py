@@ -18,15 +18,15 @@ def solve(case: dict[str, Any]) -> Answer:
     match case["kind"]:
         case "value-cuts":
             key, value = _bytes(given["key"]), _bytes(given["value"]) or b""
-            return {"cuts": [_cut(_record(key, value[:n], release)) for n in range(len(value) + 1)]}
+            return {"cuts": [_cut(_record(key, value[:n], release)) for n in range(len(value))]}
         case "key-cuts":
             key, value = _bytes(given["key"]) or b"", _bytes(given["value"])
-            return {"cuts": [_cut(_record(key[:n], value, release)) for n in range(len(key) + 1)]}
+            return {"cuts": [_cut(_record(key[:n], value, release)) for n in range(len(key))]}
         case "blob":
             return _blob(given["what"], b64decode(given["blob"]))
         case "blob-cuts":
             blob = b64decode(given["blob"])
-            return {"cuts": [_cut(_blob(given["what"], blob[:n])) for n in range(len(blob) + 1)]}
+            return {"cuts": [_cut(_blob(given["what"], blob[:n])) for n in range(len(blob))]}
         case _:
             return _record(_bytes(given["key"]), _bytes(given["value"]), release)
 
