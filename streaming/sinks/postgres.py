@@ -202,7 +202,11 @@ def _check_epoch(connection: Connection, epoch: int) -> None:
 
 
 def _lock_positions(connection: Connection, ranges: Mapping[PartitionKey, Range]) -> dict[Place, int]:
-    """Stored positions of these partitions, locked; OutOfStep if one range would leave a hole."""
+    """Stored positions of these partitions, locked; OutOfStep if one range would leave a hole.
+
+    A partition without a row is read for the first time, from wherever its log begins. Rows that went missing under a
+    running job (a database restored from a backup) can't pass for that: the epoch would not fit either.
+    """
     if not ranges:
         return {}
     wanted = [(key.cluster_id, key.topic_id, key.partition) for key in ranges]
@@ -214,7 +218,7 @@ def _lock_positions(connection: Connection, ranges: Mapping[PartitionKey, Range]
     ).fetchall()
     stored: dict[Place, int] = {(cluster_id, topic_id, part): offset for cluster_id, topic_id, part, offset in rows}
     for key, span in ranges.items():
-        expected = stored.get((key.cluster_id, key.topic_id, key.partition), 0)
+        expected = stored.get((key.cluster_id, key.topic_id, key.partition), span.start)
         if span.start > expected:
             raise OutOfStep(key, expected, span.start)
     return stored

@@ -81,15 +81,18 @@ def test_a_repeated_batch_changes_nothing(store: PostgresStore) -> None:
 
 def test_a_batch_above_the_stored_position_is_refused_whole(store: PostgresStore) -> None:
     epoch = store.claim()
-    with pytest.raises(OutOfStep) as first:
-        store.commit(commit(epoch, 4, 10, generation()))
-    assert (first.value.expected, first.value.got) == (0, 4)
     store.commit(commit(epoch, 0, 10))
     before = everything(store)
     with pytest.raises(OutOfStep) as later:
         store.commit(commit(epoch, 11, 20, generation(15), incident(), states={GROUP: state()}))
     assert (later.value.partition, later.value.expected) == (PARTITION, 10)
     assert everything(store) == before
+
+
+def test_a_new_partition_may_begin_above_zero_where_its_log_begins(store: PostgresStore) -> None:
+    epoch = store.claim()
+    store.commit(commit(epoch, 40, 50, generation(45)))
+    assert store.positions() == {PARTITION: 50}
 
 
 def test_positions_never_go_back(store: PostgresStore) -> None:

@@ -1,0 +1,92 @@
+"""A real Alertmanager takes what we push: it shows the alert as active, and ends it with the resolution."""
+
+import shutil
+import socket
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from streaming.sinks.alertmanager import Pusher
+from streaming.sinks.alerts import AlertStyle
+from streaming.sinks.postgres import PostgresStore
+from tests.streaming.sinks.builders import commit, incident
+from tests.streaming.sinks.receiver import receiving
+
+pytestmark = [pytest.mark.postgres, pytest.mark.prometheus]
+
+BINARY = shutil.which("prometheus-alertmanager") or shutil.which("alertmanager")
+CONFIG = """
+route: {receiver: hook, group_by: ['...'], group_wait: 0s, group_interval: 1s}
+receivers: [{name: hook, webhook_configs: [{url: '%s/api/v2/alerts', send_resolved: true}]}]
+"""
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+@pytest.fixture
+def webhook() -> Iterator[Any]:
+    with receiving() as receiver:
+        yield receiver
+
+
+@pytest.fixture
+def alertmanager(tmp_path: Path, webhook: Any) -> Iterator[str]:
+    if BINARY is None:
+        pytest.skip("no alertmanager: apt-get install prometheus-alertmanager")
+    (tmp_path / "am.yml").write_text(CONFIG % webhook.url)
+    port = free_port()
+    process = subprocess.Popen(
+        [
+            BINARY, f"--config.file={tmp_path / 'am.yml'}", f"--storage.path={tmp_path / 'data'}",
+            f"--web.listen-address=127.0.0.1:{port}", "--cluster.listen-address=",
+        ],
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    url = f"http://127.0.0.1:{port}"
+    try:
+        until(lambda: httpx.get(f"{url}/-/ready", trust_env=False).is_success)
+        yield url
+    finally:
+        process.terminate()
+        process.wait(10)
+
+
+def until(true: Callable[[], Any], timeout_s: float = 20.0) -> Any:
+    """Waits for something that only another process can make true."""
+    end_s = time.monotonic() + timeout_s
+    while time.monotonic() < end_s:
+        try:
+            if found := true():
+                return found
+        except httpx.TransportError:
+            pass
+        time.sleep(0.05)
+    raise AssertionError("it never became true")
+
+
+def test_it_fires_and_resolves_once(store: PostgresStore, dsn: str, alertmanager: str, webhook: Any) -> None:
+    now_ms = time.time_ns() // 1_000_000
+    epoch = store.claim()
+    pusher = Pusher(dsn, [alertmanager], AlertStyle(generator_url="http://127.0.0.1:9470/metrics"))
+    pusher.start()
+    try:
+        store.commit(commit(epoch, 0, 10, incident(opened_at_ms=now_ms)))
+        (shown,) = until(lambda: httpx.get(f"{alertmanager}/api/v2/alerts", trust_env=False).json())
+        assert shown["labels"]["rule"] == "duplicate_active"
+        assert shown["annotations"]["transition"] == "opened"
+        webhook.wait_for(1)
+        store.commit(commit(epoch, 10, 20, incident("resolved", opened_at_ms=now_ms, resolved_at_ms=now_ms + 1)))
+        (_, firing), (_, resolved) = webhook.wait_for(2)
+    finally:
+        pusher.stop()
+    assert [firing["status"], resolved["status"]] == ["firing", "resolved"]
+    assert firing["alerts"][0]["labels"] == resolved["alerts"][0]["labels"]
