@@ -1,0 +1,185 @@
+"""docker-compose.yml and what it mounts: valid, pinned, on loopback, without secrets, consistent with each other."""
+
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from streaming.config import load
+
+ROOT = Path(__file__).parents[2]
+FILE = ROOT / "docker-compose.yml"
+COMPOSE = shutil.which("docker-compose")
+SERVICES: dict[str, dict[str, Any]] = yaml.safe_load(FILE.read_text(encoding="utf-8"))["services"]
+EXPECTED = {
+    "kafka-format", "kafka", "worker-1", "worker-2", "worker-3", "postgres", "monitor", "prometheus", "alertmanager",
+    "grafana",
+}  # fmt: skip
+
+each_service = pytest.mark.parametrize("name", sorted(SERVICES))
+
+
+def mounted(name: str) -> dict[str, Path]:
+    """Path inside the container -> file of this repository."""
+    pairs = [volume.split(":") for volume in SERVICES[name].get("volumes", [])]
+    return {target[0]: ROOT / source for source, *target in pairs if source.startswith("./")}
+
+
+def properties(path: Path) -> dict[str, str]:
+    lines = path.read_text(encoding="utf-8").splitlines()
+    return dict(line.split("=", 1) for line in lines if line and not line.startswith("#"))
+
+
+@pytest.mark.skipif(COMPOSE is None, reason="docker-compose is not installed (Debian package docker-compose)")
+class TestComposeItself:
+    def config(self, folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+        assert COMPOSE
+        clean = {key: value for key, value in os.environ.items() if key != "POSTGRES_PASSWORD"}
+        nothing = folder / "empty.env"  # so that a user's own .env plays no part
+        nothing.touch()
+        command = [COMPOSE, "-f", str(FILE), "--env-file", str(nothing), "config"]
+        return subprocess.run(
+            command, capture_output=True, text=True, env={**clean, **environment}, check=False, timeout=60
+        )
+
+    def test_accepts_the_file(self, tmp_path: Path) -> None:
+        done = self.config(tmp_path, POSTGRES_PASSWORD="of-the-test")
+        assert done.returncode == 0, done.stderr
+        assert set(yaml.safe_load(done.stdout)["services"]) == EXPECTED
+
+    def test_asks_for_the_password(self, tmp_path: Path) -> None:
+        done = self.config(tmp_path)
+        assert done.returncode != 0
+        assert "write POSTGRES_PASSWORD=... into the file .env" in done.stderr
+
+
+def test_has_every_service() -> None:
+    assert set(SERVICES) == EXPECTED
+
+
+@each_service
+def test_image_is_pinned_by_tag(name: str) -> None:
+    assert re.fullmatch(r"[a-z0-9./-]+:v?\d+(\.\d+)+", SERVICES[name]["image"])
+
+
+@each_service
+def test_publishes_on_loopback_only(name: str) -> None:
+    for port in SERVICES[name].get("ports", []):
+        assert re.fullmatch(r"127\.0\.0\.1:(\d+):\1", port)
+
+
+@each_service
+def test_mounts_files_that_exist_read_only(name: str) -> None:
+    for volume in SERVICES[name].get("volumes", []):
+        if volume.startswith("./"):
+            assert volume.endswith(":ro")
+    for path in mounted(name).values():
+        assert path.is_file()
+
+
+@each_service
+def test_every_lasting_service_says_whether_it_is_well(name: str) -> None:
+    service = SERVICES[name]
+    assert ("healthcheck" in service) == (name != "kafka-format")
+    for other, condition in service.get("depends_on", {}).items():
+        if condition["condition"] == "service_healthy":
+            assert "healthcheck" in SERVICES[other]
+
+
+def test_ports_differ_between_services() -> None:
+    ports = [port for service in SERVICES.values() for port in service.get("ports", [])]
+    assert len(ports) == len(set(ports))
+
+
+def test_no_password_is_written_down() -> None:
+    text = FILE.read_text(encoding="utf-8")
+    assert not [
+        line
+        for line in text.splitlines()
+        if re.search(r"(PASSWORD|SECRET|TOKEN|DSN)\s*:", line) and "${POSTGRES_PASSWORD:?" not in line
+    ]
+    assert ".env" in (ROOT / ".gitignore").read_text(encoding="utf-8").split()
+
+
+@pytest.mark.parametrize("name", ["kafka-format", "kafka", "worker-1", "worker-2", "worker-3"])
+def test_kafka_programs_are_started_explicitly_with_mounted_files(name: str) -> None:
+    entrypoint = SERVICES[name]["entrypoint"]
+    assert entrypoint[0] == "java"
+    assert entrypoint[entrypoint.index("-cp") + 1] == "/opt/kafka/libs/*"
+    files = [argument for argument in entrypoint if argument.startswith("/etc/kafka/")]
+    files += [argument.partition("=")[2] for argument in entrypoint if argument.startswith("-Dlog4j2")]
+    assert set(files) == set(mounted(name))
+
+
+@pytest.mark.parametrize("number", [1, 2, 3])
+def test_worker_is_reachable_under_its_name(number: int) -> None:
+    name = f"worker-{number}"
+    worker = properties(ROOT / "conf" / "compose" / f"{name}.properties")
+    port = 8082 + number
+    assert worker["listeners"] == f"http://{name}:{port}"
+    assert worker["rest.advertised.host.name"] == name
+    assert SERVICES[name]["healthcheck"]["test"][-1] == f"http://{name}:{port}/"
+    assert SERVICES[name]["ports"] == [f"127.0.0.1:{port}:{port}"]
+
+
+def test_workers_differ_in_name_and_port_only() -> None:
+    own = {"listeners", "rest.advertised.host.name"}
+    one, *others = [
+        {key: value for key, value in properties(path).items() if key not in own}
+        for path in sorted((ROOT / "conf" / "compose").glob("worker-*.properties"))
+    ]
+    assert len(others) == 2
+    assert all(other == one for other in others)
+
+
+def test_monitor_knows_what_the_workers_are_configured_with() -> None:
+    dsn = {"REBALANCE_MONITOR__DATABASE__DSN": "postgresql://monitor:x@postgres:5432/monitor"}
+    settings = load(ROOT / "conf" / "compose" / "monitor.yaml", dsn)
+    worker = properties(ROOT / "conf" / "compose" / "worker-1.properties")
+    (cluster,) = settings.clusters
+    connect = cluster.core().connect[worker["group.id"]]
+    assert cluster.bootstrap_servers == worker["bootstrap.servers"]
+    assert connect.config_topic == worker["config.storage.topic"]
+    assert connect.status_topic == worker["status.storage.topic"]
+    assert connect.max_delay_ms == int(worker["scheduled.rebalance.max.delay.ms"])
+    assert connect.release == SERVICES["worker-1"]["image"].partition(":")[2]
+    assert cluster.session_timeout_ms == int(worker["session.timeout.ms"])
+    assert f"127.0.0.1:{settings.http.port}:{settings.http.port}" in SERVICES["monitor"]["ports"]
+
+
+def test_grafana_gets_every_value_that_its_provisioning_asks_for() -> None:
+    files = mounted("grafana")
+    wanted = {
+        name
+        for target, path in files.items()
+        if "/provisioning/" in target
+        for name in re.findall(r"\$\{(\w+)\}", path.read_text(encoding="utf-8"))
+    }
+    assert wanted <= set(SERVICES["grafana"]["environment"])
+    (provider,) = yaml.safe_load(files["/etc/grafana/provisioning/dashboards/rebalance-monitor.yml"].read_text())[
+        "providers"
+    ]
+    folder = provider["options"]["path"]
+    assert {target for target in files if target.startswith(folder)} == {
+        f"{folder}/fleet.json",
+        f"{folder}/group.json",
+    }
+
+
+def test_image_is_installed_from_a_part_of_the_one_lock() -> None:
+    def entries(file: str) -> set[str]:
+        text = (ROOT / file).read_text(encoding="utf-8")
+        return set(re.split(r"\n(?=[a-z0-9])", text.strip()))
+
+    part = entries("requirements-run.lock")
+    assert part < entries("requirements.lock")
+    assert {"pyspark", "confluent-kafka", "psycopg-binary", "httpx"} <= {entry.partition("==")[0] for entry in part}
+    dockerfile = (ROOT / "Dockerfile").read_text(encoding="utf-8")
+    assert "--require-hashes -r requirements-run.lock" in dockerfile
+    for source in re.findall(r"^COPY (?!--from)(.+) \S+$", dockerfile, re.MULTILINE):
+        assert all((ROOT / name).exists() for name in source.split())
