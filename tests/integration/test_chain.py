@@ -20,7 +20,7 @@ pytestmark = pytest.mark.integration
 FOLDER = BUILD / "integration"
 
 
-@pytest.fixture()
+@pytest.fixture
 def stage() -> Iterator[Stage]:
     postgres.stop_server(FOLDER / "postgres")
     shutil.rmtree(FOLDER, ignore_errors=True)

@@ -15,7 +15,7 @@ LATER, EARLIER = (NOW + timedelta(hours=1)).isoformat(), (NOW - timedelta(hours=
 ALERT: dict[str, Any] = {"labels": {"alertname": "imbalance", "group": "g"}, "startsAt": EARLIER, "endsAt": LATER}
 
 
-@pytest.fixture()
+@pytest.fixture
 def url() -> Iterator[str]:
     server = serve(0)
     thread = threading.Thread(target=server.serve_forever, daemon=True)

@@ -22,7 +22,7 @@ def test_a_taken_port_ends_the_demo_before_anything_starts() -> None:
     assert done.returncode == 2
     assert done.stderr.startswith(f"demo: port {port} on 127.0.0.1 is taken")
     assert "Traceback" not in done.stderr
-    assert FIRST_PORT != port
+    assert port != FIRST_PORT
 
 
 @pytest.mark.integration

