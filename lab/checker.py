@@ -109,7 +109,8 @@ def _series(report: Report, records: Iterable[Found], url: str, database: psycop
             if got != wanted:
                 report.differences.append(f"{name} of {group} is {got}, the topic's last record says {wanted:.0f}")
     open_now = database.execute(
-        'select distinct cluster, "group", rule from rebalance_monitor.incidents where resolved_at_ms is null'
+        'select distinct cluster, "group", rule from rebalance_monitor.incidents'
+        " where resolved_at_ms is null and not historic"
     ).fetchall()
     raised = {
         (labels["cluster"], labels["group"], labels["rule"])
