@@ -5,13 +5,15 @@ walks its buckets in ascending order and each bucket in order of insertion; grow
 reordering them. Hence the order after any number of insertions is a stable sort by bucket in the final table, and the
 only thing worth tracking is how large that table has become.
 
-Java turns a bucket of nine or more keys into a tree once the table has 64 buckets, and then walks it in an order that
-depends on the tree's shape. Such an order is still given (by insertion), but marked `unsure`.
+Java turns a bucket of nine or more keys into a tree once the table has 64 buckets (`assignors.java_tree`). Such an
+order is `unsure`: it is computed, but rests on details of the JVM's library that nothing obliges it to keep.
 """
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from functools import lru_cache
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
+
+from assignors.java_tree import TREE_BUCKET, TREE_TABLE, walk_with_trees
 
 TaskId = tuple[str, int]
 Entries = tuple[tuple[str, tuple[int, ...]], ...]
@@ -22,8 +24,6 @@ CONNECTOR_ITSELF = -1
 
 _MASK = 0xFFFFFFFF
 _DEFAULT_CAPACITY = 16
-_TREE_BUCKET = 9
-_TREE_TABLE = 64
 _EXACT_CAPACITY_SINCE = 19
 
 
@@ -81,11 +81,11 @@ def copied_set_capacity(size: int, java_version: int) -> int:
 class HashOrder(Generic[K]):
     """A `HashMap`'s keys: `add` them one by one, read them back in Java's iteration order."""
 
-    __slots__ = ("_capacity", "_hash", "_members", "_sizes", "unsure")
+    __slots__ = ("_capacity", "_first_capacity", "_hash", "_members", "_sizes", "unsure")
 
     def __init__(self, hash_of: Callable[[K], int], capacity: int = _DEFAULT_CAPACITY) -> None:
         self._hash = hash_of
-        self._capacity = capacity
+        self._first_capacity = self._capacity = capacity
         self._members: dict[K, int] = {}
         self._sizes: dict[int, int] = {}
         self.unsure = False
@@ -99,25 +99,21 @@ class HashOrder(Generic[K]):
         self._members[key] = spread
         bucket = spread & self._capacity - 1
         size = self._sizes[bucket] = self._sizes.get(bucket, 0) + 1
-        if size >= _TREE_BUCKET:
+        if size >= TREE_BUCKET:
             # A crowded bucket of a small table makes Java double the table instead of building a tree.
-            if self._capacity < _TREE_TABLE:
+            if self._capacity < TREE_TABLE:
                 self._grow()
             else:
                 self.unsure = True
         if len(self._members) * 4 > self._capacity * 3:
             self._grow()
 
-    def discard(self, key: K) -> None:
-        """Remove `key` if present; the table never shrinks."""
-        spread = self._members.pop(key, None)
-        if spread is not None:
-            self._sizes[spread & self._capacity - 1] -= 1
-
     def keys(self) -> list[K]:
-        """All keys: buckets ascending, inside a bucket in order of insertion."""
-        mask = self._capacity - 1
+        """All keys: buckets ascending, inside a bucket in order of insertion unless it became a tree."""
         members = self._members
+        if self.unsure:
+            return walk_with_trees({key: (h, _natural(key)) for key, h in members.items()}, self._first_capacity)
+        mask = self._capacity - 1
         return sorted(members, key=lambda key: members[key] & mask)
 
     def _grow(self) -> None:
@@ -175,6 +171,15 @@ def _hash_of(key: Hashable) -> int:
             return task_hash((name, number))
         case _:
             raise TypeError(f"no Java hash is known for {type(key).__name__}")
+
+
+def _natural(key: Hashable) -> Any:
+    """Sorts strings, or tasks, as `compareTo` does."""
+    match key:
+        case (str(name), int(number)):
+            return utf16_key(name), number
+        case _:
+            return utf16_key(str(key))
 
 
 def _entries(connectors: Iterable[str], tasks: Iterable[TaskId]) -> Entries:

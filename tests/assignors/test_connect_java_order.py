@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from assignors.connect_eras import ERAS, era_of, parse_release
 from assignors.java_order import (
-    HashOrder,
     copied_set,
     copied_set_capacity,
     hash_map_order,
@@ -108,15 +107,6 @@ def test_a_crowded_bucket_grows_a_small_table_and_is_unsure_in_a_large_one() -> 
     assert not hash_map_order(twins[:10]).unsure
     assert hash_map_order(twins[:11]).unsure
     assert copied_set(twins, 17).unsure
-
-
-def test_a_removed_key_loses_its_place() -> None:
-    order: HashOrder[str] = hash_map_order(["Aa", "BB"])
-    order.discard("Aa")
-    order.discard("absent")
-    assert order.keys() == ["BB"]
-    order.add("Aa")
-    assert order.keys() == ["BB", "Aa"]
 
 
 def test_keys_of_other_types_are_refused() -> None:
