@@ -4,6 +4,8 @@ import os
 
 from hypothesis import HealthCheck, settings
 
-settings.register_profile("normal", derandomize=True, deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile(
+    "normal", derandomize=True, deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow]
+)
 settings.register_profile("long", deadline=None, max_examples=5_000, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile(os.environ.get("RM_HYPOTHESIS_PROFILE", "normal"))

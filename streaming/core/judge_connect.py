@@ -139,10 +139,6 @@ def _explanations(
         one if one.max_delay_ms is not None else replace(one, max_delay_ms=seen_ms or leader.DEFAULT_MAX_DELAY_MS)
         for one in case.carried.hypotheses
     ]
-    yield (
-        "hidden leader memory: whether the leader completed its last sync",
-        _runs(case, rounds, settled, java, both_syncs=True),
-    )
     if case.missing_generations:
         yield "missing generations", _runs(case, rounds, leader.after_gap(settled), java, both_syncs=True)
 
@@ -274,17 +270,14 @@ def _last_completed(case: Case, hypothesis: Hypothesis, *, both: bool) -> tuple[
 
 
 def _applied(case: Case, last: Observed) -> bool | None:
-    """Whether the leader's allocation shows the last recorded assignment; None where it cannot tell."""
+    """Whether the leader's allocation shows the last recorded assignment; None where the one before looks the same."""
     now, before = case.leader_view, last.views.get(case.body.leader or "")
-    member = next(one for one in case.body.members if one.member_id == case.body.leader)
-    state = member.subscription
-    if before is None or not isinstance(state, WorkerState) or state.allocation is None:
+    if before is None or now.shown is None:
         return None
-    shown = state.allocation
-    header = (shown.leader, shown.config_offset, shown.error, shown.delay_ms)
-    if header != (last.leader, last.config_offset, last.error, last.delay_ms):
+    given = (last.leader, last.config_offset, last.error, last.delay_ms)
+    if now.shown != given or now.held != before.holds:
         return False
-    return True if now.held == before.holds else None
+    return None if (before.shown, before.held) == (now.shown, now.held) else True
 
 
 def _clock_readings(case: Case, hypothesis: Hypothesis) -> tuple[int, ...]:

@@ -32,12 +32,16 @@ def worker_of(url: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class WorkerView:
-    """One member of a Connect generation. `held` before, `holds` after applying the round."""
+    """One member of a Connect generation. `held` before, `holds` after applying the round.
+
+    `shown` is the header of the assignment it last applied: leader, config offset, error, delay in ms.
+    """
 
     member_id: str
     worker: str | None
     config_offset: int | None
     had_allocation: bool
+    shown: tuple[str, int, int, int] | None
     held: frozenset[Job]
     assigned: frozenset[Job]
     revoked: frozenset[Job]
@@ -78,6 +82,11 @@ class Observed:
         return {view.worker or member_id: member_id for member_id, view in self.views.items()}
 
 
+def header_of(assignment: ConnectAssignment) -> tuple[str, int, int, int]:
+    """What tells one assignment from another besides its jobs: leader, config offset, error, delay in ms."""
+    return (assignment.leader, assignment.config_offset, assignment.error, assignment.delay_ms)
+
+
 def observe(body: GroupGeneration, source: Source, at_ms: int) -> Observed:
     """Read a Connect generation; undecodable blobs count as holding nothing."""
     eager = body.protocol == EAGER
@@ -97,6 +106,7 @@ def observe(body: GroupGeneration, source: Source, at_ms: int) -> Observed:
             worker=worker_of(state.url) if state else None,
             config_offset=state.config_offset if state else None,
             had_allocation=allocation is not None,
+            shown=header_of(allocation) if allocation is not None else None,
             held=held,
             assigned=frozenset((*given.connectors, *given.tasks)) if given else frozenset(),
             revoked=frozenset((*given.revoked_connectors, *given.revoked_tasks)) if given else frozenset(),
