@@ -25,14 +25,19 @@ def read_statuses(log: list[Values]) -> Values:
         if key.startswith(STATUS_CONNECTOR):
             name = key.removeprefix(STATUS_CONNECTOR)
             _put(connectors, name, name, value)
+            if value is None:
+                tasks.pop(name, None)  # the deletion of a connector's status takes those of its tasks with it
         elif key.startswith(STATUS_TASK):
             task = split_task(key, 2)
             if task is not None:
                 _put(tasks.setdefault(task[0], {}), task[1], f"{task[0]}-{task[1]}", value)
         elif key.startswith(STATUS_TOPIC):
             _topic(topics, key.removeprefix(STATUS_TOPIC), value)
-    return {name: _shown(name, connectors, tasks, topics) for name in sorted({*connectors, *tasks, *topics})
-            if connectors.get(name) or tasks.get(name) or topics.get(name)}
+    return {
+        name: _shown(name, connectors, tasks, topics)
+        for name in sorted({*connectors, *tasks, *topics})
+        if connectors.get(name) or tasks.get(name) or topics.get(name)
+    }
 
 
 def _shown(

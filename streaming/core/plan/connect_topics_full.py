@@ -137,7 +137,7 @@ class _ConfigStore:
         if not isinstance(state, str) or state not in TARGET_STATES:
             return
         before, connector.target_state = connector.target_state, state
-        if before is not None and before != state:
+        if connector.config is not None and before != state:
             self.events.append(["onConnectorTargetStateChange", name])
 
     def _connector(self, name: str, value: Any) -> None:
@@ -228,27 +228,39 @@ def _restart_request(name: str, value: Values) -> Values:
 
 def _read_configs(log: list[list[Any]]) -> _ConfigStore:
     store = _ConfigStore()
-    for offset, key, value in log:
-        try:
-            parsed = None if value is None else parse(b64decode(value))
-        except NotJson:
+    parsed = [_parsed(value) for _, _, value in log]
+    # One converter reads the whole log. If it expects schemas, values without one are as bad as broken JSON.
+    with_schemas = any(_enveloped(value) for value in parsed)
+    for (offset, key, raw), value in zip(log, parsed, strict=True):
+        enveloped = _enveloped(value)
+        if isinstance(value, NotJson) or (with_schemas and raw is not None and not enveloped):
             continue  # skipped before the offset is counted
         store.next_offset = offset + 1
-        # A value written with schemas becomes a struct, which the store takes for the wrong format.
-        enveloped = isinstance(parsed, dict) and parsed.keys() == {"schema", "payload"}
         try:
             if key is None:
                 raise ReaderThrows("NullPointerException")
-            store.read(key, "a struct" if enveloped else parsed)
+            # A value with a schema becomes a struct, which the store takes for the wrong format.
+            store.read(key, "a struct" if enveloped else value)
         except ReaderThrows as why:
             store.threw.append([offset, why.java_class])
     return store
 
 
+def _parsed(value: str | None) -> Any:
+    try:
+        return None if value is None else parse(b64decode(value))
+    except NotJson as why:
+        return why
+
+
+def _enveloped(value: Any) -> bool:
+    return isinstance(value, dict) and value.keys() == {"schema", "payload"}
+
+
 def _payload(value: str | None) -> Any:
     """The object in a value, with or without the envelope of a converter that writes schemas."""
     parsed = None if value is None else parse(b64decode(value))
-    return parsed["payload"] if isinstance(parsed, dict) and parsed.keys() == {"schema", "payload"} else parsed
+    return parsed["payload"] if _enveloped(parsed) else parsed
 
 
 def _written_config(records: list[Values]) -> Values:

@@ -5,7 +5,7 @@ from typing import Any
 
 from assignors.java_order import copied_set, wire_entries_assigned, wire_entries_revoked
 from schemas import connect_protocol
-from schemas.connect_protocol import ConnectAssignment, WorkerState
+from schemas.connect_protocol import ConnectAssignment, Entries, WorkerState
 from schemas.errors import SchemaError
 from schemas.outcomes import Decoded, Outcome, Unreadable
 
@@ -32,7 +32,8 @@ def solve(case: dict[str, Any]) -> dict[str, Any]:
 
 def _encode(given: dict[str, Any], jobs: dict[str, Any] | None) -> dict[str, Any]:
     java = given.get("java_version", 17)
-    assigned = revoked = ()
+    assigned: Entries = ()
+    revoked: Entries = ()
     unsure = False
     if jobs is not None:
         assigned = wire_entries_assigned(jobs["connectors"], _pairs(jobs["tasks"]), java)

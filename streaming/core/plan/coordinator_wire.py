@@ -17,11 +17,11 @@ def solve(case: dict[str, Any]) -> Answer:
     release = _release(case.get("release", ""))
     match case["kind"]:
         case "value-cuts":
-            key, value = _bytes(given["key"]), _bytes(given["value"]) or b""
-            return {"cuts": [_cut(_record(key, value[:n], release)) for n in range(len(value))]}
+            key, whole = _bytes(given["key"]), _bytes(given["value"]) or b""
+            return {"cuts": [_cut(_record(key, whole[:n], release)) for n in range(len(whole))]}
         case "key-cuts":
-            key, value = _bytes(given["key"]) or b"", _bytes(given["value"])
-            return {"cuts": [_cut(_record(key[:n], value, release)) for n in range(len(key))]}
+            whole, value = _bytes(given["key"]) or b"", _bytes(given["value"])
+            return {"cuts": [_cut(_record(whole[:n], value, release)) for n in range(len(whole))]}
         case "blob":
             return _blob(given["what"], b64decode(given["blob"]))
         case "blob-cuts":

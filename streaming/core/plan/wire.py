@@ -2,7 +2,9 @@
 
 from typing import Any
 
-from streaming.core.plan import connect_topics_full, connect_wire, coordinator_wire
+from streaming.core.plan.connect_topics_full import solve as solve_topics
+from streaming.core.plan.connect_wire import solve as solve_connect
+from streaming.core.plan.coordinator_wire import solve as solve_coordinator
 
 _CONNECT = ("encode-", "decode-", "prefixes-")
 _TOPICS = frozenset({"config-write", "config-log", "status-write", "status-log"})
@@ -12,5 +14,5 @@ def solve(case: dict[str, Any]) -> dict[str, Any]:
     """The `expected` object of a `connect-wire`, `coordinator-wire` or `connect-topics-wire` case."""
     kind: str = case["kind"]
     if kind.startswith(_CONNECT):
-        return connect_wire.solve(case)
-    return connect_topics_full.solve(case) if kind in _TOPICS else coordinator_wire.solve(case)
+        return solve_connect(case)
+    return solve_topics(case) if kind in _TOPICS else solve_coordinator(case)
