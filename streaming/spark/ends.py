@@ -127,7 +127,7 @@ class KafkaView:
 
 
 def _reason(why: BaseException) -> str:
-    first = why.args[0] if why.args else None
+    first: Any = why.args[0] if why.args else None
     return str(first.str()) if hasattr(first, "str") else type(why).__name__
 
 

@@ -154,7 +154,8 @@ class Job:
             if stop:
                 log_event("stopping", cluster=self._section.name, signal=stop.signals[0])
                 query.stop()
-            return self._failure or query.exception()
+            ended: BaseException | None = query.exception()
+            return self._failure or ended
         except Exception as why:
             # Database, Spark or its JVM: all are tried again from the database's positions, with growing pauses.
             return self._failure or why

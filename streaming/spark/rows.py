@@ -107,7 +107,7 @@ class RawRow(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """One batch: rows in the order (topic, partition, offset), the tick if one came along, how far each partition got."""
+    """One batch: rows by (topic, partition, offset), the tick if one came along, how far each partition got."""
 
     rows: tuple[RawRow, ...]
     tick: Tick | None

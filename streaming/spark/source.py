@@ -66,7 +66,7 @@ class SourceOptions:
         return cls(**raw, client=json.loads(options["client.secret"]))
 
 
-class KafkaSource(DataSource):
+class KafkaSource(DataSource):  # type: ignore[misc]  # PySpark is not followed by the type checker
     """`spark.readStream.format(FORMAT)`."""
 
     @classmethod
@@ -80,7 +80,7 @@ class KafkaSource(DataSource):
         return KafkaReader(SourceOptions.parse(self.options))
 
 
-class Bundle(InputPartition):
+class Bundle(InputPartition):  # type: ignore[misc]
     """What one task reads: spans, and the tick of the batch in one of its tasks."""
 
     def __init__(self, todo: list[Span], tick_ms: int, kinds: dict[str, Kind]) -> None:
@@ -88,7 +88,7 @@ class Bundle(InputPartition):
         self.spans, self.tick_ms, self.kinds = todo, tick_ms, kinds
 
 
-class KafkaReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
+class KafkaReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  # type: ignore[misc]
     """Answers Spark from the sampler's last sample. Spark pickles it before it is used, so nothing starts in here."""
 
     def __init__(self, options: SourceOptions) -> None:
@@ -201,6 +201,7 @@ class KafkaReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             return
         self._reported_s = now_s
         behind: dict[str, int] = {}
+        reached = self._start.tick_ms > 0
         sample = sampler.sample
         if sample is not None:
             for key, (begin, end) in backlog(self._start, sample).items():
@@ -211,6 +212,6 @@ class KafkaReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
                 backlog=behind,
                 missing=dict(sampler.topics.missing),
                 problem=sampler.problem,
-                caught_up=sample is not None and sample.complete and self._start.tick_ms > 0 and not any(behind.values()),
+                caught_up=reached and sample is not None and sample.complete and not any(behind.values()),
             )
         )

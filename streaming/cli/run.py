@@ -1,0 +1,99 @@
+"""`run`: the streaming job with its store, its metrics endpoint and its pusher, until a signal."""
+
+import logging
+import os
+import sys
+from importlib.metadata import PackageNotFoundError, version
+
+from streaming.cli.errors import InputError
+from streaming.config import ConfigError, Settings, load
+
+DONE = 0
+
+
+def run(config: str | None) -> int:
+    """0 after a graceful stop. InputError where something outside must be mended first."""
+    try:
+        settings = load(config, os.environ)
+    except ConfigError as why:
+        raise InputError(str(why)) from why
+    where = config or "the configuration"
+    if not settings.clusters:
+        raise InputError(f"{where}: clusters is empty, so there is nothing to watch; list at least one cluster")
+    if settings.database.dsn is None:
+        raise InputError(f"{where}: database.dsn is missing; give a PostgreSQL connection text")
+    try:
+        import pyspark  # noqa: F401 - only whether it is there
+
+        import streaming.sinks.postgres
+        import streaming.spark.job  # noqa: F401
+    except ImportError as why:
+        raise InputError(f"{why.name} is not installed; install rebalance-monitor[run]") from why
+    return _run(settings)
+
+
+def _run(settings: Settings) -> int:
+    from streaming.sinks.alertmanager import Pusher
+    from streaming.sinks.alerts import AlertStyle
+    from streaming.sinks.database import DatabaseUnreachable
+    from streaming.sinks.postgres import PostgresStore
+    from streaming.sinks.prometheus import Exporter, PortTaken
+    from streaming.spark.job import CannotRun, run_job
+
+    _log_to_stderr()
+    assert settings.database.dsn is not None
+    dsn, alerting = settings.database.dsn.get_secret_value(), settings.alerting
+    exporter: Exporter | None = None
+    pusher: Pusher | None = None
+    store: PostgresStore | None = None
+    try:
+        store = PostgresStore(
+            dsn,
+            connect_timeout_ms=settings.database.connect_timeout_ms,
+            undecodable_kept=settings.database.undecodable_kept,
+            notify=alerting.path == "push",
+        )
+        store.migrate()
+        exporter = Exporter(
+            settings.http.port,
+            settings.http.host,
+            clusters=[cluster.name for cluster in settings.clusters],
+            path=alerting.path,
+            version=_version(),
+        )
+        exporter.start()
+        exporter.restore(store)
+        logging.getLogger("rebalance_monitor.job").info("metrics", extra={"fields": {"url": f"{exporter.url}/metrics"}})
+        if alerting.path == "push":
+            style = AlertStyle(ends_ahead_ms=alerting.ends_ahead_ms, generator_url=alerting.generator_url or exporter.url)
+            pusher = Pusher(dsn, alerting.alertmanagers, style, resend_ms=alerting.resend_ms, told=exporter)
+            pusher.start()
+        run_job(settings, store, exporter)
+    except (CannotRun, DatabaseUnreachable, PortTaken) as why:
+        raise InputError(str(why)) from why
+    finally:
+        for part in (pusher, exporter):
+            if part is not None:
+                part.stop()
+        if store is not None:
+            store.close()
+    return DONE
+
+
+def _version() -> str:
+    try:
+        return version("rebalance-monitor")
+    except PackageNotFoundError:
+        return ""
+
+
+def _log_to_stderr() -> None:
+    """One JSON object per line; the monitor's own words only."""
+    from streaming.spark.job import JsonLines
+
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(JsonLines())
+    log = logging.getLogger("rebalance_monitor")
+    log.handlers[:] = [handler]
+    log.setLevel(logging.INFO)
+    log.propagate = False
