@@ -65,7 +65,8 @@ def _run(settings: Settings) -> int:
         exporter.restore(store)
         logging.getLogger("rebalance_monitor.job").info("metrics", extra={"fields": {"url": f"{exporter.url}/metrics"}})
         if alerting.path == "push":
-            style = AlertStyle(ends_ahead_ms=alerting.ends_ahead_ms, generator_url=alerting.generator_url or exporter.url)
+            about = alerting.generator_url or exporter.url
+            style = AlertStyle(ends_ahead_ms=alerting.ends_ahead_ms, generator_url=about)
             pusher = Pusher(dsn, alerting.alertmanagers, style, resend_ms=alerting.resend_ms, told=exporter)
             pusher.start()
         run_job(settings, store, exporter)

@@ -1,1 +1,1 @@
-"""The Structured Streaming job: reads the coordinator's log with librdkafka, folds in `foreachBatch`, hands over to a store."""
+"""The Structured Streaming job: reads the coordinator's log with librdkafka and folds it in `foreachBatch`."""

@@ -61,7 +61,7 @@ class BatchReport:
 
 
 class BatchFunction:
-    """Called with each batch's table, in order. Positions are read once: the writer epoch keeps others from moving them."""
+    """Called with each batch's table, in order. Positions are read once: the writer epoch keeps others off them."""
 
     def __init__(
         self,
@@ -110,9 +110,14 @@ class BatchFunction:
         blobs = {digest: blob for outcome in outcomes.values() for digest, blob in outcome.blobs.items()}
         self._store.commit(
             Commit(
-                batch_id=batch_id, writer_epoch=self._epoch, ranges=ranges, states=states, results=results,
-                blobs=blobs, other_groups=others,
-            )  # fmt: skip
+                batch_id=batch_id,
+                writer_epoch=self._epoch,
+                ranges=ranges,
+                states=states,
+                results=results,
+                blobs=blobs,
+                other_groups=others,
+            )
         )
         self._own = own
         self._positions.update({key: covered.end for key, covered in ranges.items()})
@@ -121,11 +126,21 @@ class BatchFunction:
         self._tell_reader(self._next_due_ms(batch.tick), size / records if records >= MEASURE_FROM_RECORDS else 0.0)
         self._on_results(
             BatchReport(
-                cluster=self._settings.name, batch_id=batch_id, rows=len(batch.rows), records=records, bytes=size,
-                groups=len(tasks), tick_ms=batch.tick.now_ms if batch.tick else None, caught_up=own.caught_up,
-                spread=spread, seconds=time.monotonic() - began_s, results=results, ranges=ranges,
-                kinds=_kinds(batch.rows), other_groups=others,
-            )  # fmt: skip
+                cluster=self._settings.name,
+                batch_id=batch_id,
+                rows=len(batch.rows),
+                records=records,
+                bytes=size,
+                groups=len(tasks),
+                tick_ms=batch.tick.now_ms if batch.tick else None,
+                caught_up=own.caught_up,
+                spread=spread,
+                seconds=time.monotonic() - began_s,
+                results=results,
+                ranges=ranges,
+                kinds=_kinds(batch.rows),
+                other_groups=others,
+            )
         )
         self._complete(batch)
 

@@ -226,7 +226,7 @@ class Job:
             "batch", cluster=report.cluster, batch=report.batch_id, records=report.records, rows=report.rows,
             groups=report.groups, results=len(report.results), tick_ms=report.tick_ms, spread=report.spread,
             ms=round(report.seconds * 1000),
-        )  # fmt: skip
+        )
         self._observer.batch(report)
 
     def _watch(self, query: "StreamingQuery", stop: Stop) -> None:

@@ -166,19 +166,19 @@ def _event(reading: Reading, source: Any, one: _Progress, message: Any) -> Itera
             return
         if low > one.at:
             to = min(low, one.span.end)
-            gap = Row(
-                topic=place.topic, partition=place.partition, offset=one.at, timestamp_ms=-1, group=None,
-                body=Gap(to, "deleted_before_read"),
-            )  # fmt: skip
-            one.at = to
-            yield row_line(reading.cluster, one.span.key.topic_id, gap)
+            yield _gap(reading, one, to, "deleted_before_read")
             if not one.done:
                 source.seek(TopicPartition(place.topic, place.partition, one.at))
         else:
             # The log ends below the planned end: it was truncated. What is left of the range does not exist.
-            gap = Row(
-                topic=place.topic, partition=place.partition, offset=one.at, timestamp_ms=-1, group=None,
-                body=Gap(one.span.end, "log_truncated"),
-            )  # fmt: skip
-            one.at = one.span.end
-            yield row_line(reading.cluster, one.span.key.topic_id, gap)
+            yield _gap(reading, one, one.span.end, "log_truncated")
+
+
+def _gap(reading: Reading, one: _Progress, to: int, reason: str) -> Line:
+    """The row that says what can't be read any more; the position goes to its end."""
+    key = one.span.key
+    row = Row(
+        topic=key.topic, partition=key.partition, offset=one.at, timestamp_ms=-1, group=None, body=Gap(to, reason)
+    )
+    one.at = to
+    return row_line(reading.cluster, key.topic_id, row)
