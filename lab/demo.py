@@ -39,7 +39,7 @@ class Play:
         self.say = stage.lab.progress.say
         self.agreed = True
 
-    def _until(self, what: str, condition: Callable[[], bool], timeout_s: float = 60) -> None:
+    def _until(self, what: str, condition: Callable[[], bool], timeout_s: float = 120) -> None:
         def told() -> bool:
             self.story.tell()
             return condition()

@@ -34,6 +34,7 @@ class Child:
     log: Path
     grace_s: float = 10.0
     last: bool = False
+    asked: bool = False
 
     @property
     def pid(self) -> int:
@@ -54,8 +55,9 @@ class Child:
         self.process.wait()
 
     def terminate(self) -> None:
-        """SIGTERM, without waiting."""
-        if self.running():
+        """SIGTERM, without waiting; once only, as many programs take a second one for impatience."""
+        if self.running() and not self.asked:
+            self.asked = True
             self.process.terminate()
 
     def stop(self) -> None:
