@@ -9,6 +9,13 @@ import psycopg
 from psycopg.conninfo import conninfo_to_dict
 
 Connection = psycopg.Connection[Any]
+# Trouble that someone must mend outside; any other error of PostgreSQL is ours.
+_OUTSIDE = (
+    psycopg.OperationalError,
+    psycopg.InterfaceError,
+    psycopg.errors.InsufficientPrivilege,
+    psycopg.errors.ReadOnlySqlTransaction,
+)
 
 
 class DatabaseUnreachable(Exception):
@@ -32,7 +39,7 @@ class Database:
             try:
                 yield self._open()
             except psycopg.Error as why:
-                if not isinstance(why, psycopg.OperationalError | psycopg.InterfaceError):
+                if not isinstance(why, _OUTSIDE):
                     raise
                 self.close()
                 raise self._sentence(why) from why

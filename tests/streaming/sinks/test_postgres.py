@@ -270,6 +270,17 @@ def test_a_lost_connection_is_opened_again(store: PostgresStore, server: str) ->
     assert store.positions() == {}
 
 
+def test_a_user_without_rights_is_one_sentence(dsn: str) -> None:
+    with psycopg.connect(dsn, autocommit=True) as admin:
+        admin.execute("create role visitor login")
+    try:
+        with pytest.raises(DatabaseUnreachable, match=r"permission denied.*the user may create a schema"):
+            PostgresStore(dsn.replace("postgres:@", "visitor:@")).migrate()
+    finally:
+        with psycopg.connect(dsn, autocommit=True) as admin:
+            admin.execute("drop role visitor")
+
+
 def test_an_unreachable_database_is_one_sentence_without_the_password() -> None:
     with pytest.raises(DatabaseUnreachable) as caught:
         PostgresStore("postgresql://u:hush@127.0.0.1:1/d").claim()
