@@ -1,0 +1,121 @@
+"""Planning from one offset to the next, without Kafka or Spark."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from streaming.spark.offsets import Bounds, Key, Offset, Sample, Span, TokenBucket, advance, bundles, spans
+
+A, B = Key("t", "id", 0), Key("t", "id", 1)
+HEARTBEAT_MS = 10_000
+
+
+def sample(tick_ms: int, *ends: int, low: int = 0, complete: bool = True) -> Sample:
+    bounds = {Key("t", "id", number): Bounds(low, end, broker=1) for number, end in enumerate(ends)}
+    return Sample(tick_ms, bounds, complete)
+
+
+def test_json_and_back() -> None:
+    offset = Offset({A: 5, B: 0}, {B: 0}, 77)
+    assert Offset.parse(offset.json()) == offset
+
+
+def test_nothing_new_is_the_same_offset() -> None:
+    start = Offset({A: 5}, {}, 1_000)
+    assert advance(start, sample(1_500, 5), None, None, HEARTBEAT_MS) is start
+
+
+def test_new_records_bring_the_tick_along() -> None:
+    end = advance(Offset({A: 5}, {}, 1_000), sample(1_500, 8), None, None, HEARTBEAT_MS)
+    assert (end.partitions, end.tick_ms) == ({A: 8}, 1_500)
+
+
+def test_a_quiet_topic_ticks_once_per_heartbeat() -> None:
+    start = Offset({A: 5}, {}, 1_000)
+    assert advance(start, sample(10_999, 5), None, None, HEARTBEAT_MS) is start
+    assert advance(start, sample(11_000, 5), None, None, HEARTBEAT_MS).tick_ms == 11_000
+
+
+def test_a_due_timer_ticks_and_one_not_due_does_not() -> None:
+    start = Offset({A: 5}, {}, 1_000)
+    assert advance(start, sample(1_500, 5), None, 1_501, HEARTBEAT_MS) is start
+    assert advance(start, sample(1_501, 5), None, 1_501, HEARTBEAT_MS).tick_ms == 1_501
+
+
+def test_no_tick_before_every_sampled_record_is_covered() -> None:
+    start = Offset({A: 0}, {}, 1_000)
+    end = advance(start, sample(99_000, 100), {1: 10}, 0, HEARTBEAT_MS)
+    assert (end.partitions, end.tick_ms) == ({A: 10}, 1_000)
+
+
+def test_no_tick_while_a_partition_gives_no_answer() -> None:
+    start = Offset({A: 5, B: 7}, {}, 1_000)
+    seen = sample(99_000, 5, complete=False)
+    assert advance(start, seen, None, 0, HEARTBEAT_MS) is start
+
+
+def test_a_new_partition_begins_at_its_beginning() -> None:
+    end = advance(Offset({A: 5}, {}, 1_000), sample(1_500, 5, 9, low=3), None, None, HEARTBEAT_MS)
+    assert end.begins == {B: 3}
+    assert spans(Offset({A: 5}, {}, 1_000), end) == [Span(B, 3, 9)]
+
+
+def test_a_recreated_topic_is_read_from_its_own_beginning() -> None:
+    old = Offset({Key("t", "old", 0): 500}, {}, 1_000)
+    end = advance(old, sample(1_500, 4), None, None, HEARTBEAT_MS)
+    assert end.partitions == {A: 4}
+    assert spans(old, end) == [Span(A, 0, 4)]
+
+
+def test_a_truncated_log_never_moves_an_offset_back() -> None:
+    start = Offset({A: 50}, {}, 1_000)
+    assert advance(start, sample(1_500, 40), None, None, HEARTBEAT_MS) is start
+
+
+def test_without_allowance_nothing_is_planned() -> None:
+    start = Offset({A: 0}, {}, 1_000)
+    assert advance(start, sample(1_500, 40), {1: 0}, None, HEARTBEAT_MS) is start
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 500), st.integers(0, 500)), min_size=1, max_size=6),
+    st.integers(1, 400),
+)
+def test_limited_steps_reach_the_end_without_gap_or_overlap(sizes: list[tuple[int, int]], allowed: int) -> None:
+    ends = [low + size for low, size in sizes]
+    bounds = {Key("t", "id", n): Bounds(low, end, 1) for n, ((low, _), end) in enumerate(zip(sizes, ends, strict=True))}
+    seen, offset = Sample(1_000, bounds), Offset()
+    read: dict[Key, int] = {key: b.low for key, b in bounds.items()}
+    for _ in range(4_000):
+        after = advance(offset, seen, {1: allowed}, None, HEARTBEAT_MS)
+        if after is offset:
+            break
+        todo = spans(offset, after)
+        assert sum(span.end - span.start for span in todo) <= allowed + len(bounds)
+        for span in todo:
+            assert span.start == read[span.key]
+            read[span.key] = span.end
+        offset = after
+    assert read == {key: b.end for key, b in bounds.items()}
+    assert offset.tick_ms == 1_000
+
+
+@given(st.lists(st.integers(0, 5_000), max_size=20), st.integers(1, 4))
+def test_bundles_keep_every_span_once(sizes: list[int], at_most: int) -> None:
+    todo = [Span(Key("t", "id", n), 0, size) for n, size in enumerate(sizes)]
+    groups = bundles(todo, at_most)
+    assert sorted(span for group in groups for span in group) == sorted(todo)
+    assert len(groups) <= max(1, at_most)
+
+
+def test_little_is_read_by_one_task_and_much_by_several() -> None:
+    assert len(bundles([Span(A, 0, 10), Span(B, 0, 10)], 2)) == 1
+    assert len(bundles([Span(A, 0, 10_000), Span(B, 0, 9_000)], 2)) == 2
+
+
+def test_the_bucket_refills_at_its_rate_up_to_the_burst() -> None:
+    bucket = TokenBucket(100, 200)
+    assert bucket.available(1, 0.0) == 200
+    bucket.take(1, 250)
+    assert bucket.available(1, 0.0) == -50
+    assert bucket.available(1, 1.0) == 50
+    assert bucket.available(1, 60.0) == 200
