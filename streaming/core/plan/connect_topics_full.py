@@ -259,7 +259,7 @@ def _enveloped(value: Any) -> bool:
 
 def _payload(value: str | None) -> Any:
     """The object in a value, with or without the envelope of a converter that writes schemas."""
-    parsed = None if value is None else parse(b64decode(value))
+    parsed: Any = None if value is None else parse(b64decode(value))
     return parsed["payload"] if _enveloped(parsed) else parsed
 
 
