@@ -18,10 +18,11 @@ Example: worker1 alone holds connector C and tasks C-0, C-1, C-2, all balanced; 
 
 Orders matter: members in the order of the leader's hash map decide who keeps one job more; the order of a member's
 own list (its allocation on the wire) decides which jobs it loses, the first ones; names sort as Java sorts them.
+Protocol `static` (`connect_static`) is the same round with some members and jobs set apart.
 """
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import log
 from typing import TypeVar
 
@@ -36,13 +37,13 @@ from assignors.connect_model import (
     TaskId,
 )
 from assignors.connect_round import CannotAssign, open_answer
+from assignors.connect_static import Declared, declared
 from assignors.connect_survey import JobSet, Load, Survey, fill, remembered, survey
 from assignors.connect_window import Window, handle_lost
 from assignors.java_order import copied_set
 
 J = TypeVar("J", str, TaskId)
 
-VERSIONS = {"compatible": 1, "sessioned": 2}
 _BACKOFF_BASE_MS = 40
 
 
@@ -78,10 +79,14 @@ def assign(
 
 def protocol_version(protocol: str, era: Era) -> int:
     """Version in the header of the assignments of a generation."""
-    version = VERSIONS.get(protocol.lower())
-    if version is None or (version > 1 and not era.speaks_sessioned):
-        raise CannotAssign(f"protocol {protocol!r} is unknown to the incremental assignor of era {era.name}")
-    return version if version < VERSIONS["sessioned"] else era.sessioned_header
+    match protocol.lower():
+        case "compatible":
+            return 1
+        case "sessioned" if era.speaks_sessioned:
+            return era.sessioned_header
+        case "static" if era.balances_fully:
+            return 3
+    raise CannotAssign(f"protocol {protocol!r} is unknown to the incremental assignor of era {era.name}")
 
 
 def backoff_ms(successive: int, max_delay_ms: int) -> int:
@@ -97,28 +102,38 @@ def _balance(
     memory: LeaderMemory, round_: ConnectRound, sets: Survey, window: Window, era: Era, java_version: int
 ) -> tuple[dict[str, MemberShare], LeaderMemory]:
     held = {member.id: _distinct(member.held) for member in sets.members}
-    revoked = _forced_revocations(sets, held, window, java_version)
+    static = declared(round_.protocol, sets)
+    revoked = _forced_revocations(sets, held, static, window, java_version)
     loads = [_left(member_id, jobs, revoked[member_id]) for member_id, jobs in held.items()]
-    again = handle_lost(window, sets.lost, loads, memory, held.keys(), era)
+    static.place(sets, loads)
+    # From here on everything is about the wildcard jobs and workers: all of them, but for protocol `static`.
+    open_ = static.wildcard_part(sets)
+    free = [load for load in loads if load.id not in static.listers]
+    again = handle_lost(window, open_.lost, free, memory, held.keys(), era)
     successive = memory.successive_revocations
     if window.delay_ms:
         window.revoked_in_previous = False
     else:
-        surplus = balancing_revocations(loads, sets.configured)
+        surplus = balancing_revocations(free, open_.configured)
         if surplus and window.revoked_in_previous:
             successive += 1
             window.delay_ms = backoff_ms(successive, window.max_delay_ms)
             if window.delay_ms:
                 window.scheduled_ms = window.now_ms + window.delay_ms
             else:
-                _revoke(surplus, loads, revoked)
+                _revoke(surplus, free, revoked)
         elif surplus:
-            _revoke(surplus, loads, revoked)
+            _revoke(surplus, free, revoked)
             window.revoked_in_previous = True
         elif window.revoked_in_previous:
             window.revoked_in_previous = False
             successive = 0
-    fill(loads, Jobs(sets.created.connectors + again.connectors, sets.created.tasks + again.tasks))
+    waiting = sets.lost
+    if free:
+        fill(free, Jobs(open_.created.connectors + again.connectors, open_.created.tasks + again.tasks))
+    elif again:
+        # Nobody may run them and no window holds them: the next wildcard worker gets them as new.
+        waiting = Jobs()
     shares = {
         load.id: MemberShare(
             _new_jobs(load, held[load.id]),
@@ -126,25 +141,31 @@ def _balance(
         )
         for load in loads
     }
-    return shares, _remember(memory, round_, sets, window, loads, revoked.values(), successive)
+    return shares, _remember(memory, round_, replace(sets, lost=waiting), window, loads, revoked.values(), successive)
 
 
-def _forced_revocations(sets: Survey, held: dict[str, Jobs], window: Window, java_version: int) -> dict[str, _Revoked]:
-    """Deleted jobs, then jobs with several holders, are taken from everybody who holds them."""
+def _forced_revocations(
+    sets: Survey, held: dict[str, Jobs], static: Declared, window: Window, java_version: int
+) -> dict[str, _Revoked]:
+    """Deleted jobs, jobs with several holders, jobs on a member they do not belong to: taken from all who hold them."""
     twice_connectors = _repeated(held_by.connectors for held_by in held.values())
     twice_tasks = _repeated(held_by.tasks for held_by in held.values())
     revoked = {member_id: _Revoked({}, {}) for member_id in held}
-    unwanted_connectors = twice_connectors | sets.deleted.connectors
-    unwanted_tasks = twice_tasks | sets.deleted.tasks
+    twice = JobSet(twice_connectors, twice_tasks)
     for member_id, jobs in held.items():
-        if unwanted_connectors.isdisjoint(jobs.connectors) and unwanted_tasks.isdisjoint(jobs.tasks):
+        unwanted = [
+            bad
+            for bad in (sets.deleted, twice, static.misplaced(member_id, sets.configured))
+            if not (bad.connectors.isdisjoint(jobs.connectors) and bad.tasks.isdisjoint(jobs.tasks))
+        ]
+        if not unwanted:
             continue
         # Java walks a hash set copied from the member's list; this shows only in the order of the bytes.
         connectors = copied_set(jobs.connectors, java_version)
         tasks = copied_set(jobs.tasks, java_version)
         window.order_unsure |= connectors.unsure or tasks.unsure
         walk = connectors.keys(), tasks.keys()
-        for bad in (sets.deleted, JobSet(twice_connectors, twice_tasks)):
+        for bad in unwanted:
             revoked[member_id].add(
                 [name for name in walk[0] if name in bad.connectors], [task for task in walk[1] if task in bad.tasks]
             )

@@ -26,6 +26,7 @@ class Process:
     held: Jobs = field(default_factory=Jobs)
     last_completed: int = -1
     memory: LeaderMemory = field(default_factory=LeaderMemory)
+    static: Jobs = field(default_factory=Jobs)
 
     def allocation(self) -> Jobs:
         """The list as it travels: connectors in hash order, tasks grouped by connector."""
@@ -48,12 +49,12 @@ class ConnectCluster:
     """Members in the order they joined; the leader is the first unless said otherwise."""
 
     def __init__(
-        self, connectors: dict[str, int], *, max_delay_ms: int = 300_000, era: Era = NEWEST, java_version: int = 17
+        self, connectors: dict[str, int], *, max_delay_ms: int = 300_000, era: Era = NEWEST, protocol: str = "sessioned"
     ) -> None:
         self.connectors = dict(connectors)
         self.max_delay_ms = max_delay_ms
         self.era = era
-        self.java_version = java_version
+        self.protocol = protocol if era.speaks_sessioned else "compatible"
         self.generation = 0
         self.members: dict[str, Process] = {}
         self.active: dict[str, Jobs] = {}
@@ -78,16 +79,22 @@ class ConnectCluster:
             now_ms=now_ms,
             generation=self.generation,
             last_completed_generation=leading.last_completed,
-            protocol="sessioned" if self.era.speaks_sessioned else "compatible",
+            protocol=self.protocol,
             leader=leader,
             config=ConfigSnapshot(10, self.connectors),
             members=tuple(
-                ConnectMember(id=member_id, url=f"http://{member_id}:8083/", config_offset=10, held=held)
+                ConnectMember(
+                    id=member_id,
+                    url=f"http://{member_id}:8083/",
+                    config_offset=10,
+                    held=held,
+                    static=self.members[member_id].static,
+                )
                 for member_id, held in self.active.items()
             ),
         )
         result, self.after = connect_incremental.assign(
-            leading.memory, round_, max_delay_ms=self.max_delay_ms, era=self.era, java_version=self.java_version
+            leading.memory, round_, max_delay_ms=self.max_delay_ms, era=self.era
         )
         leading.memory = self.after
         for member_id, process in self.members.items():

@@ -7,7 +7,7 @@ often another process leads in between.
 from base64 import b64decode, b64encode
 from typing import Any
 
-from assignors import connect_eager, connect_incremental
+from assignors import connect_eager, connect_incremental, connect_static
 from assignors.connect_eras import Era, era_of
 from assignors.connect_model import (
     ConfigSnapshot,
@@ -77,7 +77,11 @@ def assign_round(
         leader=described["leader"],
         config=_snapshot(described["config"]),
         fresh_config=_snapshot(described["fresh_config"]) if described.get("fresh_config") else None,
-        members=tuple(_member(member) for member in described["members"]),
+        members=tuple(
+            # Declarations are part of the blob only under their own protocol; elsewhere the tail is noise.
+            _member(member, static=described["protocol"].lower() == connect_static.PROTOCOL)
+            for member in described["members"]
+        ),
     )
     if round_.protocol.lower() == _EAGER:
         return connect_eager.assign(round_), memory
@@ -88,8 +92,8 @@ def _snapshot(described: dict[str, Any]) -> ConfigSnapshot:
     return ConfigSnapshot(described["offset"], described["connectors"])
 
 
-def _member(described: dict[str, Any]) -> ConnectMember:
-    match decode_worker_state(b64decode(described["subscription"]), static=True):
+def _member(described: dict[str, Any], *, static: bool) -> ConnectMember:
+    match decode_worker_state(b64decode(described["subscription"]), static=static):
         case Decoded(value=state):
             held = state.allocation
             return ConnectMember(
