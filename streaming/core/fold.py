@@ -19,6 +19,7 @@ from streaming.core import judge_group
 from streaming.core.codec import dumps, loads
 from streaming.core.config_history import ConfigEntry
 from streaming.core.incidents import Moment, resolved
+from streaming.core.published import blobs_of
 from streaming.core.records import (
     ConfigChange,
     Gap,
@@ -68,7 +69,8 @@ def fold_group(
         fold.take(row)
     fold.settle(end_of_input=end_of_input)
     after = fold.state
-    return FoldOutcome(dumps(after).encode("utf-8", "surrogatepass"), _due_ms(after, settings), tuple(fold.results))
+    text = dumps(after).encode("utf-8", "surrogatepass")
+    return FoldOutcome(text, _due_ms(after, settings), tuple(fold.results), fold.blobs)
 
 
 def _due_ms(state: GroupState, settings: ClusterSettings) -> int | None:
@@ -84,6 +86,7 @@ class _Fold:
     def __init__(self, settings: ClusterSettings, group: str, state: GroupState, tick: Tick | None) -> None:
         self.settings, self.group, self.state, self.tick = settings, group, state, tick
         self.results: list[Result] = []
+        self.blobs: dict[str, bytes] = {}
 
     def take(self, row: Row) -> None:
         """Sort one row into the state; rows that were folded before are dropped."""
@@ -96,6 +99,8 @@ class _Fold:
             case ConfigChange(record=record):
                 self._take_config(row, record)
             case GroupGeneration() | GroupDeleted():
+                if isinstance(row.body, GroupGeneration):
+                    self.blobs.update(blobs_of(row.body))
                 arrived_ms = self.tick.now_ms if self.tick else row.timestamp_ms
                 historic = self.tick.historic if self.tick else False
                 self.state = replace(self.state, waiting=(*self.state.waiting, Waiting(row, arrived_ms, historic)))

@@ -1,5 +1,6 @@
 """How a group's record is published: members with their shares, and what changed hands since the record before."""
 
+import hashlib
 from collections.abc import Mapping
 from typing import assert_never
 
@@ -94,7 +95,20 @@ def _member(member: MemberRow) -> MemberResult:
         assigned=assigned,
         revoked=revoked,
         owned=_owned(member),
+        subscription_hash=content_hash(member.subscription_bytes),
+        assignment_hash=content_hash(member.assignment_bytes),
     )
+
+
+def content_hash(blob: bytes) -> str:
+    """Name of these bytes, or "" for none: equal contents are stored once."""
+    return hashlib.sha256(blob).hexdigest() if blob else ""
+
+
+def blobs_of(body: GroupGeneration) -> dict[str, bytes]:
+    """The members' bytes by their names."""
+    blobs = (blob for member in body.members for blob in (member.subscription_bytes, member.assignment_bytes) if blob)
+    return {content_hash(blob): blob for blob in blobs}
 
 
 def _owned(member: MemberRow) -> Share | None:

@@ -57,7 +57,10 @@ Share: TypeAlias = ConnectShare | ConsumerShare
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemberResult:
-    """One member of a published generation; shares are None where the blob could not be read."""
+    """One member of a published generation; shares are None where the blob could not be read.
+
+    The hashes name the member's subscription and assignment bytes, which are stored once per content.
+    """
 
     member_id: str
     client_id: str
@@ -67,6 +70,8 @@ class MemberResult:
     assigned: Share | None
     revoked: Share | None
     owned: Share | None
+    subscription_hash: str = ""
+    assignment_hash: str = ""
 
 
 @dataclass(frozen=True, slots=True)

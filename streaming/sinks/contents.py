@@ -66,6 +66,7 @@ def _generation(rows: Contents, one: Generation, batch_id: int, topic_id: TopicI
             (
                 *place, ordinal, clean(member.member_id), clean(member.client_id), clean(member.client_host),
                 _clean(member.instance_id), _clean(member.worker), *shares,
+                member.subscription_hash or None, member.assignment_hash or None,
             )
         )  # fmt: skip
 

@@ -109,27 +109,29 @@ class PostgresStore:
             ids = TopicIds(connection, commit.ranges)
             ids.prepare(commit.results)
             rows = contents(commit.results, commit.batch_id, ids)
-            tables.POSITIONS.write(
-                connection,
-                [
-                    (key.cluster_id, key.topic_id, key.partition, key.topic, span.end, commit.batch_id)
-                    for key, span in commit.ranges.items()
-                ],
-            )
-            tables.STATES.write(
-                connection,
-                [
-                    (key.cluster, name(key.group), original(key.group), one.version, one.state, one.due_ms)
-                    for key, one in commit.states.items()
-                ],
-            )
-            tables.GENERATIONS.write(connection, rows.generations)
-            tables.MEMBERS.write(connection, rows.members)
-            tables.ASSIGNMENTS.write(connection, commit.blobs.items())
-            tables.GAPS.write(connection, rows.gaps)
-            self._write_incidents(connection, rows, commit.batch_id)
-            self._write_undecodable(connection, rows, {place[1:]: offset for place, offset in stored.items()})
-            _count_other_groups(connection, commit.other_groups)
+            # One round trip for all that needs no answer.
+            with connection.pipeline():
+                tables.POSITIONS.write(
+                    connection,
+                    [
+                        (key.cluster_id, key.topic_id, key.partition, key.topic, span.end, commit.batch_id)
+                        for key, span in commit.ranges.items()
+                    ],
+                )
+                tables.STATES.write(
+                    connection,
+                    [
+                        (key.cluster, name(key.group), original(key.group), one.version, one.state, one.due_ms)
+                        for key, one in commit.states.items()
+                    ],
+                )
+                tables.GENERATIONS.write(connection, rows.generations)
+                tables.MEMBERS.write(connection, rows.members)
+                tables.ASSIGNMENTS.write(connection, commit.blobs.items())
+                tables.GAPS.write(connection, rows.gaps)
+                self._write_incidents(connection, rows, commit.batch_id)
+                self._write_undecodable(connection, rows, {place[1:]: offset for place, offset in stored.items()})
+                _count_other_groups(connection, commit.other_groups)
 
     def _write_incidents(self, connection: Connection, rows: Contents, batch_id: int) -> None:
         if not rows.transitions:

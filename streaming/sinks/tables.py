@@ -90,6 +90,7 @@ MEMBERS = Table(
     (
         *_PLACE, ("ordinal", "int4"), ("member_id", "text"), ("client_id", "text"), ("client_host", "text"),
         ("instance_id", "text"), ("worker", "text"), ("assigned", "jsonb"), ("revoked", "jsonb"), ("owned", "jsonb"),
+        ("subscription_hash", "text"), ("assignment_hash", "text"),
     ),
     key=5,
 )  # fmt: skip

@@ -79,6 +79,8 @@ create table rebalance_monitor.members (
     assigned jsonb,
     revoked jsonb,
     owned jsonb,
+    subscription_hash text, -- names a row of assignments
+    assignment_hash text,
     primary key (cluster, topic_id, partition, "offset", ordinal)
 );
 
