@@ -29,9 +29,7 @@ def records() -> list[RawRecord]:
 def _record(line: dict[str, Any]) -> RawRecord:
     key, value = (None if line[part] is None else base64.b64decode(line[part]) for part in ("key", "value"))
     place = (line["topic"], line["partition"], line["offset"], line["timestamp"])
-    return RawRecord(
-        topic=place[0], partition=place[1], offset=place[2], timestamp_ms=place[3], key=key, value=value
-    )
+    return RawRecord(topic=place[0], partition=place[1], offset=place[2], timestamp_ms=place[3], key=key, value=value)
 
 
 def settings() -> ClusterSettings:

@@ -44,16 +44,23 @@ def test_a_commit_can_be_read_back(store: PostgresStore) -> None:
     gap = GapRecord(cluster="c", topic=TOPIC, partition=3, from_offset=1, to_offset=4, reason="deleted")
     store.commit(
         commit(
-            epoch, 0, 10, generation(), incident(), undecodable(6), gap,
-            states={GROUP: state(500)}, blobs={"h": b"\x00\x01"}, other_groups={("c", "kip848", "consumer"): 2},
+            epoch,
+            0,
+            10,
+            generation(),
+            incident(),
+            undecodable(6),
+            gap,
+            states={GROUP: state(500)},
+            blobs={"h": b"\x00\x01"},
+            other_groups={("c", "kip848", "consumer"): 2},
         )
     )
     assert store.positions() == {PARTITION: 10}
     assert store.load([GROUP, GroupKey("c", "none")]) == {GROUP: state(500)}
     ((key, document),) = rows(
         store,
-        'select array[cluster, topic_id, partition::text, "offset"::text], document'
-        " from rebalance_monitor.generations",
+        'select array[cluster, topic_id, partition::text, "offset"::text], document from rebalance_monitor.generations',
     )
     assert key == ["c", "id-1", "3", "5"]
     assert (document["kind"], document["verdict"]["grade"]) == ("generation", "match")
@@ -220,9 +227,13 @@ def test_no_name_a_client_may_choose_stops_the_job(store: PostgresStore, group: 
     strange = member()
     store.commit(
         commit(
-            epoch, 0, 10,
-            generation(group=group, members=(strange,), leader=group), incident(group=group, message=group),
-            states={key: state(1)}, other_groups={("c", group, "share"): 1},
+            epoch,
+            0,
+            10,
+            generation(group=group, members=(strange,), leader=group),
+            incident(group=group, message=group),
+            states={key: state(1)},
+            other_groups={("c", group, "share"): 1},
         )
     )
     assert store.load([key]) == {key: state(1)}
