@@ -80,9 +80,13 @@ class Field:
     dropped: Release = LAST_RELEASE
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Layout:
-    """A message: versions `oldest`..`newest`, the flexible encoding from `flexible_since` on."""
+    """A message: versions `oldest`..`newest`, the flexible encoding from `flexible_since` on.
+
+    Compared by identity: the compiled readers are looked up for every record, and hashing a whole layout each time
+    would cost more than reading the record.
+    """
 
     name: str
     fields: tuple[Field, ...]

@@ -16,6 +16,7 @@ Reader: TypeAlias = Callable[[bytes, int], tuple[T, int]]
 Writer: TypeAlias = Callable[[bytearray, T], None]
 
 MAX_STRING_BYTES = 0x7FFF
+_UNPACK_INT16 = struct.Struct(">h").unpack_from
 
 
 def _integer(code: str) -> tuple[Reader[int], Writer[int]]:
@@ -94,11 +95,17 @@ def read_compact_length(buf: bytes, pos: int) -> tuple[int, int]:
 
 def read_nullable_string(buf: bytes, pos: int) -> tuple[str | None, int]:
     """Plain string, int16 length; any negative length is null."""
-    length, pos = read_int16(buf, pos)
+    # The most frequent field of all, hence written out instead of composed.
+    start = pos + 2
+    if start > len(buf):
+        raise Truncated(pos, 2)
+    length = _UNPACK_INT16(buf, pos)[0]
     if length < 0:
-        return None, pos
-    raw, pos = _slice(buf, pos, length)
-    return decode_utf8(raw), pos
+        return None, start
+    end = start + length
+    if end > len(buf):
+        raise LengthBeyondBuffer(start, length, len(buf) - start)
+    return decode_utf8(buf[start:end]), end
 
 
 def read_string(buf: bytes, pos: int) -> tuple[str, int]:
