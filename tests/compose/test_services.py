@@ -83,7 +83,8 @@ def test_a_rebalance_reaches_prometheus(machine: Machine) -> None:
     }
     ask("http://127.0.0.1:8083/connectors/orders/config", config)
     judged = 'sum(rebalance_monitor_generations_total{cluster="compose", group="connect-demo"}) >= 2'
-    machine.lab.wait_for("judged generations in Prometheus", lambda: bool(query(judged)), timeout_s=120)
+    (monitor,) = [child for child in machine.lab.children if child.name == "monitor"]
+    machine.lab.wait_for("judged generations in Prometheus", lambda: bool(query(judged)), monitor, timeout_s=150)
     assert query('rebalance_monitor_group_members{group="connect-demo"}')[0]["value"][1] == "3"
     assert not query('ALERTS{alertname="RebalanceMonitorStale", alertstate="firing"}')
 
