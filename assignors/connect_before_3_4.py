@@ -25,7 +25,7 @@ from assignors.connect_eras import Era
 from assignors.connect_model import ConnectMember, ConnectRound, Jobs, LeaderMemory, MemberShare, TaskId
 from assignors.connect_survey import Load, Survey, fill, remembered
 from assignors.connect_window import Window, handle_lost
-from assignors.java_order import copied_set, hash_map_order, hash_order, sorted_names, sorted_tasks
+from assignors.java_order import copied_set, grouping_order, hash_map_order, hash_order, sorted_names, sorted_tasks
 
 J = TypeVar("J", str, TaskId)
 
@@ -125,10 +125,10 @@ def _listed_twice(lists: Sequence[tuple[J, ...]], window: Window, java_version: 
     if len(counts) == sum(map(len, lists)):
         return []
     # Three collections in a row: the map of counts, the set of what counts twice, the copy of that set.
-    grouped = hash_order(counts)
-    twice = hash_order(job for job in grouped.keys() if counts[job] > 1)  # noqa: SIM118 - no dict
+    grouped, doubtful = grouping_order(job for listed in lists for job in listed)
+    twice = hash_order(job for job in grouped if counts[job] > 1)
     copied = copied_set(twice.keys(), java_version)
-    window.order_unsure |= grouped.unsure or twice.unsure or copied.unsure
+    window.order_unsure |= doubtful or twice.unsure or copied.unsure
     return copied.keys()
 
 

@@ -9,6 +9,7 @@ Java turns a bucket of nine or more keys into a tree once the table has 64 bucke
 order is `unsure`: it is computed, but rests on details of the JVM's library that nothing obliges it to keep.
 """
 
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from functools import lru_cache
 from typing import Any, Generic, TypeVar
@@ -138,6 +139,31 @@ def hash_order(items: Iterable[K]) -> HashOrder[K]:
     for item in items:
         order.add(item)
     return order
+
+
+def grouping_order(items: Iterable[K]) -> tuple[list[K], bool]:
+    """Iteration order of the map that `Collectors.groupingBy` makes of these items, and whether it is unsure.
+
+    It inserts with `computeIfAbsent`, which puts a new key at the head of its bucket, minds a bucket of eight instead
+    of nine, and doubles a table that is too full only on the next call.
+    """
+    capacity, unsure = _DEFAULT_CAPACITY, False
+    spreads: dict[K, int] = {}
+    sizes: Counter[int] = Counter()
+    for item in items:
+        if len(spreads) * 4 > capacity * 3:
+            capacity *= 2
+            sizes = Counter(spread & capacity - 1 for spread in spreads.values())
+        if item not in spreads:
+            h = _hash_of(item)
+            spread = spreads[item] = h ^ h >> 16
+            sizes[spread & capacity - 1] += 1
+            if sizes[spread & capacity - 1] >= TREE_BUCKET - 1:
+                unsure |= capacity >= TREE_TABLE
+                if capacity < TREE_TABLE:
+                    capacity *= 2
+                    sizes = Counter(spread & capacity - 1 for spread in spreads.values())
+    return sorted(reversed(spreads), key=lambda key: spreads[key] & capacity - 1), unsure
 
 
 def copied_set(items: Sequence[K], java_version: int) -> HashOrder[K]:

@@ -10,7 +10,9 @@ from assignors.connect_eras import ERAS, era_of, parse_release
 from assignors.java_order import (
     copied_set,
     copied_set_capacity,
+    grouping_order,
     hash_map_order,
+    hash_order,
     java_hash,
     set_copy_order,
     sorted_names,
@@ -107,6 +109,18 @@ def test_a_crowded_bucket_grows_a_small_table_and_is_unsure_in_a_large_one() -> 
     assert not hash_map_order(twins[:10]).unsure
     assert hash_map_order(twins[:11]).unsure
     assert copied_set(twins, 17).unsure
+
+
+def test_grouping_puts_the_newest_key_of_a_bucket_first() -> None:
+    assert grouping_order(["Aa", "BB", "Aa"]) == (["BB", "Aa"], False)
+    assert hash_order(["Aa", "BB", "Aa"]).keys() == ["Aa", "BB"]
+
+
+def test_grouping_grows_one_call_late() -> None:
+    """The second list repeats a key; only that call finds the table too full. Values from a JVM."""
+    thirteen = [f"c{n}" for n in range(13)]
+    assert grouping_order(thirteen)[0] == "c3 c4 c11 c5 c10 c6 c7 c12 c8 c9 c0 c1 c2".split()
+    assert grouping_order([*thirteen, "c0"])[0] == "c11 c10 c12 c0 c1 c2 c3 c4 c5 c6 c7 c8 c9".split()
 
 
 def test_keys_of_other_types_are_refused() -> None:
