@@ -1,0 +1,277 @@
+"""The batch function on real captures: any cut of batches, both ways of folding, and every way to be out of step."""
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import settings as profile
+from hypothesis import strategies as st
+
+from streaming.cli.replay import _records, _settings
+from streaming.core.fold import FoldOutcome
+from streaming.core.ports import Deposed, OutOfStep, PartitionKey, Range
+from streaming.core.records import Gap, OtherGroup, Row, Tick
+from streaming.core.replay import decode
+from streaming.core.results import GapRecord, Generation, Incident, Result
+from streaming.core.settings import ClusterSettings
+from streaming.spark.batch import BatchFunction, BatchReport
+from streaming.spark.channel import Control
+from streaming.spark.folding import FoldMany, Task, _outcome, worker
+from streaming.spark.rows import SCHEMA, Reached, arrow_batches, position_line, read_batch, row_line, tick_line
+from tests.streaming.spark.memory_store import MemoryStore
+
+CAPTURES = Path(__file__).parents[2] / "vectors" / "captures"
+CLUSTER_ID = "kafka-1"
+Place = tuple[str, int]
+
+
+def partition(place: Place) -> PartitionKey:
+    return PartitionKey(CLUSTER_ID, f"id-of-{place[0]}", *place)
+
+
+@cache
+def capture(name: str) -> tuple[ClusterSettings, dict[Place, tuple[Row, ...]]]:
+    path = CAPTURES / name
+    known = _settings(path, None, use_settings=True)
+    rows: dict[Place, tuple[Row, ...]] = {}
+    for record in _records(path):
+        if (row := decode(record, known)) is not None:
+            rows[row.topic, row.partition] = (*rows.get((row.topic, row.partition), ()), row)
+    return known, rows
+
+
+def table(
+    rows: Sequence[Row], ranges: Mapping[Place, Range], tick_ms: int | None, planned: Mapping[Place, int] | None = None
+) -> pa.Table:
+    lines = [row_line("c", partition((row.topic, row.partition)).topic_id, row) for row in rows]
+    for place, covered in ranges.items():
+        reached = Reached(covered.start, covered.end, (planned or {}).get(place, covered.end), len(rows), 100)
+        lines.append(position_line("c", partition(place), reached))
+    if tick_ms is not None:
+        lines.append(tick_line("c", Tick(tick_ms)))
+    return pa.Table.from_batches(list(arrow_batches(lines)), SCHEMA)
+
+
+class Run:
+    """A batch function with its store, and what it told."""
+
+    def __init__(
+        self,
+        known: ClusterSettings,
+        store: MemoryStore | None = None,
+        spread: FoldMany | None = None,
+        epoch: int | None = None,
+    ) -> None:
+        self.store = store or MemoryStore()
+        self.controls: list[Control] = []
+        self.reports: list[BatchReport] = []
+        self.function = BatchFunction(
+            self.store,
+            known,
+            cluster_id=CLUSTER_ID,
+            writer_epoch=self.store.claim() if epoch is None else epoch,
+            started_ms=0,
+            on_results=self.reports.append,
+            publish=self.controls.append,
+            spread=spread,
+            spread_from_rows=0,
+        )
+
+    @property
+    def results(self) -> list[Result]:
+        return [result for commit in self.store.commits for result in commit.results]
+
+
+def final(results: Sequence[Result]) -> dict[object, Result]:
+    """The last word on each generation and incident."""
+    last: dict[object, Result] = {}
+    for one in results:
+        match one:
+            case Generation():
+                last[one.source] = one
+            case Incident():
+                last[one.incident_id] = one
+            case _:
+                last[repr(one)] = one
+    return last
+
+
+def spread_here(known: ClusterSettings, tasks: Sequence[Task], tick: Tick | None) -> Mapping[str, FoldOutcome]:
+    """What Spark does with the workers' function: one call per group, everything through Arrow."""
+    fold = worker(known, tick)
+    outcomes = {}
+    for task in tasks:
+        rows = pa.table({"group": [task.group] * len(task.bodies), "body": list(task.bodies)})
+        states = pa.table({"group": [task.group], "state": pa.array([task.state], pa.binary())})
+        (line,) = fold((pa.scalar(task.group),), rows, states).to_pylist()
+        group, outcome = _outcome(line)
+        outcomes[group] = outcome
+    return outcomes
+
+
+def whole(name: str) -> Run:
+    known, by_place = capture(name)
+    run = Run(known)
+    rows = [row for rows in by_place.values() for row in rows]
+    run.function(table(rows, {place: Range(0, rows[-1].offset + 1) for place, rows in by_place.items()}, None), 0)
+    run.function(table([], {}, 10**15), 1)
+    return run
+
+
+@pytest.mark.parametrize("name", ["zombie", "steady"])
+def test_any_cut_into_batches_gives_the_same_results(name: str) -> None:
+    known, by_place = capture(name)
+    expected = final(whole(name).results)
+
+    @profile(max_examples=4)
+    @given(data=st.data(), spread=st.booleans())
+    def property_(data: st.DataObject, spread: bool) -> None:
+        run = Run(known, spread=spread_here if spread else None)
+        at = {place: 0 for place in by_place}
+        number = 0
+        while any(at[place] < len(rows) for place, rows in by_place.items()):
+            taken: list[Row] = []
+            ranges = {}
+            for place, rows in by_place.items():
+                left = len(rows) - at[place]
+                size = data.draw(st.integers(0, left)) if number < 6 else left
+                part = rows[at[place] : at[place] + size]
+                if part:
+                    ranges[place] = Range(rows[at[place] - 1].offset + 1 if at[place] else 0, part[-1].offset + 1)
+                at[place] += size
+                taken.extend(part)
+            # No tick, as in catching up: nothing is given up on while records are still to come.
+            run.function(table(taken, ranges, None), number)
+            number += 1
+        run.function(table([], {}, 10**15), number)
+        assert final(run.results) == expected
+
+    property_()
+
+
+@pytest.mark.parametrize("name", ["zombie", "steady", "sessioned-4.3.1"])
+def test_folding_here_and_on_workers_is_the_same(name: str) -> None:
+    known, by_place = capture(name)
+    rows = [row for rows in by_place.values() for row in rows]
+    ranges = {place: Range(0, rows[-1].offset + 1) for place, rows in by_place.items()}
+    here, there = Run(known), Run(known, spread=spread_here)
+    for run in (here, there):
+        run.function(table(rows, ranges, 1), 0)
+        run.function(table([], {}, 10**15), 1)
+    assert here.store.commits == there.store.commits
+    assert [report.spread for report in there.reports] == [True, True]
+
+
+def test_a_batch_read_again_changes_nothing() -> None:
+    known, by_place = capture("zombie")
+    place, rows = next((place, rows) for place, rows in by_place.items() if len(rows) > 3)
+    run = Run(known)
+    run.function(table(rows[:3], {place: Range(0, rows[2].offset + 1)}, None), 0)
+    before = len(run.results)
+    run.function(table(rows[:3], {place: Range(0, rows[2].offset + 1)}, None), 1)
+    assert len(run.results) == before
+    assert run.store.commits[-1].ranges == {}
+
+
+def test_an_overlapping_batch_counts_only_what_is_new() -> None:
+    known, by_place = capture("zombie")
+    place, rows = next((place, rows) for place, rows in by_place.items() if len(rows) > 3)
+    run = Run(known)
+    run.function(table(rows[:2], {place: Range(0, rows[1].offset + 1)}, None), 0)
+    run.function(table(rows[:4], {place: Range(0, rows[3].offset + 1)}, None), 1)
+    assert run.store.commits[-1].ranges == {partition(place): Range(rows[1].offset + 1, rows[3].offset + 1)}
+    assert run.reports[-1].rows == 2
+
+
+def test_a_batch_above_the_position_is_refused_and_writes_nothing() -> None:
+    known, _ = capture("zombie")
+    run = Run(known)
+    place = ("__consumer_offsets", 0)
+    run.function(table([], {place: Range(0, 5)}, None), 0)
+    with pytest.raises(OutOfStep) as refused:
+        run.function(table([], {place: Range(7, 9)}, None), 1)
+    assert (refused.value.expected, refused.value.got) == (5, 7)
+    assert run.store.positions() == {partition(place): 5}
+
+
+def test_a_short_read_keeps_what_came_and_asks_for_the_rest() -> None:
+    known, _ = capture("zombie")
+    run = Run(known)
+    place = ("__consumer_offsets", 0)
+    with pytest.raises(OutOfStep):
+        run.function(table([], {place: Range(0, 5)}, None, planned={place: 9}), 0)
+    assert run.store.positions() == {partition(place): 5}
+
+
+def test_a_deposed_job_writes_nothing() -> None:
+    known, _ = capture("zombie")
+    store = MemoryStore()
+    old = Run(known, store)
+    Run(known, store)
+    with pytest.raises(Deposed):
+        old.function(table([], {("__consumer_offsets", 0): Range(0, 5)}, None), 0)
+    assert store.commits == []
+
+
+def test_a_recreated_topic_starts_at_its_own_beginning() -> None:
+    known, _ = capture("zombie")
+    run = Run(known)
+    run.function(table([], {("t", 0): Range(0, 50)}, None), 0)
+    again = position_line("c", PartitionKey(CLUSTER_ID, "another-id", "t", 0), Reached(0, 4, 4))
+    run.function(pa.Table.from_batches(list(arrow_batches([again])), SCHEMA), 1)
+    assert sorted(run.store.positions().values()) == [4, 50]
+
+
+def test_history_ends_with_the_first_caught_up_batch_and_survives_a_restart() -> None:
+    known, by_place = capture("zombie")
+    place, rows = max(by_place.items(), key=lambda item: sum(row.group is not None for row in item[1]))
+    store = MemoryStore()
+    cut, later = len(rows) // 3, 2 * len(rows) // 3
+    first = Run(known, store)
+    first.function(table(rows[:cut], {place: Range(0, rows[cut - 1].offset + 1)}, None), 0)
+    first.function(table(rows[cut:later], {place: Range(rows[cut - 1].offset + 1, rows[later - 1].offset + 1)}, 5), 1)
+    second = Run(known, store)
+    second.function(table(rows[later:], {place: Range(rows[later - 1].offset + 1, rows[-1].offset + 1)}, None), 0)
+    second.function(table([], {}, 10**15), 1)
+    historic = {one.source.offset: one.historic for one in first.results if isinstance(one, Generation)}
+    assert historic
+    assert all(is_historic == (offset <= rows[later - 1].offset) for offset, is_historic in historic.items())
+
+
+def test_a_discovered_connect_group_asks_for_its_topics_and_is_remembered() -> None:
+    configured, by_place = capture("zombie")
+    (group,) = configured.connect
+    unknown = ClusterSettings(name="c")
+    rows = [row for rows in by_place.values() for row in rows if row.group == group]
+    place = (rows[0].topic, rows[0].partition)
+    run = Run(unknown)
+    assert run.controls == []
+    run.function(table(rows, {place: Range(0, rows[-1].offset + 1)}, 1), 0)
+    wanted = {f"{group}-configs": "config", f"{group}-status": "status"}
+    assert run.controls[-1].topics == wanted
+    assert Run(unknown, run.store).controls[-1].topics == wanted
+
+
+def test_gaps_are_published_and_other_groups_counted() -> None:
+    known, _ = capture("zombie")
+    run = Run(known)
+    place = ("__consumer_offsets", 0)
+    rows = [
+        Row(topic=place[0], partition=0, offset=0, timestamp_ms=-1, group=None, body=Gap(4, "deleted_before_read")),
+        Row(topic=place[0], partition=0, offset=4, timestamp_ms=9, group="g", body=OtherGroup("consumer")),
+        Row(topic=place[0], partition=0, offset=5, timestamp_ms=9, group="g", body=OtherGroup("consumer")),
+    ]
+    run.function(table(rows, {place: Range(0, 6)}, 10), 0)
+    assert [type(result) for result in run.results] == [GapRecord]
+    assert run.store.commits[-1].other_groups == {(known.name, "g", "consumer"): 2}
+    assert run.reports[-1].kinds == {(place[0], "Gap"): 1, (place[0], "OtherGroup"): 2}
+
+
+def test_half_a_surrogate_pair_survives_the_table() -> None:
+    row = Row(topic="t", partition=0, offset=0, timestamp_ms=1, group=None, body=Gap(1, "\ud800"))
+    (batch,) = arrow_batches([row_line("c", "id", row)])
+    (raw,) = read_batch(pa.Table.from_batches([batch]), CLUSTER_ID, {}).rows
+    assert raw.row() == row
