@@ -49,6 +49,7 @@ class _Progress:
     at: int
     records: int = 0
     bytes: int = 0
+    jumped: bool = False
 
     @property
     def done(self) -> bool:
@@ -112,6 +113,10 @@ def _read(reading: Reading, source: Any, work: list[_Progress], deadline_s: floa
                     yield from _event(reading, source, one, message)
                 elif message.offset() >= one.at:
                     yield from _record(reading, one, message)
+                if one.jumped and not one.done:
+                    # Not `seek`, which a partition in error refuses; what is fetched twice is passed over.
+                    one.jumped = False
+                    source.assign([TopicPartition(*at, other.at) for at, other in by_place.items() if not other.done])
                 if one.done:
                     source.pause([TopicPartition(one.span.key.topic, one.span.key.partition)])
     except KafkaException:
@@ -167,8 +172,6 @@ def _event(reading: Reading, source: Any, one: _Progress, message: Any) -> Itera
         if low > one.at:
             to = min(low, one.span.end)
             yield _gap(reading, one, to, "deleted_before_read")
-            if not one.done:
-                source.seek(TopicPartition(place.topic, place.partition, one.at))
         else:
             # The log ends below the planned end: it was truncated. What is left of the range does not exist.
             yield _gap(reading, one, one.span.end, "log_truncated")
@@ -180,5 +183,5 @@ def _gap(reading: Reading, one: _Progress, to: int, reason: str) -> Line:
     row = Row(
         topic=key.topic, partition=key.partition, offset=one.at, timestamp_ms=-1, group=None, body=Gap(to, reason)
     )
-    one.at = to
+    one.at, one.jumped = to, True
     return row_line(reading.cluster, key.topic_id, row)
