@@ -119,8 +119,36 @@ def test_grouping_puts_the_newest_key_of_a_bucket_first() -> None:
 def test_grouping_grows_one_call_late() -> None:
     """The second list repeats a key; only that call finds the table too full. Values from a JVM."""
     thirteen = [f"c{n}" for n in range(13)]
-    assert grouping_order(thirteen)[0] == "c3 c4 c11 c5 c10 c6 c7 c12 c8 c9 c0 c1 c2".split()
-    assert grouping_order([*thirteen, "c0"])[0] == "c11 c10 c12 c0 c1 c2 c3 c4 c5 c6 c7 c8 c9".split()
+    assert grouping_order(thirteen)[0] == [
+        "c3",
+        "c4",
+        "c11",
+        "c5",
+        "c10",
+        "c6",
+        "c7",
+        "c12",
+        "c8",
+        "c9",
+        "c0",
+        "c1",
+        "c2",
+    ]
+    assert grouping_order([*thirteen, "c0"])[0] == [
+        "c11",
+        "c10",
+        "c12",
+        "c0",
+        "c1",
+        "c2",
+        "c3",
+        "c4",
+        "c5",
+        "c6",
+        "c7",
+        "c8",
+        "c9",
+    ]
 
 
 def test_keys_of_other_types_are_refused() -> None:
