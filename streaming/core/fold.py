@@ -138,7 +138,8 @@ class _Fold:
                 break
             waiting.pop(0)
         self.state = replace(self.state, waiting=tuple(self._announce(waiting)))
-        if self.tick is not None and not waiting:
+        # A timer never fires in history: what it saw may long be over further on in the log.
+        if self.tick is not None and not self.tick.historic and not waiting:
             self._timers(self.tick)
 
     def _judge(self, head: Waiting, *, end_of_input: bool) -> bool:
