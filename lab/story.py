@@ -35,6 +35,7 @@ class Seen:
     held: frozenset[str]
     missing: tuple[str, ...]
     causes: tuple[str, ...]
+    leader: str | None
 
     @property
     def settled(self) -> bool:
@@ -85,8 +86,9 @@ class Story:
         known |= held
         missing = before.missing if before else tuple(sorted(known - held))
         one = Seen(
-            group, generation, members, delay_ms or 0, grade, reason or "", held, missing, tuple(_causes(document))
-        )
+            group, generation, members, delay_ms or 0, grade, reason or "", held, missing, tuple(_causes(document)),
+            _leader(document),
+        )  # fmt: skip
         self.generations[key] = one
         if before is None:
             self._new_generation(one, protocol_type, at_ms, era, document)
@@ -139,6 +141,11 @@ def _causes(document: Mapping[str, Any]) -> Iterable[str]:
 def _verdict(one: Seen, era: str | None) -> str:
     details = ", ".join(part for part in (era, one.reason) if part)
     return f"{one.grade}{f' ({details})' if details else ''}"
+
+
+def _leader(document: Mapping[str, Any]) -> str | None:
+    """The worker that led the generation."""
+    return next((one["worker"] for one in document["members"] if one["member_id"] == document["leader"]), None)
 
 
 def _held(document: Mapping[str, Any]) -> frozenset[str]:
