@@ -5,14 +5,14 @@ value within 15 minutes, so that a restart of the monitor neither resolves an al
 labels of the scrape (instance, job), so that a monitor that moved is not a second alert. Only incidents whose `path`
 is `prometheus` count: with `alerting.path: push` the monitor itself notifies.
 
-The monitor: a dead man's rule says when nothing watches any more - no heartbeat series at all, or a heartbeat that
-stands still. All other rules are worth nothing while one of these fires.
+The monitor: a dead man's rule says when nothing watches any more - no heartbeat at all (0 means "never yet", as
+in a monitor that is still starting), or one that stands still. All other rules are worth nothing while one of these fires.
 """
 
 from dataclasses import dataclass
 from typing import Any
 
-from dashboards.queries import SEVERITIES, aggregated, grew, series
+from dashboards.queries import SEVERITIES, age, aggregated, grew, series
 from streaming.core import metrics
 
 RUNBOOKS = "docs/alerts.md"
@@ -58,15 +58,16 @@ def monitor_alerts() -> tuple[Alert, ...]:
     return (
         Alert(
             name="RebalanceMonitorAbsent",
-            expr=f"absent({series(metrics.HEARTBEAT)})",
+            expr=f"absent({series(metrics.HEARTBEAT)} > 0)",
             hold="5m",
             severity="critical",
             summary="No rebalance monitor is scraped",
-            description="Prometheus sees no heartbeat series at all: the monitor is down, or its target is gone.",
+            description="Prometheus has seen no heartbeat for 5 minutes: the monitor is down, its target is gone, "
+            "or it runs and has never committed anything.",
         ),
         Alert(
             name="RebalanceMonitorStale",
-            expr=f"time() - {aggregated(metrics.HEARTBEAT, how='max')} > 120",
+            expr=f"{age(metrics.HEARTBEAT)} > 120",
             hold="1m",
             severity="critical",
             summary="The rebalance monitor has stopped judging",

@@ -44,8 +44,8 @@ def grew(metric: Metric, by: Sequence[str], scope: str = "", window: str = "15m"
 
 
 def age(metric: Metric, by: Sequence[str] = (), scope: str = "") -> str:
-    """Seconds since a moment that the metric exports."""
-    return f"time() - {aggregated(metric, by, scope, how='max')}"
+    """Seconds since a moment that the metric exports; nothing while it is 0, which stands for "never yet"."""
+    return f"time() - max{_by(metric, by)} ({series(metric, scope)} > 0)"
 
 
 def remaining(metric: Metric, by: Sequence[str] = (), scope: str = "") -> str:
