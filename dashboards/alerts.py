@@ -6,7 +6,8 @@ labels of the scrape (instance, job), so that a monitor that moved is not a seco
 is `prometheus` count: with `alerting.path: push` the monitor itself notifies.
 
 The monitor: a dead man's rule says when nothing watches any more - no heartbeat at all (0 means "never yet", as
-in a monitor that is still starting), or one that stands still. All other rules are worth nothing while one of these fires.
+in a monitor that is still starting), or one that stands still. All other rules are worth nothing while one of these
+fires.
 """
 
 from dataclasses import dataclass
