@@ -1,0 +1,115 @@
+"""Ranges that no reader gets whole: transaction markers, deleted records, a truncated log. On a real broker."""
+
+import json
+import shutil
+from collections.abc import Iterator
+
+import pytest
+from confluent_kafka import Producer, TopicPartition
+from confluent_kafka.admin import AdminClient, NewTopic
+
+from lab import broker, jars, java
+from lab.broker import Broker
+from lab.paths import BUILD
+from lab.ports import free_ports
+from lab.process import Lab, Progress
+from streaming.spark.ends import KafkaView, Sampler
+from streaming.spark.offsets import Key, Span
+from streaming.spark.reading import Reading, read_spans
+from streaming.spark.rows import Line
+
+pytestmark = pytest.mark.integration
+FOLDER = BUILD / "reading"
+TOPIC, PLACE = "some-configs", ("some-configs", 0)
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Broker]:
+    shutil.rmtree(FOLDER, ignore_errors=True)
+    with Lab(FOLDER, Progress(quiet=True)) as lab:
+        found = java.find()
+        port, controller = free_ports(2)
+        yield broker.start(lab, found, jars.fetch(found), port, controller)
+
+
+def transactions(producer: Producer, count: int) -> None:
+    """Five records each, the first committed, the second aborted, and so on."""
+    for number in range(count):
+        producer.begin_transaction()
+        for connector in range(5):
+            producer.produce(TOPIC, partition=0, key=f"connector-{connector}", value=b'{"properties":{}}')
+        producer.flush()  # an abort would drop what was not sent yet
+        if number % 2:
+            producer.abort_transaction()
+        else:
+            producer.commit_transaction()
+
+
+def outline(lines: list[Line]) -> tuple[list[tuple[int, str]], dict[str, int]]:
+    """Offset and body's class of each row, and the last position."""
+    rows = [(line[4], json.loads(line[7])["body"]["$"]) for line in lines if line[6] == "row"]
+    return rows, json.loads(lines[-1][7])
+
+
+def test_ranges_end_by_position(server: Broker) -> None:
+    client = {"bootstrap.servers": server.address}
+    admin, view = AdminClient(client), KafkaView(client)
+    admin.create_topics([NewTopic(TOPIC, num_partitions=1)])[TOPIC].result()
+    producer = Producer({**client, "transactional.id": "test"})
+    producer.init_transactions()
+    transactions(producer, 4)
+    end = 24  # four times five records and a marker
+    assert view.ends((PLACE,), committed=True) == {PLACE: end}
+
+    reading = Reading("c", "kafka", client, 10_000, {TOPIC: "config"})
+    key = Key(TOPIC, "id", 0)
+
+    def read(start: int, to: int) -> tuple[list[tuple[int, str]], dict[str, int]]:
+        return outline(list(read_spans(reading, [Span(key, start, to)])))
+
+    rows, reached = read(0, end)
+    assert [offset for offset, _ in rows] == [0, 1, 2, 3, 4, 12, 13, 14, 15, 16]
+    assert (reached["start"], reached["end"], reached["records"]) == (0, end, 10)
+    # A range of nothing but aborted records and markers still ends.
+    assert read(5, 12) == ([], {"start": 5, "end": 12, "planned": 12, "records": 0, "bytes": 0})
+
+    admin.delete_records([TopicPartition(TOPIC, 0, 14)]).popitem()[1].result()
+    rows, reached = read(0, end)
+    assert rows == [(0, "Gap"), *((offset, "ConfigChange") for offset in (14, 15, 16))]
+    assert reached["end"] == end
+    assert read(0, 5)[0] == [(0, "Gap")]
+    assert read(end + 10, end + 20)[0] == [(end + 10, "Gap")]
+
+    # An open transaction holds the end back for Connect's readers, so it does for this one.
+    producer.begin_transaction()
+    producer.produce(TOPIC, partition=0, key=b"connector-0", value=b"{}")
+    producer.flush()
+    assert view.ends((PLACE,), committed=True) == {PLACE: end}
+    assert view.ends((PLACE,), committed=False) == {PLACE: end + 1}
+    producer.abort_transaction()
+
+
+def test_topics_and_partitions_are_found_while_running(server: Broker) -> None:
+    client = {"bootstrap.servers": server.address}
+    admin = AdminClient(client)
+    wanted = {"grows": "status"}
+    sampler = Sampler(KafkaView(client), lambda: wanted, 0.5, lambda: 1, lambda _: None)  # type: ignore[arg-type, return-value]
+    sampler.refresh(0.0)
+    assert sampler.topics.missing == {"grows": "no_such_topic"}
+    assert sampler.sample is not None
+    assert not sampler.sample.complete
+    admin.create_topics([NewTopic("grows", num_partitions=2)])["grows"].result()
+    for moment in range(1, 500):  # the leaders of new partitions may take a moment
+        sampler.refresh(10.0 * moment)
+        if sampler.sample.complete:
+            break
+    assert len(sampler.sample.bounds) == 2
+    assert sampler.sample.complete
+
+
+def test_an_address_where_nobody_answers_is_a_sentence_and_a_short_read() -> None:
+    (port,) = free_ports(1)
+    client = {"bootstrap.servers": f"127.0.0.1:{port}"}
+    reading = Reading("c", "kafka", client, 500, {})
+    lines = list(read_spans(reading, [Span(Key("t", "id", 0), 3, 9)]))
+    assert outline(lines)[1] == {"start": 3, "end": 3, "planned": 9, "records": 0, "bytes": 0}
