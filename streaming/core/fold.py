@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from schemas.connect_topics import ConfigRecord
 from streaming.core import judge_group
 from streaming.core.codec import dumps, loads
-from streaming.core.config_history import ConfigEntry
+from streaming.core.config_history import ConfigEntry, ConfigHistory
 from streaming.core.incidents import Moment, resolved
 from streaming.core.published import blobs_of
 from streaming.core.records import (
@@ -90,6 +90,7 @@ class _Fold:
 
     def take(self, row: Row) -> None:
         """Sort one row into the state; rows that were folded before are dropped."""
+        self._recreated(row)
         place = f"{row.topic}-{row.partition}"
         if row.offset < self.state.next_offsets.get(place, 0):
             return
@@ -124,6 +125,18 @@ class _Fold:
                 )
             case StatusChange() | OtherGroup():
                 return
+
+    def _recreated(self, row: Row) -> None:
+        """A topic of another id begins anew: its offsets, and the config history if it is the config topic."""
+        known = self.state.topic_ids.get(row.topic)
+        if known == row.topic_id or not row.topic_id:
+            return
+        state = replace(self.state, topic_ids={**self.state.topic_ids, row.topic: row.topic_id})
+        if known is not None:
+            offsets = {place: at for place, at in state.next_offsets.items() if place.rpartition("-")[0] != row.topic}
+            history = ConfigHistory() if isinstance(row.body, ConfigChange) else state.history
+            state = replace(state, next_offsets=offsets, history=history)
+        self.state = state
 
     def _take_config(self, row: Row, record: ConfigRecord) -> None:
         history = self.state.history.extended([ConfigEntry(row.offset, record)])

@@ -8,7 +8,6 @@ carried hypotheses x {clock readings} x {sync applied, missed} x {config at the 
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import TypeVar
 
 from assignors import connect_eager, connect_incremental
 from assignors.connect_eras import ERAS
@@ -18,22 +17,20 @@ from assignors.connect_model import (
     ConnectResult,
     ConnectRound,
     Jobs,
-    MemberShare,
 )
 from assignors.connect_round import CannotAssign
-from assignors.java_order import wire_entries_assigned, wire_entries_revoked
-from schemas.connect_protocol import ConnectAssignment, WorkerState, encode_assignment
+from schemas.connect_protocol import ConnectAssignment, WorkerState
 from streaming.core import leader
 from streaming.core.config_history import ConfigHistory, ConfigState
+from streaming.core.connect_bytes import encode_share
 from streaming.core.leader import Carried, Hypothesis
 from streaming.core.observed import EAGER, Job, Observed, WorkerView
 from streaming.core.records import GroupGeneration
-from streaming.core.results import ConnectShare, ExpectedShare, Grade, TopicItem, Verdict
+from streaming.core.results import ConnectShare, ExpectedShare, Grade, Verdict
 from streaming.core.settings import ConnectSettings
 
 CLOCK_SLACK_MS = 1_000
 JAVA_BEFORE_19, JAVA_FROM_19 = 17, 21
-J = TypeVar("J", str, TopicItem)
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +172,8 @@ def _rounds(case: Case) -> Iterator[ConnectRound]:
             id=member.member_id,
             url=state.url,
             config_offset=state.config_offset,
-            held=Jobs(_unique(allocation.connectors), _unique(allocation.tasks)) if allocation else Jobs(),
+            held=Jobs(allocation.connectors, allocation.tasks) if allocation else Jobs(),
+            static=Jobs(state.static_connectors, state.static_tasks),
         )
         for member in body.members
         if isinstance(state := member.subscription, WorkerState)
@@ -208,10 +206,6 @@ def _states(history: ConfigHistory, offset: int) -> Iterator[ConfigState]:
     earlier = history.state_at(offset - 1)
     if earlier is not None and earlier.connectors() != exact.connectors():
         yield earlier
-
-
-def _unique(items: tuple[J, ...]) -> tuple[J, ...]:
-    return tuple(dict.fromkeys(items))
 
 
 def _runs_without_delay(
@@ -305,27 +299,10 @@ def _equal(body: GroupGeneration, result: ConnectResult, java_versions: tuple[in
     return any(
         all(
             member.member_id in result.shares
-            and member.assignment_bytes == encoded(result, result.shares[member.member_id], java)
+            and member.assignment_bytes == encode_share(result, result.shares[member.member_id], java)
             for member in body.members
         )
         for java in java_versions
-    )
-
-
-def encoded(result: ConnectResult, share: MemberShare, java_version: int) -> bytes:
-    """The assignment bytes that a leader sends for this share."""
-    header = ConnectAssignment(
-        version=result.version,
-        error=result.error,
-        leader=result.leader,
-        leader_url=result.leader_url,
-        config_offset=result.config_offset,
-        delay_ms=result.delay_ms,
-    )
-    return encode_assignment(
-        header,
-        wire_entries_assigned(share.assigned.connectors, share.assigned.tasks, java_version),
-        wire_entries_revoked(share.revoked.connectors, share.revoked.tasks),
     )
 
 

@@ -99,7 +99,10 @@ Body: TypeAlias = GroupGeneration | GroupDeleted | OtherGroup | ConfigChange | S
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """One record with its coordinates. `group` is the group id, or None for rows of config and status topics."""
+    """One record with its coordinates. `group` is the group id, or None for rows of config and status topics.
+
+    `topic_id` tells a re-created topic from the one before; "" where the source does not know it.
+    """
 
     topic: str
     partition: int
@@ -107,6 +110,7 @@ class Row:
     timestamp_ms: int
     group: str | None
     body: Body
+    topic_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,5 +40,6 @@ class GroupState:
     holds: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     member_ids: frozenset[str] = frozenset()
     next_offsets: Mapping[str, int] = field(default_factory=dict)
+    topic_ids: Mapping[str, str] = field(default_factory=dict)
     waiting: tuple[Waiting, ...] = ()
     historic: bool = False

@@ -10,7 +10,7 @@ position  {"start","end","planned","records","bytes"}     the end reached; one f
 
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -42,7 +42,8 @@ Line = tuple[str, str, str, int, int, str | None, str, str]
 
 
 def row_line(cluster: str, topic_id: str, row: Row) -> Line:
-    return (cluster, row.topic, topic_id, row.partition, row.offset, row.group, "row", _arrow_text(dumps(row)))
+    text = _arrow_text(dumps(replace(row, topic_id=topic_id)))
+    return (cluster, row.topic, topic_id, row.partition, row.offset, row.group, "row", text)
 
 
 def _arrow_text(body: str) -> str:

@@ -16,13 +16,13 @@ from assignors.connect_model import (
     ConnectRound,
     Jobs,
     LeaderMemory,
-    MemberShare,
 )
 from assignors.connect_round import CannotAssign
-from assignors.java_order import copied_set, wire_entries_assigned, wire_entries_revoked
-from schemas.connect_protocol import ConnectAssignment, decode_assignment, decode_worker_state, encode_assignment
+from assignors.java_order import copied_set
+from schemas.connect_protocol import decode_assignment, decode_worker_state
 from schemas.errors import SchemaError
 from schemas.outcomes import Decoded, Ignored, Tombstone, Unreadable
+from streaming.core.connect_bytes import encode_share
 from streaming.core.plan import connect_wire
 
 _EAGER = "default"
@@ -49,20 +49,6 @@ def solve(case: dict[str, Any]) -> dict[str, Any]:
         rounds.append(answer)
         unsure |= doubt
     return {"rounds": rounds, "order_unsure": True} if unsure else {"rounds": rounds}
-
-
-def encode_share(result: ConnectResult, share: MemberShare, java_version: int) -> bytes:
-    """The assignment bytes that one member receives."""
-    value = ConnectAssignment(
-        version=result.version,
-        error=result.error,
-        leader=result.leader,
-        leader_url=result.leader_url,
-        config_offset=result.config_offset,
-        delay_ms=result.delay_ms,
-    )
-    assigned = wire_entries_assigned(share.assigned.connectors, share.assigned.tasks, java_version)
-    return encode_assignment(value, assigned, wire_entries_revoked(share.revoked.connectors, share.revoked.tasks))
 
 
 def assign_round(

@@ -123,3 +123,15 @@ def test_unknown_settings_are_explained_or_still_match() -> None:
     results = fold_group(unsure, group, None, rows, Tick(0), end_of_input=True).results
     grades = {one.verdict.grade for one in results if isinstance(one, Generation)}
     assert grades <= {Grade.MATCH, Grade.EXPLAINABLE}
+
+
+def test_a_recreated_topic_starts_anew_and_nothing_of_it_is_dropped() -> None:
+    known, group, rows = rows_of("steady")
+    first = [replace(row, topic_id="first") for row in rows]
+    again = [replace(row, topic_id="second", timestamp_ms=row.timestamp_ms + 1) for row in rows]
+    before = fold_group(known, group, None, first, Tick(0))
+    after = fold_group(known, group, before.state, again, Tick(0))
+    generations = [one for one in after.results if isinstance(one, Generation)]
+    assert len(generations) == len([one for one in before.results if isinstance(one, Generation)])
+    assert {one.incarnation for one in generations} == {1}
+    assert all(one.verdict.grade is Grade.MATCH for one in generations)
