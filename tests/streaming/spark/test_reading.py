@@ -14,7 +14,7 @@ from lab.paths import BUILD
 from lab.ports import free_ports
 from lab.process import Lab, Progress
 from streaming.spark.ends import KafkaView, Sampler
-from streaming.spark.offsets import Key, Span
+from streaming.spark.offsets import Key, Kind, Span
 from streaming.spark.reading import Reading, read_spans
 from streaming.spark.rows import Line
 
@@ -92,8 +92,8 @@ def test_ranges_end_by_position(server: Broker) -> None:
 def test_topics_and_partitions_are_found_while_running(server: Broker) -> None:
     client = {"bootstrap.servers": server.address}
     admin = AdminClient(client)
-    wanted = {"grows": "status"}
-    sampler = Sampler(KafkaView(client), lambda: wanted, 0.5, lambda: 1, lambda _: None)  # type: ignore[arg-type, return-value]
+    wanted: dict[str, Kind] = {"grows": "status"}
+    sampler = Sampler(KafkaView(client), lambda: wanted, 0.5, lambda: 1, lambda _: None)
     sampler.refresh(0.0)
     assert sampler.topics.missing == {"grows": "no_such_topic"}
     assert sampler.sample is not None
