@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from schemas.connect_topics import ConfigRecord
-from streaming.core import judge_group
+from streaming.core import judge_group, unassigned
 from streaming.core.codec import dumps, loads
 from streaming.core.config_history import ConfigEntry, ConfigHistory
 from streaming.core.incidents import Moment, resolved
@@ -75,9 +75,8 @@ def fold_group(
 
 def _due_ms(state: GroupState, settings: ClusterSettings) -> int | None:
     timers = [one.arrived_ms + settings.judge_wait_ms for one in state.waiting]
-    if state.unassigned_since_ms:
-        timers += [since + state.patience_ms for since in judge_group.unreported(state)]
-    return min(timers, default=None)
+    overdue_ms = unassigned.due_ms(state)
+    return min(timers if overdue_ms is None else [*timers, overdue_ms], default=None)
 
 
 class _Fold:
@@ -200,7 +199,7 @@ class _Fold:
         self.state = replace(self.state, deleted=True, last=None, incidents={}, unassigned_since_ms={}, holds={})
 
     def _timers(self, tick: Tick) -> None:
-        self.state, results = judge_group.overdue(
+        self.state, results = unassigned.overdue(
             self.settings, self.group, self.state, tick.now_ms, historic=tick.historic
         )
         self.results.extend(results)

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from schemas.connect_protocol import ConnectAssignment, WorkerState
 from schemas.consumer_protocol import ConsumerAssignment
-from streaming.core import judge_connect, judge_consumer, leader, rules
+from streaming.core import judge_connect, judge_consumer, leader, rules, unassigned
 from streaming.core.causes import connect_causes
 from streaming.core.incidents import Moment, settle
 from streaming.core.observed import Job, Observed, job_name, observe
@@ -19,7 +19,6 @@ from streaming.core.results import (
     Grade,
     Incident,
     Result,
-    Severity,
     Subject,
     Verdict,
 )
@@ -70,7 +69,7 @@ def generation(
     state = replace(_incarnated(state, body), historic=historic)
     results: list[Result] = []
     if body.members:
-        early, found = overdue(settings, group, state, row.timestamp_ms, historic=historic)
+        early, found = unassigned.overdue(settings, group, state, row.timestamp_ms, historic=historic)
         state = early
         results.extend(found)
     if body.protocol_type == CONNECT:
@@ -147,14 +146,14 @@ def _connect(settings: ClusterSettings, group: str, state: GroupState, row: Row,
                 state = replace(state, eras=tuple(dict.fromkeys(one.era for one in judgement.hypotheses)))
     configured = _configured(state, observed) if missing is None and topics.config_topic is not None else None
     causes = connect_causes(observed, last, topics.config_topic, state.history if missing is None else None)
-    unassigned = rules.unassigned_jobs(observed, configured) if configured is not None else ()
+    idle = unassigned.without_holder(observed, configured) if configured is not None else ()
     holds = {
         view.worker or member_id: tuple(sorted(map(job_name, view.holds))) for member_id, view in observed.views.items()
     }
     published = published_as(
         settings, group, state, row, verdict=judgement.verdict, diff=diff_of(state.holds, holds), cause=causes
     )
-    published = replace(published, delay_ms=observed.delay_ms, unassigned=unassigned)
+    published = replace(published, delay_ms=observed.delay_ms, unassigned=tuple(subject.id for subject in idle))
     scene = rules.Scene(
         body=body, observed=observed, configured=configured, grade=judgement.verdict.grade, era=judgement.verdict.era
     )
@@ -167,7 +166,7 @@ def _connect(settings: ClusterSettings, group: str, state: GroupState, row: Row,
     incidents, transitions = settle(state.incidents, rules.findings(scene), moment, frozenset(evaluated))
     state = replace(state, last=observed, incidents=incidents, holds=holds)
     if configured is not None and not observed.error:
-        state, ended = _unassigned(settings, group, state, row, unassigned)
+        state, ended = unassigned.noted(settings, group, state, row, idle)
         transitions.extend(ended)
         if observed.config_offset is not None:
             state = replace(
@@ -203,67 +202,6 @@ def _configured(state: GroupState, observed: Observed) -> frozenset[Job] | None:
         return None
     counts = config.connectors()
     return frozenset(counts) | {(name, number) for name, count in counts.items() for number in range(count)}
-
-
-def _unassigned(
-    settings: ClusterSettings, group: str, state: GroupState, row: Row, unassigned: tuple[str, ...]
-) -> tuple[GroupState, list[Incident]]:
-    """Keep since when each job has had no holder; close the incidents of jobs that have one again."""
-    body = body_of(row)
-    since = {name: state.unassigned_since_ms.get(name, row.timestamp_ms) for name in unassigned}
-    delay_ms = connect_settings(settings, group).max_delay_ms
-    if delay_ms is None:
-        delay_ms = leader.DEFAULT_MAX_DELAY_MS
-    rebalance_ms = max(member.rebalance_timeout_ms for member in body.members)
-    session_ms = max(member.session_timeout_ms for member in body.members)
-    still, gone = {}, []
-    for key, incident in state.incidents.items():
-        back = incident.code == rules.UNASSIGNED_TOO_LONG.code and not any(one.id in since for one in incident.subjects)
-        if back:
-            gone.append(replace(incident, transition="resolved", resolved_at_ms=row.timestamp_ms))
-        else:
-            still[key] = incident
-    patience_ms = delay_ms + max(rebalance_ms, 0) + max(session_ms, 0)
-    return replace(state, incidents=still, unassigned_since_ms=since, patience_ms=patience_ms), gone
-
-
-def unreported(state: GroupState) -> Iterator[int]:
-    """Since when each job without holder has waited, of those no open incident names yet."""
-    reported = {
-        subject.id
-        for incident in state.incidents.values()
-        if incident.code == rules.UNASSIGNED_TOO_LONG.code
-        for subject in incident.subjects
-    }
-    return (since for name, since in state.unassigned_since_ms.items() if name not in reported)
-
-
-def overdue(settings: ClusterSettings, group: str, state: GroupState, now_ms: int, *, historic: bool) -> Outcome:
-    """Open CONNECT-K5 for jobs that have had no holder for longer than delay and time-outs together."""
-    waiting = sorted(unreported(state))
-    if not waiting or state.last is None or now_ms < waiting[0] + state.patience_ms:
-        return state, []
-    since_ms = waiting[0]
-    late = sorted(name for name, since in state.unassigned_since_ms.items() if since == since_ms)
-    moment = Moment(
-        cluster=settings.name,
-        group=group,
-        incarnation=state.incarnation,
-        generation=state.last.generation,
-        at_ms=since_ms + state.patience_ms,
-        historic=historic,
-    )
-    finding = rules.Finding(
-        rule=rules.UNASSIGNED_TOO_LONG,
-        severity=Severity.HIGH,
-        certainty=Certainty.CERTAIN,
-        subjects=tuple(Subject("task" if "-" in name else "connector", name) for name in late),
-        message=f"{len(late)} configured jobs without holder for {state.patience_ms} ms: delay and time-outs are over",
-        evidence=(Evidence(source=state.last.source),),
-    )
-    incidents, transitions = settle(state.incidents, (finding,), moment, frozenset())
-    state, more = overdue(settings, group, replace(state, incidents=incidents), now_ms, historic=historic)
-    return state, [*transitions, *more]
 
 
 def pending(

@@ -82,7 +82,7 @@ class Evidence:
     text: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, order=True)
 class Subject:
     type: str
     id: str

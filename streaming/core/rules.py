@@ -157,9 +157,3 @@ CONNECT_RULES: tuple[Callable[[Scene], Iterator[Finding]], ...] = (
     imbalance,
     undecodable_member,
 )
-
-
-def unassigned_jobs(observed: Observed, configured: frozenset[Job]) -> tuple[str, ...]:
-    """Names of the jobs that are configured and in nobody's hands after the round, sorted."""
-    held = {job for view in observed.views.values() for job in view.holds}
-    return tuple(sorted(job_name(job) for job in configured - held))

@@ -1,0 +1,108 @@
+"""CONNECT-K5: configured jobs that nobody holds for longer than the delay and both time-outs together.
+
+Each job without holder is remembered with the time of the record that first showed it so. The timer runs on the
+group's own records and, when none comes, on the cluster's clock; jobs that began to wait together share one incident.
+
+    10:00:00  worker lost, delay 300 s, time-outs 60 s + 10 s   task a-1 waits since 10:00:00
+    10:05:00  generation 8 hands a-1 out                        nothing is left, nothing was reported
+    10:06:10  no such generation                                unassigned_too_long opens: 370 s are over
+"""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from streaming.core import leader, rules
+from streaming.core.incidents import Moment, settle
+from streaming.core.observed import Job, Observed, job_kind, job_name
+from streaming.core.published import body_of
+from streaming.core.records import Row
+from streaming.core.results import Certainty, Evidence, Incident, Result, Severity, Subject
+from streaming.core.routing import connect_settings
+from streaming.core.settings import ClusterSettings
+from streaming.core.state import GroupState
+
+Waits = tuple[Subject, ...]
+
+
+def without_holder(observed: Observed, configured: frozenset[Job]) -> Waits:
+    """Jobs that are configured and in nobody's hands after the round, sorted."""
+    held = {job for view in observed.views.values() for job in view.holds}
+    return tuple(sorted(Subject(job_kind(job), job_name(job)) for job in configured - held))
+
+
+def _key(subject: Subject) -> str:
+    return f"{subject.type} {subject.id}"
+
+
+def _subject(key: str) -> Subject:
+    kind, _, name = key.partition(" ")
+    return Subject(kind, name)
+
+
+def noted(
+    settings: ClusterSettings, group: str, state: GroupState, row: Row, waits: Waits
+) -> tuple[GroupState, list[Incident]]:
+    """Keep since when each job waits; resolve the incidents whose jobs all have a holder again."""
+    body = body_of(row)
+    since = {_key(one): state.unassigned_since_ms.get(_key(one), row.timestamp_ms) for one in waits}
+    delay_ms = connect_settings(settings, group).max_delay_ms
+    if delay_ms is None:
+        delay_ms = leader.DEFAULT_MAX_DELAY_MS
+    rebalance_ms = max(member.rebalance_timeout_ms for member in body.members)
+    session_ms = max(member.session_timeout_ms for member in body.members)
+    still: dict[str, Incident] = {}
+    ended: list[Incident] = []
+    for key, incident in state.incidents.items():
+        waiting = any(_key(subject) in since for subject in incident.subjects)
+        if incident.code == rules.UNASSIGNED_TOO_LONG.code and not waiting:
+            ended.append(replace(incident, transition="resolved", resolved_at_ms=row.timestamp_ms))
+        else:
+            still[key] = incident
+    patience_ms = delay_ms + max(rebalance_ms, 0) + max(session_ms, 0)
+    return replace(state, incidents=still, unassigned_since_ms=since, patience_ms=patience_ms), ended
+
+
+def unreported(state: GroupState) -> Iterator[int]:
+    """Since when each waiting job has waited, of those no open incident names yet."""
+    reported = {
+        _key(subject)
+        for incident in state.incidents.values()
+        if incident.code == rules.UNASSIGNED_TOO_LONG.code
+        for subject in incident.subjects
+    }
+    return (since for key, since in state.unassigned_since_ms.items() if key not in reported)
+
+
+def due_ms(state: GroupState) -> int | None:
+    """When the next job will have waited too long."""
+    return min((since + state.patience_ms for since in unreported(state)), default=None)
+
+
+def overdue(
+    settings: ClusterSettings, group: str, state: GroupState, now_ms: int, *, historic: bool
+) -> tuple[GroupState, list[Result]]:
+    """Open an incident for each set of jobs whose patience is over at `now_ms`."""
+    transitions: list[Result] = []
+    while state.last is not None and (due := due_ms(state)) is not None and due <= now_ms:
+        since_ms = due - state.patience_ms
+        late = sorted(_subject(key) for key, since in state.unassigned_since_ms.items() if since == since_ms)
+        moment = Moment(
+            cluster=settings.name,
+            group=group,
+            incarnation=state.incarnation,
+            generation=state.last.generation,
+            at_ms=due,
+            historic=historic,
+        )
+        finding = rules.Finding(
+            rule=rules.UNASSIGNED_TOO_LONG,
+            severity=Severity.HIGH,
+            certainty=Certainty.CERTAIN,
+            subjects=tuple(late),
+            message=f"{len(late)} configured jobs without holder for {state.patience_ms} ms, delay and time-outs over",
+            evidence=(Evidence(source=state.last.source),),
+        )
+        incidents, opened = settle(state.incidents, (finding,), moment, frozenset())
+        transitions.extend(opened)
+        state = replace(state, incidents=incidents)
+    return state, transitions

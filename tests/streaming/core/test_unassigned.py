@@ -1,0 +1,75 @@
+"""CONNECT-K5: opens when delay and time-outs are over, resolves when somebody holds the jobs again."""
+
+from dataclasses import replace
+from pathlib import Path
+
+from streaming.cli.replay import _records, _settings
+from streaming.core.fold import FoldOutcome, fold_group
+from streaming.core.records import Row, Tick
+from streaming.core.replay import decode
+from streaming.core.results import Generation, Incident, Result
+from streaming.core.routing import route
+from streaming.core.settings import ClusterSettings
+
+CAPTURE = Path(__file__).parents[2] / "vectors" / "captures" / "sessioned-4.3.1"
+CODE = "CONNECT-K5"
+
+
+def up_to_a_delay() -> tuple[ClusterSettings, str, list[Row], list[Row], Generation]:
+    """The capture's rows up to the first generation with idle jobs and a delay, and the rest."""
+    known = _settings(CAPTURE, None, use_settings=True)
+    (group,) = known.connect
+    rows = [row for record in _records(CAPTURE) if (row := decode(record, known)) is not None]
+    own = route(rows, known)[group]
+    whole = fold_group(known, group, None, own, None, end_of_input=True)
+    idle = next(
+        one for one in whole.results if isinstance(one, Generation) and one.unassigned and (one.delay_ms or 0) > 0
+    )
+    place = (idle.source.topic, idle.source.partition)
+    early = [row for row in own if (row.topic, row.partition) != place or row.offset <= idle.source.offset]
+    late = [row for row in own if (row.topic, row.partition) == place and row.offset > idle.source.offset]
+    return known, group, early, late, idle
+
+
+def overdue(results: tuple[Result, ...]) -> list[Incident]:
+    return [one for one in results if isinstance(one, Incident) and one.code == CODE]
+
+
+def fold_early(known: ClusterSettings, group: str, early: list[Row]) -> FoldOutcome:
+    return fold_group(known, group, None, early, None)
+
+
+def test_the_clock_opens_it_once_and_not_before_its_time() -> None:
+    known, group, early, _, idle = up_to_a_delay()
+    first = fold_early(known, group, early)
+    assert first.due_ms is not None
+    assert not overdue(fold_group(known, group, first.state, [], Tick(first.due_ms - 1)).results)
+    second = fold_group(known, group, first.state, [], Tick(first.due_ms))
+    (opened,) = overdue(second.results)
+    assert sorted(subject.id for subject in opened.subjects) == sorted(idle.unassigned)
+    assert {subject.type for subject in opened.subjects} <= {"task", "connector"}
+    assert opened.opened_at_ms == first.due_ms
+    assert not overdue(fold_group(known, group, second.state, [], Tick(first.due_ms + 60_000)).results)
+
+
+def test_it_resolves_when_the_jobs_have_a_holder_again() -> None:
+    known, group, early, late, _ = up_to_a_delay()
+    first = fold_early(known, group, early)
+    assert first.due_ms is not None
+    second = fold_group(known, group, first.state, [], Tick(first.due_ms))
+    third = fold_group(known, group, second.state, late, None, end_of_input=True)
+    assert [one.transition for one in overdue(third.results)] == ["resolved"]
+
+
+def test_a_delay_that_ends_in_time_reports_nothing() -> None:
+    known, group, early, late, _ = up_to_a_delay()
+    whole = fold_group(known, group, None, [*early, *late], None, end_of_input=True)
+    assert not overdue(whole.results)
+
+
+def test_a_shorter_patience_is_counted_from_the_first_record_without_holder() -> None:
+    known, group, early, _, idle = up_to_a_delay()
+    hasty = replace(known, connect={group: replace(known.connect[group], max_delay_ms=0)})
+    first = fold_early(hasty, group, early)
+    assert first.due_ms is not None
+    assert first.due_ms < idle.at_ms + 300_000
