@@ -1,7 +1,7 @@
 """The batch function on real captures: any cut of batches, both ways of folding, and every way to be out of step."""
 
-from dataclasses import replace
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
