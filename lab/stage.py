@@ -131,7 +131,7 @@ class Stage:
             "judge": {"wait_ms": 15_000},
             "http": {"host": HOST, "port": self.ports.metrics},
             "alerting": {"path": "push", "alertmanagers": [self.receiver_url]},
-            "spark": {"driver_memory": "700m"},
+            "spark": {"driver_memory": "700m", "checkpoint_dir": str(self.lab.folder / "spark")},
         }
 
     def start_job(self) -> Child:
