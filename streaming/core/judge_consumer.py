@@ -1,6 +1,8 @@
 """Was this consumer assignment right? Re-runs range and roundrobin where the topics' partitions are known."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import islice, product
 
 from assignors import consumer_range, consumer_round_robin
 from assignors.consumer_model import ConsumerMember
@@ -12,6 +14,9 @@ from streaming.core.settings import ClusterSettings
 Topics = Mapping[str, tuple[frozenset[str], ...]]
 Assign = Callable[[Sequence[ConsumerMember], Topics], Mapping[str, tuple[TopicPartition, ...]]]
 
+METADATA_SLACK_MS = 1_000
+MAX_VIEWS = 256
+
 ASSIGNORS: Mapping[str, Assign] = {
     "range": consumer_range.assign,
     "roundrobin": consumer_round_robin.assign,
@@ -22,19 +27,25 @@ def _not_judged(reason: str, assignor: str | None = None) -> Verdict:
     return Verdict(grade=Grade.NOT_JUDGED, assignor=assignor, reason=reason)
 
 
-def judge(settings: ClusterSettings, body: GroupGeneration, at_ms: int) -> Verdict:
-    """The verdict on one generation of a group that is not a Connect cluster."""
+def judge(settings: ClusterSettings, body: GroupGeneration, at_ms: int, *, repeated: bool, first: bool) -> Verdict:
+    """The verdict on one generation of a group that is not a Connect cluster.
+
+    `repeated`: the same generation was written before. `first`: the first record of this life of the group.
+    """
     if body.protocol_type != "consumer":
         return _not_judged(f"protocol type {body.protocol_type} has no known assignor")
     assign = ASSIGNORS.get(body.protocol or "")
     if assign is None:
         return _not_judged(f"assignor {body.protocol} is not recomputed by this version", body.protocol)
-    members = []
+    if repeated:
+        return _not_judged("the same generation was written again, as when a static member is replaced", body.protocol)
+    members, observed = [], {}
     for member in body.members:
         if not isinstance(member.subscription, ConsumerSubscription):
             return _not_judged(f"subscription of {member.member_id} cannot be decoded", body.protocol)
         if not isinstance(member.assignment, ConsumerAssignment):
             return _not_judged(f"assignment of {member.member_id} cannot be decoded", body.protocol)
+        observed[member.member_id] = member.assignment.partitions
         members.append(
             ConsumerMember(
                 id=member.member_id,
@@ -43,26 +54,47 @@ def judge(settings: ClusterSettings, body: GroupGeneration, at_ms: int) -> Verdi
                 rack=member.subscription.rack,
             )
         )
-    topics = settings.topics_at(at_ms)
-    wanted = {topic for member in members for topic in member.topics}
-    if not topics:
-        return _not_judged(f"partition counts not known: {', '.join(sorted(wanted)[:5])}", body.protocol)
-    result = assign(members, {topic: topics[topic] for topic in wanted if topic in topics})
-    expected = {member.id: ExpectedShare(assigned=ConsumerShare(result.get(member.id, ()))) for member in members}
-    observed = {
-        member.member_id: member.assignment.partitions
-        for member in body.members
-        if isinstance(member.assignment, ConsumerAssignment)
-    }
-    return _compared(body.protocol or "", observed, result, expected)
+    wanted = sorted({topic for member in members for topic in member.topics})
+    views = _views(settings, wanted, at_ms)
+    current = next(views, None)
+    if current is None:
+        return _not_judged(f"partition counts not known: {', '.join(wanted[:5])}", body.protocol)
+    verdict = _compared(body.protocol or "", observed, assign(members, current))
+    if verdict.grade is not Grade.UNEXPLAINED:
+        return verdict
+    for view in views:
+        again = _compared(body.protocol or "", observed, assign(members, view))
+        if again.grade is not Grade.UNEXPLAINED:
+            reason = "unknown setting: the topics' partitions as the leader knew them then"
+            return replace(again, grade=Grade.EXPLAINABLE, reason=reason)
+    if first and body.generation > 1:
+        return _not_judged(
+            "first record of the group: it may come from a conversion, not from an assignor", body.protocol
+        )
+    return verdict
+
+
+def _views(
+    settings: ClusterSettings, wanted: Sequence[str], at_ms: int
+) -> Iterator[dict[str, tuple[frozenset[str], ...]]]:
+    """What the leader may have known of the topics: what was true then first; then earlier, later or no knowledge.
+
+    A client refreshes its metadata seconds after a change, and may not know a new topic at all.
+    """
+    known = [one for one in settings.metadata if one.at_ms <= at_ms]
+    if not known:
+        return
+    soon = [one for one in settings.metadata if at_ms < one.at_ms <= at_ms + METADATA_SLACK_MS]
+    near = [known[-1], *reversed(known[-3:-1]), *soon[:1]]
+    choices = [list(dict.fromkeys([*(one.topics.get(topic) for one in near), None])) for topic in wanted]
+    for combination in islice(product(*choices), MAX_VIEWS):
+        yield {topic: racks for topic, racks in zip(wanted, combination, strict=True) if racks is not None}
 
 
 def _compared(
-    assignor: str,
-    observed: Mapping[str, tuple[TopicPartition, ...]],
-    result: Mapping[str, tuple[TopicPartition, ...]],
-    expected: Mapping[str, ExpectedShare],
+    assignor: str, observed: Mapping[str, tuple[TopicPartition, ...]], result: Mapping[str, tuple[TopicPartition, ...]]
 ) -> Verdict:
+    expected = {member: ExpectedShare(assigned=ConsumerShare(result.get(member, ()))) for member in observed}
     if all(result.get(member, ()) == partitions for member, partitions in observed.items()):
         return Verdict(grade=Grade.MATCH, assignor=assignor, expected=expected)
     if all(set(result.get(member, ())) == set(partitions) for member, partitions in observed.items()):

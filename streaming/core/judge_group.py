@@ -219,7 +219,13 @@ def _consumer(settings: ClusterSettings, group: str, state: GroupState, row: Row
     if not body.members:
         incidents, ended = settle(state.incidents, (), moment, frozenset(_codes(state)))
         return replace(state, incidents=incidents, holds={}, last=None), list(ended)
-    verdict = judge_consumer.judge(settings, body, row.timestamp_ms)
+    verdict = judge_consumer.judge(
+        settings,
+        body,
+        row.timestamp_ms,
+        repeated=body.generation == state.generation,
+        first=state.generation is None,
+    )
     holds = {
         member.instance_id or member.member_id: tuple(
             f"{topic}-{number}" for topic, number in member.assignment.partitions
