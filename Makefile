@@ -6,7 +6,7 @@ KEEP ?= 0
 DEMO_FLAGS := $(if $(filter-out 0,$(KEEP)),--keep) $(if $(PORTS),--ports $(PORTS))
 
 .DEFAULT_GOAL := help
-.PHONY: help install lock demo stop test check clean
+.PHONY: help install lock demo stop bench test check clean
 
 help:  ## list these targets
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -19,6 +19,9 @@ demo: install  ## start Kafka, Connect, PostgreSQL and the job on loopback, brea
 
 stop:  ## end a demo that was left running
 	@$(BIN)/python -m lab.kept
+
+bench: install  ## measure latency, memory and idle CPU of the whole job; writes docs/benchmarks.md
+	@exec $(BIN)/python -m lab.bench
 
 test: install  ## run every test, one line per tier
 	@exec $(BIN)/python -m lab.tiers
