@@ -86,6 +86,7 @@ def noticed(name: str) -> tuple[int, list[tuple[str, str, int]]]:
                 grades = {one.verdict.grade for one in results if isinstance(one, Generation)}
                 broken = any(isinstance(one, Incident) and one.transition == "opened" for one in results)
                 made[kind] += 1
+                assert broken or Grade.MATCH not in grades, (name, kind, row.body.generation)
                 if Grade.UNEXPLAINED not in grades and not broken:
                     missed.append((name, kind, row.body.generation))
         state = fold_group(known, group, state, [row], Tick(0)).state
