@@ -20,9 +20,9 @@ from assignors.connect_model import (
     LeaderMemory,
     MemberShare,
 )
-from assignors.java_order import wire_entries_assigned, wire_entries_revoked
-from schemas.connect_protocol import ConnectAssignment, decode_worker_state, encode_assignment
+from schemas.connect_protocol import decode_worker_state
 from schemas.outcomes import Decoded
+from streaming.core.connect_bytes import encode_share
 
 ERA = ERAS["A5"]
 JAVA_VERSION = 17
@@ -63,7 +63,7 @@ class Leader:
         if self.spoil_next and len(workers) > 1:
             self.spoil_next = False
             result = spoiled(result, workers)
-        return {worker.id: _encoded(result, result.shares[worker.id]) for worker in workers}
+        return {worker.id: encode_share(result, result.shares[worker.id], JAVA_VERSION) for worker in workers}
 
 
 def spoiled(result: ConnectResult, workers: Sequence[ConnectMember]) -> ConnectResult:
@@ -82,16 +82,3 @@ def _member(member_id: str, blob: bytes) -> ConnectMember:
     state = outcome.value
     held = Jobs(state.allocation.connectors, state.allocation.tasks) if state.allocation else Jobs()
     return ConnectMember(id=member_id, url=state.url, config_offset=state.config_offset, held=held)
-
-
-def _encoded(result: ConnectResult, share: MemberShare) -> bytes:
-    header = ConnectAssignment(
-        version=result.version,
-        error=result.error,
-        leader=result.leader,
-        leader_url=result.leader_url,
-        config_offset=result.config_offset,
-        delay_ms=result.delay_ms,
-    )
-    assigned = wire_entries_assigned(share.assigned.connectors, share.assigned.tasks, JAVA_VERSION)
-    return encode_assignment(header, assigned, wire_entries_revoked(share.revoked.connectors, share.revoked.tasks))
