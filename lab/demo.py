@@ -117,6 +117,7 @@ class Play:
         self.story.tell()
         self.say("checker: comparing Kafka, PostgreSQL, /metrics and the alert receiver")
         self.agreed &= checker.show(checker.check(self.stage.addresses))
+        self.story.tell()  # what came while the checker waited
         for line in batches(self.stage.job.log):
             print(f"  {line}")
 
