@@ -23,6 +23,8 @@ from streaming.core.results import (
     Verdict,
 )
 from streaming.core.routing import connect_settings
+from streaming.core.rules import record
+from streaming.core.rules.catalogue import CONSUMER_UNDECODABLE
 from streaming.core.settings import ClusterSettings
 from streaming.core.state import GroupState
 
@@ -154,16 +156,21 @@ def _connect(settings: ClusterSettings, group: str, state: GroupState, row: Row,
         settings, group, state, row, verdict=judgement.verdict, diff=diff_of(state.holds, holds), cause=causes
     )
     published = replace(published, delay_ms=observed.delay_ms, unassigned=tuple(subject.id for subject in idle))
+    before = last if last is not None and last.views else None
     scene = rules.Scene(
-        body=body, observed=observed, configured=configured, grade=judgement.verdict.grade, era=judgement.verdict.era
+        body=body,
+        observed=observed,
+        last=before,
+        gap=max(gap, 0),
+        configured=configured,
+        configured_before=_configured(state, before) if configured is not None and before is not None else None,
+        grade=judgement.verdict.grade,
+        era=judgement.verdict.era,
+        settings=topics,
     )
-    evaluated = {rules.UNDECODABLE_MEMBER.code}
-    if not observed.error:
-        evaluated |= {rules.DUPLICATE_HOLD.code, rules.DUPLICATE_ACTIVE.code}
-        if configured is not None:
-            evaluated.add(rules.IMBALANCE.code)
+    found, evaluated = rules.examine(scene)
     moment = _moment(settings, group, state, row)
-    incidents, transitions = settle(state.incidents, rules.findings(scene), moment, frozenset(evaluated))
+    incidents, transitions = settle(state.incidents, found, moment, evaluated)
     state = replace(state, last=observed, incidents=incidents, holds=holds)
     if configured is not None and not observed.error:
         state, ended = unassigned.noted(settings, group, state, row, idle)
@@ -245,8 +252,8 @@ def _consumer(settings: ClusterSettings, group: str, state: GroupState, row: Row
     incidents = dict(state.incidents)
     transitions: list[Incident] = []
     if body.protocol_type == CONSUMER:
-        found = rules.unreadable_blobs(body, Evidence(source=source_of(row)), rules.CONSUMER_UNDECODABLE)
-        evaluated = frozenset({rules.CONSUMER_UNDECODABLE.code})
+        found = record.unreadable_blobs(body, Evidence(source=source_of(row)), CONSUMER_UNDECODABLE)
+        evaluated = frozenset({CONSUMER_UNDECODABLE.code})
         incidents, transitions = settle(state.incidents, found, moment, evaluated)
     return replace(state, incidents=incidents, holds=holds), [published, *transitions]
 

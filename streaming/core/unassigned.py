@@ -11,13 +11,15 @@ group's own records and, when none comes, on the cluster's clock; jobs that bega
 from collections.abc import Iterator
 from dataclasses import replace
 
-from streaming.core import leader, rules
+from streaming.core import leader
 from streaming.core.incidents import Moment, settle
 from streaming.core.observed import Job, Observed, job_kind, job_name
 from streaming.core.published import body_of
 from streaming.core.records import Row
 from streaming.core.results import Certainty, Evidence, Incident, Result, Severity, Subject
 from streaming.core.routing import connect_settings
+from streaming.core.rules import Finding
+from streaming.core.rules.catalogue import UNASSIGNED_TOO_LONG
 from streaming.core.settings import ClusterSettings
 from streaming.core.state import GroupState
 
@@ -54,7 +56,7 @@ def noted(
     ended: list[Incident] = []
     for key, incident in state.incidents.items():
         waiting = any(_key(subject) in since for subject in incident.subjects)
-        if incident.code == rules.UNASSIGNED_TOO_LONG.code and not waiting:
+        if incident.code == UNASSIGNED_TOO_LONG.code and not waiting:
             ended.append(replace(incident, transition="resolved", resolved_at_ms=row.timestamp_ms))
         else:
             still[key] = incident
@@ -67,7 +69,7 @@ def unreported(state: GroupState) -> Iterator[int]:
     reported = {
         _key(subject)
         for incident in state.incidents.values()
-        if incident.code == rules.UNASSIGNED_TOO_LONG.code
+        if incident.code == UNASSIGNED_TOO_LONG.code
         for subject in incident.subjects
     }
     return (since for key, since in state.unassigned_since_ms.items() if key not in reported)
@@ -94,8 +96,8 @@ def overdue(
             at_ms=due,
             historic=historic,
         )
-        finding = rules.Finding(
-            rule=rules.UNASSIGNED_TOO_LONG,
+        finding = Finding(
+            rule=UNASSIGNED_TOO_LONG,
             severity=Severity.HIGH,
             certainty=Certainty.CERTAIN,
             subjects=tuple(late),

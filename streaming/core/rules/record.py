@@ -1,71 +1,26 @@
-"""The first rules: each looks at one generation and yields what is wrong with it.
+"""Laws about one record of a Connect group (CONNECT-I…): what no correct leader can have answered."""
 
-A finding's key is (code, subjects): found again it keeps its incident open, no longer found it resolves it.
-"""
+from collections.abc import Iterable, Iterator, Mapping
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
-
-from streaming.core.observed import Job, Observed, job_kind, job_name
+from streaming.core.observed import Job, job_kind, job_name
 from streaming.core.records import BadBlob, GroupGeneration
 from streaming.core.results import Certainty, Evidence, Grade, Severity, Subject
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rule:
-    """What a finding of this code is called and how bad it usually is."""
-
-    code: str
-    title: str
-
-
-DUPLICATE_HOLD = Rule(code="CONNECT-I1", title="duplicate_active")
-DUPLICATE_ACTIVE = Rule(code="CONNECT-I2", title="duplicate_active")
-IMBALANCE = Rule(code="CONNECT-I8", title="imbalance")
-UNDECODABLE_MEMBER = Rule(code="CONNECT-I12", title="undecodable_member")
-UNASSIGNED_TOO_LONG = Rule(code="CONNECT-K5", title="unassigned_too_long")
-CONSUMER_UNDECODABLE = Rule(code="CONSUMER-C10", title="undecodable_member")
-RULES = (DUPLICATE_HOLD, DUPLICATE_ACTIVE, IMBALANCE, UNDECODABLE_MEMBER, UNASSIGNED_TOO_LONG, CONSUMER_UNDECODABLE)
+from streaming.core.rules.catalogue import (
+    DUPLICATE_ACTIVE,
+    DUPLICATE_HOLD,
+    IMBALANCE,
+    UNDECODABLE_MEMBER,
+    Rule,
+)
+from streaming.core.rules.scene import Finding, Law, Need, Scene
 
 BALANCED_ERAS = frozenset({"A4", "A5", "eager"})
 """Algorithm families under which every calm generation is balanced within one."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
-    """One broken rule in one generation."""
-
-    rule: Rule
-    severity: Severity
-    certainty: Certainty
-    subjects: tuple[Subject, ...]
-    message: str
-    evidence: tuple[Evidence, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Scene:
-    """What a rule may look at. `configured` is None where the config topic is not known."""
-
-    body: GroupGeneration
-    observed: Observed
-    configured: frozenset[Job] | None
-    grade: Grade
-    era: str | None
-
-
-def findings(scene: Scene) -> Iterator[Finding]:
-    """Everything wrong with a Connect generation."""
-    for rule in CONNECT_RULES:
-        yield from rule(scene)
-
-
 def duplicate_hold(scene: Scene) -> Iterator[Finding]:
     """CONNECT-I1: no job is in two members' hands after the round. A mismatch round revokes nothing and is exempt."""
-    observed = scene.observed
-    if observed.error:
-        return
-    for job, holders in sorted(observed.holders().items(), key=lambda item: job_name(item[0])):
+    for job, holders in sorted(scene.observed.holders().items(), key=lambda item: job_name(item[0])):
         if len(holders) > 1:
             yield _duplicate(scene, DUPLICATE_HOLD, job, holders, Severity.CRITICAL, "is held by")
 
@@ -100,7 +55,7 @@ def _duplicate(scene: Scene, rule: Rule, job: Job, members: Iterable[str], sever
 def imbalance(scene: Scene) -> Iterator[Finding]:
     """CONNECT-I8: in a calm generation no two members differ by more than one connector, nor by more than one task."""
     observed = scene.observed
-    calm = not observed.error and not observed.delay_ms and not observed.revoked()
+    calm = not observed.delay_ms and not observed.revoked()
     if not calm or scene.configured is None or len(observed.views) < 2:
         return
     held = {job for view in observed.views.values() for job in view.holds}
@@ -151,9 +106,10 @@ def unreadable_blobs(body: GroupGeneration, evidence: Evidence, rule: Rule) -> I
                 break
 
 
-CONNECT_RULES: tuple[Callable[[Scene], Iterator[Finding]], ...] = (
-    duplicate_hold,
-    duplicate_active,
-    imbalance,
-    undecodable_member,
+NO_ERROR = frozenset({Need.NO_ERROR})
+LAWS = (
+    Law(rules=(DUPLICATE_HOLD,), needs=NO_ERROR, broken=duplicate_hold),
+    Law(rules=(DUPLICATE_ACTIVE,), needs=NO_ERROR, broken=duplicate_active),
+    Law(rules=(IMBALANCE,), needs=NO_ERROR | {Need.CONFIG}, broken=imbalance),
+    Law(rules=(UNDECODABLE_MEMBER,), broken=undecodable_member),
 )
