@@ -15,7 +15,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from schemas.connect_topics import ConfigRecord
-from streaming.core import judge_group, unassigned
+from streaming.core import judge_group
+from streaming.core import timers as group_timers
 from streaming.core.codec import dumps, loads
 from streaming.core.config_history import ConfigEntry, ConfigHistory
 from streaming.core.incidents import Moment, resolved
@@ -70,12 +71,12 @@ def fold_group(
     fold.settle(end_of_input=end_of_input)
     after = fold.state
     text = dumps(after).encode("utf-8", "surrogatepass")
-    return FoldOutcome(text, _due_ms(after, settings), tuple(fold.results), fold.blobs)
+    return FoldOutcome(text, _due_ms(group, after, settings), tuple(fold.results), fold.blobs)
 
 
-def _due_ms(state: GroupState, settings: ClusterSettings) -> int | None:
+def _due_ms(group: str, state: GroupState, settings: ClusterSettings) -> int | None:
     timers = [one.arrived_ms + settings.judge_wait_ms for one in state.waiting]
-    overdue_ms = unassigned.due_ms(state)
+    overdue_ms = group_timers.due_ms(group, state)
     return min(timers if overdue_ms is None else [*timers, overdue_ms], default=None)
 
 
@@ -199,7 +200,7 @@ class _Fold:
         self.state = replace(self.state, deleted=True, last=None, incidents={}, unassigned_since_ms={}, holds={})
 
     def _timers(self, tick: Tick) -> None:
-        self.state, results = unassigned.overdue(
+        self.state, results = group_timers.overdue(
             self.settings, self.group, self.state, tick.now_ms, historic=tick.historic
         )
         self.results.extend(results)

@@ -4,8 +4,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from schemas.connect_protocol import ConnectAssignment, WorkerState
+from schemas.connect_topics import ConnectorConfigured, ConnectorDeleted, TasksCommitted
 from schemas.consumer_protocol import ConsumerAssignment
-from streaming.core import judge_connect, judge_consumer, leader, rules, unassigned
+from streaming.core import judge_connect, judge_consumer, leader, rules, timers, unassigned
 from streaming.core.causes import connect_causes
 from streaming.core.incidents import Moment, settle
 from streaming.core.observed import Job, Observed, job_name, observe
@@ -25,6 +26,8 @@ from streaming.core.results import (
 from streaming.core.routing import connect_settings
 from streaming.core.rules import record
 from streaming.core.rules.catalogue import CONSUMER_UNDECODABLE
+from streaming.core.rules.memory import RuleMemory
+from streaming.core.rules.remembering import remember
 from streaming.core.settings import ClusterSettings
 from streaming.core.state import GroupState
 
@@ -71,8 +74,7 @@ def generation(
     state = replace(_incarnated(state, body), historic=historic)
     results: list[Result] = []
     if body.members:
-        early, found = unassigned.overdue(settings, group, state, row.timestamp_ms, historic=historic)
-        state = early
+        state, found = timers.overdue(settings, group, state, row.timestamp_ms, historic=historic)
         results.extend(found)
     if body.protocol_type == CONNECT:
         state, judged = _connect(settings, group, state, row, missing)
@@ -100,6 +102,7 @@ def _incarnated(state: GroupState, body: GroupGeneration) -> GroupState:
         processes={},
         unassigned_since_ms={},
         holds={},
+        rule_memory=RuleMemory(),
     )
 
 
@@ -111,7 +114,9 @@ def _connect(settings: ClusterSettings, group: str, state: GroupState, row: Row,
             state.incidents, (), _moment(settings, group, state, row), frozenset(_codes(state))
         )
         return (
-            replace(state, last=observed, incidents=incidents, unassigned_since_ms={}, holds={}),
+            replace(
+                state, last=observed, incidents=incidents, unassigned_since_ms={}, holds={}, rule_memory=RuleMemory()
+            ),
             list(transitions),
         )
     topics = connect_settings(settings, group)
@@ -158,6 +163,7 @@ def _connect(settings: ClusterSettings, group: str, state: GroupState, row: Row,
     published = replace(published, delay_ms=observed.delay_ms, unassigned=tuple(subject.id for subject in idle))
     before = last if last is not None and last.views else None
     scene = rules.Scene(
+        group=group,
         body=body,
         observed=observed,
         last=before,
@@ -167,11 +173,20 @@ def _connect(settings: ClusterSettings, group: str, state: GroupState, row: Row,
         grade=judgement.verdict.grade,
         era=judgement.verdict.era,
         settings=topics,
+        memory=state.rule_memory,
+        config_changes=_config_changes(state, before, observed) if configured is not None else 0,
     )
     found, evaluated = rules.examine(scene)
     moment = _moment(settings, group, state, row)
     incidents, transitions = settle(state.incidents, found, moment, evaluated)
-    state = replace(state, last=observed, incidents=incidents, holds=holds)
+    state = replace(
+        state,
+        last=observed,
+        incidents=incidents,
+        holds=holds,
+        rule_memory=remember(scene),
+        timeouts_ms=_timeouts_ms(body),
+    )
     if configured is not None and not observed.error:
         state, ended = unassigned.noted(settings, group, state, row, idle)
         transitions.extend(ended)
@@ -180,6 +195,20 @@ def _connect(settings: ClusterSettings, group: str, state: GroupState, row: Row,
                 state, history=state.history.trimmed(min(observed.config_offset, *_member_offsets(body)) - 1)
             )
     return state, [published, *transitions]
+
+
+def _timeouts_ms(body: GroupGeneration) -> int:
+    """Until then a member that went away is noticed, and the rebalance without it has ended."""
+    longest = (max(member.rebalance_timeout_ms, 0) for member in body.members)
+    return max(longest, default=0) + max((max(member.session_timeout_ms, 0) for member in body.members), default=0)
+
+
+def _config_changes(state: GroupState, before: Observed | None, now: Observed) -> int:
+    """Records between the two generations that make every worker ask for a rebalance."""
+    if before is None or before.config_offset is None or now.config_offset is None:
+        return 0
+    between = state.history.between(before.config_offset, now.config_offset)
+    return sum(isinstance(one.record, ConnectorConfigured | ConnectorDeleted | TasksCommitted) for one in between)
 
 
 def _member_offsets(body: GroupGeneration) -> list[int]:

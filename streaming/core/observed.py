@@ -9,7 +9,10 @@ from streaming.core.records import GroupGeneration
 from streaming.core.results import Source, TopicItem
 
 EAGER = "default"
-COOPERATIVE = frozenset({"compatible", "sessioned", "static"})
+STATIC = "static"
+COOPERATIVE = frozenset({"compatible", "sessioned", STATIC})
+LEVELS = (EAGER, "compatible", "sessioned", STATIC)
+"""The chosen protocols from the lowest to the highest."""
 
 Job = str | TopicItem
 """A connector instance (its name) or a task (name, number)."""

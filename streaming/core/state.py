@@ -8,6 +8,7 @@ from streaming.core.leader import Process
 from streaming.core.observed import Observed
 from streaming.core.records import Row
 from streaming.core.results import Incident
+from streaming.core.rules.memory import RuleMemory
 
 STATE_VERSION = 1
 
@@ -37,6 +38,8 @@ class GroupState:
     incidents: Mapping[str, Incident] = field(default_factory=dict)
     unassigned_since_ms: Mapping[str, int] = field(default_factory=dict)
     patience_ms: int = 0
+    timeouts_ms: int = 0
+    rule_memory: RuleMemory = field(default_factory=RuleMemory)
     holds: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     member_ids: frozenset[str] = frozenset()
     next_offsets: Mapping[str, int] = field(default_factory=dict)

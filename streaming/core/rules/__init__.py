@@ -6,13 +6,13 @@ they state what holds whatever the leader had in mind.
 
 from collections.abc import Iterable
 
-from streaming.core.rules import record
+from streaming.core.rules import across, record, remembering, window
 from streaming.core.rules.catalogue import RULES, Rule
 from streaming.core.rules.scene import Finding, Law, Scene, applies
 
 __all__ = ["LAWS", "RULES", "Finding", "Rule", "Scene", "examine"]
 
-LAWS: tuple[Law, ...] = record.LAWS
+LAWS: tuple[Law, ...] = (*record.LAWS, *across.LAWS, *window.LAWS, *remembering.LAWS)
 
 
 def examine(scene: Scene) -> tuple[list[Finding], frozenset[str]]:

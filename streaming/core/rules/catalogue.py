@@ -44,6 +44,50 @@ UNASSIGNED_TOO_LONG = Rule(
 )
 CONSUMER_UNDECODABLE = Rule(code="CONSUMER-C10", title="undecodable_member", severity=Severity.HIGH)
 
+# Across records: what a cluster that works never shows from one generation to the next.
+HOLD_NOT_CARRIED_OVER = Rule(
+    code="CONNECT-K1", title="hold_not_carried_over", severity=Severity.MEDIUM, issues=("KAFKA-9851", "KAFKA-10763")
+)
+DELAY_NEVER_RESOLVED = Rule(
+    code="CONNECT-K6", title="delay_never_resolved", severity=Severity.HIGH, issues=("KAFKA-9184",)
+)
+WINDOW_END_MOVED = Rule(code="CONNECT-K7", title="delay_end_moved", severity=Severity.MEDIUM, issues=("KAFKA-9184",))
+DELAY_WITHOUT_LOSS = Rule(code="CONNECT-K8", title="delay_without_loss", severity=Severity.INFO)
+WINDOW_CUT_SHORT = Rule(code="CONNECT-K9", title="delay_cut_short", severity=Severity.INFO)
+REBALANCE_STORM = Rule(
+    code="CONNECT-K10", title="rebalance_storm", severity=Severity.MEDIUM, issues=("KAFKA-9184", "KAFKA-12495")
+)
+CONFIG_MISMATCH_PERSISTS = Rule(
+    code="CONNECT-K11",
+    title="config_mismatch_persists",
+    severity=Severity.HIGH,
+    issues=("KAFKA-10218", "KAFKA-9849"),
+)
+OFFSET_REGRESSION = Rule(code="CONNECT-K12", title="config_offset_regression", severity=Severity.HIGH)
+PROTOCOL_DOWNGRADE = Rule(code="CONNECT-K13", title="protocol_downgrade", severity=Severity.MEDIUM)
+REVOCATION_NOT_FOLLOWED_UP = Rule(
+    code="CONNECT-K14", title="revocation_not_followed_up", severity=Severity.HIGH, issues=("KAFKA-10763",)
+)
+REVOKED_JOB_LOST = Rule(code="CONNECT-K15", title="revoked_job_not_replaced", severity=Severity.HIGH)
+ZOMBIE_RETURN = Rule(code="CONNECT-K16", title="zombie_return", severity=Severity.INFO)
+LEADER_WITHOUT_MEMORY = Rule(code="CONNECT-K17", title="leader_without_memory", severity=Severity.INFO)
+
+ACROSS_RECORDS = (
+    HOLD_NOT_CARRIED_OVER,
+    DELAY_NEVER_RESOLVED,
+    WINDOW_END_MOVED,
+    DELAY_WITHOUT_LOSS,
+    WINDOW_CUT_SHORT,
+    REBALANCE_STORM,
+    CONFIG_MISMATCH_PERSISTS,
+    OFFSET_REGRESSION,
+    PROTOCOL_DOWNGRADE,
+    REVOCATION_NOT_FOLLOWED_UP,
+    REVOKED_JOB_LOST,
+    ZOMBIE_RETURN,
+    LEADER_WITHOUT_MEMORY,
+)
+
 RULES = (
     DUPLICATE_HOLD,
     DUPLICATE_ACTIVE,
@@ -51,4 +95,5 @@ RULES = (
     UNDECODABLE_MEMBER,
     UNASSIGNED_TOO_LONG,
     CONSUMER_UNDECODABLE,
+    *ACROSS_RECORDS,
 )

@@ -1,13 +1,14 @@
 """What a law may look at, what it says, and when it may speak at all."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 
 from streaming.core.observed import Job, Observed
 from streaming.core.records import GroupGeneration
 from streaming.core.results import Certainty, Evidence, Grade, Severity, Subject
 from streaming.core.rules.catalogue import Rule
+from streaming.core.rules.memory import RuleMemory
 from streaming.core.settings import ConnectSettings
 
 
@@ -29,9 +30,11 @@ class Scene:
 
     `last` is the record before it in this life of the group (None: not seen, or it was empty), `gap` the generations
     without a record between the two. `configured` and `configured_before` are the jobs that existed at the config
-    offsets of the two records, None where the config topic does not tell.
+    offsets of the two records, None where the config topic does not tell; `config_changes` counts the records between
+    that make workers rebalance. `memory` is what the laws across records kept after the record before.
     """
 
+    group: str
     body: GroupGeneration
     observed: Observed
     last: Observed | None
@@ -41,6 +44,8 @@ class Scene:
     grade: Grade
     era: str | None
     settings: ConnectSettings
+    memory: RuleMemory = field(default_factory=RuleMemory)
+    config_changes: int = 0
 
     @property
     def evidence(self) -> tuple[Evidence, ...]:

@@ -1,0 +1,118 @@
+"""What the laws across records must remember of a Connect group: little, and nothing of one job beyond the next record.
+
+record 5  delay 300 s, c1-0 waits      window(loss, ends 10:05:10, waiting c1-0)
+record 6  c1-1 taken from worker A     revoked {c1-1}
+record 7  c1-1 in nobody's hands       CONNECT-K15, and from here on no longer remembered
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+
+from streaming.core.observed import COOPERATIVE, Job, Observed
+
+STORM_SPAN_MS = 600_000
+MAX_ROUNDS = 512
+FREE_ROUNDS = 3
+
+
+class WindowKind(StrEnum):
+    """Why a generation announces a delay: lost work, the pause between two revoking rounds, or nothing at all."""
+
+    LOSS = "loss"
+    BACKOFF = "backoff"
+    WASTED = "wasted"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Window:
+    """The delay announced by the last record. The leader's clock lies in an interval, so the end does too."""
+
+    kind: WindowKind
+    leader: str
+    earliest_end_ms: int
+    latest_end_ms: int
+    waiting: frozenset[Job] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """One completed generation, and how many further ones its reasons allow (coordinator's log, storm rule)."""
+
+    at_ms: int
+    allowed: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Downgrade:
+    """The group speaks a lower protocol than before, since when, and who was there already."""
+
+    before: str
+    at_ms: int
+    stayed: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RuleMemory:
+    """One group's memory, of this life of the group id."""
+
+    errors_in_row: int = 0
+    lagging: Mapping[str, int] = field(default_factory=dict)
+    top_offset: int | None = None
+    revoked: frozenset[Job] = frozenset()
+    taken_back: frozenset[Job] = frozenset()
+    window: Window | None = None
+    rounds: tuple[Round, ...] = ()
+    aimless_rounds: int = 0
+    downgrade: Downgrade | None = None
+
+
+def lagging_members(memory: RuleMemory, now: Observed, last: Observed | None) -> dict[str, int]:
+    """For each member that was there before and has not read what the last assignment referred to: how often in a row.
+
+    A member that has just joined is given one round to read the config topic.
+    """
+    if last is None or last.config_offset is None:
+        return {}
+    return {
+        member_id: memory.lagging.get(member_id, 0) + 1
+        for member_id, view in now.views.items()
+        if member_id in last.views and view.config_offset is not None and view.config_offset < last.config_offset
+    }
+
+
+def aimless(now: Observed, last: Observed | None, *, gap: int) -> bool:
+    """Whether nothing asked for this round: same members, same offset, everything delivered, nothing left to do."""
+    if last is None or gap or now.protocol != last.protocol or now.leader != last.leader:
+        return False
+    if last.error or now.error or last.delay_ms or last.revoked() or now.config_offset != last.config_offset:
+        return False
+    if now.views.keys() != last.views.keys():
+        return False
+    if now.protocol not in COOPERATIVE:
+        return True
+    return all(
+        view.had_allocation and view.held == last.views[member_id].holds for member_id, view in now.views.items()
+    )
+
+
+def round_of(now: Observed, last: Observed | None, *, config_changes: int) -> Round:
+    """This generation with what it allows: two rounds for each member that came or went, one for each worker and
+    config change, one after a revoking round, one after a delay."""
+    before = frozenset(last.views) if last is not None else frozenset[str]()
+    moved = len(before ^ frozenset(now.views))
+    follow_ups = bool(now.revoked()) + bool(now.delay_ms)
+    return Round(now.at_ms, 2 * moved + len(now.views) * config_changes + follow_ups)
+
+
+def with_round(rounds: tuple[Round, ...], one: Round, *, repeats_error: bool) -> tuple[Round, ...]:
+    """The rounds of the last STORM_SPAN_MS. A row of config mismatches counts once: it has its own rule."""
+    recent = tuple(old for old in rounds if old.at_ms > one.at_ms - STORM_SPAN_MS)
+    if repeats_error and recent:
+        return (*recent[:-1], replace(one, allowed=recent[-1].allowed + one.allowed))
+    return (*recent, one)[-MAX_ROUNDS:]
+
+
+def surplus(rounds: tuple[Round, ...]) -> int:
+    """How many rounds more than their reasons explain; zero or less is calm."""
+    return len(rounds) - FREE_ROUNDS - sum(one.allowed for one in rounds)
