@@ -6,7 +6,10 @@ SchemaError
 ├── UnexpectedNull      a negative length where null is not allowed
 ├── BadVarint           an unsigned varint longer than five bytes
 ├── UnsupportedVersion  a layout version nobody knows
-└── TooLong             a string that Kafka's writers and readers refuse (over 32,767 bytes)
+├── TooLong             a string that Kafka's writers and readers refuse
+├── MalformedText       bytes that Java's reader of modified UTF-8 refuses
+├── ContradictingFields fields that are readable one by one and exclude each other
+└── NotInVersion        a value that the version to be written has no place for
 """
 
 from typing import ClassVar
@@ -66,12 +69,33 @@ class UnsupportedVersion(SchemaError):
 
 
 class TooLong(SchemaError):
-    """A string of more than 32,767 bytes."""
+    """A string of more bytes than its length field can say (32,767, or 65,535 in modified UTF-8)."""
 
     reason = "string_too_long"
 
     def __init__(self, length: int) -> None:
         super().__init__(f"string of {length} bytes")
+
+
+class MalformedText(SchemaError):
+    """Bytes that Java's reader of modified UTF-8 refuses."""
+
+    reason = "malformed_text"
+
+    def __init__(self, at: int) -> None:
+        super().__init__(f"byte {at} of a text")
+
+
+class ContradictingFields(SchemaError):
+    """Fields that are readable one by one and exclude each other."""
+
+    reason = "contradicting_fields"
+
+
+class NotInVersion(SchemaError):
+    """A value that the version to be written has no place for."""
+
+    reason = "not_in_version"
 
 
 def unreadable(why: SchemaError) -> Unreadable:

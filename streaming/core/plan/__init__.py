@@ -5,6 +5,7 @@ from typing import Any
 
 from streaming.core.plan import connect as connect
 from streaming.core.plan import consumer as consumer
+from streaming.core.plan import streams_wire as streams_wire
 from streaming.core.plan import wire as wire
 
 Solve = Callable[[dict[str, Any]], dict[str, Any]]
@@ -17,4 +18,5 @@ FAMILIES: Mapping[str, Solve] = {
     "coordinator-wire": wire.solve,
     "connect-topics-wire": wire.solve,
     "consumer-assign": consumer.solve,
+    "streams-wire": streams_wire.solve,
 }

@@ -1,0 +1,45 @@
+"""What both payloads of Kafka Streams share: task ids, versions, and which release knows which."""
+
+from typing import TypeAlias
+
+from schemas.structs import Release
+
+# Subtopology, partition, and the named topology it belongs to, nearly always none. Texts: "0_1", "name__0_1".
+TaskId: TypeAlias = tuple[int, int, str | None]
+
+NEWEST_VERSION = 11
+UNKNOWN_VERSION = -1
+
+# What members of versions 1 and 2 leave out, and the offset sum of a task that runs as active.
+RUNNING = -2
+STANDBY_OF_UNKNOWN_SUM = -3
+NO_REBALANCE_MS = (1 << 63) - 1
+
+_FIRST_RELEASE_OF: tuple[tuple[Release, int], ...] = (
+    ((3, 2), 11),
+    ((3, 0), 10),
+    ((2, 8), 9),
+    ((2, 6), 8),  # 2.6.0 alone knew 7; no later release writes or reads differently because of it
+    ((2, 5), 6),
+    ((2, 4), 5),
+    ((2, 1), 4),
+    ((2, 0), 3),
+)
+
+
+def newest_version(release: Release) -> int:
+    """The newest version of both payloads that classes of `release` read and write."""
+    return next((version for first, version in _FIRST_RELEASE_OF if release >= first), 2)
+
+
+def task_text(task: TaskId) -> str:
+    """Kafka's spelling of a task id."""
+    subtopology, partition, topology = task
+    return f"{subtopology}_{partition}" if topology is None else f"{topology}__{subtopology}_{partition}"
+
+
+def task_of(text: str) -> TaskId:
+    """The task id spelled `text`; raises ValueError for anything else."""
+    topology, named, rest = text.partition("__")
+    subtopology, _, partition = (rest if named else text).partition("_")
+    return int(subtopology), int(partition), topology if named else None

@@ -1,0 +1,231 @@
+"""Family `streams-wire`: the bytes Kafka Streams' classes write for given values, and what they make of given bytes.
+
+A case names the release whose classes are asked: each knows versions up to its own, and shows the fields it knows.
+Kafka writes its sets and maps in hash order, so the encoders need that order too.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from assignors.java_order import HashOrder, java_hash, utf16_key
+from schemas.errors import SchemaError
+from schemas.outcomes import Decoded, Outcome, Unreadable
+from schemas.streams_assignment import (
+    AssignmentInfo,
+    Host,
+    Partitions,
+    decode_assignment_info,
+    encode_assignment_info,
+)
+from schemas.streams_subscription import SubscriptionInfo, decode_subscription_info, encode_subscription_info
+from schemas.streams_tasks import (
+    NO_REBALANCE_MS,
+    RUNNING,
+    TaskId,
+    newest_version,
+    task_of,
+    task_text,
+)
+
+Release = tuple[int, int]
+
+_MASK = 0xFFFFFFFF
+_OLD_MODULUS = 0xFFFFFFFF
+_FIRST_WITH_SUMS = 7
+_FIRST_WITH_NAMES = 10
+_FIRST_WITH_OWN_SETS: Release = (2, 6)
+# Before, topics got their numbers while the host map was walked; since then while a set of all partitions is.
+_FIRST_WITH_TOPIC_SET: Release = (2, 5)
+
+
+def solve(case: dict[str, Any]) -> dict[str, Any]:
+    """The `expected` object of one case; `{"error": reason}` where Kafka's class throws."""
+    given, release = case["input"], _release(case["release"])
+    decode = partial(_decode, given["payload"], release)
+    match given["op"]:
+        case "encode":
+            try:
+                raw = _encode(given["payload"], given["fields"], release)
+            except SchemaError as why:
+                return {"error": why.reason}
+            return {"hex": raw.hex(), "decoded": decode(raw)}
+        case "decode":
+            return {"decoded": decode(bytes.fromhex(given["hex"]))}
+        case "truncate":
+            raw = bytes.fromhex(given["hex"])
+            return {"decodedByLength": [decode(raw[:length]) for length in range(len(raw) + 1)]}
+        case op:
+            return {"error": f"unknown op {op}"}
+
+
+def _release(text: str) -> Release:
+    major, minor, *_ = text.split(".")
+    return int(major), int(minor)
+
+
+# Decoding
+
+
+def _decode(payload: str, release: Release, raw: bytes) -> dict[str, Any]:
+    if payload == "subscription":
+        return _answer(decode_subscription_info(raw, release=release), partial(_subscription_json, release))
+    return _answer(decode_assignment_info(raw, release=release), partial(_assignment_json, release))
+
+
+def _answer(outcome: Outcome[Any], form: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
+    if isinstance(outcome, Decoded):
+        return form(outcome.value)
+    return {"error": outcome.reason if isinstance(outcome, Unreadable) else "unreadable"}
+
+
+def _subscription_json(release: Release, value: SubscriptionInfo) -> dict[str, Any]:
+    head: dict[str, Any] = {
+        "version": value.version,
+        "latestSupportedVersion": value.latest_supported,
+        "processId": _uuid_text(value.process_id),
+    }
+    if value.version > newest_version(release):
+        return head
+    since: tuple[tuple[Release, str, Any], ...] = (
+        ((0, 0), "userEndPoint", value.end_point),
+        ((0, 0), "prevTasks", _task_texts(value.was_active)),
+        ((0, 0), "standbyTasks", _task_texts(value.was_standby)),
+        ((2, 6), "taskOffsetSums", {task_text(task): total for task, total in value.sums.items()}),
+        ((2, 8), "errorCode", value.error),
+        ((3, 2), "clientTags", dict(value.client_tags)),
+    )
+    return {**head, **{name: shown for first, name, shown in since if release >= first}}
+
+
+def _assignment_json(release: Release, value: AssignmentInfo) -> dict[str, Any]:
+    since: tuple[tuple[Release, str, Any], ...] = (
+        ((0, 0), "version", value.version),
+        ((0, 0), "commonlySupportedVersion", value.commonly_supported),
+        ((0, 0), "errorCode", value.error),
+        ((0, 0), "activeTasks", [task_text(task) for task in value.active]),
+        ((0, 0), "standbyTasks", {task_text(task): _texts(found) for task, found in value.standby.items()}),
+        ((0, 0), "partitionsByHost", _by_host(value.by_host)),
+        ((2, 5), "standbyPartitionsByHost", _by_host(value.standby_by_host)),
+        ((2, 6), "nextRebalanceMs", value.next_rebalance_ms),
+    )
+    return {name: shown for first, name, shown in since if release >= first}
+
+
+def _uuid_text(raw: bytes) -> str:
+    text = raw.hex()
+    return "-".join((text[:8], text[8:12], text[12:16], text[16:20], text[20:]))
+
+
+def _task_texts(tasks: Iterable[TaskId]) -> list[str]:
+    return [task_text(task) for task in sorted(set(tasks), key=lambda task: (utf16_key(task[2] or ""), *task[:2]))]
+
+
+def _texts(partitions: Partitions) -> list[str]:
+    """A set of partitions, sorted; a topic without name is spelled as Java spells it."""
+    named = {("null" if topic is None else topic, partition) for topic, partition in partitions}
+    return [f"{topic}-{number}" for topic, number in sorted(named, key=lambda item: (utf16_key(item[0]), item[1]))]
+
+
+def _by_host(hosts: Mapping[Host, Partitions]) -> dict[str, list[str]]:
+    return {f"{host}:{port}": _texts(found) for (host, port), found in hosts.items()}
+
+
+# Encoding
+
+
+def _encode(payload: str, given: dict[str, Any], release: Release) -> bytes:
+    if payload == "subscription":
+        return encode_subscription_info(_subscription(given, release))
+    return _encode_assignment(given, release)
+
+
+def _subscription(given: dict[str, Any], release: Release) -> SubscriptionInfo:
+    version = given["version"]
+    sums = {task_of(text): total for text, total in given["taskOffsetSums"].items()}
+    active = [task for task, total in sums.items() if total == RUNNING]
+    standby = [task for task in sums if task not in active]
+    if _FIRST_WITH_SUMS <= version < _FIRST_WITH_NAMES:
+        # One entry a subtopology, in the order of a hash map of numbers; its tasks in the order they were given.
+        order = {number: at for at, number in enumerate(_hash_order(lambda n: n & _MASK, [task[0] for task in sums]))}
+        sums = dict(sorted(sums.items(), key=lambda item: order[item[0][0]]))
+    return SubscriptionInfo(
+        version=version,
+        latest_supported=given["latestSupportedVersion"],
+        process_id=bytes.fromhex(given["processId"].replace("-", "")),
+        previous_tasks=_task_set(release, active),
+        standby_tasks=_task_set(release, standby),
+        end_point=given["userEndPoint"],
+        offset_sums=sums,
+        unique=given["uniqueField"],
+        error=given["errorCode"],
+        client_tags=given["clientTags"],
+    )
+
+
+def _task_set(release: Release, tasks: Sequence[TaskId]) -> tuple[TaskId, ...]:
+    """Up to 2.5 the class was handed two sets, later it makes hash sets of its own out of the offset sums."""
+    return tuple(tasks if release < _FIRST_WITH_OWN_SETS else _hash_order(partial(_task_hash, release), tasks))
+
+
+def _encode_assignment(given: dict[str, Any], release: Release) -> bytes:
+    standby = {task_of(text): _partitions(found) for text, found in given["standbyTasks"].items()}
+    by_host = _hosts(given["partitionsByHost"])
+    standby_by_host = _hosts(given["standbyPartitionsByHost"])
+    wanted_ms = given["nextRebalanceMs"]
+    value = AssignmentInfo(
+        version=given["version"],
+        commonly_supported=given["commonlySupportedVersion"],
+        active=tuple(task_of(text) for text in given["activeTasks"]),
+        standby={task: standby[task] for task in _hash_order(partial(_task_hash, release), standby)},
+        by_host=by_host,
+        standby_by_host=standby_by_host,
+        error=given["errorCode"],
+        next_rebalance_ms=NO_REBALANCE_MS if wanted_ms is None else wanted_ms,
+    )
+    every = [item for hosts in (by_host, standby_by_host) for found in hosts.values() for item in found]
+    seen = every if release < _FIRST_WITH_TOPIC_SET else _hash_order(_partition_hash, every)
+    numbers = {topic: number for number, topic in enumerate(dict.fromkeys(topic for topic, _ in seen))}
+    dictionary = {topic: numbers[topic] for topic in _hash_order(java_hash, numbers)}
+    return encode_assignment_info(value, dictionary)
+
+
+def _hash_order(hash_of: Callable[[Any], int], items: Iterable[Any]) -> list[Any]:
+    """Iteration order of a default-constructed hash set or map that received `items` one by one."""
+    order: HashOrder[Any] = HashOrder(hash_of)
+    for item in items:
+        order.add(item)
+    return order.keys()
+
+
+def _task_hash(release: Release, task: TaskId) -> int:
+    """`TaskId.hashCode()`; before 3.0 the generated one of a 64-bit number."""
+    subtopology, partition, topology = task
+    if release >= (3, 0):
+        return (((31 + subtopology) * 31 + partition) * 31 + (java_hash(topology) if topology else 0)) & _MASK
+    return (subtopology << 32 | partition) % _OLD_MODULUS & _MASK
+
+
+def _partition_hash(item: tuple[str, int]) -> int:
+    topic, partition = item
+    return (31 * (31 + partition) + java_hash(topic)) & _MASK
+
+
+def _host_hash(host: Host) -> int:
+    return (31 * java_hash(host[0]) + host[1]) & _MASK
+
+
+def _partitions(texts: Sequence[str]) -> tuple[tuple[str, int], ...]:
+    found = []
+    for text in texts:
+        topic, _, number = text.rpartition("-")
+        found.append((topic, int(number)))
+    return tuple(_hash_order(_partition_hash, found))
+
+
+def _hosts(given: Mapping[str, Sequence[str]]) -> dict[Host, tuple[tuple[str, int], ...]]:
+    hosts: dict[Host, tuple[tuple[str, int], ...]] = {}
+    for text, found in given.items():
+        host, _, port = text.rpartition(":")
+        hosts[host, int(port)] = _partitions(found)
+    return {host: hosts[host] for host in _hash_order(_host_hash, hosts)}
