@@ -7,7 +7,8 @@ they state what holds whatever the leader had in mind.
 from collections.abc import Iterable
 
 from streaming.core.rules import across, record, remembering, window
-from streaming.core.rules.catalogue import RULES, Rule
+from streaming.core.rules.catalogue import RULES
+from streaming.core.rules.rule import Rule
 from streaming.core.rules.scene import Finding, Law, Scene, applies
 
 __all__ = ["LAWS", "RULES", "Finding", "Rule", "Scene", "examine"]

@@ -14,7 +14,6 @@ from streaming.core.rules.catalogue import (
     REBALANCE_STORM,
     REVOKED_JOB_LOST,
     ZOMBIE_RETURN,
-    Rule,
 )
 from streaming.core.rules.memory import (
     STORM_SPAN_MS,
@@ -25,6 +24,7 @@ from streaming.core.rules.memory import (
     surplus,
     with_round,
 )
+from streaming.core.rules.rule import Rule
 from streaming.core.rules.scene import Finding, Law, Need, Scene
 
 PATIENCE_ROUNDS = 3

@@ -5,42 +5,18 @@ across records, CONNECT-S… for static assignments. One code has one title; a t
 the same harm from different sides (`duplicate_active`, `imbalance`).
 """
 
-from dataclasses import dataclass
-
 from streaming.core.results import Severity
+from streaming.core.rules import catalogue_record, catalogue_static
+from streaming.core.rules.rule import MINUTE_MS, Rule
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rule:
-    """What a finding of this code is called, how bad it usually is, and which Kafka bugs have looked like it."""
-
-    code: str
-    title: str
-    severity: Severity
-    issues: tuple[str, ...] = ()
-
-
-DUPLICATE_HOLD = Rule(
-    code="CONNECT-I1", title="duplicate_active", severity=Severity.CRITICAL, issues=("KAFKA-8463", "KAFKA-9841")
-)
-DUPLICATE_ACTIVE = Rule(
-    code="CONNECT-I2",
-    title="duplicate_active",
-    severity=Severity.CRITICAL,
-    issues=("KAFKA-9184", "KAFKA-9841", "KAFKA-9849"),
-)
-IMBALANCE = Rule(
-    code="CONNECT-I8",
-    title="imbalance",
-    severity=Severity.MEDIUM,
-    issues=("KAFKA-4553", "KAFKA-10413", "KAFKA-12495"),
-)
-UNDECODABLE_MEMBER = Rule(code="CONNECT-I12", title="undecodable_member", severity=Severity.HIGH)
 UNASSIGNED_TOO_LONG = Rule(
     code="CONNECT-K5",
     title="unassigned_too_long",
     severity=Severity.HIGH,
     issues=("KAFKA-9848", "KAFKA-15693", "KAFKA-15676"),
+    for_ms=0,
+    pages=True,
+    absorbed=True,
 )
 CONSUMER_UNDECODABLE = Rule(code="CONSUMER-C10", title="undecodable_member", severity=Severity.HIGH)
 
@@ -49,13 +25,22 @@ HOLD_NOT_CARRIED_OVER = Rule(
     code="CONNECT-K1", title="hold_not_carried_over", severity=Severity.MEDIUM, issues=("KAFKA-9851", "KAFKA-10763")
 )
 DELAY_NEVER_RESOLVED = Rule(
-    code="CONNECT-K6", title="delay_never_resolved", severity=Severity.HIGH, issues=("KAFKA-9184",)
+    code="CONNECT-K6",
+    title="delay_never_resolved",
+    severity=Severity.HIGH,
+    issues=("KAFKA-9184",),
+    for_ms=0,
 )
 WINDOW_END_MOVED = Rule(code="CONNECT-K7", title="delay_end_moved", severity=Severity.MEDIUM, issues=("KAFKA-9184",))
 DELAY_WITHOUT_LOSS = Rule(code="CONNECT-K8", title="delay_without_loss", severity=Severity.INFO)
 WINDOW_CUT_SHORT = Rule(code="CONNECT-K9", title="delay_cut_short", severity=Severity.INFO)
 REBALANCE_STORM = Rule(
-    code="CONNECT-K10", title="rebalance_storm", severity=Severity.MEDIUM, issues=("KAFKA-9184", "KAFKA-12495")
+    code="CONNECT-K10",
+    title="rebalance_storm",
+    severity=Severity.MEDIUM,
+    issues=("KAFKA-9184", "KAFKA-12495"),
+    for_ms=0,
+    keep_firing_ms=5 * MINUTE_MS,
 )
 CONFIG_MISMATCH_PERSISTS = Rule(
     code="CONNECT-K11",
@@ -66,7 +51,11 @@ CONFIG_MISMATCH_PERSISTS = Rule(
 OFFSET_REGRESSION = Rule(code="CONNECT-K12", title="config_offset_regression", severity=Severity.HIGH)
 PROTOCOL_DOWNGRADE = Rule(code="CONNECT-K13", title="protocol_downgrade", severity=Severity.MEDIUM)
 REVOCATION_NOT_FOLLOWED_UP = Rule(
-    code="CONNECT-K14", title="revocation_not_followed_up", severity=Severity.HIGH, issues=("KAFKA-10763",)
+    code="CONNECT-K14",
+    title="revocation_not_followed_up",
+    severity=Severity.HIGH,
+    issues=("KAFKA-10763",),
+    for_ms=0,
 )
 REVOKED_JOB_LOST = Rule(code="CONNECT-K15", title="revoked_job_not_replaced", severity=Severity.HIGH)
 ZOMBIE_RETURN = Rule(code="CONNECT-K16", title="zombie_return", severity=Severity.INFO)
@@ -88,11 +77,9 @@ ACROSS_RECORDS = (
     LEADER_WITHOUT_MEMORY,
 )
 
-RULES = (
-    DUPLICATE_HOLD,
-    DUPLICATE_ACTIVE,
-    IMBALANCE,
-    UNDECODABLE_MEMBER,
+RULES: tuple[Rule, ...] = (
+    *catalogue_record.RULES,
+    *catalogue_static.RULES,
     UNASSIGNED_TOO_LONG,
     CONSUMER_UNDECODABLE,
     *ACROSS_RECORDS,

@@ -5,13 +5,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from streaming.core.observed import Job, job_kind, job_name
 from streaming.core.records import BadBlob, GroupGeneration
 from streaming.core.results import Certainty, Evidence, Grade, Severity, Subject
-from streaming.core.rules.catalogue import (
+from streaming.core.rules.catalogue_record import (
     DUPLICATE_ACTIVE,
     DUPLICATE_HOLD,
     IMBALANCE,
     UNDECODABLE_MEMBER,
-    Rule,
 )
+from streaming.core.rules.rule import Rule
 from streaming.core.rules.scene import Finding, Law, Need, Scene
 
 BALANCED_ERAS = frozenset({"A4", "A5", "eager"})

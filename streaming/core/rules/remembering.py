@@ -17,9 +17,9 @@ from streaming.core.rules.catalogue import (
     PROTOCOL_DOWNGRADE,
     REBALANCE_STORM,
     REVOCATION_NOT_FOLLOWED_UP,
-    Rule,
 )
 from streaming.core.rules.memory import RuleMemory, aimless, lagging_members, round_of, with_round
+from streaming.core.rules.rule import Rule
 from streaming.core.rules.scene import Finding, Law, Scene
 from streaming.core.rules.window import window_of
 

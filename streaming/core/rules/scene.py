@@ -7,8 +7,8 @@ from enum import Enum
 from streaming.core.observed import Job, Observed
 from streaming.core.records import GroupGeneration
 from streaming.core.results import Certainty, Evidence, Grade, Severity, Subject
-from streaming.core.rules.catalogue import Rule
 from streaming.core.rules.memory import RuleMemory
+from streaming.core.rules.rule import Rule
 from streaming.core.settings import ConnectSettings
 
 

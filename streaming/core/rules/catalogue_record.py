@@ -1,0 +1,144 @@
+"""The rules about one record of a Connect group, CONNECT-I1 to CONNECT-I13 (connect.md 7.1)."""
+
+from streaming.core.results import Severity
+from streaming.core.rules.rule import Rule
+
+DUPLICATE_HOLD = Rule(
+    code="CONNECT-I1",
+    title="duplicate_active",
+    for_ms=0,
+    pages=True,
+    severity=Severity.CRITICAL,
+    issues=("KAFKA-8463", "KAFKA-9841"),
+    meaning="After a round no job is in two workers' hands.",
+    exceptions=("the round ended in an error and revoked nothing",),
+)
+DUPLICATE_ACTIVE = Rule(
+    code="CONNECT-I2",
+    title="duplicate_active",
+    for_ms=0,
+    pages=True,
+    severity=Severity.CRITICAL,
+    issues=("KAFKA-9184", "KAFKA-9841", "KAFKA-9849"),
+    meaning="No two workers report the same job as theirs; a zombie's jobs are taken from all who have them.",
+    exceptions=("a zombie returned and every holder must stop the job: medium",),
+)
+ASSIGNED_WHILE_ACTIVE = Rule(
+    code="CONNECT-I3",
+    title="assigned_while_active",
+    severity=Severity.CRITICAL,
+    issues=("KAFKA-8463",),
+    meaning="A job is handed out only when nobody reports it as running.",
+)
+UNASSIGNED = Rule(
+    code="CONNECT-I4",
+    title="unassigned",
+    absorbed=True,
+    severity=Severity.HIGH,
+    issues=("KAFKA-9848", "KAFKA-15693"),
+    meaning="Every configured job is in somebody's hands after a round; critical if it is not twice in a row.",
+    exceptions=(
+        "revoked in this round",
+        "lost, and the delay runs",
+        "the round ended in an error",
+        "configured by the very last config record, which the leader may not have applied",
+        "a freshly started worker may read the connector's tasks as inconsistent",
+    ),
+)
+HELD_BUT_DELETED = Rule(
+    code="CONNECT-I5",
+    title="held_but_deleted",
+    severity=Severity.MEDIUM,
+    issues=("KAFKA-8869", "KAFKA-16838"),
+    meaning="What is no longer configured is taken away, and never handed out (critical).",
+    exceptions=(
+        "a new leader does not remember it",
+        "the leader forgot the round before",
+        "a zombie brought it back",
+        "deleted by the very last config record, which the leader may not have applied",
+    ),
+)
+ASSIGNED_AND_REVOKED = Rule(
+    code="CONNECT-I6",
+    title="assigned_and_revoked",
+    severity=Severity.CRITICAL,
+    meaning="No job is taken from one worker and handed out in the same round: it must stop before it starts.",
+)
+REVOKED_NOT_HELD = Rule(
+    code="CONNECT-I7",
+    title="revoked_but_not_held",
+    severity=Severity.LOW,
+    meaning="A worker is only told to stop what it reports as its own.",
+    exceptions=("the delay is over, and balancing takes back what a candidate was just given",),
+)
+IMBALANCE = Rule(
+    code="CONNECT-I8",
+    title="imbalance",
+    absorbed=True,
+    severity=Severity.MEDIUM,
+    issues=("KAFKA-4553", "KAFKA-10413", "KAFKA-12495"),
+    meaning="With nothing pending, workers differ by at most one connector and by at most one task.",
+    exceptions=(
+        "revocations are under way",
+        "a delay or back-off runs",
+        "somebody holds a job that is no longer configured",
+        "leaders before 3.4 do not balance within one",
+        "connectors and tasks together may differ by two",
+    ),
+)
+HEADER_INCONSISTENT = Rule(
+    code="CONNECT-I9",
+    title="header_inconsistent",
+    severity=Severity.CRITICAL,
+    meaning="All members are told the same protocol version, error, leader, leader URL, config offset and delay.",
+    exceptions=("releases before 3.3 write version 1 for sessioned",),
+)
+CONFIG_OFFSET_WRONG = Rule(
+    code="CONNECT-I10",
+    title="config_offset_wrong",
+    severity=Severity.HIGH,
+    meaning="Assignments refer to the highest config offset any member has read, or to a fresher one if the leader "
+    "itself was behind; only such a leader may answer with a config mismatch.",
+)
+DELAY_OUT_OF_RANGE = Rule(
+    code="CONNECT-I11",
+    title="delay_out_of_range",
+    severity=Severity.MEDIUM,
+    meaning="The delay lies between 0 and the leader's maximum, and an error carries neither delay nor jobs.",
+    exceptions=("the leader's maximum is not known",),
+)
+UNDECODABLE_MEMBER = Rule(
+    code="CONNECT-I12",
+    title="undecodable_member",
+    severity=Severity.HIGH,
+    meaning="Every member of a completed generation has a readable subscription and assignment.",
+)
+UNEXPLAINED = Rule(
+    code="CONNECT-I13",
+    title="unexplained_assignment",
+    absorbed=True,
+    severity=Severity.HIGH,
+    meaning="The assignment is what some leader of a Kafka release could have answered; asked where no other rule "
+    "names what is wrong.",
+    exceptions=(
+        "an older algorithm family",
+        "an unknown fork that speaks a protocol of its own",
+        "a gap in the history",
+    ),
+)
+
+RULES = (
+    DUPLICATE_HOLD,
+    DUPLICATE_ACTIVE,
+    ASSIGNED_WHILE_ACTIVE,
+    UNASSIGNED,
+    HELD_BUT_DELETED,
+    ASSIGNED_AND_REVOKED,
+    REVOKED_NOT_HELD,
+    IMBALANCE,
+    HEADER_INCONSISTENT,
+    CONFIG_OFFSET_WRONG,
+    DELAY_OUT_OF_RANGE,
+    UNDECODABLE_MEMBER,
+    UNEXPLAINED,
+)

@@ -1,0 +1,390 @@
+"""A Connect group told step by step: real assignors answer, real bytes are written, and any step can be broken.
+
+    story = Story()                                  # sessioned, newest era, delay 300 s, all settings known
+    story.configure("c1", 2)                         # connector c1 with tasks c1-0 and c1-1
+    story.join("w1", "w2")
+    story.rebalance()                                # a correct generation
+    story.rebalance(lambda given: drop(given, "w1", "c1-0"))   # the leader's answer, changed before it is sent
+    results = story.fold()
+
+Workers keep what they hold in their own order, as real ones do, and each has its own memory as a leader. Times are
+milliseconds of one clock that only `wait` and `rebalance` move. Jobs are written as Connect does: `c1`, `c1-0`.
+"""
+
+import json
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+
+from assignors import connect_eager, connect_incremental
+from assignors.connect_eras import ERAS
+from assignors.connect_model import (
+    ConfigSnapshot,
+    ConnectMember,
+    ConnectResult,
+    ConnectRound,
+    Jobs,
+    LeaderMemory,
+)
+from assignors.java_order import wire_entries_assigned, wire_entries_revoked
+from schemas.connect_protocol import ConnectAssignment, WorkerState, encode_assignment, encode_worker_state
+from schemas.group_metadata import GroupMember, GroupMetadata
+from schemas.offsets_topic import encode_group_metadata
+from streaming.core.decoding import decode_config_row, decode_offsets_record, decode_status_row
+from streaming.core.fold import fold_group
+from streaming.core.observed import Job, job_name
+from streaming.core.records import Row, Tick
+from streaming.core.results import Generation, Incident, Result
+from streaming.core.settings import ClusterSettings, ConnectSettings
+
+GROUP, CONFIGS, STATUSES, OFFSETS = "g", "g-configs", "g-status", "__consumer_offsets"
+START_MS = 1_800_000_000_000
+SESSION_MS, REBALANCE_MS = 10_000, 60_000
+JAVA = 17
+STATE_VERSIONS = {"default": 0, "compatible": 1, "sessioned": 2, "static": 3}
+
+Given = dict[str, ConnectAssignment | bytes]
+"""The leader's answer: worker name -> assignment, or the bytes to send instead of one."""
+
+
+def job(name: str) -> Job:
+    """`c1` -> the connector, `c1-0` -> its task."""
+    connector, dash, number = name.rpartition("-")
+    return (connector, int(number)) if dash and number.isdecimal() else name
+
+
+def jobs(names: Iterable[str]) -> Jobs:
+    found = [job(name) for name in names]
+    return Jobs(
+        tuple(one for one in found if isinstance(one, str)), tuple(one for one in found if not isinstance(one, str))
+    )
+
+
+@dataclass(slots=True)
+class Worker:
+    """One worker process. `held` is its own list, `header` the last assignment it applied (None: none yet)."""
+
+    name: str
+    member_id: str
+    static: Jobs = field(default_factory=Jobs)
+    held: Jobs = field(default_factory=Jobs)
+    header: ConnectAssignment | None = None
+    last_completed: int = -1
+    memory: LeaderMemory = field(default_factory=LeaderMemory)
+    reads_until: int | None = None
+    """The config offset where it is stuck; None if it reads everything at once."""
+
+    @property
+    def url(self) -> str:
+        return f"http://{self.name}:8083/"
+
+    @property
+    def id(self) -> str:
+        """As the status topic and the incidents call it."""
+        return f"{self.name}:8083"
+
+    def holds(self) -> set[str]:
+        return {*self.held.connectors, *map(job_name, self.held.tasks)}
+
+    def apply(self, given: ConnectAssignment, generation: int, *, eager: bool) -> None:
+        if eager:
+            self.held = Jobs(given.connectors, given.tasks)
+        else:
+            gone: set[Job] = {*given.revoked_connectors, *given.revoked_tasks}
+            self.held = Jobs(
+                given.connectors + tuple(one for one in self.held.connectors if one not in gone),
+                given.tasks + tuple(one for one in self.held.tasks if one not in gone),
+            )
+        self.header = replace(
+            given, connectors=(), tasks=(), revoked_connectors=(), revoked_tasks=(), version=given.version
+        )
+        self.last_completed = generation
+
+
+class Story:
+    """One group on its way. `era` is how its leaders work; `known` what the monitor's configuration says of it."""
+
+    def __init__(
+        self,
+        protocol: str = "sessioned",
+        *,
+        max_delay_ms: int = 300_000,
+        era: str = "A5",
+        known: ConnectSettings | None = None,
+    ) -> None:
+        self.protocol, self.max_delay_ms, self.era = protocol, max_delay_ms, ERAS[era]
+        topics = ConnectSettings(
+            config_topic=CONFIGS, status_topic=STATUSES, max_delay_ms=max_delay_ms, java_version=JAVA
+        )
+        self.settings = ClusterSettings(name="cluster", connect={GROUP: known if known is not None else topics})
+        self.now_ms = START_MS
+        self.generation = 0
+        self.workers: dict[str, Worker] = {}
+        self.leader: str | None = None
+        self.rows: list[Row] = []
+        self.end_ms: int | None = None
+        self.snapshots: list[dict[str, int]] = [{}]
+        self.offsets = {OFFSETS: 0, STATUSES: 0}
+        self._processes = 0
+
+    # -- what exists -----------------------------------------------------------------------------------------------
+
+    def configure(self, name: str, tasks: int | None = None) -> None:
+        """Create or change a connector; `tasks` None leaves it without committed tasks."""
+        now = self.snapshots[-1]
+        self.config(f"connector-{name}", {"properties": {"name": name}}, {**now, name: now.get(name, 0)})
+        if tasks is not None:
+            self.commit(name, tasks)
+
+    def commit(self, name: str, tasks: int) -> None:
+        for number in range(tasks):
+            self.config(f"task-{name}-{number}", {"properties": {}}, self.snapshots[-1])
+        self.config(f"commit-{name}", {"tasks": tasks}, {**self.snapshots[-1], name: tasks})
+
+    def delete(self, name: str) -> None:
+        left = {one: count for one, count in self.snapshots[-1].items() if one != name}
+        self.config(f"connector-{name}", None, left)
+
+    def config(self, key: str, value: object, after: Mapping[str, int]) -> None:
+        """One record of the config topic, and what is configured after it."""
+        body = None if value is None else json.dumps(value).encode()
+        row = decode_config_row(CONFIGS, 0, len(self.snapshots) - 1, self.now_ms, key.encode(), body)
+        assert row is not None
+        self.rows.append(row)
+        self.snapshots.append(dict(after))
+
+    def status(self, name: str, state: str | None, worker: str, generation: int | None = None) -> None:
+        """One record of the status topic, as `worker` writes it."""
+        kind = "connector" if isinstance(job(name), str) else "task"
+        value = {"state": state, "worker_id": f"{worker}:8083", "generation": generation or self.generation}
+        body = None if state is None else json.dumps(value).encode()
+        offset = self.offsets[STATUSES]
+        self.offsets[STATUSES] = offset + 1
+        row = decode_status_row(STATUSES, 0, offset, self.now_ms, f"status-{kind}-{name}".encode(), body)
+        assert row is not None
+        self.rows.append(row)
+
+    # -- who is there ------------------------------------------------------------------------------------------------
+
+    def join(self, *names: str, static: Collection[str] = ()) -> None:
+        """Fresh processes; `static` lists the jobs they declare."""
+        for name in names:
+            self.workers[name] = Worker(name, self._new_id(name), jobs(static))
+
+    def leave(self, name: str) -> Worker:
+        return self.workers.pop(name)
+
+    def back(self, worker: Worker) -> None:
+        """The same process under a new member id: it was cut off and has kept its jobs."""
+        worker.member_id = self._new_id(worker.name)
+        self.workers[worker.name] = worker
+
+    def restart(self, name: str) -> None:
+        static = self.leave(name).static
+        self.join(name)
+        self.workers[name].static = static
+
+    def _new_id(self, name: str) -> str:
+        self._processes += 1
+        return f"connect-{name}:8083-{self._processes:08d}"
+
+    # -- what happens ------------------------------------------------------------------------------------------------
+
+    def wait(self, ms: int) -> None:
+        self.now_ms += ms
+
+    def skip(self, generations: int) -> None:
+        """Generations that leave no record."""
+        self.generation += generations
+
+    def rebalance(
+        self,
+        change: Callable[[Given], None] | None = None,
+        *,
+        leader: str | None = None,
+        missed: Collection[str] = (),
+        fresh: bool = True,
+        after_ms: int = 1_000,
+    ) -> Given:
+        """One generation with its record. `change` breaks the answer; `missed` never see it; without `fresh` a leader
+        that has read less of the config topic than a member answers with the error."""
+        self.now_ms += after_ms
+        self.generation += 1
+        if leader is not None or self.leader not in self.workers:
+            self.leader = leader or next(iter(self.workers))
+        subscriptions = {name: self._subscription(worker) for name, worker in self.workers.items()}
+        result = self._answer(fresh)
+        given: Given = {name: _assignment(result, worker.member_id) for name, worker in self.workers.items()}
+        if change is not None:
+            change(given)
+        self._record(subscriptions, given)
+        for name, worker in self.workers.items():
+            answer = given[name]
+            if name not in missed and isinstance(answer, ConnectAssignment):
+                worker.apply(answer, self.generation, eager=self.protocol == "default")
+        return given
+
+    def offset_of(self, worker: Worker) -> int:
+        newest = len(self.snapshots) - 1
+        return newest if worker.reads_until is None else min(worker.reads_until, newest)
+
+    def round_of(self, fresh: bool = True) -> ConnectRound:
+        """What the assignor is asked now."""
+        assert self.leader is not None
+        leading = self.workers[self.leader]
+        own, newest = self.offset_of(leading), len(self.snapshots) - 1
+        return ConnectRound(
+            now_ms=self.now_ms,
+            generation=self.generation,
+            last_completed_generation=leading.last_completed,
+            protocol=self.protocol,
+            leader=leading.member_id,
+            config=ConfigSnapshot(own, self.snapshots[own]),
+            fresh_config=ConfigSnapshot(newest, self.snapshots[newest]) if fresh else None,
+            members=tuple(
+                ConnectMember(
+                    id=worker.member_id,
+                    url=worker.url,
+                    config_offset=self.offset_of(worker),
+                    held=self._allocation(worker),
+                    static=worker.static,
+                )
+                for worker in self.workers.values()
+            ),
+        )
+
+    def _answer(self, fresh: bool) -> ConnectResult:
+        round_ = self.round_of(fresh)
+        if self.protocol == "default":
+            return connect_eager.assign(round_)
+        leading = self.workers[self.leader or ""]
+        result, leading.memory = connect_incremental.assign(
+            leading.memory, round_, max_delay_ms=self.max_delay_ms, era=self.era, java_version=JAVA
+        )
+        return result
+
+    def _allocation(self, worker: Worker) -> Jobs:
+        """What it holds as the leader reads it: connectors in hash order, tasks grouped by connector."""
+        if worker.header is None:
+            return Jobs()
+        entries = wire_entries_assigned(worker.held.connectors, worker.held.tasks, JAVA)
+        return Jobs(
+            tuple(name for name, numbers in entries if -1 in numbers),
+            tuple((name, number) for name, numbers in entries for number in numbers if number != -1),
+        )
+
+    def _subscription(self, worker: Worker) -> bytes:
+        version = STATE_VERSIONS.get(self.protocol, 2)
+        allocation = None
+        if worker.header is not None and version:
+            allocation = replace(worker.header, connectors=worker.held.connectors, tasks=worker.held.tasks)
+        state = WorkerState(
+            version=version,
+            url=worker.url,
+            config_offset=self.offset_of(worker),
+            allocation=allocation,
+            static_connectors=worker.static.connectors,
+            static_tasks=worker.static.tasks,
+        )
+        entries = wire_entries_assigned(worker.held.connectors, worker.held.tasks, JAVA)
+        inner = self.era.sessioned_header if self.protocol == "sessioned" else None
+        return encode_worker_state(state, entries, allocation_version=inner)
+
+    def _record(self, subscriptions: Mapping[str, bytes], given: Given) -> None:
+        members = tuple(
+            GroupMember(
+                member_id=worker.member_id,
+                client_id=f"connect-{name}:8083",
+                client_host=f"/10.0.0.{name.lstrip('w')}",
+                rebalance_timeout_ms=REBALANCE_MS,
+                session_timeout_ms=SESSION_MS,
+                subscription=subscriptions[name],
+                assignment=_encoded(given[name]),
+            )
+            for name, worker in self.workers.items()
+        )
+        self.group_record(members)
+
+    def group_record(self, members: tuple[GroupMember, ...]) -> None:
+        """The coordinator's record of this generation; without members, of an empty group."""
+        value = encode_group_metadata(
+            GroupMetadata(
+                version=3,
+                protocol_type="connect",
+                generation=self.generation,
+                protocol=self.protocol if members else None,
+                leader=self.workers[self.leader].member_id if members and self.leader else None,
+                state_ms=self.now_ms - 20,
+                members=members,
+            )
+        )
+        self._offsets_row(value)
+
+    def empty(self) -> None:
+        """The last member left: the group's record without members."""
+        self.generation += 1
+        self.workers.clear()
+        self.group_record(())
+
+    def tombstone(self) -> None:
+        self._offsets_row(None)
+
+    def _offsets_row(self, value: bytes | None) -> None:
+        offset = self.offsets[OFFSETS]
+        self.offsets[OFFSETS] = offset + 1
+        key = b"\x00\x02" + len(GROUP).to_bytes(2, "big") + GROUP.encode()
+        row = decode_offsets_record(OFFSETS, 0, offset, self.now_ms, key, value)
+        assert row is not None
+        self.rows.append(row)
+
+    # -- what the monitor says -----------------------------------------------------------------------------------------
+
+    def until(self, end_ms: int) -> "Story":
+        """Let the monitor's clock reach this time, in ms after now, once everything is told."""
+        self.end_ms = self.now_ms + end_ms
+        return self
+
+    def fold(self) -> list[Result]:
+        """Everything the fold publishes, one record at a time in the order told."""
+        state, results = None, []
+        for row in self.rows:
+            outcome = fold_group(self.settings, GROUP, state, [row], None)
+            state = outcome.state
+            results += outcome.results
+        tick = None if self.end_ms is None else Tick(self.end_ms)
+        results += fold_group(self.settings, GROUP, state, [], tick, end_of_input=True).results
+        return results
+
+
+def _assignment(result: ConnectResult, member_id: str) -> ConnectAssignment:
+    share = result.shares[member_id]
+    return ConnectAssignment(
+        version=result.version,
+        error=result.error,
+        leader=result.leader,
+        leader_url=result.leader_url,
+        config_offset=result.config_offset,
+        connectors=share.assigned.connectors,
+        tasks=share.assigned.tasks,
+        revoked_connectors=share.revoked.connectors,
+        revoked_tasks=share.revoked.tasks,
+        delay_ms=result.delay_ms,
+    )
+
+
+def _encoded(given: ConnectAssignment | bytes) -> bytes:
+    if isinstance(given, bytes):
+        return given
+    return encode_assignment(
+        given,
+        wire_entries_assigned(given.connectors, given.tasks, JAVA),
+        wire_entries_revoked(given.revoked_connectors, given.revoked_tasks),
+    )
+
+
+def incidents(results: Iterable[Result], code: str | None = None) -> list[Incident]:
+    """Every transition, or those of one code."""
+    return [one for one in results if isinstance(one, Incident) and code in (None, one.code)]
+
+
+def generations(results: Iterable[Result]) -> list[Generation]:
+    return [one for one in results if isinstance(one, Generation)]

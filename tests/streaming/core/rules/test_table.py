@@ -1,0 +1,61 @@
+"""Every rule is broken alone once, and every legitimate exception of a rule passes in silence."""
+
+from collections import Counter
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+from streaming.core.results import Severity
+from streaming.core.rules import RULES
+from tests.streaming.core.rules.builders import incidents
+from tests.streaming.core.rules.cases import Broken, Case, NearMiss
+
+MODULES = sorted(path.stem for path in Path(__file__).parent.glob("cases_*.py"))
+CASES: tuple[Case, ...] = tuple(
+    case for module in MODULES for case in import_module(f"tests.streaming.core.rules.{module}").CASES
+)
+BROKEN = [case for case in CASES if isinstance(case, Broken)]
+NEAR_MISSES = [case for case in CASES if isinstance(case, NearMiss)]
+CATALOGUE = {rule.code: rule for rule in RULES}
+ORDER = list(Severity)
+
+
+def worse(one: Severity, other: Severity) -> bool:
+    return ORDER.index(one) < ORDER.index(other)
+
+
+def test_codes_are_unique() -> None:
+    assert [code for code, count in Counter(rule.code for rule in RULES).items() if count > 1] == []
+
+
+def test_every_rule_is_broken_somewhere() -> None:
+    assert sorted(CATALOGUE.keys() - {case.code for case in BROKEN}) == []
+
+
+def test_every_exception_has_its_near_miss_and_no_other() -> None:
+    declared = {(rule.code, exception) for rule in RULES for exception in rule.exceptions}
+    told = {(case.code, case.exception) for case in NEAR_MISSES}
+    assert sorted(declared ^ told) == []
+
+
+@pytest.mark.parametrize("case", BROKEN, ids=lambda case: case.name)
+def test_the_rule_alone_is_broken_and_reported_once(case: Broken) -> None:
+    found = incidents(case.story().fold())
+    opened = [one for one in found if one.transition == "opened"]
+    (mine,) = [one for one in opened if one.code == case.code]
+    rule = CATALOGUE[case.code]
+    assert mine.rule == rule.title
+    assert tuple(f"{one.type} {one.id}" for one in mine.subjects) == case.subjects
+    assert min((one.severity for one in found if one.code == case.code), key=ORDER.index) == case.severity
+    assert any(evidence.source is not None for evidence in mine.evidence)
+    assert case.says in mine.message
+    assert all(issue in mine.message for issue in rule.issues)
+    others = {one.code for one in opened if worse(one.severity, Severity.INFO)} - {case.code}
+    assert others == case.along
+
+
+@pytest.mark.parametrize("case", NEAR_MISSES, ids=lambda case: case.name)
+def test_the_exception_is_not_reported(case: NearMiss) -> None:
+    found = incidents(case.story().fold(), case.code)
+    assert [one for one in found if case.at_most is None or worse(one.severity, case.at_most)] == []
