@@ -1,132 +1,33 @@
-"""Simulated Connect workers: real group members that speak JoinGroup and SyncGroup, without Java and without tasks.
+"""A Connect group of simulated workers on a real broker: joined, left, bounced, killed, rolled and led astray at will.
 
-They exist to break rules that a real Connect cluster keeps. The broker writes their records into
-`__consumer_offsets` as it does for any group; nothing is ever produced there.
+The broker writes their records into `__consumer_offsets` as it does for any group; nothing is ever produced there.
+Each worker is known by its own host and port, and a bounced one comes back under the same. What a process remembers
+as leader dies with the process.
 """
 
-import threading
-import time
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
-from typing import Any, Self
+from collections.abc import Mapping
+from typing import Self
 
-from kafka.coordinator.base import BaseCoordinator
-from kafka.errors import KafkaError
-from kafka.net.compat import KafkaNetClient
+from kafka.net.selector import NetworkSelector
 
-from assignors.java_order import wire_entries_assigned
+from assignors.connect_model import ConfigSnapshot, Jobs
+from lab.config_topic import ConfigLog
 from lab.errors import LabError
-from lab.simulated_leader import JAVA_VERSION, Leader
-from schemas.connect_protocol import ConnectAssignment, TaskId, WorkerState, decode_assignment, encode_worker_state
-from schemas.outcomes import Decoded
+from lab.simulated_faults import LeaderFault
+from lab.simulated_leader import Leader
+from lab.simulated_protocol import Job, Process, jobs_of
+from lab.simulated_status import StatusLog
+from lab.simulated_worker import SimulatedWorker, Timing, World
 
-PROTOCOL = "sessioned"
-STATE_VERSION = 2
-TURN_S = 0.05
-
-
-class SimulatedWorker(BaseCoordinator):  # type: ignore[misc]  # kafka-python carries no types
-    """One member: reports what it holds, applies what it is given, rejoins after a revocation or a delay."""
-
-    def __init__(self, bootstrap: str, group: str, url: str, config_offset: int, leader: Leader) -> None:
-        self.url = url
-        self.config_offset = config_offset
-        self.leader = leader
-        self.allocation: ConnectAssignment | None = None
-        self.completed_generation = -1
-        self._rejoin_at = float("inf")
-        self._leave = threading.Event()
-        client = KafkaNetClient(bootstrap_servers=bootstrap, client_id=f"simulated-{url.rpartition(':')[2]}")
-        client._net.start()
-        client._manager.bootstrap(30_000)
-        super().__init__(
-            client,
-            group_id=group,
-            session_timeout_ms=6_000,
-            heartbeat_interval_ms=500,
-            max_poll_interval_ms=10_000,
-            api_version=client._manager.broker_version,
-        )
-        self._thread = threading.Thread(target=self._run, name=f"simulated worker {url}", daemon=True)
-
-    # -- the group protocol --------------------------------------------------------------------------------------
-
-    def protocol_type(self) -> str:
-        return "connect"
-
-    def group_protocols(self) -> list[tuple[str, bytes]]:
-        held = self.allocation
-        state = WorkerState(version=STATE_VERSION, url=self.url, config_offset=self.config_offset, allocation=held)
-        entries = wire_entries_assigned(held.connectors, held.tasks, JAVA_VERSION) if held else ()
-        return [(PROTOCOL, encode_worker_state(state, entries))]
-
-    def _perform_assignment(self, leader_id: str, protocol: str, members: Sequence[Any]) -> dict[str, bytes]:
-        blobs = [(member.member_id, bytes(member.metadata)) for member in members]
-        generation = int(self._generation.generation_id)
-        return self.leader.assign(leader_id, protocol, generation, self.completed_generation, blobs)
-
-    async def _on_join_complete_async(self, generation: int, member_id: str, protocol: str, blob: bytes) -> None:
-        outcome = decode_assignment(bytes(blob))
-        if not isinstance(outcome, Decoded):
-            raise LabError(f"{self.url} was given an assignment that cannot be decoded")
-        given = outcome.value
-        self.allocation = merged(self.allocation, given)
-        self.completed_generation = generation
-        self._rejoin_at = time.monotonic() + given.delay_ms / 1000 if given.delay_ms else float("inf")
-        if given.revoked_connectors or given.revoked_tasks:
-            self.request_rejoin()
-
-    # -- life ----------------------------------------------------------------------------------------------------
-
-    def start(self) -> None:
-        self._thread.start()
-
-    def _run(self) -> None:
-        while not self._leave.is_set():
-            if time.monotonic() >= self._rejoin_at:
-                self._rejoin_at = float("inf")
-                self.request_rejoin()
-            # A refused join or a lost broker is retried until the member is told to leave.
-            with suppress(KafkaError):
-                if self.ensure_active_group(timeout_ms=1_000):
-                    self.poll_heartbeat()
-            self._leave.wait(TURN_S)
-
-    def leave(self) -> None:
-        """Leave the group properly and end."""
-        self._leave.set()
-        self._thread.join(15)
-        with suppress(KafkaError):
-            self.close(timeout_ms=3_000)
-        with suppress(KafkaError):
-            self._client.close()
-
-    @property
-    def leads(self) -> bool:
-        """Whether this member leads the latest generation that it has completed."""
-        return self.allocation is not None and self.allocation.leader == self._generation.member_id
-
-
-def merged(held: ConnectAssignment | None, given: ConnectAssignment) -> ConnectAssignment:
-    """What a worker holds afterwards: the header of the new assignment, jobs without the revoked, plus the assigned."""
-    connectors: tuple[str, ...] = held.connectors if held else ()
-    tasks: tuple[TaskId, ...] = held.tasks if held else ()
-    connectors = tuple(name for name in connectors if name not in given.revoked_connectors)
-    tasks = tuple(task for task in tasks if task not in given.revoked_tasks)
-    return ConnectAssignment(
-        version=given.version,
-        error=given.error,
-        leader=given.leader,
-        leader_url=given.leader_url,
-        config_offset=given.config_offset,
-        delay_ms=given.delay_ms,
-        connectors=(*connectors, *(name for name in given.connectors if name not in connectors)),
-        tasks=(*tasks, *(task for task in given.tasks if task not in tasks)),
-    )
+SESSIONED = Process()
 
 
 class SimulatedGroup:
-    """A Connect group of simulated workers."""
+    """The workers of one group, in one process and on one event loop.
+
+    Either `connectors` and `config_offset` say once and for all what is configured, or `config` is the group's config
+    topic. Statuses are written if `status_topic` is given. `workers` of them start with the block.
+    """
 
     def __init__(
         self,
@@ -134,24 +35,29 @@ class SimulatedGroup:
         group: str,
         *,
         workers: int,
-        connectors: Mapping[str, int],
-        config_offset: int,
+        connectors: Mapping[str, int] | None = None,
+        config_offset: int = -1,
+        config: ConfigLog | None = None,
+        status_topic: str | None = None,
         max_delay_ms: int = 0,
         first_port: int = 18083,
+        process: Process = SESSIONED,
+        timing: Timing | None = None,
     ) -> None:
         self.group = group
-        self._jobs = sum(1 + tasks for tasks in connectors.values())
-        # Each process remembers its own rounds, so each has a leader's memory of its own.
-        self.workers = [
-            SimulatedWorker(
-                bootstrap,
-                group,
-                f"http://127.0.0.1:{first_port + number}/",
-                config_offset,
-                Leader(connectors, max_delay_ms),
-            )
-            for number in range(workers)
-        ]
+        self.config = config or ConfigLog(bootstrap, None, ConfigSnapshot(config_offset, connectors or {}))
+        self.statuses = StatusLog(bootstrap, status_topic) if status_topic else None
+        self.workers: list[SimulatedWorker] = []
+        self._armed: list[LeaderFault] = []
+        self._max_delay_ms = max_delay_ms
+        self._next_port = first_port
+        self._net = NetworkSelector()
+        self._net.start()
+        self._world = World(
+            self._net, bootstrap, group, self.config, self.statuses, timing or Timing(), self._declared
+        )  # fmt: skip
+        for _ in range(workers):
+            self._make(process)
 
     def __enter__(self) -> Self:
         for worker in self.workers:
@@ -159,34 +65,107 @@ class SimulatedGroup:
         return self
 
     def __exit__(self, *_: object) -> None:
-        for worker in self.workers:
-            worker.leave()
+        while self.workers:
+            self.workers.pop().leave()
+        if self.statuses is not None:
+            self.statuses.flush()
+        self._net.close()
 
-    def held(self) -> list[object]:
+    def _declared(self) -> dict[str, Jobs]:
+        return {worker.url: worker.process.static for worker in self.workers}
+
+    # -- workers come and go -------------------------------------------------------------------------------------
+
+    def _make(self, process: Process, port: int | None = None) -> SimulatedWorker:
+        if port is None:
+            port, self._next_port = self._next_port, self._next_port + 1
+        # Each process remembers its own rounds, so each has a leader's memory of its own.
+        worker = SimulatedWorker(self._world, port, process, Leader(self._max_delay_ms, self._armed))
+        self.workers.append(worker)
+        return worker
+
+    def add(self, process: Process = SESSIONED, port: int | None = None) -> SimulatedWorker:
+        """A new process joins, at the next free port or at a given one."""
+        worker = self._make(process, port)
+        worker.start()
+        return worker
+
+    def remove(self, worker: SimulatedWorker) -> None:
+        """The worker leaves properly."""
+        self.workers.remove(worker)
+        worker.leave()
+
+    def kill(self, worker: SimulatedWorker) -> None:
+        """The worker's process ends without leaving."""
+        self.workers.remove(worker)
+        worker.kill()
+
+    def bounce(self, worker: SimulatedWorker, process: Process | None = None) -> SimulatedWorker:
+        """The worker leaves, and a new process takes its place under the same address, with other settings if given."""
+        self.remove(worker)
+        return self.add(process or worker.process, worker.port)
+
+    def reconfigured(self) -> None:
+        """All workers have noticed a change in the config topic, and ask for a rebalance as real ones do."""
+        for worker in self.workers:
+            worker.request_rejoin()
+
+    # -- what is seen --------------------------------------------------------------------------------------------
+
+    def held(self) -> list[Job]:
         """All that is held, repeats included."""
-        allocations = [worker.allocation for worker in self.workers]
-        return [job for one in allocations if one is not None for job in (*one.connectors, *one.tasks)]
+        return [job for worker in self.workers for job in jobs_of(worker.allocation)]
+
+    @property
+    def generation(self) -> int:
+        """The latest generation that a member has completed."""
+        return max((worker.completed_generation for worker in self.workers), default=-1)
+
+    @property
+    def leader(self) -> SimulatedWorker:
+        """The member that leads."""
+        for worker in self.workers:
+            if worker.leads:
+                return worker
+        raise LabError(f"the simulated group {self.group} has no leader yet")
+
+    def settled(self) -> bool:
+        """All members are in one generation and nobody means to join again, now or after a delay."""
+        for worker in self.workers:
+            if worker.problem is not None:
+                raise LabError(f"the simulated worker {worker.address} failed: {worker.problem}")
+        return len({worker.completed_generation for worker in self.workers}) == 1 and all(
+            worker.stable() and not worker.need_rejoin() and not worker.waits for worker in self.workers
+        )
 
     def calm(self) -> bool:
-        """All members are in one generation, nothing is held twice, and nothing is missing."""
+        """Settled, nothing is held twice, and nothing is missing."""
         held = self.held()
-        same = len({worker.completed_generation for worker in self.workers}) == 1
-        stable = all(worker.stable() and not worker.need_rejoin() for worker in self.workers)
-        return same and stable and len(held) == self._jobs == len(set(held))
+        jobs = sum(1 + tasks for tasks in self.config.newest.connectors.values())
+        return self.settled() and len(held) == jobs == len(set(held))
 
     def broken(self) -> bool:
         """Something is held twice."""
         held = self.held()
         return len(held) > len(set(held))
 
-    def spoil(self) -> None:
-        """Make the leader hand out a wrong assignment now."""
+    # -- what goes wrong -----------------------------------------------------------------------------------------
+
+    def mislead(self, fault: LeaderFault) -> None:
+        """Whoever leads the next round that offers the opportunity gets it wrong, once."""
+        self._armed.append(fault)
+
+    def relent(self) -> None:
+        """Nobody is wrong any more."""
+        self._armed.clear()
         for worker in self.workers:
-            if worker.leads:
-                worker.leader.spoil_next = True
-                worker.request_rejoin()
-                return
-        raise LabError(f"the simulated group {self.group} has no leader yet")
+            worker.faults.clear()
+
+    def spoil(self) -> None:
+        """Make the leader hand out tasks twice and unevenly now."""
+        leader = self.leader
+        self.mislead(LeaderFault.DUPLICATE_AND_IMBALANCE)
+        leader.request_rejoin()
 
     def rejoin(self) -> None:
         """Make the leader ask for another round, in which the algorithm repairs what it sees."""

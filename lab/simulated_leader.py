@@ -1,6 +1,6 @@
 """What the leader of a simulated Connect group hands out: the right answer, or on demand a wrong one.
 
-The right answer comes from the same algorithm a real leader of the newest era runs, so that healthy rounds of a
+The right answer comes from the same algorithms a real leader of the newest era runs, so that healthy rounds of a
 simulated group are judged like those of a real one, and a wrong round heals by itself in the rounds after it:
 the algorithm takes a job that two members report from both, then gives it to one.
 """
@@ -9,7 +9,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from assignors import connect_incremental
+from assignors import connect_eager, connect_incremental
 from assignors.connect_eras import ERAS
 from assignors.connect_model import (
     ConfigSnapshot,
@@ -18,8 +18,9 @@ from assignors.connect_model import (
     ConnectRound,
     Jobs,
     LeaderMemory,
-    MemberShare,
 )
+from lab.simulated_faults import ENDLESS, LeaderFault, spoil
+from lab.simulated_protocol import EAGER
 from schemas.connect_protocol import decode_worker_state
 from schemas.outcomes import Decoded
 from streaming.core.connect_bytes import encode_share
@@ -28,57 +29,87 @@ ERA = ERAS["A5"]
 JAVA_VERSION = 17
 
 
+@dataclass(frozen=True, slots=True)
+class Knowledge:
+    """What a leader knows besides the members' blobs: its config snapshot at the join, the newest one, the generation
+    it completed last, and what the workers' own settings declare per URL (which no blob below V3 shows)."""
+
+    joined_with: ConfigSnapshot
+    newest: ConfigSnapshot
+    last_completed: int
+    declared: Mapping[str, Jobs] = field(default_factory=dict)
+
+
 @dataclass(slots=True)
 class Leader:
-    """One worker process in the role of leader; `spoil_next` makes its next round wrong."""
+    """One worker process in the role of leader. `armed`: faults waiting for an opportunity, shared by the group."""
 
-    connectors: Mapping[str, int]
     max_delay_ms: int
+    armed: list[LeaderFault] = field(default_factory=list)
     memory: LeaderMemory = field(default_factory=LeaderMemory)
-    spoil_next: bool = False
 
     def assign(
-        self,
-        leader_id: str,
-        protocol: str,
-        generation: int,
-        last_completed: int,
-        members: Sequence[tuple[str, bytes]],
+        self, leader_id: str, protocol: str, generation: int, knows: Knowledge, members: Sequence[tuple[str, bytes]]
     ) -> dict[str, bytes]:
         """Assignment bytes per member id; `members` in the order of the JoinGroup answer."""
-        workers = tuple(_member(member_id, blob) for member_id, blob in members)
-        own = next(worker for worker in workers if worker.id == leader_id)
+        workers = tuple(_member(member_id, blob, protocol) for member_id, blob in members)
         round_ = ConnectRound(
             now_ms=time.time_ns() // 1_000_000,
             generation=generation,
-            last_completed_generation=last_completed,
+            last_completed_generation=knows.last_completed,
             protocol=protocol,
             leader=leader_id,
-            config=ConfigSnapshot(own.config_offset, self.connectors),
+            config=knows.joined_with,
+            fresh_config=knows.newest,
             members=workers,
         )
+        before = self.memory
+        result = self._right(round_)
+        for fault in tuple(self.armed):
+            wrong = self._wrong(fault, before, result, round_, knows)
+            if wrong is not None:
+                result = wrong
+                if fault not in ENDLESS:
+                    self.armed.remove(fault)
+        return {worker.id: encode_share(result, result.shares[worker.id], JAVA_VERSION) for worker in workers}
+
+    def _right(self, round_: ConnectRound) -> ConnectResult:
+        if round_.protocol == EAGER:
+            return connect_eager.assign(round_)
         result, self.memory = connect_incremental.assign(
             self.memory, round_, max_delay_ms=self.max_delay_ms, era=ERA, java_version=JAVA_VERSION
         )
-        if self.spoil_next and len(workers) > 1:
-            self.spoil_next = False
-            result = spoiled(result, workers)
-        return {worker.id: encode_share(result, result.shares[worker.id], JAVA_VERSION) for worker in workers}
+        return result
+
+    def _wrong(
+        self, fault: LeaderFault, before: LeaderMemory, result: ConnectResult, round_: ConnectRound, knows: Knowledge
+    ) -> ConnectResult | None:
+        if fault is not LeaderFault.HIDDEN_DECLARATIONS:
+            snapshot = knows.newest if knows.newest.offset == result.config_offset else knows.joined_with
+            return spoil(fault, result, round_.members, snapshot.connectors)
+        if round_.protocol in (EAGER, "static") or result.error:
+            return None
+        seen = tuple(replace(one, static=knows.declared.get(one.url, Jobs())) for one in round_.members)
+        as_static = replace(round_, protocol="static", members=seen)
+        wrong, after = connect_incremental.assign(
+            before, as_static, max_delay_ms=self.max_delay_ms, era=ERA, java_version=JAVA_VERSION
+        )
+        if wrong.shares == result.shares:
+            return None
+        self.memory = after
+        return replace(wrong, version=result.version)
 
 
-def spoiled(result: ConnectResult, workers: Sequence[ConnectMember]) -> ConnectResult:
-    """One member is given all that another one runs and keeps: duplicate actives, and an unbalanced spread."""
-    busiest = max(workers, key=lambda worker: (len(worker.held.tasks), worker.url))
-    victim_of = max((w for w in workers if w is not busiest), key=lambda worker: (len(worker.held.tasks), worker.url))
-    share = result.shares[victim_of.id]
-    assigned = Jobs(share.assigned.connectors, (*share.assigned.tasks, *busiest.held.tasks))
-    return replace(result, shares={**result.shares, victim_of.id: MemberShare(assigned, share.revoked)})
-
-
-def _member(member_id: str, blob: bytes) -> ConnectMember:
-    outcome = decode_worker_state(blob)
+def _member(member_id: str, blob: bytes, protocol: str) -> ConnectMember:
+    outcome = decode_worker_state(blob, static=protocol == "static")
     if not isinstance(outcome, Decoded):
         raise ValueError(f"the worker state of {member_id} cannot be decoded")
     state = outcome.value
     held = Jobs(state.allocation.connectors, state.allocation.tasks) if state.allocation else Jobs()
-    return ConnectMember(id=member_id, url=state.url, config_offset=state.config_offset, held=held)
+    return ConnectMember(
+        id=member_id,
+        url=state.url,
+        config_offset=state.config_offset,
+        held=held,
+        static=Jobs(state.static_connectors, state.static_tasks),
+    )

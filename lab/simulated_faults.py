@@ -1,0 +1,236 @@
+"""Ways in which a simulated Connect worker can be wrong: a closed set, switched on and off while the group runs.
+
+A leader's fault spoils its next answer that offers the opportunity, then is over, except for the revocations that
+never end. Each is made to break one law and to leave the others alone as far as it can: jobs go astray only while
+they are handed out, because taking them from somebody breaks more laws at once.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import Enum, auto
+
+from assignors.connect_model import ConnectMember, ConnectResult, Jobs, MemberShare
+from lab.simulated_protocol import Job
+
+
+class LeaderFault(Enum):
+    """What a leader can do wrong with the answer it has computed."""
+
+    DUPLICATE_AND_IMBALANCE = auto()  # one member is given all tasks that the busiest runs and keeps
+    DUPLICATE = auto()  # a job that is handed out goes to a second member as well
+    WRONG_ARITHMETIC = auto()  # a job is taken from a member without need
+    IMBALANCE = auto()  # all tasks that are handed out go to one member
+    UNPLACED = auto()  # a job that has to be handed out is left out
+    STATIC_ON_WILDCARD = auto()  # a static job goes to a wildcard worker
+    STATIC_ON_STRANGER = auto()  # a static job goes to a static worker that does not list it
+    WILDCARD_ON_STATIC = auto()  # a wildcard job goes to a static worker
+    MISPLACED_KEPT = auto()  # a job on a worker it does not belong to is not revoked
+    LISTED_TWICE = auto()  # a static job is given to all its listers
+    HIDDEN_DECLARATIONS = auto()  # declarations count although the group's protocol is not `static`
+    NEVER_ENDING_REVOCATIONS = auto()  # in every round one more job is taken away
+
+
+class WorkerFault(Enum):
+    """What a member can do wrong by itself; being cut off and coming back is `vanish` and `come_back`."""
+
+    IGNORED_REVOCATION = auto()  # it goes on running what it was told to stop, and says so
+    STALE_CONFIG = auto()  # it reads the config topic no further
+
+
+ENDLESS = frozenset({LeaderFault.NEVER_ENDING_REVOCATIONS})
+
+
+@dataclass(slots=True)
+class _Hand:
+    """One member's part of the answer while it is being changed."""
+
+    member: ConnectMember
+    assigned: list[Job]
+    revoked: list[Job]
+
+    @property
+    def held(self) -> list[Job]:
+        return [*self.member.held.connectors, *self.member.held.tasks]
+
+    @property
+    def holds(self) -> list[Job]:
+        return [job for job in self.held if job not in self.revoked] + self.assigned
+
+    @property
+    def lists(self) -> frozenset[Job]:
+        return frozenset((*self.member.static.connectors, *self.member.static.tasks))
+
+    @property
+    def tasks(self) -> int:
+        return sum(isinstance(job, tuple) for job in self.holds)
+
+
+@dataclass(slots=True)
+class _Table:
+    """All hands, in an order that is the same for the same members."""
+
+    hands: list[_Hand]
+    configured: tuple[Job, ...]
+    static: frozenset[Job] = field(init=False)
+
+    def __post_init__(self) -> None:
+        listed = frozenset(job for hand in self.hands for job in hand.lists)
+        self.static = listed & frozenset(self.configured)
+
+    def handed_out(self) -> Iterator[tuple[_Hand, Job]]:
+        """Every job that is being given to somebody."""
+        return ((hand, job) for hand in self.hands for job in list(hand.assigned))
+
+    def idle(self) -> list[Job]:
+        """Configured jobs nobody holds, nor is told to stop."""
+        taken = {job for hand in self.hands for job in (*hand.holds, *hand.revoked)}
+        return [job for job in self.configured if job not in taken]
+
+    def least(self, wanted: Callable[[_Hand], bool]) -> _Hand | None:
+        """The member with the fewest jobs among those wanted."""
+        return min(filter(wanted, self.hands), key=lambda hand: len(hand.holds), default=None)
+
+    def belongs(self, hand: _Hand, job: Job) -> bool:
+        """KIP-987: static jobs to their listers, all others to the members that list nothing."""
+        return job in hand.lists if job in self.static else not hand.lists
+
+
+def spoil(
+    fault: LeaderFault, result: ConnectResult, members: Sequence[ConnectMember], connectors: Mapping[str, int]
+) -> ConnectResult | None:
+    """The answer with this fault in it; None where this round offers no opportunity. `connectors`: name -> tasks."""
+    hands = [
+        _Hand(
+            member,
+            [*result.shares[member.id].assigned.connectors, *result.shares[member.id].assigned.tasks],
+            [*result.shares[member.id].revoked.connectors, *result.shares[member.id].revoked.tasks],
+        )
+        for member in sorted(members, key=lambda one: one.url)
+    ]
+    tasks = ((name, number) for name, count in connectors.items() for number in range(count))
+    table = _Table(hands, (*connectors, *tasks))
+    if result.error or len(hands) < 2 or not _SPOILERS[fault](table):
+        return None
+    shares = {hand.member.id: MemberShare(_jobs(hand.assigned), _jobs(hand.revoked)) for hand in table.hands}
+    return replace(result, shares=shares)
+
+
+def _jobs(items: Sequence[Job]) -> Jobs:
+    return Jobs(
+        tuple(job for job in items if isinstance(job, str)), tuple(job for job in items if not isinstance(job, str))
+    )
+
+
+def _duplicate_and_imbalance(table: _Table) -> bool:
+    busiest = max(table.hands, key=lambda hand: (len(hand.member.held.tasks), hand.member.url))
+    rest = [hand for hand in table.hands if hand is not busiest]
+    victim = max(rest, key=lambda hand: (len(hand.member.held.tasks), hand.member.url))
+    victim.assigned += busiest.member.held.tasks
+    return bool(busiest.member.held.tasks)
+
+
+def _duplicate(table: _Table) -> bool:
+    for hand, job in table.handed_out():
+        other = table.least(lambda one, given=hand, what=job: one is not given and table.belongs(one, what))  # type: ignore[misc]
+        if other is not None:
+            other.assigned.append(job)
+            return True
+    return False
+
+
+def _wrong_arithmetic(table: _Table) -> bool:
+    for hand in table.hands:
+        for job in hand.held:
+            if job not in hand.revoked:
+                hand.revoked.append(job)
+                return True
+    return False
+
+
+def _imbalance(table: _Table) -> bool:
+    out = [
+        (hand, job)
+        for hand, job in table.handed_out()
+        if isinstance(job, tuple) and job not in table.static and table.belongs(hand, job)
+    ]
+    if not out:
+        return False
+    wildcard = [hand for hand in table.hands if not hand.lists]
+    greedy = max(wildcard, key=lambda hand: hand.tasks)
+    for hand, job in out:
+        hand.assigned.remove(job)
+        greedy.assigned.append(job)
+    loads = [hand.tasks for hand in wildcard]
+    return max(loads) - min(loads) > 1
+
+
+def _unplaced(table: _Table) -> bool:
+    out = sorted(table.handed_out(), key=lambda pair: pair[1] not in table.static)
+    for hand, job in out[:1]:
+        hand.assigned.remove(job)
+    return bool(out)
+
+
+def _astray(table: _Table, *, static: bool, to: Callable[[_Hand, Job], bool]) -> bool:
+    """A job of this kind that is handed out, or that nobody may have, goes to a member where it must not be."""
+    out: list[tuple[_Hand | None, Job]] = [*table.handed_out(), *((None, job) for job in table.idle())]
+    for hand, job in out:
+        if (job in table.static) is not static:
+            continue
+        stranger = table.least(lambda one, what=job: to(one, what))  # type: ignore[misc]
+        if stranger is not None:
+            if hand is not None:
+                hand.assigned.remove(job)
+            stranger.assigned.append(job)
+            return True
+    return False
+
+
+def _misplaced_kept(table: _Table) -> bool:
+    for hand in table.hands:
+        for job in hand.revoked:
+            if job in table.configured and not table.belongs(hand, job):
+                hand.revoked.remove(job)
+                return True
+    return False
+
+
+def _listed_twice(table: _Table) -> bool:
+    for hand, job in table.handed_out():
+        others = [one for one in table.hands if one is not hand and job in one.lists]
+        if job in table.static and others:
+            others[0].assigned.append(job)
+            return True
+    return False
+
+
+def _one_more_revocation(table: _Table) -> bool:
+    hand = max(table.hands, key=lambda one: len(one.holds))
+    for job in hand.held:
+        if job not in hand.revoked:
+            hand.revoked.append(job)
+            return True
+    return False
+
+
+def _never(_: _Table) -> bool:
+    """The leader does this one itself: it needs another run of the assignor."""
+    return False
+
+
+_SPOILERS: Mapping[LeaderFault, Callable[[_Table], bool]] = {
+    LeaderFault.DUPLICATE_AND_IMBALANCE: _duplicate_and_imbalance,
+    LeaderFault.DUPLICATE: _duplicate,
+    LeaderFault.WRONG_ARITHMETIC: _wrong_arithmetic,
+    LeaderFault.IMBALANCE: _imbalance,
+    LeaderFault.UNPLACED: _unplaced,
+    LeaderFault.STATIC_ON_WILDCARD: lambda table: _astray(table, static=True, to=lambda one, _: not one.lists),
+    LeaderFault.STATIC_ON_STRANGER: lambda table: _astray(
+        table, static=True, to=lambda one, job: bool(one.lists) and job not in one.lists
+    ),
+    LeaderFault.WILDCARD_ON_STATIC: lambda table: _astray(table, static=False, to=lambda one, _: bool(one.lists)),
+    LeaderFault.MISPLACED_KEPT: _misplaced_kept,
+    LeaderFault.LISTED_TWICE: _listed_twice,
+    LeaderFault.HIDDEN_DECLARATIONS: _never,
+    LeaderFault.NEVER_ENDING_REVOCATIONS: _one_more_revocation,
+}
