@@ -7,6 +7,9 @@ from schemas.structs import Release
 # Subtopology, partition, and the named topology it belongs to, nearly always none. Texts: "0_1", "name__0_1".
 TaskId: TypeAlias = tuple[int, int, str | None]
 
+# What Streams groups call their protocol; their protocol type is that of plain consumers.
+PROTOCOL = "stream"
+
 NEWEST_VERSION = 11
 UNKNOWN_VERSION = -1
 

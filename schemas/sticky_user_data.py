@@ -1,0 +1,81 @@
+"""What the sticky assignors of plain consumers put into the user data of a subscription.
+
+`sticky` repeats the member's whole previous assignment, since release 2.3 with the generation it is from (version 1;
+nothing in the bytes says which version they are). `cooperative-sticky` sends the generation alone, since release 3.0.
+A leader forgives everything here: bytes it can't read count as "no partitions, generation -1".
+"""
+
+from dataclasses import dataclass
+
+from schemas.consumer_protocol import TopicPartition
+from schemas.errors import SchemaError, unreadable
+from schemas.outcomes import Decoded, Outcome
+from schemas.structs import Array, Field, Group, Kind, Layout, Values, reader, writer
+
+STICKY, COOPERATIVE_STICKY = "sticky", "cooperative-sticky"
+UNREADABLE_GENERATION = -1
+
+
+@dataclass(frozen=True, slots=True)
+class StickyUserData:
+    """Partitions in wire order; `generation` is None where the version lacks it or nothing was sent."""
+
+    partitions: tuple[TopicPartition, ...] = ()
+    generation: int | None = None
+
+
+STICKY_USER_DATA = Layout(
+    "StickyAssignorUserData",
+    newest=1,
+    fields=(
+        Field(
+            "previousAssignment",
+            Array(Group((Field("topic", Kind.STRING), Field("partitions", Array(Kind.INT32))))),
+        ),
+        Field("generation", Kind.INT32, since=1),
+    ),
+)
+COOPERATIVE_USER_DATA = Layout("CooperativeStickyAssignorUserData", fields=(Field("generation", Kind.INT32),))
+
+
+def decode_sticky_user_data(raw: bytes | None, *, cooperative: bool = False) -> Outcome[StickyUserData]:
+    """What a leader finds in a member's user data.
+
+    For `sticky` version 1 is tried before version 0 and empty bytes mean nothing was sent; for `cooperative-sticky`
+    only null does. Unreadable is what the leader takes for `StickyUserData((), UNREADABLE_GENERATION)`.
+    """
+    if raw is None or (not raw and not cooperative):
+        return Decoded(StickyUserData())
+    if cooperative:
+        return _decode(COOPERATIVE_USER_DATA, 0, raw)
+    newest = _decode(STICKY_USER_DATA, 1, raw)
+    return newest if isinstance(newest, Decoded) else _decode(STICKY_USER_DATA, 0, raw)
+
+
+def _decode(layout: Layout, version: int, raw: bytes) -> Outcome[StickyUserData]:
+    try:
+        fields, end = reader(layout, version)(raw, 0)
+    except SchemaError as why:
+        return unreadable(why)
+    partitions = tuple(
+        (entry["topic"], number) for entry in fields.get("previousAssignment", ()) for number in entry["partitions"]
+    )
+    return Decoded(StickyUserData(partitions, fields.get("generation")), len(raw) - end)
+
+
+def encode_sticky_user_data(value: StickyUserData, *, cooperative: bool = False) -> bytes:
+    """The bytes of `value`: version 0 without a generation, else version 1, topics in order of first appearance; for
+    `cooperative-sticky` the generation alone, -1 for none. Raises SchemaError for a topic that doesn't fit."""
+    by_topic: dict[str, list[int]] = {}
+    for topic, number in value.partitions:
+        by_topic.setdefault(topic, []).append(number)
+    fields: Values = {
+        "previousAssignment": [{"topic": topic, "partitions": numbers} for topic, numbers in by_topic.items()],
+        "generation": UNREADABLE_GENERATION if value.generation is None else value.generation,
+    }
+    out = bytearray()
+    if cooperative:
+        writer(COOPERATIVE_USER_DATA, 0)(out, fields)
+    else:
+        writer(STICKY_USER_DATA, 0 if value.generation is None else 1)(out, fields)
+    return bytes(out)
