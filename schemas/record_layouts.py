@@ -1,4 +1,4 @@
-"""Every record of `__consumer_offsets` as a layout: keys and values of types 0 to 23, names as Kafka spells them.
+"""Every record of `__consumer_offsets` as a layout: keys and values of types 0 to 24, names as Kafka spells them.
 
 Field order is wire order. `added`/`dropped` say which releases know a field that came or went without a new version:
 the early-access formats of 3.6 and 3.7 share version 0 with what followed, and so do later additions.
@@ -234,6 +234,15 @@ VALUES: Mapping[int, Layout] = {
         Field("warmupTasksPendingRevocation", _DATED_TASKS),
     ),
     23: _value("StreamsGroupTopologyValue", Field("epoch", INT32), Field("subtopologies", Array(_SUBTOPOLOGY))),
+    # No release up to 4.3 knows it: its brokers skip such a record.
+    24: _value(
+        "StreamsGroupTargetAssignmentResolvedTopicIdsValue",
+        Field("assignmentEpoch", INT32),
+        Field(
+            "resolvedTopicIdsBySubtopology",
+            Array(Group((_text("subtopologyId"), Field("topicIds", Array(UUID))))),
+        ),
+    ),
 }
 
 _GROUP, _GROUP_ID = _text("group"), _text("groupId")
