@@ -98,3 +98,5 @@ def _log_to_stderr() -> None:
     log.handlers[:] = [handler]
     log.setLevel(logging.INFO)
     log.propagate = False
+    # Libraries that report to the root logger would otherwise get a handler of their own and print traces.
+    logging.getLogger().addHandler(logging.NullHandler())

@@ -145,8 +145,7 @@ class Exporter:
         """What the reader sees of the cluster."""
         problem = status.problem
         if problem is None and not status.caught_up:
-            left = sum(status.backlog.values())
-            problem = f"catching up, {left} records left"
+            problem = _not_caught_up(sum(status.backlog.values()), status.missing)
         with self._lock:
             for topic, count in status.backlog.items():
                 self._families.gauge(metrics.POSITION_LAG, cluster, topic).set(count)
@@ -199,9 +198,19 @@ class Exporter:
         with self._lock:
             missing = {**self._not_ready, **self._troubles}
             state: dict[str, object] = {"ready": self._restored and not missing, "clusters": missing}
+            if degraded := {cluster: sorted(why) for cluster, why in self._degraded.items() if why}:
+                state["degraded"] = degraded
             if not self._restored:
                 state["database"] = "what is open in the database is not published yet"
             return bool(state["ready"]), state
+
+
+def _not_caught_up(left: int, missing: Mapping[str, str]) -> str:
+    if left:
+        return f"catching up, {left} records left"
+    if missing:
+        return "waiting for " + ", ".join(f"{topic} ({why})" for topic, why in sorted(missing.items()))
+    return "the first batch is not committed yet"
 
 
 def _listen(host: str, port: int, exporter: Exporter) -> ThreadingHTTPServer:

@@ -170,7 +170,7 @@ class Sampler:
                 self.problem = None
             except ClusterError as why:
                 # Whoever waits for timers must not see an old sample as a new one: the tick stays where it was.
-                moved, self.problem = False, str(why)
+                moved, self.problem = False, f"the cluster gives no answer ({why})"
                 self._topics_at_s = -METADATA_EVERY_S
             self._on_change(self)
             self._pause_s = SHORTEST_PAUSE_S if moved else min(self._longest_pause_s, self._pause_s * 1.5)

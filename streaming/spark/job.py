@@ -3,14 +3,13 @@
 import json
 import logging
 import shutil
-import signal
 import tempfile
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from types import FrameType
 from typing import TYPE_CHECKING, Any, Protocol
 
 from streaming.config import Settings
@@ -23,7 +22,9 @@ from streaming.spark.channel import Channel, ReaderStatus
 from streaming.spark.ends import ClusterError, KafkaView
 from streaming.spark.folding import SpreadFold
 from streaming.spark.offsets import Kind
+from streaming.spark.session import jvm_ended, start_session, stop_session
 from streaming.spark.source import FORMAT, KafkaSource, SourceOptions
+from streaming.spark.stopping import Stop, end_at_once
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -74,32 +75,6 @@ def cluster_id(section: ClusterSection) -> str:
         ) from why
 
 
-@dataclass(slots=True)
-class Stop:
-    """Set by the first signal; the second one stops waiting for the graceful end."""
-
-    signals: list[int] = field(default_factory=list)
-
-    def __bool__(self) -> bool:
-        return bool(self.signals)
-
-    @contextmanager
-    def on_signals(self) -> Iterator["Stop"]:
-        """Handle SIGTERM and SIGINT here until the block ends."""
-
-        def note(number: int, _: FrameType | None) -> None:
-            self.signals.append(number)
-            if len(self.signals) > 1:
-                raise KeyboardInterrupt
-
-        before = {number: signal.signal(number, note) for number in (signal.SIGTERM, signal.SIGINT)}
-        try:
-            yield self
-        finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)
-
-
 class Job:
     """One cluster's query on a session that is already there."""
 
@@ -119,6 +94,7 @@ class Job:
         self._channel = Channel(scratch)
         self._failure: BaseException | None = None
         self._committed = 0
+        self._ticked = False
         self._progress: tuple[float, int] | None = None
         spark.dataSource.register(KafkaSource)
 
@@ -135,20 +111,27 @@ class Job:
                 raise CannotRun(
                     "another job has taken over this database; stop one of them, or give each its own database.dsn"
                 ) from problem
+            if jvm_ended():
+                raise CannotRun(
+                    "Spark's Java process has ended, killed from outside or out of memory; give the machine more, "
+                    "or change spark.driver_memory, and start again: nothing is lost"
+                ) from problem
             pause_s = FIRST_PAUSE_S if self._committed > committed else min(pause_s * 2, LONGEST_PAUSE_S)
             why = str(problem).strip().split("\n")[0] if problem is not None else "the query ended"
             log_event("query_restarts", cluster=self._section.name, why=why, pause_s=round(pause_s, 1))
             if not isinstance(problem, OutOfStep):
                 self._observer.trouble(self._section.name, why)
-            _wait(pause_s, stop)
+            stop.wait(pause_s)
 
     def _run_query(self, epoch: int, stop: Stop) -> BaseException | None:
         """One life of the query. Returns why it ended."""
-        checkpoint = Path(tempfile.mkdtemp(prefix="checkpoint-", dir=self._scratch))
-        self._failure = None
+        self._failure, self._ticked = None, False
+        checkpoint: Path | None = None
         query: StreamingQuery | None = None
         try:
+            checkpoint = Path(tempfile.mkdtemp(prefix="checkpoint-", dir=self._scratch))
             query = self._start(epoch, checkpoint)
+            self._observer.reader(self._section.name, self._status())
             self._observer.trouble(self._section.name, None)
             self._watch(query, stop)
             if stop:
@@ -157,13 +140,14 @@ class Job:
             ended: BaseException | None = query.exception()
             return self._failure or ended
         except Exception as why:
-            # Database, Spark or its JVM: all are tried again from the database's positions, with growing pauses.
+            # Database, disk or Spark: all are tried again from the database's positions, with growing pauses.
             return self._failure or why
         finally:
             if query is not None:
                 with suppress(Exception):
                     query.stop()
-            shutil.rmtree(checkpoint, ignore_errors=True)
+            if checkpoint is not None:
+                shutil.rmtree(checkpoint, ignore_errors=True)
 
     def _start(self, epoch: int, checkpoint: Path) -> "StreamingQuery":
         function = BatchFunction(
@@ -222,6 +206,7 @@ class Job:
 
     def _report(self, report: BatchReport) -> None:
         self._committed += 1
+        self._ticked |= report.tick_ms is not None
         log_event(
             "batch", cluster=report.cluster, batch=report.batch_id, records=report.records, rows=report.rows,
             groups=report.groups, results=len(report.results), tick_ms=report.tick_ms, spread=report.spread,
@@ -233,15 +218,20 @@ class Job:
         """Until the query or the job ends; meanwhile hand on what the reader sees."""
         status_at = progress_at = 0.0
         while not stop and self._failure is None and query.isActive:
-            _wait(WATCH_EVERY_S, stop)
+            stop.wait(WATCH_EVERY_S)
             now_s = time.monotonic()
             if now_s - status_at < STATUS_EVERY_S:
                 continue
-            status_at, status = now_s, self._channel.status()
+            status_at, status = now_s, self._status()
             self._observer.reader(self._section.name, status)
             if now_s - progress_at >= PROGRESS_EVERY_S:
                 progress_at = now_s
                 self._catching_up(status, now_s)
+
+    def _status(self) -> ReaderStatus:
+        """What the reader says; it speaks of what it handed out, and only a batch with a tick commits all of that."""
+        status = self._channel.status()
+        return status if self._ticked else replace(status, caught_up=False)
 
     def _catching_up(self, status: ReaderStatus, now_s: float) -> None:
         """How much is left and for how long, while something is."""
@@ -256,23 +246,24 @@ class Job:
         log_event("catching_up", cluster=self._section.name, records_left=left, eta_s=eta_s)
 
 
-def _wait(seconds: float, stop: Stop) -> None:
-    """Sleep in slices: a signal handler only notes the signal."""
-    until_s = time.monotonic() + seconds
-    while not stop and (left := until_s - time.monotonic()) > 0:
-        time.sleep(min(left, WATCH_EVERY_S))
-
-
 @contextmanager
 def scratch_folder(configured: str | None) -> Iterator[Path]:
     """A private folder for this run, gone at its end: nothing in it is needed again."""
-    if configured is not None:
-        Path(configured).mkdir(parents=True, exist_ok=True)
-    made = Path(tempfile.mkdtemp(prefix="rebalance-monitor-", dir=configured))
+    try:
+        if configured is not None:
+            Path(configured).mkdir(parents=True, exist_ok=True)
+        made = Path(tempfile.mkdtemp(prefix="rebalance-monitor-", dir=configured))
+    except OSError as why:
+        where = configured or "the temporary folder"
+        raise _no_room(where, why) from why
     try:
         yield made
     finally:
         shutil.rmtree(made, ignore_errors=True)
+
+
+def _no_room(where: str, why: OSError) -> CannotRun:
+    return CannotRun(f"can't write to {where} ({why.strerror}); set spark.checkpoint_dir to a folder with room")
 
 
 class JsonLines(logging.Formatter):
@@ -293,9 +284,11 @@ def run_job(settings: Settings, store: Store, observer: Observer) -> None:
             "run one job per cluster, each with its own database"
         )
     from streaming.spark.java import NoJava
-    from streaming.spark.session import start_session
 
-    with scratch_folder(settings.spark.checkpoint_dir) as scratch, Stop().on_signals() as stop:
+    with (
+        scratch_folder(settings.spark.checkpoint_dir) as scratch,
+        Stop(partial(end_at_once, scratch)).on_signals() as stop,
+    ):
         section = settings.clusters[0]
         cluster_id(section)  # a wrong address shows before Spark's start, not after it
         began_s = time.monotonic()
@@ -303,10 +296,12 @@ def run_job(settings: Settings, store: Store, observer: Observer) -> None:
             spark = start_session(settings.spark, scratch)
         except NoJava as why:
             raise CannotRun(str(why)) from why
+        except OSError as why:
+            raise _no_room(str(scratch), why) from why
+        stop.listen()
         log_event("session_started", seconds=round(time.monotonic() - began_s, 1))
         try:
             Job(spark, settings, section, store, observer, scratch).run(stop)
         finally:
-            with suppress(Exception):
-                spark.stop()
+            stop_session(spark)
         log_event("stopped", cluster=section.name)

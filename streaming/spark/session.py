@@ -1,7 +1,9 @@
 """The Spark session: small, on loopback, with no web page of its own."""
 
 import os
+import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,6 +12,8 @@ from streaming.spark.java import java_home
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+JVM_LEAVES_S = 10.0
 
 
 def spark_settings(section: SparkSection, scratch: Path) -> dict[str, str]:
@@ -73,4 +77,42 @@ def start_session(section: SparkSection, scratch: Path) -> "SparkSession":
     builder = SparkSession.builder
     for name, value in spark_settings(section, scratch).items():
         builder = builder.config(name, value)
-    return builder.getOrCreate()
+    spark = builder.getOrCreate()
+    # When Spark's Java process dies, the job says so in one sentence; this server would print a trace as well.
+    spark.sparkContext._accumulatorServer.handle_error = lambda *_: None
+    return spark
+
+
+def stop_session(spark: "SparkSession") -> None:
+    """Stop Spark and wait until its Java process has left: nothing of the job may outlive it."""
+    with suppress(Exception):  # a session whose JVM has died can't be stopped, and need not be
+        spark.stop()
+    if (jvm := _jvm()) is not None:
+        if jvm.stdin is not None:
+            with suppress(OSError):
+                jvm.stdin.close()  # the gateway leaves at the end of its input
+        try:
+            jvm.wait(JVM_LEAVES_S)
+        except subprocess.TimeoutExpired:
+            kill_jvm()
+
+
+def jvm_ended() -> bool:
+    """Whether the Java process was started and is gone; Spark itself does not notice."""
+    jvm = _jvm()
+    return jvm is not None and jvm.poll() is not None
+
+
+def kill_jvm() -> None:
+    """End the Java process without asking; its Python workers end with it."""
+    if (jvm := _jvm()) is not None:
+        jvm.kill()
+        jvm.wait()
+
+
+def _jvm() -> "subprocess.Popen[bytes] | None":
+    """The Java process behind the session. PySpark keeps it beside its gateway and offers no other way to it."""
+    from pyspark import SparkContext
+
+    gateway = SparkContext._gateway
+    return None if gateway is None else getattr(gateway, "proc", None)
