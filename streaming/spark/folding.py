@@ -44,7 +44,8 @@ def _fold(settings: ClusterSettings, task: Task, tick: Tick | None) -> FoldOutco
     return fold_group(settings, task.group, task.state, [loads(Row, body) for body in task.bodies], tick)
 
 
-_ROWS = pa.schema([("group", pa.string()), ("body", pa.string())])
+# `at` keeps the order of a group's rows: a shuffle promises none.
+_ROWS = pa.schema([("group", pa.string()), ("at", pa.int64()), ("body", pa.string())])
 _STATES = pa.schema([("group", pa.string()), ("state", pa.binary())])
 _OUT = pa.schema(
     [("group", pa.string()), ("state", pa.binary()), ("due_ms", pa.int64()), ("published", pa.string())]
@@ -61,8 +62,8 @@ class SpreadFold:
     def __call__(
         self, settings: ClusterSettings, tasks: Sequence[Task], tick: Tick | None
     ) -> dict[str, FoldOutcome]:
-        pairs = [(task.group, body) for task in tasks for body in task.bodies]
-        rows = pa.table([[group for group, _ in pairs], [body for _, body in pairs]], schema=_ROWS)
+        lines = [(task.group, at, body) for task in tasks for at, body in enumerate(task.bodies)]
+        rows = pa.table([[line[column] for line in lines] for column in range(3)], schema=_ROWS)
         states = pa.table([[task.group for task in tasks], [task.state for task in tasks]], schema=_STATES)
         spread = (
             self._spark.createDataFrame(rows)
@@ -79,7 +80,8 @@ def worker(settings: ClusterSettings, tick: Tick | None) -> Callable[[Any, pa.Ta
     def fold(key: tuple[Any, ...], rows: pa.Table, states: pa.Table) -> pa.Table:
         group = key[0].as_py()
         state = states.column("state").to_pylist()
-        task = Task(group, state[0] if state else None, tuple(rows.column("body").to_pylist()))
+        bodies = rows.sort_by("at").column("body").to_pylist()
+        task = Task(group, state[0] if state else None, tuple(bodies))
         outcome = _fold(settings, task, tick)
         published = dumps(Published(outcome.results, outcome.blobs))
         return pa.table([[group], [outcome.state], [outcome.due_ms], [published]], schema=_OUT)

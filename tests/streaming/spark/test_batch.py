@@ -105,7 +105,9 @@ def spread_here(known: ClusterSettings, tasks: Sequence[Task], tick: Tick | None
     fold = worker(known, tick)
     outcomes = {}
     for task in tasks:
-        rows = pa.table({"group": [task.group] * len(task.bodies), "body": list(task.bodies)})
+        count = len(task.bodies)
+        rows = pa.table({"group": [task.group] * count, "at": list(range(count)), "body": list(task.bodies)})
+        rows = rows.take(list(reversed(range(count))))  # no shuffle promises an order
         states = pa.table({"group": [task.group], "state": pa.array([task.state], pa.binary())})
         (line,) = fold((pa.scalar(task.group),), rows, states).to_pylist()
         group, outcome = _outcome(line)

@@ -1,0 +1,103 @@
+"""Folding on Spark's workers: real processes, a real shuffle, the same outcomes as in this process."""
+
+import os
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from streaming.core.codec import dumps
+from streaming.core.ports import Range
+from streaming.core.records import Tick
+from streaming.core.routing import connect_settings, route
+from streaming.spark.folding import SpreadFold, Task, fold_here
+from tests.streaming.spark.test_batch import Place, Run, capture, table
+
+pytestmark = pytest.mark.integration
+CAPTURES = ("zombie", "steady", "sessioned-4.3.1", "eager-2.8.2")
+END = Tick(10**15)
+
+
+def tasks_of(name: str, copies: int) -> list[Task]:
+    """The groups of a capture, each several times under other names, with all rows of their topics."""
+    known, by_place = capture(name)
+    bodies: dict[str, list[str]] = {}
+    for rows in by_place.values():
+        for row in rows:
+            groups = [row.group] if row.group is not None else list(route([row], known))
+            for group in groups:
+                bodies.setdefault(group, []).append(dumps(row))
+    assert any(connect_settings(known, group).config_topic for group in bodies)
+    return [Task(group, None, tuple(texts)) for group, texts in sorted(bodies.items())] * copies
+
+
+def renamed(tasks: Sequence[Task]) -> list[Task]:
+    return [task._replace(group=f"{number}:{task.group}") for number, task in enumerate(tasks)]
+
+
+def worker_pids(spark: Any) -> set[int]:
+    def tell(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for _ in batches:
+            yield pa.RecordBatch.from_pydict({"pid": [os.getpid()]})
+
+    return {row.pid for row in spark.range(2).mapInArrow(tell, "pid bigint").collect()}
+
+
+def test_workers_are_processes_of_their_own(spark: Any) -> None:
+    assert os.getpid() not in worker_pids(spark)
+
+
+@pytest.mark.parametrize("name", CAPTURES)
+def test_the_same_rows_give_the_same_outcomes_here_and_there(spark: Any, name: str) -> None:
+    known, _ = capture(name)
+    spread = SpreadFold(spark)
+    tasks = renamed(tasks_of(name, copies=6))
+    first, expected = spread(known, tasks, Tick(1)), fold_here(known, tasks, Tick(1))
+    assert first == expected
+    assert any(outcome.results for outcome in first.values())
+    # From the states that came back, and with no rows at all: what the timers do.
+    later = [Task(task.group, first[task.group].state, ()) for task in tasks]
+    assert spread(known, later, END) == fold_here(known, later, END)
+
+
+def test_any_cut_of_batches_gives_the_same_commits(spark: Any) -> None:
+    known, by_place = capture("zombie")
+    here, there = Run(known), Run(known, spread=SpreadFold(spark))
+    dice = random.Random(7)
+    at: dict[Place, int] = dict.fromkeys(by_place, 0)
+    number = 0
+    while any(at[place] < len(rows) for place, rows in by_place.items()):
+        taken, ranges = [], {}
+        for place, rows in by_place.items():
+            part = rows[at[place] : at[place] + dice.randint(0, 40)]
+            if part:
+                ranges[place] = Range(rows[at[place] - 1].offset + 1 if at[place] else 0, part[-1].offset + 1)
+            at[place] += len(part)
+            taken.extend(part)
+        for run in (here, there):
+            run.function(table(taken, ranges, None), number)
+        number += 1
+    for run in (here, there):
+        run.function(table([], {}, END.now_ms), number)
+    assert there.store.commits == here.store.commits
+    assert {report.spread for report in there.reports} == {True}
+    assert {report.spread for report in here.reports} == {False}
+
+
+def test_a_long_history_of_one_group_keeps_its_order(spark: Any) -> None:
+    """Thousands of rows of one group cross the shuffle in several blocks."""
+    known, by_place = capture("steady")
+    group, rows = next(
+        (rows[0].group, rows) for (topic, _), rows in by_place.items() if topic.startswith("__") and len(rows) > 3
+    )
+    assert group is not None
+    bodies = tuple(
+        dumps(replace(row, offset=turn * len(rows) + number, group=group))
+        for turn in range(3_000 // len(rows))
+        for number, row in enumerate(rows)
+    )
+    tasks = [Task(group, None, bodies), Task("another", None, ())]
+    assert SpreadFold(spark)(known, tasks, END) == fold_here(known, tasks, END)
