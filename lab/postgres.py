@@ -40,10 +40,22 @@ def stop_server(data: Path) -> None:
     """Stop the server of this data folder, if one runs, and wait until it is gone."""
     if not (data / "postmaster.pid").exists():
         return
-    user = _SYSTEM_USER if os.geteuid() == 0 else None
-    command = [str(_tools() / "pg_ctl"), "-D", str(data), "-m", "fast", "-w", "-t", "20", "stop"]
     with suppress(OSError):
-        subprocess.run(command, user=user, group=user, cwd="/", capture_output=True, check=False, timeout=40)
+        _pg_ctl(data, "-m", "fast", "-t", "20", "stop")
+
+
+def start_again(server: Postgres) -> None:
+    """Start a stopped server on the data that it had, at the same address."""
+    done = _pg_ctl(server.data, "-o", f'-h "" -k "{server.data}"', "-l", str(server.data / "log"), "start")
+    if done.returncode != 0:
+        raise LabError(f"PostgreSQL does not start again in {server.data}: {done.stdout.decode().strip()[-200:]}")
+
+
+def _pg_ctl(data: Path, *arguments: str) -> "subprocess.CompletedProcess[bytes]":
+    """PostgreSQL refuses to run as root, so there the user that the package made does it."""
+    user = _SYSTEM_USER if os.geteuid() == 0 else None
+    command = [str(_tools() / "pg_ctl"), "-D", str(data), "-w", *arguments]
+    return subprocess.run(command, user=user, group=user, cwd="/", capture_output=True, check=False, timeout=40)
 
 
 def start(lab: Lab, fresh: bool = True) -> Postgres:
