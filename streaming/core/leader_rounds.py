@@ -1,0 +1,195 @@
+"""A Connect leader's round, run again from what a record shows: its inputs, every way it may have gone, the bytes.
+
+The record tells members, jobs and offsets; hidden are the leader's memory (`leader`), its clock between the end of the
+join phase and the record, whether its process completed the generation before, and whether its config snapshot lacked
+the last record. Each combination is one run; who wants a verdict compares its bytes with the record's.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+
+from assignors import connect_incremental
+from assignors.connect_eras import ERAS
+from assignors.connect_model import ConfigSnapshot, ConnectMember, ConnectResult, ConnectRound, Jobs
+from assignors.connect_round import CannotAssign
+from schemas.connect_protocol import WorkerState
+from streaming.core.config_history import ConfigHistory, ConfigState
+from streaming.core.connect_bytes import encode_share
+from streaming.core.leader import DEFAULT_MAX_DELAY_MS, Carried, Hypothesis
+from streaming.core.observed import EAGER, Observed, WorkerView
+from streaming.core.records import GroupGeneration
+from streaming.core.settings import ConnectSettings
+
+CLOCK_SLACK_MS = 1_000
+JAVA_BEFORE_19, JAVA_FROM_19 = 17, 21
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """One generation with everything that is needed to judge it."""
+
+    body: GroupGeneration
+    observed: Observed
+    last: Observed | None
+    history: ConfigHistory
+    settings: ConnectSettings
+    carried: Carried
+    missing_generations: int
+
+    @property
+    def leader_view(self) -> WorkerView:
+        return self.observed.views[self.body.leader or ""]
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One execution: the hypothesis it leaves behind, and the answer."""
+
+    after: Hypothesis
+    result: ConnectResult
+
+
+def rounds_of(case: Case) -> Iterator[ConnectRound]:
+    """The round's inputs: first with the config at the stated offsets, then with one record less (connect.md 4.3).
+
+    A worker publishes its new offset just before it applies the record, so a snapshot may lack the last one. That
+    explains an answer but proves nothing: a leader that forgot the record's jobs looks the same.
+    """
+    body = case.body
+    members = tuple(
+        ConnectMember(
+            id=member.member_id,
+            url=state.url,
+            config_offset=state.config_offset,
+            held=Jobs(allocation.connectors, allocation.tasks) if allocation else Jobs(),
+            static=Jobs(state.static_connectors, state.static_tasks),
+        )
+        for member in body.members
+        if isinstance(state := member.subscription, WorkerState)
+        for allocation in (state.allocation if body.protocol != EAGER else None,)
+    )
+    own = case.leader_view.config_offset or 0
+    top = max(member.config_offset for member in members)
+    fresh_offset = case.observed.config_offset if own < top and case.observed.error == 0 else None
+    for config in _states(case.history, own):
+        for fresh in _states(case.history, fresh_offset) if fresh_offset is not None else (None,):
+            yield ConnectRound(
+                now_ms=case.observed.at_ms,
+                generation=body.generation,
+                last_completed_generation=-1,
+                protocol=body.protocol or "",
+                leader=body.leader or "",
+                config=ConfigSnapshot(own, config.connectors()),
+                fresh_config=ConfigSnapshot(fresh_offset, fresh.connectors())
+                if fresh is not None and fresh_offset is not None
+                else None,
+                members=members,
+            )
+
+
+def _states(history: ConfigHistory, offset: int) -> Iterator[ConfigState]:
+    exact = history.state_at(offset)
+    if exact is None:
+        return
+    yield exact
+    earlier = history.state_at(offset - 1)
+    if earlier is not None and earlier.connectors() != exact.connectors():
+        yield earlier
+
+
+def runs_without_delay(
+    case: Case, rounds: tuple[ConnectRound, ...], hidden: list[Hypothesis], java: int
+) -> Iterator[Run]:
+    """Rounds of leaders whose maximum delay is not known, where the answer shows no sign of it."""
+    assumed = [replace(one, max_delay_ms=DEFAULT_MAX_DELAY_MS) for one in hidden]
+    for run in runs_of(case, rounds, assumed, java):
+        if run.result.delay_ms == 0:
+            yield replace(run, after=replace(run.after, max_delay_ms=None))
+
+
+def runs_of(
+    case: Case,
+    rounds: tuple[ConnectRound, ...],
+    hypotheses: Iterable[Hypothesis],
+    java: int,
+    *,
+    both_syncs: bool = False,
+) -> Iterator[Run]:
+    for hypothesis in hypotheses:
+        max_delay_ms = hypothesis.max_delay_ms
+        if max_delay_ms is None:
+            continue
+        for completed in _last_completed(case, hypothesis, both=both_syncs):
+            for now_ms in _clock_readings(case, hypothesis):
+                for one in rounds:
+                    attempt = replace(one, now_ms=now_ms, last_completed_generation=completed)
+                    try:
+                        result, memory = connect_incremental.assign(
+                            hypothesis.memory,
+                            attempt,
+                            max_delay_ms=max_delay_ms,
+                            era=ERAS[hypothesis.era],
+                            java_version=java,
+                        )
+                    except CannotAssign:  # this family does not speak the protocol, or Kafka's class throws here
+                        continue
+                    yield Run(replace(hypothesis, memory=memory), result)
+
+
+def _last_completed(case: Case, hypothesis: Hypothesis, *, both: bool) -> tuple[int, ...]:
+    """The last generation whose sync the leader's process completed: decides whether its memory holds (3.5 step 1)."""
+    led = hypothesis.memory.previous_generation
+    last = case.last
+    if last is None or led == -1:
+        return (led,)
+    kept, cleared = led, led - 1
+    if both:
+        return (kept, cleared)
+    applied = _applied(case, last)
+    if applied is None or case.missing_generations:
+        return (kept, cleared)
+    completed = last.generation if applied else kept - 1
+    return (kept if completed == led else cleared,)
+
+
+def _applied(case: Case, last: Observed) -> bool | None:
+    """Whether the leader's allocation shows the last recorded assignment; None where the one before looks the same."""
+    now, before = case.leader_view, last.views.get(case.body.leader or "")
+    if before is None or now.shown is None:
+        return None
+    given = (last.leader, last.config_offset, last.error, last.delay_ms)
+    if now.shown != given or now.held != before.holds:
+        return False
+    return None if (before.shown, before.held) == (now.shown, now.held) else True
+
+
+def _clock_readings(case: Case, hypothesis: Hypothesis) -> tuple[int, ...]:
+    """The leader's clock lies between the end of the join phase and the record; a running delay pins it."""
+    at_ms = case.observed.at_ms
+    state_ms = case.observed.state_ms if case.observed.state_ms > 0 else at_ms
+    earliest, latest = state_ms - CLOCK_SLACK_MS, at_ms + CLOCK_SLACK_MS
+    scheduled_ms = hypothesis.memory.scheduled_ms
+    if scheduled_ms <= 0:
+        return (at_ms,)
+    readings = [at_ms]
+    if case.observed.delay_ms and earliest <= scheduled_ms - case.observed.delay_ms <= latest:
+        readings.insert(0, scheduled_ms - case.observed.delay_ms)
+    if at_ms < scheduled_ms <= latest:
+        readings.append(scheduled_ms)
+    return tuple(readings)
+
+
+def java_versions(settings: ConnectSettings) -> tuple[int, ...]:
+    return (settings.java_version,) if settings.java_version else (JAVA_BEFORE_19, JAVA_FROM_19)
+
+
+def equal_bytes(body: GroupGeneration, result: ConnectResult, java_versions: tuple[int, ...]) -> bool:
+    """Whether every member's bytes are exactly these, under one of the Java versions."""
+    return any(
+        all(
+            member.member_id in result.shares
+            and member.assignment_bytes == encode_share(result, result.shares[member.member_id], java)
+            for member in body.members
+        )
+        for java in java_versions
+    )
