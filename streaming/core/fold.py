@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from schemas.connect_topics import ConfigRecord
-from streaming.core import judge_group
+from streaming.core import attention, judge_group
 from streaming.core import timers as group_timers
 from streaming.core.codec import dumps, loads
 from streaming.core.config_history import ConfigEntry, ConfigHistory
@@ -38,6 +38,7 @@ from streaming.core.results import (
     Source,
     UndecodableRecord,
 )
+from streaming.core.rules.memory import without_offsets
 from streaming.core.settings import ClusterSettings
 from streaming.core.state import STATE_VERSION, GroupState, Waiting
 
@@ -71,12 +72,12 @@ def fold_group(
     fold.settle(end_of_input=end_of_input)
     after = fold.state
     text = dumps(after).encode("utf-8", "surrogatepass")
-    return FoldOutcome(text, _due_ms(group, after, settings), tuple(fold.results), fold.blobs)
+    return FoldOutcome(text, _due_ms(settings, group, after), tuple(fold.results), fold.blobs)
 
 
-def _due_ms(group: str, state: GroupState, settings: ClusterSettings) -> int | None:
+def _due_ms(settings: ClusterSettings, group: str, state: GroupState) -> int | None:
     timers = [one.arrived_ms + settings.judge_wait_ms for one in state.waiting]
-    overdue_ms = group_timers.due_ms(group, state)
+    overdue_ms = group_timers.due_ms(settings, group, state)
     return min(timers if overdue_ms is None else [*timers, overdue_ms], default=None)
 
 
@@ -134,8 +135,9 @@ class _Fold:
         state = replace(self.state, topic_ids={**self.state.topic_ids, row.topic: row.topic_id})
         if known is not None:
             offsets = {place: at for place, at in state.next_offsets.items() if place.rpartition("-")[0] != row.topic}
-            history = ConfigHistory() if isinstance(row.body, ConfigChange) else state.history
-            state = replace(state, next_offsets=offsets, history=history)
+            state = replace(state, next_offsets=offsets)
+            if isinstance(row.body, ConfigChange):
+                state = replace(state, history=ConfigHistory(), rule_memory=without_offsets(state.rule_memory))
         self.state = state
 
     def _take_config(self, row: Row, record: ConfigRecord) -> None:
@@ -196,8 +198,10 @@ class _Fold:
             generation=self.state.generation or 0,
             at_ms=row.timestamp_ms,
         )
-        self.results.extend(resolved(one, moment) for one in self.state.incidents.values())
+        ended = [resolved(one, moment) for one in self.state.incidents.values()]
         self.state = replace(self.state, deleted=True, last=None, incidents={}, unassigned_since_ms={}, holds={})
+        self.state, results = attention.follow(self.settings, self.state, ended, row.timestamp_ms)
+        self.results.extend(results)
 
     def _timers(self, tick: Tick) -> None:
         self.state, results = group_timers.overdue(

@@ -6,7 +6,7 @@ from dataclasses import replace
 from schemas.connect_protocol import ConnectAssignment, WorkerState
 from schemas.connect_topics import ConnectorConfigured, ConnectorDeleted, TasksCommitted
 from schemas.consumer_protocol import ConsumerAssignment
-from streaming.core import judge_connect, judge_consumer, leader, rules, timers, unassigned
+from streaming.core import attention, judge_connect, judge_consumer, leader, rules, timers, unassigned
 from streaming.core.causes import connect_causes
 from streaming.core.incidents import Moment, settle
 from streaming.core.observed import Job, Observed, job_name, observe
@@ -80,6 +80,7 @@ def generation(
         state, judged = _connect(settings, group, state, row, missing)
     else:
         state, judged = _consumer(settings, group, state, row)
+    state, judged = attention.follow(settings, state, judged, row.timestamp_ms)
     results.extend(judged)
     ids = frozenset(member.member_id for member in body.members)
     return replace(state, generation=body.generation, member_ids=ids, deleted=False), results
@@ -188,7 +189,9 @@ def _connect(settings: ClusterSettings, group: str, state: GroupState, row: Row,
         timeouts_ms=_timeouts_ms(body),
     )
     if configured is not None and not observed.error:
-        state, ended = unassigned.noted(settings, group, state, row, idle)
+        state, ended = unassigned.noted(
+            settings, group, state, row, idle, observed=observed, before=before, window=scene.memory.window
+        )
         transitions.extend(ended)
         if observed.config_offset is not None:
             state = replace(

@@ -4,9 +4,13 @@
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TypeAlias
+
+from streaming.core.effects import Burst, DelayWait, DowntimeSum, JobDowntime, Move
+from streaming.core.subjects import Source as Source
+from streaming.core.subjects import Subject as Subject
 
 TopicItem = tuple[str, int]
 
@@ -28,17 +32,18 @@ class Severity(StrEnum):
     INFO = "info"
 
 
+class AlertSeverity(StrEnum):
+    """How loudly people are told: critical wakes somebody, a warning waits for the morning, info is for reports."""
+
+    CRITICAL = "critical"
+    WARNING = "warning"
+    INFO = "info"
+
+
 class Certainty(StrEnum):
     CERTAIN = "certain"
     LIKELY = "likely"
     POSSIBLE = "possible"
-
-
-@dataclass(frozen=True, slots=True, order=True)
-class Source:
-    topic: str
-    partition: int
-    offset: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,12 +85,6 @@ class Evidence:
 
     source: Source | None = None
     text: str | None = None
-
-
-@dataclass(frozen=True, slots=True, order=True)
-class Subject:
-    type: str
-    id: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,12 +139,74 @@ class Generation:
     verdict: Verdict
     delay_ms: int | None = None
     unassigned: tuple[str, ...] = ()
+    moves: tuple[Move, ...] = ()
+    stayed: int | None = None
+    wait: DelayWait | None = None
+    idle_ms: Mapping[str, int] = field(default_factory=dict)
+    downtime: tuple[DowntimeSum, ...] = ()
+    interrupted: tuple[JobDowntime, ...] = ()
+    burst: Burst | None = None
+    settled: bool = False
     historic: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Aftermath:
+    """What became known of a generation after it was published: it completes the one of the same source."""
+
+    cluster: str
+    group: str
+    generation: int
+    source: Source
+    cause: tuple[Cause, ...]
+    downtime: tuple[DowntimeSum, ...] = ()
+    interrupted: tuple[JobDowntime, ...] = ()
+    burst: Burst | None = None
+
+    def completed(self, generation: Generation) -> Generation:
+        """The generation with its last word."""
+        return replace(
+            generation,
+            cause=self.cause,
+            downtime=self.downtime,
+            interrupted=self.interrupted,
+            burst=self.burst,
+            settled=True,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobState:
+    """One job of a Connect group, three ways: who has it by the group's records, who should, and who runs it.
+
+    `expected` is None when nobody should have it or no expectation exists (`judged` tells which). `running` … as the
+    status topic shows. `agreement` sums up: see `streaming.core.timeline.jobs`. `gone`: nobody knows the job any more.
+    """
+
+    cluster: str
+    group: str
+    job: Subject
+    incarnation: int
+    generation: int
+    assigned: tuple[str, ...]
+    expected: str | None
+    judged: bool
+    state: str | None
+    running: str | None
+    running_generation: int | None
+    running_at_ms: int | None
+    since_ms: int
+    agreement: str
+    gone: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Incident:
-    """State of one violation after a transition (`opened`, `updated` or `resolved`)."""
+    """State of one violation after a transition.
+
+    `opened`, `updated` and `resolved` say what is the case; `fired` and `ended` when people are told (after the rule's
+    damping) and when that is over. `firing` is true between these two; `fired_at_ms` stays.
+    """
 
     incident_id: str
     transition: str
@@ -162,6 +223,10 @@ class Incident:
     message: str
     evidence: tuple[Evidence, ...]
     historic: bool = False
+    alert: AlertSeverity = AlertSeverity.INFO
+    firing: bool = False
+    fired_at_ms: int | None = None
+    team: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -183,4 +248,4 @@ class GapRecord:
     reason: str
 
 
-Result: TypeAlias = Generation | Incident | UndecodableRecord | GapRecord
+Result: TypeAlias = Generation | Aftermath | JobState | Incident | UndecodableRecord | GapRecord

@@ -2,6 +2,9 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+
+from streaming.core.results import AlertSeverity
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,8 +31,25 @@ class TopicMetadata:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Owner:
+    """Whose groups match `groups` (shell-style pattern). `alerts`: how loudly rules speak here, by title or code."""
+
+    groups: str
+    team: str
+    alerts: Mapping[str, AlertSeverity] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Damping:
+    """How long a rule's finding must last before people are told, and how long after its end they still are."""
+
+    for_ms: int | None = None
+    keep_firing_ms: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterSettings:
-    """One Kafka cluster as the fold sees it. `metadata` in time order."""
+    """One Kafka cluster as the fold sees it. `metadata` in time order; `damping` by a rule's title or code."""
 
     name: str
     connect: Mapping[str, ConnectSettings] = field(default_factory=dict)
@@ -37,6 +57,12 @@ class ClusterSettings:
     session_timeout_ms: int = 10_000
     rebalance_timeout_ms: int = 60_000
     metadata: tuple[TopicMetadata, ...] = ()
+    owners: tuple[Owner, ...] = ()
+    damping: Mapping[str, Damping] = field(default_factory=dict)
+
+    def owner_of(self, group: str) -> Owner | None:
+        """The first owner whose pattern fits."""
+        return next((one for one in self.owners if fnmatchcase(group, one.groups)), None)
 
     def topics_at(self, at_ms: int) -> Mapping[str, tuple[frozenset[str], ...]]:
         """Racks of each partition's replicas per topic, as last known at a time; empty if never known."""

@@ -36,6 +36,7 @@ class GroupState:
     eras: tuple[str, ...] = ()
     processes: Mapping[str, Process] = field(default_factory=dict)
     incidents: Mapping[str, Incident] = field(default_factory=dict)
+    lingering: Mapping[str, Incident] = field(default_factory=dict)
     unassigned_since_ms: Mapping[str, int] = field(default_factory=dict)
     patience_ms: int = 0
     timeouts_ms: int = 0

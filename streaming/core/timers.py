@@ -7,7 +7,7 @@ Either way a timer carries its own due time, so what is published does not depen
 from collections.abc import Iterator
 from dataclasses import replace
 
-from streaming.core import unassigned
+from streaming.core import attention, unassigned
 from streaming.core.incidents import Moment, resolved, settle
 from streaming.core.results import Result
 from streaming.core.rules.remembering import Deadline, deadlines
@@ -15,22 +15,28 @@ from streaming.core.settings import ClusterSettings
 from streaming.core.state import GroupState
 
 
-def due_ms(group: str, state: GroupState) -> int | None:
+def due_ms(settings: ClusterSettings, group: str, state: GroupState) -> int | None:
     """When the next timer of the group is due."""
     times = [one.due_ms for one in _open_deadlines(group, state)]
-    waiting_ms = unassigned.due_ms(state)
-    return min(times if waiting_ms is None else [*times, waiting_ms], default=None)
+    others = (unassigned.due_ms(state), attention.due_ms(settings, state))
+    return min((*times, *(one for one in others if one is not None)), default=None)
 
 
 def overdue(
     settings: ClusterSettings, group: str, state: GroupState, now_ms: int, *, historic: bool
 ) -> tuple[GroupState, list[Result]]:
-    """Fire every timer due at `now_ms`."""
-    state, transitions = unassigned.overdue(settings, group, state, now_ms, historic=historic)
-    for one in [one for one in _open_deadlines(group, state) if one.due_ms <= now_ms]:
-        state, more = _fired(settings, group, state, one, historic=historic)
-        transitions.extend(more)
-    return state, transitions
+    """Fire every timer due at `now_ms`, one moment after the other."""
+    told: list[Result] = []
+    last_ms: int | None = None
+    while (due := due_ms(settings, group, state)) is not None and due <= now_ms and due != last_ms:
+        last_ms = due
+        state, found = unassigned.overdue(settings, group, state, due, historic=historic)
+        for one in [one for one in _open_deadlines(group, state) if one.due_ms <= due]:
+            state, more = _fired(settings, group, state, one, historic=historic)
+            found.extend(more)
+        state, followed = attention.follow(settings, state, found, due)
+        told.extend(followed)
+    return state, told
 
 
 def _open_deadlines(group: str, state: GroupState) -> Iterator[Deadline]:

@@ -8,7 +8,7 @@ group's own records and, when none comes, on the cluster's clock; jobs that bega
     10:06:10  no such generation                                unassigned_too_long opens: 370 s are over
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from streaming.core import leader
@@ -19,7 +19,9 @@ from streaming.core.records import Row
 from streaming.core.results import Certainty, Evidence, Incident, Result, Severity, Subject
 from streaming.core.routing import connect_settings
 from streaming.core.rules import Finding
-from streaming.core.rules.catalogue import UNASSIGNED_TOO_LONG
+from streaming.core.rules.catalogue_across import UNASSIGNED_TOO_LONG
+from streaming.core.rules.memory import Window
+from streaming.core.rules.window import CLOCK_SLACK_MS
 from streaming.core.settings import ClusterSettings
 from streaming.core.state import GroupState
 
@@ -42,11 +44,26 @@ def _subject(key: str) -> Subject:
 
 
 def noted(
-    settings: ClusterSettings, group: str, state: GroupState, row: Row, waits: Waits
+    settings: ClusterSettings,
+    group: str,
+    state: GroupState,
+    row: Row,
+    waits: Waits,
+    *,
+    observed: Observed,
+    before: Observed | None,
+    window: Window | None,
 ) -> tuple[GroupState, list[Incident]]:
-    """Keep since when each job waits; resolve the incidents whose jobs all have a holder again."""
+    """Keep since when each job waits; resolve the incidents whose jobs all have a holder again.
+
+    `before` is the record before, `window` the delay that it announced.
+    """
     body = body_of(row)
-    since = {_key(one): state.unassigned_since_ms.get(_key(one), row.timestamp_ms) for one in waits}
+    anew = _start_anew(observed, before, window)
+    since = {
+        _key(one): row.timestamp_ms if anew(one.id) else state.unassigned_since_ms.get(_key(one), row.timestamp_ms)
+        for one in waits
+    }
     delay_ms = connect_settings(settings, group).max_delay_ms
     if delay_ms is None:
         delay_ms = leader.DEFAULT_MAX_DELAY_MS
@@ -62,6 +79,19 @@ def noted(
             still[key] = incident
     patience_ms = delay_ms + max(rebalance_ms, 0) + max(session_ms, 0)
     return replace(state, incidents=still, unassigned_since_ms=since, patience_ms=patience_ms), ended
+
+
+def _start_anew(observed: Observed, before: Observed | None, window: Window | None) -> Callable[[str], bool]:
+    """Which jobs begin to wait with this record although they waited before.
+
+    All, if another departure has opened a new window; and those taken back from a delay candidate in this round.
+    """
+    taken_back = {job_name(job) for view in observed.views.values() for job in view.revoked - view.held}
+    end_ms = observed.at_ms + observed.delay_ms
+    departed = before is not None and bool(before.views.keys() - observed.views.keys())
+    later = window is not None and end_ms > window.latest_end_ms + CLOCK_SLACK_MS
+    reopened = bool(observed.delay_ms) and departed and later
+    return lambda name: reopened or name in taken_back
 
 
 def unreported(state: GroupState) -> Iterator[int]:

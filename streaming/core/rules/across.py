@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from schemas.connect_protocol import WorkerState
 from streaming.core.observed import COOPERATIVE, LEVELS, STATIC, Job, Observed, job_kind, job_name
 from streaming.core.results import Certainty, Evidence, Subject
-from streaming.core.rules.catalogue import (
+from streaming.core.rules.catalogue_across import (
     CONFIG_MISMATCH_PERSISTS,
     HOLD_NOT_CARRIED_OVER,
     LEADER_WITHOUT_MEMORY,
@@ -18,7 +18,7 @@ from streaming.core.rules.catalogue import (
 from streaming.core.rules.memory import (
     STORM_SPAN_MS,
     Downgrade,
-    aimless,
+    aimless_rounds,
     lagging_members,
     round_of,
     surplus,
@@ -83,7 +83,7 @@ def rebalance_storm(scene: Scene) -> Iterator[Finding]:
     one = round_of(scene.observed, last, config_changes=scene.config_changes)
     repeats = scene.observed.error != 0 and scene.memory.errors_in_row > 0
     rounds = with_round(scene.memory.rounds, one, repeats_error=repeats)
-    in_row = scene.memory.aimless_rounds + 1 if aimless(scene.observed, last, gap=scene.gap) else 0
+    in_row = aimless_rounds(scene.memory, scene.observed, last, gap=scene.gap, config_changes=scene.config_changes)
     if surplus(rounds) > 0:
         message = (
             f"{len(rounds)} generations within {STORM_SPAN_MS // 60_000} minutes, {surplus(rounds)} more than members "

@@ -72,13 +72,19 @@ def lagging_members(memory: RuleMemory, now: Observed, last: Observed | None) ->
 
     A member that has just joined is given one round to read the config topic.
     """
-    if last is None or last.config_offset is None:
+    top = memory.top_offset
+    if last is None or top is None:
         return {}
     return {
         member_id: memory.lagging.get(member_id, 0) + 1
         for member_id, view in now.views.items()
-        if member_id in last.views and view.config_offset is not None and view.config_offset < last.config_offset
+        if member_id in last.views and view.config_offset is not None and view.config_offset < top
     }
+
+
+def without_offsets(memory: RuleMemory) -> RuleMemory:
+    """The memory when the config topic was made anew: its offsets start over."""
+    return replace(memory, errors_in_row=0, lagging={}, top_offset=None)
 
 
 def aimless(now: Observed, last: Observed | None, *, gap: int) -> bool:
@@ -94,6 +100,13 @@ def aimless(now: Observed, last: Observed | None, *, gap: int) -> bool:
     return all(
         view.had_allocation and view.held == last.views[member_id].holds for member_id, view in now.views.items()
     )
+
+
+def aimless_rounds(memory: RuleMemory, now: Observed, last: Observed | None, *, gap: int, config_changes: int) -> int:
+    """Rounds in a row that nothing asked for. Below zero after a config change: each worker may ask for one round."""
+    if aimless(now, last, gap=gap):
+        return memory.aimless_rounds + 1
+    return -len(now.views) if config_changes else 0
 
 
 def round_of(now: Observed, last: Observed | None, *, config_changes: int) -> Round:

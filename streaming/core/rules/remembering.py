@@ -12,13 +12,13 @@ from dataclasses import dataclass, replace
 from streaming.core.observed import Observed, job_kind, job_name
 from streaming.core.results import Certainty, Evidence, Subject
 from streaming.core.rules.across import DOWNGRADE_PATIENCE_MS, downgrade_after, downgrade_finding
-from streaming.core.rules.catalogue import (
+from streaming.core.rules.catalogue_across import (
     DELAY_NEVER_RESOLVED,
     PROTOCOL_DOWNGRADE,
     REBALANCE_STORM,
     REVOCATION_NOT_FOLLOWED_UP,
 )
-from streaming.core.rules.memory import RuleMemory, aimless, lagging_members, round_of, with_round
+from streaming.core.rules.memory import RuleMemory, aimless_rounds, lagging_members, round_of, with_round
 from streaming.core.rules.rule import Rule
 from streaming.core.rules.scene import Finding, Law, Scene
 from streaming.core.rules.window import window_of
@@ -36,7 +36,7 @@ def remember(scene: Scene) -> RuleMemory:
         lagging=lagging_members(before, now, scene.last),
         top_offset=now.config_offset if failed is False else before.top_offset,
         rounds=with_round(before.rounds, one, repeats_error=failed and before.errors_in_row > 0),
-        aimless_rounds=before.aimless_rounds + 1 if aimless(now, scene.last, gap=scene.gap) else 0,
+        aimless_rounds=aimless_rounds(before, now, scene.last, gap=scene.gap, config_changes=scene.config_changes),
         downgrade=downgrade_after(scene),
         window=window_of(scene),
     )

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from schemas.connect_protocol import WorkerState
 from streaming.core.observed import STATIC, Job, Observed, job_kind, job_name
 from streaming.core.results import Certainty, Evidence, Severity, Subject
-from streaming.core.rules.catalogue import DELAY_WITHOUT_LOSS, WINDOW_CUT_SHORT, WINDOW_END_MOVED
+from streaming.core.rules.catalogue_across import DELAY_WITHOUT_LOSS, WINDOW_CUT_SHORT, WINDOW_END_MOVED
 from streaming.core.rules.memory import Window, WindowKind
 from streaming.core.rules.scene import Finding, Law, Need, Scene
 

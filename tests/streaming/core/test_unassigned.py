@@ -7,7 +7,7 @@ from streaming.cli.replay import _records, _settings
 from streaming.core.fold import FoldOutcome, fold_group
 from streaming.core.records import Row, Tick
 from streaming.core.replay import decode
-from streaming.core.results import Generation, Incident, Result
+from streaming.core.results import AlertSeverity, Generation, Incident, Result
 from streaming.core.routing import route
 from streaming.core.settings import ClusterSettings
 
@@ -45,7 +45,9 @@ def test_the_clock_opens_it_once_and_not_before_its_time() -> None:
     assert first.due_ms is not None
     assert not overdue(fold_group(known, group, first.state, [], Tick(first.due_ms - 1)).results)
     second = fold_group(known, group, first.state, [], Tick(first.due_ms))
-    (opened,) = overdue(second.results)
+    opened, fired = overdue(second.results)
+    assert (opened.transition, fired.transition) == ("opened", "fired")
+    assert fired.alert is AlertSeverity.CRITICAL
     assert sorted(subject.id for subject in opened.subjects) == sorted(idle.unassigned)
     assert {subject.type for subject in opened.subjects} <= {"task", "connector"}
     assert opened.opened_at_ms == first.due_ms

@@ -1,0 +1,145 @@
+"""People are told once, when it has lasted, as loudly as it harms, and of the end."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from streaming.core.fold import fold_group
+from streaming.core.records import Tick
+from streaming.core.results import AlertSeverity, Incident
+from streaming.core.settings import ClusterSettings, Damping, Owner
+from tests.streaming.core.rules.builders import GROUP, Story, incidents
+from tests.streaming.core.rules.cases_across import again_and_again, calm
+from tests.streaming.core.rules.edits import give
+
+MINUTE_MS = 60_000
+
+
+def told(found: Iterable[Incident]) -> list[tuple[str, str]]:
+    return [(one.code, one.transition) for one in found]
+
+
+def fold(story: Story, settings: ClusterSettings, ticks_ms: Iterable[int]) -> list[Incident]:
+    """All records, then the clock at these times after the last."""
+    outcome = fold_group(settings, GROUP, None, story.rows, None)
+    found = list(outcome.results)
+    for tick_ms in ticks_ms:
+        outcome = fold_group(settings, GROUP, outcome.state, [], Tick(story.now_ms + tick_ms))
+        found += outcome.results
+    return incidents(found)
+
+
+def lopsided() -> Story:
+    """w1 is given everything of a new connector: an imbalance and nothing worse, as long as it stays."""
+    story = calm()
+    story.configure("c2", 6)
+
+    def all_to_one(given: dict[str, object]) -> None:
+        names = ("c2", *(f"c2-{number}" for number in range(6)))
+        for worker in given:
+            given[worker] = replace(given[worker], connectors=(), tasks=())  # type: ignore[type-var]
+        give("w1", *names)(given)  # type: ignore[arg-type]
+
+    story.rebalance(all_to_one)
+    return story
+
+
+def test_a_finding_is_told_when_it_has_lasted_and_not_before() -> None:
+    story = lopsided()
+    five = 5 * MINUTE_MS
+    early = [one for one in fold(story, story.settings, (five - 1,)) if one.code == "CONNECT-I8"]
+    assert told(early) == [("CONNECT-I8", "opened")]
+    late = [one for one in fold(story, story.settings, (five - 1, five, five + 1)) if one.code == "CONNECT-I8"]
+    assert told(late) == [("CONNECT-I8", "opened"), ("CONNECT-I8", "fired")]
+    assert late[-1].firing
+    assert late[-1].alert is AlertSeverity.WARNING
+    assert late[-1].fired_at_ms == late[-1].opened_at_ms + five
+
+
+def test_damping_is_configurable_by_title_and_by_code() -> None:
+    story = lopsided()
+    for name in ("imbalance", "CONNECT-I8"):
+        settings = replace(story.settings, damping={name: Damping(for_ms=0)})
+        found = [one for one in fold(story, settings, ()) if one.code == "CONNECT-I8"]
+        assert told(found) == [("CONNECT-I8", "opened"), ("CONNECT-I8", "fired")]
+
+
+def test_found_again_within_the_time_kept_it_is_the_same_incident() -> None:
+    story = lopsided()
+    holder = story.workers["w1"]
+    kept = holder.held
+    story.rebalance()
+    story.rebalance()
+    assert holder.held != kept
+    story.configure("c3", 6)
+
+    def all_to_one(given: dict[str, object]) -> None:
+        for worker in given:
+            given[worker] = replace(given[worker], connectors=(), tasks=())  # type: ignore[type-var]
+        give("w1", "c3", *(f"c3-{number}" for number in range(6)))(given)  # type: ignore[arg-type]
+
+    story.rebalance(all_to_one)
+    settings = replace(story.settings, damping={"imbalance": Damping(for_ms=0, keep_firing_ms=MINUTE_MS)})
+    found = [one for one in fold(story, settings, (2 * MINUTE_MS,)) if one.code == "CONNECT-I8"]
+    assert [one.transition for one in found] == ["opened", "fired", "resolved", "updated"]
+    assert len({one.incident_id for one in found}) == 1
+    assert found[-1].firing
+    assert found[-1].resolved_at_ms is None
+
+
+def test_the_end_is_told_after_the_time_kept() -> None:
+    story = lopsided()
+    story.rebalance()
+    story.rebalance()
+    settings = replace(story.settings, damping={"imbalance": Damping(for_ms=0, keep_firing_ms=MINUTE_MS)})
+    found = [one for one in fold(story, settings, (2 * MINUTE_MS,)) if one.code == "CONNECT-I8"]
+    assert [one.transition for one in found] == ["opened", "fired", "resolved", "ended"]
+    assert [one.firing for one in found] == [False, True, True, False]
+
+
+def test_a_certain_duplicate_is_told_at_once_and_loudest() -> None:
+    story = calm()
+    double = sorted(story.workers["w2"].holds())[0]
+    story.rebalance(give("w1", double))
+    found = [one for one in fold(story, story.settings, ()) if one.code == "CONNECT-I1"]
+    assert told(found) == [("CONNECT-I1", "opened"), ("CONNECT-I1", "fired")]
+    assert found[-1].alert is AlertSeverity.CRITICAL
+
+
+def test_what_was_over_before_the_monitor_had_caught_up_is_told_to_nobody() -> None:
+    story = calm()
+    double = sorted(story.workers["w2"].holds())[0]
+    story.rebalance(give("w1", double))
+    outcome = fold_group(story.settings, GROUP, None, story.rows, Tick(story.now_ms, historic=True))
+    found = incidents(outcome.results, "CONNECT-I1")
+    assert told(found) == [("CONNECT-I1", "opened")]
+    later = fold_group(story.settings, GROUP, outcome.state, [], Tick(story.now_ms + 10 * MINUTE_MS))
+    assert not incidents(later.results, "CONNECT-I1")
+
+
+def test_a_storm_is_a_warning_and_wakes_somebody_after_ten_minutes() -> None:
+    story = again_and_again()
+    for _ in range(20):
+        story.rebalance(after_ms=MINUTE_MS)
+    found = [one for one in fold(story, story.settings, ()) if one.code == "CONNECT-K10"]
+    assert [one.transition for one in found] == ["opened", "fired", "updated"]
+    assert [one.alert for one in found[1:]] == [AlertSeverity.WARNING, AlertSeverity.CRITICAL]
+
+
+def test_a_storm_speaks_for_the_imbalance_it_makes_but_not_for_a_duplicate() -> None:
+    story = again_and_again()
+    double = sorted(story.workers["w2"].holds())[0]
+    story.rebalance(give("w1", double), after_ms=3_000)
+    settings = replace(story.settings, damping={"imbalance": Damping(for_ms=0)})
+    story.workers["w1"].held = replace(story.workers["w1"].held)
+    firing = {one.code for one in fold(story, settings, ()) if one.firing}
+    assert {"CONNECT-K10", "CONNECT-I1"} <= firing
+    assert "CONNECT-I8" not in firing
+
+
+def test_the_owner_s_team_is_named_and_decides_how_loud_a_rule_is() -> None:
+    story = lopsided()
+    owner = Owner(groups="g*", team="pipelines", alerts={"imbalance": AlertSeverity.INFO})
+    settings = replace(story.settings, damping={"imbalance": Damping(for_ms=0)}, owners=(owner,))
+    found = [one for one in fold(story, settings, ()) if one.code == "CONNECT-I8"]
+    assert {one.team for one in found} == {"pipelines"}
+    assert found[-1].alert is AlertSeverity.INFO
