@@ -6,7 +6,7 @@ KEEP ?= 0
 DEMO_FLAGS := $(if $(filter-out 0,$(KEEP)),--keep) $(if $(PORTS),--ports $(PORTS))
 
 .DEFAULT_GOAL := help
-.PHONY: help install lock demo stop bench test check clean
+.PHONY: help install lock demo stop bench bench-assignors oracle test check clean
 
 help:  ## list these targets
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -22,6 +22,12 @@ stop:  ## end a demo that was left running
 
 bench: install  ## measure latency, memory and idle CPU of the whole job; writes docs/benchmarks.md
 	@exec $(BIN)/python -m lab.bench
+
+bench-assignors: install  ## time our Connect assignors against Kafka's own class; writes docs/benchmarks-assignors.md
+	@exec $(BIN)/python -m lab.bench_assignors
+
+oracle: install  ## compare our Connect assignors with Kafka's own on random inputs (RELEASE=3.2.3 SCENARIOS=1000 SEED=1)
+	@exec $(BIN)/python -m lab.oracle.compare $(if $(RELEASE),--release $(RELEASE)) $(if $(SCENARIOS),--scenarios $(SCENARIOS)) $(if $(SEED),--seed $(SEED))
 
 test: install  ## run every test, one line per tier
 	@exec $(BIN)/python -m lab.tiers

@@ -63,23 +63,29 @@ def _reason(output: str) -> str:
     return lines[-1][:160] if lines else "no output"
 
 
+def retrieve(java: Java, module: Path, conf: str, folder: Path, **properties: str) -> str:
+    """Put the jars of one configuration of an Ivy module into `folder`; returns what went wrong, if anything did."""
+    command = [
+        java.command, "-Xmx256m", *java.options, f"-Dcache.dir={IVY_CACHE}",
+        *(f"-D{name.replace('_', '.')}={value}" for name, value in properties.items()),
+        "-cp", str(_ivy()), "org.apache.ivy.Main",
+        "-settings", str(SETTINGS), "-ivy", str(module), "-confs", conf,
+        "-retrieve", str(folder / "[artifact]-[revision].[ext]"),
+    ]  # fmt: skip
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
+    except subprocess.TimeoutExpired:
+        return f"no answer within {TIMEOUT_S} s"
+    return _reason(done.stdout + done.stderr)
+
+
 def fetch(java: Java) -> str:
     """Make the folder complete; returns the class path for Kafka's programs."""
     if missing():
-        command = [
-            java.command, "-Xmx256m", *java.options, f"-Dcache.dir={IVY_CACHE}",
-            "-cp", str(_ivy()), "org.apache.ivy.Main",
-            "-settings", str(SETTINGS), "-ivy", str(LOCK), "-confs", "kafka",
-            "-retrieve", str(KAFKA_JARS / "[artifact]-[revision].[ext]"),
-        ]  # fmt: skip
-        try:
-            done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
-            output = done.stdout + done.stderr
-        except subprocess.TimeoutExpired:
-            output = f"no answer within {TIMEOUT_S} s"
+        reason = retrieve(java, LOCK, "kafka", KAFKA_JARS)
         if absent := missing():
             raise LabError(
                 f"{len(absent)} of {len(locked())} Kafka jars could not be fetched from Maven Central "
-                f"({_reason(output)}); check the network and the free disk space, then repeat"
+                f"({reason}); check the network and the free disk space, then repeat"
             )
     return str(KAFKA_JARS / "*")

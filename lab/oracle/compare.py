@@ -1,0 +1,95 @@
+"""`make oracle RELEASE=3.2.3`: our assignors against that release's own classes on random scenarios, byte for byte.
+
+Where one name bucket of Java's hash tables overflows into a tree our answer is marked unsure; such scenarios are
+compared too, and counted apart.
+"""
+
+import argparse
+import json
+import sys
+import time
+from base64 import b64encode
+from collections import Counter
+from collections.abc import Iterator
+from random import Random
+from typing import Any
+
+from assignors.connect_eras import era_of
+from lab import jars, java
+from lab.errors import LabError
+from lab.oracle.runner import FOLDER, Answer, Runner
+from lab.oracle.scenarios import EAGER, random_scenario
+from streaming.core.plan import connect
+
+
+def differing_rounds(case: dict[str, Any], answers: list[Answer], counts: Counter[str]) -> Iterator[int]:
+    """Rounds whose bytes, or whose failing, are not the same; compared up to the first of them."""
+    ours = connect.solve(case)
+    counts["scenarios with names whose order is unsure"] += "order_unsure" in ours
+    for number, (mine, theirs) in enumerate(zip(ours["rounds"], answers, strict=True)):
+        counts["rounds"] += 1
+        counts["rounds of protocol default"] += case["input"]["rounds"][number]["protocol"] == EAGER
+        if isinstance(theirs, str):
+            counts["rounds in which both refuse"] += "members" not in mine
+            if "members" in mine:
+                yield number
+            return
+        counts["assignments"] += len(theirs)
+        counts["rounds with CONFIG_MISMATCH"] += mine.get("error", 0) == 1
+        counts["rounds with a delay"] += mine.get("delay_ms", 0) > 0
+        counts["rounds that revoke"] += any(
+            one["revoked_connectors"] or one["revoked_tasks"] for one in mine.get("members", ())
+        )
+        if {one["id"]: one["assignment"] for one in mine.get("members", ())} != _encoded(theirs):
+            yield number
+            return
+
+
+def _encoded(answer: dict[str, bytes]) -> dict[str, str]:
+    return {member_id: b64encode(blob).decode() for member_id, blob in answer.items()}
+
+
+def compare(release: str, scenarios: int, seed: int) -> tuple[Counter[str], list[str]]:
+    """Counts of what was compared, and where scenarios with differences were kept."""
+    found = java.find()
+    counts: Counter[str] = Counter()
+    kept: list[str] = []
+    with Runner(found, release) as runner:
+        for number in range(scenarios):
+            given = random_scenario(Random(f"{seed}-{number}"), release, found.version)
+            case = {"id": f"{release}-{seed}-{number}", "kind": "random", "release": release, "input": given}
+            answers, _ = runner.play(given)
+            counts["scenarios"] += 1
+            for wrong in differing_rounds(case, answers, counts):
+                path = FOLDER / f"differs-{case['id']}-round-{wrong}.json"
+                path.write_text(json.dumps(case) + "\n", encoding="utf-8")
+                kept.append(str(path))
+    return counts, kept
+
+
+def main() -> int:
+    """Compare and print the counts; 1 if anything differed."""
+    parser = argparse.ArgumentParser(prog="make oracle", description=__doc__)
+    parser.add_argument("--release", default=jars.kafka_release(), help="of connect-runtime, as on Maven Central")
+    parser.add_argument("--scenarios", type=int, default=1000)
+    parser.add_argument("--seed", type=int, default=1)
+    chosen = parser.parse_args()
+    began = time.monotonic()
+    try:
+        era = era_of(chosen.release)
+        counts, kept = compare(chosen.release, chosen.scenarios, chosen.seed)
+    except (LabError, ValueError) as why:
+        print(f"oracle: {why}", file=sys.stderr)
+        return 2
+    seconds = time.monotonic() - began
+    print(f"Kafka {chosen.release} (era {era.name}), Java {java.find().version}, seed {chosen.seed}, {seconds:.0f} s")
+    for what, count in counts.items():
+        print(f"  {what:<46}{count:>10,}")
+    print(f"  {'scenarios that differ':<46}{len(kept):>10,}")
+    for path in kept[:5]:
+        print(f"  differs: {path}")
+    return 1 if kept else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
