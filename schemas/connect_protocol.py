@@ -7,10 +7,11 @@ end may be missing (but not begun and cut), bytes behind the last field are left
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
-from schemas import wire
+from schemas.compiled import row_reader
 from schemas.errors import SchemaError, UnsupportedVersion, unreadable
+from schemas.frozen import maker
 from schemas.outcomes import Decoded, Outcome
-from schemas.structs import Array, Field, Group, Kind, Layout, Values, reader, writer
+from schemas.structs import Array, Field, Group, Kind, Layout, Values, writer
 
 TaskId = tuple[str, int]
 # (connector, task numbers) in wire order; the number -1 is the connector itself.
@@ -49,11 +50,13 @@ class WorkerState:
 
 _ENTRIES = Array(Group((Field("connector", Kind.STRING), Field("tasks", Array(Kind.INT32)))))
 
-# "Version" of these layouts: 0 = the strict V0 reader and writer, 1 = everything newer.
+# Kafka reads any version with one layout, so these are not keyed by the version in the bytes: layout 0 is the strict
+# V0 reader and writer, layout 1 everything else.
 WORKER_STATE = Layout(
     "WorkerState",
     newest=1,
     fields=(
+        Field("version", Kind.INT16),
         Field("url", Kind.STRING),
         Field("config_offset", Kind.INT64),
         Field("allocation", Kind.BYTES, since=1, nullable=True, optional=True),
@@ -63,13 +66,14 @@ ASSIGNMENT = Layout(
     "Assignment",
     newest=1,
     fields=(
+        Field("version", Kind.INT16),
         Field("error", Kind.INT16),
         Field("leader", Kind.STRING),
         Field("leader_url", Kind.STRING),
         Field("config_offset", Kind.INT64),
-        Field("assigned", _ENTRIES, until=0),
-        Field("assigned", _ENTRIES, since=1, nullable=True, optional=True),
-        Field("revoked", _ENTRIES, since=1, nullable=True, optional=True),
+        Field("assigned", _ENTRIES, until=0, apart=THE_CONNECTOR),
+        Field("assigned", _ENTRIES, since=1, nullable=True, optional=True, apart=THE_CONNECTOR),
+        Field("revoked", _ENTRIES, since=1, nullable=True, optional=True, apart=THE_CONNECTOR),
         Field("delay_ms", Kind.INT32, since=1, optional=True, default=0),
     ),
 )
@@ -83,88 +87,79 @@ STATIC_PART = Layout(
 )
 
 
+_make_state = maker(WorkerState)
+_make_assignment = maker(ConnectAssignment)
+_READ_STATE = {strict: row_reader(WORKER_STATE, 0 if strict else 1) for strict in (True, False)}
+_READ_ASSIGNMENT = {strict: row_reader(ASSIGNMENT, 0 if strict else 1) for strict in (True, False)}
+
+
 def decode_worker_state(blob: bytes, *, strict_v0: bool = False, static: bool = False) -> Outcome[WorkerState]:
     """A subscription blob. `static` reads the static settings of V3, else version 3 is read as Kafka's class does;
     `strict_v0` is the reader of the eager protocol's own class, which sees no allocation."""
     try:
-        version, fields, end = _read(WORKER_STATE, blob, strict_v0)
-        held = fields.get("allocation")
-        allocation = None if held is None else _assignment(held, strict_v0=False)[0]
-        connectors: tuple[str, ...] = ()
-        tasks: tuple[TaskId, ...] = ()
-        if static and version >= 3:
-            part, end = reader(STATIC_PART, 0)(blob, end)
-            connectors = tuple(dict.fromkeys(part["connectors"] or ()))
-            # A negative number has no meaning here: the sentinel for the connector is not used.
-            tasks = tuple(dict.fromkeys(t for t in _jobs(part["tasks"])[1] if t[1] >= 0))
+        state, end = read_worker_state(blob, strict_v0, static)
     except SchemaError as why:
         return unreadable(why)
-    state = WorkerState(
-        version=version,
-        url=fields["url"],
-        config_offset=fields["config_offset"],
-        allocation=allocation,
-        static_connectors=connectors,
-        static_tasks=tasks,
-    )
     return Decoded(state, len(blob) - end)
 
 
 def decode_assignment(blob: bytes, *, strict_v0: bool = False) -> Outcome[ConnectAssignment]:
     """An assignment blob; `strict_v0` is the reader of the eager protocol's own class."""
     try:
-        value, end = _assignment(blob, strict_v0=strict_v0)
+        value, end = read_assignment(blob, strict_v0)
     except SchemaError as why:
         return unreadable(why)
     return Decoded(value, len(blob) - end)
 
 
-def _read(layout: Layout, blob: bytes, strict_v0: bool) -> tuple[int, Values, int]:
-    version, pos = wire.read_int16(blob, 0)
+def read_worker_state(blob: bytes, strict_v0: bool = False, static: bool = False) -> tuple[WorkerState, int]:
+    """As `decode_worker_state`, for the hot path: the value and its end, or SchemaError."""
+    (version, url, config_offset, held), end = _READ_STATE[strict_v0](blob, 0)
     if version < 0:
         raise UnsupportedVersion(version)
-    fields, end = reader(layout, 0 if strict_v0 else 1)(blob, pos)
-    return version, fields, end
+    allocation = None if held is None else read_assignment(held)[0]
+    if static and version >= 3:
+        (named, numbered), end = row_reader(STATIC_PART, 0)(blob, end)
+        connectors = tuple(dict.fromkeys(named or ()))
+        # A negative number has no meaning here: the sentinel for the connector is not used.
+        tasks = tuple(dict.fromkeys(task for task in numbered or () if task[1] >= 0))
+        return _make_state(version, url, config_offset, allocation, connectors, tasks), end
+    return _make_state(version, url, config_offset, allocation, (), ()), end
 
 
-def _assignment(blob: bytes, *, strict_v0: bool) -> tuple[ConnectAssignment, int]:
-    version, fields, end = _read(ASSIGNMENT, blob, strict_v0)
-    connectors, tasks = _jobs(fields["assigned"])
-    revoked_connectors, revoked_tasks = _jobs(fields.get("revoked"))
-    value = ConnectAssignment(
-        version=version,
-        error=fields["error"],
-        leader=fields["leader"],
-        leader_url=fields["leader_url"],
-        config_offset=fields["config_offset"],
-        connectors=connectors,
-        tasks=tasks,
-        revoked_connectors=revoked_connectors,
-        revoked_tasks=revoked_tasks,
-        delay_ms=fields.get("delay_ms", 0),
+def read_assignment(blob: bytes, strict_v0: bool = False) -> tuple[ConnectAssignment, int]:
+    """As `decode_assignment`, for the hot path: the value and its end, or SchemaError."""
+    (version, error, leader, leader_url, offset, assigned, revoked, delay_ms), end = _READ_ASSIGNMENT[strict_v0](
+        blob, 0
     )
-    return value, end
+    if version < 0:
+        raise UnsupportedVersion(version)
+    connectors, tasks = assigned or _NOTHING
+    lost_connectors, lost_tasks = revoked or _NOTHING
+    made = _make_assignment(
+        version,
+        error,
+        leader,
+        leader_url,
+        offset,
+        tuple(connectors),
+        tuple(tasks),
+        tuple(lost_connectors),
+        tuple(lost_tasks),
+        delay_ms,
+    )
+    return made, end
 
 
-def _jobs(entries: list[Values] | None) -> tuple[tuple[str, ...], tuple[TaskId, ...]]:
-    connectors: list[str] = []
-    tasks: list[TaskId] = []
-    for entry in entries or ():
-        name = entry["connector"]
-        for number in entry["tasks"]:
-            if number == THE_CONNECTOR:
-                connectors.append(name)
-            else:
-                tasks.append((name, number))
-    return tuple(connectors), tuple(tasks)
+_NOTHING: tuple[tuple[str, ...], tuple[TaskId, ...]] = ((), ())
 
 
 def encode_assignment(value: ConnectAssignment, assigned: Entries, revoked: Entries = ()) -> bytes:
     """Header fields from `value`, the arrays from the entries as they are ordered. V0 has neither revocations nor
     delay. Raises SchemaError for a string that doesn't fit."""
     out = bytearray()
-    wire.write_int16(out, value.version)
     fields = {
+        "version": value.version,
         "error": value.error,
         "leader": value.leader,
         "leader_url": value.leader_url,
@@ -188,8 +183,7 @@ def encode_worker_state(
         inner = state.version if allocation_version is None else allocation_version
         allocation = encode_assignment(replace(state.allocation, version=inner), assigned, revoked)
     out = bytearray()
-    wire.write_int16(out, state.version)
-    outer = {"url": state.url, "config_offset": state.config_offset, "allocation": allocation}
+    outer = {"version": state.version, "url": state.url, "config_offset": state.config_offset, "allocation": allocation}
     writer(WORKER_STATE, min(state.version, 1))(out, outer)
     if state.version >= 3:
         writer(STATIC_PART, 0)(out, _static_part(state))

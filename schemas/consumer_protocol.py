@@ -7,9 +7,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from schemas import wire
+from schemas.compiled import RowReader, row_reader
 from schemas.errors import SchemaError, UnsupportedVersion, unreadable
+from schemas.frozen import maker
 from schemas.outcomes import Decoded, Outcome
-from schemas.structs import Array, Field, Group, Kind, Layout, Values, reader, writer
+from schemas.structs import Array, Field, Group, Kind, Layout, Values, writer
 
 TopicPartition = tuple[str, int]
 
@@ -43,59 +45,75 @@ SUBSCRIPTION = Layout(
     "ConsumerProtocolSubscription",
     newest=NEWEST_VERSION,
     fields=(
+        Field("version", Kind.INT16),
         Field("topics", Array(Kind.STRING)),
         Field("userData", Kind.BYTES, nullable=True),
-        Field("ownedPartitions", _BY_TOPIC, since=1),
-        Field("generationId", Kind.INT32, since=2),
+        Field("ownedPartitions", _BY_TOPIC, since=1, default=()),
+        Field("generationId", Kind.INT32, since=2, default=-1),
         Field("rackId", Kind.STRING, since=3, nullable=True),
     ),
 )
 ASSIGNMENT = Layout(
     "ConsumerProtocolAssignment",
     newest=NEWEST_VERSION,
-    fields=(Field("assignedPartitions", _BY_TOPIC), Field("userData", Kind.BYTES, nullable=True)),
+    fields=(
+        Field("version", Kind.INT16),
+        Field("assignedPartitions", _BY_TOPIC),
+        Field("userData", Kind.BYTES, nullable=True),
+    ),
 )
+
+
+_make_subscription = maker(ConsumerSubscription)
+_make_assignment = maker(ConsumerAssignment)
 
 
 def decode_subscription(blob: bytes) -> Outcome[ConsumerSubscription]:
     """A member's subscription."""
     try:
-        version, fields, end = _read(SUBSCRIPTION, blob)
+        value, end = read_subscription(blob)
     except SchemaError as why:
         return unreadable(why)
-    value = ConsumerSubscription(
-        version=version,
-        topics=tuple(fields["topics"]),
-        user_data=fields["userData"],
-        owned=_flat(fields.get("ownedPartitions", ())),
-        generation=fields.get("generationId", -1),
-        rack=fields.get("rackId"),
-    )
     return Decoded(value, len(blob) - end)
 
 
 def decode_assignment(blob: bytes) -> Outcome[ConsumerAssignment]:
     """A member's assignment."""
     try:
-        version, fields, end = _read(ASSIGNMENT, blob)
+        value, end = read_assignment(blob)
     except SchemaError as why:
         return unreadable(why)
-    partitions = _flat(fields["assignedPartitions"])
-    return Decoded(
-        ConsumerAssignment(version=version, partitions=partitions, user_data=fields["userData"]), len(blob) - end
-    )
+    return Decoded(value, len(blob) - end)
 
 
-def _read(layout: Layout, blob: bytes) -> tuple[int, Values, int]:
-    version, pos = wire.read_int16(blob, 0)
+def read_subscription(blob: bytes) -> tuple[ConsumerSubscription, int]:
+    """As `decode_subscription`, for the hot path: the value and its end, or SchemaError."""
+    read = _SUBSCRIPTION_READERS.get(blob[:2]) or _newest_reader(SUBSCRIPTION, blob)
+    (version, topics, user_data, owned, generation, rack), end = read(blob, 0)
+    return _make_subscription(version, tuple(topics), user_data, tuple(owned), generation, rack), end
+
+
+def read_assignment(blob: bytes) -> tuple[ConsumerAssignment, int]:
+    """As `decode_assignment`, for the hot path: the value and its end, or SchemaError."""
+    read = _ASSIGNMENT_READERS.get(blob[:2]) or _newest_reader(ASSIGNMENT, blob)
+    (version, partitions, user_data), end = read(blob, 0)
+    return _make_assignment(version, tuple(partitions), user_data), end
+
+
+def _readers(layout: Layout) -> dict[bytes, RowReader]:
+    """By the two bytes of the version in front."""
+    return {version.to_bytes(2, "big"): row_reader(layout, version) for version in range(NEWEST_VERSION + 1)}
+
+
+_SUBSCRIPTION_READERS = _readers(SUBSCRIPTION)
+_ASSIGNMENT_READERS = _readers(ASSIGNMENT)
+
+
+def _newest_reader(layout: Layout, blob: bytes) -> RowReader:
+    version, _ = wire.read_int16(blob, 0)
     if version < 0:
         raise UnsupportedVersion(version)
-    fields, end = reader(layout, min(version, NEWEST_VERSION))(blob, pos)
-    return version, fields, end
-
-
-def _flat(entries: Iterable[Values]) -> tuple[TopicPartition, ...]:
-    return tuple((entry["topic"], number) for entry in entries for number in entry["partitions"])
+    return row_reader(layout, NEWEST_VERSION)
 
 
 def _grouped(partitions: Iterable[TopicPartition]) -> list[Values]:
@@ -109,8 +127,8 @@ def _grouped(partitions: Iterable[TopicPartition]) -> list[Values]:
 def encode_subscription(value: ConsumerSubscription) -> bytes:
     """The bytes of `value` in its own version 0-3."""
     out = bytearray()
-    wire.write_int16(out, value.version)
     fields = {
+        "version": value.version,
         "topics": value.topics,
         "userData": value.user_data,
         "ownedPartitions": _grouped(value.owned),
@@ -124,7 +142,6 @@ def encode_subscription(value: ConsumerSubscription) -> bytes:
 def encode_assignment(value: ConsumerAssignment) -> bytes:
     """The bytes of `value` in its own version 0-3."""
     out = bytearray()
-    wire.write_int16(out, value.version)
-    fields = {"assignedPartitions": _grouped(value.partitions), "userData": value.user_data}
+    fields = {"version": value.version, "assignedPartitions": _grouped(value.partitions), "userData": value.user_data}
     writer(ASSIGNMENT, value.version)(out, fields)
     return bytes(out)

@@ -7,10 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from schemas import wire
+from schemas.compiled import Row, row_reader
 from schemas.errors import SchemaError, UnsupportedVersion, unreadable
+from schemas.frozen import maker
 from schemas.group_metadata import GroupMember, GroupMetadata
 from schemas.outcomes import Decoded, Ignored, Outcome, Tombstone, Unreadable
-from schemas.structs import Array, Field, Group, Kind, Layout, Values, reader, writer
+from schemas.structs import Array, Field, Group, Kind, Layout, writer
 
 # Record type -> (Kafka's name of the record, the kind of group it belongs to).
 RECORD_TYPES: Mapping[int, tuple[str, str]] = {
@@ -38,7 +40,7 @@ RECORD_TYPES: Mapping[int, tuple[str, str]] = {
     21: ("StreamsGroupTargetAssignmentMember", "streams"),
     22: ("StreamsGroupCurrentMemberAssignment", "streams"),
     23: ("StreamsGroupTopology", "streams"),
-    24: ("StreamsGroupTargetAssignmentTopics", "streams"),
+    24: ("StreamsGroupTargetAssignmentResolvedTopicIds", "streams"),
 }
 
 _WITH_TOPIC = frozenset({0, 1})
@@ -89,7 +91,7 @@ GROUP_METADATA = Layout(
         Field("generation", Kind.INT32),
         Field("protocol", Kind.STRING, nullable=True),
         Field("leader", Kind.STRING, nullable=True),
-        Field("currentStateTimestamp", Kind.INT64, since=2),
+        Field("currentStateTimestamp", Kind.INT64, since=2, default=-1),
         Field(
             "members",
             Array(
@@ -99,7 +101,7 @@ GROUP_METADATA = Layout(
                         Field("groupInstanceId", Kind.STRING, since=3, nullable=True),
                         Field("clientId", Kind.STRING),
                         Field("clientHost", Kind.STRING),
-                        Field("rebalanceTimeout", Kind.INT32, since=1),
+                        Field("rebalanceTimeout", Kind.INT32, since=1, default=-1),
                         Field("sessionTimeout", Kind.INT32),
                         Field("subscription", Kind.BYTES),
                         Field("assignment", Kind.BYTES),
@@ -111,43 +113,46 @@ GROUP_METADATA = Layout(
 )
 
 
+_make_member = maker(GroupMember)
+
+
 def decode_group_metadata(value: bytes | None) -> Outcome[GroupMetadata]:
     """The value of a type-2 record, v0-v4; bytes left over are reported as `remaining`, as Kafka accepts them."""
     if value is None:
         return Tombstone()
     try:
-        version, pos = wire.read_int16(value, 0)
-        fields, end = reader(GROUP_METADATA, version)(value, pos)
+        version, fields, end = read_group_metadata(value)
     except SchemaError as why:
         return unreadable(why)
-    return Decoded(
-        GroupMetadata(
-            version=version,
-            protocol_type=fields["protocolType"],
-            generation=fields["generation"],
-            protocol=fields["protocol"],
-            leader=fields["leader"],
-            state_ms=fields.get("currentStateTimestamp", -1),
-            members=tuple(_member(m) for m in fields["members"]),
-        ),
-        len(value) - end,
+    protocol_type, generation, protocol, leader, state_ms, rows = fields
+    group = GroupMetadata(
+        version=version,
+        protocol_type=protocol_type,
+        generation=generation,
+        protocol=protocol,
+        leader=leader,
+        state_ms=state_ms,
+        members=tuple([_make_member(*row) for row in rows]),
     )
+    return Decoded(group, len(value) - end)
 
 
-def _member(fields: Values) -> GroupMember:
-    session_ms = fields["sessionTimeout"]
-    rebalance_ms = fields.get("rebalanceTimeout", -1)
-    return GroupMember(
-        member_id=fields["memberId"],
-        instance_id=fields.get("groupInstanceId"),
-        client_id=fields["clientId"],
-        client_host=fields["clientHost"],
+def read_group_metadata(value: bytes) -> tuple[int, Row, int]:
+    """As `decode_group_metadata`, for the hot path: version, fields and end, or SchemaError. The fields are those of
+    `GROUP_METADATA` in order, the members tuples with those of `GroupMember`."""
+    version, pos = wire.read_int16(value, 0)
+    (*head, rows), end = row_reader(GROUP_METADATA, version)(value, pos)
+    if UNSET_MS in [row[_REBALANCE] for row in rows]:
         # v0 has no rebalance timeout, and -1 means unset: the session timeout counts then.
-        rebalance_timeout_ms=session_ms if rebalance_ms == -1 else rebalance_ms,
-        session_timeout_ms=session_ms,
-        subscription=fields["subscription"],
-        assignment=fields["assignment"],
-    )
+        rows = [
+            (*row[:_REBALANCE], row[_REBALANCE + 1], *row[_REBALANCE + 1 :]) if row[_REBALANCE] == UNSET_MS else row
+            for row in rows
+        ]
+    return version, (*head, rows), end
+
+
+UNSET_MS = -1
+_REBALANCE = 4  # place of the rebalance timeout in a member's row; the session timeout follows
 
 
 def encode_group_metadata(group: GroupMetadata) -> bytes:

@@ -66,7 +66,8 @@ LAST_RELEASE: Release = (0x7FFF, 0)
 class Field:
     """One line of a layout. `since`/`until` are versions, inclusive; `added`/`dropped` are the releases that brought
     and removed the field without a new version. `optional` fields end a Connect blob: they take `default` if no byte is
-    left when they are reached."""
+    left when they are reached. `apart` is a number that means something else than the others in an array of (name,
+    numbers): `compiled` sorts the names that have it into a list of their own."""
 
     name: str
     type: Type
@@ -76,6 +77,7 @@ class Field:
     tag: int | None = None
     default: Any = None
     optional: bool = False
+    apart: int | None = None
     added: Release = FIRST_RELEASE
     dropped: Release = LAST_RELEASE
 

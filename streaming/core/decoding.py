@@ -4,17 +4,15 @@
 readable or not, so that a reader can count what it handed over.
 """
 
-from functools import lru_cache
 from typing import assert_never
 
-from schemas import connect_protocol, consumer_protocol
 from schemas.connect_topics import decode_config_record, decode_status_record
-from schemas.group_metadata import GroupMember, GroupMetadata
-from schemas.offsets_topic import RECORD_TYPES, decode_group_metadata, decode_key
+from schemas.errors import SchemaError
+from schemas.frozen import maker
+from schemas.offsets_topic import RECORD_TYPES, decode_key, read_group_metadata
 from schemas.outcomes import Decoded, Ignored, Tombstone, Unreadable
+from streaming.core.blobs import MemberBlobs
 from streaming.core.records import (
-    Assignment,
-    BadBlob,
     Body,
     ConfigChange,
     GroupDeleted,
@@ -23,15 +21,13 @@ from streaming.core.records import (
     OtherGroup,
     Row,
     StatusChange,
-    Subscription,
     Undecodable,
 )
 
 CLASSIC = 2
 # Enough to recognise a record's layout by eye; only for the coordinator's log, which holds no secrets of Connect.
 SAMPLE_BYTES = 32
-# Blobs of members that did not change are decoded once. Bounded: a Connect blob of a big group can have 100 kB.
-BLOB_CACHE_ENTRIES = 2048
+REMEMBERED = MemberBlobs()
 
 _OFFSET_COMMITS = (b"\x00\x00", b"\x00\x01")
 
@@ -42,7 +38,13 @@ def wanted_key_prefix(key: bytes | None) -> bool:
 
 
 def decode_offsets_record(
-    topic: str, partition: int, offset: int, timestamp_ms: int, key: bytes | None, value: bytes | None
+    topic: str,
+    partition: int,
+    offset: int,
+    timestamp_ms: int,
+    key: bytes | None,
+    value: bytes | None,
+    blobs: MemberBlobs = REMEMBERED,
 ) -> Row | None:
     """A record of `__consumer_offsets`; None for offset commits."""
     if not wanted_key_prefix(key):
@@ -53,7 +55,7 @@ def decode_offsets_record(
     match outcome:
         case Decoded(found):
             group = found.group
-            body = _group_body(value) if found.type == CLASSIC else OtherGroup(RECORD_TYPES[found.type][1])
+            body = _group_body(value, blobs) if found.type == CLASSIC else OtherGroup(RECORD_TYPES[found.type][1])
         case Ignored():
             body = OtherGroup("unknown")
         case Unreadable(reason):
@@ -69,83 +71,35 @@ def _undecodable(reason: str, raw: bytes | None) -> Undecodable:
     return Undecodable(reason, len(raw or b""), (raw or b"")[:SAMPLE_BYTES].hex())
 
 
-def _group_body(value: bytes | None) -> Body:
-    outcome = decode_group_metadata(value)
-    match outcome:
-        case Decoded(group):
-            return _generation(group)
-        case Tombstone():
-            return GroupDeleted()
-        case Unreadable(reason):
-            return _undecodable(reason, value)
-        case Ignored(what):
-            return _undecodable(what, value)
-        case _:
-            assert_never(outcome)
+def _group_body(value: bytes | None, blobs: MemberBlobs) -> Body:
+    if value is None:
+        return GroupDeleted()
+    try:
+        _, fields, _ = read_group_metadata(value)
+    except SchemaError as why:
+        return _undecodable(why.reason, value)
+    protocol_type, generation, protocol, leader, state_ms, rows = fields
+    read_subscription, read_assignment = blobs.readers(protocol_type, protocol)
+    members = [
+        _make_member(
+            member_id,
+            instance_id,
+            client_id,
+            client_host,
+            rebalance_ms,
+            session_ms,
+            read_subscription(subscription),
+            read_assignment(assignment),
+            subscription,
+            assignment,
+        )
+        for member_id, instance_id, client_id, client_host, rebalance_ms, session_ms, subscription, assignment in rows
+    ]
+    return _make_generation(protocol_type, generation, protocol, leader, state_ms, tuple(members))
 
 
-def _generation(group: GroupMetadata) -> GroupGeneration:
-    return GroupGeneration(
-        protocol_type=group.protocol_type,
-        generation=group.generation,
-        protocol=group.protocol,
-        leader=group.leader,
-        state_ms=group.state_ms,
-        members=tuple(_member(group.protocol_type, group.protocol, m) for m in group.members),
-    )
-
-
-def _member(protocol_type: str, protocol: str | None, member: GroupMember) -> MemberRow:
-    return MemberRow(
-        member_id=member.member_id,
-        instance_id=member.instance_id,
-        client_id=member.client_id,
-        client_host=member.client_host,
-        rebalance_timeout_ms=member.rebalance_timeout_ms,
-        session_timeout_ms=member.session_timeout_ms,
-        subscription=_subscription(protocol_type, protocol == "static", member.subscription),
-        assignment=_assignment(protocol_type, member.assignment),
-        subscription_bytes=member.subscription,
-        assignment_bytes=member.assignment,
-    )
-
-
-@lru_cache(maxsize=BLOB_CACHE_ENTRIES)
-def _subscription(protocol_type: str, static: bool, blob: bytes) -> Subscription:
-    match protocol_type:
-        case "connect":
-            if not blob:
-                return BadBlob("empty")
-            worker = connect_protocol.decode_worker_state(blob, static=static)
-            return worker.value if isinstance(worker, Decoded) else _bad(worker)
-        case "consumer":
-            if not blob:
-                return BadBlob("empty")
-            consumer = consumer_protocol.decode_subscription(blob)
-            return consumer.value if isinstance(consumer, Decoded) else _bad(consumer)
-        case _:
-            return None
-
-
-@lru_cache(maxsize=BLOB_CACHE_ENTRIES)
-def _assignment(protocol_type: str, blob: bytes) -> Assignment:
-    match protocol_type:
-        case "connect":
-            if not blob:
-                return BadBlob("empty")
-            worker = connect_protocol.decode_assignment(blob)
-            return worker.value if isinstance(worker, Decoded) else _bad(worker)
-        case "consumer":
-            if not blob:
-                return BadBlob("empty")
-            consumer = consumer_protocol.decode_assignment(blob)
-            return consumer.value if isinstance(consumer, Decoded) else _bad(consumer)
-        case _:
-            return None
-
-
-def _bad(outcome: Tombstone | Ignored | Unreadable) -> BadBlob:
-    return BadBlob(outcome.reason if isinstance(outcome, Unreadable) else "empty")
+_make_member = maker(MemberRow)
+_make_generation = maker(GroupGeneration)
 
 
 def decode_config_row(
