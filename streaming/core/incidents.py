@@ -50,13 +50,26 @@ def settle(
         if before is None:
             still[key] = opened = _opened(finding, moment, key)
             transitions.append(opened)
-        elif before.severity != finding.severity:
-            changed = replace(before, transition="updated", severity=finding.severity, message=finding.message)
+        elif (before.severity, before.certainty) != (finding.severity, finding.certainty):
+            changed = replace(
+                before,
+                transition="updated",
+                severity=finding.severity,
+                certainty=finding.certainty,
+                message=told(finding),
+                evidence=tuple(dict.fromkeys((*before.evidence, *finding.evidence))),
+            )
             still[key] = changed
             transitions.append(changed)
     for key in [key for key, one in still.items() if one.code in evaluated and key not in seen]:
         transitions.append(resolved(still.pop(key), moment))
     return still, transitions
+
+
+def told(finding: Finding) -> str:
+    """The message as people read it, with the Kafka issues whose traces look like this."""
+    issues = ", ".join(finding.rule.issues)
+    return f"{finding.message} (looks like {issues})" if issues else finding.message
 
 
 def _opened(finding: Finding, moment: Moment, key: IncidentKey) -> Incident:
@@ -73,7 +86,7 @@ def _opened(finding: Finding, moment: Moment, key: IncidentKey) -> Incident:
         opened_at_ms=moment.at_ms,
         resolved_at_ms=None,
         subjects=finding.subjects,
-        message=finding.message,
+        message=told(finding),
         evidence=finding.evidence,
         historic=moment.historic,
     )

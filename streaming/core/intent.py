@@ -1,8 +1,8 @@
-"""Where jobs are meant to run: declared by the workers themselves (protocol `static`) or by the monitor's configuration.
+"""Where jobs are meant to run: declared by the workers (protocol `static`) or by the monitor's configuration.
 
 A worker that some declaration names is a *static worker*, all others are *wildcard workers*; a configured job that a
-present static worker lists is a *static job*, all others are *wildcard jobs* (connect.md 6.2). Under `static` the leader
-must obey; no Kafka release speaks it, so elsewhere the same statements are wishes that the leader never heard of.
+present static worker lists is a *static job*, all others are *wildcard jobs* (connect.md 6.2). Under `static` the
+leader must obey; no Kafka release speaks it, so elsewhere these are wishes that the leader never heard of.
 
     placements  {orders: [w1:8083], orders-0: [w2:*]}   members w1:8083, w2:8083, w3:8083
     lists       w1: orders      w2: orders-0            static workers w1, w2; wildcard worker w3
@@ -19,7 +19,7 @@ from streaming.core.records import GroupGeneration
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Intent:
-    """`lists`: what each static member declares, by member id; `away`: the same of workers, or patterns, not present."""
+    """`lists`: what each static member declares, by member id; `away`: the same of absent workers or patterns."""
 
     enforced: bool
     lists: Mapping[str, frozenset[Job]]
@@ -100,12 +100,12 @@ def _read(name: str) -> Job:
 def remembered(
     known: Mapping[str, frozenset[Job]], body: GroupGeneration, observed: Observed, bound: int = 64
 ) -> dict[str, frozenset[Job]]:
-    """What workers declare, kept when they are gone; forgotten when the group speaks another protocol.
+    """What workers declare, kept when they are gone and while the group speaks another protocol.
 
     At most `bound` workers are kept, the ones seen last.
     """
     if body.protocol != STATIC:
-        return {}
+        return dict(known)
     lists = declared_by(body)
     present = observed.workers()
     kept = {worker: jobs for worker, jobs in known.items() if worker not in present}

@@ -2,14 +2,18 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 
 from schemas.connect_protocol import ConnectAssignment, WorkerState
 from schemas.connect_topics import ConnectorConfigured, ConnectorDeleted, TasksCommitted
 from schemas.consumer_protocol import ConsumerAssignment
 from streaming.core import attention, judge_connect, judge_consumer, leader, rules, timers, unassigned
 from streaming.core.causes import connect_causes
+from streaming.core.configured import configured_at, unsure_at
 from streaming.core.incidents import Moment, settle
-from streaming.core.observed import Job, Observed, job_name, observe
+from streaming.core.intent import intent_of, remembered
+from streaming.core.leader_rounds import Case, answered_as
+from streaming.core.observed import Observed, job_name, observe
 from streaming.core.published import body_of, diff_of, published_as, source_of
 from streaming.core.records import GroupGeneration, Row
 from streaming.core.results import (
@@ -24,7 +28,7 @@ from streaming.core.results import (
     Verdict,
 )
 from streaming.core.routing import connect_settings
-from streaming.core.rules import record
+from streaming.core.rules import headers
 from streaming.core.rules.catalogue import CONSUMER_UNDECODABLE
 from streaming.core.rules.memory import RuleMemory
 from streaming.core.rules.remembering import remember
@@ -103,6 +107,7 @@ def _incarnated(state: GroupState, body: GroupGeneration) -> GroupState:
         processes={},
         unassigned_since_ms={},
         holds={},
+        declared={},
         rule_memory=RuleMemory(),
     )
 
@@ -122,6 +127,7 @@ def _connect(settings: ClusterSettings, group: str, state: GroupState, row: Row,
         )
     topics = connect_settings(settings, group)
     last = state.last
+    case: Case | None = None
     gap = body.generation - state.generation - 1 if state.generation is not None else 0
     if gap < 0:
         judgement = judge_connect.not_judged("the same generation was written again")
@@ -137,7 +143,7 @@ def _connect(settings: ClusterSettings, group: str, state: GroupState, row: Row,
             if view
             else leader.Carried((), complete=True)
         )
-        case = judge_connect.Case(
+        case = Case(
             body=body,
             observed=observed,
             last=last if last is not None and last.views else None,
@@ -152,7 +158,7 @@ def _connect(settings: ClusterSettings, group: str, state: GroupState, row: Row,
             state = replace(state, processes=leader.remembered(state.processes, view.worker or view.member_id, process))
             if judgement.verdict.grade is Grade.MATCH and judgement.verdict.era != "eager":
                 state = replace(state, eras=tuple(dict.fromkeys(one.era for one in judgement.hypotheses)))
-    configured = _configured(state, observed) if missing is None and topics.config_topic is not None else None
+    configured = configured_at(state.history, observed) if missing is None and topics.config_topic is not None else None
     causes = connect_causes(observed, last, topics.config_topic, state.history if missing is None else None)
     idle = unassigned.without_holder(observed, configured) if configured is not None else ()
     holds = {
@@ -170,12 +176,21 @@ def _connect(settings: ClusterSettings, group: str, state: GroupState, row: Row,
         last=before,
         gap=max(gap, 0),
         configured=configured,
-        configured_before=_configured(state, before) if configured is not None and before is not None else None,
+        configured_before=configured_at(state.history, before)
+        if configured is not None and before is not None
+        else None,
         grade=judgement.verdict.grade,
         era=judgement.verdict.era,
         settings=topics,
         memory=state.rule_memory,
         config_changes=_config_changes(state, before, observed) if configured is not None else 0,
+        unsure=unsure_at(state.history, observed) if configured is not None else frozenset(),
+        intent=intent_of(body, observed, topics.placements, state.declared, configured)
+        if configured is not None
+        else None,
+        declared=state.declared,
+        answered_as=partial(answered_as, case),
+        reason=judgement.verdict.reason,
     )
     found, evaluated = rules.examine(scene)
     moment = _moment(settings, group, state, row)
@@ -186,6 +201,7 @@ def _connect(settings: ClusterSettings, group: str, state: GroupState, row: Row,
         incidents=incidents,
         holds=holds,
         rule_memory=remember(scene),
+        declared=remembered(state.declared, body, observed),
         timeouts_ms=_timeouts_ms(body),
     )
     if configured is not None and not observed.error:
@@ -233,16 +249,6 @@ def _moment(settings: ClusterSettings, group: str, state: GroupState, row: Row) 
     )
 
 
-def _configured(state: GroupState, observed: Observed) -> frozenset[Job] | None:
-    if observed.config_offset is None:
-        return None
-    config = state.history.state_at(observed.config_offset)
-    if config is None:
-        return None
-    counts = config.connectors()
-    return frozenset(counts) | {(name, number) for name, count in counts.items() for number in range(count)}
-
-
 def pending(
     settings: ClusterSettings, group: str, state: GroupState, row: Row, until_ms: int, *, historic: bool
 ) -> Generation:
@@ -284,7 +290,7 @@ def _consumer(settings: ClusterSettings, group: str, state: GroupState, row: Row
     incidents = dict(state.incidents)
     transitions: list[Incident] = []
     if body.protocol_type == CONSUMER:
-        found = record.unreadable_blobs(body, Evidence(source=source_of(row)), CONSUMER_UNDECODABLE)
+        found = headers.unreadable_blobs(body, Evidence(source=source_of(row)), CONSUMER_UNDECODABLE)
         evaluated = frozenset({CONSUMER_UNDECODABLE.code})
         incidents, transitions = settle(state.incidents, found, moment, evaluated)
     return replace(state, incidents=incidents, holds=holds), [published, *transitions]

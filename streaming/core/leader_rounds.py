@@ -5,18 +5,18 @@ join phase and the record, whether its process completed the generation before, 
 the last record. Each combination is one run; who wants a verdict compares its bytes with the record's.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from assignors import connect_incremental
 from assignors.connect_eras import ERAS
 from assignors.connect_model import ConfigSnapshot, ConnectMember, ConnectResult, ConnectRound, Jobs
 from assignors.connect_round import CannotAssign
-from schemas.connect_protocol import WorkerState
+from schemas.connect_protocol import ConnectAssignment, WorkerState
 from streaming.core.config_history import ConfigHistory, ConfigState
 from streaming.core.connect_bytes import encode_share
-from streaming.core.leader import DEFAULT_MAX_DELAY_MS, Carried, Hypothesis
-from streaming.core.observed import EAGER, Observed, WorkerView
+from streaming.core.leader import DEFAULT_MAX_DELAY_MS, Carried, Hypothesis, jobs
+from streaming.core.observed import EAGER, Job, Observed, WorkerView
 from streaming.core.records import GroupGeneration
 from streaming.core.settings import ConnectSettings
 
@@ -192,4 +192,28 @@ def equal_bytes(body: GroupGeneration, result: ConnectResult, java_versions: tup
             for member in body.members
         )
         for java in java_versions
+    )
+
+
+def _version(body: GroupGeneration) -> int | None:
+    return next((one.assignment.version for one in body.members if isinstance(one.assignment, ConnectAssignment)), None)
+
+
+def answered_as(case: Case | None, protocol: str, lists: Mapping[str, frozenset[Job]]) -> bool:
+    """Whether the record's bytes, but for the version in them, are the answer of a leader of this protocol to whom the
+    members declare these jobs. False where the round cannot be run again."""
+    exact = next(rounds_of(case), None) if case is not None else None
+    version = _version(case.body) if case is not None else None
+    if case is None or exact is None or version is None:
+        return False
+    members = tuple(replace(one, static=jobs(lists.get(one.id, ()))) for one in exact.members)
+    round_ = replace(exact, protocol=protocol, members=members)
+    tries = [
+        replace(one, max_delay_ms=case.observed.delay_ms or DEFAULT_MAX_DELAY_MS) if one.max_delay_ms is None else one
+        for one in case.carried.hypotheses
+    ]
+    return any(
+        equal_bytes(case.body, replace(run.result, version=version), (java,))
+        for java in java_versions(case.settings)
+        for run in runs_of(case, (round_,), tries, java)
     )

@@ -11,7 +11,8 @@ from streaming.core.results import AlertSeverity
 class ConnectSettings:
     """One Connect cluster. None means "not known": the fold then treats the value as hidden.
 
-    `max_delay_ms` is the workers' scheduled.rebalance.max.delay.ms; `release` the workers' Kafka release.
+    `max_delay_ms` is the workers' scheduled.rebalance.max.delay.ms; `release` the workers' Kafka release;
+    `placements` where jobs are meant to run, job -> workers (host:port or patterns).
     """
 
     config_topic: str | None = None
@@ -20,6 +21,7 @@ class ConnectSettings:
     max_delay_ms: int | None = None
     release: str | None = None
     java_version: int | None = None
+    placements: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +51,19 @@ class Damping:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterSettings:
-    """One Kafka cluster as the fold sees it. `metadata` in time order; `damping` by a rule's title or code."""
+    """One Kafka cluster as the fold sees it. `metadata` in time order; `damping` by a rule's title or code.
+
+    How long, by the records' own times: `judge_wait_ms` a generation waits for config records; `status_lag_ms` the
+    clock stays ahead before statuses are told (clocks of workers differ, writes are retried); `settle_ms` after a
+    record its last word is said; `start_wait_ms` a worker may take to start what it was given.
+    """
 
     name: str
     connect: Mapping[str, ConnectSettings] = field(default_factory=dict)
     judge_wait_ms: int = 60_000
+    status_lag_ms: int = 5_000
+    settle_ms: int = 10_000
+    start_wait_ms: int = 60_000
     session_timeout_ms: int = 10_000
     rebalance_timeout_ms: int = 60_000
     metadata: tuple[TopicMetadata, ...] = ()

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from streaming.core.config_history import ConfigHistory
 from streaming.core.leader import Process
-from streaming.core.observed import Observed
+from streaming.core.observed import Job, Observed
 from streaming.core.records import Row
 from streaming.core.results import Incident
 from streaming.core.rules.memory import RuleMemory
@@ -41,6 +41,7 @@ class GroupState:
     patience_ms: int = 0
     timeouts_ms: int = 0
     rule_memory: RuleMemory = field(default_factory=RuleMemory)
+    declared: Mapping[str, frozenset[Job]] = field(default_factory=dict)
     holds: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     member_ids: frozenset[str] = frozenset()
     next_offsets: Mapping[str, int] = field(default_factory=dict)

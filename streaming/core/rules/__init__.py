@@ -1,25 +1,36 @@
 """The rules: a catalogue of what can be broken, and the laws that look for it.
 
 `examine` asks every law that has what it needs. Laws never judge an assignor's choice (that is the verdict's matter),
-they state what holds whatever the leader had in mind.
+they state what holds whatever the leader had in mind; only when none of them names what is wrong with an answer that
+nothing explains, the laws of last resort do.
 """
 
 from collections.abc import Iterable
 
-from streaming.core.rules import across, record, remembering, window
+from streaming.core.rules import across, headers, last_resort, policy, record, remembering, static, window
 from streaming.core.rules.catalogue import RULES
 from streaming.core.rules.rule import Rule
 from streaming.core.rules.scene import Finding, Law, Scene, applies
 
 __all__ = ["LAWS", "RULES", "Finding", "Rule", "Scene", "examine"]
 
-LAWS: tuple[Law, ...] = (*record.LAWS, *across.LAWS, *window.LAWS, *remembering.LAWS)
+LAWS: tuple[Law, ...] = (
+    *record.LAWS,
+    *headers.LAWS,
+    *static.LAWS,
+    *policy.LAWS,
+    *across.LAWS,
+    *window.LAWS,
+    *remembering.LAWS,
+)
 
 
 def examine(scene: Scene) -> tuple[list[Finding], frozenset[str]]:
     """What is broken, and the codes of all laws that could be asked: their other incidents are over."""
     asked = [law for law in LAWS if applies(law, scene)]
     found = [finding for law in asked for finding in law.broken(scene)]
+    asked += [law for law in last_resort.LAWS if applies(law, scene)]
+    found += last_resort.whole_answer(scene, found)
     return found, frozenset(code for law in asked for code in _codes(law.rules))
 
 

@@ -1,11 +1,12 @@
 """What a law may look at, what it says, and when it may speak at all."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 
+from streaming.core.intent import Intent
 from streaming.core.observed import Job, Observed
-from streaming.core.records import GroupGeneration
+from streaming.core.records import BadBlob, GroupGeneration
 from streaming.core.results import Certainty, Evidence, Grade, Severity, Subject
 from streaming.core.rules.memory import RuleMemory
 from streaming.core.rules.rule import Rule
@@ -24,6 +25,13 @@ class Finding:
     evidence: tuple[Evidence, ...]
 
 
+AnsweredAs = Callable[[str, Mapping[str, frozenset[Job]]], bool]
+
+
+def _cannot_tell(protocol: str, lists: Mapping[str, frozenset[Job]]) -> bool:
+    return False
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scene:
     """One Connect generation with members, and what came before it.
@@ -31,7 +39,11 @@ class Scene:
     `last` is the record before it in this life of the group (None: not seen, or it was empty), `gap` the generations
     without a record between the two. `configured` and `configured_before` are the jobs that existed at the config
     offsets of the two records, None where the config topic does not tell; `config_changes` counts the records between
-    that make workers rebalance. `memory` is what the laws across records kept after the record before.
+    that make workers rebalance. `unsure` are jobs of which nobody can tell whether the leader knew them as configured.
+    `memory` is what the laws across records kept after the record before. `intent` says what is meant to run where,
+    `declared` what workers declared when last seen under `static`, `reason` why the verdict is what it is, and
+    `answered_as(protocol, lists)` whether the record's bytes, but for the version, are those of a leader of that
+    protocol to whom the members (by id) declare these jobs.
     """
 
     group: str
@@ -46,6 +58,31 @@ class Scene:
     settings: ConnectSettings
     memory: RuleMemory = field(default_factory=RuleMemory)
     config_changes: int = 0
+    unsure: frozenset[Job] = frozenset()
+    intent: Intent | None = None
+    declared: Mapping[str, frozenset[Job]] = field(default_factory=dict)
+    answered_as: AnsweredAs = _cannot_tell
+    reason: str | None = None
+
+    @property
+    def surely(self) -> frozenset[Job]:
+        """Jobs that exist for every leader."""
+        return (self.configured or frozenset()) - self.unsure
+
+    @property
+    def possibly(self) -> frozenset[Job]:
+        """Jobs that may exist for some leader."""
+        return (self.configured or frozenset()) | self.unsure
+
+    @property
+    def explained(self) -> bool:
+        """Whether some leader's memory gives exactly this answer."""
+        return self.grade in (Grade.MATCH, Grade.EXPLAINABLE)
+
+    def worker(self, member_id: str) -> str:
+        """What people call a member: its host and port, or its id where no URL can be read."""
+        view = self.observed.views.get(member_id)
+        return (view.worker if view is not None else None) or member_id
 
     @property
     def evidence(self) -> tuple[Evidence, ...]:
@@ -59,6 +96,8 @@ class Need(Enum):
     NO_ERROR = "the round did not end in an error"
     CONFIG = "the configured jobs are known"
     LAST = "the record before is known, with no generation missing between"
+    READABLE = "every member's bytes can be read"
+    JUDGED = "the assignment was compared with the leader's"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,5 +115,12 @@ def applies(law: Law, scene: Scene) -> bool:
         Need.NO_ERROR: not scene.observed.error,
         Need.CONFIG: scene.configured is not None,
         Need.LAST: scene.last is not None and scene.gap == 0,
+        Need.READABLE: _readable(scene.body),
+        Need.JUDGED: scene.grade is not Grade.NOT_JUDGED,
     }
     return all(met[need] for need in law.needs)
+
+
+def _readable(body: GroupGeneration) -> bool:
+    blobs = (blob for member in body.members for blob in (member.subscription, member.assignment))
+    return not any(isinstance(blob, BadBlob) for blob in blobs)
