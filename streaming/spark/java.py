@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 OLDEST = 17
-_VERSION = re.compile(r'version "(\d+)')
+_VERSION = re.compile(r'version "(?:1\.)?(\d+)')  # Java 8 calls itself 1.8
 
 # PySpark's launcher always adds a module that a trimmed runtime does not contain; Spark runs without it.
 _WRAPPER = """#!/bin/sh
