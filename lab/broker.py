@@ -1,6 +1,7 @@
 """One real Kafka broker (KRaft, broker and controller in one), on loopback."""
 
 import subprocess
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from lab import jvm
@@ -54,10 +55,18 @@ def _properties(lab: Lab, port: int, controller_port: int) -> dict[str, object]:
     }
 
 
-def start(lab: Lab, java: Java, class_path: str, port: int, controller_port: int) -> Broker:
-    """Format, start, and wait until clients get an answer."""
+def start(
+    lab: Lab,
+    java: Java,
+    class_path: str,
+    port: int,
+    controller_port: int,
+    others: Mapping[str, object] | None = None,
+) -> Broker:
+    """Format, start, and wait until clients get an answer. `others`: properties that are added or replaced."""
     folder = lab.folder / "broker"
-    properties = jvm.write_properties(folder / "server.properties", _properties(lab, port, controller_port))
+    wanted = {**_properties(lab, port, controller_port), **(others or {})}
+    properties = jvm.write_properties(folder / "server.properties", wanted)
     format_command = jvm.command(
         java, folder, class_path, 128, "kafka.tools.StorageTool",
         "format", "-t", CLUSTER_ID, "--standalone", "--ignore-formatted", "-c", str(properties),
