@@ -1,42 +1,57 @@
-"""Building blocks for hand-written payloads, and layouts made of them.
+"""Building blocks for hand-written payloads.
 
 `schemas.structs` describes what Kafka generates. Kafka Streams wrote its assignment by hand, with texts that exist
-nowhere else and long arrays of small fixed-size rows. A codec is a reader and a writer of one such thing; a layout is
-a list of lines, each a name and a codec with the versions (and releases) that have it, compiled once per version.
-Adjacent numbers of a layout, and the rows of an array, are unpacked in one call each: that is where the time goes.
+nowhere else and long arrays of small fixed-size rows. A codec reads and writes one such thing, and can put its lines
+into a compiled reader (`schemas.hand_written`), which is where the speed comes from: adjacent numbers are unpacked by
+one call, and so are all rows of an array.
+
+`read` is exact: it checks every length and says what is wrong. `emit` is an optimist: see `hand_written`.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache
 from struct import Struct as Packer
 from typing import Any, TypeAlias
 
 from schemas import wire
-from schemas.errors import LengthBeyondBuffer, NotInVersion, TooLong, Truncated, UnexpectedNull, UnsupportedVersion
-from schemas.java_text import decode_modified_utf8, decode_utf16, encode_modified_utf8, encode_utf16
-from schemas.structs import FIRST_RELEASE, LAST_RELEASE, Release, Values
+from schemas.errors import LengthBeyondBuffer, NotInVersion, TooLong, Truncated, UnexpectedNull
+from schemas.java_text import (
+    decode_modified_utf8,
+    decode_utf8,
+    decode_utf16,
+    encode_modified_utf8,
+    encode_utf8,
+    encode_utf16,
+)
+from schemas.source import Source
 from schemas.wire import Reader, Writer
 
 Row: TypeAlias = tuple[Any, ...]
+# Adds the lines that read one thing: into which source, into which variable.
+Emit: TypeAlias = Callable[[Source, str], None]
 
 MAX_MODIFIED_UTF8_BYTES = 0xFFFF
-_INT16, _UINT16, _INT32 = Packer(">h"), Packer(">H"), Packer(">i")
+_UINT16, _INT32 = Packer(">H"), Packer(">i")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Codec:
-    """Reader and writer of one thing. `code` is its letter in a `struct` format if its size is fixed."""
+    """Reader and writer of one thing. `code` is the letter of a number, or of the length in front of a text."""
 
     read: Reader[Any]
     write: Writer[Any]
+    emit: Emit
     code: str = ""
 
 
-INT8 = Codec(wire.read_int8, wire.write_int8, "b")
-INT32 = Codec(wire.read_int32, wire.write_int32, "i")
-INT64 = Codec(wire.read_int64, wire.write_int64, "q")
-UUID = Codec(wire.read_uuid, wire.write_uuid, "16s")
+def _number(code: str, read: Reader[Any], write: Writer[Any]) -> Codec:
+    return Codec(read, write, lambda source, name: source.number(code, name), code)
+
+
+INT8 = _number("b", wire.read_int8, wire.write_int8)
+INT32 = _number("i", wire.read_int32, wire.write_int32)
+INT64 = _number("q", wire.read_int64, wire.write_int64)
+UUID = _number("16s", wire.read_uuid, wire.write_uuid)
 
 
 def _count(buf: bytes, pos: int, smallest: int) -> tuple[int, int]:
@@ -52,15 +67,16 @@ def _count(buf: bytes, pos: int, smallest: int) -> tuple[int, int]:
     return count, pos
 
 
-# Bytes and texts
+# Texts
 
 
-def _read_bytes(buf: bytes, pos: int) -> tuple[bytes, int]:
+def _read_utf8(buf: bytes, pos: int) -> tuple[str, int]:
     length, pos = _count(buf, pos, 1)
-    return buf[pos : pos + length], pos + length
+    return decode_utf8(buf[pos : pos + length]), pos + length
 
 
-BYTES = Codec(_read_bytes, wire.write_nullable_bytes)
+def _write_utf8(out: bytearray, text: str) -> None:
+    wire.write_nullable_bytes(out, encode_utf8(text))
 
 
 def _read_modified_utf8(buf: bytes, pos: int) -> tuple[str, int]:
@@ -74,7 +90,9 @@ def _read_modified_utf8(buf: bytes, pos: int) -> tuple[str, int]:
     return decode_modified_utf8(buf[start:end]), end
 
 
-def _write_modified_utf8(out: bytearray, text: str) -> None:
+def _write_modified_utf8(out: bytearray, text: str | None) -> None:
+    if text is None:
+        raise NotInVersion("a topic without name")
     raw = encode_modified_utf8(text)
     if len(raw) > MAX_MODIFIED_UTF8_BYTES:
         raise TooLong(len(raw))
@@ -82,8 +100,32 @@ def _write_modified_utf8(out: bytearray, text: str) -> None:
     out += raw
 
 
+def _emit_text(code: str, decode: Callable[[bytes], str]) -> Emit:
+    def emit(source: Source, name: str) -> None:
+        raw = source.step(source.length(code, name))
+        source.add(f"{name} = text{raw}")
+        source.add(f"if not {name}.isascii(): {name} = {source.constant(decode)}(buf{raw})")
+
+    return emit
+
+
+# Bytes of a UTF-8 text behind a 32-bit length.
+UTF8 = Codec(_read_utf8, _write_utf8, _emit_text("I", decode_utf8))
 # What Java's DataInput.readUTF reads: an unsigned 16-bit number of bytes, then "modified" UTF-8.
-MODIFIED_UTF8 = Codec(_read_modified_utf8, _write_modified_utf8)
+MODIFIED_UTF8 = Codec(_read_modified_utf8, _write_modified_utf8, _emit_text("H", decode_modified_utf8))
+
+
+# Names: texts that stand for "none" when empty, as they nearly always are
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Name:
+    """A text at the end of a row. `code` is the letter of its length, `absent` how Kafka writes none."""
+
+    read: Reader[str | None]
+    write: Writer[str | None]
+    code: str
+    absent: bytes
 
 
 def _read_chars(buf: bytes, pos: int) -> tuple[str | None, int]:
@@ -109,77 +151,91 @@ def _read_name(buf: bytes, pos: int) -> tuple[str | None, int]:
     return text or None, pos
 
 
-# Texts that name nothing when empty: UTF-16 units behind their number, and Kafka's nullable string.
-CHARS = Codec(_read_chars, _write_chars, "i")
-NAME = Codec(_read_name, wire.write_nullable_string, "h")
+# UTF-16 units behind their number, and Kafka's nullable string.
+CHARS = Name(_read_chars, _write_chars, "i", bytes(4))
+NAME = Name(_read_name, wire.write_nullable_string, "h", b"\xff\xff")
 
 
-# Arrays
+# Rows: numbers, and perhaps a name; a tuple of the numbers, with the name at the end if there is one
 
 
-def rows(*codecs: Codec) -> Codec:
-    """Counted elements of fixed size, as a list of tuples."""
-    packer = Packer(">" + "".join(c.code for c in codecs))
-    size, unpack, pack = packer.size, packer.iter_unpack, packer.pack
+def row(*numbers: Codec, name: Name | None = None) -> Codec:
+    """One row."""
+    head = Packer(">" + "".join(c.code for c in numbers))
 
-    def read(buf: bytes, pos: int) -> tuple[list[Row], int]:
-        count, pos = _count(buf, pos, size)
-        end = pos + count * size
-        return list(unpack(buf[pos:end])), end
+    def read(buf: bytes, pos: int) -> tuple[Row, int]:
+        if pos + head.size > len(buf):
+            raise Truncated(pos, head.size)
+        values, pos = head.unpack_from(buf, pos), pos + head.size
+        if name is None:
+            return values, pos
+        text, pos = name.read(buf, pos)
+        return (values if text is None else (*values, text)), pos
 
-    def write(out: bytearray, values: Sequence[Row]) -> None:
-        out += _INT32.pack(len(values))
-        for row in values:
-            out += pack(*row)
+    def write(out: bytearray, values: Row) -> None:
+        if name is None and len(values) > len(numbers):
+            raise NotInVersion("a named topology")
+        out += head.pack(*values[: len(numbers)])
+        if name is not None:
+            name.write(out, values[-1] if len(values) > len(numbers) else None)
 
-    return Codec(read, write)
+    def emit(source: Source, target: str) -> None:
+        columns = [source.variable(target) for _ in numbers]
+        for column, codec in zip(columns, numbers, strict=True):
+            source.number(codec.code, column)
+        if name is not None:
+            length = source.variable(f"length_of_{target}")
+            source.number(name.code, length)
+            source.after(f"if {length} != {int.from_bytes(name.absent, 'big', signed=True)}: raise GiveUp")
+        source.after(f"{target} = ({', '.join(columns)})")
+
+    return Codec(read, write, emit)
 
 
-def named_rows(*codecs: Codec) -> Codec:
-    """Counted elements whose last part is a name, nearly always none; a tuple each, ending with the name or None.
+def rows(*numbers: Codec, name: Name | None = None) -> Codec:
+    """Counted rows, as a tuple.
 
-    While no element has a name all have the same size, and the length of the name is just one more number.
+    While no row has a name all have the same size: they are unpacked at one go, and that the lengths of all names are
+    those of none is seen by looking at every so many bytes.
     """
-    *fixed, name = codecs
-    head = Packer(">" + "".join(c.code for c in fixed))
-    stride = Packer(head.format + name.code)
-    size = stride.size
+    one = row(*numbers, name=name)
+    size = Packer(">" + "".join(c.code for c in numbers)).size
+    stride = size + len(name.absent if name else b"")
+    unpack = Packer(">" + "".join(c.code for c in numbers) + f"{stride - size}x").iter_unpack
 
-    def read(buf: bytes, pos: int) -> tuple[list[Row], int]:
-        count, pos = _count(buf, pos, size)
-        end = pos + count * size
-        found = list(stride.iter_unpack(buf[pos:end]))
-        if any(row[-1] > 0 for row in found):
-            return _read_named(buf, pos, count)
-        return [(*row[:-1], None) for row in found], end
-
-    def _read_named(buf: bytes, pos: int, count: int) -> tuple[list[Row], int]:
+    def read(buf: bytes, pos: int) -> tuple[tuple[Row, ...], int]:
+        count, pos = _count(buf, pos, stride)
         found = []
         for _ in range(count):
-            if pos + head.size > len(buf):
-                raise Truncated(pos, head.size)
-            values = head.unpack_from(buf, pos)
-            text, pos = name.read(buf, pos + head.size)
-            found.append((*values, text))
-        return found, pos
+            values, pos = one.read(buf, pos)
+            found.append(values)
+        return tuple(found), pos
 
     def write(out: bytearray, values: Sequence[Row]) -> None:
         out += _INT32.pack(len(values))
-        for row in values:
-            out += head.pack(*row[:-1])
-            name.write(out, row[-1])
+        for each in values:
+            one.write(out, each)
 
-    return Codec(read, write)
+    def emit(source: Source, target: str) -> None:
+        count = source.length("I", target)
+        source.add(f"part = buf{source.step(f'{stride} * {count}')}")
+        for at, byte in enumerate(name.absent if name else b"", size):
+            # The slice is compared with its own length, not the count's: an absurd count would make absurd bytes.
+            source.add(f"if part[{at}::{stride}].strip({bytes([byte])!r}): raise GiveUp")
+        source.add(f"{target} = tuple({source.constant(unpack)}(part))")
+
+    return Codec(read, write, emit)
 
 
 def array(*codecs: Codec, smallest: int, negative_is_empty: bool = False) -> Codec:
-    """Counted elements of `smallest` bytes or more, a tuple each. Some readers take a negative count for none."""
+    """Counted elements of `smallest` bytes or more, as a tuple of tuples. Some readers take a negative count for
+    none."""
     readers = tuple(c.read for c in codecs)
     writers = tuple(c.write for c in codecs)
 
-    def read(buf: bytes, pos: int) -> tuple[list[Row], int]:
+    def read(buf: bytes, pos: int) -> tuple[tuple[Row, ...], int]:
         if negative_is_empty and pos + 4 <= len(buf) and buf[pos] >= 0x80:
-            return [], pos + 4
+            return (), pos + 4
         count, pos = _count(buf, pos, smallest)
         found = []
         for _ in range(count):
@@ -188,7 +244,7 @@ def array(*codecs: Codec, smallest: int, negative_is_empty: bool = False) -> Cod
                 value, pos = read_part(buf, pos)
                 element.append(value)
             found.append(tuple(element))
-        return found, pos
+        return tuple(found), pos
 
     def write(out: bytearray, values: Sequence[Row]) -> None:
         out += _INT32.pack(len(values))
@@ -196,92 +252,44 @@ def array(*codecs: Codec, smallest: int, negative_is_empty: bool = False) -> Cod
             for write_part, value in zip(writers, row, strict=True):
                 write_part(out, value)
 
-    return Codec(read, write)
+    def emit(source: Source, name: str) -> None:
+        count = source.length("I", name)
+        source.add(f"{name} = []")
+        with source.loop(f"for _ in range({count}):"):
+            parts = [source.variable(f"{name}_{at}") for at in range(len(codecs))]
+            for codec, part in zip(codecs, parts, strict=True):
+                codec.emit(source, part)
+            source.flush()
+            source.add(f"{name}.append(({', '.join(parts)}))")
+        source.add(f"{name} = tuple({name})")
+
+    return Codec(read, write, emit)
 
 
-# Layouts
+def grouped_rows(key: Codec, *numbers: Codec) -> Codec:
+    """Counted groups { key, rows }, flat: each row behind its key."""
+    groups = array(key, rows(*numbers), smallest=8)
+    packer = Packer(">" + "".join(c.code for c in numbers))
+    columns = ", ".join("abcd"[: len(numbers)])
 
+    def read(buf: bytes, pos: int) -> tuple[tuple[Row, ...], int]:
+        found, end = groups.read(buf, pos)
+        return tuple([(at, *values) for at, inner in found for values in inner]), end
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Line:
-    """One field: versions `since` to `until`, in releases from `added` on and before `dropped`."""
+    def write(out: bytearray, values: Sequence[Row]) -> None:
+        by_key: dict[Any, list[Row]] = {}
+        for at, *rest in values:
+            by_key.setdefault(at, []).append(tuple(rest))
+        groups.write(out, list(by_key.items()))
 
-    name: str
-    codec: Codec
-    since: int = 1
-    until: int = 0x7FFF
-    added: Release = FIRST_RELEASE
-    dropped: Release = LAST_RELEASE
+    def emit(source: Source, target: str) -> None:
+        count, at = source.length("I", target), source.variable(f"{target}_key")
+        source.add(f"{target} = []")
+        with source.loop(f"for _ in range({count}):"):
+            key.emit(source, at)
+            inner = source.length("I", target)
+            each = f"{source.constant(packer.iter_unpack)}(buf{source.step(f'{packer.size} * {inner}')})"
+            source.add(f"{target} += [({at}, {columns}) for {columns} in {each}]")
+        source.add(f"{target} = tuple({target})")
 
-
-@dataclass(frozen=True, slots=True, eq=False)
-class HandWritten:
-    """A payload whose fields stand in the order of `lines`; versions 1 to `newest`."""
-
-    name: str
-    newest: int
-    lines: tuple[Line, ...]
-
-
-def _present(layout: HandWritten, version: int, release: Release) -> list[Line]:
-    if not 1 <= version <= layout.newest:
-        raise UnsupportedVersion(version)
-    return [x for x in layout.lines if x.since <= version <= x.until and x.added <= release < x.dropped]
-
-
-def _runs(lines: Iterable[Line]) -> list[list[Line]]:
-    """Neighbours of fixed size together, everything else alone."""
-    runs: list[list[Line]] = []
-    for line in lines:
-        if runs and line.codec.code and runs[-1][0].codec.code:
-            runs[-1].append(line)
-        else:
-            runs.append([line])
-    return runs
-
-
-@cache
-def reader(layout: HandWritten, version: int, release: Release) -> Reader[Values]:
-    """The compiled reader of `layout` at `version` as classes of `release` read it; raises UnsupportedVersion."""
-    steps: list[tuple[Packer | None, tuple[str, ...], Reader[Any]]] = []
-    for run in _runs(_present(layout, version, release)):
-        code = "".join(line.codec.code for line in run)
-        steps.append((Packer(">" + code) if code else None, tuple(x.name for x in run), run[0].codec.read))
-
-    def read(buf: bytes, pos: int) -> tuple[Values, int]:
-        out: Values = {}
-        for packer, names, read_one in steps:
-            if packer is None:
-                out[names[0]], pos = read_one(buf, pos)
-            else:
-                end = pos + packer.size
-                if end > len(buf):
-                    raise Truncated(pos, packer.size)
-                out.update(zip(names, packer.unpack_from(buf, pos), strict=True))
-                pos = end
-        return out, pos
-
-    return read
-
-
-@cache
-def writer(layout: HandWritten, version: int, release: Release) -> Writer[Mapping[str, Any]]:
-    """The compiled writer of `layout` at `version`; raises UnsupportedVersion."""
-    steps: list[tuple[str, Callable[[bytearray, Any], None]]] = [
-        (line.name, line.codec.write) for line in _present(layout, version, release)
-    ]
-
-    def write(out: bytearray, values: Mapping[str, Any]) -> None:
-        for name, write_field in steps:
-            write_field(out, values[name])
-
-    return write
-
-
-def unnamed(values: Iterable[Row]) -> list[Row]:
-    """Rows without their last part, the name; raises NotInVersion if one has a name."""
-    found = list(values)
-    for row in found:
-        if row[-1] is not None:
-            raise NotInVersion("a named topology")
-    return [row[:-1] for row in found]
+    return Codec(read, write, emit)

@@ -5,29 +5,14 @@ supports are read, which is how old leaders live with new members (version probi
 message `SubscriptionInfoData`.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from typing import TypeAlias
 
 from schemas import wire
-from schemas.codecs import (
-    BYTES,
-    INT8,
-    INT32,
-    INT64,
-    NAME,
-    UUID,
-    HandWritten,
-    Line,
-    Row,
-    array,
-    named_rows,
-    reader,
-    rows,
-    unnamed,
-    writer,
-)
+from schemas.codecs import INT8, INT32, INT64, NAME, UTF8, UUID, array, grouped_rows, rows
 from schemas.errors import ContradictingFields, SchemaError, UnsupportedVersion, unreadable
-from schemas.java_text import decode_utf8, encode_utf8
+from schemas.frozen import maker
+from schemas.hand_written import HandWritten, Line, reader, writer
 from schemas.outcomes import Decoded, Outcome
 from schemas.streams_tasks import (
     NEWEST_VERSION,
@@ -37,20 +22,23 @@ from schemas.streams_tasks import (
     TaskId,
     newest_version,
 )
-from schemas.structs import Release, Values
+from schemas.structs import Release
+
+# Subtopology, partition, offset sum, and the topology's name if it has one.
+OffsetSum: TypeAlias = tuple[int, int, int] | tuple[int, int, int, str]
 
 NEWEST_RELEASE: Release = (4, 3)
 _FIRST_WITH_SUMS = 7
-_FIRST_WITH_NAMES = 10
 _LAST_WITHOUT_SUPPORTED = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SubscriptionInfo:
-    """Versions 1-11. Versions up to 6 list tasks, later ones their offset sums; ask `sums` for either.
+    """Versions 1-11 as they stand on the wire. Versions up to 6 list tasks, later ones their offset sums; the methods
+    answer for either.
 
     `latest_supported` is -1 in versions 1 and 2. `process_id` is 16 bytes, zero for a version newer than the reader's.
-    An offset sum of -2 marks a running active task. `unique` is a signed byte that makes each re-join differ.
+    `end_point` is "host:port" or empty. `unique` is a signed byte that makes each re-join differ.
     """
 
     version: int
@@ -58,32 +46,30 @@ class SubscriptionInfo:
     process_id: bytes = bytes(16)
     previous_tasks: tuple[TaskId, ...] = ()
     standby_tasks: tuple[TaskId, ...] = ()
-    end_point: str | None = None
-    offset_sums: Mapping[TaskId, int] = field(default_factory=dict)
+    end_point: str = ""
+    offset_sums: tuple[OffsetSum, ...] = ()
     unique: int = 0
     error: int = 0
-    client_tags: Mapping[str, str] = field(default_factory=dict)
+    client_tags: tuple[tuple[str, str], ...] = ()
 
-    @property
-    def sums(self) -> Mapping[TaskId, int]:
-        """Offset sum of every reported task; of versions without sums -2 (was active) or -3 (was standby)."""
+    def sums(self) -> dict[TaskId, int]:
+        """Offset sum of every reported task; -2 marks a running active one, -3 a standby of versions without sums. Of
+        two entries for one task the later counts."""
         if self.version >= _FIRST_WITH_SUMS:
-            return self.offset_sums
+            return {(row[0], row[1], row[3]) if len(row) > 3 else row[:2]: row[2] for row in self.offset_sums}
         return {**dict.fromkeys(self.previous_tasks, RUNNING), **dict.fromkeys(self.standby_tasks, _STANDBY)}
 
-    @property
     def was_active(self) -> tuple[TaskId, ...]:
         """Tasks the member ran as active."""
         if self.version < _FIRST_WITH_SUMS:
-            return self.previous_tasks
-        return tuple(task for task, total in self.offset_sums.items() if total == RUNNING)
+            return tuple(dict.fromkeys(self.previous_tasks))
+        return tuple(task for task, total in self.sums().items() if total == RUNNING)
 
-    @property
     def was_standby(self) -> tuple[TaskId, ...]:
         """All other tasks of which it has state."""
         if self.version < _FIRST_WITH_SUMS:
-            return self.standby_tasks
-        return tuple(task for task, total in self.offset_sums.items() if total != RUNNING)
+            return tuple(dict.fromkeys(self.standby_tasks))
+        return tuple(task for task, total in self.sums().items() if total != RUNNING)
 
 
 _STANDBY = STANDBY_OF_UNKNOWN_SUM
@@ -94,18 +80,20 @@ SUBSCRIPTION_INFO = HandWritten(
     newest=NEWEST_VERSION,
     lines=(
         Line("version", INT32),
-        Line("latestSupportedVersion", INT32, since=3),
-        Line("processId", UUID),
-        Line("prevTasks", _TASKS, until=6),
-        Line("standbyTasks", _TASKS, until=6),
-        Line("userEndPoint", BYTES, since=2),
-        Line("taskOffsetSums", array(INT32, rows(INT32, INT64), smallest=8), since=7, until=9),
-        Line("taskOffsetSums", named_rows(INT32, INT32, INT64, NAME), since=10),
-        Line("uniqueField", INT8, since=8),
-        Line("errorCode", INT32, since=9),
-        Line("clientTags", array(BYTES, BYTES, smallest=8), since=11),
+        Line("latest_supported", INT32, since=3, default=UNKNOWN_VERSION),
+        Line("process_id", UUID),
+        Line("previous_tasks", _TASKS, until=6, default=()),
+        Line("standby_tasks", _TASKS, until=6, default=()),
+        Line("end_point", UTF8, since=2, default=""),
+        Line("offset_sums", grouped_rows(INT32, INT32, INT64), since=7, until=9, default=()),
+        Line("offset_sums", rows(INT32, INT32, INT64, name=NAME), since=10, default=()),
+        Line("unique", INT8, since=8, default=0),
+        Line("error", INT32, since=9, default=0),
+        Line("client_tags", array(UTF8, UTF8, smallest=8), since=11, default=()),
     ),
 )
+
+_make = maker(SubscriptionInfo)
 
 
 def decode_subscription_info(blob: bytes, *, release: Release = NEWEST_RELEASE) -> Outcome[SubscriptionInfo]:
@@ -117,76 +105,31 @@ def decode_subscription_info(blob: bytes, *, release: Release = NEWEST_RELEASE) 
             value = SubscriptionInfo(version=version, latest_supported=latest)
         else:
             fields, end = reader(SUBSCRIPTION_INFO, version, release)(blob, 0)
-            value = _value(version, fields)
-        _check_versions(value.version, value.latest_supported)
+            value = _make(*fields)
+        _check(value)
     except SchemaError as why:
         return unreadable(why)
     return Decoded(value, len(blob) - end)
 
 
-def _check_versions(version: int, latest: int) -> None:
-    """Only versions 1 and 2 may leave the newest supported version unknown; no member uses more than it supports."""
+def _check(value: SubscriptionInfo) -> None:
+    """Only versions 1 and 2 may leave the newest supported version unknown; no member uses more than it supports; a
+    client tag has one value."""
+    version, latest = value.version, value.latest_supported
     if not 1 <= version <= (_LAST_WITHOUT_SUPPORTED if latest == UNKNOWN_VERSION else latest):
         raise ContradictingFields(f"version {version} with {latest} as the newest supported")
-
-
-def _value(version: int, fields: Values) -> SubscriptionInfo:
-    end_point = fields.get("userEndPoint")
-    return SubscriptionInfo(
-        version=version,
-        latest_supported=fields.get("latestSupportedVersion", UNKNOWN_VERSION),
-        process_id=fields["processId"],
-        previous_tasks=tuple([(s, p, None) for s, p in fields.get("prevTasks", ())]),
-        standby_tasks=tuple([(s, p, None) for s, p in fields.get("standbyTasks", ())]),
-        end_point=decode_utf8(end_point) if end_point else None,
-        offset_sums=_sums(version, fields.get("taskOffsetSums", ())),
-        unique=fields.get("uniqueField", 0),
-        error=fields.get("errorCode", 0),
-        client_tags=_tags(fields.get("clientTags", ())),
-    )
-
-
-def _sums(version: int, entries: Sequence[Row]) -> dict[TaskId, int]:
-    if version >= _FIRST_WITH_NAMES:
-        return {(s, p, name): total for s, p, total, name in entries}
-    return {(s, p, None): total for s, partitions in entries for p, total in partitions}
-
-
-def _tags(entries: list[tuple[bytes, bytes]]) -> dict[str, str]:
-    tags = {decode_utf8(key): decode_utf8(value) for key, value in entries}
-    if len(tags) < len(entries):
+    if len(value.client_tags) > 1 and len(dict(value.client_tags)) < len(value.client_tags):
         raise ContradictingFields("a client tag is given twice")
-    return tags
 
 
 def encode_subscription_info(value: SubscriptionInfo) -> bytes:
     """The bytes of `value` in its own version 1-11, tasks in the order given. Raises SchemaError for a version nobody
     knows or one that can't name a topology."""
-    _check_versions(value.version, value.latest_supported)
+    _check(value)
     if value.version > NEWEST_VERSION:
         raise UnsupportedVersion(value.version)
-    fields: Values = {
-        "version": value.version,
-        "latestSupportedVersion": value.latest_supported,
-        "processId": value.process_id,
-        "prevTasks": unnamed(value.previous_tasks),
-        "standbyTasks": unnamed(value.standby_tasks),
-        "userEndPoint": encode_utf8(value.end_point or ""),
-        "taskOffsetSums": _sum_entries(value),
-        "uniqueField": value.unique,
-        "errorCode": value.error,
-        "clientTags": [(encode_utf8(key), encode_utf8(text)) for key, text in value.client_tags.items()],
-    }
     out = bytearray()
-    writer(SUBSCRIPTION_INFO, value.version, NEWEST_RELEASE)(out, fields)
+    writer(SUBSCRIPTION_INFO, value.version, NEWEST_RELEASE)(
+        out, {name: getattr(value, name) for name in SUBSCRIPTION_INFO.names()}
+    )
     return bytes(out)
-
-
-def _sum_entries(value: SubscriptionInfo) -> list[Row]:
-    if value.version >= _FIRST_WITH_NAMES:
-        return [(s, p, total, name) for (s, p, name), total in value.offset_sums.items()]
-    unnamed(value.offset_sums)
-    by_subtopology: dict[int, list[tuple[int, int]]] = {}
-    for (subtopology, partition, _), total in value.offset_sums.items():
-        by_subtopology.setdefault(subtopology, []).append((partition, total))
-    return list(by_subtopology.items())

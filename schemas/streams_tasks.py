@@ -1,11 +1,12 @@
 """What both payloads of Kafka Streams share: task ids, versions, and which release knows which."""
 
+from functools import cache
 from typing import TypeAlias
 
 from schemas.structs import Release
 
-# Subtopology, partition, and the named topology it belongs to, nearly always none. Texts: "0_1", "name__0_1".
-TaskId: TypeAlias = tuple[int, int, str | None]
+# Subtopology and partition, and the topology's name if it has one, which is very rare. Texts: "0_1", "name__0_1".
+TaskId: TypeAlias = tuple[int, int] | tuple[int, int, str]
 
 # What Streams groups call their protocol; their protocol type is that of plain consumers.
 PROTOCOL = "stream"
@@ -13,9 +14,10 @@ PROTOCOL = "stream"
 NEWEST_VERSION = 11
 UNKNOWN_VERSION = -1
 
-# What members of versions 1 and 2 leave out, and the offset sum of a task that runs as active.
+# The offset sum of a task that runs as active, and of one that a member of version 1 to 6 had as standby.
 RUNNING = -2
 STANDBY_OF_UNKNOWN_SUM = -3
+# "Never", in the leader's place for the time of the next rebalance.
 NO_REBALANCE_MS = (1 << 63) - 1
 
 _FIRST_RELEASE_OF: tuple[tuple[Release, int], ...] = (
@@ -30,6 +32,7 @@ _FIRST_RELEASE_OF: tuple[tuple[Release, int], ...] = (
 )
 
 
+@cache
 def newest_version(release: Release) -> int:
     """The newest version of both payloads that classes of `release` read and write."""
     return next((version for first, version in _FIRST_RELEASE_OF if release >= first), 2)
@@ -37,12 +40,17 @@ def newest_version(release: Release) -> int:
 
 def task_text(task: TaskId) -> str:
     """Kafka's spelling of a task id."""
-    subtopology, partition, topology = task
-    return f"{subtopology}_{partition}" if topology is None else f"{topology}__{subtopology}_{partition}"
+    topology = topology_of(task)
+    return f"{task[0]}_{task[1]}" if topology is None else f"{topology}__{task[0]}_{task[1]}"
 
 
 def task_of(text: str) -> TaskId:
     """The task id spelled `text`; raises ValueError for anything else."""
     topology, named, rest = text.partition("__")
     subtopology, _, partition = (rest if named else text).partition("_")
-    return int(subtopology), int(partition), topology if named else None
+    return (int(subtopology), int(partition), topology) if named else (int(subtopology), int(partition))
+
+
+def topology_of(task: TaskId) -> str | None:
+    """The name of the topology, None without one."""
+    return task[2] if len(task) > 2 else None

@@ -12,8 +12,10 @@ from assignors.java_order import HashOrder, java_hash, utf16_key
 from schemas.errors import SchemaError
 from schemas.outcomes import Decoded, Outcome, Unreadable
 from schemas.streams_assignment import (
+    FIRST_WITH_DICTIONARY,
     AssignmentInfo,
     Host,
+    HostEntry,
     Partitions,
     decode_assignment_info,
     encode_assignment_info,
@@ -26,6 +28,7 @@ from schemas.streams_tasks import (
     newest_version,
     task_of,
     task_text,
+    topology_of,
 )
 
 Release = tuple[int, int]
@@ -88,10 +91,10 @@ def _subscription_json(release: Release, value: SubscriptionInfo) -> dict[str, A
     if value.version > newest_version(release):
         return head
     since: tuple[tuple[Release, str, Any], ...] = (
-        ((0, 0), "userEndPoint", value.end_point),
-        ((0, 0), "prevTasks", _task_texts(value.was_active)),
-        ((0, 0), "standbyTasks", _task_texts(value.was_standby)),
-        ((2, 6), "taskOffsetSums", {task_text(task): total for task, total in value.sums.items()}),
+        ((0, 0), "userEndPoint", value.end_point or None),
+        ((0, 0), "prevTasks", _task_texts(value.was_active())),
+        ((0, 0), "standbyTasks", _task_texts(value.was_standby())),
+        ((2, 6), "taskOffsetSums", {task_text(task): total for task, total in value.sums().items()}),
         ((2, 8), "errorCode", value.error),
         ((3, 2), "clientTags", dict(value.client_tags)),
     )
@@ -104,9 +107,9 @@ def _assignment_json(release: Release, value: AssignmentInfo) -> dict[str, Any]:
         ((0, 0), "commonlySupportedVersion", value.commonly_supported),
         ((0, 0), "errorCode", value.error),
         ((0, 0), "activeTasks", [task_text(task) for task in value.active]),
-        ((0, 0), "standbyTasks", {task_text(task): _texts(found) for task, found in value.standby.items()}),
-        ((0, 0), "partitionsByHost", _by_host(value.by_host)),
-        ((2, 5), "standbyPartitionsByHost", _by_host(value.standby_by_host)),
+        ((0, 0), "standbyTasks", {task_text(task): _texts(found) for task, found in value.standby_tasks().items()}),
+        ((0, 0), "partitionsByHost", _by_host(value.partitions_by_host())),
+        ((2, 5), "standbyPartitionsByHost", _by_host(value.standby_partitions_by_host())),
         ((2, 6), "nextRebalanceMs", value.next_rebalance_ms),
     )
     return {name: shown for first, name, shown in since if release >= first}
@@ -118,7 +121,7 @@ def _uuid_text(raw: bytes) -> str:
 
 
 def _task_texts(tasks: Iterable[TaskId]) -> list[str]:
-    return [task_text(task) for task in sorted(set(tasks), key=lambda task: (utf16_key(task[2] or ""), *task[:2]))]
+    return [task_text(task) for task in sorted(tasks, key=lambda task: (utf16_key(topology_of(task) or ""), *task[:2]))]
 
 
 def _texts(partitions: Partitions) -> list[str]:
@@ -155,11 +158,11 @@ def _subscription(given: dict[str, Any], release: Release) -> SubscriptionInfo:
         process_id=bytes.fromhex(given["processId"].replace("-", "")),
         previous_tasks=_task_set(release, active),
         standby_tasks=_task_set(release, standby),
-        end_point=given["userEndPoint"],
-        offset_sums=sums,
+        end_point=given["userEndPoint"] or "",
+        offset_sums=tuple((*task[:2], total, *task[2:]) for task, total in sums.items()),
         unique=given["uniqueField"],
         error=given["errorCode"],
-        client_tags=given["clientTags"],
+        client_tags=tuple(given["clientTags"].items()),
     )
 
 
@@ -170,24 +173,32 @@ def _task_set(release: Release, tasks: Sequence[TaskId]) -> tuple[TaskId, ...]:
 
 def _encode_assignment(given: dict[str, Any], release: Release) -> bytes:
     standby = {task_of(text): _partitions(found) for text, found in given["standbyTasks"].items()}
-    by_host = _hosts(given["partitionsByHost"])
-    standby_by_host = _hosts(given["standbyPartitionsByHost"])
-    wanted_ms = given["nextRebalanceMs"]
-    value = AssignmentInfo(
-        version=given["version"],
-        commonly_supported=given["commonlySupportedVersion"],
-        active=tuple(task_of(text) for text in given["activeTasks"]),
-        standby={task: standby[task] for task in _hash_order(partial(_task_hash, release), standby)},
-        by_host=by_host,
-        standby_by_host=standby_by_host,
-        error=given["errorCode"],
-        next_rebalance_ms=NO_REBALANCE_MS if wanted_ms is None else wanted_ms,
-    )
+    by_host, standby_by_host = _hosts(given["partitionsByHost"]), _hosts(given["standbyPartitionsByHost"])
     every = [item for hosts in (by_host, standby_by_host) for found in hosts.values() for item in found]
     seen = every if release < _FIRST_WITH_TOPIC_SET else _hash_order(_partition_hash, every)
     numbers = {topic: number for number, topic in enumerate(dict.fromkeys(topic for topic, _ in seen))}
-    dictionary = {topic: numbers[topic] for topic in _hash_order(java_hash, numbers)}
-    return encode_assignment_info(value, dictionary)
+    numbered = given["version"] >= FIRST_WITH_DICTIONARY
+
+    def entries(hosts: Mapping[Host, Sequence[tuple[str, int]]]) -> tuple[HostEntry, ...]:
+        return tuple(
+            (host, port, tuple((numbers[topic], p) for topic, p in found) if numbered else tuple(found))
+            for (host, port), found in hosts.items()
+        )
+
+    wanted_ms = given["nextRebalanceMs"]
+    return encode_assignment_info(
+        AssignmentInfo(
+            version=given["version"],
+            commonly_supported=given["commonlySupportedVersion"],
+            active=tuple(task_of(text) for text in given["activeTasks"]),
+            standby=tuple((task, standby[task]) for task in _hash_order(partial(_task_hash, release), standby)),
+            topics=tuple((numbers[topic], topic) for topic in _hash_order(java_hash, numbers)),
+            hosts=entries(by_host),
+            standby_hosts=entries(standby_by_host),
+            error=given["errorCode"],
+            next_rebalance_ms=NO_REBALANCE_MS if wanted_ms is None else wanted_ms,
+        )
+    )
 
 
 def _hash_order(hash_of: Callable[[Any], int], items: Iterable[Any]) -> list[Any]:
@@ -200,7 +211,7 @@ def _hash_order(hash_of: Callable[[Any], int], items: Iterable[Any]) -> list[Any
 
 def _task_hash(release: Release, task: TaskId) -> int:
     """`TaskId.hashCode()`; before 3.0 the generated one of a 64-bit number."""
-    subtopology, partition, topology = task
+    subtopology, partition, topology = task[0], task[1], topology_of(task)
     if release >= (3, 0):
         return (((31 + subtopology) * 31 + partition) * 31 + (java_hash(topology) if topology else 0)) & _MASK
     return (subtopology << 32 | partition) % _OLD_MODULUS & _MASK
