@@ -11,7 +11,8 @@ from schemas.compiled import row_reader
 from schemas.errors import SchemaError, UnsupportedVersion, unreadable
 from schemas.frozen import maker
 from schemas.outcomes import Decoded, Outcome
-from schemas.structs import Array, Field, Group, Kind, Layout, Values, writer
+from schemas.struct_writers import writer
+from schemas.structs import Array, Field, Group, Kind, Layout, Values
 
 TaskId = tuple[str, int]
 # (connector, task numbers) in wire order; the number -1 is the connector itself.

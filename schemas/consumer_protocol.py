@@ -11,7 +11,8 @@ from schemas.compiled import RowReader, row_reader
 from schemas.errors import SchemaError, UnsupportedVersion, unreadable
 from schemas.frozen import maker
 from schemas.outcomes import Decoded, Outcome
-from schemas.structs import Array, Field, Group, Kind, Layout, Values, writer
+from schemas.struct_writers import writer
+from schemas.structs import Array, Field, Group, Kind, Layout, Values
 
 TopicPartition = tuple[str, int]
 

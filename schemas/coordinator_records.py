@@ -5,7 +5,7 @@ layout first and accepts the one that consumes the value exactly.
 """
 
 from base64 import b64encode, urlsafe_b64encode
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, assert_never
 
@@ -14,7 +14,7 @@ from schemas.errors import SchemaError, unreadable
 from schemas.offsets_topic import RECORD_TYPES
 from schemas.outcomes import Decoded, Ignored, Outcome, Unreadable
 from schemas.record_layouts import KEYS, VALUES
-from schemas.structs import UNKNOWN_TAGS, Array, Field, Group, Kind, Layout, Release, Values, as_of, reader
+from schemas.structs import UNKNOWN_TAGS, Array, Field, Fields, Group, Kind, Layout, Release, Values, as_of, reader
 
 NEWEST: Release = (4, 3)
 # Tried in this order when the writer's release is not known: one release per set of layouts that share version 0.
@@ -33,16 +33,30 @@ def known_types(release: Release) -> frozenset[int]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Record:
-    """One record in Kafka's JSON form. `value` is None for a tombstone; `unknown_tags` are (path, tag, bytes)."""
+    """One record. `fields` is None for a tombstone; `layout` and `version` say how they were read."""
 
     type: int
     name: str
     key: Values
     version: int | None
-    value: Values | None
-    unknown_tags: tuple[tuple[str, int, bytes], ...]
+    layout: Layout
+    fields: Fields | None
     key_remaining: int
     value_remaining: int
+
+    @property
+    def value(self) -> Values | None:
+        """The value in Kafka's JSON form. Made when asked for: it is much larger than the bytes."""
+        if self.fields is None or self.version is None:
+            return None
+        return json_form(self.layout.fields, self.version, self.fields)
+
+    @property
+    def unknown_tags(self) -> tuple[tuple[str, int, bytes], ...]:
+        """(path, tag, bytes) of every tagged field that the layout doesn't know."""
+        if self.fields is None or self.version is None:
+            return ()
+        return tuple(unknown_tags(self.layout.fields, self.version, self.fields))
 
 
 def decode_record(key: bytes | None, value: bytes | None, release: Release | None = None) -> Outcome[Record]:
@@ -53,17 +67,15 @@ def decode_record(key: bytes | None, value: bytes | None, release: Release | Non
         type_, pos = wire.read_int16(key, 0)
         if type_ not in (VALUES if release is None else known_types(release)):
             return Ignored(f"unknown_type {type_}")
-        key_layout = KEYS[type_]
+        key_layout, layout = KEYS[type_], VALUES[type_]
         key_fields, key_end = reader(key_layout, 0)(key, pos)
         version: int | None = None
-        fields: Values | None = None
-        unknown: tuple[tuple[str, int, bytes], ...] = ()
+        fields: Fields | None = None
         left = 0
         if value is not None:
             version, pos = wire.read_int16(value, 0)
-            layout, raw, end = _value(VALUES[type_], version, value, pos, release)
-            fields, left = json_form(layout.fields, version, raw), len(value) - end
-            unknown = tuple(unknown_tags(layout.fields, version, raw))
+            layout, fields, end = _value(layout, version, value, pos, release)
+            left = len(value) - end
     except SchemaError as why:
         return unreadable(why)
     return Decoded(
@@ -72,17 +84,17 @@ def decode_record(key: bytes | None, value: bytes | None, release: Release | Non
             name=RECORD_TYPES[type_][0],
             key=json_form(key_layout.fields, 0, key_fields),
             version=version,
-            value=fields,
-            unknown_tags=unknown,
+            layout=layout,
+            fields=fields,
             key_remaining=len(key) - key_end,
             value_remaining=left,
         )
     )
 
 
-def _value(layout: Layout, version: int, value: bytes, pos: int, release: Release | None) -> tuple[Layout, Values, int]:
+def _value(layout: Layout, version: int, value: bytes, pos: int, release: Release | None) -> tuple[Layout, Fields, int]:
     """Layout, fields and end of the first reading that leaves nothing over, else of the newest that succeeds."""
-    found: tuple[Layout, Values, int] | None = None
+    newest: Layout | None = None
     failure: SchemaError | None = None
     for candidate in LAYOUT_RELEASES if release is None else (release,):
         shape = as_of(layout, candidate)
@@ -91,15 +103,16 @@ def _value(layout: Layout, version: int, value: bytes, pos: int, release: Releas
         except SchemaError as why:
             failure = failure or why
             continue
-        found = found or (shape, fields, end)
         if end == len(value):
             return shape, fields, end
-    if found is None:
+        newest = newest or shape
+        del fields  # two readings at a time would take twice the memory
+    if newest is None:
         raise failure or SchemaError("no layout")
-    return found
+    return newest, *reader(newest, version)(value, pos)
 
 
-def json_form(fields: tuple[Field, ...], version: int, values: Values) -> Values:
+def json_form(fields: tuple[Field, ...], version: int, values: Mapping[str, Any]) -> Values:
     """Kafka's JSON of a struct: uuids as text, bytes in base64, fields at a tagged default left out."""
     return {
         f.name: _json(f.type, version, values[f.name])
@@ -127,7 +140,7 @@ def _json(type_: Any, version: int, value: Any) -> Any:
 
 
 def unknown_tags(
-    fields: tuple[Field, ...], version: int, values: Values, path: str = ""
+    fields: tuple[Field, ...], version: int, values: Mapping[str, Any], path: str = ""
 ) -> Iterator[tuple[str, int, bytes]]:
     """Tagged fields that the layout doesn't know, inner structs first, each with the path of its struct."""
     for field in fields:

@@ -12,7 +12,8 @@ from schemas.errors import SchemaError, UnsupportedVersion, unreadable
 from schemas.frozen import maker
 from schemas.group_metadata import GroupMember, GroupMetadata
 from schemas.outcomes import Decoded, Ignored, Outcome, Tombstone, Unreadable
-from schemas.structs import Array, Field, Group, Kind, Layout, writer
+from schemas.struct_writers import writer
+from schemas.structs import Array, Field, Group, Kind, Layout
 
 # Record type -> (Kafka's name of the record, the kind of group it belongs to).
 RECORD_TYPES: Mapping[int, tuple[str, str]] = {

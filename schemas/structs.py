@@ -1,15 +1,17 @@
 """Layouts as data, compiled once per version into readers and writers.
 
 A layout lists its fields in wire order; each line gives name, type, versions, nullability, tag and default. From it
-come the reader, the writer and (`json_form`) Kafka's JSON, so that the three can't disagree. Values are plain dicts
+come the reader, the writer (`struct_writers`) and (`json_form`) Kafka's JSON, so that the three can't disagree. Values are mappings
 keyed by Kafka's field names: a field the version lacks is missing, a tagged field at its default is missing, unknown
-tagged fields stand under `UNKNOWN_TAGS` as [(tag, bytes)].
+tagged fields stand under `UNKNOWN_TAGS` as ((tag, bytes), …).
+
+Readers make `Fields`, not dicts: an element of three bytes is possible, and a dict takes more than 64 times that.
 
 Read as Kafka's generated classes read: a known tagged field is read by its type and its announced size is not looked
 at; tags may come in any order; what is left behind the last field is the caller's business.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from enum import Enum, auto
 from functools import cache, lru_cache
@@ -97,20 +99,37 @@ class Layout:
     flexible_since: int = LATEST
 
 
+class Fields(Mapping[str, Any]):
+    """A struct that was read: names shared by all structs of its kind, and its own values."""
+
+    __slots__ = ("_names", "_values")
+
+    def __init__(self, names: tuple[str, ...], values: tuple[Any, ...]) -> None:
+        self._names = names
+        self._values = values
+
+    def __getitem__(self, name: str) -> Any:
+        try:
+            return self._values[self._names.index(name)]
+        except ValueError:
+            raise KeyError(name) from None
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+    def __repr__(self) -> str:
+        return repr(dict(self))
+
+
 @cache
-def reader(layout: Layout, version: int) -> Reader[Values]:
+def reader(layout: Layout, version: int) -> Reader[Fields]:
     """The compiled reader of `layout` at `version`; raises UnsupportedVersion."""
     if not layout.oldest <= version <= layout.newest:
         raise UnsupportedVersion(version)
     return _group_reader(layout.fields, version, version >= layout.flexible_since)
-
-
-@cache
-def writer(layout: Layout, version: int) -> Writer[Mapping[str, Any]]:
-    """The compiled writer of `layout` at `version`; raises UnsupportedVersion."""
-    if not layout.oldest <= version <= layout.newest:
-        raise UnsupportedVersion(version)
-    return _group_writer(layout.fields, version, version >= layout.flexible_since)
 
 
 @cache
@@ -135,7 +154,8 @@ def _type_of(type_: Type, release: Release) -> Type:
             assert_never(type_)
 
 
-def _present(fields: tuple[Field, ...], version: int) -> tuple[list[Field], list[Field]]:
+def present(fields: tuple[Field, ...], version: int) -> tuple[list[Field], list[Field]]:
+    """The fields that `version` has: plain ones, tagged ones."""
     here = [f for f in fields if f.since <= version <= f.until]
     return [f for f in here if f.tag is None], [f for f in here if f.tag is not None]
 
@@ -143,21 +163,33 @@ def _present(fields: tuple[Field, ...], version: int) -> tuple[list[Field], list
 # Reading
 
 
-def _group_reader(fields: tuple[Field, ...], version: int, flexible: bool) -> Reader[Values]:
-    plain, tagged = _present(fields, version)
-    steps = [(f.name, _field_reader(f, version, flexible), f.optional, f.default) for f in plain]
+def _group_reader(fields: tuple[Field, ...], version: int, flexible: bool) -> Reader[Fields]:
+    plain, tagged = present(fields, version)
+    names = tuple(f.name for f in plain)
+    steps = [(_field_reader(f, version, flexible), f.optional, f.default) for f in plain]
     tags = {f.tag: (f.name, _field_reader(f, version, flexible), _tag_default(f)) for f in tagged}
 
-    def read(buf: bytes, pos: int) -> tuple[Values, int]:
-        out: Values = {}
-        for name, read_field, optional, default in steps:
+    def read(buf: bytes, pos: int) -> tuple[Fields, int]:
+        values = []
+        for read_field, optional, default in steps:
             if optional and pos >= len(buf):
-                out[name] = default
+                values.append(default)
             else:
-                out[name], pos = read_field(buf, pos)
-        return (out, _read_tags(buf, pos, tags, out)) if flexible else (out, pos)
+                value, pos = read_field(buf, pos)
+                values.append(value)
+        if flexible:
+            found, pos = _read_tags(buf, pos, tags)
+            if found:
+                return Fields(_shared((*names, *found)), (*values, *found.values())), pos
+        return Fields(names, tuple(values)), pos
 
     return read
+
+
+@cache
+def _shared(names: tuple[str, ...]) -> tuple[str, ...]:
+    """One copy of each sequence of names; there are few, as unknown tags share a name."""
+    return names
 
 
 def _tag_default(field: Field) -> Any:
@@ -183,8 +215,12 @@ def _zero(type_: Type) -> Any:
             assert_never(type_)
 
 
-def _read_tags(buf: bytes, pos: int, known: Mapping[int | None, tuple[str, Reader[Any], Any]], out: Values) -> int:
+def _read_tags(
+    buf: bytes, pos: int, known: Mapping[int | None, tuple[str, Reader[Any], Any]]
+) -> tuple[dict[str, Any], int]:
     count, pos = wire.read_uvarint(buf, pos)
+    found: dict[str, Any] = {}
+    unknown = []
     for _ in range(count):  # a negative count is an empty loop, as in Java
         tag, pos = wire.read_uvarint(buf, pos)
         if tag in known:
@@ -192,13 +228,15 @@ def _read_tags(buf: bytes, pos: int, known: Mapping[int | None, tuple[str, Reade
             _, pos = wire.read_uvarint(buf, pos)
             value, pos = read_field(buf, pos)
             if value == default:
-                out.pop(name, None)
+                found.pop(name, None)
             else:
-                out[name] = value
+                found[name] = value
         else:
             raw, pos = wire.read_tagged(buf, pos)
-            out.setdefault(UNKNOWN_TAGS, []).append((tag, raw))
-    return pos
+            unknown.append((tag, raw))
+    if unknown:
+        found[UNKNOWN_TAGS] = tuple(unknown)
+    return found, pos
 
 
 def _field_reader(field: Field, version: int, flexible: bool) -> Reader[Any]:
@@ -213,8 +251,8 @@ def _field_reader(field: Field, version: int, flexible: bool) -> Reader[Any]:
             return read if field.nullable or field.type in _FIXED else _required(read)
 
 
-def _marked(read_marker: Reader[int], present_from: int, inner: Reader[Values]) -> Reader[Values | None]:
-    def read(buf: bytes, pos: int) -> tuple[Values | None, int]:
+def _marked(read_marker: Reader[int], present_from: int, inner: Reader[Fields]) -> Reader[Fields | None]:
+    def read(buf: bytes, pos: int) -> tuple[Fields | None, int]:
         marker, pos = read_marker(buf, pos)
         return (None, pos) if marker < present_from else inner(buf, pos)
 
@@ -239,12 +277,12 @@ _FIXED: dict[Kind, tuple[Reader[Any], Writer[Any]]] = {
     Kind.INT64: (wire.read_int64, wire.write_int64),
     Kind.UUID: (wire.read_uuid, wire.write_uuid),
 }
-_PLAIN: dict[Kind, tuple[Reader[Any], Writer[Any]]] = {
+PLAIN: dict[Kind, tuple[Reader[Any], Writer[Any]]] = {
     **_FIXED,
     Kind.STRING: (wire.read_nullable_string, wire.write_nullable_string),
     Kind.BYTES: (wire.read_nullable_bytes, wire.write_nullable_bytes),
 }
-_COMPACT: dict[Kind, tuple[Reader[Any], Writer[Any]]] = {
+COMPACT: dict[Kind, tuple[Reader[Any], Writer[Any]]] = {
     **_FIXED,
     Kind.STRING: (wire.read_nullable_compact_string, wire.write_nullable_compact_string),
     Kind.BYTES: (wire.read_nullable_compact_bytes, wire.write_nullable_compact_bytes),
@@ -254,7 +292,7 @@ _COMPACT: dict[Kind, tuple[Reader[Any], Writer[Any]]] = {
 def _type_reader(type_: Type, version: int, flexible: bool) -> Reader[Any]:
     match type_:
         case Kind():
-            return (_COMPACT if flexible else _PLAIN)[type_][0]
+            return (COMPACT if flexible else PLAIN)[type_][0]
         case Group(fields):
             return _group_reader(fields, version, flexible)
         case Array(Kind.INT32):
@@ -302,73 +340,3 @@ def _int32s_reader(read_count: Reader[int]) -> Reader[list[int] | None]:
 @lru_cache(maxsize=256)
 def _int32s(count: int) -> Packer:
     return Packer(f">{count}i")
-
-
-# Writing
-
-
-def _group_writer(fields: tuple[Field, ...], version: int, flexible: bool) -> Writer[Mapping[str, Any]]:
-    plain, tagged = _present(fields, version)
-    steps = [(f.name, _field_writer(f, version, flexible)) for f in plain]
-    tags = sorted((f.tag or 0, f.name, _field_writer(f, version, flexible)) for f in tagged)
-
-    def write(out: bytearray, values: Mapping[str, Any]) -> None:
-        for name, write_field in steps:
-            write_field(out, values[name])
-        if flexible:
-            _write_tags(out, values, tags)
-
-    return write
-
-
-def _write_tags(out: bytearray, values: Mapping[str, Any], tags: list[tuple[int, str, Writer[Any]]]) -> None:
-    present: list[tuple[int, bytes]] = list(values.get(UNKNOWN_TAGS, ()))
-    for tag, name, write_field in tags:
-        if name in values:
-            body = bytearray()
-            write_field(body, values[name])
-            present.append((tag, bytes(body)))
-    wire.write_uvarint(out, len(present))
-    for tag, raw in sorted(present):
-        wire.write_uvarint(out, tag)
-        wire.write_uvarint(out, len(raw))
-        out += raw
-
-
-def _field_writer(field: Field, version: int, flexible: bool) -> Writer[Any]:
-    write = _type_writer(field.type, version, flexible)
-    if isinstance(field.type, Group) and field.nullable:
-        absent, present = (b"\xff", b"\x01") if field.tag is None else (b"\x00", b"\x01")
-
-        def write_marked(out: bytearray, value: Any) -> None:
-            out += absent if value is None else present
-            if value is not None:
-                write(out, value)
-
-        return write_marked
-    return write
-
-
-def _type_writer(type_: Type, version: int, flexible: bool) -> Writer[Any]:
-    match type_:
-        case Kind():
-            return (_COMPACT if flexible else _PLAIN)[type_][1]
-        case Group(fields):
-            return _group_writer(fields, version, flexible)
-        case Array(of):
-            return _array_writer(_type_writer(of, version, flexible), flexible)
-        case _:
-            assert_never(type_)
-
-
-def _array_writer(element: Writer[Any], flexible: bool) -> Writer[Any]:
-    def write(out: bytearray, values: Any) -> None:
-        count = -1 if values is None else len(values)
-        if flexible:
-            wire.write_uvarint(out, count + 1)
-        else:
-            wire.write_int32(out, count)
-        for value in values or ():
-            element(out, value)
-
-    return write

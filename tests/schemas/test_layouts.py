@@ -13,7 +13,8 @@ from schemas.coordinator_records import LAYOUT_RELEASES, decode_record
 from schemas.offsets_topic import decode_group_metadata, decode_key
 from schemas.outcomes import Decoded, Ignored, Tombstone, Unreadable
 from schemas.record_layouts import KEYS, VALUES
-from schemas.structs import UNKNOWN_TAGS, Array, Field, Group, Kind, Layout, Type, as_of, reader, writer
+from schemas.struct_writers import writer
+from schemas.structs import UNKNOWN_TAGS, Array, Field, Group, Kind, Layout, Type, as_of, reader
 
 BITS = {Kind.INT8: 8, Kind.INT16: 16, Kind.INT32: 32, Kind.INT64: 64}
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=6)
