@@ -1,9 +1,9 @@
 """Layouts as data, compiled once per version into readers and writers.
 
 A layout lists its fields in wire order; each line gives name, type, versions, nullability, tag and default. From it
-come the reader, the writer (`struct_writers`) and (`json_form`) Kafka's JSON, so that the three can't disagree. Values are mappings
-keyed by Kafka's field names: a field the version lacks is missing, a tagged field at its default is missing, unknown
-tagged fields stand under `UNKNOWN_TAGS` as ((tag, bytes), …).
+come the reader, the writer (`struct_writers`) and (`json_form`) Kafka's JSON, so that the three can't disagree. Values
+are mappings keyed by Kafka's field names: a field the version lacks is missing, a tagged field at its default is
+missing, unknown tagged fields stand under `UNKNOWN_TAGS` as ((tag, bytes), …).
 
 Readers make `Fields`, not dicts: an element of three bytes is possible, and a dict takes more than 64 times that.
 
