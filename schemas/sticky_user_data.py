@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from schemas.consumer_protocol import TopicPartition
 from schemas.errors import SchemaError, unreadable
 from schemas.outcomes import Decoded, Outcome
-from schemas.structs import Array, Field, Group, Kind, Layout, Values, reader, writer
+from schemas.struct_writers import writer
+from schemas.structs import Array, Field, Group, Kind, Layout, Values, reader
 
 STICKY, COOPERATIVE_STICKY = "sticky", "cooperative-sticky"
 UNREADABLE_GENERATION = -1
