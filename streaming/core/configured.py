@@ -17,12 +17,27 @@ def jobs_of(state: ConfigState) -> frozenset[Job]:
     return frozenset(counts) | {(name, number) for name, count in counts.items() for number in range(count)}
 
 
-def unsure_at(history: ConfigHistory, observed: Observed) -> frozenset[Job]:
+def doubted_connectors(state: ConfigState) -> frozenset[str]:
+    """Connectors that one worker may find inconsistent and another not, depending on which records it has read."""
+    return frozenset(name for name in state.counts if name in state.inconsistent or state.staged.get(name))
+
+
+def has_applied(leader: str | None, offset: int, last: Observed | None) -> bool:
+    """Whether the leader's snapshot at this offset holds its last record for sure.
+
+    A worker states a new offset just before it applies the record, so a snapshot taken in that moment lacks it. Who
+    stated the offset a generation ago has applied the record since: every join takes a new snapshot.
+    """
+    before = last.views.get(leader or "") if last is not None else None
+    return before is not None and before.config_offset is not None and before.config_offset >= offset
+
+
+def unsure_at(history: ConfigHistory, observed: Observed, last: Observed | None) -> frozenset[Job]:
     """Jobs that may or may not exist for the leader, whatever the history says of its offset.
 
-    A worker states its new offset just before it applies the record, so the last one may be missing from its snapshot.
-    And a worker that starts on a compacted topic may find a connector's tasks inconsistent that long-lived ones run,
-    or the other way round: task records that follow the last commit replace the ones the commit was made of.
+    The last record may be missing from its snapshot (`has_applied`). And a worker that starts on a compacted topic may
+    find a connector's tasks inconsistent that long-lived ones run, or the other way round: task records that follow
+    the last commit replace the ones the commit was made of.
     """
     if observed.config_offset is None:
         return frozenset()
@@ -30,10 +45,9 @@ def unsure_at(history: ConfigHistory, observed: Observed) -> frozenset[Job]:
     if exact is None:
         return frozenset()
     doubted: frozenset[Job] = frozenset(
-        (name, number)
-        for name, count in exact.counts.items()
-        if name in exact.inconsistent or exact.staged.get(name)
-        for number in range(count or 0)
+        (name, number) for name in doubted_connectors(exact) for number in range(exact.counts[name] or 0)
     )
+    if has_applied(observed.leader, observed.config_offset, last):
+        return doubted
     earlier = history.state_at(observed.config_offset - 1)
     return doubted if earlier is None else doubted | (jobs_of(exact) ^ jobs_of(earlier))

@@ -16,7 +16,16 @@ from schemas.connect_protocol import ConnectAssignment, WorkerState
 from streaming.core import leader
 from streaming.core.intent import declared_by
 from streaming.core.leader import Hypothesis
-from streaming.core.leader_rounds import Case, Run, equal_bytes, java_versions, rounds_of, runs_of, runs_without_delay
+from streaming.core.leader_rounds import (
+    Case,
+    Run,
+    equal_bytes,
+    flagged_rounds,
+    java_versions,
+    rounds_of,
+    runs_of,
+    runs_without_delay,
+)
 from streaming.core.observed import EAGER, Job
 from streaming.core.records import GroupGeneration
 from streaming.core.results import ConnectShare, ExpectedShare, Grade, Verdict
@@ -24,6 +33,7 @@ from streaming.core.results import ConnectShare, ExpectedShare, Grade, Verdict
 __all__ = ["Case", "Judgement", "judge", "not_judged"]
 
 CONFIG_BEHIND = "config snapshot one record behind its offset"
+CONFIG_FLAGGED = "a connector's tasks are inconsistent for the leader and not for others, or the other way round"
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +72,9 @@ def _judge_eager(case: Case, rounds: tuple[ConnectRound, ...]) -> Judgement:
             if result is results[0]:
                 return Judgement(_verdict(Grade.MATCH, case, result, "eager"))
             return Judgement(_verdict(Grade.EXPLAINABLE, case, result, "eager", CONFIG_BEHIND))
+    for flagged in map(connect_eager.assign, flagged_rounds(case, rounds)):
+        if equal_bytes(case.body, flagged, java):
+            return Judgement(_verdict(Grade.EXPLAINABLE, case, flagged, "eager", CONFIG_FLAGGED))
     for result in results:
         if _same_sets(case.body, result):
             return Judgement(_verdict(Grade.EXPLAINABLE, case, result, "eager", "order inside the arrays"))
@@ -113,7 +126,10 @@ def _explanations(
     ]
     yield CONFIG_BEHIND, runs_of(case, rounds[1:], settled, java)
     if case.missing_generations:
-        yield "missing generations", runs_of(case, rounds, leader.after_gap(settled), java, both_syncs=True)
+        unseen = leader.after_gap(settled, case.observed, _configured(rounds))
+        yield "missing generations", runs_of(case, rounds, unseen, java, both_syncs=True)
+    # Last, because it takes away what a leader must place: with it many a mistake would look right.
+    yield CONFIG_FLAGGED, runs_of(case, tuple(flagged_rounds(case, rounds)), settled, java)
 
 
 def _accepted(grade: Grade, case: Case, runs: list[Run], reason: str | None = None) -> Judgement:
@@ -123,10 +139,7 @@ def _accepted(grade: Grade, case: Case, runs: list[Run], reason: str | None = No
 
 
 def _unexplained(case: Case, rounds: tuple[ConnectRound, ...], runs: list[Run]) -> Judgement:
-    snapshot = rounds[0].fresh_config or rounds[0].config
-    configured: frozenset[Job] = frozenset(snapshot.connectors) | {
-        (name, number) for name, count in snapshot.connectors.items() for number in range(count)
-    }
+    configured = _configured(rounds)
     eras = tuple(dict.fromkeys(one.era for one in case.carried.hypotheses))
     after = leader.collapsed(leader.after_unknown(case.observed, configured, eras, case.settings.max_delay_ms))
     if not case.carried.complete:
@@ -138,6 +151,13 @@ def _unexplained(case: Case, rounds: tuple[ConnectRound, ...], runs: list[Run]) 
     result = runs[0].result
     verdict = _verdict(Grade.UNEXPLAINED, case, result, runs[0].after.era, _difference(case.body, result))
     return Judgement(verdict, after)
+
+
+def _configured(rounds: tuple[ConnectRound, ...]) -> frozenset[Job]:
+    snapshot = rounds[0].fresh_config or rounds[0].config
+    return frozenset(snapshot.connectors) | {
+        (name, number) for name, count in snapshot.connectors.items() for number in range(count)
+    }
 
 
 def _same_sets(body: GroupGeneration, result: ConnectResult) -> bool:

@@ -184,7 +184,7 @@ def _connect(settings: ClusterSettings, group: str, state: GroupState, row: Row,
         settings=topics,
         memory=state.rule_memory,
         config_changes=_config_changes(state, before, observed) if configured is not None else 0,
-        unsure=unsure_at(state.history, observed) if configured is not None else frozenset(),
+        unsure=unsure_at(state.history, observed, before) if configured is not None else frozenset(),
         intent=intent_of(body, observed, topics.placements, state.declared, configured)
         if configured is not None
         else None,

@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 
 from assignors.connect_eras import ERAS, era_of
 from assignors.connect_model import Jobs, LeaderMemory
+from assignors.java_order import hash_map_order
 from streaming.core.observed import Job, Observed, WorkerView
 from streaming.core.settings import ConnectSettings
 
@@ -89,23 +90,47 @@ def remembered(processes: Mapping[str, Process], worker: str, process: Process) 
     return {**kept, worker: process}
 
 
-def after_gap(hypotheses: Iterable[Hypothesis]) -> Iterator[Hypothesis]:
-    """The fallback set where generations are missing: what unseen rounds of this leader may have left behind."""
+def after_gap(hypotheses: Iterable[Hypothesis], observed: Observed, configured: frozenset[Job]) -> Iterator[Hypothesis]:
+    """The fallback set where generations are missing: what unseen rounds of this leader may have left behind.
+
+    Unseen rounds may have given out any job, opened a delay whose end this record's own delay shows, or let one run
+    out; members that are idle now may have become candidates; anybody may have come and gone.
+    """
+    idle = hash_map_order(member_id for member_id, view in observed.views.items() if not view.held)
+    present = frozenset(observed.views)
+    windows = [(0, 0)]
+    if observed.delay_ms:
+        windows.append((observed.at_ms + observed.delay_ms, observed.delay_ms))
+    else:
+        windows.append((max(observed.state_ms, 1) - 1, 1))
     for hypothesis in hypotheses:
         memory = hypothesis.memory
-        for revoked in (False, True):
-            for scheduled_ms, delay_ms in {(memory.scheduled_ms, memory.delay_ms), (0, 0)}:
-                changed = replace(
-                    memory,
-                    revoked_in_previous=revoked,
-                    can_revoke=not revoked,
-                    scheduled_ms=scheduled_ms,
-                    delay_ms=delay_ms,
-                    previous_revoked=Jobs(),
-                    candidates=memory.candidates if scheduled_ms else (),
-                )
-                yield replace(hypothesis, memory=changed)
-                yield replace(hypothesis, memory=replace(changed, previous=Jobs()))
+        for scheduled_ms, delay_ms in dict.fromkeys(((memory.scheduled_ms, memory.delay_ms), *windows)):
+            for previous in dict.fromkeys((memory.previous, Jobs(), jobs(configured))):
+                for members in (present, present | {_GONE}):
+                    for successive in _back_offs(memory):
+                        changed = replace(
+                            memory,
+                            previous=previous,
+                            previous_revoked=Jobs(),
+                            revoked_in_previous=successive is not None,
+                            can_revoke=successive is None,
+                            successive_revocations=successive or 0,
+                            scheduled_ms=scheduled_ms,
+                            delay_ms=delay_ms,
+                            candidates=tuple(dict.fromkeys((*memory.candidates, *idle.keys()))) if scheduled_ms else (),
+                            previous_members=members,
+                        )
+                        yield replace(hypothesis, memory=changed)
+
+
+_GONE = "a member of an unseen generation"
+
+
+def _back_offs(memory: LeaderMemory) -> tuple[int | None, ...]:
+    """None: the unseen round revoked nothing; else how many balancing rounds in a row it was."""
+    count = memory.successive_revocations
+    return tuple(dict.fromkeys((None, count, count + 1, 0)))
 
 
 def after_unknown(

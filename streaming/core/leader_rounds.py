@@ -5,7 +5,7 @@ join phase and the record, whether its process completed the generation before, 
 the last record. Each combination is one run; who wants a verdict compares its bytes with the record's.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from assignors import connect_incremental
@@ -14,6 +14,7 @@ from assignors.connect_model import ConfigSnapshot, ConnectMember, ConnectResult
 from assignors.connect_round import CannotAssign
 from schemas.connect_protocol import ConnectAssignment, WorkerState
 from streaming.core.config_history import ConfigHistory, ConfigState
+from streaming.core.configured import doubted_connectors, has_applied
 from streaming.core.connect_bytes import encode_share
 from streaming.core.leader import DEFAULT_MAX_DELAY_MS, Carried, Hypothesis, jobs
 from streaming.core.observed import EAGER, Job, Observed, WorkerView
@@ -21,6 +22,8 @@ from streaming.core.records import GroupGeneration
 from streaming.core.settings import ConnectSettings
 
 CLOCK_SLACK_MS = 1_000
+MAX_FLAGGED = 8
+"""Connectors in doubt that are tried one by one."""
 JAVA_BEFORE_19, JAVA_FROM_19 = 17, 21
 
 
@@ -71,8 +74,8 @@ def rounds_of(case: Case) -> Iterator[ConnectRound]:
     own = case.leader_view.config_offset or 0
     top = max(member.config_offset for member in members)
     fresh_offset = case.observed.config_offset if own < top and case.observed.error == 0 else None
-    for config in _states(case.history, own):
-        for fresh in _states(case.history, fresh_offset) if fresh_offset is not None else (None,):
+    for config in _states(case, own):
+        for fresh in _states(case, fresh_offset) if fresh_offset is not None else (None,):
             yield ConnectRound(
                 now_ms=case.observed.at_ms,
                 generation=body.generation,
@@ -87,12 +90,34 @@ def rounds_of(case: Case) -> Iterator[ConnectRound]:
             )
 
 
-def _states(history: ConfigHistory, offset: int) -> Iterator[ConfigState]:
-    exact = history.state_at(offset)
+def flagged_rounds(case: Case, rounds: Sequence[ConnectRound]) -> Iterator[ConnectRound]:
+    """The round for a leader that judges otherwise which connectors' tasks are consistent: each alone, then all.
+
+    A worker that starts on a compacted topic may have read other records between two commits (connect.md 4.3).
+    """
+    offset = case.observed.config_offset
+    state = case.history.state_at(offset) if offset is not None else None
+    if state is None or not rounds:
+        return
+    doubted = doubted_connectors(state)
+    now = state.connectors()
+    other = {name: (state.counts[name] or 0) if name in state.inconsistent else 0 for name in sorted(doubted)}
+    choices = [{name: count} for name, count in other.items()][:MAX_FLAGGED]
+    for changed in [*choices, other] if len(other) > 1 else choices:
+        counts = {**now, **changed}
+        exact = rounds[0]
+        if exact.fresh_config is not None:
+            yield replace(exact, fresh_config=ConfigSnapshot(exact.fresh_config.offset, counts))
+        else:
+            yield replace(exact, config=ConfigSnapshot(exact.config.offset, counts))
+
+
+def _states(case: Case, offset: int) -> Iterator[ConfigState]:
+    exact = case.history.state_at(offset)
     if exact is None:
         return
     yield exact
-    earlier = history.state_at(offset - 1)
+    earlier = None if has_applied(case.body.leader, offset, case.last) else case.history.state_at(offset - 1)
     if earlier is not None and earlier.connectors() != exact.connectors():
         yield earlier
 

@@ -10,7 +10,7 @@ from schemas.connect_protocol import decode_worker_state
 from schemas.outcomes import Decoded
 from streaming.core.observed import COOPERATIVE, STATIC, Job
 from streaming.core.results import Certainty, Grade, Severity, Subject
-from streaming.core.rules.catalogue_across import REVOKED_JOB_LOST
+from streaming.core.rules.catalogue_across import REVOKED_JOB_LOST, WINDOW_END_MOVED
 from streaming.core.rules.catalogue_record import DUPLICATE_ACTIVE, UNEXPLAINED
 from streaming.core.rules.catalogue_static import DECLARATIONS_OBEYED, MISSING_JOB_HAS_EFFECT, NOT_LIKE_SESSIONED
 from streaming.core.rules.record import found
@@ -18,7 +18,7 @@ from streaming.core.rules.rule import Rule
 from streaming.core.rules.scene import Finding, Law, Need, Scene
 from streaming.core.rules.static import sides
 
-OF_THE_ANSWER = ("CONNECT-I", "CONNECT-S", REVOKED_JOB_LOST.code)
+OF_THE_ANSWER = ("CONNECT-I", "CONNECT-S", REVOKED_JOB_LOST.code, WINDOW_END_MOVED.code)
 
 
 def named(findings: Iterable[Finding]) -> bool:

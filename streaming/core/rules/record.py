@@ -92,10 +92,11 @@ def _shared(scene: Scene, rule: Rule, job: Job, members: Iterable[str], severity
 
 
 def assigned_while_active(scene: Scene) -> Iterator[Finding]:
-    """CONNECT-I3: a job that any member reports as its own is not handed out, not even to the same member."""
+    """CONNECT-I3: a job that a member reports, and keeps, is not handed out, not even to the same member."""
     holders = active(scene.observed)
+    kept = frozenset(job for view in scene.observed.views.values() for job in view.held - view.revoked)
     for member_id, view in sorted(scene.observed.views.items()):
-        for job in sorted_jobs(view.assigned & holders.keys()):
+        for job in sorted_jobs(view.assigned & kept):
             worker, running = scene.worker(member_id), sorted(map(scene.worker, holders[job]))
             yield found(
                 scene,
@@ -225,8 +226,8 @@ def lopsided(
     """Where these members' loads differ by more than one although nothing is pending; `jobs` None counts all."""
     observed = scene.observed
     pending = observed.delay_ms or observed.revoked() or in_hands(observed) - scene.surely
-    # With a maximum delay of 0, releases 3.4.0 to 3.5.1 and 3.6.0 leave lost jobs lying for one round (KAFKA-15693).
-    left_lying = scene.era == "A4" and scene.possibly - in_hands(observed)
+    # A job in nobody's hands unbalances the rest, and has a law of its own.
+    left_lying = (scene.surely if jobs is None else jobs) - in_hands(observed)
     if pending or left_lying or len(views) < 2:
         return
     severity = Severity.INFO if scene.explained else rule.severity

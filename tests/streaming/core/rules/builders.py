@@ -101,7 +101,10 @@ class Worker:
 
 
 class Story:
-    """One group on its way. `era` is how its leaders work; `known` what the monitor's configuration says of it."""
+    """One group on its way. `era` is how its leaders work; `known` what the monitor's configuration says of it.
+
+    `called`: the protocol's name in the records, where a fork calls it otherwise.
+    """
 
     def __init__(
         self,
@@ -110,8 +113,10 @@ class Story:
         max_delay_ms: int = 300_000,
         era: str = "A5",
         known: ConnectSettings | None = None,
+        called: str | None = None,
     ) -> None:
         self.protocol, self.max_delay_ms, self.era = protocol, max_delay_ms, ERAS[era]
+        self.called = called
         topics = ConnectSettings(
             config_topic=CONFIGS, status_topic=STATUSES, max_delay_ms=max_delay_ms, java_version=JAVA
         )
@@ -203,10 +208,12 @@ class Story:
         leader: str | None = None,
         missed: Collection[str] = (),
         fresh: bool = True,
+        recorded: bool = True,
         after_ms: int = 1_000,
     ) -> Given:
         """One generation with its record. `change` breaks the answer; `missed` never see it; without `fresh` a leader
-        that has read less of the config topic than a member answers with the error."""
+        that has read less of the config topic than a member answers with the error; not `recorded`, it was restarted
+        before the coordinator wrote it."""
         self.now_ms += after_ms
         self.generation += 1
         if leader is not None or self.leader not in self.workers:
@@ -216,7 +223,8 @@ class Story:
         given: Given = {name: _assignment(result, worker.member_id) for name, worker in self.workers.items()}
         if change is not None:
             change(given)
-        self._record(subscriptions, given)
+        if recorded:
+            self._record(subscriptions, given)
         for name, worker in self.workers.items():
             answer = given[name]
             if name not in missed and isinstance(answer, ConnectAssignment):
@@ -304,14 +312,14 @@ class Story:
         )
         self.group_record(members)
 
-    def group_record(self, members: tuple[GroupMember, ...]) -> None:
+    def group_record(self, members: tuple[GroupMember, ...], protocol_type: str = "connect") -> None:
         """The coordinator's record of this generation; without members, of an empty group."""
         value = encode_group_metadata(
             GroupMetadata(
                 version=3,
-                protocol_type="connect",
+                protocol_type=protocol_type,
                 generation=self.generation,
-                protocol=self.protocol if members else None,
+                protocol=(self.called or self.protocol) if members else None,
                 leader=self.workers[self.leader].member_id if members and self.leader else None,
                 state_ms=self.now_ms - 20,
                 members=members,
