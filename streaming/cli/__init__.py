@@ -33,6 +33,7 @@ def parser() -> argparse.ArgumentParser:
     replay.add_argument("paths", nargs="+", metavar="DIR|FILE", help="a capture's directory, or files of records")
     replay.add_argument("--config", metavar="FILE", help="settings instead of the capture's own")
     replay.add_argument("--no-settings", action="store_true", help="ignore the capture's cluster.json and metadata")
+    replay.add_argument("--with-commits", action="store_true", help="show the offset commits too")
     _output(replay)
     replay.set_defaults(handle=_replay)
 
@@ -69,7 +70,13 @@ def _run(arguments: argparse.Namespace) -> int:
 def _replay(arguments: argparse.Namespace) -> int:
     from streaming.cli.replay import replay
 
-    return replay(arguments.paths, arguments.config, use_settings=not arguments.no_settings, output=arguments.output)
+    return replay(
+        arguments.paths,
+        arguments.config,
+        use_settings=not arguments.no_settings,
+        with_commits=arguments.with_commits,
+        output=arguments.output,
+    )
 
 
 def _plan(arguments: argparse.Namespace) -> int:

@@ -19,12 +19,12 @@ from streaming.core.settings import ClusterSettings, ConnectSettings, TopicMetad
 Line = dict[str, Any]
 
 
-def replay(paths: list[str], config: str | None, *, use_settings: bool, output: str) -> int:
+def replay(paths: list[str], config: str | None, *, use_settings: bool, with_commits: bool, output: str) -> int:
     """Judge every capture named; exit code 1 if any holds a harmful violation or an unexplained verdict."""
     found = False
     for path in map(Path, paths):
         settings = _settings(path, config, use_settings=use_settings)
-        told = replay_records(_records(path), settings)
+        told = replay_records(_records(path), settings, with_commits=with_commits)
         found = found or told.found
         if output == "json":
             for one in told.objects:

@@ -54,9 +54,21 @@ def print_generations(objects: list[dict[str, Any]]) -> None:
                 Text(one["message"]),
             )
         console.print(found)
+    _print_commits(console, [one for one in objects if one["kind"] == "offset_commit"])
     summary = objects[-1]
     grades = ", ".join(f"{count} {grade}" for grade, count in summary["grades"].items() if count)
     console.print(
         f"{summary['records']} records, {summary['generations']} generations ({grades or 'none'}), "
         f"{len(violations)} violations, {summary['undecodable']} undecodable, {summary['gaps']} gaps"
     )
+
+
+def _print_commits(console: Console, commits: list[dict[str, Any]]) -> None:
+    if not commits:
+        return
+    table = Table("committed (UTC)", "group", "topic", "partition", "offset", "metadata", box=None)
+    for one in commits:
+        offset = Text("deleted", style="yellow") if one["offset"] is None else Text(str(one["offset"]))
+        place = Text(one["group"]), Text(one["topic"]), str(one["partition"])
+        table.add_row(clock(one["commit_ms"]), *place, offset, Text(one["metadata"] or ""))
+    console.print(table)

@@ -5,11 +5,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from streaming.core.commits import OffsetCommit, commit_object, decode_commit
 from streaming.core.decoding import decode_config_row, decode_offsets_record, decode_status_row
 from streaming.core.fold import fold_group
 from streaming.core.objects import as_object
 from streaming.core.records import OtherGroup, Row, Tick
-from streaming.core.results import GapRecord, Generation, Grade, Incident, Result, Severity, UndecodableRecord
+from streaming.core.results import GapRecord, Generation, Grade, Incident, Result, Severity, Source, UndecodableRecord
 from streaming.core.routing import CONFIG_SUFFIXES, STATUS_SUFFIXES, route
 from streaming.core.settings import ClusterSettings
 
@@ -53,13 +54,20 @@ def decode(record: RawRecord, settings: ClusterSettings) -> Row | None:
     return None
 
 
-def replay(records: Iterable[RawRecord], settings: ClusterSettings) -> Replayed:
-    """Everything the fold says about these records; the clock ends at the newest record."""
+def replay(records: Iterable[RawRecord], settings: ClusterSettings, *, with_commits: bool = False) -> Replayed:
+    """Everything the fold says about these records; the clock ends at the newest record. `with_commits` decodes the
+    offset commits too and lists them, in the records' order, before the sums."""
     count, rows, last_ms = 0, [], 0
+    commits: list[OffsetCommit | UndecodableRecord] = []
     other_groups: dict[str, set[str]] = {}
     for record in records:
         count += 1
         last_ms = max(last_ms, record.timestamp_ms)
+        if with_commits and record.topic == OFFSETS_TOPIC:
+            source = Source(record.topic, record.partition, record.offset)
+            commit = decode_commit(settings.name, source, record.key, record.value)
+            if commit is not None:
+                commits.append(commit)
         row = decode(record, settings)
         if row is None:
             continue
@@ -71,19 +79,26 @@ def replay(records: Iterable[RawRecord], settings: ClusterSettings) -> Replayed:
     for group, own in route(rows, settings).items():
         outcome = fold_group(settings, group, None, own, Tick(last_ms), end_of_input=True)
         results.extend(outcome.results)
-    return _told(count, results, {kind: len(groups) for kind, groups in other_groups.items()})
+    return _told(count, results, commits, {kind: len(groups) for kind, groups in other_groups.items()})
 
 
-def _told(count: int, results: list[Result], other_groups: dict[str, int]) -> Replayed:
+def _told(
+    count: int,
+    results: list[Result],
+    commits: list[OffsetCommit | UndecodableRecord],
+    other_groups: dict[str, int],
+) -> Replayed:
     told = Replayed()
     generations = sorted(
         (one for one in results if isinstance(one, Generation)), key=lambda one: (one.at_ms, one.source)
     )
     incidents = list(_last_states(one for one in results if isinstance(one, Incident)))
+    results = [*results, *(one for one in commits if isinstance(one, UndecodableRecord))]
     undecodable = sorted((one for one in results if isinstance(one, UndecodableRecord)), key=lambda one: one.source)
     gaps = [one for one in results if isinstance(one, GapRecord)]
     published: list[Result] = [*generations, *incidents, *undecodable, *gaps]
     told.objects.extend(map(as_object, published))
+    told.objects.extend(commit_object(one) for one in commits if isinstance(one, OffsetCommit))
     grades = Counter(one.verdict.grade.value for one in generations)
     told.found = bool(grades[Grade.UNEXPLAINED.value]) or any(one.severity in HARMFUL for one in incidents)
     told.objects.append(
