@@ -47,7 +47,7 @@ def status_topic(group: str) -> str:
     return f"{group}-status"
 
 
-def _properties(broker: Broker, group: str, port: int, max_delay_ms: int) -> dict[str, object]:
+def _properties(broker: Broker, group: str, port: int, max_delay_ms: int, protocol: str) -> dict[str, object]:
     return {
         "bootstrap.servers": broker.address,
         "group.id": group,
@@ -68,17 +68,29 @@ def _properties(broker: Broker, group: str, port: int, max_delay_ms: int) -> dic
         "heartbeat.interval.ms": 1500,
         "rebalance.timeout.ms": 20000,
         "plugin.discovery": "service_load",
+        "connect.protocol": protocol,
     }
 
 
 def start(
-    lab: Lab, java: Java, class_path: str, broker: Broker, *, group: str, ports: Sequence[int], max_delay_ms: int
+    lab: Lab,
+    java: Java,
+    class_path: str,
+    broker: Broker,
+    *,
+    group: str,
+    ports: Sequence[int],
+    max_delay_ms: int,
+    protocol: str = "sessioned",
+    first_number: int = 1,
 ) -> list[Worker]:
-    """Start one worker per port, all at once; wait until each answers."""
+    """Start one worker per port, all at once; wait until each answers. `protocol` is their `connect.protocol`."""
     workers = []
-    for number, port in enumerate(ports, start=1):
+    for number, port in enumerate(ports, start=first_number):
         folder = lab.folder / f"worker-{number}"
-        properties = jvm.write_properties(folder / "worker.properties", _properties(broker, group, port, max_delay_ms))
+        properties = jvm.write_properties(
+            folder / "worker.properties", _properties(broker, group, port, max_delay_ms, protocol)
+        )
         main = "org.apache.kafka.connect.cli.ConnectDistributed"
         command = jvm.command(java, folder, class_path, 256, main, str(properties))
         # The file connectors resolve relative names here, so no path of this machine gets into the config topic.
