@@ -13,91 +13,23 @@ milliseconds of one clock that only `wait` and `rebalance` move. Jobs are writte
 
 import json
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass, field, replace
 
 from assignors import connect_eager, connect_incremental
 from assignors.connect_eras import ERAS
-from assignors.connect_model import (
-    ConfigSnapshot,
-    ConnectMember,
-    ConnectResult,
-    ConnectRound,
-    Jobs,
-    LeaderMemory,
-)
-from assignors.java_order import wire_entries_assigned, wire_entries_revoked
-from schemas.connect_protocol import ConnectAssignment, WorkerState, encode_assignment, encode_worker_state
+from assignors.connect_model import ConfigSnapshot, ConnectMember, ConnectResult, ConnectRound, LeaderMemory
+from schemas.connect_protocol import ConnectAssignment
 from schemas.group_metadata import GroupMember, GroupMetadata
 from schemas.offsets_topic import encode_group_metadata
 from streaming.core.decoding import decode_config_row, decode_offsets_record, decode_status_row
 from streaming.core.fold import fold_group
-from streaming.core.observed import Job, job_name
 from streaming.core.records import Row, Tick
 from streaming.core.results import Generation, Incident, Result
 from streaming.core.settings import ClusterSettings, ConnectSettings
+from tests.streaming.core.rules.processes import JAVA, Given, Worker, assignment_of, encoded, job, jobs
 
 GROUP, CONFIGS, STATUSES, OFFSETS = "g", "g-configs", "g-status", "__consumer_offsets"
 START_MS = 1_800_000_000_000
 SESSION_MS, REBALANCE_MS = 10_000, 60_000
-JAVA = 17
-STATE_VERSIONS = {"default": 0, "compatible": 1, "sessioned": 2, "static": 3}
-
-Given = dict[str, ConnectAssignment | bytes]
-"""The leader's answer: worker name -> assignment, or the bytes to send instead of one."""
-
-
-def job(name: str) -> Job:
-    """`c1` -> the connector, `c1-0` -> its task."""
-    connector, dash, number = name.rpartition("-")
-    return (connector, int(number)) if dash and number.isdecimal() else name
-
-
-def jobs(names: Iterable[str]) -> Jobs:
-    found = [job(name) for name in names]
-    return Jobs(
-        tuple(one for one in found if isinstance(one, str)), tuple(one for one in found if not isinstance(one, str))
-    )
-
-
-@dataclass(slots=True)
-class Worker:
-    """One worker process. `held` is its own list, `header` the last assignment it applied (None: none yet)."""
-
-    name: str
-    member_id: str
-    static: Jobs = field(default_factory=Jobs)
-    held: Jobs = field(default_factory=Jobs)
-    header: ConnectAssignment | None = None
-    last_completed: int = -1
-    memory: LeaderMemory = field(default_factory=LeaderMemory)
-    reads_until: int | None = None
-    """The config offset where it is stuck; None if it reads everything at once."""
-
-    @property
-    def url(self) -> str:
-        return f"http://{self.name}:8083/"
-
-    @property
-    def id(self) -> str:
-        """As the status topic and the incidents call it."""
-        return f"{self.name}:8083"
-
-    def holds(self) -> set[str]:
-        return {*self.held.connectors, *map(job_name, self.held.tasks)}
-
-    def apply(self, given: ConnectAssignment, generation: int, *, eager: bool) -> None:
-        if eager:
-            self.held = Jobs(given.connectors, given.tasks)
-        else:
-            gone: set[Job] = {*given.revoked_connectors, *given.revoked_tasks}
-            self.held = Jobs(
-                given.connectors + tuple(one for one in self.held.connectors if one not in gone),
-                given.tasks + tuple(one for one in self.held.tasks if one not in gone),
-            )
-        self.header = replace(
-            given, connectors=(), tasks=(), revoked_connectors=(), revoked_tasks=(), version=given.version
-        )
-        self.last_completed = generation
 
 
 class Story:
@@ -129,6 +61,7 @@ class Story:
         self.end_ms: int | None = None
         self.snapshots: list[dict[str, int]] = [{}]
         self.offsets = {OFFSETS: 0, STATUSES: 0}
+        self.before = LeaderMemory()
         self._processes = 0
 
     # -- what exists -----------------------------------------------------------------------------------------------
@@ -218,9 +151,12 @@ class Story:
         self.generation += 1
         if leader is not None or self.leader not in self.workers:
             self.leader = leader or next(iter(self.workers))
-        subscriptions = {name: self._subscription(worker) for name, worker in self.workers.items()}
+        subscriptions = {
+            name: worker.subscription(self.protocol, self.offset_of(worker), self.era)
+            for name, worker in self.workers.items()
+        }
         result = self._answer(fresh)
-        given: Given = {name: _assignment(result, worker.member_id) for name, worker in self.workers.items()}
+        given: Given = {name: assignment_of(result, worker.member_id) for name, worker in self.workers.items()}
         if change is not None:
             change(given)
         if recorded:
@@ -253,7 +189,7 @@ class Story:
                     id=worker.member_id,
                     url=worker.url,
                     config_offset=self.offset_of(worker),
-                    held=self._allocation(worker),
+                    held=worker.allocation(),
                     static=worker.static,
                 )
                 for worker in self.workers.values()
@@ -265,37 +201,11 @@ class Story:
         if self.protocol == "default":
             return connect_eager.assign(round_)
         leading = self.workers[self.leader or ""]
+        self.before = leading.memory
         result, leading.memory = connect_incremental.assign(
             leading.memory, round_, max_delay_ms=self.max_delay_ms, era=self.era, java_version=JAVA
         )
         return result
-
-    def _allocation(self, worker: Worker) -> Jobs:
-        """What it holds as the leader reads it: connectors in hash order, tasks grouped by connector."""
-        if worker.header is None:
-            return Jobs()
-        entries = wire_entries_assigned(worker.held.connectors, worker.held.tasks, JAVA)
-        return Jobs(
-            tuple(name for name, numbers in entries if -1 in numbers),
-            tuple((name, number) for name, numbers in entries for number in numbers if number != -1),
-        )
-
-    def _subscription(self, worker: Worker) -> bytes:
-        version = STATE_VERSIONS.get(self.protocol, 2)
-        allocation = None
-        if worker.header is not None and version:
-            allocation = replace(worker.header, connectors=worker.held.connectors, tasks=worker.held.tasks)
-        state = WorkerState(
-            version=version,
-            url=worker.url,
-            config_offset=self.offset_of(worker),
-            allocation=allocation,
-            static_connectors=worker.static.connectors,
-            static_tasks=worker.static.tasks,
-        )
-        entries = wire_entries_assigned(worker.held.connectors, worker.held.tasks, JAVA)
-        inner = self.era.sessioned_header if self.protocol == "sessioned" else None
-        return encode_worker_state(state, entries, allocation_version=inner)
 
     def _record(self, subscriptions: Mapping[str, bytes], given: Given) -> None:
         members = tuple(
@@ -306,7 +216,7 @@ class Story:
                 rebalance_timeout_ms=REBALANCE_MS,
                 session_timeout_ms=SESSION_MS,
                 subscription=subscriptions[name],
-                assignment=_encoded(given[name]),
+                assignment=encoded(given[name]),
             )
             for name, worker in self.workers.items()
         )
@@ -361,32 +271,6 @@ class Story:
         tick = None if self.end_ms is None else Tick(self.end_ms)
         results += fold_group(self.settings, GROUP, state, [], tick, end_of_input=True).results
         return results
-
-
-def _assignment(result: ConnectResult, member_id: str) -> ConnectAssignment:
-    share = result.shares[member_id]
-    return ConnectAssignment(
-        version=result.version,
-        error=result.error,
-        leader=result.leader,
-        leader_url=result.leader_url,
-        config_offset=result.config_offset,
-        connectors=share.assigned.connectors,
-        tasks=share.assigned.tasks,
-        revoked_connectors=share.revoked.connectors,
-        revoked_tasks=share.revoked.tasks,
-        delay_ms=result.delay_ms,
-    )
-
-
-def _encoded(given: ConnectAssignment | bytes) -> bytes:
-    if isinstance(given, bytes):
-        return given
-    return encode_assignment(
-        given,
-        wire_entries_assigned(given.connectors, given.tasks, JAVA),
-        wire_entries_revoked(given.revoked_connectors, given.revoked_tasks),
-    )
 
 
 def incidents(results: Iterable[Result], code: str | None = None) -> list[Incident]:
