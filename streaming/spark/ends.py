@@ -21,6 +21,10 @@ class ClusterError(Exception):
     """The cluster gave no usable answer; the text says why."""
 
 
+class ClientRefused(Exception):
+    """A property of the client is wrong; the text names it."""
+
+
 @dataclass(frozen=True, slots=True)
 class TopicInfo:
     """One topic as it is now; `leaders` = broker id per partition, None while it has none."""
@@ -56,10 +60,23 @@ class KafkaView:
     """A real cluster, through librdkafka's admin client. One request per broker for any number of partitions."""
 
     def __init__(self, client: Mapping[str, str]) -> None:
+        """Raises ClientRefused when librdkafka does not accept a property."""
+        from confluent_kafka import KafkaException
         from confluent_kafka.admin import AdminClient
 
+        self._said: str | None = None
         # librdkafka writes broken connections to stderr by itself; they are reported through the status instead.
-        self._admin = AdminClient({"client.id": "rebalance-monitor", "log_level": "0", **client})
+        settings = {"client.id": "rebalance-monitor", "log_level": "0", "error_cb": self._note, **client}
+        try:
+            self._admin = AdminClient(settings)
+        except KafkaException as why:
+            raise ClientRefused(_reason(why)) from why
+
+    def _note(self, error: Any) -> None:
+        """What librdkafka says about connections: a wrong password shows here only, requests just time out."""
+        code = error.code()
+        if self._said is None or code != error._ALL_BROKERS_DOWN:
+            self._said = str(error.str())
 
     def cluster_id(self) -> str:
         """The cluster's own id."""
@@ -68,7 +85,8 @@ class KafkaView:
         try:
             found = self._admin.describe_cluster(request_timeout=REQUEST_TIMEOUT_S).result(REQUEST_TIMEOUT_S + 1)
         except (KafkaException, TimeoutError) as why:
-            raise ClusterError(_reason(why)) from why
+            self._admin.poll(0)
+            raise ClusterError(self._said or _reason(why)) from why
         return str(found.cluster_id)
 
     def topics(self, names: tuple[str, ...]) -> Topics:

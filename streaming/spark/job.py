@@ -19,7 +19,7 @@ from streaming.core.routing import connect_settings
 from streaming.core.settings import ClusterSettings
 from streaming.spark.batch import BatchFunction, BatchReport
 from streaming.spark.channel import Channel, ReaderStatus
-from streaming.spark.ends import ClusterError, KafkaView
+from streaming.spark.ends import ClientRefused, ClusterError, KafkaView
 from streaming.spark.folding import SpreadFold
 from streaming.spark.offsets import Kind
 from streaming.spark.session import jvm_ended, start_session, stop_session
@@ -35,6 +35,7 @@ log = logging.getLogger("rebalance_monitor.job")
 WATCH_EVERY_S = 0.25
 STATUS_EVERY_S = 1.0
 PROGRESS_EVERY_S = 5.0
+SILENT_S = 30.0  # longer than all requests of one sample may take together
 FIRST_PAUSE_S = 0.2
 LONGEST_PAUSE_S = 30.0
 
@@ -73,6 +74,8 @@ def cluster_id(section: ClusterSection) -> str:
             f"cluster {section.name}: no broker answers at {section.bootstrap_servers} ({why}); "
             "check clusters[].bootstrap_servers and clusters[].client"
         ) from why
+    except ClientRefused as why:
+        raise CannotRun(f"cluster {section.name}: clusters[].client is not accepted ({why}); correct it") from why
 
 
 class Job:
@@ -117,7 +120,7 @@ class Job:
                     "or change spark.driver_memory, and start again: nothing is lost"
                 ) from problem
             pause_s = FIRST_PAUSE_S if self._committed > committed else min(pause_s * 2, LONGEST_PAUSE_S)
-            why = str(problem).strip().split("\n")[0] if problem is not None else "the query ended"
+            why = _first_line(problem) if problem is not None else "the query ended"
             log_event("query_restarts", cluster=self._section.name, why=why, pause_s=round(pause_s, 1))
             if not isinstance(problem, OutOfStep):
                 self._observer.trouble(self._section.name, why)
@@ -231,6 +234,9 @@ class Job:
     def _status(self) -> ReaderStatus:
         """What the reader says; it speaks of what it handed out, and only a batch with a tick commits all of that."""
         status = self._channel.status()
+        silent_s = time.time() - status.at_ms / 1000
+        if status.at_ms and status.problem is None and silent_s > SILENT_S:
+            status = replace(status, problem=f"the reader has said nothing for {silent_s:.0f} s", caught_up=False)
         return status if self._ticked else replace(status, caught_up=False)
 
     def _catching_up(self, status: ReaderStatus, now_s: float) -> None:
@@ -260,6 +266,14 @@ def scratch_folder(configured: str | None) -> Iterator[Path]:
         yield made
     finally:
         shutil.rmtree(made, ignore_errors=True)
+
+
+def _first_line(problem: BaseException) -> str:
+    """What an error says; the bridge to Java puts a line of its own in front."""
+    lines = [line.strip() for line in str(problem).splitlines() if line.strip()]
+    if len(lines) > 1 and lines[0].startswith("An error occurred while calling"):
+        return lines[1].removeprefix(": ")
+    return lines[0] if lines else type(problem).__name__
 
 
 def _no_room(where: str, why: OSError) -> CannotRun:

@@ -8,6 +8,7 @@ Start positions come from the database through the options, so Spark's checkpoin
 import json
 import time
 from collections.abc import Iterator, MutableMapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -206,12 +207,13 @@ class KafkaReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  # type:
         if sample is not None:
             for key, (begin, end) in backlog(self._start, sample).items():
                 behind[key.topic] = behind.get(key.topic, 0) + end - begin
-        self._channel.report(
-            ReaderStatus(
-                at_ms=time.time_ns() // 1_000_000,
-                backlog=behind,
-                missing=dict(sampler.topics.missing),
-                problem=sampler.problem,
-                caught_up=reached and sample is not None and sample.complete and not any(behind.values()),
-            )
+        status = ReaderStatus(
+            at_ms=time.time_ns() // 1_000_000,
+            backlog=behind,
+            missing=dict(sampler.topics.missing),
+            problem=sampler.problem,
+            caught_up=reached and sample is not None and sample.complete and not any(behind.values()),
         )
+        # On a full disk the sampling goes on; the job sees that the last status grows old.
+        with suppress(OSError):
+            self._channel.report(status)
