@@ -1,8 +1,9 @@
 """docker-compose.yml without containers: the same commands, files and health checks, run as processes.
 
-Mapped are only host names (every service is 127.0.0.1 here), paths inside containers (to a folder of the test), and
-the names of binaries. What an image's own entrypoint does is not run: PostgreSQL's initialisation is replaced by
-`initdb` with the file's user and database.
+Mapped are only host names (every service is 127.0.0.1 here), paths inside containers (to a folder of the test), the
+names of binaries, and port numbers: one and the same free port stands for one of the file's everywhere, so a port that
+two files disagree on still shows. What an image's own entrypoint does is not run: PostgreSQL's initialisation is
+replaced by `initdb` with the file's user and database.
 """
 
 import os
@@ -10,7 +11,7 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from typing import Any
 import yaml
 
 from lab.java import Java
+from lab.ports import free_ports
 from lab.process import Lab
 
 ROOT = Path(__file__).parents[2]
@@ -25,6 +27,9 @@ SERVICES: dict[str, dict[str, Any]] = yaml.safe_load((ROOT / "docker-compose.yml
     "services"
 ]
 PASSWORD = "of-the-test"
+PUBLISHED = {int(port.split(":")[1]) for service in SERVICES.values() for port in service.get("ports", [])}
+INTERNAL = {9092, 9095}  # Kafka's listeners for the other services and for itself
+POSTGRES_PORT = 5432  # PostgreSQL's own default, written in no file of the server
 # Where the monitor's image has its working directory.
 MONITOR_HOME = "/var/lib/rebalance-monitor"
 
@@ -32,6 +37,15 @@ _HOST = re.compile(
     rf"((?<=host\.name=)|(?<=listen_addresses=)|(?<=--host=)|(?<=host: )|(?<![\w.-])(?=[a-z0-9-]+[:/]\d{{4,5}}\b))"
     rf"({'|'.join(sorted(SERVICES, key=len, reverse=True))})(?![\w-])"
 )
+
+
+_PORT = re.compile(rf"(?<=[:/ ])({'|'.join(map(str, sorted(PUBLISHED | INTERNAL)))})(?![\d.])")
+
+
+def free_ports_for_all() -> dict[int, int]:
+    """Port of the file -> port here."""
+    known = sorted(PUBLISHED | INTERNAL)
+    return dict(zip(known, free_ports(len(known)), strict=True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,13 +56,14 @@ class Machine:
     java: Java
     kafka_jars: str
     postgres_tools: Path
+    ports: Mapping[int, int]
 
     def text(self, given: str) -> str:
         """A command's argument, a file's content or a value, as it must read on this machine."""
         filled = re.sub(r"\$\{POSTGRES_PASSWORD[^}]*\}", PASSWORD, given)
         paths = re.compile("|".join(rf"(?<![\w./-]){re.escape(path)}" for path in sorted(self._paths, key=len)[::-1]))
         moved = paths.sub(lambda found: self._paths[found.group()], filled)
-        return _HOST.sub("127.0.0.1", moved)
+        return _PORT.sub(lambda found: str(self.ports[int(found.group())]), _HOST.sub("127.0.0.1", moved))
 
     @property
     def _paths(self) -> dict[str, str]:
@@ -82,7 +97,7 @@ class Machine:
         own = {key: self.text(value) for key, value in SERVICES[name].get("environment", {}).items()}
         path = f"{self.postgres_tools}{os.pathsep}{Path(sys.executable).parent}{os.pathsep}"
         common = self.java.environment()
-        return {**common, **own, "PATH": path + common["PATH"]}
+        return {**common, **own, "PGPORT": str(self.ports[POSTGRES_PORT]), "PATH": path + common["PATH"]}
 
     def command(self, name: str) -> list[str]:
         """Entrypoint and command of a service; `rebalance-monitor`, `prometheus`, … where the image has its own."""

@@ -123,7 +123,7 @@ def test_worker_is_reachable_under_its_name(number: int) -> None:
     port = 8082 + number
     assert worker["listeners"] == f"http://{name}:{port}"
     assert worker["rest.advertised.host.name"] == name
-    assert SERVICES[name]["healthcheck"]["test"][-1] == f"http://{name}:{port}/"
+    assert f"/dev/tcp/{name}/{port} " in SERVICES[name]["healthcheck"]["test"][-1]
     assert SERVICES[name]["ports"] == [f"127.0.0.1:{port}:{port}"]
 
 

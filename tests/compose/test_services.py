@@ -12,10 +12,8 @@ from typing import Any
 import pytest
 
 from lab import jars, java, postgres
-from lab.errors import LabError
-from lab.ports import require_free
 from lab.process import Lab
-from tests.compose.on_this_machine import ROOT, SERVICES, Machine
+from tests.compose.on_this_machine import ROOT, SERVICES, Machine, free_ports_for_all
 
 pytestmark = [
     pytest.mark.integration,
@@ -25,16 +23,10 @@ pytestmark = [
     ),
 ]
 
-PORTS = sorted({int(p.split(":")[1]) for s in SERVICES.values() for p in s.get("ports", [])} | {9092, 9095})
-
 
 @pytest.fixture(scope="module")
 def machine() -> Iterator[Machine]:
     """All services running, each well by its own health check, started in the order of their dependencies."""
-    try:
-        require_free(PORTS, "the compose file's own ports are used")
-    except LabError as why:
-        pytest.skip(str(why))
     found = java.find()
     class_path = jars.fetch(found)
     # PostgreSQL's user must be able to reach its data.
@@ -42,7 +34,7 @@ def machine() -> Iterator[Machine]:
     folder.chmod(0o755)
     try:
         with Lab(folder) as lab:
-            here = Machine(lab, found, class_path, postgres._tools())
+            here = Machine(lab, found, class_path, postgres._tools(), free_ports_for_all())
             here.mount()
             here.run("kafka-format")
             here.start("kafka")
@@ -64,8 +56,8 @@ def ask(url: str, body: dict[str, Any] | None = None) -> Any:
         return json.load(answer)
 
 
-def query(expr: str) -> list[dict[str, Any]]:
-    answer = ask("http://127.0.0.1:9090/api/v1/query?" + urllib.parse.urlencode({"query": expr}))
+def query(machine: Machine, expr: str) -> list[dict[str, Any]]:
+    answer = ask(machine.text("http://prometheus:9090/api/v1/query?") + urllib.parse.urlencode({"query": expr}))
     return list(answer["data"]["result"])
 
 
@@ -81,31 +73,33 @@ def test_a_rebalance_reaches_prometheus(machine: Machine) -> None:
         "topics": "orders",
         "file": "orders.txt",
     }
-    ask("http://127.0.0.1:8083/connectors/orders/config", config)
+    ask(machine.text("http://worker-1:8083/connectors/orders/config"), config)
     judged = 'sum(rebalance_monitor_generations_total{cluster="compose", group="connect-demo"}) >= 2'
     (monitor,) = [child for child in machine.lab.children if child.name == "monitor"]
-    machine.lab.wait_for("judged generations in Prometheus", lambda: bool(query(judged)), monitor, timeout_s=150)
-    assert query('rebalance_monitor_group_members{group="connect-demo"}')[0]["value"][1] == "3"
-    assert not query('ALERTS{alertname="RebalanceMonitorStale", alertstate="firing"}')
+    machine.lab.wait_for(
+        "judged generations in Prometheus", lambda: bool(query(machine, judged)), monitor, timeout_s=150
+    )
+    assert query(machine, 'rebalance_monitor_group_members{group="connect-demo"}')[0]["value"][1] == "3"
+    assert not query(machine, 'ALERTS{alertname="RebalanceMonitorStale", alertstate="firing"}')
 
 
 def test_prometheus_has_the_rules_and_knows_alertmanager(machine: Machine) -> None:
-    groups = ask("http://127.0.0.1:9090/api/v1/rules")["data"]["groups"]
+    groups = ask(machine.text("http://prometheus:9090/api/v1/rules"))["data"]["groups"]
     names = {rule["name"] for group in groups for rule in group["rules"]}
     assert {"RebalanceIncidentCritical", "RebalanceMonitorAbsent"} <= names
     machine.lab.wait_for(
         "Alertmanager known to Prometheus",
-        lambda: bool(ask("http://127.0.0.1:9090/api/v1/alertmanagers")["data"]["activeAlertmanagers"]),
+        lambda: bool(ask(machine.text("http://prometheus:9090/api/v1/alertmanagers"))["data"]["activeAlertmanagers"]),
         timeout_s=60,
     )
 
 
-def test_mounted_files_differ_from_the_repository_in_hosts_and_paths_only(machine: Machine) -> None:
+def test_mounted_files_differ_from_the_repository_in_hosts_paths_and_ports_only(machine: Machine) -> None:
     ours = (ROOT / "conf" / "compose" / "worker-2.properties").read_text(encoding="utf-8")
     mapped = (machine.lab.folder / "mounted" / "worker-2.properties").read_text(encoding="utf-8")
     changed = [b for a, b in zip(ours.splitlines(), mapped.splitlines(), strict=True) if a != b]
     assert changed == [
-        "bootstrap.servers=127.0.0.1:9092",
-        "listeners=http://127.0.0.1:8084",
+        f"bootstrap.servers=127.0.0.1:{machine.ports[9092]}",
+        f"listeners=http://127.0.0.1:{machine.ports[8084]}",
         "rest.advertised.host.name=127.0.0.1",
     ]
