@@ -42,6 +42,21 @@ def parser() -> argparse.ArgumentParser:
     plan.add_argument("file", nargs="?", default="-", metavar="FILE|-", help="JSON lines, gzip too; - reads stdin")
     plan.set_defaults(handle=_plan)
 
+    decode = commands.add_parser("decode", help="show one record or payload in full")
+    decode.add_argument(
+        "inputs",
+        nargs="+",
+        metavar="KEY VALUE|PAYLOAD|CAPTURE|-",
+        help="hexadecimal or base64 (null: tombstone; keys of Connect's topics as text), a capture, or - for lines",
+    )
+    decode.add_argument("--topic-kind", default="offsets", metavar="KIND", help="where it came from, or which payload")
+    decode.add_argument("--encoding", default="auto", choices=("auto", "hex", "base64"))
+    decode.add_argument("--topic", help="of a capture: records of this topic")
+    decode.add_argument("--partition", type=int)
+    decode.add_argument("--offset", type=int)
+    _output(decode)
+    decode.set_defaults(handle=_decode)
+
     config = commands.add_parser("config", help="look at the configuration")
     actions = config.add_subparsers(dest="action", required=True, metavar="ACTION")
     check = actions.add_parser("check", help="say whether the configuration is sound")
@@ -83,6 +98,17 @@ def _plan(arguments: argparse.Namespace) -> int:
     from streaming.cli.plan import plan
 
     return plan(arguments.family, arguments.file)
+
+
+def _decode(arguments: argparse.Namespace) -> int:
+    from streaming.cli.decode import KINDS, Coordinates, decode
+
+    if arguments.topic_kind not in KINDS:
+        raise InputError(f"unknown --topic-kind {arguments.topic_kind!r}; known are {', '.join(KINDS)}")
+    at = Coordinates(topic=arguments.topic, partition=arguments.partition, offset=arguments.offset)
+    return decode(
+        arguments.inputs, kind=arguments.topic_kind, encoding=arguments.encoding, at=at, output=arguments.output
+    )
 
 
 def _config_check(arguments: argparse.Namespace) -> int:

@@ -24,7 +24,7 @@ def replay(paths: list[str], config: str | None, *, use_settings: bool, with_com
     found = False
     for path in map(Path, paths):
         settings = _settings(path, config, use_settings=use_settings)
-        told = replay_records(_records(path), settings, with_commits=with_commits)
+        told = replay_records(records_of(path), settings, with_commits=with_commits)
         found = found or told.found
         if output == "json":
             for one in told.objects:
@@ -97,7 +97,8 @@ def _metadata(path: Path) -> Iterator[TopicMetadata]:
         yield TopicMetadata(line["at_ms"], topics)
 
 
-def _records(path: Path) -> Iterator[RawRecord]:
+def records_of(path: Path) -> Iterator[RawRecord]:
+    """The records of a capture, in the file's order. Raises InputError."""
     files = [path]
     if path.is_dir():
         files = [one for one in (path / "records.jsonl.gz", path / "records.jsonl") if one.exists()]
