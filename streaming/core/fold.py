@@ -41,6 +41,10 @@ from streaming.core.results import (
 from streaming.core.rules.memory import without_offsets
 from streaming.core.settings import ClusterSettings
 from streaming.core.state import STATE_VERSION, GroupState, Waiting
+from streaming.core.statuses import Sighting
+from streaming.core.steps import steps_of
+from streaming.core.timeline import run as telling
+from streaming.core.timeline.step import Step
 
 __all__ = ["STATE_VERSION", "FoldOutcome", "fold_group"]
 
@@ -77,8 +81,8 @@ def fold_group(
 
 def _due_ms(settings: ClusterSettings, group: str, state: GroupState) -> int | None:
     timers = [one.arrived_ms + settings.judge_wait_ms for one in state.waiting]
-    overdue_ms = group_timers.due_ms(settings, group, state)
-    return min(timers if overdue_ms is None else [*timers, overdue_ms], default=None)
+    others = (group_timers.due_ms(settings, group, state), telling.due_ms(settings, group, state.timeline))
+    return min([*timers, *(one for one in others if one is not None)], default=None)
 
 
 class _Fold:
@@ -88,6 +92,8 @@ class _Fold:
         self.settings, self.group, self.state, self.tick = settings, group, state, tick
         self.results: list[Result] = []
         self.blobs: dict[str, bytes] = {}
+        self.sightings: list[Sighting] = []
+        self.steps: list[Step] = []
 
     def take(self, row: Row) -> None:
         """Sort one row into the state; rows that were folded before are dropped."""
@@ -124,7 +130,10 @@ class _Fold:
                         reason=reason,
                     )
                 )
-            case StatusChange() | OtherGroup():
+            case StatusChange(record=record):
+                historic = self.tick.historic if self.tick else False
+                self.sightings.append(telling.sighting_of(row, record, historic=historic))
+            case OtherGroup():
                 return
 
     def _recreated(self, row: Row) -> None:
@@ -156,6 +165,19 @@ class _Fold:
         # A timer never fires in history: what it saw may long be over further on in the log.
         if self.tick is not None and not self.tick.historic and not waiting:
             self._timers(self.tick)
+        self._tell(end_of_input=end_of_input)
+
+    def _tell(self, *, end_of_input: bool) -> None:
+        """What follows from statuses and records together, as far as both have come."""
+        clock = telling.clock_of(self.settings, self.tick, self.state.waiting, end_of_input=end_of_input)
+        timeline, results = telling.advance(
+            self.settings, self.group, self.state.timeline, self.sightings, self.steps, clock
+        )
+        self.results.extend(results)
+        if end_of_input:
+            timeline, results = telling.finish(self.settings, self.group, timeline)
+            self.results.extend(results)
+        self.state = replace(self.state, timeline=timeline)
 
     def _judge(self, head: Waiting, *, end_of_input: bool) -> bool:
         row = head.row
@@ -169,10 +191,12 @@ class _Fold:
         why = None
         if missing is not None:
             why = f"evidence missing: {missing}"
+        before = self.state
         self.state, results = judge_group.generation(
             self.settings, self.group, self.state, row, missing=why, historic=head.historic
         )
         self.results.extend(results)
+        self.steps.extend(steps_of(before, self.state, row, results))
         return True
 
     def _announce(self, waiting: list[Waiting]) -> list[Waiting]:

@@ -6,7 +6,9 @@
 from collections.abc import Mapping
 from typing import Any, assert_never
 
+from streaming.core.effect_objects import aftermath_object, effects_object, job_object
 from streaming.core.results import (
+    Aftermath,
     Cause,
     ConnectShare,
     ConsumerShare,
@@ -15,6 +17,7 @@ from streaming.core.results import (
     GapRecord,
     Generation,
     Incident,
+    JobState,
     MemberResult,
     Result,
     Share,
@@ -32,6 +35,10 @@ def as_object(result: Result) -> Object:
     match result:
         case Generation():
             return _generation(result)
+        case Aftermath():
+            return aftermath_patch(result)
+        case JobState():
+            return job_object(result)
         case Incident():
             return _violation(result)
         case UndecodableRecord():
@@ -78,6 +85,16 @@ def _generation(one: Generation) -> Object:
         "diff": {key: {"gained": list(change.gained), "lost": list(change.lost)} for key, change in one.diff.items()},
         "cause": [_cause(cause) for cause in one.cause],
         "verdict": _verdict(one.verdict),
+        **effects_object(one),
+        **aftermath_object(one.downtime, one.interrupted, one.burst, settled=one.settled),
+    }
+
+
+def aftermath_patch(one: Aftermath) -> Object:
+    """The fields of a generation's object that its last word replaces."""
+    return {
+        "cause": [_cause(cause) for cause in one.cause],
+        **aftermath_object(one.downtime, one.interrupted, one.burst, settled=True),
     }
 
 
@@ -164,4 +181,9 @@ def _violation(incident: Incident) -> Object:
         "subjects": [_subject(subject) for subject in incident.subjects],
         "message": incident.message,
         "evidence": [_evidence(one) for one in incident.evidence],
+        "alert": incident.alert.value,
+        "firing": incident.firing,
+        "fired_at_ms": incident.fired_at_ms,
+        "times_told": incident.times_told,
+        "team": incident.team,
     }

@@ -226,6 +226,7 @@ class Incident:
     alert: AlertSeverity = AlertSeverity.INFO
     firing: bool = False
     fired_at_ms: int | None = None
+    times_told: int = 0
     team: str = ""
 
 

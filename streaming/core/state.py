@@ -9,8 +9,9 @@ from streaming.core.observed import Job, Observed
 from streaming.core.records import Row
 from streaming.core.results import Incident
 from streaming.core.rules.memory import RuleMemory
+from streaming.core.timeline.state import Timeline
 
-STATE_VERSION = 1
+STATE_VERSION = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,3 +49,4 @@ class GroupState:
     topic_ids: Mapping[str, str] = field(default_factory=dict)
     waiting: tuple[Waiting, ...] = ()
     historic: bool = False
+    timeline: Timeline = field(default_factory=Timeline)

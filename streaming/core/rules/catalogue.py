@@ -6,7 +6,7 @@ the same harm from different sides (`duplicate_active`, `imbalance`).
 """
 
 from streaming.core.results import Severity
-from streaming.core.rules import catalogue_across, catalogue_record, catalogue_static
+from streaming.core.rules import catalogue_across, catalogue_record, catalogue_static, catalogue_status
 from streaming.core.rules.rule import Rule
 
 CONSUMER_UNDECODABLE = Rule(code="CONSUMER-C10", title="undecodable_member", severity=Severity.HIGH)
@@ -15,5 +15,6 @@ RULES: tuple[Rule, ...] = (
     *catalogue_record.RULES,
     *catalogue_static.RULES,
     *catalogue_across.RULES,
+    *catalogue_status.RULES,
     CONSUMER_UNDECODABLE,
 )

@@ -1,0 +1,52 @@
+"""From a judged record of a Connect group to the step that the timeline takes."""
+
+from collections.abc import Iterable, Iterator
+
+from streaming.core.observed import Observed
+from streaming.core.published import body_of, source_of
+from streaming.core.records import GroupDeleted, GroupGeneration, Row
+from streaming.core.results import Generation, Result
+from streaming.core.state import GroupState
+from streaming.core.timeline.step import Step, step_of
+
+CONNECT = "connect"
+
+
+def steps_of(before: GroupState, after: GroupState, row: Row, results: Iterable[Result]) -> Iterator[Step]:
+    """The step of this record, for a Connect group; an ending where the group emptied or was deleted."""
+    if isinstance(row.body, GroupDeleted):
+        yield _ending(before, row)
+        return
+    body = body_of(row)
+    now = after.last
+    if body.protocol_type == CONNECT and now is not None and now.source == source_of(row):
+        yield _step(before, after, body, now, results)
+
+
+def _step(
+    before: GroupState, after: GroupState, body: GroupGeneration, now: Observed, results: Iterable[Result]
+) -> Step:
+    published = next((one for one in results if isinstance(one, Generation) and one.source == now.source), None)
+    session_ms = max((member.session_timeout_ms for member in body.members), default=0)
+    rebalance_ms = max((member.rebalance_timeout_ms for member in body.members), default=0)
+    return step_of(
+        now,
+        before.last if before.incarnation == after.incarnation else None,
+        published,
+        incarnation=after.incarnation,
+        session_ms=session_ms,
+        patience_ms=max(session_ms, 0) + max(rebalance_ms, 0),
+        historic=after.historic,
+    )
+
+
+def _ending(before: GroupState, row: Row) -> Step:
+    return Step(
+        source=source_of(row),
+        incarnation=before.incarnation,
+        generation=before.generation or 0,
+        at_ms=row.timestamp_ms,
+        state_ms=row.timestamp_ms,
+        over=True,
+        historic=before.historic,
+    )

@@ -1,0 +1,159 @@
+"""CONNECT-K3, a job that runs where it is not held, and CONNECT-K4, a job that is held and not taken up.
+
+    record 7: A holds c-0         A writes RUNNING 7 for c-1, which B holds       K3, if so still STRAY_MS later
+    record 7: A is given c-0      A writes nothing about c-0                      K4 after `start_wait_ms`
+
+Both need statuses that can be told apart: a worker that only shares its id with others is never accused.
+"""
+
+from dataclasses import replace
+
+from streaming.core.results import Certainty, Evidence, Severity, Source, Subject
+from streaming.core.rules.catalogue_status import HELD_NOT_RUNNING, RUNNING_NOT_HELD
+from streaming.core.rules.scene import Finding
+from streaming.core.statuses import (
+    PAUSED,
+    RESTARTING,
+    RUNNING,
+    STOPPED,
+    UNASSIGNED,
+    JobFacts,
+    JobKey,
+    Sighting,
+    connector_of,
+    subject_of,
+)
+from streaming.core.timeline.state import Stray
+from streaming.core.timeline.step import Step
+from streaming.core.timeline.work import Work
+
+STRAY_MS = 10_000
+"""How long a RUNNING without hold may last: a slow start that meets a revocation, a record that is read later."""
+TOLD = 1 << 62
+"""Stands for the due time of a job whose K4 is open already."""
+
+
+def sighted(work: Work, one: Sighting, facts: JobFacts) -> None:
+    """A status of a job; `facts` with it."""
+    stray = work.strays.pop(one.job, None)
+    if one.state == RUNNING and one.worker in work.members and one.worker not in facts.holders:
+        work.strays[one.job] = Stray(one.worker, one.generation, one.at_ms + STRAY_MS)
+    if stray is not None:
+        _close_strays(work, one.job, one.at_ms, but=work.strays.get(one.job))
+    if facts.started or one.state is None:
+        _woke(work, one.job, one.at_ms)
+    elif facts.holders == (one.worker,) and one.state in (UNASSIGNED, RESTARTING):
+        work.asleep_ms.setdefault(one.job, one.at_ms + work.settings.start_wait_ms)
+
+
+def stepped(work: Work, step: Step) -> None:
+    """A record, after its changes are applied."""
+    for job, stray in list(work.strays.items()):
+        gone = stray.worker not in work.members or stray.worker in work.facts(job).holders
+        if gone or (step.downgraded and stray.generation <= step.generation):
+            del work.strays[job]
+            _close_strays(work, job, step.at_ms, but=None)
+    for job in _to_start(work, step):
+        facts = replace(work.facts(job), since=step.generation, since_ms=step.at_ms)
+        work.change(job, facts)
+        _woke(work, job, step.at_ms)
+        if not facts.started:
+            work.asleep_ms[job] = step.at_ms + work.settings.start_wait_ms
+    for job in [one for one in work.asleep_ms if len(work.facts(one).holders) != 1]:
+        _woke(work, job, step.at_ms)
+
+
+def _to_start(work: Work, step: Step) -> list[JobKey]:
+    if step.restarts:
+        return [job for job, facts in work.jobs.items() if facts.holders]
+    return [job for jobs in step.started.values() for job in jobs]
+
+
+def _woke(work: Work, job: JobKey, at_ms: int) -> None:
+    """Nothing has to be started here any more; an incident ends with the last of its jobs."""
+    if work.asleep_ms.pop(job, None) != TOLD:
+        return
+    subject = subject_of(job)
+    for key, incident in list(work.incidents.items()):
+        if incident.code == HELD_NOT_RUNNING.code and subject in incident.subjects:
+            names = [f"{one.type} {one.id}" for one in incident.subjects]
+            if not any(work.asleep_ms.get(name) == TOLD for name in names):
+                work.over([key], at_ms)
+
+
+def late(work: Work, now_ms: int) -> None:
+    """Timers of both rules that are due."""
+    for job, stray in [(job, one) for job, one in work.strays.items() if one.due_ms <= now_ms]:
+        _judge_stray(work, job, stray)
+    due = sorted((due_ms, job) for job, due_ms in work.asleep_ms.items() if due_ms <= now_ms)
+    overslept: dict[tuple[int, str], list[JobKey]] = {}
+    for due_ms, job in due:
+        if _excused(work, job):
+            del work.asleep_ms[job]
+        else:
+            overslept.setdefault((due_ms, work.facts(job).holders[0]), []).append(job)
+    for (due_ms, worker), jobs in sorted(overslept.items()):
+        work.asleep_ms.update(dict.fromkeys(jobs, TOLD))
+        work.found(_not_running(work, worker, jobs), due_ms)
+
+
+def _judge_stray(work: Work, job: JobKey, stray: Stray) -> None:
+    work.strays[job] = replace(stray, due_ms=TOLD)
+    facts = work.facts(job)
+    shown = facts.shown
+    known = stray.worker in work.members and stray.worker not in facts.holders
+    if known and shown is not None and shown.worker == stray.worker and stray.generation >= work.generation >= 0:
+        work.found(_not_held(work, job, stray, shown), stray.due_ms)
+    else:
+        del work.strays[job]
+
+
+def _excused(work: Work, job: JobKey) -> bool:
+    facts = work.facts(job)
+    if len(facts.holders) != 1 or facts.started or facts.holders[0] in work.behind:
+        return True
+    connector = work.facts(connector_of(job)).shown
+    if connector is not None and connector.state in (PAUSED, STOPPED):
+        return True
+    return not work.members & work.heard
+
+
+def _not_held(work: Work, job: JobKey, stray: Stray, shown: Sighting) -> Finding:
+    subject, holders = subject_of(job), work.facts(job).holders
+    whose = f"held by {' and '.join(holders)}" if holders else "held by nobody"
+    return Finding(
+        rule=RUNNING_NOT_HELD,
+        severity=Severity.HIGH,
+        certainty=Certainty.LIKELY,
+        subjects=(subject, Subject("worker", stray.worker)),
+        message=f"{stray.worker} runs {subject.type} {subject.id}, {whose}",
+        evidence=(Evidence(source=Source(work.status_topic, shown.partition, shown.offset)),),
+    )
+
+
+def _close_strays(work: Work, job: JobKey, at_ms: int, but: Stray | None) -> None:
+    subject = subject_of(job)
+    kept = Subject("worker", but.worker) if but is not None else None
+    ended = [
+        key
+        for key, one in work.incidents.items()
+        if one.code == RUNNING_NOT_HELD.code and one.subjects[0] == subject and one.subjects[1] != kept
+    ]
+    work.over(ended, at_ms)
+
+
+def _not_running(work: Work, worker: str, jobs: list[JobKey]) -> Finding:
+    wait_ms = work.settings.start_wait_ms
+    return Finding(
+        rule=HELD_NOT_RUNNING,
+        severity=Severity.MEDIUM,
+        certainty=Certainty.LIKELY,
+        subjects=(*sorted(map(subject_of, jobs)), Subject("worker", worker)),
+        message=f"{worker} holds {len(jobs)} jobs and has not taken them up for {wait_ms} ms",
+        evidence=tuple(_last_words(work, jobs)) or (Evidence(text="the status topic says nothing of these jobs"),),
+    )
+
+
+def _last_words(work: Work, jobs: list[JobKey]) -> list[Evidence]:
+    shown = [facts.shown for facts in map(work.facts, jobs) if facts.shown is not None]
+    return [Evidence(source=Source(work.status_topic, one.partition, one.offset)) for one in shown[:8]]

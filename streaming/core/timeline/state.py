@@ -1,0 +1,104 @@
+"""What the timeline remembers of a group between batches; stored with the group's state."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from streaming.core.effects import Burst, JobDowntime
+from streaming.core.results import Cause, Incident, Source
+from streaming.core.statuses import JobFacts, JobKey, Sighting
+from streaming.core.timeline.step import Step
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Suspicion:
+    """Two workers that may run one job (CONNECT-K2): `new` wrote RUNNING in `generation` while `old` still claimed it.
+
+    It ends at `due_ms` unless `old` gives a sign of life before; `certain` once it did.
+    """
+
+    job: JobKey
+    new: str
+    old: str
+    generation: int
+    at_ms: int
+    due_ms: int
+    certain: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Stray:
+    """A RUNNING by a worker that does not hold the job (CONNECT-K3), to be looked at again at `due_ms`."""
+
+    worker: str
+    generation: int
+    due_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class Gone:
+    """A worker that is in no record any more: how many jobs it had, for how many of them it has ever written a status,
+    how many it said to have stopped before the join phase ended, its last visible sign of life, and what shows it."""
+
+    worker: str
+    jobs: int
+    seen: int
+    stopped: int
+    alive_ms: int
+    evidence: Source | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unsettled:
+    """A generation whose last word is still to come, at `due_ms`."""
+
+    source: Source
+    generation: int
+    state_ms: int
+    due_ms: int
+    causes: tuple[Cause, ...]
+    gone: tuple[Gone, ...] = ()
+    interrupted: tuple[JobDowntime, ...] = ()
+    session_ms: int = 0
+    patient: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Interruption:
+    """Since when a job may not run: its worker stopped it (`stopped_ms`) or vanished (between alive and missing)."""
+
+    worker: str
+    stopped_ms: int | None = None
+    state: str | None = None
+    alive_ms: int = 0
+    missing_ms: int | None = None
+    session_ms: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Timeline:
+    """`sightings` and `steps` are not told yet; everything else is how things stand after the last one told.
+
+    `alive_ms` is the last sign of life of each worker ever seen, `heard` who of them wrote statuses.
+    """
+
+    sightings: tuple[Sighting, ...] = ()
+    steps: tuple[Step, ...] = ()
+    incarnation: int = 0
+    generation: int = -1
+    at_ms: int = 0
+    patience_ms: int = 0
+    session_ms: int = 0
+    judged: bool = False
+    members: frozenset[str] = frozenset()
+    behind: frozenset[str] = frozenset()
+    jobs: Mapping[JobKey, JobFacts] = field(default_factory=dict)
+    alive_ms: Mapping[str, int] = field(default_factory=dict)
+    heard: frozenset[str] = frozenset()
+    suspicions: tuple[Suspicion, ...] = ()
+    strays: Mapping[JobKey, Stray] = field(default_factory=dict)
+    asleep_ms: Mapping[JobKey, int] = field(default_factory=dict)
+    interruptions: Mapping[JobKey, Interruption] = field(default_factory=dict)
+    unsettled: tuple[Unsettled, ...] = ()
+    bursts: tuple[Burst, ...] = ()
+    incidents: Mapping[str, Incident] = field(default_factory=dict)
+    lingering: Mapping[str, Incident] = field(default_factory=dict)

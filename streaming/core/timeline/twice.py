@@ -1,0 +1,177 @@
+"""CONNECT-K2: one job, run by two workers.
+
+    A RUNNING 5, B RUNNING 7                              possible: A never said that it stopped. It may be dead
+    … A is silent for one session and rebalance time-out  over: it is
+    … A writes about the job later than B's start         certain: it lives, and has not stopped
+    … A is in a later record and reports the job          certain, if B is there too
+    … either says that it stopped, or rejoins without     over
+
+A write counts as later when it carries a generation not below B's, or a time well after B's: writes of one key may
+arrive out of order, and two workers' clocks differ.
+"""
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from streaming.core.results import Certainty, Evidence, Severity, Source, Subject
+from streaming.core.rules.catalogue_status import RUNNING_TWICE
+from streaming.core.rules.scene import Finding
+from streaming.core.statuses import ENDED, RUNNING, Claim, JobFacts, JobKey, Sighting, subject_of
+from streaming.core.timeline.state import Suspicion
+from streaming.core.timeline.step import Step
+from streaming.core.timeline.work import Work, incident_key
+
+SKEW_MS = 5_000
+"""How far the clocks of two workers may differ before the order of their writes is doubted."""
+
+
+def sighted(work: Work, one: Sighting, before: JobFacts) -> None:
+    """A status of a job; `before` is what was known without it."""
+    if one.state is None:
+        _close(work, [two for two in work.suspicions if two.job == one.job], one.at_ms)
+        return
+    for suspicion in [two for two in work.suspicions if two.job == one.job and one.worker in (two.old, two.new)]:
+        if one.worker == suspicion.new:
+            if one.state in ENDED:
+                _close(work, [suspicion], one.at_ms)
+        elif one.state == RUNNING and _handed_back(before, one, suspicion):
+            _close(work, [suspicion], one.at_ms)
+        else:
+            _sign_of_life(work, suspicion, one)
+    if one.state == RUNNING:
+        for claim in before.claims:
+            if claim.worker != one.worker:
+                _suspect(work, one, claim)
+
+
+def _handed_back(facts: JobFacts, one: Sighting, suspicion: Suspicion) -> bool:
+    """The old owner was given the job anew, after the other had it: it starts it rightly."""
+    return one.worker in facts.holders and suspicion.generation < facts.since <= one.generation
+
+
+def _sign_of_life(work: Work, suspicion: Suspicion, one: Sighting) -> None:
+    if one.generation >= suspicion.generation or one.at_ms > suspicion.at_ms + SKEW_MS:
+        place = Source(work.status_topic, one.partition, one.offset)
+        why = f"{suspicion.old} wrote {one.state} after {suspicion.new} had started it"
+        suspicion = _certain(work, suspicion, one.at_ms, why, place)
+    if one.state in ENDED:
+        _close(work, [suspicion], one.at_ms)
+
+
+def _suspect(work: Work, one: Sighting, claim: Claim) -> None:
+    """RUNNING while another worker still claims the job. The lower generation is the former owner's."""
+    late = one.generation < claim.generation
+    new, old = (claim.worker, one.worker) if late else (one.worker, claim.worker)
+    if any(two.job == one.job and {two.new, two.old} == {new, old} for two in work.suspicions):
+        return
+    due_ms = one.at_ms + work.patience_ms
+    if not late:
+        due_ms = claim.void_ms if claim.void_ms is not None else due_ms
+        _doubt(work, one.job, old, None if due_ms <= one.at_ms else due_ms)
+        if due_ms <= one.at_ms:
+            return
+    suspicion = Suspicion(
+        job=one.job,
+        new=new,
+        old=old,
+        generation=claim.generation if late else one.generation,
+        at_ms=claim.at_ms if late else one.at_ms,
+        due_ms=due_ms,
+    )
+    work.suspicions.append(suspicion)
+    places = tuple(
+        Evidence(source=Source(work.status_topic, partition, offset))
+        for partition, offset in ((claim.partition, claim.offset), (one.partition, one.offset))
+    )
+    work.found(_finding(suspicion, f"{old} has not said that it stopped", places), one.at_ms, suspicion.generation)
+    if late:
+        _sign_of_life(work, suspicion, one)
+
+
+def _finding(suspicion: Suspicion, why: str, evidence: tuple[Evidence, ...]) -> Finding:
+    certain = suspicion.certain
+    first, second = sorted((suspicion.new, suspicion.old))
+    job = subject_of(suspicion.job)
+    verb = "runs" if certain else "may run"
+    return Finding(
+        rule=RUNNING_TWICE,
+        severity=Severity.CRITICAL if certain else Severity.INFO,
+        certainty=Certainty.CERTAIN if certain else Certainty.POSSIBLE,
+        subjects=(job, Subject("worker", first), Subject("worker", second)),
+        message=f"{job.type} {job.id} {verb} twice, on {first} and {second}: {why}",
+        evidence=evidence,
+    )
+
+
+def _certain(work: Work, suspicion: Suspicion, at_ms: int, why: str, place: Source) -> Suspicion:
+    """The old owner lives: this is no mere suspicion any more, and the next silence counts from here."""
+    sure = replace(suspicion, certain=True, due_ms=at_ms + work.patience_ms)
+    work.suspicions = [sure if one == suspicion else one for one in work.suspicions]
+    if not suspicion.certain:
+        work.found(_finding(sure, why, (Evidence(source=place),)), at_ms)
+    return sure
+
+
+def _close(work: Work, suspicions: Iterable[Suspicion], at_ms: int) -> None:
+    ended = list(suspicions)
+    work.suspicions = [one for one in work.suspicions if one not in ended]
+    work.over([incident_key(_finding(one, "", ())) for one in ended], at_ms)
+
+
+def rejoined(work: Work, step: Step) -> None:
+    """A record, before its changes are applied: who reports the job as its own now?"""
+    members = (work.members - set(step.gone)) | set(step.joined)
+    for suspicion in list(work.suspicions):
+        if step.generation <= suspicion.generation:
+            continue
+        old_has, new_has = (_reports(work, step, one, suspicion.job) for one in (suspicion.old, suspicion.new))
+        if suspicion.old in members and old_has and suspicion.new in members and new_has:
+            _certain(work, suspicion, step.at_ms, _why(suspicion.old), step.source)
+        elif suspicion.new not in members or not new_has or suspicion.old in members:
+            _close(work, [suspicion], step.at_ms)
+            if suspicion.old in members and not old_has:
+                _doubt(work, suspicion.job, suspicion.old, None)
+    for worker, jobs in sorted(step.claimed.items()):
+        for job in jobs:
+            _brought_back(work, step, worker, job, members)
+
+
+def _why(old: str) -> str:
+    return f"{old} is in the group and reports the job as its own"
+
+
+def _brought_back(work: Work, step: Step, worker: str, job: JobKey, members: set[str]) -> None:
+    """A worker reports a job it was not known to hold, while another runs it: a zombie's, found without a suspicion."""
+    for claim in work.facts(job).claims:
+        known = any(one.job == job and {one.new, one.old} == {claim.worker, worker} for one in work.suspicions)
+        if claim.worker == worker or known or claim.worker not in members or claim.generation >= step.generation:
+            continue
+        if _reports(work, step, claim.worker, job):
+            suspicion = Suspicion(
+                job=job, new=claim.worker, old=worker, generation=claim.generation, at_ms=claim.at_ms, due_ms=0
+            )
+            work.suspicions.append(suspicion)
+            _certain(work, suspicion, step.at_ms, _why(worker), step.source)
+
+
+def _reports(work: Work, step: Step, worker: str, job: JobKey) -> bool:
+    """Whether the worker, by its own account when it joined, has the job. Eager workers give no account."""
+    if job in step.claimed.get(worker, ()):
+        return True
+    return worker in work.facts(job).holders and not step.restarts and job not in step.absent.get(worker, ())
+
+
+def silent(work: Work, now_ms: int) -> None:
+    """Old owners that kept silent long enough do not run anything: their claims are void."""
+    due = [one for one in work.suspicions if one.due_ms <= now_ms]
+    for one in due:
+        _doubt(work, one.job, one.old, None)
+        _close(work, [one], one.due_ms)
+
+
+def _doubt(work: Work, job: JobKey, worker: str, void_ms: int | None) -> None:
+    """The worker's claim will be void at this time, or (None) is now."""
+    facts = work.facts(job)
+    kept = (claim for claim in facts.claims if claim.worker != worker or void_ms is not None)
+    claims = tuple(replace(claim, void_ms=void_ms) if claim.worker == worker else claim for claim in kept)
+    work.change(job, replace(facts, claims=claims))
