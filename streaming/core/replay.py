@@ -10,7 +10,17 @@ from streaming.core.decoding import decode_config_row, decode_offsets_record, de
 from streaming.core.fold import fold_group
 from streaming.core.objects import as_object
 from streaming.core.records import OtherGroup, Row, Tick
-from streaming.core.results import GapRecord, Generation, Grade, Incident, Result, Severity, Source, UndecodableRecord
+from streaming.core.results import (
+    Aftermath,
+    GapRecord,
+    Generation,
+    Grade,
+    Incident,
+    Result,
+    Severity,
+    Source,
+    UndecodableRecord,
+)
 from streaming.core.routing import CONFIG_SUFFIXES, STATUS_SUFFIXES, route
 from streaming.core.settings import ClusterSettings
 
@@ -89,8 +99,14 @@ def _told(
     other_groups: dict[str, int],
 ) -> Replayed:
     told = Replayed()
+    last_words = {one.source: one for one in results if isinstance(one, Aftermath)}
     generations = sorted(
-        (one for one in results if isinstance(one, Generation)), key=lambda one: (one.at_ms, one.source)
+        (
+            last_words[one.source].completed(one) if one.source in last_words else one
+            for one in results
+            if isinstance(one, Generation)
+        ),
+        key=lambda one: (one.at_ms, one.source),
     )
     incidents = list(_last_states(one for one in results if isinstance(one, Incident)))
     results = [*results, *(one for one in commits if isinstance(one, UndecodableRecord))]
