@@ -52,6 +52,7 @@ def _run(settings: Settings) -> int:
             connect_timeout_ms=settings.database.connect_timeout_ms,
             undecodable_kept=settings.database.undecodable_kept,
             notify=alerting.path == "push",
+            version=_version(),
         )
         store.migrate()
         exporter = Exporter(

@@ -124,7 +124,9 @@ def _attended(settings: ClusterSettings, one: Incident, now_ms: int, *, storm: b
         return replace(one, transition="ended", firing=False) if one.firing else None
     alert = alert_severity(settings, one, now_ms)
     if not one.firing:
-        return replace(one, transition="fired", firing=True, fired_at_ms=now_ms, alert=alert)
+        return replace(
+            one, transition="fired", firing=True, fired_at_ms=now_ms, alert=alert, times_told=one.times_told + 1
+        )
     return replace(one, transition="updated", alert=alert) if alert is not one.alert else None
 
 

@@ -41,7 +41,8 @@ def notification(
 
 def alert(incident: Incident, now_ms: int, style: AlertStyle, ended_ms: int | None = None) -> Alert:
     """One alert, firing or resolved. Times ahead of the sender's clock are cut to it, or Alertmanager would wait."""
-    ended_ms = incident.resolved_at_ms if ended_ms is None else ended_ms
+    if ended_ms is None and not incident.firing:
+        ended_ms = now_ms if incident.resolved_at_ms is None else incident.resolved_at_ms
     ends_ms = now_ms + style.ends_ahead_ms if ended_ms is None else min(ended_ms, now_ms)
     return {
         "labels": alert_labels(incident, style.path),
@@ -51,7 +52,7 @@ def alert(incident: Incident, now_ms: int, style: AlertStyle, ended_ms: int | No
             "certainty": incident.certainty.value,
             "transition": incident.transition,
         },
-        "startsAt": rfc3339(min(incident.opened_at_ms, ends_ms, now_ms)),
+        "startsAt": rfc3339(min(incident.fired_at_ms or incident.opened_at_ms, ends_ms, now_ms)),
         "endsAt": rfc3339(ends_ms),
         "generatorURL": style.generator_url,
     }
@@ -60,7 +61,7 @@ def alert(incident: Incident, now_ms: int, style: AlertStyle, ended_ms: int | No
 def alert_labels(incident: Incident, path: str) -> dict[str, str]:
     """The incident's labels, its id, and the name that the rules on the published gauge also use."""
     return {
-        "alertname": f"RebalanceIncident{incident.severity.value.capitalize()}",
+        "alertname": f"RebalanceIncident{incident.alert.value.capitalize()}",
         "incident_id": incident.incident_id,
         **incident_labels(incident, path),
     }

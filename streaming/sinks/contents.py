@@ -6,7 +6,17 @@ from dataclasses import dataclass, field
 from typing import Any, assert_never
 
 from streaming.core.objects import as_object
-from streaming.core.results import GapRecord, Generation, Incident, Result, UndecodableRecord
+from streaming.core.results import (
+    Aftermath,
+    AlertSeverity,
+    GapRecord,
+    Generation,
+    Incident,
+    JobState,
+    Result,
+    UndecodableRecord,
+)
+from streaming.sinks.jobs import aftermath_row, job_row
 from streaming.sinks.text import clean, json_text, name
 
 TopicId = Callable[[str, str, int, int], str]  # (cluster, topic, partition, offset) -> id of that topic
@@ -23,18 +33,25 @@ class Contents:
     undecodable: list[Row] = field(default_factory=list)
     gaps: list[Row] = field(default_factory=list)
     transitions: list[Incident] = field(default_factory=list)
+    aftermaths: list[Row] = field(default_factory=list)
+    jobs: list[Row] = field(default_factory=list)
 
 
-def contents(results: Iterable[Result], batch_id: int, topic_id: TopicId) -> Contents:
-    """Sorts the results into tables."""
+def contents(results: Iterable[Result], batch_id: int, topic_id: TopicId, judged_by: str = "") -> Contents:
+    """Sorts the results into tables. `judged_by` is the version of the monitor."""
     rows = Contents()
     for result in results:
         match result:
             case Generation():
-                _generation(rows, result, batch_id, topic_id)
+                _generation(rows, result, batch_id, topic_id, judged_by)
+            case Aftermath(cluster=cluster, source=at):
+                place = (cluster, topic_id(cluster, at.topic, at.partition, at.offset), at.partition, at.offset)
+                rows.aftermaths.append(aftermath_row(result, place))
+            case JobState():
+                rows.jobs.append(job_row(result, batch_id))
             case Incident():
                 rows.transitions.append(result)
-                rows.incidents.append(_incident(result, batch_id))
+                rows.incidents.append(_incident(result, batch_id, judged_by))
             case UndecodableRecord(cluster=cluster, source=at):
                 place = (cluster, topic_id(cluster, at.topic, at.partition, at.offset), at.partition, at.offset)
                 reason = name(result.reason)
@@ -47,7 +64,7 @@ def contents(results: Iterable[Result], batch_id: int, topic_id: TopicId) -> Con
     return rows
 
 
-def _generation(rows: Contents, one: Generation, batch_id: int, topic_id: TopicId) -> None:
+def _generation(rows: Contents, one: Generation, batch_id: int, topic_id: TopicId, judged_by: str) -> None:
     at = one.source
     place = (one.cluster, topic_id(one.cluster, at.topic, at.partition, at.offset), at.partition, at.offset)
     document = as_object(one)
@@ -57,7 +74,7 @@ def _generation(rows: Contents, one: Generation, batch_id: int, topic_id: TopicI
             *place, at.topic, name(one.group), one.incarnation, clean(one.protocol_type), _clean(one.protocol),
             one.generation, _clean(one.leader), one.at_ms, one.state_ms, len(one.members), len(one.unassigned),
             one.delay_ms, verdict.grade.value, verdict.assignor, verdict.era, _clean(verdict.reason),
-            verdict.pending_until_ms, one.historic, json_text(document), batch_id,
+            verdict.pending_until_ms, one.historic, json_text(document), judged_by, batch_id,
         )
     )  # fmt: skip
     for ordinal, (member, shown) in enumerate(zip(one.members, document["members"], strict=True)):
@@ -71,22 +88,26 @@ def _generation(rows: Contents, one: Generation, batch_id: int, topic_id: TopicI
         )  # fmt: skip
 
 
-def _incident(one: Incident, batch_id: int) -> Row:
+def _incident(one: Incident, batch_id: int, judged_by: str) -> Row:
     document = as_object(one)
     return (
         one.incident_id, one.cluster, name(one.group), one.rule, one.code, one.severity.value, one.certainty.value,
         one.transition, one.opened_generation, one.opened_at_ms, one.resolved_at_ms, json_text(document["subjects"]),
-        clean(one.message), json_text(document["evidence"]), one.historic, json_text(document), batch_id,
+        clean(one.message), json_text(document["evidence"]), one.historic, json_text(document), one.alert.value,
+        one.firing, one.fired_at_ms, clean(one.team), judged_by, batch_id,
     )  # fmt: skip
 
 
 def outbox_rows(transitions: Sequence[Incident], before: Mapping[str, Any], batch_id: int) -> list[Row]:
-    """Notifications for transitions that are not historic. `before`: stored documents by incident id."""
+    """What people are to be told: that it fires, that its alert changed, that it is over. Reports (info) stay silent.
+
+    `before`: stored documents by incident id.
+    """
     latest = dict(before)
     rows: list[Row] = []
     for one in transitions:
         document = as_object(one)
-        if not one.historic:
+        if _tells(one, latest.get(one.incident_id)):
             previous = latest.get(one.incident_id) if one.transition == "updated" else None
             rows.append(
                 (
@@ -98,9 +119,23 @@ def outbox_rows(transitions: Sequence[Incident], before: Mapping[str, Any], batc
     return rows
 
 
+def _tells(one: Incident, before: Mapping[str, Any] | None) -> bool:
+    """Whether this transition changes what people know."""
+    was_told = before is not None and before.get("firing", False) and before.get("alert") != AlertSeverity.INFO
+    if one.historic or (one.alert is AlertSeverity.INFO and not was_told):
+        return False
+    if one.firing:
+        return one.transition in ("fired", "updated")
+    return one.transition == "ended" or (one.transition == "resolved" and one.fired_at_ms is not None)
+
+
 def notification_key(incident: Incident, document: Mapping[str, Any]) -> str:
-    """Stable name of a notification, `incident_id:transition`; updates, which may be several, carry their content."""
-    key = f"{incident.incident_id}:{incident.transition}"
+    """Stable name of a notification: incident id and transition, a number when it is told again after a pause.
+
+    Updates, which may be several, carry their content.
+    """
+    again = f":{incident.times_told}" if incident.times_told > 1 else ""
+    key = f"{incident.incident_id}:{incident.transition}{again}"
     if incident.transition != "updated":
         return key
     return f"{key}:{hashlib.sha256(json_text(document).encode()).hexdigest()[:12]}"

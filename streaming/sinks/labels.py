@@ -8,15 +8,18 @@ LABELS = ("cluster", "group", "team", "worker", "connector", "rule", "severity",
 
 
 def incident_labels(incident: Incident, path: str) -> dict[str, str]:
-    """Labels by name. `worker` and `connector` are empty unless the subjects name exactly one."""
+    """Labels by name; `severity` is how loudly people are told.
+
+    `worker` and `connector` are empty unless the subjects name exactly one.
+    """
     return {
         "cluster": incident.cluster,
         "group": incident.group,
-        "team": "",
+        "team": incident.team,
         "worker": _only(subject.id for subject in incident.subjects if subject.type == "worker"),
         "connector": _only(_connectors(incident.subjects)),
         "rule": incident.rule,
-        "severity": incident.severity.value,
+        "severity": incident.alert.value,
         "path": path,
     }
 

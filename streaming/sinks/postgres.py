@@ -11,7 +11,7 @@ from typing import Any
 
 from streaming.core.ports import Commit, Deposed, GroupKey, OutOfStep, PartitionKey, Range, StoredState
 from streaming.core.results import Incident
-from streaming.sinks import tables
+from streaming.sinks import jobs, tables
 from streaming.sinks.contents import Contents, contents, outbox_rows
 from streaming.sinks.database import Connection, Database
 from streaming.sinks.migrations import migrate
@@ -26,7 +26,10 @@ Place = tuple[str, str, int]  # cluster id, topic id, partition
 
 
 class PostgresStore:
-    """Implements `streaming.core.ports.Store`. `notify=False` writes no outbox (nobody would drain it)."""
+    """Implements `streaming.core.ports.Store`. `notify=False` writes no outbox (nobody would drain it).
+
+    `version` is stored with every verdict and incident: whose judgement it is.
+    """
 
     def __init__(
         self,
@@ -35,10 +38,12 @@ class PostgresStore:
         connect_timeout_ms: int = 5_000,
         undecodable_kept: int = KEPT_UNDECODABLE,
         notify: bool = True,
+        version: str = "",
     ) -> None:
         self.database = Database(dsn, connect_timeout_ms)
         self._undecodable_kept = undecodable_kept
         self._notify = notify
+        self._version = version
 
     def migrate(self) -> tuple[int, ...]:
         """Brings the schema up to date; returns the numbers of the migrations applied."""
@@ -108,7 +113,7 @@ class PostgresStore:
             stored = _lock_positions(connection, commit.ranges)
             ids = TopicIds(connection, commit.ranges)
             ids.prepare(commit.results)
-            rows = contents(commit.results, commit.batch_id, ids)
+            rows = contents(commit.results, commit.batch_id, ids, self._version)
             # One round trip for all that needs no answer.
             with connection.pipeline():
                 tables.POSITIONS.write(
@@ -129,6 +134,8 @@ class PostgresStore:
                 tables.MEMBERS.write(connection, rows.members)
                 tables.ASSIGNMENTS.write(connection, commit.blobs.items())
                 tables.GAPS.write(connection, rows.gaps)
+                jobs.complete(connection, rows.aftermaths)
+                jobs.JOBS.write(connection, rows.jobs)
                 self._write_incidents(connection, rows, commit.batch_id)
                 self._write_undecodable(connection, rows, {place[1:]: offset for place, offset in stored.items()})
                 _count_other_groups(connection, commit.other_groups)
@@ -137,7 +144,7 @@ class PostgresStore:
         if not rows.transitions:
             return
         if self._notify:
-            updated = [one.incident_id for one in rows.transitions if one.transition == "updated"]
+            updated = [one.incident_id for one in rows.transitions if one.transition != "opened"]
             before = dict(
                 connection.execute(
                     "select incident_id, document from rebalance_monitor.incidents where incident_id = any(%s)",
@@ -174,7 +181,7 @@ class PostgresStore:
         with self.database.session() as connection:
             rows = connection.execute(
                 "select document, transition, historic from rebalance_monitor.incidents"
-                " where resolved_at_ms is null or resolved_at_ms >= %s order by opened_at_ms, incident_id",
+                " where resolved_at_ms is null or firing or resolved_at_ms >= %s order by opened_at_ms, incident_id",
                 (resolved_since_ms,),
             ).fetchall()
         return [incident_of(document, transition, historic) for document, transition, historic in rows]

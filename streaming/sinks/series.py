@@ -110,17 +110,17 @@ class Series:
         self.incident(one)
 
     def incident(self, one: Incident) -> None:
-        """Publishes an incident's state: 1 while open, an explicit 0 under labels it no longer has."""
+        """Publishes an incident's state: 1 while people are told of it, an explicit 0 under labels it no longer has."""
         labels = tuple(incident_labels(one, self._path)[label] for label in metrics.INCIDENT.labels)
         before = self._labels_of.pop(one.incident_id, None)
-        if before is not None and (before != labels or one.resolved_at_ms is not None):
+        if before is not None and (before != labels or not one.firing):
             self._close(before, one.incident_id)
-        if one.resolved_at_ms is None:
+        if one.firing:
             self._labels_of[one.incident_id] = labels
             self._open.setdefault(labels, set()).add(one.incident_id)
             self._zero_since_s.pop(labels, None)
             self._families.gauge(metrics.INCIDENT, *labels).set(1)
-        elif before is None and labels not in self._open:
+        elif before is None and one.fired_at_ms is not None and labels not in self._open:
             # Opened and resolved in one batch, or resolved after a restart that never saw it open.
             self._zero(labels)
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from streaming.core.results import Certainty, Evidence, Incident, Severity, Source, Subject
+from streaming.core.results import AlertSeverity, Certainty, Evidence, Incident, Severity, Source, Subject
 
 
 class LastGeneration(NamedTuple):
@@ -39,6 +39,11 @@ def incident_of(document: Mapping[str, Any], transition: str, historic: bool = F
         message=document["message"],
         evidence=tuple(_evidence(one) for one in document["evidence"]),
         historic=historic,
+        alert=AlertSeverity(document.get("alert", "info")),
+        firing=document.get("firing", False),
+        fired_at_ms=document.get("fired_at_ms"),
+        times_told=document.get("times_told", 0),
+        team=document.get("team", ""),
     )
 
 

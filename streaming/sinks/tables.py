@@ -78,7 +78,7 @@ GENERATIONS = Table(
         ("protocol", "text"), ("generation", "int4"), ("leader", "text"), ("at_ms", "int8"), ("state_ms", "int8"),
         ("member_count", "int4"), ("unassigned_count", "int4"), ("delay_ms", "int8"), ("grade", "text"),
         ("assignor", "text"), ("era", "text"), ("reason", "text"), ("pending_until_ms", "int8"),
-        ("historic", "bool"), ("document", "jsonb"), ("batch_id", "int8"),
+        ("historic", "bool"), ("document", "jsonb"), ("judged_by", "text"), ("batch_id", "int8"),
     ),
     key=4,
     # A pending verdict gives way to its final one, a final verdict never to a pending one.
@@ -101,11 +101,11 @@ INCIDENTS = Table(
         ("incident_id", "text"), ("cluster", "text"), ("group", "text"), ("rule", "text"), ("code", "text"),
         ("severity", "text"), ("certainty", "text"), ("transition", "text"), ("opened_generation", "int4"),
         ("opened_at_ms", "int8"), ("resolved_at_ms", "int8"), ("subjects", "jsonb"), ("message", "text"),
-        ("evidence", "jsonb"), ("historic", "bool"), ("document", "jsonb"), ("batch_id", "int8"),
+        ("evidence", "jsonb"), ("historic", "bool"), ("document", "jsonb"), ("alert", "text"), ("firing", "bool"),
+        ("fired_at_ms", "int8"), ("team", "text"), ("judged_by", "text"), ("batch_id", "int8"),
     ),
     key=1,
-    # What is resolved stays resolved, whatever is written again.
-    on_conflict="update where old.resolved_at_ms is null and old.document is distinct from excluded.document",
+    on_conflict="update where old.document is distinct from excluded.document",
 )  # fmt: skip
 OUTBOX = Table(
     "outbox",

@@ -4,6 +4,7 @@ from typing import Any
 
 from streaming.core.ports import Commit, GroupKey, PartitionKey, Range, StoredState
 from streaming.core.results import (
+    AlertSeverity,
     Certainty,
     ConnectShare,
     Evidence,
@@ -56,7 +57,8 @@ def pending(offset: int = 5, **more: Any) -> Generation:
     return generation(offset, verdict=verdict, **more)
 
 
-def incident(transition: str = "opened", incident_id: str = "i1", **more: Any) -> Incident:
+def incident(transition: str = "fired", incident_id: str = "i1", **more: Any) -> Incident:
+    """An incident people are told of, or the end of one."""
     given: dict[str, Any] = {
         "rule": "duplicate_active", "code": "CONNECT-I1",
         "severity": Severity.CRITICAL, "certainty": Certainty.CERTAIN,
@@ -64,6 +66,8 @@ def incident(transition: str = "opened", incident_id: str = "i1", **more: Any) -
         "resolved_at_ms": 9_000 if transition == "resolved" else None,
         "subjects": (Subject("task", "my-sink-0"), Subject("worker", "w1:8083")),
         "message": "task my-sink-0 runs twice", "evidence": (Evidence(Source(TOPIC, 3, 5)), Evidence(text="seen")),
+        "alert": AlertSeverity.CRITICAL, "firing": transition != "resolved" and not more.get("historic", False),
+        "fired_at_ms": None if more.get("historic", False) else more.get("opened_at_ms", 1_000), "times_told": 1,
         **more,
     }  # fmt: skip
     return Incident(incident_id=incident_id, transition=transition, **given)

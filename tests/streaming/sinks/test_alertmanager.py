@@ -54,9 +54,9 @@ def test_firing_and_resolved_arrive_with_stable_keys_and_equal_labels(store: Pos
         receiver.wait_for(1)
         store.commit(commit(epoch, 10, 20, incident("resolved")))
         (opened, (firing,)), (closed, (resolved,)) = receiver.wait_for(2)
-    assert (opened, closed) == ("i1:opened", "i1:resolved")
+    assert (opened, closed) == ("i1:fired", "i1:resolved")
     assert firing["labels"] == resolved["labels"]
-    assert firing["annotations"]["transition"] == "opened"
+    assert firing["annotations"]["transition"] == "fired"
     assert resolved["endsAt"] == "1970-01-01T00:00:09.000Z"
 
 
@@ -67,7 +67,7 @@ def test_a_receiver_that_fails_gets_everything_in_order_later(store: PostgresSto
         store.commit(commit(epoch, 0, 10, incident(), incident("resolved")))
         with pushing(dsn, [receiver.url]) as told:
             keys = [key for key, _ in receiver.wait_for(5)]
-    assert keys == ["i1:opened"] * 4 + ["i1:resolved"]
+    assert keys == ["i1:fired"] * 4 + ["i1:resolved"]
     assert told["failed"] == 3
 
 
@@ -79,7 +79,7 @@ def test_a_dead_receiver_holds_up_nobody_else_and_nothing_is_done_without_it(sto
             alive.wait_for(2)
         assert not_done(store) == 2
         with receiving() as other, pushing(dsn, [other.url, alive.url]):
-            assert [key for key, _ in other.wait_for(2)] == ["i1:opened", "i1:resolved"]
+            assert [key for key, _ in other.wait_for(2)] == ["i1:fired", "i1:resolved"]
         assert len(alive.requests) == 2
     assert not_done(store) == 0
 
@@ -116,7 +116,7 @@ def test_content_the_receiver_never_accepts_does_not_block_the_rest(store: Postg
     with store.database.session() as connection:
         query = "select key from rebalance_monitor.outbox_sent where refused is not null"
         refused = connection.execute(query).fetchall()
-    assert refused == [("i1:opened",)]
+    assert refused == [("i1:fired",)]
 
 
 def test_historic_incidents_are_never_pushed(store: PostgresStore, dsn: str) -> None:

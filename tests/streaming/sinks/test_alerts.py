@@ -1,7 +1,7 @@
 """Alertmanager's alerts: equal labels for firing and resolved, and times that it accepts."""
 
 from streaming.core.objects import as_object
-from streaming.core.results import Severity, Subject
+from streaming.core.results import AlertSeverity, Subject
 from streaming.sinks.alerts import AlertStyle, alert, alert_labels, notification, rfc3339
 from streaming.sinks.labels import LABELS, incident_labels
 from streaming.sinks.stored import incident_of
@@ -41,10 +41,10 @@ def test_a_resolved_alert_ends_when_it_was_resolved_and_never_in_the_future() ->
 
 
 def test_a_change_of_severity_ends_the_old_labels_and_fires_the_new_in_one_push() -> None:
-    after = incident("updated", severity=Severity.HIGH)
+    after = incident("updated", alert=AlertSeverity.WARNING)
     old, new = notification(as_object(after), "updated", as_object(incident()), NOW_MS, STYLE)
     assert (old["labels"]["severity"], old["endsAt"]) == ("critical", rfc3339(NOW_MS))
-    assert (new["labels"]["severity"], new["endsAt"]) == ("high", rfc3339(NOW_MS + 1_200_000))
+    assert (new["labels"]["severity"], new["endsAt"]) == ("warning", rfc3339(NOW_MS + 1_200_000))
 
 
 def test_a_change_of_the_message_fires_the_same_labels_again() -> None:

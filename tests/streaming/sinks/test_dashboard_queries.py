@@ -32,7 +32,7 @@ def filled(store: PostgresStore) -> PostgresStore:
                 delay_ms=300_000,
                 unassigned=("b-0",),
             ),
-            incident("opened", "i1"),
+            incident("fired", "i1"),
             incident("resolved", "i2"),
         )
     )

@@ -6,7 +6,7 @@ import psycopg
 import pytest
 
 from streaming.core.ports import Deposed, GroupKey, OutOfStep, PartitionKey
-from streaming.core.results import GapRecord, Severity, Source
+from streaming.core.results import AlertSeverity, GapRecord, Source
 from streaming.sinks.database import DatabaseUnreachable
 from streaming.sinks.postgres import PostgresStore
 from tests.streaming.sinks.builders import (
@@ -67,7 +67,7 @@ def test_a_commit_can_be_read_back(store: PostgresStore) -> None:
     assert rows(store, "select worker, assigned, owned->'tasks' from rebalance_monitor.members order by ordinal") == [
         (f"w{n}:8083", {"connectors": ["a"], "tasks": [["a", 0]]}, []) for n in (1, 2)
     ]
-    assert rows(store, "select key from rebalance_monitor.outbox") == [("i1:opened",)]
+    assert rows(store, "select key from rebalance_monitor.outbox") == [("i1:fired",)]
     assert rows(store, "select from_offset, to_offset, topic_id from rebalance_monitor.gaps") == [(1, 4, "id-1")]
     assert rows(store, "select * from rebalance_monitor.other_groups") == [("c", "kip848", "consumer", 2)]
     assert store.open_incidents() == [incident()]
@@ -185,12 +185,12 @@ def test_the_timers_are_found_by_an_index(store: PostgresStore) -> None:
 
 def test_several_transitions_of_one_incident_in_one_batch(store: PostgresStore) -> None:
     epoch = store.claim()
-    worse = incident("updated", severity=Severity.HIGH)
-    store.commit(commit(epoch, 0, 10, incident(), worse, incident("resolved", severity=Severity.HIGH)))
-    severity = "previous->>'severity', document->>'severity'"
+    worse = incident("updated", alert=AlertSeverity.WARNING)
+    store.commit(commit(epoch, 0, 10, incident(), worse, incident("resolved", alert=AlertSeverity.WARNING)))
+    severity = "previous->>'alert', document->>'alert'"
     told = rows(store, f"select key, {severity} from rebalance_monitor.outbox order by sequence")
-    assert [key.split(":")[1] for key, *_ in told] == ["opened", "updated", "resolved"]
-    assert [severities for _, *severities in told] == [[None, "critical"], ["critical", "high"], [None, "high"]]
+    assert [key.split(":")[1] for key, *_ in told] == ["fired", "updated", "resolved"]
+    assert [severities for _, *severities in told] == [[None, "critical"], ["critical", "warning"], [None, "warning"]]
     assert rows(store, "select transition, resolved_at_ms from rebalance_monitor.incidents") == [("resolved", 9_000)]
     assert store.open_incidents() == []
 
@@ -198,8 +198,8 @@ def test_several_transitions_of_one_incident_in_one_batch(store: PostgresStore) 
 def test_an_update_in_a_later_batch_knows_what_was_before(store: PostgresStore) -> None:
     epoch = store.claim()
     store.commit(commit(epoch, 0, 10, incident()))
-    store.commit(commit(epoch, 10, 20, incident("updated", severity=Severity.LOW)))
-    told = rows(store, "select previous->>'severity' from rebalance_monitor.outbox where transition = 'updated'")
+    store.commit(commit(epoch, 10, 20, incident("updated", alert=AlertSeverity.WARNING)))
+    told = rows(store, "select previous->>'alert' from rebalance_monitor.outbox where transition = 'updated'")
     assert told == [("critical",)]
 
 

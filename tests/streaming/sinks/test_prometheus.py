@@ -7,7 +7,7 @@ import httpx
 import pytest
 
 from streaming.core.metrics import METRICS
-from streaming.core.results import GapRecord, Grade, Severity, Verdict
+from streaming.core.results import AlertSeverity, GapRecord, Grade, Verdict
 from streaming.sinks.postgres import PostgresStore
 from streaming.sinks.prometheus import Exporter, PortTaken
 from streaming.sinks.series import ZERO_FOR_S
@@ -116,10 +116,10 @@ def test_incidents_with_equal_labels_are_one_series_until_the_last_ends(exporter
 
 
 def test_a_change_of_severity_ends_the_old_labels(exporter: Exporter, scrape) -> None:
-    exporter.observe([incident(), incident("updated", severity=Severity.LOW)])
-    assert (scrape()[OPEN], scrape()[INCIDENT % "low"]) == (0, 1)
-    exporter.observe([incident("updated", severity=Severity.CRITICAL)])
-    assert (scrape()[OPEN], scrape()[INCIDENT % "low"]) == (1, 0)
+    exporter.observe([incident(), incident("updated", alert=AlertSeverity.WARNING)])
+    assert (scrape()[OPEN], scrape()[INCIDENT % "warning"]) == (0, 1)
+    exporter.observe([incident("updated", alert=AlertSeverity.CRITICAL)])
+    assert (scrape()[OPEN], scrape()[INCIDENT % "warning"]) == (1, 0)
 
 
 def test_an_incident_of_one_batch_leaves_an_explicit_zero(exporter: Exporter, scrape) -> None:

@@ -82,7 +82,7 @@ def test_it_fires_and_resolves_once(store: PostgresStore, dsn: str, alertmanager
         store.commit(commit(epoch, 0, 10, incident(opened_at_ms=now_ms)))
         (shown,) = until(lambda: httpx.get(f"{alertmanager}/api/v2/alerts", trust_env=False).json())
         assert shown["labels"]["rule"] == "duplicate_active"
-        assert shown["annotations"]["transition"] == "opened"
+        assert shown["annotations"]["transition"] == "fired"
         webhook.wait_for(1)
         store.commit(commit(epoch, 10, 20, incident("resolved", opened_at_ms=now_ms, resolved_at_ms=now_ms + 1)))
         (_, firing), (_, resolved) = webhook.wait_for(2)
