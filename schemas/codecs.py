@@ -14,6 +14,7 @@ from struct import Struct as Packer
 from typing import Any, TypeAlias
 
 from schemas import wire
+from schemas.compiled import int32s
 from schemas.errors import LengthBeyondBuffer, NotInVersion, TooLong, Truncated, UnexpectedNull
 from schemas.java_text import (
     decode_modified_utf8,
@@ -225,6 +226,25 @@ def rows(*numbers: Codec, name: Name | None = None) -> Codec:
         source.add(f"{target} = tuple({source.constant(unpack)}(part))")
 
     return Codec(read, write, emit)
+
+
+def _read_pairs(buf: bytes, pos: int) -> tuple[tuple[int, ...], int]:
+    count, pos = _count(buf, pos, 8)
+    return int32s(2 * count)(buf, pos), pos + 8 * count
+
+
+def _write_pairs(out: bytearray, values: Sequence[int]) -> None:
+    out += _INT32.pack(len(values) // 2)
+    out += Packer(f">{len(values)}i").pack(*values)
+
+
+def _emit_pairs(source: Source, target: str) -> None:
+    source.add(f"part = buf{source.step('8 * ' + source.length('I', target))}")
+    source.add(f"{target} = {source.constant(int32s)}(len(part) >> 2)(part, 0)")
+
+
+# Counted pairs of INT32, flat: first and second in turn. The longest arrays there are, so no tuple is made for each.
+FLAT_PAIRS = Codec(_read_pairs, _write_pairs, _emit_pairs)
 
 
 def array(*codecs: Codec, smallest: int, negative_is_empty: bool = False) -> Codec:

@@ -6,10 +6,10 @@ dictionary; the dictionary and all maps stand in hash order, so no order of them
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
 from schemas import wire
-from schemas.codecs import CHARS, INT32, INT64, MODIFIED_UTF8, Codec, array, row, rows
+from schemas.codecs import CHARS, FLAT_PAIRS, INT32, INT64, MODIFIED_UTF8, Codec, array, row, rows
 from schemas.errors import SchemaError, UnsupportedVersion, unreadable
 from schemas.frozen import maker
 from schemas.hand_written import HandWritten, Line, reader, writer
@@ -21,8 +21,9 @@ from schemas.structs import Release
 # A topic is None where the number of a host map stands in no dictionary: Kafka reads a null name then.
 Partitions: TypeAlias = tuple[tuple[str | None, int], ...]
 Host: TypeAlias = tuple[str, int]
-# Host, port, and its partitions: (topic, partition) up to version 4, (number of the topic, partition) from 5 on.
-HostEntry: TypeAlias = tuple[str, int, tuple[tuple[str, int], ...] | tuple[tuple[int, int], ...]]
+# Host, port, and its partitions: (topic, partition) up to version 4; from 5 on the number of a topic and a partition
+# in turn, without a tuple for each of what may be thousands.
+HostEntry: TypeAlias = tuple[str, int, tuple[tuple[str, int], ...] | tuple[int, ...]]
 
 FIRST_WITH_DICTIONARY = 5
 
@@ -60,15 +61,18 @@ class AssignmentInfo:
         return self._by_host(self.standby_hosts)
 
     def _by_host(self, entries: Iterable[HostEntry]) -> dict[Host, Partitions]:
+        if self.version < FIRST_WITH_DICTIONARY:
+            return {(host, port): cast(Partitions, found) for host, port, found in entries}
         names: dict[int, str] = dict(self.topics)
         return {
-            (host, port): tuple((topic if isinstance(topic, str) else names.get(topic), p) for topic, p in found)
-            for host, port, found in entries
+            (host, port): tuple(
+                (names.get(number), partition) for number, partition in zip(found[::2], found[1::2], strict=True)
+            )
+            for host, port, found in cast(Iterable[tuple[str, int, tuple[int, ...]]], entries)
         }
 
 
 _PARTITIONS = array(MODIFIED_UTF8, INT32, smallest=6)
-_NUMBERED = rows(INT32, INT32)
 # Readers before 4.3 took a negative number of hosts for none.
 _COUNTS_CHECKED: Release = (4, 3)
 
@@ -94,8 +98,8 @@ ASSIGNMENT_INFO = HandWritten(
         Line("standby", array(row(INT32, INT32, name=CHARS), _PARTITIONS, smallest=16), since=10),
         Line("topics", array(INT32, MODIFIED_UTF8, smallest=6), since=FIRST_WITH_DICTIONARY, default=()),
         *_host_lines("hosts", _PARTITIONS, 2, FIRST_WITH_DICTIONARY - 1),
-        *_host_lines("hosts", _NUMBERED, FIRST_WITH_DICTIONARY, NEWEST_VERSION),
-        *_host_lines("standby_hosts", _NUMBERED, 6, NEWEST_VERSION),
+        *_host_lines("hosts", FLAT_PAIRS, FIRST_WITH_DICTIONARY, NEWEST_VERSION),
+        *_host_lines("standby_hosts", FLAT_PAIRS, 6, NEWEST_VERSION),
         Line("error", INT32, since=4, default=0),
         Line("next_rebalance_ms", INT64, since=7, default=NO_REBALANCE_MS),
     ),

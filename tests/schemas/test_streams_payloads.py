@@ -139,7 +139,7 @@ def subscriptions(draw: st.DrawFn) -> SubscriptionInfo:
 def assignments(draw: st.DrawFn) -> AssignmentInfo:
     version = draw(st.integers(1, 11))
     partitions = st.lists(st.tuples(TEXT, INT32), max_size=3).map(tuple)
-    found = partitions if version < 5 else PAIRS
+    found = partitions if version < 5 else PAIRS.map(lambda pairs: tuple(n for pair in pairs for n in pair))
     hosts = st.lists(st.tuples(TEXT, INT32, found), max_size=3).map(tuple)
     return AssignmentInfo(
         version=version,

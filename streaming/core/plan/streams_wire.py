@@ -181,7 +181,7 @@ def _encode_assignment(given: dict[str, Any], release: Release) -> bytes:
 
     def entries(hosts: Mapping[Host, Sequence[tuple[str, int]]]) -> tuple[HostEntry, ...]:
         return tuple(
-            (host, port, tuple((numbers[topic], p) for topic, p in found) if numbered else tuple(found))
+            (host, port, tuple(n for topic, p in found for n in (numbers[topic], p)) if numbered else tuple(found))
             for (host, port), found in hosts.items()
         )
 
