@@ -1,178 +1,230 @@
-"""`make bench`: how long a generation takes from the broker's append to its committed row, and what the job costs.
+"""`make bench`: how long a generation takes to become a row, a metric and an alert, and what the job costs.
 
-Everything is real: broker, PostgreSQL, the streaming job, and simulated workers whose rebalances are the load. The
-record's timestamp is the broker's clock, the row's time is when a polling reader first saw it; both clocks are one
-machine's, and the poll adds up to POLL_MS. Memory is the sum of the proportional set sizes of the job's processes.
+Everything is real: broker, PostgreSQL, the streaming job, and simulated workers whose rebalances are the load. One run
+produces every figure and writes docs/benchmarks.md and .json. `--only` measures a part and writes nothing.
 """
 
-import json
-import os
-import platform
-import statistics
+import argparse
+import fcntl
+import shutil
+import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import ExitStack
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 
-import psycopg
-
-from lab import config_topic, workers
-from lab.demo import FIRST_PORT, SIMULATED_CONNECTORS, only_one
-from lab.errors import LabError
-from lab.members import SimulatedGroup
-from lab.paths import BUILD, ROOT
-from lab.ports import require_free
-from lab.process import Lab, Progress, signals_stop
-from lab.stage import PORTS_NEEDED, Ports, Stage
-
-GROUPS = 5
-ROUNDS = 60
-POLL_MS = 5
-QUIET_S = 60
-REPORT = ROOT / "docs" / "benchmarks"
-UNSEEN = (
-    'select cluster, partition, "offset", at_ms, grade from rebalance_monitor.generations'
-    " where \"group\" like 'bench-%%' and at_ms >= %s"
+from lab import bench_drain, bench_report, jars, java, postgres
+from lab.bench_cost import cpu_s, memory_mib
+from lab.bench_load import SPOILED
+from lab.bench_observe import (
+    Metrics,
+    Rows,
+    alert_latencies_ms,
+    appended_ms,
+    latencies_ms,
+    now_ms,
+    percentile,
 )
+from lab.bench_stage import BenchStage
+from lab.errors import LabError
+from lab.paths import BUILD, ROOT
+from lab.process import Lab, Progress, signals_stop
+
+FOLDER = BUILD / "bench"
+GROUPS = 6
+RATE_PER_S = 10
+# As long as a running job takes to have its code compiled and its caches filled; a monitor runs for months.
+WARM_UP_S = 20
+ARRIVE_S = 3.0
+CALM_S = 2.0
+HEARTBEATS_S = 15.0
+
+Figures = dict[str, float]
 
 
-def tree(pid: int) -> Iterator[int]:
-    """A process and all its descendants."""
-    yield pid
-    for task in Path(f"/proc/{pid}/task").glob("*/children"):
-        try:
-            children = task.read_text().split()
-        except OSError:
-            continue
-        for child in children:
-            yield from tree(int(child))
+class LoadProcess:
+    """The other end of `lab.bench_load`."""
 
-
-def memory_mib(pid: int) -> float:
-    """Proportional set size of the whole tree."""
-    total_kib = 0
-    for one in tree(pid):
-        try:
-            lines = Path(f"/proc/{one}/smaps_rollup").read_text().splitlines()
-        except OSError:
-            continue
-        total_kib += sum(int(line.split()[1]) for line in lines if line.startswith("Pss:"))
-    return total_kib / 1024
-
-
-def cpu_s(pid: int) -> float:
-    """CPU seconds that the living processes of the tree have used."""
-    ticks = 0
-    for one in tree(pid):
-        try:
-            fields = Path(f"/proc/{one}/stat").read_text().rsplit(")", 1)[1].split()
-        except OSError:
-            continue
-        ticks += int(fields[11]) + int(fields[12])
-    return ticks / os.sysconf("SC_CLK_TCK")
-
-
-def latencies_ms(stage: Stage, groups: list[SimulatedGroup], progress: Progress) -> tuple[list[float], float]:
-    """First sight of each new row minus its record's time, while the groups rebalance; and generations a second."""
-    began_ms = int(time.time() * 1000)
-    seen: dict[tuple[str, int, int], float] = {}
-    wanted = GROUPS * ROUNDS
-    asked = [0] * GROUPS
-    with psycopg.connect(stage.postgres.dsn, autocommit=True) as connection, progress.step(f"{wanted} rebalances"):
-        deadline = time.monotonic() + 240
-        while len(seen) < wanted and time.monotonic() < deadline:
-            for number, group in enumerate(groups):
-                if asked[number] < ROUNDS and group.calm():
-                    group.rejoin()
-                    asked[number] += 1
-            for cluster, partition, offset, at_ms, _ in connection.execute(UNSEEN, (began_ms,)):
-                seen.setdefault((cluster, partition, offset), time.time() * 1000 - at_ms)
-            time.sleep(POLL_MS / 1000)
-    seconds = time.time() - began_ms / 1000
-    if not seen:
-        raise LabError("no generation of the load reached PostgreSQL; see the job's log in .demo/logs")
-    return list(seen.values()), len(seen) / seconds
-
-
-def measure(stage: Stage, progress: Progress) -> dict[str, float]:
-    """Every figure of the table."""
-    figures: dict[str, float] = {}
-    with ExitStack() as stack:
-        groups = []
-        for number in range(GROUPS):
-            name = f"bench-{number}"
-            config_topic.create(stage.broker.address, {workers.config_topic(name): 1, workers.status_topic(name): 1})
-            offset = config_topic.write(stage.broker.address, workers.config_topic(name), SIMULATED_CONNECTORS)
-            groups.append(
-                stack.enter_context(
-                    SimulatedGroup(
-                        stage.broker.address,
-                        name,
-                        workers=2,
-                        connectors=SIMULATED_CONNECTORS,
-                        config_offset=offset,
-                        first_port=28083 + 10 * number,
-                    )
-                )
-            )
-        stage.lab.wait_for("the simulated groups", lambda: all(group.calm() for group in groups))
-        taken, rate = latencies_ms(stage, groups, progress)
-        taken.sort()
-        figures["generations"] = len(taken)
-        figures["generations_per_s"] = round(rate, 1)
-        figures["append_to_row_p50_ms"] = round(statistics.median(taken), 1)
-        figures["append_to_row_p99_ms"] = round(taken[min(len(taken) - 1, int(len(taken) * 0.99))], 1)
-        figures["memory_pss_mib"] = round(memory_mib(stage.job.pid), 1)
-    with progress.step(f"a quiet topic for {QUIET_S} s"):
-        before_s, began_s = cpu_s(stage.job.pid), time.monotonic()
-        time.sleep(QUIET_S)
-        figures["quiet_cpu_percent_of_a_core"] = round(
-            100 * (cpu_s(stage.job.pid) - before_s) / (time.monotonic() - began_s), 2
+    def __init__(self, stage: BenchStage) -> None:
+        command = [sys.executable, "-m", "lab.bench_load", "--bootstrap", stage.broker.address, "--groups", str(GROUPS)]
+        self._process = subprocess.Popen(
+            command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
         )
+        self.answer("ready")
+
+    def answer(self, wanted: str = "done") -> int:
+        """The number that the load answers with."""
+        assert self._process.stdout is not None
+        line = self._process.stdout.readline().strip()
+        if not line.startswith(wanted):
+            raise LabError(f"the load ended: {line or 'it said nothing'}")
+        return int(line.split()[1]) if " " in line else 0
+
+    def tell(self, command: str) -> int:
+        """Have one command done."""
+        assert self._process.stdin is not None
+        print(command, file=self._process.stdin, flush=True)
+        return self.answer()
+
+    def end(self) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        try:
+            self._process.wait(60)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+
+
+@contextmanager
+def load_process(stage: BenchStage) -> Iterator[LoadProcess]:
+    load = LoadProcess(stage)
+    try:
+        yield load
+    finally:
+        load.end()
+
+
+def summed_up(name: str, taken: Sequence[float]) -> Figures:
+    """p50, p99 and their number."""
+    if not taken:
+        raise LabError(f"{name}: nothing was measured; see the job's log in {FOLDER}")
+    return {
+        f"{name}_p50_ms": round(percentile(taken, 0.5), 1),
+        f"{name}_p99_ms": round(percentile(taken, 0.99), 1),
+        f"{name}_samples": len(taken),
+    }
+
+
+def under_load(stage: BenchStage, load: LoadProcess, seconds: int) -> Figures:
+    """Rows and alerts while the load runs; then metrics, whose scrapes cost the job something, on their own."""
+    dsn, figures = stage.postgres.dsn, {}
+    load.tell(f"mixed {RATE_PER_S} {WARM_UP_S}")
+    time.sleep(ARRIVE_S)
+    with Rows(dsn) as rows:
+        since, cpu_before_s = now_ms(), cpu_s(stage.job.pid)
+        load.tell(f"mixed {RATE_PER_S} {seconds}")
+        until = now_ms()
+        figures["load_cpu_percent"] = round(100_000 * (cpu_s(stage.job.pid) - cpu_before_s) / (until - since), 1)
+        time.sleep(ARRIVE_S)
+    appended = {generation: at for generation, at in appended_ms(dsn, since).items() if at <= until}
+    if lost := set(appended) - set(rows.seen):
+        raise LabError(f"{len(lost)} generations have a row that was not seen to appear")
+    figures["load_generations_per_s"] = round(1000 * len(appended) / (until - since), 1)
+    figures |= summed_up("load_append_to_row", latencies_ms(rows.seen, appended))
+    figures |= summed_up("load_append_to_webhook", alert_latencies_ms(dsn, stage.receiver_url, since))
+    figures["memory_pss_mib"] = round(memory_mib(stage.job.pid), 1)
+    with Metrics(stage.addresses.metrics) as metrics:
+        since = now_ms()
+        load.tell(f"pace {RATE_PER_S} {seconds // 2}")
+        time.sleep(ARRIVE_S)
+    return figures | summed_up("load_append_to_metric", latencies_ms(metrics.seen, appended_ms(dsn, since)))
+
+
+def from_quiet(stage: BenchStage, load: LoadProcess, samples: int) -> Figures:
+    """One wrong round at a time, after a pause in which the reader falls asleep; row, metric and alert of each."""
+    dsn = stage.postgres.dsn
+    load.tell("heal")
+    time.sleep(ARRIVE_S)
+    since = now_ms()
+    spoiled = set()
+    with Rows(dsn) as rows, Metrics(stage.addresses.metrics) as metrics:
+        for _ in range(samples):
+            time.sleep(CALM_S)
+            spoiled.add((SPOILED, load.tell("spoil")))
+            time.sleep(CALM_S / 2)
+            load.tell("heal")
+    appended = {generation: at for generation, at in appended_ms(dsn, since).items() if generation in spoiled}
+    return {
+        **summed_up("quiet_append_to_row", latencies_ms(rows.seen, appended)),
+        **summed_up("quiet_append_to_metric", latencies_ms(metrics.seen, appended)),
+        **summed_up("quiet_append_to_webhook", alert_latencies_ms(dsn, stage.receiver_url, since)),
+    }
+
+
+def quiet(stage: BenchStage, seconds: int) -> Figures:
+    """Processor time of the job while no record comes."""
+    time.sleep(HEARTBEATS_S)
+    before_s, began_s = cpu_s(stage.job.pid), time.monotonic()
+    time.sleep(seconds)
+    used = (cpu_s(stage.job.pid) - before_s) / (time.monotonic() - began_s)
+    return {"quiet_cpu_percent": round(100 * used, 2), "quiet_s": seconds}
+
+
+@contextmanager
+def lab_in(folder: Path, progress: Progress) -> Iterator[Lab]:
+    """An empty folder of its own, whatever the last run left."""
+    postgres.stop_server(folder / "postgres")
+    shutil.rmtree(folder, ignore_errors=True)
+    with Lab(folder, progress) as lab:
+        yield lab
+
+
+@contextmanager
+def alone() -> Iterator[None]:
+    """Two measurements at once would measure each other."""
+    BUILD.mkdir(exist_ok=True)
+    with (BUILD / "bench.lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise LabError("another benchmark is running in this clone; wait for its end or stop it") from None
+        yield
+
+
+def measure(given: argparse.Namespace, progress: Progress) -> Figures:
+    """Every figure that was asked for."""
+    figures: Figures = {}
+    wanted = given.only or ("latency", "quiet", "drain")
+    if "latency" in wanted or "quiet" in wanted:
+        with lab_in(FOLDER / "whole", progress) as lab:
+            stage = BenchStage(lab)
+            with progress.step("broker, PostgreSQL, alert receiver and job"):
+                stage.prepare()
+                stage.job = stage.start_job()
+                stage.wait_for_job()
+            if "latency" in wanted:
+                with load_process(stage) as load:
+                    with progress.step(f"{RATE_PER_S} generations a second for {given.load_s} s and more"):
+                        figures |= under_load(stage, load, given.load_s)
+                    with progress.step(f"{given.quiet_samples} wrong rounds from quiet"):
+                        figures |= from_quiet(stage, load, given.quiet_samples)
+            if "quiet" in wanted:
+                with progress.step(f"a quiet topic for {given.quiet_s} s"):
+                    figures |= quiet(stage, given.quiet_s)
+    if "drain" in wanted:
+        with lab_in(FOLDER / "drain", progress) as lab:
+            found = bench_drain.drain(lab, given.drain_records)
+        figures |= {f"drain_{name}": round(value, 1) for name, value in asdict(found).items() if name != "seconds"}
+        figures["drain_s"] = round(found.seconds, 1)
+        figures["drain_records_per_s"] = round(found.records / found.seconds)
     return figures
 
 
-AIMS = {
-    "append_to_row_p50_ms": "under 500",
-    "append_to_row_p99_ms": "under 1500",
-    "memory_pss_mib": "under 1843 (1.8 GiB)",
-    "quiet_cpu_percent_of_a_core": "under 5",
-}
-
-
-def write(figures: dict[str, float]) -> None:
-    """The table for people, the numbers for programs."""
-    machine = f"{os.cpu_count()} cores, {platform.machine()}, Python {platform.python_version()}"
-    rows = [f"| {name} | {value:g} | {AIMS.get(name, '')} |" for name, value in figures.items()]
-    text = [
-        "# Benchmarks",
-        "",
-        f"Written by `make bench` on {machine}; load by {GROUPS} groups of two simulated workers.",
-        "",
-    ]
-    text += ["| figure | measured | aim |", "|---|---|---|", *rows]
-    REPORT.with_suffix(".md").write_text("\n".join(text) + "\n", encoding="utf-8")
-    REPORT.with_suffix(".json").write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
-    print("\n".join(text[4:]))
-
-
 def main() -> int:
-    """Run everything, write the report."""
+    """Run, write the report, name what missed its aim."""
+    parser = argparse.ArgumentParser(prog="make bench", description=__doc__)
+    parser.add_argument("--only", action="append", choices=("latency", "quiet", "drain"), help="a part; writes nothing")
+    parser.add_argument("--load-s", type=int, default=60, help="how long rows are timed under load")
+    parser.add_argument("--quiet-samples", type=int, default=30, help="wrong rounds from quiet")
+    parser.add_argument("--quiet-s", type=int, default=300, help="how long the processor time of a quiet job is taken")
+    parser.add_argument("--drain-records", type=int, default=2_000_000, help="records in the prepared topic")
+    given = parser.parse_args()
     progress = Progress()
-    ports = [FIRST_PORT + number for number in range(PORTS_NEEDED)]
     try:
-        with signals_stop():
-            require_free(ports, "`make stop` ends a demo left running")
-            with only_one(), Lab(BUILD.parent / ".demo", progress) as lab:
-                stage = Stage(lab, Ports.of(ports))
-                stage.start()
-                for worker in stage.workers:
-                    worker.child.stop()
-                write(measure(stage, progress))
+        with signals_stop(), alone():
+            if jars.missing():
+                with progress.step("fetching the jars of Kafka"):
+                    jars.fetch(java.find())
+            figures = measure(given, progress)
     except LabError as why:
         print(f"bench: {why}", file=sys.stderr)
         return 2
+    print("\n".join(bench_report.table(figures) if given.only else bench_report.write(figures, java.find().version)))
+    if missed := bench_report.missed(figures):
+        print(f"not within the aim: {', '.join(missed)}")
     return 0
 
 
