@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from streaming.cli.replay import _records, _settings
+from streaming.cli.replay import _settings, records_of
 from streaming.core.replay import Replayed, replay
 
 CAPTURES = Path(__file__).parents[2] / "vectors" / "captures-groups"
@@ -13,7 +13,7 @@ CAPTURES = Path(__file__).parents[2] / "vectors" / "captures-groups"
 
 def replayed(name: str) -> Replayed:
     path = CAPTURES / name
-    return replay(_records(path), _settings(path, None, use_settings=True))
+    return replay(records_of(path), _settings(path, None, use_settings=True))
 
 
 @pytest.mark.parametrize("name", ["java-classic", "kip848-a"])

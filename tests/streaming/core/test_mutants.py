@@ -8,7 +8,7 @@ from pathlib import Path
 
 from assignors.java_order import wire_entries_assigned, wire_entries_revoked
 from schemas.connect_protocol import ConnectAssignment, encode_assignment
-from streaming.cli.replay import _records, _settings
+from streaming.cli.replay import _settings, records_of
 from streaming.core.fold import fold_group
 from streaming.core.records import GroupGeneration, MemberRow, Row, Tick
 from streaming.core.replay import decode
@@ -70,7 +70,7 @@ def noticed(name: str) -> tuple[int, list[tuple[str, str, int]]]:
     path = CAPTURES / name
     known = _settings(path, None, use_settings=True)
     (group,) = known.connect
-    rows = [row for record in _records(path) if (row := decode(record, known)) is not None]
+    rows = [row for record in records_of(path) if (row := decode(record, known)) is not None]
     own = [row for row in route(rows, known)[group] if row.topic == "__consumer_offsets"]
     rest = [row for row in route(rows, known)[group] if row.topic != "__consumer_offsets"]
     state = fold_group(known, group, None, rest, Tick(0)).state

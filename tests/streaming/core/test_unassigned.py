@@ -3,7 +3,7 @@
 from dataclasses import replace
 from pathlib import Path
 
-from streaming.cli.replay import _records, _settings
+from streaming.cli.replay import _settings, records_of
 from streaming.core.fold import FoldOutcome, fold_group
 from streaming.core.records import Row, Tick
 from streaming.core.replay import decode
@@ -19,7 +19,7 @@ def up_to_a_delay() -> tuple[ClusterSettings, str, list[Row], list[Row], Generat
     """The capture's rows up to the first generation with idle jobs and a delay, and the rest."""
     known = _settings(CAPTURE, None, use_settings=True)
     (group,) = known.connect
-    rows = [row for record in _records(CAPTURE) if (row := decode(record, known)) is not None]
+    rows = [row for record in records_of(CAPTURE) if (row := decode(record, known)) is not None]
     own = route(rows, known)[group]
     whole = fold_group(known, group, None, own, None, end_of_input=True)
     idle = next(

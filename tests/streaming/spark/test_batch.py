@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import settings as profile
 from hypothesis import strategies as st
 
-from streaming.cli.replay import _records, _settings
+from streaming.cli.replay import _settings, records_of
 from streaming.core.fold import FoldOutcome
 from streaming.core.ports import Deposed, OutOfStep, PartitionKey, Range
 from streaming.core.records import Gap, OtherGroup, Row, Tick
@@ -38,7 +38,7 @@ def capture(name: str) -> tuple[ClusterSettings, dict[Place, tuple[Row, ...]]]:
     path = CAPTURES / name
     known = _settings(path, None, use_settings=True)
     rows: dict[Place, tuple[Row, ...]] = {}
-    for record in _records(path):
+    for record in records_of(path):
         if (row := decode(record, known)) is not None:
             rows[row.topic, row.partition] = (*rows.get((row.topic, row.partition), ()), row)
     return known, rows
