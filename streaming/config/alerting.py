@@ -4,6 +4,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
+from streaming.config.owners import DampingByRule
 from streaming.config.section import FromText, HttpUrl, Milliseconds, Section
 
 
@@ -16,6 +17,7 @@ class AlertingSection(Section):
     resend_ms: Milliseconds = 300_000
     # Alertmanager resolves an alert by itself at endsAt, so it must outlive a restart of the monitor.
     ends_ahead_ms: Annotated[int, Field(ge=900_000)] = 1_200_000
+    damping: DampingByRule = Field(default_factory=dict)
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:

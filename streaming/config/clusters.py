@@ -35,6 +35,12 @@ def _client(value: Any) -> Any:
     return clean
 
 
+Job = Annotated[str, Field(min_length=1)]
+"""A connector's name, or `name-n` for its task."""
+Worker = Annotated[str, Field(pattern=r"^[^\s/]+$")]
+"""host:port as the worker advertises it, with * and ? as in file names."""
+
+
 class ConnectSection(Section):
     """One Connect cluster. A value left null is treated as unknown, and verdicts that need it say so."""
 
@@ -43,6 +49,7 @@ class ConnectSection(Section):
     max_delay_ms: Annotated[int, Field(ge=0)] | None = None
     release: Annotated[str, Field(pattern=r"^\d+\.\d+(\.\d+)*$")] | None = None
     java_version: Annotated[int, Field(ge=7)] | None = None
+    placements: Annotated[dict[Job, tuple[Worker, ...]], FromText] = Field(default_factory=dict)
 
     def core(self, group: str) -> ConnectSettings:
         """What the fold needs. Topics that are not named follow Connect's naming convention, marked as a guess."""
@@ -53,6 +60,7 @@ class ConnectSection(Section):
             max_delay_ms=self.max_delay_ms,
             release=self.release,
             java_version=self.java_version,
+            placements=dict(self.placements),
         )
 
 

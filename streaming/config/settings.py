@@ -1,5 +1,7 @@
 """The whole configuration, one attribute per section."""
 
+from dataclasses import replace
+from fnmatch import fnmatchcase
 from typing import Annotated, Self
 
 from pydantic import Field, model_validator
@@ -9,6 +11,7 @@ from streaming.config.clusters import ClusterSection
 from streaming.config.database import DatabaseSection
 from streaming.config.http import HttpSection
 from streaming.config.judge import JudgeSection
+from streaming.config.owners import MaintenanceSection, OwnerSection
 from streaming.config.section import FromText, Section
 from streaming.config.source import SourceSection
 from streaming.config.spark import SparkSection
@@ -24,6 +27,8 @@ class Settings(Section):
     judge: JudgeSection = Field(default_factory=JudgeSection)
     http: HttpSection = Field(default_factory=HttpSection)
     alerting: AlertingSection = Field(default_factory=AlertingSection)
+    owners: Annotated[tuple[Annotated[OwnerSection, FromText], ...], FromText] = ()
+    maintenance: Annotated[tuple[Annotated[MaintenanceSection, FromText], ...], FromText] = ()
     spark: SparkSection = Field(default_factory=SparkSection)
 
     @model_validator(mode="after")
@@ -35,4 +40,12 @@ class Settings(Section):
 
     def core_clusters(self) -> dict[str, ClusterSettings]:
         """Each cluster by name, as the fold sees it."""
-        return {cluster.name: cluster.core(self.judge.wait_ms) for cluster in self.clusters}
+        damping = {name: one.core() for name, one in self.alerting.damping.items()}
+        return {
+            cluster.name: replace(
+                cluster.core(self.judge.wait_ms),
+                damping=damping,
+                owners=tuple(one.core() for one in self.owners if fnmatchcase(cluster.name, one.cluster)),
+            )
+            for cluster in self.clusters
+        }

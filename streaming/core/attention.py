@@ -26,10 +26,13 @@ _BY_CODE = {rule.code: rule for rule in RULES}
 _NO_DAMPING = Damping()
 
 
-def damping_of(settings: ClusterSettings, code: str) -> tuple[int, int]:
-    """(for_ms, keep_firing_ms) of a rule: configured by code, by title, or as the catalogue says."""
+def damping_of(settings: ClusterSettings, group: str, code: str) -> tuple[int, int]:
+    """(for_ms, keep_firing_ms) of a rule: the owner's or everybody's, by code or by title, else the catalogue's."""
     rule = _BY_CODE[code]
-    own = settings.damping.get(code) or settings.damping.get(rule.title) or _NO_DAMPING
+    owner = settings.owner_of(group)
+    own = _NO_DAMPING
+    for configured in (settings.damping, owner.damping if owner is not None else {}):
+        own = configured.get(code) or configured.get(rule.title) or own
     for_ms = rule.for_ms if own.for_ms is None else own.for_ms
     return for_ms, rule.keep_firing_ms if own.keep_firing_ms is None else own.keep_firing_ms
 
@@ -87,7 +90,7 @@ def _followed(
         incidents[key] = opened
         return opened
     if one.transition == "resolved" and one.firing:
-        if damping_of(settings, one.code)[1] > 0:
+        if damping_of(settings, one.group, one.code)[1] > 0:
             lingering[key] = one
             return one
         return replace(one, firing=False)
@@ -110,7 +113,7 @@ def _refreshed(
             incidents[key] = changed
             yield changed
     for key, one in sorted(lingering.items()):
-        if now_ms >= (one.resolved_at_ms or 0) + damping_of(settings, one.code)[1]:
+        if now_ms >= (one.resolved_at_ms or 0) + damping_of(settings, one.group, one.code)[1]:
             del lingering[key]
             yield replace(one, transition="ended", firing=False)
 
@@ -131,7 +134,7 @@ def _attended(settings: ClusterSettings, one: Incident, now_ms: int, *, storm: b
 
 
 def _due_ms(settings: ClusterSettings, one: Incident) -> int:
-    return one.opened_at_ms + damping_of(settings, one.code)[0]
+    return one.opened_at_ms + damping_of(settings, one.group, one.code)[0]
 
 
 def due_ms(settings: ClusterSettings, state: GroupState) -> int | None:
@@ -152,4 +155,4 @@ def _times(
         elif rule is REBALANCE_STORM and one.alert is AlertSeverity.WARNING:
             yield one.opened_at_ms + STORM_PAGES_AFTER_MS
     for one in lingering.values():
-        yield (one.resolved_at_ms or 0) + damping_of(settings, one.code)[1]
+        yield (one.resolved_at_ms or 0) + damping_of(settings, one.group, one.code)[1]

@@ -32,21 +32,25 @@ class TopicMetadata:
     topics: Mapping[str, tuple[frozenset[str], ...]]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Owner:
-    """Whose groups match `groups` (shell-style pattern). `alerts`: how loudly rules speak here, by title or code."""
-
-    groups: str
-    team: str
-    alerts: Mapping[str, AlertSeverity] = field(default_factory=dict)
-
-
 @dataclass(frozen=True, slots=True)
 class Damping:
     """How long a rule's finding must last before people are told, and how long after its end they still are."""
 
     for_ms: int | None = None
     keep_firing_ms: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Owner:
+    """Whose groups match `groups` (shell-style pattern).
+
+    By a rule's title or code: `alerts` says how loudly it speaks here, `damping` how soon and how long.
+    """
+
+    groups: str
+    team: str
+    alerts: Mapping[str, AlertSeverity] = field(default_factory=dict)
+    damping: Mapping[str, Damping] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -22,9 +22,9 @@ from streaming.spark.channel import Channel, ReaderStatus
 from streaming.spark.ends import ClientRefused, ClusterError, KafkaView
 from streaming.spark.folding import SpreadFold
 from streaming.spark.offsets import Kind
-from streaming.spark.session import jvm_ended, start_session, stop_session
+from streaming.spark.session import jvm_ended, stop_session
 from streaming.spark.source import FORMAT, KafkaSource, SourceOptions
-from streaming.spark.stopping import Stop, end_at_once
+from streaming.spark.stopping import Stop, end_at_once, start_session_aside
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -42,6 +42,10 @@ LONGEST_PAUSE_S = 30.0
 
 class CannotRun(Exception):
     """The job can't start or go on; one sentence with what, where and what to do."""
+
+
+class BatchFailed(Exception):
+    """Tells Spark that the batch function failed; why is kept on this side."""
 
 
 class Observer(Protocol):
@@ -92,7 +96,7 @@ class Job:
     ) -> None:
         self._spark, self._settings, self._section = spark, settings, section
         self._store, self._observer, self._scratch = store, observer, scratch
-        self._core: ClusterSettings = section.core(settings.judge.wait_ms)
+        self._core: ClusterSettings = settings.core_clusters()[section.name]
         self._cluster_id = cluster_id(section)
         self._channel = Channel(scratch)
         self._failure: BaseException | None = None
@@ -171,7 +175,9 @@ class Job:
                 function(frame.toArrow(), batch_id)
             except BaseException as why:
                 self._failure = why
-                raise
+                # Spark searches the text of this error with an expression that overflows Java's stack on a long one,
+                # such as the trace of a call that `query.stop()` interrupted.
+                raise BatchFailed(type(why).__name__) from None
 
         options = self._options(function)
         log_event(
@@ -307,12 +313,13 @@ def run_job(settings: Settings, store: Store, observer: Observer) -> None:
         cluster_id(section)  # a wrong address shows before Spark's start, not after it
         began_s = time.monotonic()
         try:
-            spark = start_session(settings.spark, scratch)
+            spark = start_session_aside(settings.spark, scratch, stop)
         except NoJava as why:
             raise CannotRun(str(why)) from why
         except OSError as why:
             raise _no_room(str(scratch), why) from why
-        stop.listen()
+        if spark is None:
+            return log_event("stopped", cluster=section.name)
         log_event("session_started", seconds=round(time.monotonic() - began_s, 1))
         try:
             Job(spark, settings, section, store, observer, scratch).run(stop)

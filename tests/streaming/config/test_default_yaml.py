@@ -1,6 +1,7 @@
 """conf/default.yaml says what the code does: every key, its default, and one comment."""
 
 import re
+from itertools import takewhile
 from pathlib import Path
 
 import yaml
@@ -17,7 +18,7 @@ def example() -> dict[str, object]:
     """The commented-out cluster entry, as YAML."""
     lines = PATH.read_text(encoding="utf-8").splitlines()
     start = next(n for n, line in enumerate(lines) if line.startswith("#- name"))
-    entry = [line[1:] for line in lines[start:] if line.startswith("#")]
+    entry = [line[1:] for line in takewhile(lambda line: line.startswith("#"), lines[start:])]
     text = "\n".join(entry).replace("connect: {}", "connect:")
     (cluster,) = yaml.safe_load(text)
     return cluster
@@ -41,6 +42,14 @@ def test_the_example_names_every_key_of_a_cluster_with_its_default() -> None:
     assert set(cluster) == set(expected) - {"connect"}
     optional = {"client", "session_timeout_ms", "rebalance_timeout_ms"}
     assert {k: cluster[k] for k in optional} == {k: expected[k] for k in optional}
+
+
+def test_the_other_examples_are_valid_once_uncommented() -> None:
+    lines = PATH.read_text(encoding="utf-8").splitlines()
+    for name in ("owners", "maintenance"):
+        start = next(n for n, line in enumerate(lines) if line.startswith(f"{name}:")) + 1
+        entry = [line[1:] for line in takewhile(lambda line: line.startswith("#"), lines[start:])]
+        assert len(getattr(Settings.model_validate({name: yaml.safe_load("\n".join(entry))}), name)) == 1
 
 
 def test_every_key_has_its_comment() -> None:

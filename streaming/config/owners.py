@@ -1,0 +1,88 @@
+"""Whose groups these are, how soon and how loudly their people want to hear, and when they do not."""
+
+from datetime import UTC, datetime
+from typing import Annotated, Self
+
+from pydantic import AfterValidator, AwareDatetime, Field, model_validator
+
+from streaming.config.section import FromText, Section
+from streaming.core.maintenance import Maintenance, problem
+from streaming.core.results import AlertSeverity
+from streaming.core.rules import RULES
+from streaming.core.settings import Damping, Owner
+
+_NAMES = {rule.code for rule in RULES} | {rule.title for rule in RULES}
+
+
+def _known_rule(name: str) -> str:
+    if name not in _NAMES:
+        raise ValueError(f"no rule is called {name!r}; use a title such as imbalance or a code such as CONNECT-I8")
+    return name
+
+
+RuleName = Annotated[str, AfterValidator(_known_rule)]
+Pattern = Annotated[str, Field(min_length=1)]
+"""With * and ? as in file names."""
+
+
+class DampingSection(Section):
+    """How long a finding must last before people are told, and how long after its end they still are."""
+
+    for_ms: Annotated[int, Field(ge=0)] | None = None
+    keep_firing_ms: Annotated[int, Field(ge=0)] | None = None
+
+    def core(self) -> Damping:
+        return Damping(self.for_ms, self.keep_firing_ms)
+
+
+DampingByRule = Annotated[dict[RuleName, Annotated[DampingSection, FromText]], FromText]
+
+
+class OwnerSection(Section):
+    """The team of all groups that match; the first owner that fits counts."""
+
+    cluster: Pattern = "*"
+    groups: Pattern = "*"
+    team: Annotated[str, Field(min_length=1, max_length=100)]
+    alerts: Annotated[dict[RuleName, AlertSeverity], FromText] = Field(default_factory=dict)
+    damping: DampingByRule = Field(default_factory=dict)
+
+    def core(self) -> Owner:
+        return Owner(
+            groups=self.groups,
+            team=self.team,
+            alerts=dict(self.alerts),
+            damping={name: one.core() for name, one in self.damping.items()},
+        )
+
+
+class MaintenanceSection(Section):
+    """One window during which incidents are told to nobody."""
+
+    cluster: Pattern = "*"
+    groups: Pattern = "*"
+    owner: Annotated[str, Field(min_length=1)]
+    reason: Annotated[str, Field(min_length=1)]
+    begins: AwareDatetime
+    ends: AwareDatetime
+
+    @model_validator(mode="after")
+    def _short(self) -> Self:
+        wrong = problem(_ms(self.begins), _ms(self.ends))
+        if wrong is not None:
+            raise ValueError(f"the window {wrong}")
+        return self
+
+    def core(self) -> Maintenance:
+        return Maintenance(
+            cluster=self.cluster,
+            groups=self.groups,
+            owner=self.owner,
+            reason=self.reason,
+            from_ms=_ms(self.begins),
+            until_ms=_ms(self.ends),
+        )
+
+
+def _ms(moment: datetime) -> int:
+    return int(moment.astimezone(UTC).timestamp() * 1000)

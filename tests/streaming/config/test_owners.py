@@ -1,0 +1,71 @@
+"""Owners, damping and maintenance windows as a user writes them, and what is refused."""
+
+from pathlib import Path
+
+import pytest
+
+from streaming.config import ConfigError, load
+from streaming.core.attention import damping_of
+from streaming.core.maintenance import muting
+from streaming.core.results import AlertSeverity
+
+CLUSTER = "clusters: [{name: prod, bootstrap_servers: 'k:9092'}]\n"
+
+
+def written(folder: Path, text: str) -> Path:
+    path = folder / "monitor.yaml"
+    path.write_text(CLUSTER + text, encoding="utf-8")
+    return path
+
+
+def test_the_first_owner_that_fits_counts_and_its_damping_beats_everybody_s(tmp_path: Path) -> None:
+    text = """
+alerting: {damping: {imbalance: {for_ms: 1000}, CONNECT-K10: {keep_firing_ms: 5}}}
+owners:
+- {team: other, cluster: test-*}
+- {team: pipelines, groups: connect-*, alerts: {imbalance: info}, damping: {CONNECT-I8: {for_ms: 7}}}
+- {team: all}
+"""
+    core = load(written(tmp_path, text), {}).core_clusters()["prod"]
+    owner = core.owner_of("connect-a")
+    assert owner is not None
+    assert (owner.team, owner.alerts) == ("pipelines", {"imbalance": AlertSeverity.INFO})
+    assert damping_of(core, "connect-a", "CONNECT-I8") == (7, 0)
+    assert damping_of(core, "elsewhere", "CONNECT-I8") == (1000, 0)
+    assert damping_of(core, "connect-a", "CONNECT-K10") == (0, 5)
+
+
+def test_a_window_mutes_from_its_beginning_until_just_before_its_end(tmp_path: Path) -> None:
+    text = """
+maintenance:
+- {owner: jane, reason: upgrade, groups: a*, begins: 1970-01-01T00:00:01Z, ends: 1970-01-01T00:00:02+00:00}
+"""
+    windows = [one.core() for one in load(written(tmp_path, text), {}).maintenance]
+    assert [muting(windows, "prod", "abc", at) is not None for at in (999, 1000, 1999, 2000)] == [
+        False, True, True, False,
+    ]  # fmt: skip
+    assert muting(windows, "prod", "bcd", 1000) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("owners: [{team: a, alerts: {imbalanced: info}}]", "no rule is called 'imbalanced'"),
+        ("owners: [{team: a, alerts: {imbalance: loud}}]", "owners[0].alerts.imbalance"),
+        ("owners: [{groups: a}]", "owners[0].team: this key is missing"),
+        (
+            "maintenance: [{owner: a, reason: b, begins: 2026-01-01T00:00:00Z, ends: 2026-01-09T00:00:00Z}]",
+            "may last 7 days at most",
+        ),
+        (
+            "maintenance: [{owner: a, reason: b, begins: 2026-01-02T00:00:00Z, ends: 2026-01-01T00:00:00Z}]",
+            "must end after it begins",
+        ),
+        ("maintenance: [{owner: a, reason: b, begins: 2026-01-02T00:00:00, ends: 2026-01-03T00:00:00Z}]", "begins"),
+    ],
+)
+def test_mistakes_are_named(tmp_path: Path, text: str, says: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        load(written(tmp_path, text), {})
+    assert says in str(caught.value)
+    assert len(str(caught.value).splitlines()) == 1
