@@ -129,7 +129,12 @@ class Stage:
             "database": {"dsn": self.postgres.dsn},
             "judge": {"wait_ms": 15_000},
             "http": {"host": HOST, "port": self.ports.metrics},
-            "alerting": {"path": "push", "alertmanagers": [self.receiver_url]},
+            "alerting": {
+                "path": "push",
+                "alertmanagers": [self.receiver_url],
+                # Nobody watches a demo for five minutes.
+                "damping": {rule: {"for_ms": 0} for rule in ("duplicate_active", "imbalance")},
+            },
             "spark": {"driver_memory": "700m", "checkpoint_dir": str(self.lab.folder / "spark")},
         }
 
