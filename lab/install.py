@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import subprocess
 import sys
 import time
@@ -26,8 +27,24 @@ def fingerprint() -> str:
     return hashlib.sha256(b"\0".join(parts)).hexdigest()
 
 
+# What pip's long output says in the cases that a user can mend: (pattern, cause, what to do).
+CAUSES = (
+    ("No space left on device", "the disk is full", "free some space"),
+    ("CERTIFICATE_VERIFY_FAILED", "a certificate is not trusted", "give pip the right one, e.g. through PIP_CERT"),
+    ("NewConnectionError|ProxyError|ConnectTimeout|ReadTimeout|Connection reset|Network is unreachable",
+     "the package index can't be reached", "check the network, or the proxy and index that pip is told to use"),
+    ("DO NOT MATCH THE HASHES", "a package differs from requirements.lock", "check which index pip is told to use"),
+)  # fmt: skip
+
+
+def refuse(sentence: str) -> SystemExit:
+    """One sentence on stderr and exit code 2."""
+    sys.stderr.write(f"install: {sentence}\n")
+    return SystemExit(2)
+
+
 def step(what: str, command: list[str]) -> None:
-    """Run one installation step quietly; on failure show its output and stop with one sentence."""
+    """Run one installation step quietly; on failure stop with one sentence, behind pip's own words if it is unknown."""
     print(f"install: {what} …", flush=True)
     began = time.monotonic()
     environment = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "PYTHONHOME")}
@@ -35,15 +52,18 @@ def step(what: str, command: list[str]) -> None:
         command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     )
     if done.returncode != 0:
+        for pattern, cause, to_do in CAUSES:
+            if re.search(pattern, done.stdout):
+                raise refuse(f"{what}: {cause}; {to_do}, then repeat")
         sys.stderr.write(done.stdout[-4000:])
-        raise SystemExit(f"install: {what} failed (see above); check the network and the free disk space, then repeat")
+        raise refuse(f"{what} failed (see above); check the network and the free disk space, then repeat")
     print(f"install: {what}: {time.monotonic() - began:.0f} s", flush=True)
 
 
 def main() -> int:
     """Install when needed; the stamp is written last, so an interrupted run is repeated."""
     if sys.version_info < MINIMUM:
-        raise SystemExit(f"install: Python {sys.version.split()[0]} is too old, 3.11 or later is needed")
+        raise refuse(f"Python {sys.version.split()[0]} is too old; install 3.11 or later, or name it: make PYTHON=…")
     wanted = fingerprint()
     if STAMP.exists() and STAMP.read_text() == wanted:
         return 0
@@ -52,7 +72,10 @@ def main() -> int:
     try:
         venv.EnvBuilder(with_pip=True, clear=not python.exists()).create(ENVIRONMENT)
     except (OSError, subprocess.CalledProcessError) as error:
-        raise SystemExit(f"install: no virtual environment could be made in {ENVIRONMENT}: {error}") from None
+        raise refuse(
+            f"no virtual environment could be made in {ENVIRONMENT} ({error}); free some space, or install the package "
+            "with Python's venv module"
+        ) from None
     pip = [str(python), "-m", "pip", "install", "-q", "--disable-pip-version-check"]
     step("locked packages (about 1.3 GB)", [*pip, "--require-hashes", "-r", "requirements.lock"])
     step("this project", [*pip, "--no-deps", "-e", "."])

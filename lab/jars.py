@@ -52,6 +52,7 @@ def _reason(output: str) -> str:
     """The one line of Ivy's long report that tells what went wrong."""
     for pattern in (
         r"No space left on device",
+        r"Host \S+ not found",
         r"UnknownHostException\S*.*",
         r"Connection refused.*",
         r"PKIX.*",
