@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from typing import TypeAlias, cast
 
 from schemas import wire
-from schemas.codecs import CHARS, FLAT_PAIRS, INT32, INT64, MODIFIED_UTF8, Codec, array, row, rows
+from schemas.array_codecs import FLAT_PAIRS, array, row, rows
+from schemas.codecs import CHARS, INT32, INT64, MODIFIED_UTF8, Codec
 from schemas.errors import SchemaError, UnsupportedVersion, unreadable
 from schemas.frozen import maker
 from schemas.hand_written import HandWritten, Line, reader, writer

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from schemas import wire
-from schemas.codecs import INT8, INT32, INT64, NAME, UTF8, UUID, array, grouped_rows, rows
+from schemas.array_codecs import array, grouped_rows, rows
+from schemas.codecs import INT8, INT32, INT64, NAME, UTF8, UUID
 from schemas.errors import ContradictingFields, SchemaError, UnsupportedVersion, unreadable
 from schemas.frozen import maker
 from schemas.hand_written import HandWritten, Line, reader, writer

@@ -5,6 +5,7 @@ import json
 import os
 import random
 import tracemalloc
+from base64 import b64decode
 from collections.abc import Callable
 from dataclasses import fields
 from functools import cache
@@ -15,8 +16,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from schemas.consumer_protocol import decode_assignment, decode_subscription
 from schemas.errors import SchemaError
 from schemas.hand_written import HandWritten, exact_reader, reader
+from schemas.offsets_topic import decode_group_metadata
 from schemas.outcomes import Decoded, Outcome, Unreadable
 from schemas.streams_assignment import (
     ASSIGNMENT_INFO,
@@ -31,9 +34,10 @@ from schemas.streams_subscription import (
     encode_subscription_info,
 )
 from schemas.streams_tasks import NO_REBALANCE_MS
+from schemas.user_data import decode_assignment_user_data, decode_subscription_user_data
 from streaming.core.plan import FAMILIES
 
-VECTORS = Path(__file__).parents[1] / "vectors" / "streams" / "streams-wire.jsonl.gz"
+VECTORS = Path(__file__).parents[1] / "vectors" / "streams"
 # How many damaged payloads the fuzzing tries; the long profile sets it to 200,000 and more.
 FUZZ_INPUTS = int(os.environ.get("RM_FUZZ_INPUTS", "3000"))
 TIMES_ITS_SIZE, AND_BYTES = 64, 64 * 1024
@@ -47,7 +51,11 @@ KINDS: dict[str, tuple[Decode, HandWritten]] = {
 
 @cache
 def cases() -> list[dict[str, Any]]:
-    with gzip.open(VECTORS, "rt", encoding="utf-8") as lines:
+    return lines_of("streams-wire")
+
+
+def lines_of(name: str) -> list[dict[str, Any]]:
+    with gzip.open(VECTORS / f"{name}.jsonl.gz", "rt", encoding="utf-8") as lines:
         return [json.loads(line) for line in lines]
 
 
@@ -91,6 +99,30 @@ def test_what_kafka_wrote_is_written_back_byte_for_byte() -> None:
         outcome = KINDS[kind][0](raw)
         assert isinstance(outcome, Decoded)
         assert encode[kind](outcome.value) == raw
+
+
+def test_a_real_group_is_read_and_written_back_byte_for_byte() -> None:
+    """Every active task stands once for each partition of the assignment around it."""
+    members = 0
+    for record in lines_of("real-group-records"):
+        key, value = (b64decode(record[part]) if record[part] else b"" for part in ("key", "value"))
+        group = decode_group_metadata(value) if key[:2] == b"\0\2" else None
+        if not isinstance(group, Decoded) or group.value.protocol != "stream":
+            continue
+        for member in group.value.members:
+            subscription, assignment = decode_subscription(member.subscription), decode_assignment(member.assignment)
+            assert isinstance(subscription, Decoded)
+            assert isinstance(assignment, Decoded)
+            said = decode_subscription_user_data("stream", subscription.value.user_data)
+            told = decode_assignment_user_data("stream", assignment.value.user_data)
+            assert isinstance(said, Decoded)
+            assert isinstance(said.value, SubscriptionInfo)
+            assert isinstance(told, Decoded)
+            assert encode_subscription_info(said.value) == subscription.value.user_data
+            assert encode_assignment_info(told.value) == assignment.value.user_data
+            assert len(told.value.active) == len(assignment.value.partitions)
+            members += 1
+    assert members == 204
 
 
 @pytest.mark.parametrize(("layout", "cls"), [(SUBSCRIPTION_INFO, SubscriptionInfo), (ASSIGNMENT_INFO, AssignmentInfo)])
