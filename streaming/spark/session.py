@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 JVM_LEAVES_S = 10.0
 
+_CHECKPOINTING = "org.apache.spark.sql.execution.streaming.checkpointing"
+
 
 def spark_settings(section: SparkSection, scratch: Path) -> dict[str, str]:
     """Spark's settings. Each was measured; the reasons stand beside those that are not obvious."""
@@ -38,6 +40,9 @@ def spark_settings(section: SparkSection, scratch: Path) -> dict[str, str]:
         # The checkpoint is thrown away at every start, so there is nothing to keep many versions of.
         "spark.sql.streaming.minBatchesToRetain": "2",
         "spark.sql.streaming.numRecentProgressUpdates": "4",
+        # The usual manager asks Hadoop to look through symbolic links, which it does by starting `readlink`, sixteen
+        # times a batch. This one renames and is done; the folder is local, private, and never read again.
+        "spark.sql.streaming.checkpointFileManagerClass": f"{_CHECKPOINTING}.FileSystemBasedCheckpointFileManager",
         # Otherwise a batch without data is run after each one with data.
         "spark.sql.streaming.noDataMicroBatches.enabled": "false",
         "spark.sql.streaming.metricsEnabled": "false",
@@ -95,6 +100,11 @@ def stop_session(spark: "SparkSession") -> None:
             jvm.wait(JVM_LEAVES_S)
         except subprocess.TimeoutExpired:
             kill_jvm()
+
+
+def jvm_started() -> bool:
+    """Whether the Java process can be ended already."""
+    return _jvm() is not None
 
 
 def jvm_ended() -> bool:

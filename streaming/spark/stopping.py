@@ -4,14 +4,20 @@ import logging
 import os
 import shutil
 import signal
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
+from typing import TYPE_CHECKING
 
-from streaming.spark.session import kill_jvm
+from streaming.config.spark import SparkSection
+from streaming.spark.session import jvm_started, kill_jvm, start_session
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 SIGNALS = (signal.SIGTERM, signal.SIGINT)
 LOOK_EVERY_S = 0.25
@@ -27,11 +33,6 @@ class Stop:
     def __bool__(self) -> bool:
         return bool(self.signals)
 
-    def listen(self) -> None:
-        """Handle the signals here; again after Spark's start, which takes SIGINT for itself."""
-        for number in SIGNALS:
-            signal.signal(number, self._note)
-
     def _note(self, number: int, _: FrameType | None) -> None:
         self.signals.append(number)
         if len(self.signals) > 1:
@@ -40,8 +41,7 @@ class Stop:
     @contextmanager
     def on_signals(self) -> Iterator["Stop"]:
         """Listen until the block ends."""
-        before = {number: signal.getsignal(number) for number in SIGNALS}
-        self.listen()
+        before = {number: signal.signal(number, self._note) for number in SIGNALS}
         try:
             yield self
         finally:
@@ -65,3 +65,30 @@ def end_at_once(scratch: Path, number: int) -> None:
     kill_jvm()
     shutil.rmtree(scratch, ignore_errors=True)
     os._exit(128 + number)
+
+
+def start_session_aside(section: SparkSection, scratch: Path, stop: Stop) -> "SparkSession | None":
+    """Start the session in a thread of its own; None when a signal came first: then there is nothing to end gracefully.
+
+    On the main thread PySpark would put a handler of its own on SIGINT. Raises what `start_session` raises.
+    """
+    outcome: list[SparkSession | BaseException] = []
+
+    def start() -> None:
+        try:
+            outcome.append(start_session(section, scratch))
+        except BaseException as why:
+            outcome.append(why)
+
+    thread = threading.Thread(target=start, name="session", daemon=True)
+    thread.start()
+    while thread.is_alive() and not (stop and jvm_started()):
+        thread.join(LOOK_EVERY_S)
+    if stop:
+        kill_jvm()
+        thread.join()
+        return None
+    (found,) = outcome
+    if isinstance(found, BaseException):
+        raise found
+    return found
