@@ -14,7 +14,8 @@ RUN /opt/rebalance-monitor/bin/pip install --no-cache-dir --no-deps . \
     && /opt/rebalance-monitor/bin/rebalance-monitor --help > /dev/null
 
 FROM python:3.11-slim-bookworm
-RUN apt-get update \
+# Java's packages register manual pages, and the slim image has no folder for them.
+RUN mkdir -p /usr/share/man/man1 && apt-get update \
     && apt-get install -y --no-install-recommends openjdk-17-jre-headless \
     && rm -rf /var/lib/apt/lists/* \
     && useradd --system --uid 10001 --create-home --home-dir /var/lib/rebalance-monitor monitor
