@@ -11,7 +11,7 @@ from streaming.cli.replay import _settings, records_of
 from streaming.core.fold import fold_group
 from streaming.core.records import Row, Tick
 from streaming.core.replay import decode
-from streaming.core.results import Generation, Grade, Incident, Result
+from streaming.core.results import Aftermath, Generation, Grade, Incident, JobState, Result
 from streaming.core.routing import route
 from streaming.core.settings import ClusterSettings
 
@@ -26,15 +26,25 @@ def rows_of(name: str) -> tuple[ClusterSettings, str, list[Row]]:
     return known, group, route(rows, known)[group]
 
 
-def published(results: list[Result]) -> tuple[dict[object, Result], dict[str, Incident]]:
+def published(results: list[Result]) -> tuple[dict[object, Result], dict[str, Incident], dict[object, JobState]]:
+    """The last word on every generation, incident and job."""
     generations: dict[object, Result] = {}
     incidents: dict[str, Incident] = {}
+    jobs: dict[object, JobState] = {}
     for one in results:
-        if isinstance(one, Generation):
-            generations[one.source] = one
-        elif isinstance(one, Incident):
-            incidents[one.incident_id] = one
-    return generations, incidents
+        match one:
+            case Generation():
+                generations[one.source] = one
+            case Aftermath():
+                before = generations[one.source]
+                assert isinstance(before, Generation)
+                assert not before.settled
+                generations[one.source] = one.completed(before)
+            case Incident():
+                incidents[one.incident_id] = one
+            case JobState():
+                jobs[one.job] = one
+    return generations, incidents, jobs
 
 
 def fold_in_batches(known: ClusterSettings, group: str, batches: list[list[Row]], last_ms: int) -> list[Result]:
@@ -76,8 +86,14 @@ def test_any_interleaving_and_any_cut_give_the_same_results(name: str) -> None:
 def test_one_record_per_batch_gives_the_same_results() -> None:
     known, group, rows = rows_of("zombie")
     last_ms = max(row.timestamp_ms for row in rows)
-    ordered = sorted(rows, key=lambda row: row.timestamp_ms)
-    ordered = sorted(ordered, key=lambda row: (row.timestamp_ms, row.topic, row.partition, row.offset))
+    # Workers' clocks differ: a record may carry an earlier time than the one before it in its partition.
+    reached: dict[tuple[str, int], int] = {}
+    timed = []
+    for row in sorted(rows, key=lambda row: (row.topic, row.partition, row.offset)):
+        place = (row.topic, row.partition)
+        reached[place] = max(reached.get(place, 0), row.timestamp_ms)
+        timed.append((reached[place], row.topic, row.partition, row.offset, row))
+    ordered = [row for *_, row in sorted(timed, key=lambda one: one[:4])]
     whole = published(fold_in_batches(known, group, [rows], last_ms))
     assert published(fold_in_batches(known, group, [[row] for row in ordered], last_ms)) == whole
 
