@@ -29,6 +29,12 @@ bench-assignors: install  ## time our Connect assignors against Kafka's own clas
 oracle: install  ## compare our Connect assignors with Kafka's own on random inputs (RELEASE=3.2.3 SCENARIOS=1000 SEED=1)
 	@exec $(BIN)/python -m lab.oracle.compare $(if $(RELEASE),--release $(RELEASE)) $(if $(SCENARIOS),--scenarios $(SCENARIOS)) $(if $(SEED),--seed $(SEED))
 
+bench-decode: install  ## measure decoding against kafka-python on one core; writes docs/benchmarks-decode.md
+	@exec $(BIN)/python -m lab.bench_decode
+
+fuzz: install  ## throw 200,000 damaged records at every decoder; print the worst memory per layout
+	@RM_FUZZ_INPUTS=200000 $(BIN)/pytest -q -s tests/schemas/test_fuzzing.py tests/schemas/test_memory.py
+
 test: install  ## run every test, one line per tier
 	@exec $(BIN)/python -m lab.tiers
 

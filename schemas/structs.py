@@ -5,7 +5,8 @@ come the reader, the writer (`struct_writers`) and (`json_form`) Kafka's JSON, s
 are mappings keyed by Kafka's field names: a field the version lacks is missing, a tagged field at its default is
 missing, unknown tagged fields stand under `UNKNOWN_TAGS` as ((tag, bytes), …).
 
-Readers make `Fields`, not dicts: an element of three bytes is possible, and a dict takes more than 64 times that.
+Readers make `Fields` and tuples, not dicts and lists: an element of three bytes is possible, and a dict takes more than
+64 times that.
 
 Read as Kafka's generated classes read: a known tagged field is read by its type and its announced size is not looked
 at; tags may come in any order; what is left behind the last field is the caller's business.
@@ -208,7 +209,7 @@ def _zero(type_: Type) -> Any:
         case Kind():
             return 0
         case Array():
-            return []
+            return ()
         case Group(fields):
             return {f.name: _zero(f.type) for f in fields if f.tag is None}
         case _:
@@ -308,8 +309,8 @@ def _count_reader(flexible: bool) -> Reader[int]:
     return wire.read_compact_length if flexible else wire.read_int32
 
 
-def _array_reader(read_count: Reader[int], element: Reader[Any]) -> Reader[list[Any] | None]:
-    def read(buf: bytes, pos: int) -> tuple[list[Any] | None, int]:
+def _array_reader(read_count: Reader[int], element: Reader[Any]) -> Reader[tuple[Any, ...] | None]:
+    def read(buf: bytes, pos: int) -> tuple[tuple[Any, ...] | None, int]:
         count, pos = read_count(buf, pos)
         if count < 0:
             return None, pos
@@ -319,20 +320,20 @@ def _array_reader(read_count: Reader[int], element: Reader[Any]) -> Reader[list[
         for _ in range(count):
             value, pos = element(buf, pos)
             values.append(value)
-        return values, pos
+        return tuple(values), pos
 
     return read
 
 
-def _int32s_reader(read_count: Reader[int]) -> Reader[list[int] | None]:
-    def read(buf: bytes, pos: int) -> tuple[list[int] | None, int]:
+def _int32s_reader(read_count: Reader[int]) -> Reader[tuple[int, ...] | None]:
+    def read(buf: bytes, pos: int) -> tuple[tuple[int, ...] | None, int]:
         count, pos = read_count(buf, pos)
         if count < 0:
             return None, pos
         end = pos + 4 * count
         if end > len(buf):
             raise Truncated(pos, 4 * count)
-        return list(_int32s(count).unpack_from(buf, pos)), end
+        return _int32s(count).unpack_from(buf, pos), end
 
     return read
 
