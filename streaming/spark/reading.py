@@ -5,6 +5,7 @@ at a record at or past the end, at the record just before it, or at the partitio
 time is told by the position reached; nothing here raises for a broker's sake.
 """
 
+import gc
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -79,6 +80,10 @@ def consumer(client: Mapping[str, str], committed: bool) -> Any:
     name = tuple(sorted(settings.items()))
     if name not in _consumers:
         _consumers[name] = Consumer(settings)
+        # PySpark's worker collects garbage after every task, through all that its imports made: more work than a
+        # small batch. What is there now stays for good, so it is taken out of the collector's sight.
+        gc.collect()
+        gc.freeze()
     return _consumers[name]
 
 
