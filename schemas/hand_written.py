@@ -11,11 +11,11 @@ values; a property test holds them together.
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from struct import error as BehindTheEnd  # noqa: N812 - what it means here
+from struct import error as StructError  # noqa: N812 - a class like any other
 from typing import Any
 
 from schemas.codecs import Codec, Row
-from schemas.errors import SchemaError, UnsupportedVersion
+from schemas.errors import NotInVersion, SchemaError, UnsupportedVersion
 from schemas.source import GiveUp, Source
 from schemas.structs import FIRST_RELEASE, LAST_RELEASE, Release
 from schemas.wire import Reader, Writer
@@ -92,7 +92,7 @@ def reader(layout: HandWritten, version: int, release: Release) -> Reader[Row]:
     def read(buf: bytes, pos: int) -> tuple[Row, int]:
         try:
             return fast(buf, pos)
-        except (BehindTheEnd, IndexError, GiveUp, SchemaError):
+        except (StructError, IndexError, GiveUp, SchemaError):
             return exact(buf, pos)
 
     return read
@@ -100,11 +100,15 @@ def reader(layout: HandWritten, version: int, release: Release) -> Reader[Row]:
 
 @cache
 def writer(layout: HandWritten, version: int, release: Release) -> Writer[Mapping[str, Any]]:
-    """The writer of `layout` at `version`, values by name; raises UnsupportedVersion."""
+    """The writer of `layout` at `version`, values by name; raises UnsupportedVersion. It raises SchemaError for what
+    doesn't fit, numbers too large for their field included."""
     present = _present(layout, version, release)
 
     def write(out: bytearray, values: Mapping[str, Any]) -> None:
         for name, codec in present.items():
-            codec.write(out, values[name])
+            try:
+                codec.write(out, values[name])
+            except StructError as why:
+                raise NotInVersion(f"{name}: {why}") from why
 
     return write

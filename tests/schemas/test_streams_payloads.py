@@ -211,6 +211,13 @@ def test_versions_without_names_refuse_a_named_topology(version: int) -> None:
         )
 
 
+def test_a_number_too_large_for_its_field_is_refused() -> None:
+    with pytest.raises(SchemaError, match="error"):
+        encode_assignment_info(AssignmentInfo(version=11, error=2**31))
+    with pytest.raises(SchemaError, match="offset_sums"):
+        encode_subscription_info(SubscriptionInfo(version=11, latest_supported=11, offset_sums=((0, 1, 2**63),)))
+
+
 # Damage
 
 
