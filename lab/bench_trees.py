@@ -1,0 +1,138 @@
+"""Both decoders' values of one record as the same plain tree, to be compared before anything is timed."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+from schemas.connect_protocol import THE_CONNECTOR, ConnectAssignment
+from schemas.frozen import maker
+from schemas.outcomes import Decoded
+from streaming.core.records import GroupGeneration, Row
+
+Tree = Any
+
+
+def ours(row: Row, user_data: list[tuple[Any, Any]] | None = None) -> Tree:
+    """The tree of a decoded row; `user_data` are the outcomes of both Streams payloads of each member."""
+    group = row.body
+    assert isinstance(group, GroupGeneration)
+    head = [row.group, group.protocol_type, group.generation, group.protocol, group.leader, group.state_ms]
+    members = []
+    for number, one in enumerate(group.members):
+        plain: list[Tree] = [one.member_id, one.instance_id, one.client_id, one.client_host]
+        plain += [one.rebalance_timeout_ms, one.session_timeout_ms]
+        members.append([*plain, *_blobs(one.subscription, one.assignment)])
+        if user_data is not None:
+            members[-1] += [_info(outcome) for outcome in user_data[number]]
+    return [*head, members]
+
+
+def _blobs(subscription: Any, assignment: Any) -> list[Tree]:
+    if isinstance(assignment, ConnectAssignment):
+        held = None if subscription.allocation is None else _share(subscription.allocation)
+        return [[subscription.version, subscription.url, subscription.config_offset, held], _share(assignment)]
+    mine = [subscription.version, list(subscription.topics), subscription.user_data, list(subscription.owned)]
+    theirs = [assignment.version, list(assignment.partitions), assignment.user_data]
+    return [[*mine, subscription.generation, subscription.rack], theirs]
+
+
+def _share(one: ConnectAssignment) -> Tree:
+    head = [one.version, one.error, one.leader, one.leader_url, one.config_offset]
+    return [*head, [*one.connectors], [*one.tasks], [*one.revoked_connectors], [*one.revoked_tasks], one.delay_ms]
+
+
+def _info(outcome: Any) -> Tree:
+    assert isinstance(outcome, Decoded)
+    value = outcome.value
+    if hasattr(value, "process_id"):
+        head = [value.version, value.latest_supported, value.process_id, value.end_point]
+        return [*head, [*value.offset_sums], value.unique, value.error, [*value.client_tags]]
+    head = [value.version, value.commonly_supported, [*value.active], [*value.standby], [*value.topics]]
+    return [*head, [*value.hosts], [*value.standby_hosts], value.error, value.next_rebalance_ms]
+
+
+def peer_members(key: Any, group: Any, blobs: Iterable[list[Tree]]) -> Tree:
+    """The tree of what kafka-python decoded, given the trees of each member's blobs."""
+    head = [key.group, group.protocol_type, group.generation, group.protocol, group.leader]
+    members = []
+    for one, trees in zip(group.members, blobs, strict=True):
+        plain = [one.member_id, one.group_instance_id, one.client_id, one.client_host]
+        members.append([*plain, one.rebalance_timeout, one.session_timeout, *trees])
+    return [*head, group.current_state_timestamp, members]
+
+
+def peer_connect(state: Any, held: Any, given: Any) -> list[Tree]:
+    def share(one: Any) -> Tree:
+        jobs: list[Tree] = []
+        for entries in (one.assigned, one.revoked):
+            pairs = _pairs(entries)
+            jobs.append([name for name, number in pairs if number == THE_CONNECTOR])
+            jobs.append([pair for pair in pairs if pair[1] != THE_CONNECTOR])
+        return [one.version, one.error, one.leader, one.leader_url, one.config_offset, *jobs, one.delay]
+
+    allocation = None if held is None else share(held)
+    return [[state.version, state.url, state.config_offset, allocation], share(given)]
+
+
+def peer_consumer(subscription: Any, assignment: Any) -> list[Tree]:
+    mine = [subscription.version, list(subscription.topics), subscription.user_data, _pairs(subscription.owned)]
+    theirs = [assignment.version, _pairs(assignment.assigned), assignment.user_data]
+    return [[*mine, subscription.generation, subscription.rack], theirs]
+
+
+def peer_streams(state: Any, share: Any) -> list[Tree]:
+    def hosts(entries: Any) -> Tree:
+        found = []
+        for host, port, partitions in ((*one,) for one in entries):
+            found.append((host, port, tuple(number for one in partitions for number in (one.topic, one.partition))))
+        return found
+
+    sums = [(one.subtopology, one.partition, one.total) for one in state.sums]
+    tags = [(one.key.decode(), one.value.decode()) for one in state.tags]
+    head = [state.version, state.latest, state.process_id.bytes, state.end_point.decode()]
+    active = [(one.subtopology, one.partition) for one in share.active]
+    standby = [
+        ((one.subtopology, one.partition), tuple((source.topic, source.partition) for source in one.partitions))
+        for one in share.standby
+    ]
+    topics = [(one.number, one.name) for one in share.topics]
+    mine = [share.version, share.common, active, standby, topics, hosts(share.hosts), hosts(share.standby_hosts)]
+    return [[*head, sums, state.unique, state.error, tags], [*mine, share.error, share.next]]
+
+
+def _pairs(entries: Any) -> list[tuple[str, int]]:
+    return [(one.name, number) for one in entries or () for number in one.numbers]
+
+
+def rebuilder(value: Any) -> Callable[[], Any]:
+    """A function that makes an equal value from bytes of which every position is known: texts and bytes are slices at
+    constant places, tuples and objects are made anew, numbers are at hand. No decoder of ours can be faster."""
+    texts: list[str] = []
+    blobs: list[bytes] = []
+    scope: dict[str, Any] = {}
+
+    def written(one: Any) -> str:
+        match one:
+            case str():
+                at = sum(map(len, texts))
+                texts.append(one)
+                return f"text[{at}:{at + len(one)}]"
+            case bytes():
+                at = sum(map(len, blobs))
+                blobs.append(one)
+                return f"blob[{at}:{at + len(one)}]"
+            case tuple() | list():
+                return f"({''.join(written(each) + ', ' for each in one)})"
+            case _ if is_dataclass(one):
+                name = f"make_{type(one).__name__}"
+                if name not in scope:
+                    scope[name] = maker(type(one)) if type(one).__bases__ == (object,) else type(one)
+                return f"{name}({', '.join(written(getattr(one, f.name)) for f in fields(one))})"
+            case _:
+                return repr(one)
+
+    source = f"def rebuild(): return {written(value)}"
+    scope |= {"text": "".join(texts), "blob": b"".join(blobs)}
+    exec(compile(source, "<rebuild>", "exec"), scope)
+    rebuild: Callable[[], Any] = scope["rebuild"]
+    return rebuild
