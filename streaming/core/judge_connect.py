@@ -20,6 +20,7 @@ from streaming.core.leader_rounds import (
     Case,
     Run,
     equal_bytes,
+    fitting,
     flagged_rounds,
     java_versions,
     rounds_of,
@@ -85,19 +86,20 @@ def _judge_incremental(case: Case, rounds: tuple[ConnectRound, ...]) -> Judgemen
     known = [one for one in case.carried.hypotheses if one.max_delay_ms is not None]
     hidden = [one for one in case.carried.hypotheses if one.max_delay_ms is None]
     runs: list[Run] = []
-    fitting: list[Run] = []
+    fits: list[Run] = []
     for java in java_versions(case.settings):
-        if not fitting:
+        if not fits:
             exact = rounds[:1]
             runs = list(runs_of(case, exact, known, java)) + list(runs_without_delay(case, exact, hidden, java))
-            fitting = [run for run in runs if equal_bytes(case.body, run.result, (java,))]
+            fits = fitting(case.body, runs, (java,))
     versions = java_versions(case.settings)
-    if fitting:
+    if fits:
+        fits = [*fits, *_under_other_delays(case, rounds, hidden, fits)]
         if case.carried.complete:
-            return _accepted(Grade.MATCH, case, fitting)
-        return _accepted(Grade.EXPLAINABLE, case, fitting, "history missing before the first record")
-    for reason, tries in _explanations(case, rounds, hidden):
-        more = [run for run in tries if equal_bytes(case.body, run.result, versions)]
+            return _accepted(Grade.MATCH, case, fits)
+        return _accepted(Grade.EXPLAINABLE, case, fits, "history missing before the first record")
+    for reason, tries in _explanations(case, rounds):
+        more = fitting(case.body, tries, versions)
         if more:
             return _accepted(Grade.EXPLAINABLE, case, more, reason)
     loosely = [run for run in runs if _same_sets(case.body, run.result)]
@@ -110,26 +112,46 @@ def _judge_incremental(case: Case, rounds: tuple[ConnectRound, ...]) -> Judgemen
     return _unexplained(case, rounds, runs)
 
 
-def _explanations(
-    case: Case, rounds: tuple[ConnectRound, ...], hidden: list[Hypothesis]
-) -> Iterator[tuple[str, Iterable[Run]]]:
+def _under_other_delays(
+    case: Case, rounds: tuple[ConnectRound, ...], hidden: list[Hypothesis], fits: list[Run]
+) -> list[Run]:
+    """Families that give this answer only under the maximum delay it shows, or under none: they make the verdict no
+    weaker, and must not be lost either."""
+    families = {run.after.era for run in fits}
+    tries = [
+        replace(one, max_delay_ms=ms)
+        for one in hidden
+        if one.era not in families
+        for ms in dict.fromkeys((case.observed.delay_ms, 0))
+    ]
+    versions = java_versions(case.settings)
+    return fitting(case.body, runs_of(case, rounds[:1], tries, versions[0]), versions)
+
+
+def _explanations(case: Case, rounds: tuple[ConnectRound, ...]) -> Iterator[tuple[str, Iterable[Run]]]:
     """What else may be behind an answer that nothing carried gives, most likely first; each yields its runs."""
     seen_ms = case.observed.delay_ms
     java = java_versions(case.settings)[0]
-    if hidden:
+    if case.settings.max_delay_ms is None:
+        # A maximum that was guessed from a back-off or a rest of a delay may be guessed again.
         guesses = dict.fromkeys((leader.DEFAULT_MAX_DELAY_MS, seen_ms, 0))
-        tries = [replace(one, max_delay_ms=ms) for one in hidden for ms in guesses]
+        tries = dict.fromkeys(replace(one, max_delay_ms=ms) for one in case.carried.hypotheses for ms in guesses)
         yield "unknown setting: scheduled.rebalance.max.delay.ms of the leader", runs_of(case, rounds, tries, java)
-    settled = [
-        one if one.max_delay_ms is not None else replace(one, max_delay_ms=seen_ms or leader.DEFAULT_MAX_DELAY_MS)
-        for one in case.carried.hypotheses
-    ]
+    settled = _settled(case)
     yield CONFIG_BEHIND, runs_of(case, rounds[1:], settled, java)
     if case.missing_generations:
         unseen = leader.after_gap(settled, case.observed, _configured(rounds))
         yield "missing generations", runs_of(case, rounds, unseen, java, both_syncs=True)
     # Last, because it takes away what a leader must place: with it many a mistake would look right.
     yield CONFIG_FLAGGED, runs_of(case, tuple(flagged_rounds(case, rounds)), settled, java)
+
+
+def _settled(case: Case) -> list[Hypothesis]:
+    """What is carried, with a maximum delay where none is known yet: the one that the record shows, or the usual."""
+    shown_ms = case.observed.delay_ms or leader.DEFAULT_MAX_DELAY_MS
+    return [
+        one if one.max_delay_ms is not None else replace(one, max_delay_ms=shown_ms) for one in case.carried.hypotheses
+    ]
 
 
 def _accepted(grade: Grade, case: Case, runs: list[Run], reason: str | None = None) -> Judgement:
@@ -146,6 +168,7 @@ def _unexplained(case: Case, rounds: tuple[ConnectRound, ...], runs: list[Run]) 
         reason = "history missing before the first record"
         verdict = Verdict(grade=Grade.EXPLAINABLE, assignor=_assignor(case), era=eras[0], reason=reason)
         return Judgement(verdict, after)
+    runs = runs or list(runs_of(case, rounds[:1], _settled(case), java_versions(case.settings)[0]))
     if not runs:
         return not_judged("the leader's round cannot be run on this record", assignor=_assignor(case))
     result = runs[0].result

@@ -129,6 +129,8 @@ def _connect(settings: ClusterSettings, group: str, state: GroupState, row: Row,
     last = state.last
     case: Case | None = None
     gap = body.generation - state.generation - 1 if state.generation is not None else 0
+    if gap > 0 or (last is not None and last.error):
+        observed = replace(observed, unseen=max(gap, 0) + (last.unseen if last is not None and last.error else 0))
     if gap < 0:
         judgement = judge_connect.not_judged("the same generation was written again")
     elif missing is not None:
@@ -150,7 +152,7 @@ def _connect(settings: ClusterSettings, group: str, state: GroupState, row: Row,
             history=state.history,
             settings=topics,
             carried=carried,
-            missing_generations=gap,
+            missing_generations=observed.unseen,
         )
         judgement = judge_connect.judge(case)
         if view and judgement.hypotheses:

@@ -56,7 +56,11 @@ class WorkerView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Observed:
-    """The last generation of a Connect group, as far as the next one needs it."""
+    """The last generation of a Connect group, as far as the next one needs it.
+
+    `unseen` counts the generations without a record since a leader's memory last moved before our eyes: those right
+    before this one, and before the error rounds that led up to it.
+    """
 
     generation: int
     protocol: str | None
@@ -67,6 +71,7 @@ class Observed:
     error: int
     delay_ms: int
     config_offset: int | None
+    unseen: int = 0
     views: Mapping[str, WorkerView] = field(default_factory=dict)
 
     def holders(self) -> dict[Job, list[str]]:
