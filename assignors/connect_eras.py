@@ -53,6 +53,10 @@ class Era:
     sessioned_header: int = 2
     """Version in the assignments of a `sessioned` generation."""
 
+    def acting(self, max_delay_ms: int) -> "Era":
+        """The era whose answers these are under this maximum delay: two that differ for a delay of 0 only are one."""
+        return NEWEST if self.balances_fully and max_delay_ms > 0 else self
+
     @property
     def since(self) -> str:
         """First release of this era."""
