@@ -48,6 +48,7 @@ class SimulatedGroup:
         self.config = config or ConfigLog(bootstrap, None, ConfigSnapshot(config_offset, connectors or {}))
         self.statuses = StatusLog(bootstrap, status_topic) if status_topic else None
         self.workers: list[SimulatedWorker] = []
+        self._away: list[SimulatedWorker] = []
         self._armed: list[LeaderFault] = []
         self._max_delay_ms = max_delay_ms
         self._next_port = first_port
@@ -65,8 +66,8 @@ class SimulatedGroup:
         return self
 
     def __exit__(self, *_: object) -> None:
-        while self.workers:
-            self.workers.pop().leave()
+        for worker in (*self.workers, *self._away):
+            worker.leave()
         if self.statuses is not None:
             self.statuses.flush()
         self._net.close()
@@ -104,6 +105,18 @@ class SimulatedGroup:
         """The worker leaves, and a new process takes its place under the same address, with other settings if given."""
         self.remove(worker)
         return self.add(process or worker.process, worker.port)
+
+    def vanish(self, worker: SimulatedWorker) -> None:
+        """The worker is cut off from the broker, and its jobs run on."""
+        self.workers.remove(worker)
+        self._away.append(worker)
+        worker.vanish()
+
+    def come_back(self, worker: SimulatedWorker) -> None:
+        """The worker that was cut off is back, a zombie if its session has ended meanwhile."""
+        self._away.remove(worker)
+        self.workers.append(worker)
+        worker.come_back()
 
     def reconfigured(self) -> None:
         """All workers have noticed a change in the config topic, and ask for a rebalance as real ones do."""
@@ -154,6 +167,11 @@ class SimulatedGroup:
     def mislead(self, fault: LeaderFault) -> None:
         """Whoever leads the next round that offers the opportunity gets it wrong, once."""
         self._armed.append(fault)
+
+    @property
+    def obedient(self) -> bool:
+        """No leader's fault waits for its opportunity any more."""
+        return not self._armed
 
     def relent(self) -> None:
         """Nobody is wrong any more."""

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum, auto
 
-from assignors.connect_model import ConnectMember, ConnectResult, Jobs, MemberShare
+from assignors.connect_model import ConnectMember, ConnectResult, ConnectRound, Jobs, MemberShare
 from lab.simulated_protocol import Job
 
 
@@ -20,13 +20,14 @@ class LeaderFault(Enum):
     DUPLICATE = auto()  # a job that is handed out goes to a second member as well
     WRONG_ARITHMETIC = auto()  # a job is taken from a member without need
     IMBALANCE = auto()  # all tasks that are handed out go to one member
-    UNPLACED = auto()  # a job that has to be handed out is left out
+    STATIC_UNPLACED = auto()  # a static job that has to be handed out is left out
+    WILDCARD_UNPLACED = auto()  # a wildcard job that has to be handed out is left out
     STATIC_ON_WILDCARD = auto()  # a static job goes to a wildcard worker
-    STATIC_ON_STRANGER = auto()  # a static job goes to a static worker that does not list it
+    STATIC_ON_STRANGER = auto()  # a static job goes to a static worker that lists other jobs
     WILDCARD_ON_STATIC = auto()  # a wildcard job goes to a static worker
     MISPLACED_KEPT = auto()  # a job on a worker it does not belong to is not revoked
-    LISTED_TWICE = auto()  # a static job is given to all its listers
     HIDDEN_DECLARATIONS = auto()  # declarations count although the group's protocol is not `static`
+    MISSING_FORGOTTEN = auto()  # who lists only jobs that do not exist is taken for a wildcard worker
     NEVER_ENDING_REVOCATIONS = auto()  # in every round one more job is taken away
 
 
@@ -34,10 +35,13 @@ class WorkerFault(Enum):
     """What a member can do wrong by itself; being cut off and coming back is `vanish` and `come_back`."""
 
     IGNORED_REVOCATION = auto()  # it goes on running what it was told to stop, and says so
+    HIDDEN_WORK = auto()  # it goes on running what it was told to stop, and says nothing of it
     STALE_CONFIG = auto()  # it reads the config topic no further
 
 
 ENDLESS = frozenset({LeaderFault.NEVER_ENDING_REVOCATIONS})
+RERUN = frozenset({LeaderFault.HIDDEN_DECLARATIONS, LeaderFault.MISSING_FORGOTTEN})
+"""Faults of what the leader believes, not of its answer: the right algorithm runs on a wrong view of the members."""
 
 
 @dataclass(slots=True)
@@ -164,11 +168,12 @@ def _imbalance(table: _Table) -> bool:
     return max(loads) - min(loads) > 1
 
 
-def _unplaced(table: _Table) -> bool:
-    out = sorted(table.handed_out(), key=lambda pair: pair[1] not in table.static)
-    for hand, job in out[:1]:
-        hand.assigned.remove(job)
-    return bool(out)
+def _unplaced(table: _Table, *, static: bool) -> bool:
+    for hand, job in table.handed_out():
+        if (job in table.static) is static:
+            hand.assigned.remove(job)
+            return True
+    return False
 
 
 def _astray(table: _Table, *, static: bool, to: Callable[[_Hand, Job], bool]) -> bool:
@@ -195,15 +200,6 @@ def _misplaced_kept(table: _Table) -> bool:
     return False
 
 
-def _listed_twice(table: _Table) -> bool:
-    for hand, job in table.handed_out():
-        others = [one for one in table.hands if one is not hand and job in one.lists]
-        if job in table.static and others:
-            others[0].assigned.append(job)
-            return True
-    return False
-
-
 def _one_more_revocation(table: _Table) -> bool:
     hand = max(table.hands, key=lambda one: len(one.holds))
     for job in hand.held:
@@ -213,24 +209,42 @@ def _one_more_revocation(table: _Table) -> bool:
     return False
 
 
-def _never(_: _Table) -> bool:
-    """The leader does this one itself: it needs another run of the assignor."""
-    return False
-
-
 _SPOILERS: Mapping[LeaderFault, Callable[[_Table], bool]] = {
     LeaderFault.DUPLICATE_AND_IMBALANCE: _duplicate_and_imbalance,
     LeaderFault.DUPLICATE: _duplicate,
     LeaderFault.WRONG_ARITHMETIC: _wrong_arithmetic,
     LeaderFault.IMBALANCE: _imbalance,
-    LeaderFault.UNPLACED: _unplaced,
+    LeaderFault.STATIC_UNPLACED: lambda table: _unplaced(table, static=True),
+    LeaderFault.WILDCARD_UNPLACED: lambda table: _unplaced(table, static=False),
     LeaderFault.STATIC_ON_WILDCARD: lambda table: _astray(table, static=True, to=lambda one, _: not one.lists),
     LeaderFault.STATIC_ON_STRANGER: lambda table: _astray(
-        table, static=True, to=lambda one, job: bool(one.lists) and job not in one.lists
+        table, static=True, to=lambda one, job: job not in one.lists and not one.lists.isdisjoint(table.static)
     ),
     LeaderFault.WILDCARD_ON_STATIC: lambda table: _astray(table, static=False, to=lambda one, _: bool(one.lists)),
     LeaderFault.MISPLACED_KEPT: _misplaced_kept,
-    LeaderFault.LISTED_TWICE: _listed_twice,
-    LeaderFault.HIDDEN_DECLARATIONS: _never,
     LeaderFault.NEVER_ENDING_REVOCATIONS: _one_more_revocation,
 }
+
+
+def seen_wrongly(
+    fault: LeaderFault, round_: ConnectRound, connectors: Mapping[str, int], declared: Mapping[str, Jobs]
+) -> ConnectRound | None:
+    """The round as a leader sees it that is wrong about declarations; None where that makes no difference.
+
+    `declared` is what the workers' own settings list, by URL.
+    """
+    if fault is LeaderFault.HIDDEN_DECLARATIONS and round_.protocol in ("sessioned", "compatible"):
+        members = tuple(replace(one, static=declared.get(one.url, Jobs())) for one in round_.members)
+        return replace(round_, protocol="static", members=members)
+    if fault is LeaderFault.MISSING_FORGOTTEN and round_.protocol == "static":
+        members = tuple(
+            one if _lists_something(one, connectors) else replace(one, static=Jobs()) for one in round_.members
+        )
+        return replace(round_, members=members) if members != round_.members else None
+    return None
+
+
+def _lists_something(member: ConnectMember, connectors: Mapping[str, int]) -> bool:
+    return any(name in connectors for name in member.static.connectors) or any(
+        number < connectors.get(name, 0) for name, number in member.static.tasks
+    )

@@ -135,13 +135,13 @@ class SimulatedWorker(BaseCoordinator):  # type: ignore[misc]  # kafka-python ca
         obeyed = given
         if WorkerFault.IGNORED_REVOCATION in self.faults:
             obeyed = replace(given, revoked_connectors=(), revoked_tasks=())
-        if protocol != EAGER:
+        if protocol != EAGER and WorkerFault.HIDDEN_WORK not in self.faults:
             self._stop_jobs(revoked_of(obeyed))
         self.allocation = kept(self.allocation, obeyed, protocol)
         self.protocol = protocol
         self.completed_generation = generation
         self._rejoin_at = time.monotonic() + given.delay_ms / 1000 if given.delay_ms else NEVER
-        self._go_on(given)
+        self._go_on(obeyed)
 
     def _go_on(self, given: ConnectAssignment) -> None:
         offset = self.snapshot.offset
