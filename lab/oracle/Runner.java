@@ -79,8 +79,14 @@ public final class Runner {
         Map<String, Object> assignors = new HashMap<>();
         for (Round round : scenario.rounds) {
             nowMs = round.nowMs;
+            Object assignor = assignor(assignors, scenario, round);
+            Method method = method(assignor.getClass(), "performAssignment", null);
+            Object[] arguments = arguments(method, round, joined(round), coordinator(round));
+            long began = System.nanoTime();
             try {
-                Map<String, ByteBuffer> given = assign(assignor(assignors, scenario, round), round);
+                @SuppressWarnings("unchecked")
+                Map<String, ByteBuffer> given = (Map<String, ByteBuffer>) method.invoke(assignor, arguments);
+                out.writeLong(System.nanoTime() - began);
                 out.writeInt(given.size());
                 for (Map.Entry<String, ByteBuffer> one : given.entrySet()) {
                     writeBytes(out, one.getKey().getBytes(StandardCharsets.UTF_8));
@@ -89,6 +95,7 @@ public final class Runner {
                     writeBytes(out, bytes);
                 }
             } catch (InvocationTargetException thrown) {
+                out.writeLong(System.nanoTime() - began);
                 out.writeInt(-1);
                 writeBytes(out, thrown.getCause().toString().getBytes(StandardCharsets.UTF_8));
             }
@@ -140,11 +147,9 @@ public final class Runner {
         return known;
     }
 
-    @SuppressWarnings("unchecked")
-    private static Map<String, ByteBuffer> assign(Object assignor, Round round) throws Exception {
+    private static void assign(Object assignor, Round round) throws Exception {
         Method method = method(assignor.getClass(), "performAssignment", null);
-        return (Map<String, ByteBuffer>) method.invoke(
-            assignor, arguments(method, round, joined(round), coordinator(round)));
+        method.invoke(assignor, arguments(method, round, joined(round), coordinator(round)));
     }
 
     /** Releases before 4 take the protocol's name, later ones its constant. */

@@ -58,7 +58,7 @@ def compare(release: str, scenarios: int, seed: int) -> tuple[Counter[str], list
         for number in range(scenarios):
             given = random_scenario(Random(f"{seed}-{number}"), release, found.version)
             case = {"id": f"{release}-{seed}-{number}", "kind": "random", "release": release, "input": given}
-            answers, _ = runner.play(given)
+            answers = runner.play(given).answers
             counts["scenarios"] += 1
             for wrong in differing_rounds(case, answers, counts):
                 path = FOLDER / f"differs-{case['id']}-round-{wrong}.json"

@@ -7,7 +7,7 @@ A scenario is the `input` of a rounds case, as `rebalance-monitor plan` takes it
                config, bool has_fresh, [config], int32 count, (string id, bytes subscription)*
     config     int64 offset, int32 count, (string connector, int32 tasks)*
     string     bytes in UTF-8; bytes = int32 length and content
-    answer     per round: int32 count, (string id, bytes assignment)*, or -1 and string exception;
+    answer     per round: int64 ns, int32 count, (string id, bytes assignment)*, or -1 and string exception;
                then int64 ns per repeat
 """
 
@@ -16,6 +16,7 @@ import struct
 import subprocess
 from base64 import b64decode
 from collections.abc import Mapping
+from dataclasses import dataclass
 from enum import IntEnum
 from pathlib import Path
 from types import TracebackType
@@ -41,6 +42,15 @@ class Timed(IntEnum):
     NOTHING = 0
     BYTES = 1
     SETS = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    """The answer of each round with the nanoseconds it took, and those of the last round in each repetition."""
+
+    answers: list[Answer]
+    first_ns: list[int]
+    repeated_ns: list[int]
 
 
 def class_path(java: Java, release: str) -> str:
@@ -108,14 +118,16 @@ class Runner:
         self._in.close()
         self._process.wait(timeout=30)
 
-    def play(
-        self, given: Mapping[str, Any], timed: Timed = Timed.NOTHING, repeats: int = 0
-    ) -> tuple[list[Answer], list[int]]:
-        """The answer of each round, and the nanoseconds of the last round in each of `repeats` further runs."""
+    def play(self, given: Mapping[str, Any], timed: Timed = Timed.NOTHING, repeats: int = 0) -> Played:
+        """Play all rounds once, then `repeats` times anew with the last round timed."""
         self._in.write(_scenario(given, timed, repeats))
         self._in.flush()
-        answers = [self._answer() for _ in given["rounds"]]
-        return answers, [self._number(">q", 8) for _ in range(repeats if timed else 0)]
+        first = [(self._number(">q", 8), self._answer()) for _ in given["rounds"]]
+        return Played(
+            answers=[answer for _, answer in first],
+            first_ns=[taken_ns for taken_ns, _ in first],
+            repeated_ns=[self._number(">q", 8) for _ in range(repeats if timed else 0)],
+        )
 
     def _answer(self) -> Answer:
         count = self._number(">i", 4)
