@@ -38,6 +38,7 @@ BURST_S = 2
 TASKS_AT_MOST = 2
 STATUS_EVERY_S = 1.0
 FIRST_SAMPLE_WAIT_S = 0.15
+LIMIT_WAIT_S = 0.05
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,6 +124,10 @@ class KafkaReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  # type:
         self._bytes_per_record = control.bytes_per_record or FIRST_GUESS_BYTES
         allowed = None if isinstance(limit, ReadAllAvailable) else self._allowed(sample, limit)
         end = advance(begin, sample, allowed, control.due_ms, self._options.heartbeat_ms)
+        while end is begin and self._target is not None and any(a < b for a, b in backlog(begin, sample).values()):
+            # With availableNow "nothing new" would end the query: what the limit holds back is waited for.
+            time.sleep(LIMIT_WAIT_S)
+            end = advance(begin, sample, self._allowed(sample, limit), control.due_ms, self._options.heartbeat_ms)
         if end is begin:
             return start
         if self._bucket is not None:
