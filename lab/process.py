@@ -247,4 +247,4 @@ def require_space(folder: Path, megabytes: int) -> None:
     status = os.statvfs(folder)
     left = status.f_bavail * status.f_frsize // 1_000_000
     if left < megabytes:
-        raise LabError(f"only {left} MB are free under {folder}; {megabytes} MB are needed")
+        raise LabError(f"only {left} MB are free under {folder}, {megabytes} MB are needed; free some space")
