@@ -1,0 +1,123 @@
+"""A monitor of its own over a real broker and a real PostgreSQL, without Connect workers: what outages need."""
+
+import os
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+import psycopg
+import yaml
+
+from lab import broker, jars, java, postgres
+from lab.ports import HOST, free_ports
+from lab.process import Child, Lab
+
+TOPIC = "events"
+# A machine that does much else at the same time needs most of a minute for Spark's start alone.
+PATIENCE_S = 240
+
+
+class Watched:
+    """The broker can be killed and started again on its data, and so can PostgreSQL."""
+
+    def __init__(
+        self,
+        lab: Lab,
+        broker_ports: tuple[int, int] | None = None,
+        broker_properties: Mapping[str, object] | None = None,
+    ) -> None:
+        self.lab = lab
+        self._java = java.find()
+        self._class_path = jars.fetch(self._java)
+        *ports, self.http_port = free_ports(3)
+        self._broker_port, self._controller_port = broker_ports or ports
+        self._broker_properties = broker_properties
+        self.postgres = postgres.start(lab)
+        self.start_broker()
+
+    def start_broker(self) -> None:
+        ports, others = (self._broker_port, self._controller_port), self._broker_properties
+        self.broker = broker.start(self.lab, self._java, self._class_path, *ports, others)
+
+    def configuration(self, **sections: Any) -> Path:
+        """Written as a file; `sections` replace whole ones."""
+        told = {
+            "clusters": [{"name": "own", "bootstrap_servers": f"{HOST}:{self._broker_port}"}],
+            "database": {"dsn": self.postgres.dsn},
+            "http": {"host": HOST, "port": self.http_port},
+            "source": {"heartbeat_ms": 2_000},
+            "spark": {"driver_memory": "700m", "checkpoint_dir": str(self.lab.folder / "spark")},
+            **sections,
+        }
+        path = self.lab.folder / "monitor.yaml"
+        path.write_text(yaml.safe_dump(told))
+        return path
+
+    @contextmanager
+    def job(self, name: str, **sections: Any) -> Iterator[Child]:
+        """`rebalance-monitor run` as a process; ended with the block, however that ends."""
+        command = [str(Path(sys.executable).parent / "rebalance-monitor"), "run", "--config"]
+        child = self.lab.start(name, [*command, str(self.configuration(**sections))], environment={**os.environ})
+        try:
+            yield child
+        finally:
+            child.stop()
+
+    def readiness(self) -> tuple[int, dict[str, Any]]:
+        """Status and body of /readyz; (0, {}) while nothing listens."""
+        try:
+            answer = httpx.get(f"http://{HOST}:{self.http_port}/readyz", timeout=5)
+        except httpx.HTTPError:
+            return 0, {}
+        return answer.status_code, answer.json()
+
+    def metric(self, name: str) -> list[str]:
+        """The sample lines of a metric."""
+        text = httpx.get(f"http://{HOST}:{self.http_port}/metrics", timeout=5).text
+        return [line for line in text.splitlines() if line.startswith(name)]
+
+    def wait_ready(self, job: Child) -> None:
+        self.lab.wait_for("ready", lambda: self.readiness()[0] == 200, job, PATIENCE_S)
+
+    def wait_not_ready(self, job: Child, saying: str) -> None:
+        """Until /readyz says 503 with this text; the metric says the same."""
+
+        def said() -> bool:
+            status, body = self.readiness()
+            return status == 503 and saying in str(body)
+
+        self.lab.wait_for(f"not ready, {saying}", said, job, PATIENCE_S)
+        assert self.metric("rebalance_monitor_ready") == ['rebalance_monitor_ready{cluster="own"} 0.0']
+
+    def rebalance(self, group: str) -> None:
+        """A real consumer joins and leaves: a generation with one member, then an empty one."""
+        from confluent_kafka import Consumer
+        from confluent_kafka.admin import AdminClient, NewTopic
+
+        admin = AdminClient({"bootstrap.servers": self.broker.address, "log_level": 0})
+        if TOPIC not in admin.list_topics(timeout=20).topics:
+            admin.create_topics([NewTopic(TOPIC, 2, 1)])[TOPIC].result(20)
+        assigned: list[object] = []
+        consumer = Consumer({"bootstrap.servers": self.broker.address, "group.id": group, "log_level": 0})
+        consumer.subscribe([TOPIC], on_assign=lambda _, parts: assigned.append(parts))
+        try:
+
+            def joined() -> bool:
+                consumer.poll(0.1)
+                return bool(assigned)
+
+            self.lab.wait_for(f"{group} assigned", joined, timeout_s=PATIENCE_S)
+        finally:
+            consumer.close()
+
+    def groups(self) -> set[str]:
+        """Groups with a generation in the database."""
+        with psycopg.connect(self.postgres.dsn) as database:
+            rows = database.execute('select "group" from rebalance_monitor.generations').fetchall()
+        return {row[0] for row in rows}
+
+    def wait_for_group(self, group: str, job: Child) -> None:
+        self.lab.wait_for(f"{group} in the database", lambda: group in self.groups(), job, PATIENCE_S)
