@@ -39,10 +39,11 @@ CONFIG_FLAGGED = "a connector's tasks are inconsistent for the leader and not fo
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """The verdict, and what the leader may remember after the round."""
+    """The verdict, and what the leader may remember after the round; `cut`: the bound left something out."""
 
     verdict: Verdict
     hypotheses: tuple[Hypothesis, ...] = ()
+    cut: bool = False
 
 
 def not_judged(reason: str, *, assignor: str | None = None) -> Judgement:
@@ -157,15 +158,16 @@ def _settled(case: Case) -> list[Hypothesis]:
 def _accepted(grade: Grade, case: Case, runs: list[Run], reason: str | None = None) -> Judgement:
     first = runs[0]
     verdict = _verdict(grade, case, first.result, first.after.era, reason)
-    return Judgement(verdict, leader.collapsed(run.after for run in runs))
+    after, cut = leader.bounded(run.after for run in runs)
+    return Judgement(verdict, after, cut=cut or case.carried.cut)
 
 
 def _unexplained(case: Case, rounds: tuple[ConnectRound, ...], runs: list[Run]) -> Judgement:
     configured = _configured(rounds)
     eras = tuple(dict.fromkeys(one.era for one in case.carried.hypotheses))
-    after = leader.collapsed(leader.after_unknown(case.observed, configured, eras, case.settings.max_delay_ms))
-    if not case.carried.complete:
-        reason = "history missing before the first record"
+    after, _ = leader.bounded(leader.after_unknown(case.observed, configured, eras, case.settings.max_delay_ms))
+    if case.carried.cut or not case.carried.complete:
+        reason = leader.BOUND_EXCEEDED if case.carried.cut else "history missing before the first record"
         verdict = Verdict(grade=Grade.EXPLAINABLE, assignor=_assignor(case), era=eras[0], reason=reason)
         return Judgement(verdict, after)
     runs = runs or list(runs_of(case, rounds[:1], _settled(case), java_versions(case.settings)[0]))

@@ -156,7 +156,7 @@ def _connect(settings: ClusterSettings, group: str, state: GroupState, row: Row,
         )
         judgement = judge_connect.judge(case)
         if view and judgement.hypotheses:
-            process = leader.Process(view.member_id, judgement.hypotheses)
+            process = leader.Process(view.member_id, judgement.hypotheses, judgement.cut)
             state = replace(state, processes=leader.remembered(state.processes, view.worker or view.member_id, process))
             if judgement.verdict.grade is Grade.MATCH and judgement.verdict.era != "eager":
                 state = replace(state, eras=tuple(dict.fromkeys(one.era for one in judgement.hypotheses)))

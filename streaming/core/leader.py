@@ -9,8 +9,10 @@ set of hypotheses; every generation runs each of them and keeps those that give 
     generation 4   leader A, new id, null         {empty memory, m2}                -> whichever answers like the record
     generation 7   two generations are missing    {m} carried, then the fallback set -> at most "explainable"
 
-At most MAX_HYPOTHESES are carried per process, the first found kept: beyond that a round may come out as explainable
-by the bound instead of match. Memory of at most MAX_PROCESSES workers is kept, the most recent leaders.
+At most MAX_HYPOTHESES are carried per process, the first found kept. From then on the process is marked as cut: one of
+the carried minds that gives the observed answer is still a match, but where none does, the true one may be among those
+that were left out, so the round is explainable by the bound, never unexplained; its memory then restarts from what the
+record determines and is whole again. Memory of at most MAX_PROCESSES workers is kept, the most recent leaders.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -25,6 +27,7 @@ from streaming.core.settings import ConnectSettings
 MAX_HYPOTHESES = 64
 MAX_PROCESSES = 64
 DEFAULT_MAX_DELAY_MS = 300_000
+BOUND_EXCEEDED = f"more than {MAX_HYPOTHESES} leader memories were possible, the rest was not followed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,14 +45,17 @@ class Process:
 
     member_id: str
     hypotheses: tuple[Hypothesis, ...]
+    cut: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Carried:
-    """Hypotheses a round starts from. `complete` is False where unseen history may hide another memory."""
+    """Hypotheses a round starts from. `complete` is False where unseen history may hide another memory, `cut` is True
+    where the bound left some out."""
 
     hypotheses: tuple[Hypothesis, ...]
     complete: bool
+    cut: bool = False
 
 
 def first_eras(settings: ConnectSettings) -> tuple[str, ...]:
@@ -73,13 +79,15 @@ def carried_into(
     if known is None:
         return Carried(initial, complete=seen_from_start or not view.had_allocation)
     if known.member_id == view.member_id or view.had_allocation:
-        return Carried(known.hypotheses, complete=True)
-    return Carried(collapsed((*initial, *known.hypotheses)), complete=True)
+        return Carried(known.hypotheses, complete=True, cut=known.cut)
+    either, cut = bounded((*initial, *known.hypotheses))
+    return Carried(either, complete=True, cut=cut or known.cut)
 
 
-def collapsed(hypotheses: Iterable[Hypothesis]) -> tuple[Hypothesis, ...]:
-    """Equal ones once, bounded, in the order found."""
-    return tuple(dict.fromkeys(hypotheses))[:MAX_HYPOTHESES]
+def bounded(hypotheses: Iterable[Hypothesis]) -> tuple[tuple[Hypothesis, ...], bool]:
+    """Equal ones once, in the order found, at most MAX_HYPOTHESES; and whether others were left out."""
+    distinct = tuple(dict.fromkeys(hypotheses))
+    return distinct[:MAX_HYPOTHESES], len(distinct) > MAX_HYPOTHESES
 
 
 def remembered(processes: Mapping[str, Process], worker: str, process: Process) -> dict[str, Process]:
