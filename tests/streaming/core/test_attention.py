@@ -8,7 +8,8 @@ from streaming.core.records import Tick
 from streaming.core.results import AlertSeverity, Incident
 from streaming.core.settings import ClusterSettings, Damping, Owner
 from tests.streaming.core.rules.builders import GROUP, Story, incidents
-from tests.streaming.core.rules.cases_across import again_and_again, calm
+from tests.streaming.core.rules.cases_across import calm
+from tests.streaming.core.rules.cases_rounds import again_and_again
 from tests.streaming.core.rules.edits import give
 
 MINUTE_MS = 60_000
