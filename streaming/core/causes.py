@@ -1,8 +1,12 @@
-"""Why a Connect generation happened, by two records and the config records between (coordinator-log.md 10.5)."""
+"""Why a Connect generation happened, by two records and the config records between (coordinator-log.md 10.5).
+
+This is what is published at once. Whether a worker that is gone left or was lost shows in the status topic; until then
+it is only possible that it left, and `streaming.core.timeline.aftermath` says the last word.
+"""
 
 from collections.abc import Iterator
 
-from schemas.connect_topics import ConnectorConfigured, ConnectorDeleted, TasksCommitted
+from schemas.connect_topics import ConfigRecord, ConnectorConfigured, ConnectorDeleted, TasksCommitted
 from streaming.core.config_history import ConfigHistory
 from streaming.core.observed import Observed
 from streaming.core.results import Cause, Certainty, Evidence, Source, Subject
@@ -25,6 +29,7 @@ def connect_causes(
         *_continuations(now, last),
         *_leadership(now, last),
     )
+    found = found or tuple(_noticed_late(last, config_topic, history))
     return found or (Cause(kind="unknown", certainty=Certainty.POSSIBLE, evidence=(here,)),)
 
 
@@ -45,7 +50,7 @@ def _membership(now: Observed, last: Observed) -> Iterator[Cause]:
         ("worker_joined", joined, Certainty.CERTAIN),
         ("worker_bounced", bounced, Certainty.LIKELY),
         ("zombie_returned", zombies, Certainty.LIKELY),
-        ("worker_left", gone, Certainty.CERTAIN),
+        ("worker_left", gone, Certainty.POSSIBLE),
     ):
         if workers:
             subjects = tuple(Subject("worker", worker) for worker in workers)
@@ -53,27 +58,55 @@ def _membership(now: Observed, last: Observed) -> Iterator[Cause]:
 
 
 def _config_changes(now: Observed, last: Observed, topic: str | None, history: ConfigHistory | None) -> Iterator[Cause]:
-    if history is None or topic is None or now.config_offset is None or last.config_offset is None:
+    if now.config_offset is not None and last.config_offset is not None:
+        yield from _changes(last.config_offset, now.config_offset, topic, history, Certainty.CERTAIN)
+
+
+def _noticed_late(last: Observed, topic: str | None, history: ConfigHistory | None) -> Iterator[Cause]:
+    """Every worker asks for a rebalance when it reads of a change itself, though the leader has answered it already."""
+    behind = [view.config_offset for view in last.views.values() if view.config_offset is not None]
+    if last.config_offset is not None and behind:
+        yield from _changes(max(min(behind), 0), last.config_offset, topic, history, Certainty.LIKELY)
+
+
+def _changes(
+    start: int, end: int, topic: str | None, history: ConfigHistory | None, certainty: Certainty
+) -> Iterator[Cause]:
+    """What the config records in this range changed, where that makes workers rebalance."""
+    if history is None or topic is None or end <= start:
         return
-    if now.config_offset <= last.config_offset:
-        return
-    before = history.state_at(last.config_offset)
+    before = history.state_at(start)
     known = dict(before.counts) if before else {}
-    for entry in history.between(last.config_offset, now.config_offset):
-        record, evidence = entry.record, (Evidence(source=Source(topic, 0, entry.offset)),)
-        match record:
-            case ConnectorConfigured(name=name) if name not in known:
-                known[name] = None
-                yield Cause(kind="connector_created", subjects=(Subject("connector", name),), evidence=evidence)
-            case ConnectorDeleted(name=name) if name in known:
-                del known[name]
-                yield Cause(kind="connector_deleted", subjects=(Subject("connector", name),), evidence=evidence)
-            case TasksCommitted(name=name, count=int(count)) if name in known:
-                kind = "connector_reconfigured" if known[name] in (count, None) else "connector_rescaled"
-                known[name] = count
-                yield Cause(kind=kind, subjects=(Subject("connector", name),), evidence=evidence)
-            case _:
-                continue
+    found: dict[tuple[str, str], list[Evidence]] = {}
+    for entry in history.between(start, end):
+        change = _change(known, entry.record)
+        if change is not None:
+            found.setdefault(change, []).append(Evidence(source=Source(topic, 0, entry.offset)))
+    for (kind, name), evidence in found.items():
+        subjects = (Subject("connector", name),)
+        yield Cause(kind=kind, subjects=subjects, certainty=certainty, evidence=tuple(evidence))
+
+
+def _change(known: dict[str, int | None], record: ConfigRecord) -> tuple[str, str] | None:
+    """Kind of change and connector, where the record makes workers rebalance; `known` moves along.
+
+    The first commit of tasks belongs to the creation: it is the second rebalance that every new connector causes.
+    """
+    match record:
+        case ConnectorConfigured(name=name) if name not in known:
+            known[name] = None
+            return ("connector_created", name)
+        case ConnectorDeleted(name=name) if name in known:
+            del known[name]
+            return ("connector_deleted", name)
+        case TasksCommitted(name=name, count=int(count)) if name in known:
+            before = known[name]
+            known[name] = count
+            if before is None:
+                return ("connector_created", name)
+            return ("connector_reconfigured" if before == count else "connector_rescaled", name)
+        case _:
+            return None
 
 
 def _continuations(now: Observed, last: Observed) -> Iterator[Cause]:
