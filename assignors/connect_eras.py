@@ -2,6 +2,18 @@
 
 Seven eras give different answers to the same inputs. Each is a span of releases (patches were back-ported, so most
 have several) and a row of switches; the assignor reads the switches and never a release number.
+
+    A0   2.3             one candidate gets all lost jobs; a window stays open although nothing is lost any more
+    A1   2.4.0 to 2.5.0  such a window ends; `sessioned` exists
+    A2   to 2.6.1, 2.7.0 the leader distrusts its memory if a generation lies between, takes duplicates away from all
+                         holders, and hands jobs out at once if they vanished while nobody left
+    A3a  to 3.2          all candidates share the lost jobs; revocation for balance down to the ceiling
+    A3b  3.3             the ceiling counts a duplicated job once per holder; `sessioned` answers say version 2
+    A4   to 3.5.1, 3.6.0 loads balanced within one of each other, back-off between revoking rounds
+    A5   since           a maximum delay of 0 places lost jobs in the round that misses them
+
+How A0 to A3b balance is told in `connect_before_3_4`. The rules were taken from what the published classes of these
+releases answer; `make oracle RELEASE=2.3.1` plays random clusters on the classes of any release and compares bytes.
 """
 
 from collections.abc import Mapping
