@@ -1,7 +1,7 @@
 """`make bench`: how long a generation takes to become a row, a metric and an alert, and what the job costs.
 
 Everything is real: broker, PostgreSQL, the streaming job, and simulated workers whose rebalances are the load. One run
-produces every figure and writes docs/benchmarks.md and .json. `--only` measures a part and writes nothing.
+produces every figure and writes docs/benchmarks.md and .json. `--only` measures a part and replaces its figures there.
 """
 
 import argparse
@@ -206,7 +206,9 @@ def measure(given: argparse.Namespace, progress: Progress) -> Figures:
 def main() -> int:
     """Run, write the report, name what missed its aim."""
     parser = argparse.ArgumentParser(prog="make bench", description=__doc__)
-    parser.add_argument("--only", action="append", choices=("latency", "quiet", "drain"), help="a part; writes nothing")
+    parser.add_argument(
+        "--only", action="append", choices=("latency", "quiet", "drain"), help="replace a part's figures"
+    )
     parser.add_argument("--load-s", type=int, default=60, help="how long rows are timed under load")
     parser.add_argument("--quiet-samples", type=int, default=30, help="wrong rounds from quiet")
     parser.add_argument("--quiet-s", type=int, default=300, help="how long the processor time of a quiet job is taken")
@@ -222,7 +224,8 @@ def main() -> int:
     except LabError as why:
         print(f"bench: {why}", file=sys.stderr)
         return 2
-    print("\n".join(bench_report.table(figures) if given.only else bench_report.write(figures, java.find().version)))
+    before = bench_report.last() if given.only else {}
+    print("\n".join(bench_report.write({**before, **figures}, java.find().version)))
     if missed := bench_report.missed(figures):
         print(f"not within the aim: {', '.join(missed)}")
     return 0

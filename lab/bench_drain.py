@@ -10,8 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import psycopg
-from confluent_kafka import Consumer, KafkaException, TopicPartition
-from confluent_kafka.admin import AdminClient
 
 from lab import bench_topic
 from lab.bench_cost import memory_mib
@@ -40,20 +38,6 @@ class Drained:
     largest_batch: int
     slowest_batch_ms: int
     peak_pss_mib: float
-
-
-def create_topic(bootstrap: str) -> None:
-    """Kafka creates the topic when a group asks for its coordinator, with the broker's number of partitions."""
-    deadline = time.monotonic() + 60
-    client = Consumer({"bootstrap.servers": bootstrap, "group.id": "asks-for-its-coordinator", "log_level": 0})
-    try:
-        while bench_topic.TOPIC not in AdminClient({"bootstrap.servers": bootstrap}).list_topics(timeout=10).topics:
-            if time.monotonic() > deadline:
-                raise LabError(f"the broker did not create {bench_topic.TOPIC} within 60 s")
-            with suppress(KafkaException):
-                client.committed([TopicPartition("nothing", 0)], timeout=5)
-    finally:
-        client.close()
 
 
 def events(log: Path) -> Iterator[dict[str, Any]]:
@@ -87,7 +71,6 @@ def drain(lab: Lab, records: int) -> Drained:
     stage = BenchStage(lab, SETTINGS, BROKER)
     with step(f"a topic of {records} records on a broker of its own"):
         stage.prepare()
-        create_topic(stage.broker.address)
         bench_topic.fill(stage.broker.address, records, PARTITIONS)
     with step("draining it"):
         job = stage.job = stage.start_job()

@@ -105,6 +105,16 @@ Processor time includes that of short-lived children. The drained topic holds 1 
 bytes per second is lifted for it."""
 
 
+def last() -> dict[str, float]:
+    """The figures of the report as it stands; those that no longer exist are left out."""
+    try:
+        figures = json.loads(REPORT.with_suffix(".json").read_text(encoding="utf-8"))["figures"]
+    except (OSError, ValueError, KeyError):
+        return {}
+    known = {one.name for one in FIGURES}
+    return {name: float(value) for name, value in figures.items() if name in known}
+
+
 def write(measured: Mapping[str, float], java: int) -> Sequence[str]:
     """Write both files; returns the table's lines."""
     lines = table(measured)

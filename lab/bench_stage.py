@@ -1,14 +1,33 @@
 """The benchmark's stage: the demo's without its Connect workers, and with other settings where a figure needs them."""
 
+import time
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
-from lab import broker, jars, java, postgres
+from confluent_kafka import Consumer, KafkaException, TopicPartition
+from confluent_kafka.admin import AdminClient
+
+from lab import bench_topic, broker, jars, java, postgres
 from lab.checker import scrape
 from lab.errors import LabError
 from lab.ports import free_ports
 from lab.process import Lab
 from lab.stage import Ports, Stage
+
+
+def create_topic(bootstrap: str) -> None:
+    """Kafka creates the topic when a group asks for its coordinator, with the broker's number of partitions."""
+    deadline = time.monotonic() + 60
+    client = Consumer({"bootstrap.servers": bootstrap, "group.id": "asks-for-its-coordinator", "log_level": 0})
+    try:
+        while bench_topic.TOPIC not in AdminClient({"bootstrap.servers": bootstrap}).list_topics(timeout=10).topics:
+            if time.monotonic() > deadline:
+                raise LabError(f"the broker did not create {bench_topic.TOPIC} within 60 s")
+            with suppress(KafkaException):
+                client.committed([TopicPartition("nothing", 0)], timeout=5)
+    finally:
+        client.close()
 
 
 class BenchStage(Stage):
@@ -32,6 +51,7 @@ class BenchStage(Stage):
         self.postgres = postgres.start(self.lab)
         ports = (self.ports.broker, self.ports.controller)
         self.broker = broker.start(self.lab, self.java, class_path, *ports, self._broker_properties)
+        create_topic(self.broker.address)
         self._start_receiver()
 
     def configuration(self) -> dict[str, object]:
