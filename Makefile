@@ -20,8 +20,8 @@ demo: install  ## start Kafka, Connect, PostgreSQL and the job on loopback, brea
 stop:  ## end a demo that was left running
 	@$(BIN)/python -m lab.kept
 
-bench: install  ## measure latency, memory and idle CPU of the whole job; writes docs/benchmarks.md
-	@exec $(BIN)/python -m lab.bench
+bench: install  ## measure latency, drain, memory and idle CPU of the whole job; writes docs/benchmarks.md (ARGS="--quiet-s 60" is shorter)
+	@exec $(BIN)/python -m lab.bench $(ARGS)
 
 bench-assignors: install  ## time our Connect assignors against Kafka's own class; writes docs/benchmarks-assignors.md
 	@exec $(BIN)/python -m lab.bench_assignors
