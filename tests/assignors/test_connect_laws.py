@@ -245,3 +245,21 @@ def test_protocols_an_era_does_not_speak_are_refused() -> None:
     for protocol, era in (("sessioned", "A0"), ("default", "A5"), ("range", "A5")):
         with pytest.raises(CannotAssign, match="unknown"):
             protocol_version(protocol, ERAS[era])
+
+
+@given(script=steps, max_delay_ms=st.sampled_from([1, 40, 1000, 300_000]))
+@settings(max_examples=40)
+def test_eras_that_act_as_one_answer_alike(new_cluster: NewCluster, script: list[Step], max_delay_ms: int) -> None:
+    """A4 and A5 part ways for a maximum delay of 0 only; whoever judges runs one of them for both."""
+    assert ERAS["A4"].acting(max_delay_ms) is ERAS["A5"].acting(max_delay_ms)
+    answers: dict[str, list[tuple[ConnectResult, LeaderMemory]]] = {"A4": [], "A5": []}
+    for era, seen in answers.items():
+        cluster = new_cluster({"a": 3, "b": 2}, max_delay_ms=max_delay_ms, era=ERAS[era])
+        play(cluster, script, lambda own, result, seen=seen: seen.append((result, own.after)))  # type: ignore[misc]
+    assert answers["A4"] == answers["A5"]
+
+
+@pytest.mark.parametrize("era", list(ERAS))
+def test_eras_of_one_kind_only_act_as_another(era: str) -> None:
+    assert ERAS[era].acting(0) is ERAS[era]
+    assert ERAS[era].acting(1000) is (NEWEST if era in ("A4", "A5") else ERAS[era])

@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assignors.connect_model import ConnectResult, Jobs
+from streaming.core.connect_bytes import encode_share
 
 Cluster = Any
 NewCluster = Callable[..., Cluster]
@@ -95,6 +96,10 @@ def test_without_declarations_it_is_sessioned(
         assert (ours.version, theirs.version) == (3, 2)
         assert (ours.shares, ours.delay_ms) == (theirs.shares, theirs.delay_ms)
         assert both[0].after == both[1].after
+        for member, share in ours.shares.items():
+            ours_sent, theirs_sent = encode_share(ours, share, 17), encode_share(theirs, theirs.shares[member], 17)
+            assert (ours_sent[:2], theirs_sent[:2]) == (b"\x00\x03", b"\x00\x02")
+            assert ours_sent[2:] == theirs_sent[2:]
 
 
 @given(declared=declarations)
