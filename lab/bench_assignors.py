@@ -16,13 +16,14 @@ from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass
+from functools import partial
 from multiprocessing import get_context
 from typing import Any
 
 from assignors import connect_incremental
 from assignors.connect_eras import NEWEST
 from assignors.connect_model import ConfigSnapshot, ConnectMember, ConnectResult, ConnectRound, Jobs, LeaderMemory
-from assignors.java_order import wire_entries_assigned
+from assignors.java_order import Entries, wire_entries_assigned
 from lab import bench_hypotheses, jars, java
 from lab.errors import LabError
 from lab.oracle.runner import Runner, Timed
@@ -110,7 +111,8 @@ def story(workers: int, tasks: int, event: str) -> list[dict[str, Any]]:
 
 def subscription(member_id: str, held: Jobs | None) -> bytes:
     """What this worker reports when it joins."""
-    allocation, entries = None, ()
+    allocation: ConnectAssignment | None = None
+    entries: Entries = ()
     if held is not None:
         allocation = ConnectAssignment(version=2, leader="leader", leader_url="http://leader:8083/", config_offset=7)
         entries = wire_entries_assigned(held.connectors, held.tasks, 17)
@@ -226,7 +228,7 @@ def measure(found: java.Java, release: str) -> Iterator[Figures]:
                 event=event,
                 bytes_ms=median_ms(from_bytes(before, rounds[-1])),
                 kafka_bytes_ms=kafka_bytes_ms,
-                sets_ms=median_ms(lambda before=before, decoded=decoded: answer(before, decoded)),
+                sets_ms=median_ms(partial(answer, before, decoded)),
                 kafka_sets_ms=kafka_sets_ms,
                 cold_bytes_ms=cold,
                 kafka_cold_bytes_ms=first.first_ns[-1] / 1e6,
