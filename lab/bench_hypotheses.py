@@ -92,9 +92,9 @@ def cases_of(folder: Path, *, known: bool) -> list[Case]:
 def best_ms(run: Callable[[], object]) -> float:
     taken = []
     for _ in range(RUNS):
-        began = time.perf_counter()
+        began = time.thread_time()
         run()
-        taken.append(time.perf_counter() - began)
+        taken.append(time.thread_time() - began)
     return min(taken) * 1000
 
 
