@@ -5,6 +5,7 @@ outcome carries bytes or text of a value.
 """
 
 from dataclasses import dataclass
+from hashlib import blake2b
 from typing import Any, TypeAlias
 
 from schemas.connect_json import NotJson, java_int, parse, split_task
@@ -58,10 +59,13 @@ class OtherConfig:
     """A record without effect on the job set (session key, restart, fencing, logger, unknown key, ignored value).
 
     `advances` is False where Kafka's reader does not even count the record for its offset (a value it cannot parse).
+    Of such a value its size and a keyed digest are kept: enough to see whether two are the same, not what they say.
     """
 
     what: str
     advances: bool = True
+    size_bytes: int = 0
+    digest: str = ""
 
 
 ConfigRecord: TypeAlias = (
@@ -80,6 +84,7 @@ class StatusRecord:
     generation: int | None = None
 
 
+NOT_JSON = "not_json"
 TARGET_STATES = frozenset({"STARTED", "PAUSED", "STOPPED"})
 # Tried in this order: "task-" would not match "tasks-fencing-", but a connector may be called anything.
 TARGET_STATE, CONNECTOR, TASK, COMMIT = "target-state-", "connector-", "task-", "commit-"
@@ -90,15 +95,22 @@ _WITHOUT_EFFECT = {
 }
 
 
-def decode_config_record(key: bytes | None, value: bytes | None) -> Outcome[ConfigRecord]:
-    """One record of the config topic. A value that the converter can't parse is `OtherConfig(…, advances=False)`."""
+def decode_config_record(key: bytes | None, value: bytes | None, digest_key: bytes = b"") -> Outcome[ConfigRecord]:
+    """One record of the config topic. A value that the converter can't parse is `OtherConfig(NOT_JSON, …)`, with a
+    digest if there is a key for it (up to 64 bytes, random and known to nobody)."""
     try:
         parsed = None if value is None else parse(value)
     except NotJson:
-        return Decoded(OtherConfig("not_json", advances=False))
+        size = len(value or b"")
+        return Decoded(OtherConfig(NOT_JSON, advances=False, size_bytes=size, digest=_digest(value, digest_key)))
     if key is None:
         return Decoded(OtherConfig("null_key"))
     return Decoded(_config(decode_utf8(key), parsed))
+
+
+def _digest(value: bytes | None, key: bytes) -> str:
+    """Without the key a short value could be found by trying: hence none without one."""
+    return blake2b(value or b"", key=key, digest_size=16).hexdigest() if key else ""
 
 
 def _config(key: str, value: Any) -> ConfigRecord:

@@ -5,15 +5,16 @@ Key = int16 record type, then plain strings (and a partition for offset commits)
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from schemas import wire
-from schemas.compiled import Row, row_reader
+from schemas.compiled import Row, row_of, row_reader
 from schemas.errors import SchemaError, UnsupportedVersion, unreadable
 from schemas.frozen import maker
 from schemas.group_metadata import GroupMember, GroupMetadata
 from schemas.outcomes import Decoded, Ignored, Outcome, Tombstone, Unreadable
 from schemas.struct_writers import writer
-from schemas.structs import Array, Field, Group, Kind, Layout
+from schemas.structs import UNKNOWN_TAGS, Array, Field, Group, Kind, Layout, reader
 
 # Record type -> (Kafka's name of the record, the kind of group it belongs to).
 RECORD_TYPES: Mapping[int, tuple[str, str]] = {
@@ -122,7 +123,7 @@ def decode_group_metadata(value: bytes | None) -> Outcome[GroupMetadata]:
     if value is None:
         return Tombstone()
     try:
-        version, fields, end = read_group_metadata(value)
+        version, fields, end, _ = read_group_metadata(value)
     except SchemaError as why:
         return unreadable(why)
     protocol_type, generation, protocol, leader, state_ms, rows = fields
@@ -138,18 +139,33 @@ def decode_group_metadata(value: bytes | None) -> Outcome[GroupMetadata]:
     return Decoded(group, len(value) - end)
 
 
-def read_group_metadata(value: bytes) -> tuple[int, Row, int]:
-    """As `decode_group_metadata`, for the hot path: version, fields and end, or SchemaError. The fields are those of
-    `GROUP_METADATA` in order, the members tuples with those of `GroupMember`."""
+class GroupRead(NamedTuple):
+    """A group's record as it was read: the fields of `GROUP_METADATA` in order, members as tuples with the fields of
+    `GroupMember`; where it ended; how many tagged fields nobody has described."""
+
+    version: int
+    fields: Row
+    end: int
+    unknown_tags: int
+
+
+def read_group_metadata(value: bytes) -> GroupRead:
+    """As `decode_group_metadata`, for the hot path, or SchemaError."""
     version, pos = wire.read_int16(value, 0)
-    (*head, rows), end = row_reader(GROUP_METADATA, version)(value, pos)
+    unknown = 0
+    if version < GROUP_METADATA.flexible_since:
+        (*head, rows), end = row_reader(GROUP_METADATA, version)(value, pos)
+    else:
+        values, end = reader(GROUP_METADATA, version)(value, pos)
+        *head, rows = row_of(GROUP_METADATA.fields, values)
+        unknown = sum(len(one.get(UNKNOWN_TAGS, ())) for one in (values, *values["members"]))
     if UNSET_MS in [row[_REBALANCE] for row in rows]:
         # v0 has no rebalance timeout, and -1 means unset: the session timeout counts then.
         rows = [
             (*row[:_REBALANCE], row[_REBALANCE + 1], *row[_REBALANCE + 1 :]) if row[_REBALANCE] == UNSET_MS else row
             for row in rows
         ]
-    return version, (*head, rows), end
+    return GroupRead(version, (*head, rows), end, unknown)
 
 
 UNSET_MS = -1

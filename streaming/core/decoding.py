@@ -75,10 +75,10 @@ def _group_body(value: bytes | None, blobs: MemberBlobs) -> Body:
     if value is None:
         return GroupDeleted()
     try:
-        _, fields, _ = read_group_metadata(value)
+        read = read_group_metadata(value)
     except SchemaError as why:
         return _undecodable(why.reason, value)
-    protocol_type, generation, protocol, leader, state_ms, rows = fields
+    protocol_type, generation, protocol, leader, state_ms, rows = read.fields
     read_subscription, read_assignment = blobs.readers(protocol_type, protocol)
     members = [
         _make_member(
@@ -95,7 +95,10 @@ def _group_body(value: bytes | None, blobs: MemberBlobs) -> Body:
         )
         for member_id, instance_id, client_id, client_host, rebalance_ms, session_ms, subscription, assignment in rows
     ]
-    return _make_generation(protocol_type, generation, protocol, leader, state_ms, tuple(members))
+    left = len(value) - read.end
+    return _make_generation(
+        protocol_type, generation, protocol, leader, state_ms, tuple(members), read.unknown_tags, left
+    )
 
 
 _make_member = maker(MemberRow)
@@ -103,10 +106,17 @@ _make_generation = maker(GroupGeneration)
 
 
 def decode_config_row(
-    topic: str, partition: int, offset: int, timestamp_ms: int, key: bytes | None, value: bytes | None
+    topic: str,
+    partition: int,
+    offset: int,
+    timestamp_ms: int,
+    key: bytes | None,
+    value: bytes | None,
+    digest_key: bytes = b"",
 ) -> Row | None:
-    """A record of a Connect config topic. Every one gives a row: even one without effect moves the config offset."""
-    outcome = decode_config_record(key, value)
+    """A record of a Connect config topic. Every one gives a row: even one without effect moves the config offset.
+    `digest_key`: see `decode_config_record`."""
+    outcome = decode_config_record(key, value, digest_key)
     # No sample: a config topic's bytes may be a password, readable or not.
     body: Body = (
         ConfigChange(outcome.value) if isinstance(outcome, Decoded) else Undecodable("config", len(value or b""))

@@ -14,7 +14,7 @@ records' own times, and the cluster's tick when nothing comes.
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from schemas.connect_topics import ConfigRecord
+from schemas.connect_topics import NOT_JSON, ConfigRecord, OtherConfig
 from streaming.core import attention, judge_group
 from streaming.core import timers as group_timers
 from streaming.core.codec import dumps, loads
@@ -45,6 +45,7 @@ from streaming.core.statuses import Sighting
 from streaming.core.steps import steps_of
 from streaming.core.timeline import run as telling
 from streaming.core.timeline.step import Step
+from streaming.core.unreadable import unreadable_config
 
 __all__ = ["STATE_VERSION", "FoldOutcome", "fold_group"]
 
@@ -106,6 +107,8 @@ class _Fold:
         match row.body:
             case ConfigChange(record=record):
                 self._take_config(row, record)
+                if isinstance(record, OtherConfig) and record.what == NOT_JSON:
+                    self.results.append(unreadable_config(self.settings.name, source, record))
             case GroupGeneration() | GroupDeleted():
                 if isinstance(row.body, GroupGeneration):
                     self.blobs.update(blobs_of(row.body))

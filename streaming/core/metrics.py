@@ -115,8 +115,15 @@ UNDECODABLE_RECORDS = Metric(
     name="rebalance_monitor_undecodable_records_total",
     kind="counter",
     unit="records",
-    help="Records that Kafka's own reader would reject, by reason.",
+    help="Records that Kafka's own reader would reject, by reason; of unknown versions by version.",
     labels=("cluster", "reason"),
+)
+UNKNOWN_TAGGED_FIELDS = Metric(
+    name="rebalance_monitor_unknown_tagged_fields_total",
+    kind="counter",
+    unit="none",
+    help="Tagged fields in group records that nobody has described: skipped, as Kafka does.",
+    labels=("cluster", "topic"),
 )
 GAP_RECORDS = Metric(
     name="rebalance_monitor_gap_records_total",
@@ -195,7 +202,8 @@ NOTIFICATIONS = Metric(
 
 METRICS: tuple[Metric, ...] = (
     BUILD_INFO, GENERATIONS, INCIDENT, INCIDENT_TRANSITIONS, GROUP_GENERATION, GROUP_MEMBERS, GROUP_LAST_GENERATION,
-    CONNECT_UNASSIGNED_TASKS, CONNECT_DELAY_END, OTHER_GROUPS, RECORDS, UNDECODABLE_RECORDS, GAP_RECORDS, POSITION_LAG,
+    CONNECT_UNASSIGNED_TASKS, CONNECT_DELAY_END, OTHER_GROUPS, RECORDS, UNDECODABLE_RECORDS,
+    UNKNOWN_TAGGED_FIELDS, GAP_RECORDS, POSITION_LAG,
     READY, DEGRADED, HEARTBEAT, LAST_BATCH, LAST_BATCH_DURATION, BATCHES, BATCH_DURATION, OUTBOX_PENDING,
     NOTIFICATIONS,
 )  # fmt: skip

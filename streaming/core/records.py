@@ -41,7 +41,8 @@ class MemberRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupGeneration:
-    """A classic group's record: one completed generation, or an empty group."""
+    """A classic group's record: one completed generation, or an empty group. `unknown_tags` counts tagged fields that
+    nobody has described, `remaining` the bytes behind the last field; both are skipped, as Kafka does."""
 
     protocol_type: str
     generation: int
@@ -49,6 +50,8 @@ class GroupGeneration:
     leader: str | None
     state_ms: int
     members: tuple[MemberRow, ...]
+    unknown_tags: int = 0
+    remaining: int = 0
 
 
 @dataclass(frozen=True, slots=True)

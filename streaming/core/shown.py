@@ -13,10 +13,9 @@ from schemas import connect_protocol, consumer_protocol
 from schemas.connect_topics import decode_config_record, decode_status_record
 from schemas.coordinator_records import Record, decode_record
 from schemas.outcomes import Decoded, Ignored, Outcome, Tombstone, Unreadable
-from schemas.sticky_user_data import COOPERATIVE_STICKY, STICKY, decode_sticky_user_data
 from schemas.streams_assignment import decode_assignment_info
 from schemas.streams_subscription import decode_subscription_info
-from schemas.streams_tasks import PROTOCOL as STREAMS
+from schemas.user_data import decode_assignment_user_data, decode_subscription_user_data
 from streaming.core.decoding import CLASSIC, SAMPLE_BYTES
 
 Shown = dict[str, Any]
@@ -118,15 +117,8 @@ def _open_members(group: Shown) -> None:
 
 
 def _user_data(protocol: str | None, which: str, raw: bytes) -> Any:
-    match protocol, which:
-        case _, "subscription" if protocol == STREAMS:
-            return _payload(decode_subscription_info(raw), raw)
-        case _, "assignment" if protocol == STREAMS:
-            return _payload(decode_assignment_info(raw), raw)
-        case _, "subscription" if protocol in (STICKY, COOPERATIVE_STICKY):
-            return _payload(decode_sticky_user_data(raw, cooperative=protocol == COOPERATIVE_STICKY), raw)
-        case _:
-            return {"bytes": len(raw), "bytes_hex": raw.hex()}
+    outcome = (decode_subscription_user_data if which == "subscription" else decode_assignment_user_data)(protocol, raw)
+    return {"bytes": len(raw), "bytes_hex": raw.hex()} if outcome is None else _payload(outcome, raw)
 
 
 def _payload(outcome: Outcome[Any], raw: bytes) -> Shown:

@@ -40,6 +40,8 @@ class Report(Protocol):
     @property
     def kinds(self) -> Mapping[tuple[str, str], int]: ...
     @property
+    def unknown_tags(self) -> Mapping[str, int]: ...
+    @property
     def other_groups(self) -> Mapping[tuple[str, str, str], int]: ...
 
 
@@ -134,6 +136,8 @@ class Exporter:
             self._series.others(report.other_groups)
             for (topic, kind), count in report.kinds.items():
                 self._families.counter(metrics.RECORDS, report.cluster, topic, kind).inc(count)
+            for topic, count in report.unknown_tags.items():
+                self._families.counter(metrics.UNKNOWN_TAGGED_FIELDS, report.cluster, topic).inc(count)
             self._families.gauge(metrics.HEARTBEAT).set(now_s)
             if report.rows:
                 self._families.gauge(metrics.LAST_BATCH).set(now_s)

@@ -9,6 +9,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge
 from streaming.core import metrics
 from streaming.core.metrics import METRICS, Metric
 from streaming.core.results import GapRecord, Generation, Incident, Result, UndecodableRecord
+from streaming.core.unreadable import counted_reason
 from streaming.sinks.labels import incident_labels
 from streaming.sinks.stored import LastGeneration
 from streaming.sinks.text import name
@@ -72,7 +73,9 @@ class Series:
                 case GapRecord():
                     gaps[result.cluster, result.topic, result.partition, result.from_offset] = result
         for record in undecodable.values():
-            self._families.counter(metrics.UNDECODABLE_RECORDS, record.cluster, self._reason(record.reason)).inc()
+            self._families.counter(
+                metrics.UNDECODABLE_RECORDS, record.cluster, self._reason(counted_reason(record))
+            ).inc()
         for gap in gaps.values():
             lost = max(0, gap.to_offset - gap.from_offset)
             self._families.counter(metrics.GAP_RECORDS, gap.cluster, gap.topic).inc(lost)

@@ -13,7 +13,7 @@ import pyarrow as pa
 from streaming.core.codec import dumps, loads
 from streaming.core.fold import STATE_VERSION, FoldOutcome
 from streaming.core.ports import Commit, GroupKey, OutOfStep, PartitionKey, Range, Store, StoredState
-from streaming.core.records import OtherGroup, Row, Tick
+from streaming.core.records import GroupGeneration, OtherGroup, Row, Tick
 from streaming.core.results import Result
 from streaming.core.routing import connect_settings, route
 from streaming.core.settings import ClusterSettings, ConnectSettings
@@ -26,6 +26,7 @@ from streaming.spark.rows import Batch, RawRow, read_batch
 CLUSTER_STATE_VERSION = 1
 # Inside a JSON text every quote of a value is escaped, so these can only be the row's own fields.
 _CONNECT_MARK = '"protocol_type":"connect"'
+_TAGS_MARK = '"unknown_tags":'
 _OTHER_MARK = '"$":"OtherGroup"'
 MEASURE_FROM_RECORDS = 50
 # A timer that is due and stays due (its evidence is still missing) is looked at once per this time, not in a loop.
@@ -57,6 +58,7 @@ class BatchReport:
     results: Sequence[Result] = field(default_factory=tuple)
     ranges: Mapping[PartitionKey, Range] = field(default_factory=dict)
     kinds: Mapping[tuple[str, str], int] = field(default_factory=dict)
+    unknown_tags: Mapping[str, int] = field(default_factory=dict)
     other_groups: Mapping[tuple[str, str, str], int] = field(default_factory=dict)
 
 
@@ -139,6 +141,7 @@ class BatchFunction:
                 results=results,
                 ranges=ranges,
                 kinds=_kinds(batch.rows),
+                unknown_tags=_unknown_tags(batch.rows),
                 other_groups=others,
             )
         )
@@ -188,9 +191,7 @@ class BatchFunction:
         stored = self._store.load(list(keys.values())) if keys else {}
         return [Task(group, _state(stored.get(keys[group])), tuple(texts)) for group, texts in sorted(bodies.items())]
 
-    def _changed(
-        self, tasks: Sequence[Task], outcomes: Mapping[str, FoldOutcome]
-    ) -> dict[GroupKey, StoredState]:
+    def _changed(self, tasks: Sequence[Task], outcomes: Mapping[str, FoldOutcome]) -> dict[GroupKey, StoredState]:
         before = {task.group: task.state for task in tasks}
         return {
             GroupKey(self._settings.name, group): StoredState(
@@ -252,4 +253,15 @@ def _kinds(rows: Sequence[RawRow]) -> dict[tuple[str, str], int]:
         mark = raw.body.find('"body":{"$":"') + len('"body":{"$":"')
         key = (raw.topic, raw.body[mark : raw.body.index('"', mark)])
         counts[key] = counts.get(key, 0) + 1
+    return counts
+
+
+def _unknown_tags(rows: Sequence[RawRow]) -> dict[str, int]:
+    """Tagged fields of group records that nobody has described, per topic."""
+    counts: dict[str, int] = {}
+    for raw in rows:
+        if _TAGS_MARK in raw.body:
+            body = raw.row().body
+            if isinstance(body, GroupGeneration) and body.unknown_tags:
+                counts[raw.topic] = counts.get(raw.topic, 0) + body.unknown_tags
     return counts

@@ -72,7 +72,7 @@ def test_a_batch_moves_the_counters(exporter: Exporter, scrape) -> None:
     exporter.batch(
         report(
             generation(), pending(8), bad, bad, gap, gap,
-            kinds={(TOPIC, "GroupGeneration"): 2}, other_groups={("c", "g", "share"): 4},
+            kinds={(TOPIC, "GroupGeneration"): 2}, unknown_tags={TOPIC: 3}, other_groups={("c", "g", "share"): 4},
         )
     )  # fmt: skip
     seen = scrape()
@@ -81,6 +81,7 @@ def test_a_batch_moves_the_counters(exporter: Exporter, scrape) -> None:
     assert seen['rebalance_monitor_undecodable_records_total{cluster="c",reason="trailing bytes"}'] == 1
     assert seen[f'rebalance_monitor_gap_records_total{{cluster="c",topic="{TOPIC}"}}'] == 4
     assert seen[f'rebalance_monitor_records_total{{cluster="c",kind="GroupGeneration",topic="{TOPIC}"}}'] == 2
+    assert seen[f'rebalance_monitor_unknown_tagged_fields_total{{cluster="c",topic="{TOPIC}"}}'] == 3
     assert seen['rebalance_monitor_other_groups{cluster="c",type="share"}'] == 1
     assert seen["rebalance_monitor_batches_total"] == 1
     assert seen["rebalance_monitor_last_batch_duration_seconds"] == 0.25
