@@ -16,6 +16,7 @@ record determines and is whole again. Memory of at most MAX_PROCESSES workers is
 """
 
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from assignors.connect_eras import ERAS, era_of
@@ -59,9 +60,11 @@ class Carried:
 
 
 def first_eras(settings: ConnectSettings) -> tuple[str, ...]:
-    """The families to start from: the configured release's, or all, newest first."""
+    """The families to start from: the configured release's, or all, newest first; a release from before all families
+    cannot be what leads a group that needs one."""
     if settings.release is not None:
-        return (era_of(settings.release).name,)
+        with suppress(ValueError):
+            return (era_of(settings.release).name,)
     return tuple(reversed(tuple(ERAS)))
 
 

@@ -1,6 +1,8 @@
 """Laws about what all members of one record are told, and whether it can be read (CONNECT-I9 to I12)."""
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import replace
 
 from assignors.connect_eras import era_of
 from schemas.connect_protocol import ConnectAssignment, WorkerState
@@ -33,41 +35,46 @@ def answers(body: GroupGeneration) -> dict[str, ConnectAssignment]:
 def header_inconsistent(scene: Scene) -> Iterator[Finding]:
     """CONNECT-I9: version, error, leader, URL, offset and delay are those of the round, the same for every member."""
     body = scene.body
-    leader = next((one.subscription for one in body.members if one.member_id == body.leader), None)
     given = answers(body)
     if not given:
         return
-    first = given.get(body.leader or "") or next(iter(given.values()))
+    first_id = body.leader if body.leader in given else min(given)
+    first = given[first_id]
+    leader = next((one.subscription for one in body.members if one.member_id == body.leader), None)
+    url = leader.url if isinstance(leader, WorkerState) else first.leader_url
+    wrong = _differences(first, replace(first, leader=body.leader or "", leader_url=url))
     versions = _versions(scene)
+    if versions is not None and first.version not in versions:
+        wrong.append(f"version {first.version}, which {body.protocol} does not write")
+    if wrong:
+        worker = scene.worker(first_id)
+        message = f"the answer's header is not that of its generation, as {worker} was told: {', '.join(wrong)}"
+        yield found(scene, HEADER_INCONSISTENT, (Subject("worker", worker),), message)
     for member_id, one in sorted(given.items()):
-        wrong = [
-            f"{field} {mine!r} instead of {expected!r}"
-            for field, mine, expected in (
-                ("leader", one.leader, body.leader),
-                ("leader URL", one.leader_url, leader.url if isinstance(leader, WorkerState) else one.leader_url),
-                ("error", one.error, first.error),
-                ("config offset", one.config_offset, first.config_offset),
-                ("delay", one.delay_ms, first.delay_ms),
-                ("version", one.version, first.version),
-            )
-            if mine != expected
-        ]
-        if (
-            versions is not None
-            and one.version not in versions
-            and not any(text.startswith("version") for text in wrong)
-        ):
-            wrong.append(f"version {one.version}, which {body.protocol} does not write")
+        wrong = _differences(one, first)
         if wrong:
             worker = scene.worker(member_id)
-            message = f"{worker} was told another header than its generation has: {', '.join(wrong)}"
+            message = f"{worker} was told another header than {scene.worker(first_id)}: {', '.join(wrong)}"
             yield found(scene, HEADER_INCONSISTENT, (Subject("worker", worker),), message)
+
+
+def _differences(one: ConnectAssignment, expected: ConnectAssignment) -> list[str]:
+    fields = (
+        ("version", one.version, expected.version),
+        ("error", one.error, expected.error),
+        ("leader", one.leader, expected.leader),
+        ("leader URL", one.leader_url, expected.leader_url),
+        ("config offset", one.config_offset, expected.config_offset),
+        ("delay", one.delay_ms, expected.delay_ms),
+    )
+    return [f"{name} {mine!r} instead of {wanted!r}" for name, mine, wanted in fields if mine != wanted]
 
 
 def _versions(scene: Scene) -> frozenset[int] | None:
     """Versions a leader may write under the chosen protocol; None for one that no release speaks."""
     if scene.body.protocol == "sessioned" and scene.settings.release is not None:
-        return frozenset({era_of(scene.settings.release).sessioned_header})
+        with suppress(ValueError):  # a release from before the protocol: then the group proves the configuration wrong
+            return frozenset({era_of(scene.settings.release).sessioned_header})
     return VERSIONS.get(scene.body.protocol or "")
 
 

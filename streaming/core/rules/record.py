@@ -180,17 +180,17 @@ def _shows(view: WorkerView, before: WorkerView, last: Observed) -> bool:
 
 def assigned_and_revoked(scene: Scene) -> Iterator[Finding]:
     """CONNECT-I6: a job that must stop somewhere is handed out in a later round only, or it runs twice for a while."""
-    for giving, view in sorted(scene.observed.views.items()):
-        for taking, other in sorted(scene.observed.views.items()):
-            for job in sorted_jobs(view.assigned & other.revoked):
-                to, of = scene.worker(giving), scene.worker(taking)
-                workers = dict.fromkeys((to, of))
-                yield found(
-                    scene,
-                    ASSIGNED_AND_REVOKED,
-                    (*subjects_of([job]), *(Subject("worker", worker) for worker in workers)),
-                    f"{job_kind(job)} {job_name(job)} was taken from {of} and handed to {to} in the same round",
-                )
+    taken: dict[Job, list[str]] = {}
+    for member_id, view in sorted(scene.observed.views.items()):
+        for job in view.revoked:
+            taken.setdefault(job, []).append(member_id)
+    for member_id, view in sorted(scene.observed.views.items()):
+        for job in sorted_jobs(view.assigned & taken.keys()):
+            to, of = scene.worker(member_id), sorted(map(scene.worker, taken[job]))
+            subjects = (*subjects_of([job]), *(Subject("worker", worker) for worker in dict.fromkeys((to, *of))))
+            what = f"{job_kind(job)} {job_name(job)}"
+            message = f"{what} was taken from {' and '.join(of)} and handed to {to} in the same round"
+            yield found(scene, ASSIGNED_AND_REVOKED, subjects, message)
 
 
 def revoked_not_held(scene: Scene) -> Iterator[Finding]:

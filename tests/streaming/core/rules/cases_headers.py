@@ -31,6 +31,17 @@ def version_1_for_sessioned() -> Story:
     return pair(story=Story(era="A3a", known=NOTHING_KNOWN))
 
 
+def version_1_of_a_release_that_writes_2() -> Story:
+    known = replace(NOTHING_KNOWN, max_delay_ms=300_000, release="3.9.1")
+    story = fresh_pair(story=Story(known=known))
+    story.rebalance(everyone(version=1))
+    return story
+
+
+def release_older_than_the_protocol() -> Story:
+    return pair(story=Story(known=replace(NOTHING_KNOWN, release="2.0.1")))
+
+
 def offset_too_low() -> Story:
     story = fresh_pair()
     story.rebalance(everyone(config_offset=len(story.snapshots) - 2))
@@ -104,7 +115,9 @@ def unreadable_consumer() -> Story:
 
 CASES: tuple[Case, ...] = (
     broken("I9", wrong_leader_url, C, W2, says="leader URL"),
+    broken("I9", version_1_of_a_release_that_writes_2, C, W1, says="version 1"),
     near("I9", "releases before 3.3 write version 1 for sessioned", version_1_for_sessioned),
+    near("I9", "releases before 3.3 write version 1 for sessioned", release_older_than_the_protocol),
     broken("I10", offset_too_low, H, W1),
     broken("I11", delay_too_long, M, W1),
     near("I11", "the leader's maximum is not known", long_delay_of_unknown_leader),
