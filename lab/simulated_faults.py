@@ -5,7 +5,7 @@ never end. Each is made to break one law and to leave the others alone as far as
 they are handed out, because taking them from somebody breaks more laws at once.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum, auto
 
@@ -90,13 +90,14 @@ class _Table:
         taken = {job for hand in self.hands for job in (*hand.holds, *hand.revoked)}
         return [job for job in self.configured if job not in taken]
 
-    def least(self, wanted: Callable[[_Hand], bool]) -> _Hand | None:
-        """The member with the fewest jobs among those wanted."""
-        return min(filter(wanted, self.hands), key=lambda hand: len(hand.holds), default=None)
-
     def belongs(self, hand: _Hand, job: Job) -> bool:
         """KIP-987: static jobs to their listers, all others to the members that list nothing."""
         return job in hand.lists if job in self.static else not hand.lists
+
+
+def _least(hands: Iterable[_Hand]) -> _Hand | None:
+    """The one with the fewest jobs."""
+    return min(hands, key=lambda hand: len(hand.holds), default=None)
 
 
 def spoil(
@@ -135,7 +136,7 @@ def _duplicate_and_imbalance(table: _Table) -> bool:
 
 def _duplicate(table: _Table) -> bool:
     for hand, job in table.handed_out():
-        other = table.least(lambda one, given=hand, what=job: one is not given and table.belongs(one, what))  # type: ignore[misc]
+        other = _least(one for one in table.hands if one is not hand and table.belongs(one, job))
         if other is not None:
             other.assigned.append(job)
             return True
@@ -182,7 +183,7 @@ def _astray(table: _Table, *, static: bool, to: Callable[[_Hand, Job], bool]) ->
     for hand, job in out:
         if (job in table.static) is not static:
             continue
-        stranger = table.least(lambda one, what=job: to(one, what))  # type: ignore[misc]
+        stranger = _least(one for one in table.hands if to(one, job))
         if stranger is not None:
             if hand is not None:
                 hand.assigned.remove(job)
@@ -220,7 +221,9 @@ _SPOILERS: Mapping[LeaderFault, Callable[[_Table], bool]] = {
     LeaderFault.STATIC_ON_STRANGER: lambda table: _astray(
         table, static=True, to=lambda one, job: job not in one.lists and not one.lists.isdisjoint(table.static)
     ),
-    LeaderFault.WILDCARD_ON_STATIC: lambda table: _astray(table, static=False, to=lambda one, _: bool(one.lists)),
+    LeaderFault.WILDCARD_ON_STATIC: lambda table: _astray(
+        table, static=False, to=lambda one, _: not one.lists.isdisjoint(table.static)
+    ),
     LeaderFault.MISPLACED_KEPT: _misplaced_kept,
     LeaderFault.NEVER_ENDING_REVOCATIONS: _one_more_revocation,
 }

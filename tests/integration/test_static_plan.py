@@ -355,7 +355,6 @@ def test_the_plan_broken(plan: Plan) -> None:
         where = f"step {step.name}"
         assert plan.stage.group.obedient, f"{where}: no opportunity for {step.fault.name}"
         codes = {one.code for one in said(plan, story)}
-        print(where, codes, [(one.observed.generation, one.published.verdict.grade.value) for one in story])
         heal(plan, step)
         assert codes - step.info == step.codes, where
 

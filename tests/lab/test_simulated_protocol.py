@@ -119,7 +119,7 @@ WITHOUT_ALPHA_0 = tuple(one if one.id != "w2" else member("w2", Jobs()) for one 
     [
         (LeaderFault.DUPLICATE, "w1", ("beta", 2), True),
         (LeaderFault.MISPLACED_KEPT, "w2", ("alpha", 0), True),
-        (LeaderFault.WILDCARD_ON_STATIC, "s2", ("beta", 2), True),
+        (LeaderFault.WILDCARD_ON_STATIC, "s3", ("beta", 2), True),
         (LeaderFault.WILDCARD_UNPLACED, "w2", ("beta", 2), False),
         (LeaderFault.WRONG_ARITHMETIC, "s1", "alpha", False),
         (LeaderFault.NEVER_ENDING_REVOCATIONS, "s1", "alpha", False),
