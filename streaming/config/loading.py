@@ -15,7 +15,7 @@ from pydantic import ValidationError
 from streaming.config.settings import Settings
 
 PREFIX = "REBALANCE_MONITOR__"
-LISTS = {("clusters",), ("alerting", "alertmanagers"), ("owners",), ("maintenance",)}
+LISTS = {("clusters",), ("alerting", "alertmanagers"), ("owners",), ("maintenance",), ("page", "tokens")}
 Origins = dict[tuple[str | int, ...], str]
 
 

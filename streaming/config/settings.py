@@ -12,6 +12,7 @@ from streaming.config.database import DatabaseSection
 from streaming.config.http import HttpSection
 from streaming.config.judge import JudgeSection
 from streaming.config.owners import MaintenanceSection, OwnerSection
+from streaming.config.page import PageSection
 from streaming.config.section import FromText, Section
 from streaming.config.source import SourceSection
 from streaming.config.spark import SparkSection
@@ -26,6 +27,7 @@ class Settings(Section):
     source: SourceSection = Field(default_factory=SourceSection)
     judge: JudgeSection = Field(default_factory=JudgeSection)
     http: HttpSection = Field(default_factory=HttpSection)
+    page: PageSection = Field(default_factory=PageSection)
     alerting: AlertingSection = Field(default_factory=AlertingSection)
     owners: Annotated[tuple[Annotated[OwnerSection, FromText], ...], FromText] = ()
     maintenance: Annotated[tuple[Annotated[MaintenanceSection, FromText], ...], FromText] = ()
