@@ -7,7 +7,7 @@ from functools import partial
 from schemas.connect_protocol import ConnectAssignment, WorkerState
 from schemas.connect_topics import ConnectorConfigured, ConnectorDeleted, TasksCommitted
 from schemas.consumer_protocol import ConsumerAssignment
-from streaming.core import attention, judge_connect, judge_consumer, leader, rules, timers, unassigned
+from streaming.core import attention, judge_connect, judge_consumer, leader, rules, timers, unassigned, waits
 from streaming.core.causes import connect_causes
 from streaming.core.configured import configured_at, unsure_at
 from streaming.core.incidents import Moment, settle
@@ -171,6 +171,8 @@ def _connect(settings: ClusterSettings, group: str, state: GroupState, row: Row,
     )
     published = replace(published, delay_ms=observed.delay_ms, unassigned=tuple(subject.id for subject in idle))
     before = last if last is not None and last.views else None
+    waiting, published = waits.follow(state.waits, published, observed, before, configured)
+    state = replace(state, waits=waiting)
     scene = rules.Scene(
         group=group,
         body=body,

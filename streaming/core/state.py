@@ -10,6 +10,7 @@ from streaming.core.records import Row
 from streaming.core.results import Incident
 from streaming.core.rules.memory import RuleMemory
 from streaming.core.timeline.state import Timeline
+from streaming.core.waits import Waits
 
 STATE_VERSION = 2
 
@@ -50,3 +51,4 @@ class GroupState:
     waiting: tuple[Waiting, ...] = ()
     historic: bool = False
     timeline: Timeline = field(default_factory=Timeline)
+    waits: Waits = field(default_factory=Waits)
