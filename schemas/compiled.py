@@ -24,7 +24,7 @@ holds them together. Example, `Layout("L", (Field("at", INT64), Field("name", ST
 
 from collections import Counter
 from collections.abc import Callable, Mapping
-from functools import cache, lru_cache, partial
+from functools import cache, partial
 from struct import Struct as Packer
 from struct import error as BehindTheEnd  # noqa: N812 - what it means here
 from typing import Any, TypeAlias
@@ -47,23 +47,35 @@ class GiveUp(Exception):
 
 
 @cache
-def row_reader(layout: Layout, version: int) -> RowReader:
-    """The fast reader of `layout` at `version`; raises SchemaError exactly where `structs.reader` does."""
+def row_reader(layout: Layout, version: int, make: Callable[..., Any] | None = None) -> Callable[..., tuple[Any, int]]:
+    """The fast reader of `layout` at `version`; raises SchemaError exactly where `structs.reader` does. With `make` it
+    answers what that makes of the row's values, given one by one."""
     exact = reader(layout, version)
 
-    def read_exactly(buf: bytes, pos: int) -> tuple[Row, int]:
+    def read_exactly(buf: bytes, pos: int) -> tuple[Any, int]:
         values, end = exact(buf, pos)
-        return row_of(layout.fields, values), end
+        row = row_of(layout.fields, values)
+        return (row if make is None else make(*row)), end
 
     if version >= layout.flexible_since:
         return read_exactly  # no broker writes hot records in the flexible encoding
-    return _compiled(source(layout, version), f"<{layout.name} v{version}>", read_exactly)
+    text = source(layout, version, made=make is not None)
+    return _compiled(text, f"<{layout.name} v{version}>", {"read_exactly": read_exactly, "make": make})
 
 
 def row_of(fields: tuple[Field, ...], values: Mapping[str, Any]) -> Row:
     """What the exact reader read, in the shape of the fast one; without tagged fields."""
-    columns = {f.name: f for f in fields if f.tag is None}
-    return tuple(_shaped(f, values[name]) if name in values else f.default for name, f in columns.items())
+    row: list[Any] = []
+    for name, field in {f.name: f for f in fields if f.tag is None}.items():
+        value = _shaped(field, values[name]) if name in values else field.default
+        if field.apart is None:
+            row.append(value)
+        else:
+            row += _NO_PAIRS if value is None else value
+    return tuple(row)
+
+
+_NO_PAIRS: tuple[tuple[()], tuple[()]] = ((), ())
 
 
 def _shaped(field: Field, value: Any) -> Any:
@@ -72,10 +84,11 @@ def _shaped(field: Field, value: Any) -> Any:
     match field.type:
         case Array(Group(fields)) if is_named_numbers(field.type):
             name, numbers = (f.name for f in fields)
-            pairs = [(one[name], number) for one in value for number in one[numbers]]
+            pairs = tuple([(one[name], number) for one in value for number in one[numbers]])
             if field.apart is None:
                 return pairs
-            return [one for one, n in pairs if n == field.apart], [pair for pair in pairs if pair[1] != field.apart]
+            names = tuple([one for one, number in pairs if number == field.apart])
+            return names, tuple([pair for pair in pairs if pair[1] != field.apart])
         case Array(Group(fields)):
             return [row_of(fields, one) for one in value]
         case Array(Kind.INT32):
@@ -93,23 +106,35 @@ def is_named_numbers(type_: Type) -> bool:
             return False
 
 
-@lru_cache(maxsize=512)
+class _Int32s(dict[int, Callable[[bytes, int], tuple[int, ...]]]):
+    """By their count: unpacks so many numbers at a position. Small counts, which are nearly all, are kept."""
+
+    def __missing__(self, count: int) -> Callable[[bytes, int], tuple[int, ...]]:
+        unpack = Packer(f">{count}i").unpack_from
+        if count <= _KEPT_COUNTS:
+            self[count] = unpack
+        return unpack
+
+
+_KEPT_COUNTS = 256
+_INT32S = _Int32s()
+
+
 def int32s(count: int) -> Callable[[bytes, int], tuple[int, ...]]:
     """Unpacks `count` numbers at a position."""
-    return Packer(f">{count}i").unpack_from
+    return _INT32S[count]
 
 
-def _compiled(text: str, name: str, read_exactly: RowReader) -> RowReader:
+def _compiled(text: str, name: str, known: Mapping[str, Any]) -> RowReader:
     codes = {word for word in text.replace("(", " ").split() if word.startswith("unpack_")}
     scope: dict[str, Any] = {code: Packer(">" + code.removeprefix("unpack_")).unpack_from for code in codes}
-    scope |= {"BehindTheEnd": BehindTheEnd, "GiveUp": GiveUp, "read_exactly": read_exactly}
-    scope |= {"utf8": decode_utf8, "int32s": int32s}
+    scope |= {"BehindTheEnd": BehindTheEnd, "GiveUp": GiveUp, "utf8": decode_utf8, "INT32S": _INT32S, **known}
     exec(compile(text, name, "exec"), scope)
     made: RowReader = scope["read"]
     return made
 
 
-def source(layout: Layout, version: int) -> str:
+def source(layout: Layout, version: int, *, made: bool = False) -> str:
     """The text of the function for one version of a plain layout."""
     writer = _Source(version)
     names = writer.struct(layout.fields, "        ")
@@ -120,7 +145,7 @@ def source(layout: Layout, version: int) -> str:
         '        text = buf.decode("latin-1")',
         *writer.lines,
         "        if pos > len(buf): raise GiveUp",
-        f"        return ({''.join(name + ', ' for name in names)}), pos",
+        f"        return {'make' if made else ''}({''.join(name + ', ' for name in names)}), pos",
         "    except (BehindTheEnd, IndexError, GiveUp):",
         "        return read_exactly(buf, start)",
     ]
@@ -145,12 +170,14 @@ class _Source:
         held: dict[str, str] = {}
         for field in fields:
             if not field.since <= self._version <= field.until:
-                held.setdefault(field.name, repr(field.default))
+                held.setdefault(field.name, repr(field.default) if field.apart is None else "(), ()")
                 continue
-            name = held[field.name] = self._variable(field.name)
+            name = self._variable(field.name)
+            held[field.name] = name if field.apart is None else f"tuple({name}_apart), tuple({name})"
             if field.optional:
                 self.flush(indent)
-                self.lines.append(f"{indent}if pos >= len(buf): {name} = {field.default!r}")
+                absent = f"{name} = {field.default!r}" if field.apart is None else f"{name}_apart = {name} = ()"
+                self.lines.append(f"{indent}if pos >= len(buf): {absent}")
                 self.lines.append(f"{indent}else:")
                 self._field(field, name, indent + "    ")
                 self.flush(indent + "    ")
@@ -181,8 +208,8 @@ class _Source:
             case Kind():
                 self._waiting.append((_CODES[field.type], name))
             case Array(of) if is_named_numbers(field.type):
-                pairs = partial(self._pairs, apart=field.apart)
-                self._sized("i", indent, name, field.nullable, "< 0", pairs)
+                pairs, apart = partial(self._pairs, apart=field.apart), field.apart is not None
+                self._sized("i", indent, name, field.nullable, "< 0", pairs, apart=apart)
             case Array(Kind.INT32):
                 self._sized("i", indent, name, field.nullable, "< 0", self._int32s)
             case Array(of):
@@ -191,14 +218,23 @@ class _Source:
                 raise NotImplementedError(f"{field.name}: a struct that is no array's element, {len(fields)} fields")
 
     def _sized(
-        self, code: str, indent: str, name: str, nullable: bool, absent: str, body: Callable[[str, str, str], None]
+        self,
+        code: str,
+        indent: str,
+        name: str,
+        nullable: bool,
+        absent: str,
+        body: Callable[[str, str, str], None],
+        *,
+        apart: bool = False,
     ) -> None:
         """A field behind its length or count; `absent` is the test for null."""
         count = self._variable(f"{'length' if code == 'H' else 'count'}_of_{name}")
         self._waiting.append((code, count))
         self.flush(indent)
         if nullable:
-            self.lines.append(f"{indent}if {count} {absent}: {name} = None")
+            null = f"{name} = None" if not apart else f"{name}_apart = {name} = ()"
+            self.lines.append(f"{indent}if {count} {absent}: {null}")
             self.lines.append(f"{indent}else:")
             body(name, count, indent + "    ")
         else:
@@ -217,7 +253,7 @@ class _Source:
         self.lines += [f"{indent}end = pos + {length}", f"{indent}{name} = buf[pos:end]", f"{indent}pos = end"]
 
     def _int32s(self, name: str, count: str, indent: str) -> None:
-        self.lines += [f"{indent}{name} = int32s({count})(buf, pos)", f"{indent}pos += 4 * {count}"]
+        self.lines += [f"{indent}{name} = INT32S[{count}](buf, pos)", f"{indent}pos += 4 * {count}"]
 
     def _array(self, of: Type, name: str, count: str, indent: str) -> None:
         self.lines += [f"{indent}{name} = []", f"{indent}for _ in range({count}):"]
@@ -229,17 +265,17 @@ class _Source:
             one = self._variable(f"one_of_{name}")
             self._field(Field(one, of), one, inner)
             self.flush(inner)
-            self.lines.append(f"{inner}{name}.append({one})")
+            self.lines += [f"{inner}{name}.append({one})", f"{indent}{name} = tuple({name})"]
 
     def _pairs(self, name: str, count: str, indent: str, apart: int | None) -> None:
         """The hottest loop of all: one unpacking reads count, first number and the next name's length, on the bet that
         there is one number and that something follows."""
         add = [f"{name}.append((one, number))"]
-        extend = ["for number in int32s(many)(buf, end + 4):", f"    {name}.append((one, number))"]
+        extend = ["for number in INT32S[many](buf, end + 4):", f"    {name}.append((one, number))"]
         if apart is not None:
             add = [f"if number == {apart}: {name}_apart.append(one)", f"else: {name}.append((one, number))"]
             extend = [
-                "for number in int32s(many)(buf, end + 4):",
+                "for number in INT32S[many](buf, end + 4):",
                 f"    if number == {apart}: {name}_apart.append(one)",
                 f"    else: {name}.append((one, number))",
             ]
@@ -266,5 +302,5 @@ class _Source:
             f"{indent}            pos += 2",
             f"{indent}    pos -= 2",
         ]
-        if apart is not None:
-            self.lines.append(f"{indent}{name} = {name}_apart, {name}")
+        if apart is None:
+            self.lines.append(f"{indent}{name} = tuple({name})")

@@ -91,7 +91,8 @@ STATIC_PART = Layout(
 _make_state = maker(WorkerState)
 _make_assignment = maker(ConnectAssignment)
 _READ_STATE = {strict: row_reader(WORKER_STATE, 0 if strict else 1) for strict in (True, False)}
-_READ_ASSIGNMENT = {strict: row_reader(ASSIGNMENT, 0 if strict else 1) for strict in (True, False)}
+# Each of the layout's arrays stands for two fields of the value, names and tasks.
+_READ_ASSIGNMENT = {strict: row_reader(ASSIGNMENT, 0 if strict else 1, _make_assignment) for strict in (True, False)}
 
 
 def decode_worker_state(blob: bytes, *, strict_v0: bool = False, static: bool = False) -> Outcome[WorkerState]:
@@ -130,29 +131,10 @@ def read_worker_state(blob: bytes, strict_v0: bool = False, static: bool = False
 
 def read_assignment(blob: bytes, strict_v0: bool = False) -> tuple[ConnectAssignment, int]:
     """As `decode_assignment`, for the hot path: the value and its end, or SchemaError."""
-    (version, error, leader, leader_url, offset, assigned, revoked, delay_ms), end = _READ_ASSIGNMENT[strict_v0](
-        blob, 0
-    )
-    if version < 0:
-        raise UnsupportedVersion(version)
-    connectors, tasks = assigned or _NOTHING
-    lost_connectors, lost_tasks = revoked or _NOTHING
-    made = _make_assignment(
-        version,
-        error,
-        leader,
-        leader_url,
-        offset,
-        tuple(connectors),
-        tuple(tasks),
-        tuple(lost_connectors),
-        tuple(lost_tasks),
-        delay_ms,
-    )
-    return made, end
-
-
-_NOTHING: tuple[tuple[str, ...], tuple[TaskId, ...]] = ((), ())
+    made: tuple[ConnectAssignment, int] = _READ_ASSIGNMENT[strict_v0](blob, 0)
+    if made[0].version < 0:
+        raise UnsupportedVersion(made[0].version)
+    return made
 
 
 def encode_assignment(value: ConnectAssignment, assigned: Entries, revoked: Entries = ()) -> bytes:

@@ -80,8 +80,10 @@ def decode_key(key: bytes | None) -> Outcome[Key]:
             member, pos = wire.read_string(key, pos)
     except SchemaError as why:
         return unreadable(why)
-    made = Key(type=type_, name=name, group=group, member=member, topic=topic, partition=partition)
-    return Decoded(made, len(key) - pos)
+    return Decoded(_make_key(type_, name, group, member, topic, partition), len(key) - pos)
+
+
+_make_key = maker(Key)
 
 
 GROUP_METADATA = Layout(

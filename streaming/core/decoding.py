@@ -64,7 +64,10 @@ def decode_offsets_record(
             body = OtherGroup("unknown")
         case _:
             assert_never(outcome)
-    return Row(topic=topic, partition=partition, offset=offset, timestamp_ms=timestamp_ms, group=group, body=body)
+    return _make_row(topic, partition, offset, timestamp_ms, group, body, "")
+
+
+_make_row = maker(Row)
 
 
 def _undecodable(reason: str, raw: bytes | None) -> Undecodable:
