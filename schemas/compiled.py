@@ -136,13 +136,16 @@ def _compiled(text: str, name: str, known: Mapping[str, Any]) -> RowReader:
 
 def source(layout: Layout, version: int, *, made: bool = False) -> str:
     """The text of the function for one version of a plain layout."""
-    writer = _Source(version)
+    may_end_early = any(field.optional for field in layout.fields)
+    writer = _Source(version, may_end_early=may_end_early)
     names = writer.struct(layout.fields, "        ")
     lines = [
         "def read(buf, start=0):",
         "    try:",
         "        pos = start",
         '        text = buf.decode("latin-1")',
+        # An array may stand at the very end: the look ahead at what follows it must find something.
+        *(['        padded = buf + b"\\0\\0"'] if may_end_early else []),
         *writer.lines,
         "        if pos > len(buf): raise GiveUp",
         f"        return {'make' if made else ''}({''.join(name + ', ' for name in names)}), pos",
@@ -155,8 +158,9 @@ def source(layout: Layout, version: int, *, made: bool = False) -> str:
 class _Source:
     """Lines under construction, and the fixed-width numbers that wait to be unpacked together."""
 
-    def __init__(self, version: int) -> None:
+    def __init__(self, version: int, *, may_end_early: bool) -> None:
         self.lines: list[str] = []
+        self.ahead = "padded" if may_end_early else "buf"
         self._version = version
         self._waiting: list[tuple[str, str]] = []
         self._used: Counter[str] = Counter()
@@ -290,7 +294,7 @@ class _Source:
             f"{indent}        end = pos + length",
             f"{indent}        one = text[pos:end]",
             f"{indent}        if not one.isascii(): one = utf8(buf[pos:end])",
-            f"{indent}        many, number, length = unpack_iiH(buf, end)",
+            f"{indent}        many, number, length = unpack_iiH({self.ahead}, end)",
             f"{indent}        if many == 1:",
             *(f"{indent}            {line}" for line in add),
             f"{indent}            pos = end + 10",
@@ -298,7 +302,7 @@ class _Source:
             f"{indent}            if many < 0: raise GiveUp",
             *(f"{indent}            {line}" for line in extend),
             f"{indent}            pos = end + 4 + 4 * many",
-            f"{indent}            length = buf[pos] << 8 | buf[pos + 1]",
+            f"{indent}            length = {self.ahead}[pos] << 8 | {self.ahead}[pos + 1]",
             f"{indent}            pos += 2",
             f"{indent}    pos -= 2",
         ]
