@@ -1,0 +1,206 @@
+"""What the job depends on goes away and comes back: it says so, waits, goes on, and nothing is lost."""
+
+import json
+import os
+import re
+import shutil
+import signal
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from lab import postgres
+from lab.paths import BUILD
+from lab.process import Child, Lab
+from lab.sessions import members
+from tests.integration.watched import PATIENCE_S, Watched
+
+pytestmark = pytest.mark.integration
+FOLDER = BUILD / "outages"
+
+
+@pytest.fixture(scope="module")
+def watched() -> Iterator[Watched]:
+    postgres.stop_server(FOLDER / "postgres")
+    shutil.rmtree(FOLDER, ignore_errors=True)
+    with Lab(FOLDER) as lab:
+        yield Watched(lab)
+
+
+@pytest.fixture
+def job(watched: Watched, request: pytest.FixtureRequest) -> Iterator[Child]:
+    """A job that is ready; its log must not hold a trace at the end, whatever happened."""
+    with watched.job(request.node.name) as made:
+        watched.wait_ready(made)
+        yield made
+    assert_clean(made)
+
+
+def assert_clean(job: Child) -> None:
+    said = job.log.read_text()
+    assert not [word for word in ("Traceback", "Exception", "StackOverflow") if word in said], said
+
+
+def spark_of(job: Child) -> list[int]:
+    """The job's Java process, once there is one."""
+    found = []
+    for pid in members(job.pid):
+        with suppress(OSError):
+            if b"org.apache.spark" in Path(f"/proc/{pid}/cmdline").read_bytes():
+                found.append(pid)
+    return found
+
+
+def end(watched: Watched, job: Child, *numbers: signal.Signals) -> int:
+    """Send signals, each once the one before is noticed; the exit code."""
+    job.process.send_signal(numbers[0])
+    for number in numbers[1:]:
+        watched.lab.wait_for("the first signal noticed", lambda: '"stopping"' in job.log.read_text(), job, PATIENCE_S)
+        job.process.send_signal(number)
+    return job.process.wait(PATIENCE_S)
+
+
+def test_it_waits_for_the_coordinators_topic_and_is_ready_only_with_a_committed_batch(watched: Watched) -> None:
+    """On a cluster where no group ever was, `__consumer_offsets` does not exist. First test: later ones make it."""
+    with watched.job("first") as job:
+        watched.wait_not_ready(job, "waiting for __consumer_offsets (no_such_topic)")
+        (degraded,) = [line for line in watched.metric("rebalance_monitor_degraded") if "no_such_topic" in line]
+        assert degraded.endswith(" 1.0")
+        watched.rebalance("first")
+        while watched.readiness()[0] != 200:
+            assert job.running()
+        assert watched.groups() == {"first"}, "ready before its batch was committed"
+        assert end(watched, job, signal.SIGTERM) == 0
+
+
+def test_a_start_with_history_is_ready_only_when_it_is_in_the_database(watched: Watched) -> None:
+    watched.rebalance("while-stopped")
+    with watched.job("history") as job:
+        while watched.readiness()[0] != 200:
+            assert job.running()
+        assert "while-stopped" in watched.groups()
+        assert end(watched, job, signal.SIGTERM) == 0
+
+
+def test_a_lost_database_is_waited_for_and_nothing_is_lost(watched: Watched, job: Child) -> None:
+    postgres.stop_server(watched.postgres.data)
+    watched.rebalance("during-the-database's-absence")
+    watched.wait_not_ready(job, "PostgreSQL at")
+    postgres.start_again(watched.postgres)
+    watched.wait_for_group("during-the-database's-absence", job)
+    watched.wait_ready(job)
+    restarts = [line for line in job.log.read_text().splitlines() if '"event": "query_restarts"' in line]
+    pauses = [json.loads(line)["pause_s"] for line in restarts]
+    assert pauses == sorted(pauses), "pauses grow"
+
+
+def test_a_lost_broker_is_waited_for_and_nothing_is_lost(watched: Watched, job: Child) -> None:
+    watched.broker.child.kill()
+    watched.wait_not_ready(job, "the cluster gives no answer")
+    watched.start_broker()
+    watched.rebalance("after-the-broker's-return")
+    watched.wait_for_group("after-the-broker's-return", job)
+    watched.wait_ready(job)
+
+
+def test_a_dead_java_process_ends_the_job_in_one_sentence(watched: Watched, job: Child) -> None:
+    os.kill(*spark_of(job), signal.SIGKILL)
+    assert job.process.wait(PATIENCE_S) == 2
+    assert job.log.read_text().splitlines()[-1].startswith("rebalance-monitor: Spark's Java process has ended")
+    assert members(job.pid) == []
+
+
+def test_a_signal_while_spark_starts_ends_it_at_once(watched: Watched) -> None:
+    for number in (signal.SIGTERM, signal.SIGINT):
+        with watched.job(f"starting-{number.name}") as job:
+            watched.lab.wait_for("a start", lambda job=job: bool(spark_of(job)), job, PATIENCE_S)
+            assert end(watched, job, number) == 0
+        assert members(job.pid) == []
+        assert_clean(job)
+
+
+def test_stopping_in_the_middle_of_a_batch_leaves_a_clean_log(watched: Watched) -> None:
+    """What `query.stop()` interrupts is told to nobody: a long trace once overflowed the stack of Java."""
+    for turn in range(2):
+        watched.rebalance(f"turn-{turn}")
+        with watched.job(f"interrupted-{turn}") as job:
+            # The first batch takes seconds, most of it in the call that the stop then interrupts.
+            watched.lab.wait_for("a query", lambda job=job: "query_starts" in job.log.read_text(), job, PATIENCE_S)
+            watched.wait_not_ready(job, "")
+            assert end(watched, job, signal.SIGTERM) == 0
+        assert_clean(job)
+
+
+SECRET = "open-sesame"
+NOBODY = "127.0.0.1:1"  # nothing ever listens on port 1
+
+
+@pytest.mark.parametrize(
+    ("sections", "sentence"),
+    [
+        (
+            {"database": {"dsn": f"postgresql://u:{SECRET}@{NOBODY}/x"}},
+            rf"PostgreSQL at {NOBODY}/x can't be used \(Conn",
+        ),
+        ({"database": {"dsn": "nonsense"}}, r"database.dsn is not a PostgreSQL connection text; write it like"),
+        (
+            {"clusters": [{"name": "own", "bootstrap_servers": NOBODY}]},
+            rf"cluster own: no broker answers at {NOBODY} \(",
+        ),
+        (
+            {"clusters": [{"name": "own", "bootstrap_servers": NOBODY, "client": {"no.such.key": SECRET}}]},
+            r"cluster own: clusters\[\].client is not accepted \(No such configuration property.*\); correct it",
+        ),
+        ({"clusters": []}, r".*monitor.yaml: clusters is empty, so there is nothing to watch; list at least one"),
+        ({"surprise": {"a": 1}}, r".*monitor.yaml: surprise: this key is unknown; remove it or correct its spelling"),
+        (
+            {"spark": {"checkpoint_dir": "/proc/nowhere"}},
+            r"can't write to /proc/nowhere \(.*\); set spark.checkpoint_dir",
+        ),
+        (
+            {"spark": {"java_home": "/nowhere"}},
+            r"spark.java_home is /nowhere, but .* does not run; Spark needs Java 17",
+        ),
+    ],
+    ids=["database", "dsn", "broker", "client", "clusters", "unknown-key", "folder", "java"],
+)
+def test_a_start_that_cannot_be_is_one_sentence_and_code_2(
+    watched: Watched, sections: dict[str, object], sentence: str, request: pytest.FixtureRequest
+) -> None:
+    with watched.job(request.node.name, **sections) as job:
+        assert job.process.wait(PATIENCE_S) == 2
+    said = job.log.read_text()
+    assert re.match(f"rebalance-monitor: {sentence}", said.splitlines()[-1]), said
+    assert SECRET not in said
+    assert_clean(job)
+
+
+def test_a_taken_port_is_one_sentence_and_code_2(watched: Watched, job: Child) -> None:
+    with watched.job("second") as second:
+        assert second.process.wait(PATIENCE_S) == 2
+    said = f"rebalance-monitor: can't listen on 127.0.0.1:{watched.http_port} (Address already in use); set http.host"
+    assert second.log.read_text().startswith(said)
+
+
+@pytest.mark.parametrize(
+    ("numbers", "code"),
+    [
+        ((signal.SIGTERM,), 0),
+        ((signal.SIGINT,), 0),
+        ((signal.SIGTERM, signal.SIGTERM), 143),
+        ((signal.SIGTERM, signal.SIGINT), 130),
+    ],
+    ids=["term", "int", "term-term", "term-int"],
+)
+def test_one_signal_ends_it_gracefully_and_a_second_one_at_once(
+    watched: Watched, job: Child, numbers: tuple[signal.Signals, ...], code: int
+) -> None:
+    if len(numbers) > 1:
+        os.kill(*spark_of(job), signal.SIGSTOP)  # so that the graceful end never comes
+    assert end(watched, job, *numbers) == code
+    assert members(job.pid) == []
+    assert list((watched.lab.folder / "spark").iterdir()) == []
+    last = job.log.read_text().splitlines()[-1]
+    assert json.loads(last)["event"] == ("stopped" if code == 0 else "ended_at_once")
