@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 SIGNALS = (signal.SIGTERM, signal.SIGINT)
 LOOK_EVERY_S = 0.25
+LAST_WRITES = 20
 
 
 @dataclass(slots=True)
@@ -63,7 +64,12 @@ def end_at_once(scratch: Path, number: int) -> None:
     """
     logging.getLogger("rebalance_monitor.job").info("ended_at_once", extra={"fields": {"signal": number}})
     kill_jvm()
-    shutil.rmtree(scratch, ignore_errors=True)
+    for _ in range(LAST_WRITES):
+        # Python workers notice the end of their Java process a moment later and may write once more.
+        shutil.rmtree(scratch, ignore_errors=True)
+        if not scratch.exists():
+            break
+        time.sleep(0.05)
     os._exit(128 + number)
 
 
