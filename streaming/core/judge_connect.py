@@ -95,7 +95,7 @@ def _judge_incremental(case: Case, rounds: tuple[ConnectRound, ...]) -> Judgemen
             fits = fitting(case.body, runs, (java,))
     versions = java_versions(case.settings)
     if fits:
-        fits = [*fits, *_under_other_delays(case, rounds, hidden, fits)]
+        fits = [*fits, *_other_families(case, rounds, hidden, fits)]
         if case.carried.complete:
             return _accepted(Grade.MATCH, case, fits)
         return _accepted(Grade.EXPLAINABLE, case, fits, "history missing before the first record")
@@ -113,20 +113,22 @@ def _judge_incremental(case: Case, rounds: tuple[ConnectRound, ...]) -> Judgemen
     return _unexplained(case, rounds, runs)
 
 
-def _under_other_delays(
+def _other_families(
     case: Case, rounds: tuple[ConnectRound, ...], hidden: list[Hypothesis], fits: list[Run]
 ) -> list[Run]:
-    """Families that give this answer only under the maximum delay it shows, or under none: they make the verdict no
-    weaker, and must not be lost either."""
+    """Families that give this answer only under the maximum delay it shows, or under none, or with a snapshot one
+    record behind: they make the verdict no weaker, and must not be lost either."""
     families = {run.after.era for run in fits}
-    tries = [
+    versions = java_versions(case.settings)
+    delays = [
         replace(one, max_delay_ms=ms)
         for one in hidden
         if one.era not in families
         for ms in dict.fromkeys((case.observed.delay_ms, 0))
     ]
-    versions = java_versions(case.settings)
-    return fitting(case.body, runs_of(case, rounds[:1], tries, versions[0]), versions)
+    others = [one for one in _settled(case) if one.era not in families]
+    found = list(fitting(case.body, runs_of(case, rounds[:1], delays, versions[0]), versions))
+    return [*found, *fitting(case.body, runs_of(case, rounds[1:], others, versions[0]), versions)]
 
 
 def _explanations(case: Case, rounds: tuple[ConnectRound, ...]) -> Iterator[tuple[str, Iterable[Run]]]:

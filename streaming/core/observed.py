@@ -107,8 +107,6 @@ def observe(body: GroupGeneration, source: Source, at_ms: int) -> Observed:
         held: frozenset[Job] = frozenset()
         if allocation is not None and not eager:
             held = frozenset((*allocation.connectors, *allocation.tasks))
-        if given is not None:
-            error, delay_ms, offset = given.error, given.delay_ms, given.config_offset
         views[member.member_id] = WorkerView(
             member_id=member.member_id,
             worker=worker_of(state.url) if state else None,
@@ -119,6 +117,11 @@ def observe(body: GroupGeneration, source: Source, at_ms: int) -> Observed:
             assigned=frozenset((*given.connectors, *given.tasks)) if given else frozenset(),
             revoked=frozenset((*given.revoked_connectors, *given.revoked_tasks)) if given else frozenset(),
         )
+    told = {one.member_id: one.assignment for one in body.members if isinstance(one.assignment, ConnectAssignment)}
+    if told:
+        # All members are told the same; should they not be, the leader's own answer counts.
+        first = told.get(body.leader or "") or next(iter(told.values()))
+        error, delay_ms, offset = first.error, first.delay_ms, first.config_offset
     return Observed(
         generation=body.generation,
         protocol=body.protocol,

@@ -141,11 +141,13 @@ class Story:
         leader: str | None = None,
         missed: Collection[str] = (),
         fresh: bool = True,
+        behind: bool = False,
         recorded: bool = True,
         after_ms: int = 1_000,
     ) -> Given:
         """One generation with its record. `change` breaks the answer; `missed` never see it; without `fresh` a leader
-        that has read less of the config topic than a member answers with the error; not `recorded`, it was restarted
+        that has read less of the config topic than a member answers with the error; a leader that
+        is `behind` has not applied the last record below its offset yet; a generation not `recorded` was restarted
         before the coordinator wrote it."""
         self.now_ms += after_ms
         self.generation += 1
@@ -155,7 +157,7 @@ class Story:
             name: worker.subscription(self.protocol, self.offset_of(worker), self.era)
             for name, worker in self.workers.items()
         }
-        result = self._answer(fresh)
+        result = self._answer(fresh, behind)
         given: Given = {name: assignment_of(result, worker.member_id) for name, worker in self.workers.items()}
         if change is not None:
             change(given)
@@ -171,7 +173,7 @@ class Story:
         newest = len(self.snapshots) - 1
         return newest if worker.reads_until is None else min(worker.reads_until, newest)
 
-    def round_of(self, fresh: bool = True) -> ConnectRound:
+    def round_of(self, fresh: bool = True, behind: bool = False) -> ConnectRound:
         """What the assignor is asked now."""
         assert self.leader is not None
         leading = self.workers[self.leader]
@@ -182,7 +184,7 @@ class Story:
             last_completed_generation=leading.last_completed,
             protocol=self.protocol,
             leader=leading.member_id,
-            config=ConfigSnapshot(own, self.snapshots[own]),
+            config=ConfigSnapshot(own, self.snapshots[own - behind if own else 0]),
             fresh_config=ConfigSnapshot(newest, self.snapshots[newest]) if fresh else None,
             members=tuple(
                 ConnectMember(
@@ -196,8 +198,8 @@ class Story:
             ),
         )
 
-    def _answer(self, fresh: bool) -> ConnectResult:
-        round_ = self.round_of(fresh)
+    def _answer(self, fresh: bool, behind: bool) -> ConnectResult:
+        round_ = self.round_of(fresh, behind)
         if self.protocol == "default":
             return connect_eager.assign(round_)
         leading = self.workers[self.leader or ""]

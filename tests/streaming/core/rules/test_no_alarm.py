@@ -27,7 +27,7 @@ WORLDS = {
 }
 MEMBERS = {"join": 3, "leave": 2, "crash": 1, "restart": 1, "back": 1}
 CONFIGURATION = {"configure": 3, "delete": 1, "lag": 1, "catch_up": 1}
-ROUNDS = {"lead": 1, "missed": 1, "unseen": 1, "expire": 1, "wait": 1, "nothing": 2}
+ROUNDS = {"race": 2, "lead": 1, "missed": 1, "unseen": 1, "expire": 1, "wait": 1, "nothing": 2}
 WEIGHTS = {**MEMBERS, **CONFIGURATION, **ROUNDS}
 
 
@@ -67,9 +67,16 @@ class Fate:
         story.rebalance(
             leader=self.one() if what == "lead" else None,
             missed={self.one()} if what == "missed" else (),
+            behind=what == "race" and self.races(),
             fresh=dice.random() < 0.7,
             after_ms=waits.get(what, dice.choice([5, 41, 1_000, 1_700, 30_000])),
         )
+
+    def races(self) -> bool:
+        """A new record, which the leader has read and not yet applied; one that is stuck has read nothing new."""
+        self.change(self.dice.choice(["configure", "delete"]))
+        leader = self.story.workers.get(self.story.leader or "")
+        return leader is not None and leader.reads_until is None
 
     def one(self) -> str:
         return self.dice.choice(list(self.story.workers))
