@@ -34,8 +34,8 @@ VECTORS = Path(__file__).parents[1] / "vectors" / "consumer" / "connect-topics-w
         ("connector-a", "", ConnectorDeleted("a")),
         ("connector-a", "null", ConnectorDeleted("a")),
         ("connector-a", "[]", OtherConfig("connector_ignored")),
-        ("connector-a", "{bad", OtherConfig("not_json", advances=False)),
-        ("connector-a", '{"properties":{"x":NaN}}', OtherConfig("not_json", advances=False)),
+        ("connector-a", "{bad", OtherConfig("not_json", advances=False, size_bytes=4)),
+        ("connector-a", '{"properties":{"x":NaN}}', OtherConfig("not_json", advances=False, size_bytes=24)),
         ("task-a-1-0", '{"properties":{}} trailing', TaskStaged("a-1", 0)),
         ("task-a-x", '{"properties":{}}', OtherConfig("task_ignored")),
         ("task-a-0", None, OtherConfig("task_ignored")),
@@ -58,7 +58,9 @@ def test_config_records(key: str, value: str | None, record: ConfigRecord) -> No
 
 @pytest.mark.parametrize("bad", ["\ud800".encode("utf-8", "surrogatepass"), b'"\xff"', b"[" * 100_000, b"9" * 5_000])
 def test_hostile_values_are_skipped_as_kafka_skips_them(bad: bytes) -> None:
-    assert decode_config_record(b"connector-a", bad) == Decoded(OtherConfig("not_json", advances=False))
+    assert decode_config_record(b"connector-a", bad) == Decoded(
+        OtherConfig("not_json", advances=False, size_bytes=len(bad))
+    )
 
 
 def test_status_records() -> None:
