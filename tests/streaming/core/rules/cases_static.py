@@ -1,4 +1,4 @@
-"""Cases of the laws about static assignments, CONNECT-S1 to S11, and of the policy findings CONNECT-P1 to P5.
+"""Cases of the laws about static assignments, CONNECT-S1 to S11.
 
 The usual group: connectors c1 and c2 with two tasks each, w1 and w2 without declarations, w3 declares c1-0 and c1-1.
 """
@@ -7,8 +7,7 @@ from dataclasses import replace
 
 from assignors import connect_incremental
 from streaming.core.results import Severity
-from streaming.core.settings import ConnectSettings
-from tests.streaming.core.rules.builders import GROUP, Given, Story, assignment_of, jobs
+from tests.streaming.core.rules.builders import Given, Story, assignment_of, jobs
 from tests.streaming.core.rules.cases import Broken, Case
 from tests.streaming.core.rules.cases_record import broken, near, settled, swapped_answer
 from tests.streaming.core.rules.edits import Change, both, drop, give, spare
@@ -137,6 +136,15 @@ def only_static_workers_wait() -> Story:
     return story
 
 
+def idle_while_waiting() -> Story:
+    story = placed()
+    story.leave("w2")
+    story.rebalance()
+    story.join("w3", static=["c9-0"])
+    story.rebalance()
+    return story
+
+
 def lopsided_wildcards() -> Story:
     story = Story("static")
     story.configure("c1", 5)
@@ -221,60 +229,6 @@ def static_without_declarations() -> Story:
     return story
 
 
-# -- policy: what the monitor's configuration wishes, and what declarations lead to -----------------------------------
-
-
-def wished(placements: dict[str, tuple[str, ...]], protocol: str = "sessioned") -> Story:
-    """A real group; the monitor's configuration says where some jobs are meant to run."""
-    story = group(story=Story(protocol))
-    known: ConnectSettings = story.settings.connect[GROUP]
-    story.settings = replace(story.settings, connect={GROUP: replace(known, placements=placements)})
-    return story
-
-
-def missing_job_declared() -> Story:
-    return placed("c1-0", "c9")
-
-
-def idle_static_worker() -> Story:
-    return placed("c9-0")
-
-
-def idle_while_waiting() -> Story:
-    story = placed()
-    story.leave("w2")
-    story.rebalance()
-    story.join("w3", static=["c9-0"])
-    story.rebalance()
-    return story
-
-
-def idle_while_revoking() -> Story:
-    story = placed()
-    story.join("w3", static=["c1-0"])
-    story.rebalance()
-    return story
-
-
-def one_lister() -> Story:
-    return placed("c1-0")
-
-
-def lister_gone() -> Story:
-    """After the delay its job runs on a worker without declarations."""
-    story = placed("c1-0")
-    story.leave("w3")
-    story.rebalance()
-    story.rebalance(after_ms=300_100)
-    return story
-
-
-def wish_not_met() -> Story:
-    story = wished({"c1-0": ("w9:8083",)})
-    story.rebalance()
-    return story
-
-
 CASES: tuple[Case, ...] = (
     broken("S1", static_job_to_wildcard_worker, H, "task c1-0", W1, says="w3:8083 declares it"),
     broken("S2", static_job_to_another_lister, H, "task c1-0", W4),
@@ -304,12 +258,4 @@ CASES: tuple[Case, ...] = (
     near("S10", "revoked in this round", listed_twice_and_revoked),
     near("S10", "any of its listers will do", the_other_lister),
     broken("S11", static_without_declarations, H, W1),
-    broken("P1", missing_job_declared, INFO, "connector c9", says="nothing happens until it is created"),
-    broken("P2", idle_static_worker, INFO, W3, says="it idles until"),
-    near("P2", "revocations are under way", idle_while_revoking),
-    near("P2", "a delay or back-off runs", idle_while_waiting),
-    broken("P3", one_lister, INFO, W3, says="they wait for the whole delay"),
-    broken("P4", lister_gone, INFO, "task c1-0", W2, says="go back in the first round"),
-    broken("P4", wish_not_met, INFO, "task c1-0", W1, says="will not move them back"),
-    broken("P5", only_static_workers_wait, INFO, "group g", says="until a worker without declarations joins"),
 )

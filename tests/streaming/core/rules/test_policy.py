@@ -4,7 +4,7 @@ import pytest
 
 from streaming.core.results import Grade, Incident, Severity
 from tests.streaming.core.rules.builders import Story, generations, incidents
-from tests.streaming.core.rules.cases_static import wished
+from tests.streaming.core.rules.cases_policy import wished
 
 PROTOCOLS = ["default", "compatible", "sessioned"]
 NO_PROMISE = "knows nothing of this wish"
