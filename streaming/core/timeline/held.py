@@ -150,7 +150,7 @@ def _not_running(work: Work, worker: str, jobs: list[JobKey]) -> Finding:
         certainty=Certainty.LIKELY,
         subjects=(*sorted(map(subject_of, jobs)), Subject("worker", worker)),
         message=f"{worker} holds {len(jobs)} jobs and has not taken them up for {wait_ms} ms",
-        evidence=tuple(_last_words(work, jobs)) or (Evidence(text="the status topic says nothing of these jobs"),),
+        evidence=(Evidence(source=work.record), *_last_words(work, jobs)),
     )
 
 

@@ -181,7 +181,7 @@ class _Teller:
         if step.incarnation != work.incarnation:
             work.forget()
             work.incarnation = step.incarnation
-        work.at_ms = step.at_ms
+        work.at_ms, work.record = step.at_ms, step.source
         if step.over:
             work.generation = step.generation
             work.over(list(work.incidents), step.at_ms)

@@ -86,6 +86,7 @@ class Timeline:
     incarnation: int = 0
     generation: int = -1
     at_ms: int = 0
+    record: Source | None = None
     patience_ms: int = 0
     session_ms: int = 0
     judged: bool = False

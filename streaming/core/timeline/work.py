@@ -25,6 +25,7 @@ class Work:
         self.settings, self.group = settings, group
         self.status_topic = connect_settings(settings, group).status_topic or ""
         self.incarnation, self.generation, self.at_ms = timeline.incarnation, timeline.generation, timeline.at_ms
+        self.record = timeline.record
         self.session_ms = timeline.session_ms or settings.session_timeout_ms
         self.patience_ms = timeline.patience_ms or settings.session_timeout_ms + settings.rebalance_timeout_ms
         self.judged = timeline.judged
@@ -45,6 +46,7 @@ class Work:
             incarnation=self.incarnation,
             generation=self.generation,
             at_ms=self.at_ms,
+            record=self.record,
             patience_ms=self.patience_ms,
             session_ms=self.session_ms,
             judged=self.judged,
