@@ -8,6 +8,13 @@ from streaming.config.section import Section
 
 
 class JudgeSection(Section):
-    """How long a generation may wait for records of other topics before it is final as not judged."""
+    """How long a generation may wait for records of other topics before it is final as not judged.
+
+    `status_lag_ms`: how far behind the clock statuses are told, for clocks differ; `settle_ms`: after a generation,
+    until its last word; `start_wait_ms`: how long a worker may take to start what it holds (CONNECT-K4).
+    """
 
     wait_ms: Annotated[int, Field(ge=0)] = 60_000
+    status_lag_ms: Annotated[int, Field(ge=0)] = 5_000
+    settle_ms: Annotated[int, Field(ge=0)] = 10_000
+    start_wait_ms: Annotated[int, Field(ge=0)] = 60_000

@@ -46,6 +46,9 @@ class Settings(Section):
         return {
             cluster.name: replace(
                 cluster.core(self.judge.wait_ms),
+                status_lag_ms=self.judge.status_lag_ms,
+                settle_ms=self.judge.settle_ms,
+                start_wait_ms=self.judge.start_wait_ms,
                 damping=damping,
                 owners=tuple(one.core() for one in self.owners if fnmatchcase(cluster.name, one.cluster)),
             )

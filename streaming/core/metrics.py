@@ -94,6 +94,14 @@ CONNECT_DELAY_END = Metric(
     help="Until when a Connect group holds back the tasks of a worker that left; 0 when no delay runs.",
     labels=("cluster", "group"),
 )
+CONNECT_IDLE_TASK_SECONDS = Metric(
+    name="rebalance_monitor_connect_idle_task_seconds_total",
+    kind="counter",
+    unit="seconds",
+    help="Seconds that configured tasks spent in nobody's hands, summed over tasks, by cause (scheduled_delay, "
+    "revocation, config_mismatch, unexplained); counted when the next generation ends the interval.",
+    labels=("cluster", "group", "cause"),
+)
 OTHER_GROUPS = Metric(
     name="rebalance_monitor_other_groups",
     kind="gauge",
@@ -202,7 +210,7 @@ NOTIFICATIONS = Metric(
 
 METRICS: tuple[Metric, ...] = (
     BUILD_INFO, GENERATIONS, INCIDENT, INCIDENT_TRANSITIONS, GROUP_GENERATION, GROUP_MEMBERS, GROUP_LAST_GENERATION,
-    CONNECT_UNASSIGNED_TASKS, CONNECT_DELAY_END, OTHER_GROUPS, RECORDS, UNDECODABLE_RECORDS,
+    CONNECT_UNASSIGNED_TASKS, CONNECT_DELAY_END, CONNECT_IDLE_TASK_SECONDS, OTHER_GROUPS, RECORDS, UNDECODABLE_RECORDS,
     UNKNOWN_TAGGED_FIELDS, GAP_RECORDS, POSITION_LAG,
     READY, DEGRADED, HEARTBEAT, LAST_BATCH, LAST_BATCH_DURATION, BATCHES, BATCH_DURATION, OUTBOX_PENDING,
     NOTIFICATIONS,

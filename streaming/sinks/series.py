@@ -83,6 +83,10 @@ class Series:
     def _generation(self, one: Generation) -> None:
         if one.verdict.pending_until_ms is None:
             self._families.counter(metrics.GENERATIONS, one.cluster, one.group, one.verdict.grade.value).inc()
+            for cause, idle_ms in one.idle_ms.items():
+                self._families.counter(metrics.CONNECT_IDLE_TASK_SECONDS, one.cluster, one.group, cause).inc(
+                    idle_ms / 1000
+                )
         self.latest(
             LastGeneration(
                 one.incarnation, one.source.offset, one.cluster, one.group, one.generation, len(one.members),
