@@ -1,0 +1,41 @@
+"""Real clusters: the laws of one record report what really happened, and nothing else.
+
+Only the capture with frozen workers has something to report. Workers stood still for longer than their session, lost
+their jobs to others and came back with them: in generations 11, 14 and 20, as the capture's own events tell, and each
+time the leader took the jobs from everybody who had them.
+"""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from streaming.cli.replay import _settings, records_of
+from streaming.core.replay import replay
+
+CAPTURES = Path(__file__).parents[3] / "vectors" / "captures"
+NAMES = sorted(path.name for path in CAPTURES.iterdir() if path.is_dir())
+ZOMBIES = {11: 3, 14: 5, 20: 5}
+
+
+def found(name: str, *, use_settings: bool) -> list[dict[str, Any]]:
+    path = CAPTURES / name
+    objects = replay(records_of(path), _settings(path, None, use_settings=use_settings)).objects
+    return [one for one in objects if one.get("code", "").startswith(("CONNECT-I", "CONNECT-S", "CONNECT-P"))]
+
+
+@pytest.mark.parametrize("use_settings", [True, False], ids=["settings", "no-settings"])
+@pytest.mark.parametrize("name", NAMES)
+def test_only_zombies_are_reported(name: str, use_settings: bool) -> None:
+    violations = found(name, use_settings=use_settings)
+    if name != "zombie":
+        assert violations == []
+        return
+    assert {(one["code"], one["rule"], one["severity"]) for one in violations} == {
+        ("CONNECT-I2", "duplicate_active", "medium")
+    }
+    by_generation = {number: [one for one in violations if one["opened_generation"] == number] for number in ZOMBIES}
+    assert {number: len(some) for number, some in by_generation.items()} == ZOMBIES
+    assert sum(ZOMBIES.values()) == len(violations)
+    assert all(one["resolved_at_ms"] is not None for one in violations)
+    assert all("KAFKA-9184" in one["message"] for one in violations)
