@@ -97,12 +97,13 @@ def table(measured: Mapping[str, float]) -> list[str]:
     return lines
 
 
-HOW = """Rows, metrics and alerts are watched from outside, every 10 ms, every 20 ms, and by the receiver's clock; a latency
-contains up to one such interval. The append is the record's own time. Under load six groups of two simulated
-workers rebalance in turn, from a process of their own, on the same machine as broker, PostgreSQL and job; while
-the metric is timed, the scrapes are part of the load. From quiet: before each sample nothing happened for two
-seconds. Processor time includes that of short-lived children. A part measured alone (`--only`) replaces its own
-lines. The drained topic holds 1 % group records; the default limit of bytes per second is lifted for it."""
+HOW = """Rows, metrics and alerts are watched from outside, every 10 ms, every 20 ms, and by the receiver's clock; a
+latency contains up to one such interval. The append is the record's own time. Under load six groups of two
+simulated workers rebalance in turn, from a process of their own, on the same machine as broker, PostgreSQL
+and job; while the metric is timed, the scrapes are part of the load. From quiet: before each sample nothing
+happened for two seconds. Processor time includes that of short-lived children. A part measured alone
+(`--only`) replaces its own lines. The drained topic holds 1 % group records; the default limit of bytes per
+second is lifted for it."""
 
 
 def last() -> dict[str, float]:
