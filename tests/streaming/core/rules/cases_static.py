@@ -201,6 +201,21 @@ def downgraded_but_obeyed() -> Story:
     return story
 
 
+def newer_blob_obeyed() -> Story:
+    """The group never spoke static; w3 sends its declarations all the same, and the leader reads them."""
+    story = group("c1-0", story=Story("sessioned"))
+    story.workers["w3"].speaks = "static"
+    story.rebalance(as_static(story, w3=("c1-0",)))
+    return story
+
+
+def newer_blob_ignored() -> Story:
+    story = group("c1-0", story=Story("sessioned"))
+    story.workers["w3"].speaks = "static"
+    story.rebalance()
+    return story
+
+
 def listed_twice_and_dropped() -> Story:
     story = group("c1-0")
     story.join("w4", static=["c1-0"])
@@ -254,6 +269,7 @@ CASES: tuple[Case, ...] = (
     broken("S8", missing_declarer_works, H, W3),
     broken("S8", missing_declarer_counted_in, H, W3, says="should idle"),
     broken("S9", downgraded_but_obeyed, H, W1),
+    broken("S9", newer_blob_obeyed, H, W1, says="followed the declarations of w3:8083"),
     broken("S10", listed_twice_and_dropped, H, "task c1-0"),
     near("S10", "revoked in this round", listed_twice_and_revoked),
     near("S10", "any of its listers will do", the_other_lister),

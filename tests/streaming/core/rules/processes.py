@@ -42,6 +42,8 @@ class Worker:
     memory: LeaderMemory = field(default_factory=LeaderMemory)
     reads_until: int | None = None
     """The config offset where it is stuck; None if it reads everything at once."""
+    speaks: str | None = None
+    """The protocol whose layout it joins with, if not the group's."""
 
     @property
     def url(self) -> str:
@@ -81,6 +83,7 @@ class Worker:
 
     def subscription(self, protocol: str, config_offset: int, era: Era) -> bytes:
         """The bytes it joins with."""
+        protocol = self.speaks or protocol
         version = STATE_VERSIONS.get(protocol, 2)
         allocation = None
         if self.header is not None and version:

@@ -5,6 +5,7 @@ import pytest
 from streaming.core.results import Grade, Incident, Severity
 from tests.streaming.core.rules.builders import Story, generations, incidents
 from tests.streaming.core.rules.cases_policy import wished
+from tests.streaming.core.rules.cases_static import newer_blob_ignored
 
 PROTOCOLS = ["default", "compatible", "sessioned"]
 NO_PROMISE = "knows nothing of this wish"
@@ -55,6 +56,10 @@ def test_a_worker_meant_for_jobs_and_idle() -> None:
     (one,) = opened(story)["CONNECT-P2"]
     assert [subject.id for subject in one.subjects] == ["w5:8083"]
     assert "may give it any job in the next rebalance" in one.message
+
+
+def test_declarations_in_a_group_of_another_protocol_say_nothing() -> None:
+    assert opened(newer_blob_ignored()) == {}
 
 
 def test_without_wishes_nothing_is_said() -> None:
