@@ -56,7 +56,9 @@ def batch(store: PostgresStore, given: ClusterSettings, some: list[RawRecord], n
     last = number == 2
     for key, own in groups.items():
         before = stored[key].state if key in stored else None
-        outcome = fold_group(given, key.group, before, own, Tick(some[-1].timestamp_ms), end_of_input=last)
+        # The capture comes topic by topic: no time has been reached everywhere before the last batch.
+        tick = Tick(some[-1].timestamp_ms) if last else None
+        outcome = fold_group(given, key.group, before, own, tick, end_of_input=last)
         states[key] = StoredState(version=STATE_VERSION, state=outcome.state, due_ms=outcome.due_ms)
         results.extend(outcome.results)
     ranges = {key: Range(known.get(key, 0), end) for key, end in ends.items()}
