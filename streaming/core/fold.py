@@ -36,6 +36,7 @@ from streaming.core.results import (
     GapRecord,
     Result,
     Source,
+    Standing,
     UndecodableRecord,
 )
 from streaming.core.rules.memory import without_offsets
@@ -186,6 +187,7 @@ class _Fold:
         row = head.row
         if isinstance(row.body, GroupDeleted):
             self._deleted(row)
+            self._stands("Dead", row)
             return True
         missing = judge_group.missing_evidence(self.settings, self.group, self.state, row)
         late = self.tick is not None and self.tick.now_ms >= head.arrived_ms + self.settings.judge_wait_ms
@@ -199,8 +201,12 @@ class _Fold:
             self.settings, self.group, self.state, row, missing=why, historic=head.historic
         )
         self.results.extend(results)
+        self._stands("Stable" if self.state.member_ids else "Empty", row)
         self.steps.extend(steps_of(before, self.state, row, results))
         return True
+
+    def _stands(self, state: str, row: Row) -> None:
+        self.results.append(Standing(cluster=self.settings.name, group=self.group, state=state, at_ms=row.timestamp_ms))
 
     def _announce(self, waiting: list[Waiting]) -> list[Waiting]:
         """Publish what waits, once, as pending."""

@@ -22,6 +22,7 @@ from streaming.core.results import (
     Result,
     Share,
     Source,
+    Standing,
     Subject,
     UndecodableRecord,
     Verdict,
@@ -39,6 +40,14 @@ def as_object(result: Result) -> Object:
             return aftermath_patch(result)
         case JobState():
             return job_object(result)
+        case Standing():
+            return {
+                "kind": "group",
+                "cluster": result.cluster,
+                "group": result.group,
+                "state": result.state,
+                "at_ms": result.at_ms,
+            }
         case Incident():
             return _violation(result)
         case UndecodableRecord():

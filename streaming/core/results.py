@@ -201,6 +201,20 @@ class JobState:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """A group as its latest judged record shows it, under the name that Kafka gives to the state.
+
+    Only states that reach the log: `Stable` with members, `Empty` without, `Dead` once deleted. What lies between two
+    generations (a rebalance under way) is in the coordinator's memory alone.
+    """
+
+    cluster: str
+    group: str
+    state: str
+    at_ms: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Incident:
     """State of one violation after a transition.
 
@@ -249,4 +263,4 @@ class GapRecord:
     reason: str
 
 
-Result: TypeAlias = Generation | Aftermath | JobState | Incident | UndecodableRecord | GapRecord
+Result: TypeAlias = Generation | Aftermath | JobState | Standing | Incident | UndecodableRecord | GapRecord

@@ -1,7 +1,7 @@
 """A batch's results as rows of the tables: which column holds what."""
 
 import hashlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, assert_never
 
@@ -14,6 +14,7 @@ from streaming.core.results import (
     Incident,
     JobState,
     Result,
+    Standing,
     UndecodableRecord,
 )
 from streaming.sinks.jobs import aftermath_row, job_row
@@ -35,6 +36,7 @@ class Contents:
     transitions: list[Incident] = field(default_factory=list)
     aftermaths: list[Row] = field(default_factory=list)
     jobs: list[Row] = field(default_factory=list)
+    groups: list[Row] = field(default_factory=list)
 
 
 def contents(results: Iterable[Result], batch_id: int, topic_id: TopicId, judged_by: str = "") -> Contents:
@@ -49,6 +51,8 @@ def contents(results: Iterable[Result], batch_id: int, topic_id: TopicId, judged
                 rows.aftermaths.append(aftermath_row(result, place))
             case JobState():
                 rows.jobs.append(job_row(result, batch_id))
+            case Standing():
+                rows.groups.append((result.cluster, name(result.group), result.state, result.at_ms, batch_id))
             case Incident():
                 rows.transitions.append(result)
                 rows.incidents.append(_incident(result, batch_id, judged_by))
@@ -98,16 +102,18 @@ def _incident(one: Incident, batch_id: int, judged_by: str) -> Row:
     )  # fmt: skip
 
 
-def outbox_rows(transitions: Sequence[Incident], before: Mapping[str, Any], batch_id: int) -> list[Row]:
+def outbox_rows(
+    transitions: Sequence[Incident], before: Mapping[str, Any], batch_id: int, hushed: Collection[str] = ()
+) -> list[Row]:
     """What people are to be told: that it fires, that its alert changed, that it is over. Reports (info) stay silent.
 
-    `before`: stored documents by incident id.
+    `before`: stored documents by incident id; `hushed`: incidents that maintenance mutes.
     """
     latest = dict(before)
     rows: list[Row] = []
     for one in transitions:
         document = as_object(one)
-        if _tells(one, latest.get(one.incident_id)):
+        if one.incident_id not in hushed and _tells(one, latest.get(one.incident_id)):
             previous = latest.get(one.incident_id) if one.transition == "updated" else None
             rows.append(
                 (

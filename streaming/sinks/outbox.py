@@ -58,7 +58,7 @@ def firing(connection: Connection, url: str) -> list[Incident]:
     """Incidents people are told of, whose notification this URL has got (or that fired while nothing was pushed)."""
     rows = connection.execute(
         "select document, transition from rebalance_monitor.incidents i"
-        " where firing and alert <> 'info' and not historic and not exists"
+        " where firing and muted_by is null and alert <> 'info' and not historic and not exists"
         " (select from rebalance_monitor.outbox o where o.incident_id = i.incident_id and not done and not exists"
         " (select from rebalance_monitor.outbox_sent s where s.key = o.key and s.url = %s))"
         " order by opened_at_ms, incident_id",

@@ -5,8 +5,9 @@ epoch, then locks the positions of the batch's partitions and compares them: a d
 leave a hole, is refused before anything is written. Everything else is an upsert, so the same batch may come again.
 """
 
+import time
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from streaming.core.ports import Commit, Deposed, GroupKey, OutOfStep, PartitionKey, Range, StoredState
@@ -14,7 +15,9 @@ from streaming.core.results import Incident
 from streaming.sinks import jobs, tables
 from streaming.sinks.contents import Contents, contents, outbox_rows
 from streaming.sinks.database import Connection, Database
+from streaming.sinks.maintenance import Windows
 from streaming.sinks.migrations import migrate
+from streaming.sinks.muted import Muting, before_transitions, mark
 from streaming.sinks.outbox import CHANNEL
 from streaming.sinks.stored import LastGeneration, incident_of
 from streaming.sinks.text import name, original, restored
@@ -25,10 +28,15 @@ KEPT_UNDECODABLE = 100
 Place = tuple[str, str, int]  # cluster id, topic id, partition
 
 
+def _now_ms() -> int:
+    return time.time_ns() // 1_000_000
+
+
 class PostgresStore:
     """Implements `streaming.core.ports.Store`. `notify=False` writes no outbox (nobody would drain it).
 
-    `version` is stored with every verdict and incident: whose judgement it is.
+    `version` is stored with every verdict and incident: whose judgement it is. `windows`: maintenance, looked up anew
+    with the batches.
     """
 
     def __init__(
@@ -39,11 +47,17 @@ class PostgresStore:
         undecodable_kept: int = KEPT_UNDECODABLE,
         notify: bool = True,
         version: str = "",
+        windows: Windows | None = None,
+        now_ms: Callable[[], int] = _now_ms,
     ) -> None:
         self.database = Database(dsn, connect_timeout_ms)
         self._undecodable_kept = undecodable_kept
         self._notify = notify
         self._version = version
+        self._windows = windows if windows is not None else Windows()
+        self._now_ms = now_ms
+        # Before the first look, somebody may have been muted by the process before.
+        self._may_be_muted = True
 
     def migrate(self) -> tuple[int, ...]:
         """Brings the schema up to date; returns the numbers of the migrations applied."""
@@ -114,6 +128,7 @@ class PostgresStore:
             ids = TopicIds(connection, commit.ranges)
             ids.prepare(commit.results)
             rows = contents(commit.results, commit.batch_id, ids, self._version)
+            muting = self._muting(connection, rows, commit.batch_id)
             # One round trip for all that needs no answer.
             with connection.pipeline():
                 tables.POSITIONS.write(
@@ -136,13 +151,28 @@ class PostgresStore:
                 tables.GAPS.write(connection, rows.gaps)
                 jobs.complete(connection, rows.aftermaths)
                 jobs.JOBS.write(connection, rows.jobs)
-                self._write_incidents(connection, rows, commit.batch_id)
+                tables.GROUPS.write(connection, rows.groups)
+                self._write_incidents(connection, rows, commit.batch_id, muting)
                 self._write_undecodable(connection, rows, {place[1:]: offset for place, offset in stored.items()})
                 _count_other_groups(connection, commit.other_groups)
+        self._may_be_muted = bool(self._windows.running(muting.now_ms))
 
-    def _write_incidents(self, connection: Connection, rows: Contents, batch_id: int) -> None:
+    def look_for_windows(self) -> None:
+        """Learns of the maintenance windows now, without waiting for a batch."""
+        with self.database.session() as connection:
+            self._windows.refresh(connection, self._now_ms())
+
+    def _muting(self, connection: Connection, rows: Contents, batch_id: int) -> Muting:
+        now_ms = self._now_ms()
+        self._windows.refresh(connection, now_ms)
+        if not (self._may_be_muted or self._windows.running(now_ms)):
+            return Muting(self._windows, now_ms)
+        return before_transitions(connection, self._windows, now_ms, rows.transitions, batch_id, tell=self._notify)
+
+    def _write_incidents(self, connection: Connection, rows: Contents, batch_id: int, muting: Muting) -> None:
         if not rows.transitions:
             return
+        hushed = {one.incident_id for one in rows.transitions if muting.hushes(one)}
         if self._notify:
             updated = [one.incident_id for one in rows.transitions if one.transition != "opened"]
             before = dict(
@@ -153,12 +183,13 @@ class PostgresStore:
                 if updated
                 else ()
             )
-            waiting = outbox_rows(rows.transitions, before, batch_id)
+            waiting = outbox_rows(rows.transitions, before, batch_id, hushed)
             tables.OUTBOX.write(connection, waiting)
             if waiting:
                 # Delivered at commit: whoever drains the outbox need not wait for its next look.
                 connection.execute(f"notify {CHANNEL}")
         tables.INCIDENTS.write(connection, rows.incidents)
+        mark(connection, muting.marks)
 
     def _write_undecodable(self, connection: Connection, rows: Contents, stored: Mapping[tuple[str, int], int]) -> None:
         """Counts every new record; keeps the first ones of each reason. One record may be told by several groups."""

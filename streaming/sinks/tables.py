@@ -115,6 +115,12 @@ OUTBOX = Table(
     ),
     key=1,
 )  # fmt: skip
+GROUPS = Table(
+    "groups",
+    (("cluster", "text"), ("group", "text"), ("state", "text"), ("at_ms", "int8"), ("batch_id", "int8")),
+    key=2,
+    on_conflict="update",
+)
 UNDECODABLE = Table(
     "undecodable",
     (

@@ -10,7 +10,7 @@ from typing import Any
 from psycopg import Connection
 
 from streaming.core.ports import PartitionKey, Range
-from streaming.core.results import GapRecord, Incident, JobState, Result
+from streaming.core.results import GapRecord, Incident, JobState, Result, Standing
 
 Place = tuple[str, str, int, int]  # cluster, topic, partition, offset
 
@@ -67,7 +67,7 @@ class TopicIds:
 
 def _place(result: Result) -> Place | None:
     match result:
-        case Incident() | JobState():
+        case Incident() | JobState() | Standing():
             return None
         case GapRecord(cluster=cluster, topic=topic, partition=partition, from_offset=start):
             return (cluster, topic, partition, start)
