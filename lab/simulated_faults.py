@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum, auto
 
-from assignors.connect_model import ConnectMember, ConnectResult, ConnectRound, Jobs, MemberShare
+from assignors.connect_model import ConnectMember, ConnectResult, ConnectRound, Jobs, LeaderMemory, MemberShare
 from lab.simulated_protocol import Job
 
 
@@ -118,6 +118,22 @@ def spoil(
         return None
     shares = {hand.member.id: MemberShare(_jobs(hand.assigned), _jobs(hand.revoked)) for hand in table.hands}
     return replace(result, shares=shares)
+
+
+def remembers(memory: LeaderMemory, right: ConnectResult, wrong: ConnectResult) -> LeaderMemory:
+    """What the leader remembers of the revocations in its wrong answer: it believes in what it has sent."""
+    more, less = _revoked(wrong) - _revoked(right), _revoked(right) - _revoked(wrong)
+    previous = _items(memory.previous) - more | less
+    revoked = _items(memory.previous_revoked) - less | more
+    return replace(memory, previous=_jobs(sorted(previous, key=str)), previous_revoked=_jobs(sorted(revoked, key=str)))
+
+
+def _revoked(result: ConnectResult) -> set[Job]:
+    return {job for one in result.shares.values() for job in _items(one.revoked)}
+
+
+def _items(jobs: Jobs) -> set[Job]:
+    return {*jobs.connectors, *jobs.tasks}
 
 
 def _jobs(items: Sequence[Job]) -> Jobs:

@@ -19,7 +19,7 @@ from assignors.connect_model import (
     Jobs,
     LeaderMemory,
 )
-from lab.simulated_faults import ENDLESS, LeaderFault, spoil
+from lab.simulated_faults import ENDLESS, RERUN, LeaderFault, remembers, seen_wrongly, spoil
 from lab.simulated_protocol import EAGER
 from schemas.connect_protocol import decode_worker_state
 from schemas.outcomes import Decoded
@@ -84,15 +84,17 @@ class Leader:
     def _wrong(
         self, fault: LeaderFault, before: LeaderMemory, result: ConnectResult, round_: ConnectRound, knows: Knowledge
     ) -> ConnectResult | None:
-        if fault is not LeaderFault.HIDDEN_DECLARATIONS:
-            snapshot = knows.newest if knows.newest.offset == result.config_offset else knows.joined_with
-            return spoil(fault, result, round_.members, snapshot.connectors)
-        if round_.protocol in (EAGER, "static") or result.error:
+        snapshot = knows.newest if knows.newest.offset == result.config_offset else knows.joined_with
+        if fault not in RERUN:
+            spoiled = spoil(fault, result, round_.members, snapshot.connectors)
+            if spoiled is not None and round_.protocol != EAGER:
+                self.memory = remembers(self.memory, result, spoiled)
+            return spoiled
+        seen = seen_wrongly(fault, round_, snapshot.connectors, knows.declared)
+        if seen is None or result.error:
             return None
-        seen = tuple(replace(one, static=knows.declared.get(one.url, Jobs())) for one in round_.members)
-        as_static = replace(round_, protocol="static", members=seen)
         wrong, after = connect_incremental.assign(
-            before, as_static, max_delay_ms=self.max_delay_ms, era=ERA, java_version=JAVA_VERSION
+            before, seen, max_delay_ms=self.max_delay_ms, era=ERA, java_version=JAVA_VERSION
         )
         if wrong.shares == result.shares:
             return None

@@ -15,6 +15,7 @@ from lab.ports import free_ports
 from lab.process import Lab
 from lab.watcher import Judged, Watcher
 from lab.workers import Worker
+from streaming.core.observed import job_name
 from streaming.core.results import Grade, Severity
 from streaming.core.settings import ClusterSettings, ConnectSettings
 
@@ -108,9 +109,19 @@ def test_the_group_moves_up_when_its_last_worker_does_and_down_with_its_first(cl
     assert sorted(set(levels), key=levels.index) == ["default", "compatible", "sessioned"]
 
     # KIP-415 meant the group to pass through an empty round on its way down. Kafka's code has none: the first round
-    # after the downgrade deals everything anew, and no worker was told to stop what it ran before.
-    down = next(one for one in found[up:] if one.observed.protocol == "default")
+    # after the downgrade deals everything anew, and no worker is told to stop what it runs.
+    at = next(number for number, one in enumerate(found) if number >= up and one.observed.protocol == "default")
+    down, last = found[at], found[at - 1]
     assert down.published.verdict.assignor == "eager"
     assert "protocol_changed" in {cause.kind for cause in down.published.cause}
     assert len(down.held()) == JOBS
     assert {one.code for one in cluster.watcher.findings() if one.severity in HARMFUL} <= {DOWNGRADE}
+    hands = down.hands()
+    moved = {job_name(job) for worker, jobs in last.hands().items() for job in jobs - hands.get(worker, jobs)}
+
+    def suspected() -> bool:
+        cluster.watcher.look()
+        twice = [one for one in cluster.watcher.findings(down.published.at_ms) if one.code == "CONNECT-K2"]
+        return moved <= {subject.id for one in twice for subject in one.subjects}
+
+    cluster.lab.wait_for("a suspicion about each job that moved while its old worker runs on", suspected, timeout_s=20)

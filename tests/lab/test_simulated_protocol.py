@@ -2,10 +2,18 @@
 
 import pytest
 
-from assignors.connect_model import ConfigSnapshot, ConnectMember, ConnectResult, ConnectRound, Jobs, MemberShare
+from assignors.connect_model import (
+    ConfigSnapshot,
+    ConnectMember,
+    ConnectResult,
+    ConnectRound,
+    Jobs,
+    LeaderMemory,
+    MemberShare,
+)
 from lab.config_topic import ConfigLog
 from lab.errors import LabError
-from lab.simulated_faults import LeaderFault, seen_wrongly, spoil
+from lab.simulated_faults import LeaderFault, remembers, seen_wrongly, spoil
 from lab.simulated_protocol import Mode, Process, kept, offers
 from lab.simulated_status import StatusLog
 from schemas.connect_protocol import ConnectAssignment, WorkerState, decode_worker_state
@@ -162,6 +170,16 @@ def test_an_opportunity_that_is_not_there_is_not_taken() -> None:
     waiting = {LeaderFault.DUPLICATE, LeaderFault.IMBALANCE, LeaderFault.STATIC_UNPLACED, LeaderFault.MISPLACED_KEPT}
     assert [spoil(fault, calm, MEMBERS, CONNECTORS) for fault in waiting] == [None] * len(waiting)
     assert spoil(LeaderFault.WRONG_ARITHMETIC, RIGHT, MEMBERS[:1], CONNECTORS) is None
+
+
+def test_a_leader_believes_in_the_revocations_it_has_sent() -> None:
+    wrong = spoil(LeaderFault.WRONG_ARITHMETIC, RIGHT, MEMBERS, CONNECTORS)
+    assert wrong is not None
+    memory = LeaderMemory(previous=Jobs(("alpha", "beta"), ()), previous_revoked=Jobs((), (("alpha", 0),)))
+    after = remembers(memory, RIGHT, wrong)
+    assert after.previous == Jobs(("beta",), ())
+    assert after.previous_revoked == Jobs(("alpha",), (("alpha", 0),))
+    assert remembers(after, wrong, RIGHT) == memory
 
 
 def round_under(protocol: str) -> ConnectRound:
