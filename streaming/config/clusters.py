@@ -16,7 +16,7 @@ OWNED_BY_MONITOR = frozenset(
 SECRET_PARTS = ("password", "secret", "ssl.key.pem", "sasl.oauthbearer.config", "ssl.keystore.pem")
 
 
-def _client(value: Any) -> Any:
+def client_properties(value: Any) -> Any:
     """Texts for librdkafka; credentials hidden from every print of the configuration."""
     if not isinstance(value, Mapping):
         return value
@@ -33,6 +33,11 @@ def _client(value: Any) -> Any:
         text = str(item).lower() if isinstance(item, bool) else str(item)
         clean[name] = SecretStr(text) if any(part in name for part in SECRET_PARTS) else text
     return clean
+
+
+def in_clear(client: Mapping[str, str | SecretStr]) -> dict[str, str]:
+    """The properties with their credentials readable: never print or log the result."""
+    return {key: value.get_secret_value() if isinstance(value, SecretStr) else value for key, value in client.items()}
 
 
 Job = Annotated[str, Field(min_length=1)]
@@ -69,15 +74,16 @@ class ClusterSection(Section):
 
     name: Annotated[str, Field(min_length=1, max_length=200)]
     bootstrap_servers: Annotated[str, Field(pattern=r"^[^\s,]+:\d+(,[^\s,]+:\d+)*$")]
-    client: Annotated[dict[str, str | SecretStr], BeforeValidator(_client), FromText] = Field(default_factory=dict)
+    client: Annotated[dict[str, str | SecretStr], BeforeValidator(client_properties), FromText] = Field(
+        default_factory=dict
+    )
     connect: Annotated[dict[str, Annotated[ConnectSection, FromText]], FromText] = Field(default_factory=dict)
     session_timeout_ms: Milliseconds = 10_000
     rebalance_timeout_ms: Milliseconds = 60_000
 
     def librdkafka(self) -> dict[str, str]:
         """Properties for a librdkafka client, credentials in clear: never print or log the result."""
-        plain = {k: v.get_secret_value() if isinstance(v, SecretStr) else v for k, v in self.client.items()}
-        return {"bootstrap.servers": self.bootstrap_servers, **plain}
+        return {"bootstrap.servers": self.bootstrap_servers, **in_clear(self.client)}
 
     def core(self, judge_wait_ms: int = 60_000) -> ClusterSettings:
         """This cluster as the fold sees it."""

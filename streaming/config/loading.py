@@ -15,7 +15,10 @@ from pydantic import ValidationError
 from streaming.config.settings import Settings
 
 PREFIX = "REBALANCE_MONITOR__"
-LISTS = {("clusters",), ("alerting", "alertmanagers"), ("owners",), ("maintenance",), ("page", "tokens")}
+LISTS = {
+    ("clusters",), ("alerting", "alertmanagers"), ("alerting", "webhooks"), ("owners",), ("maintenance",),
+    ("page", "tokens"), ("metrics", "ignored_groups"), ("metrics", "worker_rewrite"),
+}  # fmt: skip
 Origins = dict[tuple[str | int, ...], str]
 
 

@@ -7,16 +7,20 @@ from typing import Annotated, Self
 from pydantic import Field, model_validator
 
 from streaming.config.alerting import AlertingSection
-from streaming.config.clusters import ClusterSection
+from streaming.config.clusters import ClusterSection, in_clear
 from streaming.config.database import DatabaseSection
 from streaming.config.http import HttpSection
 from streaming.config.judge import JudgeSection
+from streaming.config.metrics import MetricsSection
 from streaming.config.owners import MaintenanceSection, OwnerSection
 from streaming.config.page import PageSection
 from streaming.config.section import FromText, Section
 from streaming.config.source import SourceSection
 from streaming.config.spark import SparkSection
 from streaming.core.settings import ClusterSettings
+
+# Properties of librdkafka that say who a client is.
+PRINCIPALS = ("sasl.username", "ssl.certificate.location", "ssl.keystore.location", "sasl.oauthbearer.client.id")
 
 
 class Settings(Section):
@@ -29,6 +33,7 @@ class Settings(Section):
     http: HttpSection = Field(default_factory=HttpSection)
     page: PageSection = Field(default_factory=PageSection)
     alerting: AlertingSection = Field(default_factory=AlertingSection)
+    metrics: MetricsSection = Field(default_factory=MetricsSection)
     owners: Annotated[tuple[Annotated[OwnerSection, FromText], ...], FromText] = ()
     maintenance: Annotated[tuple[Annotated[MaintenanceSection, FromText], ...], FromText] = ()
     spark: SparkSection = Field(default_factory=SparkSection)
@@ -38,6 +43,26 @@ class Settings(Section):
         names = [cluster.name for cluster in self.clusters]
         for name in sorted({n for n in names if names.count(n) > 1}):
             raise ValueError(f"two clusters are called {name!r}; give each its own name")
+        return self
+
+    @model_validator(mode="after")
+    def _alerts_topic_apart(self) -> Self:
+        """Who may write alerts must not be who reads the clusters: the monitor's principal never writes."""
+        topic = self.alerting.kafka
+        if topic is None:
+            return self
+        for cluster in self.clusters:
+            for key in PRINCIPALS:
+                if key in topic.client and in_clear(topic.client)[key] == in_clear(cluster.client).get(key):
+                    raise ValueError(
+                        f"alerting.kafka.client has the {key} of cluster {cluster.name!r}; the topic of alerts needs"
+                        " credentials of its own, because the monitor's may only read"
+                    )
+            watched = {self.source.offsets_topic} | {
+                one for section in cluster.connect.values() for one in (section.config_topic, section.status_topic)
+            }
+            if topic.topic in watched:
+                raise ValueError(f"alerting.kafka.topic {topic.topic!r} is a topic that is watched; give it another")
         return self
 
     def core_clusters(self) -> dict[str, ClusterSettings]:

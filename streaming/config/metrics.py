@@ -1,0 +1,50 @@
+"""How many series /metrics may have, and how workers are called there."""
+
+import re
+from typing import Annotated, Self
+
+from pydantic import Field, model_validator
+
+from streaming.config.owners import Pattern
+from streaming.config.section import FromText, Section
+
+THROW_AWAY = (
+    "console-consumer-*",
+    "console-share-consumer-*",
+    "anonymous.*",
+    "spark-kafka-source-*",
+    "perf-consumer-*",
+)
+
+
+class RewriteSection(Section):
+    """A regular expression (as Python's `re`) that fits a whole worker name, and what to call it: `\\1` is a group."""
+
+    match: Annotated[str, Field(min_length=1)]
+    replace: str
+
+    @model_validator(mode="after")
+    def _works(self) -> Self:
+        try:
+            # What stands for a group that the expression lacks shows only when it is put in.
+            re.compile(self.match + "|").sub(self.replace, "")
+        except (re.error, IndexError) as why:
+            raise ValueError(f"match and replace don't go together ({why})") from why
+        return self
+
+
+class MetricsSection(Section):
+    """Incidents always have their series, whatever these limits say."""
+
+    ignored_groups: Annotated[tuple[Pattern, ...], FromText] = THROW_AWAY
+    max_groups: Annotated[int, Field(ge=1)] = 2_000
+    max_tasks: Annotated[int, Field(ge=0)] = 1_000
+    worker_rewrite: Annotated[tuple[Annotated[RewriteSection, FromText], ...], FromText] = ()
+
+    def worker(self, name: str) -> str:
+        """How /metrics and alerts call this worker: by the first rule that fits, else by its name."""
+        for rule in self.worker_rewrite:
+            found = re.fullmatch(rule.match, name)
+            if found is not None:
+                return found.expand(rule.replace)
+        return name
