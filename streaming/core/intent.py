@@ -79,7 +79,7 @@ def _placed(observed: Observed, placements: Mapping[str, tuple[str, ...]], confi
     for name, patterns in placements.items():
         job = names.get(name) or _read(name)
         for pattern in patterns:
-            matching = [member_id for worker, member_id in workers.items() if fnmatchcase(worker, pattern.lower())]
+            matching = [member_id for worker, member_id in workers.items() if _meant(worker, pattern.lower())]
             for member_id in matching:
                 lists.setdefault(member_id, set()).add(job)
             if not matching:
@@ -89,6 +89,11 @@ def _placed(observed: Observed, placements: Mapping[str, tuple[str, ...]], confi
         lists={member_id: frozenset(jobs) for member_id, jobs in lists.items()},
         away={pattern: frozenset(jobs) for pattern, jobs in away.items()},
     )
+
+
+def _meant(worker: str, pattern: str) -> bool:
+    # The brackets of an IPv6 address are a set of characters to a pattern.
+    return worker == pattern or fnmatchcase(worker, pattern)
 
 
 def _read(name: str) -> Job:
