@@ -4,11 +4,12 @@ import argparse
 import json
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import yaml
 from grafana_foundation_sdk.cog.encoder import JSONEncoder
 
-from dashboards.alerts import RUNBOOKS, rule_file
+from dashboards.alerts import RUNBOOKS, prometheus_rule, rule_file
 from dashboards.fleet import fleet
 from dashboards.group import group
 
@@ -18,12 +19,16 @@ _HEADER = "# Made by `rebalance-monitor dashboards build` from dashboards/alerts
 
 def render(runbooks: str = RUNBOOKS) -> dict[str, str]:
     """File name -> text of everything that is generated."""
-    rules = yaml.safe_dump(rule_file(runbooks), sort_keys=False, allow_unicode=True, width=10_000)
     return {
         "fleet.json": _dashboard_text(fleet()),
         "group.json": _dashboard_text(group()),
-        "alerts.yml": _HEADER + rules,
+        "alerts.yml": _yaml(rule_file(runbooks)),
+        "prometheusrule.yaml": _yaml(prometheus_rule(runbooks)),
     }
+
+
+def _yaml(document: dict[str, Any]) -> str:
+    return _HEADER + yaml.safe_dump(document, sort_keys=False, allow_unicode=True, width=10_000)
 
 
 def _dashboard_text(model: object) -> str:
@@ -35,7 +40,7 @@ def main(argv: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="rebalance-monitor dashboards build", description=__doc__)
     parser.add_argument("--check", action="store_true", help="write nothing; exit 1 if a file differs")
     parser.add_argument("--out", type=Path, default=GENERATED, metavar="DIR", help="where the files are or go")
-    parser.add_argument("--runbooks", default=RUNBOOKS, metavar="URL", help="address in front of each runbook's anchor")
+    parser.add_argument("--runbooks", default=RUNBOOKS, metavar="URL", help="address in front of each runbook's name")
     parser.add_argument("-o", "--output", choices=("table", "json"), default="table", help="how to report")
     options = parser.parse_args(argv)
     drifted = False

@@ -3,12 +3,14 @@
 from collections.abc import Sequence
 
 from streaming.core.metrics import INCIDENT, Metric
+from streaming.core.results import AlertSeverity
 
 # The dashboards' variables; `fleet` lets several clusters be chosen, `group` one of each.
 FLEET = 'cluster=~"$cluster"'
 ONE_GROUP = 'cluster="$cluster", group="$group"'
 
-SEVERITIES = ("critical", "high", "medium", "low", "info")
+SEVERITIES = tuple(severity.value for severity in AlertSeverity)
+"""How loudly people are told, loudest first: the label `severity` of incidents."""
 
 
 def series(metric: Metric, scope: str = "") -> str:

@@ -1,20 +1,24 @@
 """The generated rules, judged by Prometheus' own tool."""
 
+import re
 import shutil
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
+import yaml
 
+from dashboards.alerts import IDENTITY, WHILE_BLIND, alerts, prometheus_rule, rule_file
 from streaming.core.metrics import METRICS
 
 ROOT = Path(__file__).parents[2]
 PROMTOOL = shutil.which("promtool")
+AMTOOL = shutil.which("amtool")
+TESTS = Path(__file__).parent / "rules_test.yml"
 
-pytestmark = [
-    pytest.mark.prometheus,
-    pytest.mark.skipif(PROMTOOL is None, reason="promtool is not installed (Debian package prometheus)"),
-]
+pytestmark = pytest.mark.prometheus
+needs_promtool = pytest.mark.skipif(PROMTOOL is None, reason="no promtool: apt-get install prometheus")
 
 
 def promtool(*arguments: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
@@ -22,16 +26,88 @@ def promtool(*arguments: str, stdin: str = "") -> subprocess.CompletedProcess[st
     return subprocess.run([PROMTOOL, *arguments], capture_output=True, text=True, input=stdin, check=False, timeout=60)
 
 
+@needs_promtool
 def test_rules_are_well_formed() -> None:
     done = promtool("check", "rules", "--lint-fatal", str(ROOT / "dashboards" / "generated" / "alerts.yml"))
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+@needs_promtool
 def test_rules_fire_and_resolve_as_described() -> None:
-    done = promtool("test", "rules", str(Path(__file__).parent / "rules_test.yml"))
+    done = promtool("test", "rules", str(TESTS))
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+def seconds(duration: str) -> float:
+    return sum(
+        float(count) * {"s": 1, "m": 60, "h": 3600}[unit] for count, unit in re.findall(r"(\d+)([smh])", duration)
+    )
+
+
+def course(test: dict[str, Any], alert: str) -> str:
+    """What one test expects of an alert over time, one letter for each look: s(ilent) or f(iring)."""
+    looks = [one for one in test.get("alert_rule_test", []) if one["alertname"] == alert]
+    return "".join(
+        "f" if one["exp_alerts"] else "s" for one in sorted(looks, key=lambda one: seconds(one["eval_time"]))
+    )
+
+
+@pytest.mark.parametrize("alert", [alert.name for alert in alerts()])
+def test_of_every_rule_one_test_shows_silence_firing_and_silence_again(alert: str) -> None:
+    tests = yaml.safe_load(TESTS.read_text(encoding="utf-8"))["tests"]
+    assert any(re.fullmatch("s+f+s+", course(test, alert)) for test in tests)
+
+
+def test_the_resource_holds_the_same_rules() -> None:
+    resource = prometheus_rule("https://runbooks.example.org")
+    assert (resource["apiVersion"], resource["kind"]) == ("monitoring.coreos.com/v1", "PrometheusRule")
+    assert resource["spec"] == rule_file("https://runbooks.example.org")
+
+
+def test_only_what_makes_the_monitor_blind_or_harms_wakes_somebody() -> None:
+    assert {alert.name for alert in alerts() if alert.severity == "critical"} == {
+        "RebalanceIncidentCritical",
+        "RebalanceMonitorAbsent",
+        "RebalanceMonitorStale",
+        "RebalanceMonitorClusterNotReady",
+    }
+    assert {alert.severity for alert in alerts()} == {"critical", "warning", "info"}
+
+
+@pytest.mark.parametrize("alert", alerts(), ids=lambda alert: alert.name)
+def test_rules_on_incidents_wait_for_nothing_and_everybody_is_told_what_to_do(alert: Any) -> None:
+    if alert.name.startswith("RebalanceIncident"):
+        assert alert.hold == ""
+    assert alert.runbook or (alert.advice and alert.resolves)
+    assert alert.summary
+    assert alert.description
+
+
+def alertmanager() -> dict[str, Any]:
+    return dict(yaml.safe_load((ROOT / "conf" / "compose" / "alertmanager.yml").read_text(encoding="utf-8")))
+
+
+def test_a_blind_moment_inhibits_by_the_labels_that_mark_and_incident_share() -> None:
+    (rule,) = [one for one in alertmanager()["inhibit_rules"] if WHILE_BLIND in one["source_matchers"][0]]
+    assert rule["equal"] == list(IDENTITY)
+    (pattern,) = re.findall(r'alertname=~"(.+)"', rule["target_matchers"][0])
+    names = {alert.name for alert in alerts() if re.fullmatch(pattern, alert.name)}
+    assert names == {"RebalanceIncidentCritical", "RebalanceIncidentWarning", "RebalanceIncidentInfo"}
+
+
+@pytest.mark.skipif(AMTOOL is None, reason="no amtool: apt-get install prometheus-alertmanager")
+def test_alertmanager_takes_its_configuration_and_keeps_info_from_the_pager() -> None:
+    assert AMTOOL
+    file = str(ROOT / "conf" / "compose" / "alertmanager.yml")
+    done = subprocess.run([AMTOOL, "check-config", file], capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 0, done.stdout + done.stderr
+    for severity, receiver in (("critical", "page"), ("warning", "page"), ("info", "report")):
+        route = [AMTOOL, "config", "routes", "test", f"--config.file={file}", f"severity={severity}"]
+        asked = subprocess.run(route, capture_output=True, text=True, check=False, timeout=60)
+        assert asked.stdout.strip() == receiver
+
+
+@needs_promtool
 def test_declared_metrics_pass_prometheus_lint() -> None:
     lines = []
     for metric in METRICS:

@@ -7,6 +7,14 @@ from streaming.core.results import Severity
 MINUTE_MS = 60_000
 
 
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One way to confirm a finding with Kafka's own means: what to run, and what it shows if the finding is true."""
+
+    run: str
+    shows: str
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
     """What a finding of this code is called, how bad it usually is, and which Kafka bugs have looked like it.
@@ -15,6 +23,8 @@ class Rule:
     violation and are none, one short phrase each: the law knows them and a test proves each. People are told when a
     finding has lasted `for_ms`, and of its end `keep_firing_ms` after it; `pages`: a certain one may wake somebody;
     `absorbed`: a rebalance storm speaks for it.
+
+    For whoever is told: `confirm`, `advice` (steps, in order) and `resolves`, when it ends without anybody's help.
     """
 
     code: str
@@ -27,3 +37,6 @@ class Rule:
     keep_firing_ms: int = 0
     pages: bool = False
     absorbed: bool = False
+    confirm: tuple[Check, ...] = ()
+    advice: tuple[str, ...] = ()
+    resolves: str = ""

@@ -1,0 +1,204 @@
+"""Whether the monitor itself can be believed: the dead man's rule and what else makes its silence worthless.
+
+Critical is only what makes it blind: no heartbeat at all (0 means "never yet", as in a monitor that is still
+starting), one that stands still, or a cluster that is not read.
+"""
+
+from dashboards.alert import Alert
+from dashboards.queries import age, aggregated, grew, series
+from streaming.core import metrics
+from streaming.core.rules.rule import Check
+
+_READYZ = Check("curl -s http://$MONITOR/readyz", "which cluster is not read and why, in one sentence each")
+_REACHED = Check(
+    "kafka-broker-api-versions.sh --bootstrap-server $BROKERS --command-config monitor.properties",
+    "one line per broker; an error here, with the monitor's own credentials, is the monitor's trouble too",
+)
+_END = Check(
+    "kafka-get-offsets.sh --bootstrap-server $BROKERS --topic __consumer_offsets --time -1",
+    "the ends of all partitions; compare with `select topic, partition, next_offset from rebalance_monitor.positions`",
+)
+
+
+def monitor_alerts() -> tuple[Alert, ...]:
+    """Rules about the monitor; all others are worth nothing while one of the critical ones fires."""
+    return (*_blind(), *_partly_blind(), *_reports())
+
+
+def _blind() -> tuple[Alert, ...]:
+    return (
+        Alert(
+            name="RebalanceMonitorAbsent",
+            expr=f"absent({series(metrics.HEARTBEAT)} > 0)",
+            hold="5m",
+            severity="critical",
+            summary="No rebalance monitor is scraped",
+            description="Prometheus has seen no heartbeat for 5 minutes: the monitor is down, its target is gone, "
+            "or it runs and has never committed anything.",
+            confirm=(
+                Check("curl -s http://$MONITOR/metrics | grep heartbeat", "nothing, or 0 for `never committed`"),
+                Check("curl -s http://$PROMETHEUS/api/v1/targets", "the monitor's target missing or down"),
+            ),
+            advice=(
+                "Is the process running? Its last log lines say in one sentence why it ended; a restart loses nothing, "
+                "because all progress is in the database.",
+                "`rebalance-monitor config check --config FILE` names mistakes in its configuration.",
+                "If `/metrics` answers, its address is missing among Prometheus' targets.",
+                "Until it is back, open incidents keep firing for 15 minutes and nothing new is found.",
+            ),
+            resolves="With the first heartbeat after a commit, seconds after a start.",
+        ),
+        Alert(
+            name="RebalanceMonitorStale",
+            expr=f"{age(metrics.HEARTBEAT)} > 120",
+            hold="1m",
+            severity="critical",
+            summary="The rebalance monitor has stopped judging",
+            description="The last heartbeat is {{ $value | humanizeDuration }} old, although one is due every 10 s.",
+            confirm=(
+                _READYZ,
+                Check(
+                    "psql -c 'select epoch, claimed_at from rebalance_monitor.writer'",
+                    "a fresh `claimed_at`: a second monitor took over and this one stood down",
+                ),
+            ),
+            advice=(
+                "The process answers but commits no batch; its log names the reason. The usual ones are a database "
+                "that does not answer and a second writer that took over.",
+                "With the database back it goes on by itself; otherwise restart it: nothing is lost.",
+            ),
+            resolves="With the next committed batch or empty heartbeat.",
+        ),
+        Alert(
+            name="RebalanceMonitorClusterNotReady",
+            expr=f"{aggregated(metrics.READY, ('cluster',), how='max')} == 0",
+            hold="10m",
+            severity="critical",
+            summary="Cluster {{ $labels.cluster }} is not being watched",
+            description="For 10 minutes the cluster has been unreachable or not read up to its end. What was open "
+            "stays told; what the clock opens meanwhile is held back.",
+            confirm=(_READYZ, _REACHED, _END),
+            advice=(
+                "*Records not yet read* in the monitor's dashboard tells which it is: a falling line is a catch-up and "
+                "needs nothing; a missing or rising one is a broker, network or permission problem.",
+                "After a catch-up of hours, give it more of the brokers' bandwidth: "
+                "`source.max_bytes_per_second_per_broker`.",
+            ),
+            resolves="As soon as every topic of the cluster is read to its end.",
+        ),
+    )
+
+
+def _partly_blind() -> tuple[Alert, ...]:
+    return (
+        Alert(
+            name="RebalanceMonitorDegraded",
+            expr=f"{aggregated(metrics.DEGRADED, ('cluster', 'reason'), how='max')} == 1",
+            hold="15m",
+            severity="warning",
+            summary="Cluster {{ $labels.cluster }} is only partly judged",
+            description="A topic, partition or permission is missing, and what depends on it is not judged: "
+            "{{ $labels.reason }}",
+            confirm=(
+                Check("kafka-topics.sh --bootstrap-server $BROKERS --describe --topic $TOPIC", "no such topic"),
+                Check(
+                    "kafka-acls.sh --bootstrap-server $BROKERS --list --topic $TOPIC",
+                    "no line that lets the monitor's principal describe and read it",
+                ),
+            ),
+            advice=(
+                "Grant the monitor's principal Describe and Read on the topic.",
+                "A wrong guess of a Connect group's topics is mended by "
+                "`clusters[].connect.<group>.config_topic` and `status_topic`.",
+            ),
+            resolves="When the topic can be read.",
+        ),
+        Alert(
+            name="RebalanceMonitorGap",
+            expr=grew(metrics.GAP_RECORDS, ("cluster", "topic")),
+            severity="warning",
+            summary="Records of {{ $labels.topic }} in {{ $labels.cluster }} were deleted before they were read",
+            description="Generations in the gap are unknown; the offsets are in the table gaps.",
+            confirm=(
+                Check(
+                    "kafka-get-offsets.sh --bootstrap-server $BROKERS --topic $TOPIC --time -2",
+                    "the earliest offset there is, beyond the gap's end in `rebalance_monitor.gaps`",
+                ),
+            ),
+            advice=(
+                "The topic's retention or compaction was faster than the reader: nothing can bring the records back.",
+                "If it happens during a catch-up, raise `source.max_bytes_per_second_per_broker`.",
+            ),
+            resolves="15 minutes after the last gap.",
+        ),
+        Alert(
+            name="RebalanceMonitorNotificationsStuck",
+            expr=f"{aggregated(metrics.OUTBOX_PENDING, how='max')} > 0 "
+            f"and on () ({grew(metrics.NOTIFICATIONS, (), _FAILED)})",
+            hold="10m",
+            severity="warning",
+            summary="Nobody accepts the monitor's notifications",
+            description="{{ $value }} notifications wait. They are kept and sent as soon as a receiver answers.",
+            confirm=(
+                Check("curl -s http://$ALERTMANAGER/-/ready", "not `OK`"),
+                Check(
+                    "psql -c 'select key, created_at from rebalance_monitor.outbox where not done order by sequence'",
+                    "what waits, oldest first",
+                ),
+            ),
+            advice=(
+                "Only with `alerting.path: push`. Make one address of `alerting.alertmanagers` answer; nothing is "
+                "lost, everything waits in `rebalance_monitor.outbox`.",
+            ),
+            resolves="When the outbox is empty, or 15 minutes after the last failed attempt.",
+        ),
+    )
+
+
+def _reports() -> tuple[Alert, ...]:
+    return (
+        Alert(
+            name="RebalanceMonitorUnexplained",
+            expr=grew(metrics.GENERATIONS, ("cluster", "group"), _UNEXPLAINED),
+            severity="info",
+            summary="Unexplained assignment in group {{ $labels.group }} of {{ $labels.cluster }}",
+            description="A generation's assignment is none that a known assignor makes of what the log shows.",
+            confirm=(
+                Check(
+                    "psql -c \"select generation, reason from rebalance_monitor.generations where grade = 'unexplained'"
+                    ' order by at_ms desc limit 5"',
+                    "the generation and what differs",
+                ),
+            ),
+            advice=(
+                "Look at the generation in the dashboard of one rebalance: observed against expected.",
+                "A leader of a release that the configuration does not name is the commonest reason: set "
+                "`clusters[].connect.<group>.release`; a client that brings its own assignor is another.",
+            ),
+            resolves="15 minutes after the last such generation.",
+        ),
+        Alert(
+            name="RebalanceMonitorUndecodable",
+            expr=grew(metrics.UNDECODABLE_RECORDS, ("cluster", "reason")),
+            severity="info",
+            summary="Undecodable records in {{ $labels.cluster }}",
+            description="Records that Kafka's own reader would reject ({{ $labels.reason }}); "
+            "the first ones are kept in the table undecodable.",
+            confirm=(
+                Check(
+                    "kafka-console-consumer.sh --bootstrap-server $BROKERS --topic $TOPIC --partition $PARTITION "
+                    "--offset $OFFSET --max-messages 1",
+                    "the record at the coordinates that `rebalance_monitor.undecodable` gives",
+                ),
+            ),
+            advice=(
+                "Records were counted and passed over; groups they belong to may lack a generation.",
+                "`rebalance-monitor decode` says at which byte Kafka's own reader would stop.",
+            ),
+            resolves="15 minutes after the last such record.",
+        ),
+    )
+
+
+_UNEXPLAINED = 'grade="unexplained"'
+_FAILED = 'outcome="failed"'
