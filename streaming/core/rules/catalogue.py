@@ -7,9 +7,24 @@ the same harm from different sides (`duplicate_active`, `imbalance`).
 
 from streaming.core.results import Severity
 from streaming.core.rules import catalogue_across, catalogue_record, catalogue_static, catalogue_status
+from streaming.core.rules.confirming import (
+    GROUP_RECORD,
+    MEMBERS,
+)
 from streaming.core.rules.rule import Rule
 
-CONSUMER_UNDECODABLE = Rule(code="CONSUMER-C10", title="undecodable_member", severity=Severity.HIGH)
+CONSUMER_UNDECODABLE = Rule(
+    code="CONSUMER-C10",
+    title="undecodable_member",
+    severity=Severity.HIGH,
+    meaning="Every member of a completed generation has a readable subscription and assignment.",
+    confirm=(GROUP_RECORD, MEMBERS),
+    advice=(
+        "Find the member's host in the message: its assignor writes bytes of its own.",
+        "Take it out of the group if it does not belong there.",
+    ),
+    resolves="With the first generation in which every member can be read.",
+)
 
 RULES: tuple[Rule, ...] = (
     *catalogue_record.RULES,

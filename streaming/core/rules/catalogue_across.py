@@ -1,6 +1,18 @@
 """The rules from one record of a Connect group to the next, and about time: CONNECT-K1, CONNECT-K5 to K17."""
 
 from streaming.core.results import Severity
+from streaming.core.rules.confirming import (
+    ASSIGNMENTS,
+    CONFIG_LOG,
+    MEMBERS,
+    NEXT_GENERATION,
+    REBALANCE_ONCE,
+    REBALANCES,
+    RUNNING_HERE,
+    STATUS,
+    STATUS_LOG,
+    VERSIONS,
+)
 from streaming.core.rules.rule import MINUTE_MS, Rule
 
 HOLD_NOT_CARRIED_OVER = Rule(
@@ -14,6 +26,12 @@ HOLD_NOT_CARRIED_OVER = Rule(
         "it missed the answer and reports what it had before",
         "generations are missing between",
     ),
+    confirm=(ASSIGNMENTS, RUNNING_HERE),
+    advice=(
+        "See whether the worker runs what it reports (JMX): the report may be wrong, or the run.",
+        "Restart it if the two differ; releases before 2.7.1 lose jobs in this way.",
+    ),
+    resolves="With the next generation in which the worker reports what it was told.",
 )
 UNASSIGNED_TOO_LONG = Rule(
     code="CONNECT-K5",
@@ -29,6 +47,13 @@ UNASSIGNED_TOO_LONG = Rule(
         "taken back from a delay candidate, which starts its wait anew",
         "the group has no member at all",
     ),
+    confirm=(STATUS, ASSIGNMENTS, REBALANCES),
+    advice=(
+        "The connector's work stands still. Restart the leader: the next one hands out everything that nobody holds.",
+        "If no rebalance follows, look at the coordinator's log for what keeps the group from completing one.",
+        "Workers with `scheduled.rebalance.max.delay.ms=0` before 3.5.2 forget lost jobs: upgrade them.",
+    ),
+    resolves="With the generation that gives the job to somebody.",
 )
 DELAY_NEVER_RESOLVED = Rule(
     code="CONNECT-K6",
@@ -38,6 +63,12 @@ DELAY_NEVER_RESOLVED = Rule(
     for_ms=0,
     meaning="When an announced delay is over, the rebalance that ends it comes.",
     exceptions=("the group emptied",),
+    confirm=(ASSIGNMENTS, REBALANCES),
+    advice=(
+        "Jobs wait for a rebalance that did not come: restart any worker, which causes one.",
+        "See whether the leader's process stands still (a long pause, a full disk, no memory).",
+    ),
+    resolves="With the next generation.",
 )
 WINDOW_END_MOVED = Rule(
     code="CONNECT-K7",
@@ -46,6 +77,12 @@ WINDOW_END_MOVED = Rule(
     issues=("KAFKA-9184",),
     meaning="While jobs wait for a lost worker, every round of one leader announces the same end of the delay.",
     exceptions=("a new window after a reset", "the pause between two revoking rounds gave way to a loss"),
+    confirm=(ASSIGNMENTS,),
+    advice=(
+        "Jobs wait longer than the configured delay. Let workers come and go less often until the window is over.",
+        "Leaders before 2.4 move the end in every round: upgrade them.",
+    ),
+    resolves="When the window ends and the jobs are handed out.",
 )
 DELAY_WITHOUT_LOSS = Rule(
     code="CONNECT-K8",
@@ -53,6 +90,9 @@ DELAY_WITHOUT_LOSS = Rule(
     severity=Severity.INFO,
     meaning="A delay means that jobs wait for a lost worker, or is the pause between two revoking rounds.",
     exceptions=("the pause between two revoking rounds",),
+    confirm=(ASSIGNMENTS,),
+    advice=("Nothing to do: nothing waits. The rebalance at its end is one more than needed.",),
+    resolves="When the delay is over.",
 )
 WINDOW_CUT_SHORT = Rule(
     code="CONNECT-K9",
@@ -66,6 +106,9 @@ WINDOW_CUT_SHORT = Rule(
         "the lost jobs were deleted",
         "a loss that shares the pause between two revoking rounds",
     ),
+    confirm=(ASSIGNMENTS, REBALANCES),
+    advice=("Nothing to do: the jobs run again earlier than announced. A worker that returns now gets other ones.",),
+    resolves=NEXT_GENERATION,
 )
 REBALANCE_STORM = Rule(
     code="CONNECT-K10",
@@ -76,6 +119,13 @@ REBALANCE_STORM = Rule(
     keep_firing_ms=5 * MINUTE_MS,
     meaning="Members that come or go, config changes, revocations and delays explain how often a group rebalances.",
     exceptions=("a rolling restart", "many connectors created at once"),
+    confirm=(REBALANCES, ASSIGNMENTS, MEMBERS),
+    advice=(
+        "The coordinator's reason in the log names the member and why: it leaves, is dropped or joins again and again.",
+        "`session timeout` means a process that stands still; `leave` one that restarts: look after that one first.",
+        "After ten minutes it wakes somebody, because a group that rebalances all the time works little.",
+    ),
+    resolves="Five minutes after the group has rebalanced no more often than explained.",
 )
 CONFIG_MISMATCH_PERSISTS = Rule(
     code="CONNECT-K11",
@@ -85,6 +135,13 @@ CONFIG_MISMATCH_PERSISTS = Rule(
     for_ms=MINUTE_MS,
     meaning="Leader and members catch up with the config topic within a round or two.",
     exceptions=("the config topic is new and starts over", "the member has just joined"),
+    confirm=(ASSIGNMENTS, CONFIG_LOG),
+    advice=(
+        "The worker named cannot read the config topic to its end: see its log, its network and its rights on the "
+        "topic.",
+        "If it catches up with nothing, restart it; nothing is assigned to anybody while the leader is the one behind.",
+    ),
+    resolves="When it has read the topic up to the others' offset.",
 )
 OFFSET_REGRESSION = Rule(
     code="CONNECT-K12",
@@ -92,6 +149,13 @@ OFFSET_REGRESSION = Rule(
     severity=Severity.HIGH,
     meaning="Assignments never refer to a lower config offset than earlier ones.",
     exceptions=("the config topic is new and starts over", "the leader has restarted and lags"),
+    confirm=(CONFIG_LOG, ASSIGNMENTS),
+    advice=(
+        "Was the config topic made anew, or cut off? Then connectors may be missing: compare with what should be "
+        "there.",
+        "Otherwise the leader lags: restart it.",
+    ),
+    resolves="When assignments refer to the highest offset again.",
 )
 PROTOCOL_DOWNGRADE = Rule(
     code="CONNECT-K13",
@@ -99,6 +163,13 @@ PROTOCOL_DOWNGRADE = Rule(
     severity=Severity.MEDIUM,
     meaning="A group does not fall to a lower protocol, or all of its workers follow within ten minutes.",
     exceptions=("a rolling downgrade",),
+    confirm=(ASSIGNMENTS, VERSIONS),
+    advice=(
+        "Compare `connect.protocol` and the releases of all workers: one that offers only the lower protocol keeps "
+        "all down.",
+        "Below `sessioned` internal requests are not signed: do not leave it like this.",
+    ),
+    resolves="When the group speaks the higher protocol again, or no worker offers it any more.",
 )
 REVOCATION_NOT_FOLLOWED_UP = Rule(
     code="CONNECT-K14",
@@ -108,6 +179,12 @@ REVOCATION_NOT_FOLLOWED_UP = Rule(
     for_ms=0,
     meaning="A round that takes jobs from workers is followed by the one that gives them to others.",
     exceptions=("the group emptied",),
+    confirm=(ASSIGNMENTS, REBALANCES),
+    advice=(
+        "Jobs were stopped and nobody was given them: restart any worker, which causes the missing rebalance.",
+        "See whether a worker cannot stop a task in time (`task.shutdown.graceful.timeout.ms`).",
+    ),
+    resolves="With the next generation.",
 )
 REVOKED_JOB_LOST = Rule(
     code="CONNECT-K15",
@@ -119,6 +196,9 @@ REVOKED_JOB_LOST = Rule(
         "deleted meanwhile",
         "taken back from a delay candidate, and a member left before the follow-up",
     ),
+    confirm=(STATUS, ASSIGNMENTS),
+    advice=REBALANCE_ONCE,
+    resolves="When somebody is given the job, or it is deleted.",
 )
 ZOMBIE_RETURN = Rule(
     code="CONNECT-K16",
@@ -126,6 +206,12 @@ ZOMBIE_RETURN = Rule(
     severity=Severity.INFO,
     meaning="A member that joins for the first time holds nothing; one that does was cut off or stood still.",
     exceptions=("restarted, and holds nothing",),
+    confirm=(ASSIGNMENTS, STATUS_LOG),
+    advice=(
+        "Nothing to do now: its jobs are taken from it. It may have worked unseen since the group gave it up.",
+        "Find out why it was cut off: a long garbage collection, a full network, a stopped machine.",
+    ),
+    resolves="With the next generation in which it is an ordinary member.",
 )
 LEADER_WITHOUT_MEMORY = Rule(
     code="CONNECT-K17",
@@ -133,6 +219,9 @@ LEADER_WITHOUT_MEMORY = Rule(
     severity=Severity.INFO,
     meaning="The leader stays the same; another one does not know which delays run and which jobs were lost.",
     exceptions=("the first generation of a group",),
+    confirm=(ASSIGNMENTS,),
+    advice=("Nothing to do: this explains other findings. Open delays end with the leader that opened them.",),
+    resolves=NEXT_GENERATION,
 )
 
 RULES = (

@@ -1,6 +1,18 @@
 """The rules about one record of a Connect group, CONNECT-I1 to CONNECT-I13 (connect.md 7.1)."""
 
 from streaming.core.results import Severity
+from streaming.core.rules.confirming import (
+    ALL_STATUSES,
+    ASSIGNMENTS,
+    CONFIG_LOG,
+    GROUP_RECORD,
+    NEXT_GENERATION,
+    REBALANCE_ONCE,
+    RUNNING_HERE,
+    STATUS,
+    STOP_DOUBLE,
+    VERSIONS,
+)
 from streaming.core.rules.rule import Rule
 
 DUPLICATE_HOLD = Rule(
@@ -12,6 +24,10 @@ DUPLICATE_HOLD = Rule(
     issues=("KAFKA-8463", "KAFKA-9841"),
     meaning="After a round no job is in two workers' hands.",
     exceptions=("the round ended in an error and revoked nothing",),
+    confirm=(ASSIGNMENTS, RUNNING_HERE, STATUS),
+    advice=STOP_DOUBLE,
+    resolves="When a generation leaves the job in one worker's hands, usually the very next one: a leader takes a "
+    "duplicate it hears of from all holders.",
 )
 DUPLICATE_ACTIVE = Rule(
     code="CONNECT-I2",
@@ -22,6 +38,10 @@ DUPLICATE_ACTIVE = Rule(
     issues=("KAFKA-9184", "KAFKA-9841", "KAFKA-9849"),
     meaning="No two workers report the same job as theirs; a zombie's jobs are taken from all who have them.",
     exceptions=("a zombie returned and every holder must stop the job: medium",),
+    confirm=(ASSIGNMENTS, RUNNING_HERE, STATUS),
+    advice=STOP_DOUBLE,
+    resolves="When a generation leaves the job in one worker's hands, usually the very next one: a leader takes a "
+    "duplicate it hears of from all holders.",
 )
 ASSIGNED_WHILE_ACTIVE = Rule(
     code="CONNECT-I3",
@@ -29,6 +49,9 @@ ASSIGNED_WHILE_ACTIVE = Rule(
     severity=Severity.CRITICAL,
     issues=("KAFKA-8463",),
     meaning="A job is handed out only when nobody reports it as running.",
+    confirm=(ASSIGNMENTS, RUNNING_HERE),
+    advice=STOP_DOUBLE,
+    resolves="With the next generation that nobody but the job's holder reports it in.",
 )
 UNASSIGNED = Rule(
     code="CONNECT-I4",
@@ -44,6 +67,9 @@ UNASSIGNED = Rule(
         "configured by the very last config record, which the leader may not have applied",
         "a freshly started worker may read the connector's tasks as inconsistent",
     ),
+    confirm=(STATUS, ASSIGNMENTS),
+    advice=REBALANCE_ONCE,
+    resolves="When a generation puts the jobs into somebody's hands, or they are deleted.",
 )
 HELD_BUT_DELETED = Rule(
     code="CONNECT-I5",
@@ -57,12 +83,21 @@ HELD_BUT_DELETED = Rule(
         "a zombie brought it back",
         "deleted by the very last config record, which the leader may not have applied",
     ),
+    confirm=(ALL_STATUSES, CONFIG_LOG),
+    advice=(
+        "The deleted connector still runs on the worker named: restart that worker to stop it at once.",
+        "A leader that took over after the deletion forgets to take it away; the next change of members does.",
+    ),
+    resolves="When the holder gives the job up, at the latest when it restarts.",
 )
 ASSIGNED_AND_REVOKED = Rule(
     code="CONNECT-I6",
     title="assigned_and_revoked",
     severity=Severity.CRITICAL,
     meaning="No job is taken from one worker and handed out in the same round: it must stop before it starts.",
+    confirm=(ASSIGNMENTS, RUNNING_HERE),
+    advice=STOP_DOUBLE,
+    resolves=NEXT_GENERATION,
 )
 REVOKED_NOT_HELD = Rule(
     code="CONNECT-I7",
@@ -70,6 +105,9 @@ REVOKED_NOT_HELD = Rule(
     severity=Severity.LOW,
     meaning="A worker is only told to stop what it reports as its own.",
     exceptions=("the delay is over, and balancing takes back what a candidate was just given",),
+    confirm=(GROUP_RECORD, ASSIGNMENTS),
+    advice=("Nothing to do: the worker has nothing to stop, and the follow-up round gives the job out.",),
+    resolves=NEXT_GENERATION,
 )
 IMBALANCE = Rule(
     code="CONNECT-I8",
@@ -85,6 +123,12 @@ IMBALANCE = Rule(
         "leaders before 3.4 do not balance within one",
         "connectors and tasks together may differ by two",
     ),
+    confirm=(ALL_STATUSES, RUNNING_HERE),
+    advice=(
+        "If the load matters, restart a worker that holds too much once the group is calm: its jobs are spread anew.",
+        "Leaders before 3.4 stay unbalanced after workers join; upgrading ends it for good.",
+    ),
+    resolves="With the next calm generation in which workers differ by at most one.",
 )
 HEADER_INCONSISTENT = Rule(
     code="CONNECT-I9",
@@ -92,6 +136,12 @@ HEADER_INCONSISTENT = Rule(
     severity=Severity.CRITICAL,
     meaning="All members are told the same protocol version, error, leader, leader URL, config offset and delay.",
     exceptions=("releases before 3.3 write version 1 for sessioned",),
+    confirm=(ASSIGNMENTS, VERSIONS),
+    advice=(
+        "Members act on different leaders or delays: restart the leader, whose next answer is one for all.",
+        "A worker that is no Apache Kafka release may write headers of its own; then tell its makers.",
+    ),
+    resolves=NEXT_GENERATION,
 )
 CONFIG_OFFSET_WRONG = Rule(
     code="CONNECT-I10",
@@ -99,6 +149,12 @@ CONFIG_OFFSET_WRONG = Rule(
     severity=Severity.HIGH,
     meaning="Assignments refer to the highest config offset any member has read, or to a fresher one if the leader "
     "itself was behind; only such a leader may answer with a config mismatch.",
+    confirm=(ASSIGNMENTS, CONFIG_LOG),
+    advice=(
+        "Workers follow configurations of different age: see whether the worker named can read the config topic.",
+        "If one of them stays behind, restart it.",
+    ),
+    resolves=NEXT_GENERATION,
 )
 DELAY_OUT_OF_RANGE = Rule(
     code="CONNECT-I11",
@@ -106,12 +162,25 @@ DELAY_OUT_OF_RANGE = Rule(
     severity=Severity.MEDIUM,
     meaning="The delay lies between 0 and the leader's maximum, and an error carries neither delay nor jobs.",
     exceptions=("the leader's maximum is not known",),
+    confirm=(ASSIGNMENTS,),
+    advice=(
+        "Compare `scheduled.rebalance.max.delay.ms` on all workers: the leader's value counts, and they should be "
+        "equal.",
+        "Tell the monitor the value: `clusters[].connect.<group>.max_delay_ms`.",
+    ),
+    resolves=NEXT_GENERATION,
 )
 UNDECODABLE_MEMBER = Rule(
     code="CONNECT-I12",
     title="undecodable_member",
     severity=Severity.HIGH,
     meaning="Every member of a completed generation has a readable subscription and assignment.",
+    confirm=(GROUP_RECORD, VERSIONS),
+    advice=(
+        "Find the member's host in the message: it is a release or a client that writes another format.",
+        "Take it out of the group if it does not belong there.",
+    ),
+    resolves="With the first generation in which every member can be read.",
 )
 UNEXPLAINED = Rule(
     code="CONNECT-I13",
@@ -125,6 +194,13 @@ UNEXPLAINED = Rule(
         "an unknown fork that speaks a protocol of its own",
         "a gap in the history",
     ),
+    confirm=(ASSIGNMENTS, VERSIONS),
+    advice=(
+        "Nobody needs to get up: the jobs are assigned, but in no way that a known leader would choose.",
+        "Name the leader's release in `clusters[].connect.<group>.release` if the configuration lacks it.",
+        "If it stays, keep the evidence: a report on it is worth more than a restart.",
+    ),
+    resolves="With the next generation that can be explained.",
 )
 
 RULES = (

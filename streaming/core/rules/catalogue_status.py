@@ -1,6 +1,13 @@
 """The rules that compare a Connect group with what its workers say they run, CONNECT-K2 to CONNECT-K4."""
 
 from streaming.core.results import Severity
+from streaming.core.rules.confirming import (
+    ASSIGNMENTS,
+    RUNNING_HERE,
+    STATUS,
+    STATUS_LOG,
+    STOP_DOUBLE,
+)
 from streaming.core.rules.rule import Rule
 
 RUNNING_TWICE = Rule(
@@ -18,6 +25,9 @@ RUNNING_TWICE = Rule(
         "a clock that runs ahead",
         "MirrorMaker's dedicated mode, where all workers have one id",
     ),
+    confirm=(STATUS_LOG, RUNNING_HERE, ASSIGNMENTS),
+    advice=STOP_DOUBLE,
+    resolves="When the former owner says that it has stopped, or the group drops it.",
 )
 RUNNING_NOT_HELD = Rule(
     code="CONNECT-K3",
@@ -31,6 +41,9 @@ RUNNING_NOT_HELD = Rule(
         "the record of that generation is not read yet",
         "a status of an earlier generation",
     ),
+    confirm=(RUNNING_HERE, STATUS_LOG, ASSIGNMENTS),
+    advice=STOP_DOUBLE,
+    resolves="When its worker says that it has stopped, or is given the job.",
 )
 HELD_NOT_RUNNING = Rule(
     code="CONNECT-K4",
@@ -43,5 +56,12 @@ HELD_NOT_RUNNING = Rule(
         "the worker has not read the configuration yet",
         "no worker's statuses can be told apart",
     ),
+    confirm=(STATUS, STATUS_LOG),
+    advice=(
+        "The worker was given the job and has not said that it runs: its log says what it waits for.",
+        "`curl -X POST 'http://$WORKER/connectors/$CONNECTOR/restart?includeTasks=true'` starts it again.",
+        "A worker that starts nothing at all has lost its herder thread or its rights: restart it.",
+    ),
+    resolves="When the worker says that the job runs, is paused, stopped or failed.",
 )
 RULES = (RUNNING_TWICE, RUNNING_NOT_HELD, HELD_NOT_RUNNING)
