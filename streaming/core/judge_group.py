@@ -28,8 +28,9 @@ from streaming.core.results import (
     Verdict,
 )
 from streaming.core.routing import connect_settings
-from streaming.core.rules import headers
+from streaming.core.rules import headers, sinks
 from streaming.core.rules.catalogue import CONSUMER_UNDECODABLE
+from streaming.core.rules.catalogue_status import RUNNING_TWICE
 from streaming.core.rules.memory import RuleMemory
 from streaming.core.rules.remembering import remember
 from streaming.core.settings import ClusterSettings
@@ -294,8 +295,10 @@ def _consumer(settings: ClusterSettings, group: str, state: GroupState, row: Row
     incidents = dict(state.incidents)
     transitions: list[Incident] = []
     if body.protocol_type == CONSUMER:
-        found = headers.unreadable_blobs(body, Evidence(source=source_of(row)), CONSUMER_UNDECODABLE)
-        evaluated = frozenset({CONSUMER_UNDECODABLE.code})
+        here = Evidence(source=source_of(row))
+        unreadable = headers.unreadable_blobs(body, here, CONSUMER_UNDECODABLE)
+        found = (*unreadable, *sinks.consumed_twice(group, body, here))
+        evaluated = frozenset({CONSUMER_UNDECODABLE.code, RUNNING_TWICE.code})
         incidents, transitions = settle(state.incidents, found, moment, evaluated)
     return replace(state, incidents=incidents, holds=holds), [published, *transitions]
 

@@ -1,0 +1,51 @@
+"""A sink's own consumer group shows a task that runs twice, and only that."""
+
+import pytest
+
+from streaming.core.records import GroupGeneration, MemberRow
+from streaming.core.results import Evidence
+from streaming.core.rules.sinks import consumed_twice
+
+HERE = Evidence(text="here")
+
+
+def member(number: int, client_id: str) -> MemberRow:
+    return MemberRow(
+        member_id=f"m{number}",
+        instance_id=None,
+        client_id=client_id,
+        client_host=f"/10.0.0.{number}",
+        rebalance_timeout_ms=60_000,
+        session_timeout_ms=45_000,
+        subscription=None,
+        assignment=None,
+        subscription_bytes=b"",
+        assignment_bytes=b"",
+    )
+
+
+def generation(*client_ids: str) -> GroupGeneration:
+    members = tuple(member(number, client_id) for number, client_id in enumerate(client_ids, 1))
+    return GroupGeneration(
+        protocol_type="consumer", generation=3, protocol="range", leader="m1", state_ms=0, members=members
+    )
+
+
+def test_two_members_with_one_tasks_client_id() -> None:
+    body = generation("connector-consumer-out-1-0", "connector-consumer-out-1-1", "connector-consumer-out-1-0")
+    (found,) = consumed_twice("connect-out-1", body, HERE)
+    assert [(one.type, one.id) for one in found.subjects] == [("task", "out-1-0"), ("group", "connect-out-1")]
+    assert "10.0.0.1 and 10.0.0.3" in found.message
+
+
+@pytest.mark.parametrize(
+    ("group", "client_ids"),
+    [
+        ("connect-out", ("connector-consumer-out-0", "connector-consumer-out-1")),  # each task once
+        ("connect-out", ("shared", "shared")),  # client.id is overridden
+        ("readers", ("connector-consumer-out-0", "connector-consumer-out-0")),  # another application's group
+        ("connect-out", ("connector-consumer-out-x", "connector-consumer-out-x")),  # no task number
+    ],
+)
+def test_what_only_looks_like_it(group: str, client_ids: tuple[str, ...]) -> None:
+    assert list(consumed_twice(group, generation(*client_ids), HERE)) == []
