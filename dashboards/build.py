@@ -1,4 +1,4 @@
-"""Writes `generated/`: two dashboards and the rule file, the same bytes for the same code; `--check` finds drift."""
+"""Writes dashboards, alert rules and runbooks: the same bytes for the same code; `--check` finds drift."""
 
 import argparse
 import json
@@ -12,8 +12,10 @@ from grafana_foundation_sdk.cog.encoder import JSONEncoder
 from dashboards.alerts import RUNBOOKS, prometheus_rule, rule_file
 from dashboards.fleet import fleet
 from dashboards.group import group
+from dashboards.runbooks import pages
 
 GENERATED = Path(__file__).parent / "generated"
+DOCS = Path(__file__).parents[1] / "docs"
 _HEADER = "# Made by `rebalance-monitor dashboards build` from dashboards/alerts.py; edit that file.\n"
 
 
@@ -40,15 +42,20 @@ def main(argv: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="rebalance-monitor dashboards build", description=__doc__)
     parser.add_argument("--check", action="store_true", help="write nothing; exit 1 if a file differs")
     parser.add_argument("--out", type=Path, default=GENERATED, metavar="DIR", help="where the files are or go")
+    parser.add_argument("--docs", type=Path, default=DOCS, metavar="DIR", help="where runbooks and rules.md are or go")
     parser.add_argument("--runbooks", default=RUNBOOKS, metavar="URL", help="address in front of each runbook's name")
     parser.add_argument("-o", "--output", choices=("table", "json"), default="table", help="how to report")
     options = parser.parse_args(argv)
     drifted = False
-    for name, text in render(options.runbooks).items():
-        state = _settle(options.out / name, text, check=options.check)
+    files = {name: (options.out / name, text) for name, text in render(options.runbooks).items()}
+    # An installed package has no documentation next to it.
+    if options.docs != DOCS or (DOCS / "alerts.md").exists():
+        files |= {f"docs/{name}": (options.docs / name, text) for name, text in pages().items()}
+    for name, (path, text) in files.items():
+        state = _settle(path, text, check=options.check)
         drifted = drifted or state == "differs"
         report = {"kind": "file", "file": name, "state": state}
-        print(json.dumps(report) if options.output == "json" else f"{name:12} {state}", flush=True)
+        print(json.dumps(report) if options.output == "json" else f"{name:48} {state}", flush=True)
     return 1 if drifted else 0
 
 

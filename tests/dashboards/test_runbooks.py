@@ -1,0 +1,69 @@
+"""Everybody who is told of something finds a page that says what to do, and it is the catalogue's own word."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from dashboards.alerts import alerts, rule_file
+from dashboards.runbooks import FOLDER, VARIABLES, pages
+from streaming.core.rules.catalogue import RULES
+from streaming.core.rules.rule import Rule
+
+DOCS = Path(__file__).parents[2] / "docs"
+HEADINGS = ["Symptom", "Meaning", "How to confirm", "What to do", "When it ends by itself"]
+TOOLS = {
+    "curl", "grep", "psql",
+    "kafka-acls.sh", "kafka-broker-api-versions.sh", "kafka-console-consumer.sh", "kafka-consumer-groups.sh",
+    "kafka-get-offsets.sh", "kafka-groups.sh", "kafka-jmx.sh", "kafka-topics.sh",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("path", sorted(pages()))
+def test_committed_page_equals_what_the_catalogue_says(path: str) -> None:
+    assert (DOCS / path).read_text(encoding="utf-8") == pages()[path]
+
+
+def test_no_page_outlives_its_rule() -> None:
+    assert {f"{FOLDER}/{file.name}" for file in (DOCS / FOLDER).iterdir()} == set(pages()) - {"rules.md"}
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.code)
+def test_rule_says_what_it_means_how_to_confirm_it_and_what_to_do(rule: Rule) -> None:
+    assert rule.meaning.endswith(".")
+    assert rule.confirm
+    assert rule.advice
+    assert all(step.endswith(".") for step in rule.advice)
+    assert rule.resolves.endswith(".")
+    assert all(re.fullmatch(r"KAFKA-\d+", issue) for issue in rule.issues)
+
+
+@pytest.mark.parametrize("title", sorted({rule.title for rule in RULES}))
+def test_every_title_has_all_parts_and_names_its_codes(title: str) -> None:
+    text = pages()[f"{FOLDER}/{title}.md"]
+    assert re.findall(r"^## (.+)$", text, re.MULTILINE) == [
+        *HEADINGS,
+        "What looks like it and is none",
+        "Kafka issues",
+    ]
+    assert all(rule.code in text for rule in RULES if rule.title == title)
+
+
+@pytest.mark.parametrize("path", sorted(path for path in pages() if path.startswith(FOLDER)))
+def test_commands_are_real_tools_and_say_what_to_fill_in(path: str) -> None:
+    text = pages()[path]
+    for command in re.findall(r"```sh\n(.+)\n```", text):
+        assert command.split()[0] in TOOLS
+        for name in re.findall(r"\$([A-Z_]+)", command):
+            assert f"`{name}` ({VARIABLES[name]})" in text
+
+
+def test_every_alert_leads_to_a_page_that_exists() -> None:
+    for group in rule_file()["groups"]:
+        for rule in group["rules"]:
+            folder, _, name = rule["annotations"]["runbook_url"].rpartition("/")
+            assert folder == f"docs/{FOLDER}"
+            if name != "{{ $labels.rule }}.md":
+                assert f"{FOLDER}/{name}" in pages()
+    assert {alert.runbook for alert in alerts()} == {"", "{{ $labels.rule }}"}
+    assert {f"{FOLDER}/{rule.title}.md" for rule in RULES} <= set(pages())
