@@ -29,6 +29,12 @@ def parser() -> argparse.ArgumentParser:
     run.add_argument("--config", metavar="FILE", help="configuration (YAML); environment variables override it")
     run.set_defaults(handle=_run)
 
+    serve = commands.add_parser("serve", help="serve the page and the JSON API, which `run` does by itself")
+    serve.add_argument("--config", metavar="FILE", help="the configuration that `run` has")
+    serve.add_argument("--monitor-url", metavar="URL", help="where the job's /metrics are, instead of what FILE says")
+    serve.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
+    serve.set_defaults(handle=_serve)
+
     replay = commands.add_parser("replay", help="judge captured records without Spark")
     replay.add_argument("paths", nargs="+", metavar="DIR|FILE", help="a capture's directory, or files of records")
     replay.add_argument("--config", metavar="FILE", help="settings instead of the capture's own")
@@ -80,6 +86,12 @@ def _run(arguments: argparse.Namespace) -> int:
     from streaming.cli.run import run
 
     return int(run(arguments.config))
+
+
+def _serve(arguments: argparse.Namespace) -> int:
+    from streaming.cli.serve import serve
+
+    return serve(arguments.config, arguments.monitor_url, child=arguments.child)
 
 
 def _replay(arguments: argparse.Namespace) -> int:

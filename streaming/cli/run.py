@@ -29,10 +29,11 @@ def run(config: str | None) -> int:
         import streaming.spark.job  # noqa: F401
     except ImportError as why:
         raise InputError(f"{why.name} is not installed; install rebalance-monitor[run]") from why
-    return _run(settings)
+    return _run(settings, config)
 
 
-def _run(settings: Settings) -> int:
+def _run(settings: Settings, config: str | None) -> int:
+    from streaming.cli.serve import PageProcess
     from streaming.sinks.alertmanager import Pusher
     from streaming.sinks.alerts import AlertStyle
     from streaming.sinks.database import DatabaseUnreachable
@@ -45,6 +46,7 @@ def _run(settings: Settings) -> int:
     dsn, alerting = settings.database.dsn.get_secret_value(), settings.alerting
     exporter: Exporter | None = None
     pusher: Pusher | None = None
+    page: PageProcess | None = None
     store: PostgresStore | None = None
     try:
         store = PostgresStore(
@@ -52,7 +54,7 @@ def _run(settings: Settings) -> int:
             connect_timeout_ms=settings.database.connect_timeout_ms,
             undecodable_kept=settings.database.undecodable_kept,
             notify=alerting.path == "push",
-            version=_version(),
+            version=package_version(),
         )
         store.migrate()
         exporter = Exporter(
@@ -60,7 +62,7 @@ def _run(settings: Settings) -> int:
             settings.http.host,
             clusters=[cluster.name for cluster in settings.clusters],
             path=alerting.path,
-            version=_version(),
+            version=package_version(),
         )
         exporter.start()
         exporter.restore(store)
@@ -70,11 +72,14 @@ def _run(settings: Settings) -> int:
             style = AlertStyle(ends_ahead_ms=alerting.ends_ahead_ms, generator_url=about)
             pusher = Pusher(dsn, alerting.alertmanagers, style, resend_ms=alerting.resend_ms, told=exporter)
             pusher.start()
+        if settings.page.enabled:
+            page = PageProcess(config, exporter.url)
+            page.start()
         run_job(settings, store, exporter)
     except (CannotRun, DatabaseUnreachable, PortTaken) as why:
         raise InputError(str(why)) from why
     finally:
-        for part in (pusher, exporter):
+        for part in (page, pusher, exporter):
             if part is not None:
                 part.stop()
         if store is not None:
@@ -82,7 +87,8 @@ def _run(settings: Settings) -> int:
     return DONE
 
 
-def _version() -> str:
+def package_version() -> str:
+    """This monitor's version; "" where it is not installed."""
     try:
         return version("rebalance-monitor")
     except PackageNotFoundError:

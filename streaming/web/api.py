@@ -1,0 +1,162 @@
+"""The answers of the JSON API: one function for each declared route, from checked parameters to a plain object.
+
+A group outside the scope is answered like one that does not exist.
+"""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from streaming.core.maintenance import Maintenance
+from streaming.web import fleet
+from streaming.web.openapi import document
+from streaming.web.parameters import cursor, place
+from streaming.web.reader import Reader, Unavailable
+from streaming.web.rows import Key, Page
+from streaming.web.scope import EVERYTHING, Scope, TeamOf, visible
+from streaming.web.upstream import Job
+
+Object = dict[str, Any]
+Values = dict[str, Any]
+
+
+class NotFound(Exception):
+    """Nothing there, or nothing there for this scope; one sentence."""
+
+
+def now_ms() -> int:
+    return int(time.time() * 1000)
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """What answers are made of."""
+
+    reader: Reader
+    job: Job
+    team_of: TeamOf
+    windows: Sequence[Maintenance] = ()
+    version: str = ""
+    clock_ms: Callable[[], int] = now_ms
+
+    def only(self, scope: Scope) -> list[Key] | None:
+        """The groups that this scope shows; None for all."""
+        return None if scope.everything else visible(scope, self.team_of, self.reader.names())
+
+    def all_windows(self) -> list[Maintenance]:
+        """Windows of the configuration and of the command line."""
+        return [*self.windows, *self.reader.windows()]
+
+    def shown(self, scope: Scope) -> fleet.Fleet:
+        """Groups and open incidents that this scope shows."""
+        only = self.only(scope)
+        rows, incidents = self.reader.groups(only), self.reader.open_incidents(only)
+        return fleet.fleet(rows, incidents, self.all_windows(), self.team_of, self.clock_ms())
+
+    def group(self, scope: Scope, key: Key) -> fleet.GroupState:
+        """One group as it stands; NotFound."""
+        row = self.reader.group(key) if scope.sees(key[0], self.team_of(*key)) else None
+        if row is None:
+            raise NotFound("no such group is known")
+        now, windows = self.clock_ms(), self.all_windows()
+        told = [fleet.told_of(one, windows, now) for one in self.reader.open_incidents([key])]
+        return fleet.group_state(row, told, self.team_of(*key), now)
+
+
+def groups(source: Source, scope: Scope, values: Values) -> Object:
+    after = place(values.get("cursor"), (str, str))
+    wanted, sought = values.get("cluster"), values.get("q", "").lower()
+    known = [
+        one
+        for one in source.shown(scope).groups
+        if (wanted is None or one.row.cluster == wanted)
+        and sought in one.row.group.lower()
+        and (after is None or one.row.key > (after[0], after[1]))
+    ]
+    known.sort(key=lambda one: one.row.key)
+    limit = values["limit"]
+    more = list(known[limit - 1].row.key) if len(known) > limit else None
+    return {"items": [fleet.group_object(one) for one in known[:limit]], "next": cursor(more)}
+
+
+def group(source: Source, scope: Scope, values: Values) -> Object:
+    key = values["cluster"], values["group"]
+    one = source.group(scope, key)
+    latest = source.reader.generations({"cluster": key[0], "group": key[1]}, None, 1)
+    return {
+        "group": fleet.group_object(one),
+        "generation": latest.items[0].document,
+        "incidents": [fleet.incident_object(told) for told in one.incidents],
+    }
+
+
+def generations(source: Source, scope: Scope, values: Values) -> Object:
+    after = place(values.get("cursor"), (int, str, int, int))
+    where = _where(values, "cluster", "group", "grade")
+    page = source.reader.generations(where, source.only(scope), values["limit"], after)
+    return _listed(page, lambda row: row.document)
+
+
+def generation(source: Source, scope: Scope, values: Values) -> Object:
+    row = source.reader.generation(values["cluster"], values["topic"], values["partition"], values["offset"])
+    if row is None or not scope.sees(row.cluster, source.team_of(row.cluster, row.group)):
+        raise NotFound("no such generation is known")
+    return row.document
+
+
+def incidents(source: Source, scope: Scope, values: Values) -> Object:
+    after = place(values.get("cursor"), (int, str))
+    where = _where(values, "cluster", "group")
+    page = source.reader.incidents(where, values["state"], source.only(scope), values["limit"], after)
+    now, windows = source.clock_ms(), source.all_windows()
+    return _listed(page, lambda row: fleet.incident_object(fleet.told_of(row, windows, now)))
+
+
+def jobs(source: Source, scope: Scope, values: Values) -> Object:
+    after = place(values.get("cursor"), (str, str, str, str))
+    where = _where(values, "cluster", "group", "agreement")
+    page = source.reader.jobs(where, source.only(scope), values["limit"], after)
+    return _listed(page, lambda row: row.document)
+
+
+def health(source: Source, scope: Scope = EVERYTHING, values: Values | None = None) -> Object:
+    """Caught up, by the job's own word, and the database answers. `role`: a monitor that stands by would say so."""
+    told = source.job.readiness()
+    try:
+        source.reader.clock()
+        database = "ok"
+    except Unavailable as why:
+        database = str(why)
+    shown = [name for name in {*told.clusters, *told.degraded} if not name or scope.sees_cluster(name)]
+    return {
+        "ready": told.ready and database == "ok",
+        "role": "active",
+        "database": database,
+        "clusters": {name or "monitor": told.clusters[name] for name in sorted(shown) if name in told.clusters},
+        "degraded": {name: told.degraded[name] for name in sorted(shown) if name in told.degraded},
+    }
+
+
+def openapi(source: Source, scope: Scope, values: Values) -> Object:
+    return document(source.version)
+
+
+ANSWERS: dict[str, Callable[[Source, Scope, Values], Object]] = {
+    "groups": groups,
+    "group": group,
+    "generations": generations,
+    "generation": generation,
+    "incidents": incidents,
+    "jobs": jobs,
+    "health": health,
+    "openapi": openapi,
+}
+
+
+def _where(values: Values, *names: str) -> Values:
+    return {name: values[name] for name in names if name in values}
+
+
+def _listed(page: Page, shown: Callable[[Any], Object]) -> Object:
+    return {"items": [shown(one) for one in page.items], "next": cursor(page.next)}

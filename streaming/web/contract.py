@@ -1,0 +1,172 @@
+"""Every route of the JSON API, declared once: routing, OpenAPI, docs/api.md and the tests read these values.
+
+Groups, topics and ids are query parameters: a group's id may hold any character, and a slash in a path is a separator
+for every proxy on the way.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+PREFIX = "/api/v1"
+MOST = 500
+USUAL = 100
+
+Schema = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parameter:
+    """One query parameter. `schema` is JSON Schema; integers are checked against its bounds."""
+
+    name: str
+    description: str
+    required: bool = False
+    schema: Schema = field(default_factory=lambda: {"type": "string"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Route:
+    """GET `path`. `answer` names a schema of `streaming.web.openapi`; `paged`: a list of it, with a cursor."""
+
+    path: str
+    name: str
+    summary: str
+    answer: str
+    parameters: tuple[Parameter, ...] = ()
+    paged: bool = False
+    media: Literal["application/json", "text/event-stream"] = "application/json"
+    missing: str = ""
+
+
+CLUSTER = Parameter(name="cluster", description="Only this cluster.")
+GROUP = Parameter(name="group", description="Only this group (of the given cluster, where one is given).")
+THE_CLUSTER = Parameter(name="cluster", description="The cluster's name.", required=True)
+THE_GROUP = Parameter(name="group", description="The group's id.", required=True)
+LIMIT = Parameter(
+    name="limit",
+    description="At most so many items.",
+    schema={"type": "integer", "minimum": 1, "maximum": MOST, "default": USUAL},
+)
+CURSOR = Parameter(name="cursor", description="`next` of the page before.")
+PAGING = (LIMIT, CURSOR)
+
+ROUTES: tuple[Route, ...] = (
+    Route(
+        path=f"{PREFIX}/groups",
+        name="groups",
+        summary="Every group with its latest generation, by cluster and name.",
+        answer="group",
+        parameters=(
+            CLUSTER,
+            Parameter(name="q", description="Only groups whose id contains this text, whatever the case."),
+            *PAGING,
+        ),
+        paged=True,
+    ),
+    Route(
+        path=f"{PREFIX}/group",
+        name="group",
+        summary="One group: its latest generation and its open incidents.",
+        answer="group_detail",
+        parameters=(THE_CLUSTER, THE_GROUP),
+        missing="no such group is known",
+    ),
+    Route(
+        path=f"{PREFIX}/generations",
+        name="generations",
+        summary="Judged generations, the newest first.",
+        answer="generation",
+        parameters=(
+            CLUSTER,
+            GROUP,
+            Parameter(
+                name="grade",
+                description="Only verdicts of this grade.",
+                schema={"type": "string", "enum": ["match", "explainable", "unexplained", "not_judged"]},
+            ),
+            *PAGING,
+        ),
+        paged=True,
+    ),
+    Route(
+        path=f"{PREFIX}/generation",
+        name="generation",
+        summary="One generation, by the coordinates of its record.",
+        answer="generation",
+        parameters=(
+            THE_CLUSTER,
+            Parameter(name="topic", description="The record's topic.", schema={"type": "string", "default": ""}),
+            Parameter(
+                name="partition",
+                description="The record's partition.",
+                required=True,
+                schema={"type": "integer", "minimum": 0, "maximum": 2**31 - 1},
+            ),
+            Parameter(
+                name="offset",
+                description="The record's offset.",
+                required=True,
+                schema={"type": "integer", "minimum": 0, "maximum": 2**63 - 1},
+            ),
+        ),
+        missing="no such generation is known",
+    ),
+    Route(
+        path=f"{PREFIX}/incidents",
+        name="incidents",
+        summary="Incidents, the newest first, and whether people are told of them.",
+        answer="incident",
+        parameters=(
+            CLUSTER,
+            GROUP,
+            Parameter(
+                name="state",
+                description="Open ones (not over, or people are still told), resolved ones, or all.",
+                schema={"type": "string", "enum": ["open", "resolved", "all"], "default": "open"},
+            ),
+            *PAGING,
+        ),
+        paged=True,
+    ),
+    Route(
+        path=f"{PREFIX}/jobs",
+        name="jobs",
+        summary="Connectors and tasks of Connect groups, three ways: who has each, who should, what the status says.",
+        answer="job",
+        parameters=(
+            CLUSTER,
+            GROUP,
+            Parameter(
+                name="agreement",
+                description="Only jobs of which this can be said; without it all but `gone`.",
+                schema={
+                    "type": "string",
+                    "enum": [
+                        "ok", "unexpected", "elsewhere", "held_twice", "not_started", "unassigned", "unknown", "gone",
+                    ],
+                },
+            ),
+            *PAGING,
+        ),
+        paged=True,
+    ),
+    Route(
+        path=f"{PREFIX}/health",
+        name="health",
+        summary="Whether the monitor is caught up, and whether its database answers.",
+        answer="health",
+    ),
+    Route(
+        path=f"{PREFIX}/events",
+        name="events",
+        summary="Server-sent events: `changed` with the groups of which something new is known.",
+        answer="change",
+        media="text/event-stream",
+    ),
+    Route(
+        path=f"{PREFIX}/openapi.json",
+        name="openapi",
+        summary="This description.",
+        answer="openapi",
+    ),
+)  # fmt: skip

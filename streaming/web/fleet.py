@@ -1,0 +1,163 @@
+"""From rows to what is said of groups and incidents: who is told of what, and how bad it stands. Pure: no clock."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from streaming.core.maintenance import Maintenance, muting
+from streaming.web.rows import GroupRow, IncidentRow, Key
+from streaming.web.scope import TeamOf
+
+Object = dict[str, Any]
+# The order in which people look: worst first.
+STATES = ("critical", "warning", "muted", "watched", "waiting", "fine")
+_LOUDNESS = {"critical": 0, "warning": 1, "info": 2}
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """An incident with whether people hear of it: told, muted, quiet or over; `why` they do not."""
+
+    row: IncidentRow
+    attention: str
+    why: str = ""
+
+    @property
+    def document(self) -> Object:
+        return self.row.document
+
+
+@dataclass(frozen=True, slots=True)
+class GroupState:
+    """A group as it stands."""
+
+    row: GroupRow
+    team: str
+    state: str
+    delay_until_ms: int | None
+    incidents: tuple[Told, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Fleet:
+    """Groups with the worst first, and all open incidents with the loudest first."""
+
+    groups: list[GroupState]
+    incidents: list[Told]
+    counts: Mapping[str, int] = field(default_factory=dict)
+
+
+def told_of(row: IncidentRow, windows: Sequence[Maintenance], now_ms: int) -> Told:
+    """Whether people hear of this incident at `now_ms`, and if not, why."""
+    one = row.document
+    if row.over:
+        return Told(row, "over")
+    window = muting(windows, row.cluster, row.group, now_ms)
+    if window is not None:
+        return Told(row, "muted", f"maintenance by {window.owner}: {window.reason}")
+    if one["firing"] and one["alert"] != "info":
+        return Told(row, "told")
+    if row.historic:
+        return Told(row, "quiet", "found in records from before the monitor's start")
+    if one["firing"]:
+        return Told(row, "quiet", "for reports only")
+    if one["fired_at_ms"] is not None:
+        return Told(row, "quiet", "a rebalance storm speaks for it, or its end was told")
+    return Told(row, "quiet", "it has not lasted long enough to tell, or a rebalance storm speaks for it")
+
+
+def fleet(
+    rows: Iterable[GroupRow],
+    incidents: Iterable[IncidentRow],
+    windows: Sequence[Maintenance],
+    team_of: TeamOf,
+    now_ms: int,
+) -> Fleet:
+    """Everything that the first page shows of groups and incidents."""
+    by_group: dict[Key, list[Told]] = defaultdict(list)
+    told = sorted((told_of(row, windows, now_ms) for row in incidents), key=_loudness)
+    for one in told:
+        by_group[one.row.key].append(one)
+    groups = [group_state(row, by_group.get(row.key, ()), team_of(*row.key), now_ms) for row in rows]
+    groups.sort(key=lambda one: (STATES.index(one.state), -one.row.at_ms, one.row.key))
+    counts = {state: sum(one.state == state for one in groups) for state in STATES}
+    counts |= {name: sum(one.attention == name for one in told) for name in ("told", "quiet")}
+    counts["silenced"] = sum(one.attention == "muted" for one in told)
+    return Fleet(groups, told, counts)
+
+
+def group_state(row: GroupRow, incidents: Sequence[Told], team: str, now_ms: int) -> GroupState:
+    """The worst that can be said of a group."""
+    until = row.delay_until_ms
+    waiting = until is not None and until > now_ms
+    return GroupState(row, team, _state(incidents, waiting), until if waiting else None, tuple(incidents))
+
+
+def _state(incidents: Sequence[Told], waiting: bool) -> str:
+    loudest = {one.document["alert"] for one in incidents if one.attention == "told"}
+    for alert in ("critical", "warning"):
+        if alert in loudest:
+            return alert
+    if any(one.attention == "muted" for one in incidents):
+        return "muted"
+    if incidents:
+        return "watched"
+    return "waiting" if waiting else "fine"
+
+
+def _loudness(one: Told) -> tuple[int, int, int, str]:
+    attention = ("told", "muted", "quiet", "over").index(one.attention)
+    document = one.document
+    return attention, _LOUDNESS[document["alert"]], -document["opened_at_ms"], document["incident_id"]
+
+
+def group_object(one: GroupState) -> Object:
+    """A group as the API shows it."""
+    row = one.row
+    return {
+        "cluster": row.cluster,
+        "group": row.group,
+        "team": one.team,
+        "state": one.state,
+        "protocol_type": row.protocol_type,
+        "protocol": row.protocol,
+        "incarnation": row.incarnation,
+        "generation": row.generation,
+        "members": row.members,
+        "unassigned": row.unassigned,
+        "delay_until_ms": one.delay_until_ms,
+        "grade": row.grade,
+        "at_ms": row.at_ms,
+        "incidents": len(one.incidents),
+    }
+
+
+def incident_object(one: Told) -> Object:
+    """An incident as the API shows it: the published object, and whether people hear of it."""
+    return {
+        "violation": one.document,
+        "attention": one.attention,
+        "why": one.why,
+        "historic": one.row.historic,
+        "judged_by": one.row.judged_by,
+    }
+
+
+def versions(
+    rows: Iterable[GroupRow], incidents: Iterable[IncidentRow], jobs: Mapping[Key, str]
+) -> dict[Key, tuple[str, ...]]:
+    """For each group something that differs as soon as anything of it was written."""
+    found: dict[Key, list[str]] = defaultdict(list)
+    for row in rows:
+        found[row.key].append(row.version)
+    for key, version in jobs.items():
+        found[key].append(f"jobs {version}")
+    for one in sorted(incidents, key=lambda one: one.document["incident_id"]):
+        found[one.key].append(f"{one.document['incident_id']} {one.version}")
+    return {key: tuple(texts) for key, texts in found.items()}
+
+
+def changed(before: Mapping[Key, tuple[str, ...]], after: Mapping[Key, tuple[str, ...]]) -> list[Key]:
+    """Groups of which something new is known."""
+    return sorted(key for key in {*before, *after} if before.get(key) != after.get(key))

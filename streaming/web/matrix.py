@@ -1,0 +1,191 @@
+"""Who has what: jobs (connectors and tasks, or partitions) against workers, as they stand. Pure.
+
+job        w1:8083  w2:8083
+orders-0   ●                     held
+orders-1            ○            should be there, and nobody has it
+orders-2   ▲                     held, and should not be there
+orders-3   ‼        ‼            in two hands
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+Object = dict[str, Any]
+
+MOST_CELLS = 2_000
+CONNECTOR = " (connector)"
+MARKS = {
+    "held": ("●", "held"),
+    "wrong": ("▲", "held, should not be here"),
+    "twice": ("‼", "held, and elsewhere too"),
+    "due": ("○", "should be here, not held"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One square: a mark of MARKS with its meaning, or a number of jobs; both empty where nothing is."""
+
+    kind: str = ""
+    mark: str = ""
+    meaning: str = ""
+
+
+EMPTY = Cell()
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A job, or a whole connector or topic; `trouble` marks what needs a look, `note` says what."""
+
+    name: str
+    cells: tuple[Cell, ...]
+    note: str = ""
+    trouble: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Matrix:
+    """Lines against workers. `summed`: a line stands for a connector or topic, its cells for numbers of jobs."""
+
+    workers: tuple[str, ...]
+    lines: tuple[Line, ...]
+    totals: tuple[int, ...]
+    summed: bool = False
+
+    @property
+    def spread(self) -> str:
+        """Fewest and most jobs in one hand."""
+        if not self.totals:
+            return ""
+        low, high = min(self.totals), max(self.totals)
+        return f"{low} each" if low == high else f"{low} to {high}"
+
+
+@dataclass(slots=True)
+class _Job:
+    holders: list[str] = field(default_factory=list)
+    expected: str | None = None
+    judged: bool = False
+    note: str = ""
+
+
+_NOTES = {
+    "unexpected": "not where it should be",
+    "elsewhere": "another worker says it runs it",
+    "held_twice": "in several hands",
+    "not_started": "not taken up yet",
+    "unassigned": "nobody has it",
+}
+
+
+def matrix(generation: Object, jobs: Sequence[Object] = (), *, most_cells: int = MOST_CELLS) -> Matrix:
+    """From the documents of a group's latest generation and, for Connect, of its jobs as they stand."""
+    names = {one["member_id"]: one["worker"] or one["instance_id"] or one["member_id"] for one in generation["members"]}
+    found = _from_generation(generation, names)
+    # What the jobs say follows a record some seconds later; until then the record alone is right.
+    if any(one["generation"] >= generation["generation"] for one in jobs):
+        found = _from_jobs(jobs)
+    workers = sorted({*names.values(), *(holder for job in found.values() for holder in job.holders)})
+    totals = tuple(sum(worker in job.holders for job in found.values()) for worker in workers)
+    if len(found) * len(workers) > most_cells:
+        return Matrix(tuple(workers), _summed(found, workers), totals, summed=True)
+    lines = tuple(_line(name, found[name], workers) for name in sorted(found, key=_natural))
+    return Matrix(tuple(workers), lines, totals)
+
+
+def share_names(share: Object | None) -> list[str]:
+    """The jobs of a share as people name them."""
+    if share is None:
+        return []
+    names = list(share.get("connectors", ()))
+    names += [f"{name}-{number}" for name, number in (*share.get("tasks", ()), *share.get("partitions", ()))]
+    for kind in ("active", "standby", "warmup"):
+        names += [name if kind == "active" else f"{name} ({kind})" for name in share.get(kind, ())]
+    return names
+
+
+def _job_names(share: Object | None) -> list[str]:
+    """Like `share_names`; a connector is told apart from a task that bears the same name."""
+    connectors = [name + CONNECTOR for name in (share or {}).get("connectors", ())]
+    return connectors + share_names({**share, "connectors": ()} if share else None)
+
+
+def _from_jobs(jobs: Iterable[Object]) -> dict[str, _Job]:
+    found = {}
+    for one in jobs:
+        note = _NOTES.get(one["agreement"], "")
+        running = one["running"]
+        if running is not None and running["state"] != "RUNNING":
+            note = ", ".join(part for part in (running["state"].lower(), note) if part)
+        name = one["job"]["id"]
+        if one["job"]["type"] == "connector":
+            name += CONNECTOR
+        found[name] = _Job(list(one["assigned"]), one["expected"], one["judged"], note)
+    return found
+
+
+def _from_generation(generation: Object, names: Mapping[str, str]) -> dict[str, _Job]:
+    found: dict[str, _Job] = defaultdict(_Job)
+    for member in generation["members"]:
+        for name in _job_names(member["assigned"]):
+            found[name].holders.append(names[member["member_id"]])
+    expected = generation["verdict"]["expected"]
+    if expected is not None:
+        for job in found.values():
+            job.judged = True
+        for member_id, share in expected.items():
+            for name in _job_names(share["assigned"]):
+                found[name].judged = True
+                found[name].expected = names.get(member_id, member_id)
+    for name in generation.get("unassigned", ()):
+        found[name].note = "nobody has it"
+    for job in found.values():
+        if len(job.holders) > 1:
+            job.note = "in several hands"
+    return dict(found)
+
+
+def _line(name: str, job: _Job, workers: Sequence[str]) -> Line:
+    cells = tuple(_cell(job, worker) for worker in workers)
+    return Line(name, cells, job.note, trouble=bool(job.note) or any(cell.kind not in ("", "held") for cell in cells))
+
+
+def _cell(job: _Job, worker: str) -> Cell:
+    kind = ""
+    if worker in job.holders:
+        wrong = job.judged and job.expected != worker
+        kind = "twice" if len(job.holders) > 1 else "wrong" if wrong else "held"
+    elif job.judged and job.expected == worker:
+        kind = "due"
+    return Cell(kind, *MARKS[kind]) if kind else EMPTY
+
+
+def _summed(found: Mapping[str, _Job], workers: Sequence[str]) -> tuple[Line, ...]:
+    """One line per connector or topic with numbers, and before them every job that needs a look."""
+    lines = [_line(name, found[name], workers) for name in sorted(found, key=_natural)]
+    troubled = [line for line in lines if line.trouble][:100]
+    counts: dict[str, list[int]] = defaultdict(lambda: [0] * len(workers))
+    for name, job in found.items():
+        for holder in job.holders:
+            counts[_stem(name)][workers.index(holder)] += 1
+    sums = [
+        Line(f"{stem} (all)", tuple(Cell("sum", str(n), f"{n} jobs") if n else EMPTY for n in row))
+        for stem, row in sorted(counts.items())
+    ]
+    return tuple(troubled + sums)
+
+
+def _stem(name: str) -> str:
+    stem, _, number = name.removesuffix(CONNECTOR).rpartition("-")
+    return stem if stem and number.isdecimal() and not name.endswith(CONNECTOR) else name.removesuffix(CONNECTOR)
+
+
+def _natural(name: str) -> tuple[str, int, str]:
+    """By name, then by number: task 10 after task 9."""
+    stem, _, number = name.rpartition("-")
+    if stem and number.isdecimal() and len(number) < 10:
+        return stem, int(number), name
+    return name.removesuffix(CONNECTOR), -1, name

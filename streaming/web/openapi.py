@@ -1,0 +1,157 @@
+"""The OpenAPI document, made from the declared routes and from the schema of everything published."""
+
+import json
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from streaming.web.contract import ROUTES, Parameter, Route, Schema
+
+_DEFS = "#/$defs/"
+_COMPONENTS = "#/components/schemas/"
+_TEXT: Schema = {"type": "string"}
+_COUNT: Schema = {"type": "integer", "minimum": 0}
+_MOMENT: Schema = {"type": ["integer", "null"], "description": "Milliseconds since 1970, UTC."}
+
+
+def _object(properties: dict[str, Schema], **more: Any) -> Schema:
+    return {
+        "type": "object",
+        "required": list(properties),
+        "properties": properties,
+        "additionalProperties": False,
+        **more,
+    }
+
+
+def _ref(name: str) -> Schema:
+    return {"$ref": f"{_COMPONENTS}{name}"}
+
+
+_GROUP = {
+    "cluster": _TEXT,
+    "group": _TEXT,
+    "team": _TEXT,
+    "state": {
+        "enum": ["critical", "warning", "muted", "watched", "waiting", "fine"],
+        "description": "The worst that can be said: told as critical or warning, muted by a maintenance window, "
+        "found but not told, waiting for a delay's end, or nothing.",
+    },
+    "protocol_type": _TEXT,
+    "protocol": {"type": ["string", "null"]},
+    "incarnation": _COUNT,
+    "generation": {"type": "integer"},
+    "members": _COUNT,
+    "unassigned": _COUNT,
+    "delay_until_ms": _MOMENT,
+    "grade": {"enum": ["match", "explainable", "unexplained", "not_judged"]},
+    "at_ms": {"type": "integer"},
+    "incidents": {**_COUNT, "description": "Open ones."},
+}
+_OWN: dict[str, Schema] = {
+    "group": _object(_GROUP),
+    "group_detail": _object(
+        {
+            "group": _ref("group"),
+            "generation": _ref("generation"),
+            "incidents": {"type": "array", "items": _ref("incident")},
+        }
+    ),
+    "incident": _object(
+        {
+            "violation": _ref("violation"),
+            "attention": {
+                "enum": ["told", "muted", "quiet", "over"],
+                "description": "told: people hear of it; muted: a maintenance window hides it from them; "
+                "quiet: damped, absorbed or too small to tell; over: resolved and its end told.",
+            },
+            "why": {"type": "string", "description": "Why it is muted or quiet; else empty."},
+            "historic": {"type": "boolean", "description": "Found in records from before the monitor's start."},
+            "judged_by": {"type": "string", "description": "Version of the monitor."},
+        }
+    ),
+    "health": _object(
+        {
+            "ready": {"type": "boolean"},
+            "role": {"const": "active"},
+            "database": {"type": "string", "description": "ok, or why it can't be read."},
+            "clusters": {"type": "object", "additionalProperties": _TEXT, "description": "What each waits for."},
+            "degraded": {"type": "object", "additionalProperties": {"type": "array", "items": _TEXT}},
+        }
+    ),
+    "change": _object(
+        {
+            "groups": {"type": "array", "items": _object({"cluster": _TEXT, "group": _TEXT})},
+        }
+    ),
+    "problem": _object({"error": {"type": "string", "description": "One sentence."}}),
+    "openapi": {"type": "object", "required": ["openapi", "info", "paths"]},
+}
+
+
+@cache
+def document(version: str = "") -> dict[str, Any]:
+    """The whole description (OpenAPI 3.1, whose schemas are JSON Schema 2020-12)."""
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "rebalance-monitor",
+            "version": version or "0",
+            "description": "Every rebalance with its verdict, read-only. Times are milliseconds since 1970, UTC.",
+            "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
+        },
+        "paths": {route.path: {"get": _operation(route)} for route in ROUTES},
+        "components": {
+            "schemas": {**_published(), **_OWN},
+            "securitySchemes": {"bearer": {"type": "http", "scheme": "bearer"}},
+        },
+        "security": [{}, {"bearer": []}],
+    }
+
+
+def answer_schema(route: Route) -> Schema:
+    """Schema of a route's whole answer."""
+    if not route.paged:
+        return _ref(route.answer)
+    return _object(
+        {
+            "items": {"type": "array", "items": _ref(route.answer)},
+            "next": {"type": ["string", "null"], "description": "`cursor` of the next page; null on the last."},
+        }
+    )
+
+
+def _operation(route: Route) -> dict[str, Any]:
+    problem = {"application/json": {"schema": _ref("problem")}}
+    answers: dict[str, Any] = {
+        "200": {"description": route.summary, "content": {route.media: {"schema": answer_schema(route)}}},
+        "401": {"description": "A token is needed.", "content": problem},
+        "503": {"description": "Not now.", "content": problem},
+    }
+    if route.parameters:
+        answers["400"] = {"description": "A parameter is wrong.", "content": problem}
+    if route.missing:
+        answers["404"] = {"description": route.missing.capitalize() + ".", "content": problem}
+    return {
+        "operationId": route.name,
+        "summary": route.summary,
+        "parameters": [_parameter(one) for one in route.parameters],
+        "responses": answers,
+    }
+
+
+def _parameter(one: Parameter) -> dict[str, Any]:
+    return {
+        "name": one.name,
+        "in": "query",
+        "description": one.description,
+        "required": one.required,
+        "schema": one.schema,
+    }
+
+
+def _published() -> dict[str, Schema]:
+    """The objects that the database stores as documents, under their own names."""
+    text = (files("streaming.core") / "objects.schema.json").read_text(encoding="utf-8")
+    definitions: dict[str, Schema] = json.loads(text.replace(_DEFS, _COMPONENTS))["$defs"]
+    return definitions

@@ -1,0 +1,162 @@
+"""The pages for people: rows to HTML. Jinja escapes every value; a name of `<script>` is text like any other."""
+
+import hashlib
+from datetime import UTC, datetime
+from functools import cache
+from importlib.resources import files
+from math import ceil
+from typing import Any, NamedTuple
+from urllib.parse import quote, urlencode
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from streaming.core.rules import RULES
+from streaming.web.api import Source, health
+from streaming.web.matrix import MARKS, matrix
+from streaming.web.parameters import cursor, place
+from streaming.web.scope import Scope
+from streaming.web.story import Story, story, words
+
+GROUPS_ON_A_PAGE = 100
+INCIDENTS_SHOWN = 50
+REBALANCES_SHOWN = 12
+GENERATIONS_SHOWN = 30
+JOBS_READ = 20_000
+STRIP_HEIGHT = 44
+
+
+class Bar(NamedTuple):
+    """One generation in the strip; `height` in the picture's units."""
+
+    generation: int
+    grade: str
+    moves: int
+    height: int
+    anchor: str
+
+
+def _moment(ms: int) -> datetime:
+    """The moment, or the nearest that a calendar knows: a record may claim any time."""
+    return datetime.fromtimestamp(min(max(ms, 0), 253_402_300_799_000) / 1000, UTC)
+
+
+def _clock(ms: int) -> str:
+    return _moment(ms).strftime("%Y-%m-%d %H:%M:%S UTC")
+
+
+def _iso(ms: int) -> str:
+    return _moment(ms).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def group_address(cluster: str, group: str) -> str:
+    """Where a group's page is."""
+    return "/group?" + urlencode({"cluster": cluster, "group": group}, quote_via=quote)
+
+
+def _page_address(page: int, q: str) -> str:
+    return "/?" + urlencode({"q": q, "page": page} if q else {"page": page}, quote_via=quote)
+
+
+@cache
+def static_files() -> dict[str, tuple[bytes, str]]:
+    """Name to content and version."""
+    folder = files("streaming.web") / "static"
+    found = {name: (folder / name).read_bytes() for name in ("monitor.css", "monitor.js", "icon.svg")}
+    return {name: (content, hashlib.sha256(content).hexdigest()[:12]) for name, content in found.items()}
+
+
+def _static(name: str) -> str:
+    return f"/static/{name}?v={static_files()[name][1]}"
+
+
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=PackageLoader("streaming.web"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {"iso": _iso, "clock": _clock, "words": words}
+    environment.globals |= {
+        "link": group_address,
+        "link_page": _page_address,
+        "static": _static,
+        "rules": {rule.code: rule for rule in RULES},
+    }
+    return environment
+
+
+def _render(template: str, **values: Any) -> str:
+    return _environment().get_template(template).render(**values)
+
+
+def error_page(status: int, sentence: str) -> str:
+    return _render("error.html", status=status, sentence=sentence)
+
+
+def fleet_page(source: Source, scope: Scope, q: str = "", page: int = 1) -> str:
+    """Groups with the worst first, open incidents, last rebalances."""
+    known = source.shown(scope)
+    groups = [one for one in known.groups if q.lower() in one.row.group.lower()]
+    pages = max(1, ceil(len(groups) / GROUPS_ON_A_PAGE))
+    page = min(max(1, page), pages)
+    last = source.reader.generations({}, source.only(scope), REBALANCES_SHOWN)
+    return _render(
+        "fleet.html",
+        title="Fleet · rebalance-monitor",
+        here="fleet",
+        live_key=None,
+        now_ms=source.clock_ms(),
+        version=source.version,
+        health=health(source, scope),
+        total=len(known.groups),
+        counts=known.counts,
+        q=q,
+        groups=groups[(page - 1) * GROUPS_ON_A_PAGE : page * GROUPS_ON_A_PAGE],
+        page=page,
+        pages=pages,
+        incidents=known.incidents[:INCIDENTS_SHOWN],
+        more_incidents=max(0, len(known.incidents) - INCIDENTS_SHOWN),
+        last=[story(row) for row in last.items],
+    )
+
+
+def group_page(source: Source, scope: Scope, cluster: str, group: str, before: str | None = None) -> str:
+    """One group: incidents, who has what, and its generations."""
+    one = source.group(scope, (cluster, group))
+    where = {"cluster": cluster, "group": group}
+    after = place(before, (int, str, int, int))
+    shown = source.reader.generations(where, None, GENERATIONS_SHOWN, after)
+    newest = shown if after is None else source.reader.generations(where, None, 1)
+    latest = newest.items[0]
+    jobs = source.reader.jobs(where, None, JOBS_READ)
+    stories = [story(row) for row in shown.items]
+    told = story(latest)
+    return _render(
+        "group.html",
+        title=f"{group} · rebalance-monitor",
+        here="group",
+        live_key=(cluster, group),
+        now_ms=source.clock_ms(),
+        version=source.version,
+        one=one,
+        leader=told.leader,
+        wait=told.wait,
+        marks=MARKS,
+        table=matrix(latest.document, [row.document for row in jobs.items]),
+        strip=bars(stories),
+        stories=stories,
+        paged=after is not None,
+        older=cursor(shown.next),
+    )
+
+
+def bars(stories: list[Story]) -> list[Bar]:
+    """The oldest first, so that time runs to the right; the most moves fill the height."""
+    most = max((one.moves for one in stories), default=0) or 1
+    return [
+        Bar(one.generation, one.grade, one.moves, 6 + (STRIP_HEIGHT - 6) * one.moves // most, one.anchor)
+        for one in reversed(stories)
+    ]

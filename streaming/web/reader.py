@@ -1,0 +1,229 @@
+"""All that is read of the database, each by one statement that an index serves.
+
+The connections are read-only and bounded in time (whoever opens them sees to it), and there are few: a request that
+finds none free within WAIT_S is told to come back. `only` limits a statement to groups; None: no limit.
+"""
+
+import queue
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any, LiteralString, Protocol
+
+import psycopg
+
+from streaming.core.maintenance import Maintenance
+from streaming.web.rows import GenerationRow, GroupRow, IncidentRow, JobRow, Key, Page
+
+WAIT_S = 3.0
+
+_LATEST: LiteralString = """
+select s.cluster, s."group", g.incarnation, g.generation, g.protocol_type, g.protocol, g.member_count,
+    g.unassigned_count, g.delay_ms, g.grade, g.at_ms, g.version
+from rebalance_monitor.states s cross join lateral (
+    select *, xmin::text as version from rebalance_monitor.generations g
+    where g.cluster = s.cluster and g."group" = s."group"
+    order by g.incarnation desc, g.generation desc, g."offset" desc limit 1
+) g
+"""
+_ONLY: LiteralString = '(cluster, "group") in (select * from unnest(%s::text[], %s::text[]))'
+_INCIDENT: LiteralString = (
+    'select document, cluster, "group", historic, judged_by, xmin::text from rebalance_monitor.incidents'
+)
+_OPEN: LiteralString = "(resolved_at_ms is null or firing)"
+
+
+class Unavailable(Exception):
+    """The database gives no answer now. One sentence, without a secret."""
+
+
+class Opened(Protocol):
+    """One connection, opened when needed; `streaming.sinks.database.Database` is one."""
+
+    def session(self) -> AbstractContextManager[psycopg.Connection[Any]]: ...
+    def close(self) -> None: ...
+
+
+class Reader:
+    """Reads through the given connections; safe for many threads. `trouble`: what a connection raises when it can't."""
+
+    def __init__(self, connections: Sequence[Opened], trouble: type[Exception], wait_s: float = WAIT_S) -> None:
+        self._all = tuple(connections)
+        self._free: queue.LifoQueue[Opened] = queue.LifoQueue()
+        for one in connections:
+            self._free.put(one)
+        self._trouble, self._wait_s = trouble, wait_s
+
+    def close(self) -> None:
+        """Closes every connection."""
+        for one in self._all:
+            one.close()
+
+    def clock(self) -> str:
+        """Changes whenever any transaction of the server may have written; costs no table access."""
+        return str(self._rows("select pg_snapshot_xmax(pg_current_snapshot())::text")[0][0])
+
+    def groups(self, only: Collection[Key] | None = None) -> list[GroupRow]:
+        """Every group that ever had a generation, by cluster and name."""
+        where, values = ("", []) if only is None else (f"where {_qualified(_ONLY)}", _columns(only))
+        return [GroupRow(*row) for row in self._rows(f'{_LATEST} {where} order by s.cluster, s."group"', values)]
+
+    def group(self, key: Key) -> GroupRow | None:
+        found = self._rows(f'{_LATEST} where s.cluster = %s and s."group" = %s', key)
+        return GroupRow(*found[0]) if found else None
+
+    def names(self) -> list[Key]:
+        """Every group of which something is stored."""
+        rows = self._rows('select cluster, "group" from rebalance_monitor.states')
+        return [(cluster, group) for cluster, group in rows]
+
+    def generations(
+        self, where: dict[str, Any], only: Collection[Key] | None, limit: int, after: Sequence[Any] | None = None
+    ) -> Page:
+        """The newest first. `where`: column to value."""
+        return self._page(
+            'select document, cluster, "group", judged_by, at_ms, topic_id, partition, "offset"'
+            " from rebalance_monitor.generations",
+            ("at_ms", "topic_id", "partition", '"offset"'),
+            ("int8", "text", "int4", "int8"),
+            4,
+            GenerationRow,
+            *_conditions(where, only),
+            limit,
+            after,
+        )
+
+    def generation(self, cluster: str, topic: str, partition: int, offset: int) -> GenerationRow | None:
+        """By its record; of a topic that was made again the newer one."""
+        rows = self._rows(
+            'select document, cluster, "group", judged_by from rebalance_monitor.generations'
+            " where cluster = %s and partition = %s and \"offset\" = %s and (topic = %s or %s = '')"
+            " order by at_ms desc limit 1",
+            (cluster, partition, offset, topic, topic),
+        )
+        return GenerationRow(*rows[0]) if rows else None
+
+    def open_incidents(self, only: Collection[Key] | None = None) -> list[IncidentRow]:
+        """Not resolved, or people are still told."""
+        where, values = ("", []) if only is None else (f" and {_ONLY}", _columns(only))
+        return [IncidentRow(*row) for row in self._rows(f"{_INCIDENT} where {_OPEN}{where}", values)]
+
+    def incidents(
+        self, where: dict[str, Any], state: str, only: Collection[Key] | None, limit: int, after: Any = None
+    ) -> Page:
+        """The newest first; `state` is open, resolved or all."""
+        conditions, values = _conditions(where, only)
+        if state != "all":
+            conditions.append(_OPEN if state == "open" else f"not {_OPEN}")
+        return self._page(
+            'select document, cluster, "group", historic, judged_by, xmin::text, opened_at_ms, incident_id'
+            " from rebalance_monitor.incidents",
+            ("opened_at_ms", "incident_id"),
+            ("int8", "text"),
+            6,
+            IncidentRow,
+            conditions,
+            values,
+            limit,
+            after,
+        )
+
+    def jobs(
+        self, where: dict[str, Any], only: Collection[Key] | None, limit: int, after: Sequence[Any] | None = None
+    ) -> Page:
+        """By cluster, group, type and name; those that nobody knows any more only when asked for."""
+        conditions, values = _conditions(where, only)
+        if "agreement" not in where:
+            conditions.append("agreement <> 'gone'")
+        return self._page(
+            'select document, cluster, "group", cluster, "group", type, job from rebalance_monitor.jobs',
+            ("cluster", '"group"', "type", "job"),
+            ("text", "text", "text", "text"),
+            3,
+            JobRow,
+            conditions,
+            values,
+            limit,
+            after,
+            ascending=True,
+        )
+
+    def job_versions(self) -> dict[Key, str]:
+        """For each group a text that changes with every write of one of its jobs."""
+        rows = self._rows(
+            'select cluster, "group", sum(xmin::text::bigint)::text from rebalance_monitor.jobs group by 1, 2'
+        )
+        return {(cluster, group): version for cluster, group, version in rows}
+
+    def windows(self) -> list[Maintenance]:
+        """Maintenance windows set on the command line; none where the schema has no such table yet."""
+        return []
+
+    def _page(
+        self,
+        select: LiteralString,
+        order: tuple[LiteralString, ...],
+        types: tuple[LiteralString, ...],
+        width: int,
+        kind: Any,
+        conditions: list[LiteralString],
+        values: list[Any],
+        limit: int,
+        after: Sequence[Any] | None,
+        *,
+        ascending: bool = False,
+    ) -> Page:
+        """Items behind the place `after`; the last columns of `select` are that place."""
+        if after is not None:
+            places = ", ".join(f"%s::{kind}" for kind in types)
+            conditions = [*conditions, f"({', '.join(order)}) {'>' if ascending else '<'} ({places})"]
+            values = [*values, *after]
+        where = f" where {' and '.join(conditions)}" if conditions else ""
+        by = ", ".join(name if ascending else f"{name} desc" for name in order)
+        rows = self._rows(f"{select}{where} order by {by} limit %s", [*values, limit + 1])
+        more = list(rows[limit - 1][width:]) if len(rows) > limit else None
+        return Page([kind(*row[:width]) for row in rows[:limit]], more)
+
+    def _rows(self, statement: LiteralString, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        with self._connection() as connection:
+            return connection.execute(statement, values).fetchall()
+
+    @contextmanager
+    def _connection(self) -> Iterator[psycopg.Connection[Any]]:
+        try:
+            opened = self._free.get(timeout=self._wait_s)
+        except queue.Empty:
+            raise Unavailable("too many requests at once; try again in a moment") from None
+        try:
+            with opened.session() as connection:
+                yield connection
+        except self._trouble as why:
+            raise Unavailable(str(why)) from why
+        except psycopg.errors.UndefinedTable as why:
+            raise Unavailable("the database holds no tables of the monitor yet; start `run` on it once") from why
+        except psycopg.Error as why:
+            raise Unavailable(
+                f"the database refused a statement ({type(why).__name__}); is it of this version?"
+            ) from why
+        finally:
+            self._free.put(opened)
+
+
+def _qualified(condition: LiteralString) -> LiteralString:
+    return condition.replace("cluster", "s.cluster", 1).replace('"group"', 's."group"', 1)
+
+
+def _columns(keys: Collection[Key]) -> list[Any]:
+    return [[cluster for cluster, _ in keys], [group for _, group in keys]]
+
+
+def _conditions(where: dict[str, Any], only: Collection[Key] | None) -> tuple[list[LiteralString], list[Any]]:
+    """Column names come from this package alone, values never enter the text."""
+    known: dict[str, LiteralString] = {
+        "cluster": "cluster = %s", "group": '"group" = %s', "grade": "grade = %s", "agreement": "agreement = %s",
+    }  # fmt: skip
+    conditions = [known[name] for name in where]
+    values = list(where.values())
+    if only is not None:
+        conditions.append(_ONLY)
+        values.extend(_columns(only))
+    return conditions, values

@@ -1,0 +1,79 @@
+"""What the database holds, as values: one class per kind of row that is read."""
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+Document = dict[str, Any]
+Key = tuple[str, str]
+"""(cluster, group)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Part of a list and where the next part begins: None on the last."""
+
+    items: list[Any]
+    next: list[Any] | None = None
+
+
+class GroupRow(NamedTuple):
+    """A group's latest generation, without its document. `version` changes with every write of that row."""
+
+    cluster: str
+    group: str
+    incarnation: int
+    generation: int
+    protocol_type: str
+    protocol: str | None
+    members: int
+    unassigned: int
+    delay_ms: int | None
+    grade: str
+    at_ms: int
+    version: str
+
+    @property
+    def key(self) -> Key:
+        return self.cluster, self.group
+
+    @property
+    def delay_until_ms(self) -> int | None:
+        """When the workers' delay ends, as the generation's record told it."""
+        return self.at_ms + self.delay_ms if self.delay_ms else None
+
+
+class IncidentRow(NamedTuple):
+    """An incident's document and what stands beside it. `group` is the name as the database's columns hold it."""
+
+    document: Document
+    cluster: str
+    group: str
+    historic: bool
+    judged_by: str
+    version: str
+
+    @property
+    def key(self) -> Key:
+        return self.cluster, self.group
+
+    @property
+    def over(self) -> bool:
+        """Resolved, and nobody is told any more."""
+        return self.document["resolved_at_ms"] is not None and not self.document["firing"]
+
+
+class GenerationRow(NamedTuple):
+    """A generation's document; `group` as the column holds it."""
+
+    document: Document
+    cluster: str
+    group: str
+    judged_by: str
+
+
+class JobRow(NamedTuple):
+    """A job's document; `group` as the column holds it."""
+
+    document: Document
+    cluster: str
+    group: str

@@ -1,0 +1,124 @@
+"""The page's own process: read-only connections, one listening socket, and an end with the job that started it."""
+
+import asyncio
+import contextlib
+import os
+import socket
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import BinaryIO
+
+import uvicorn
+
+from streaming.web.api import Source
+from streaming.web.app import application
+from streaming.web.live import Live
+from streaming.web.scope import Token
+
+LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
+WATCHERS_END_S = 3
+
+
+class AddressTaken(Exception):
+    """The address can't be listened on; one sentence with what to do."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Address:
+    """Where to listen; `hosts`: on loopback, further names that it may be called by."""
+
+    host: str
+    port: int
+    hosts: tuple[str, ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What a request's Host may say: on loopback only known names, so that no foreign name resolves to it."""
+        loopback = self.host in ("localhost", "::1") or self.host.startswith("127.")
+        return (*LOOPBACK, self.host, *self.hosts) if loopback else ("*",)
+
+
+class _Server(uvicorn.Server):
+    """Ends the open streams before it waits for requests to end."""
+
+    live: Live
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        await self.live.stop()
+        await super().shutdown(sockets)
+
+
+def serve(
+    address: Address,
+    source: Source,
+    tokens: Sequence[Token],
+    *,
+    listening: Callable[[str], None],
+    parent: BinaryIO | None = None,
+) -> None:
+    """Serves until a signal, or until `parent` (a pipe held by the process that started this one) closes.
+
+    `listening` is told the address once. Raises AddressTaken.
+    """
+    taken = listen(address)
+    host, port = taken.getsockname()[:2]
+    asyncio.run(_serve(address, taken, source, tokens, parent, lambda: listening(_url(host, port))))
+
+
+async def _serve(
+    address: Address,
+    taken: socket.socket,
+    source: Source,
+    tokens: Sequence[Token],
+    parent: BinaryIO | None,
+    listening: Callable[[], None],
+) -> None:
+    live = Live(source.reader, source.team_of)
+    server = _Server(
+        uvicorn.Config(
+            application(source, live, tokens, address.names),
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            lifespan="off",
+            timeout_keep_alive=30,
+            timeout_graceful_shutdown=WATCHERS_END_S,
+            limit_concurrency=400,
+            ws="none",
+        )
+    )
+    server.live = live
+    if parent is not None:
+        threading.Thread(target=_end_with, args=(parent, server), name="parent", daemon=True).start()
+    listening()
+    await server.serve(sockets=[taken])
+
+
+def _end_with(parent: BinaryIO, server: uvicorn.Server) -> None:
+    """The pipe tells even of a parent that was killed."""
+    with contextlib.suppress(OSError, ValueError):
+        while os.read(parent.fileno(), 1024):
+            pass
+    server.should_exit = True
+
+
+def listen(address: Address) -> socket.socket:
+    """A listening socket; one sentence when the address is not free."""
+    family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
+    opened = socket.socket(family, socket.SOCK_STREAM)
+    opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        opened.bind((address.host, address.port))
+        opened.listen(128)
+    except (OSError, OverflowError) as why:
+        opened.close()
+        reason = getattr(why, "strerror", None) or str(why)
+        raise AddressTaken(
+            f"can't listen on {address.host}:{address.port} ({reason}); set page.host and page.port to a free address"
+        ) from why
+    return opened
+
+
+def _url(host: str, port: int) -> str:
+    return f"http://[{host}]:{port}/" if ":" in host else f"http://{host}:{port}/"

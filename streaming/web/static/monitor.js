@@ -1,0 +1,83 @@
+// Times tick, and the content is fetched again when the monitor says that something changed. Without this file the page
+// shows the same, as of the moment it was asked for.
+"use strict";
+(() => {
+  const status = document.getElementById("live");
+  let skew = 0;
+
+  const span = (ms) => {
+    const s = Math.max(0, Math.round(ms / 1000));
+    if (s < 60) return `${s} s`;
+    if (s < 3600) return `${Math.floor(s / 60)} min`;
+    if (s < 172800) return `${Math.floor(s / 3600)} h`;
+    return `${Math.floor(s / 86400)} days`;
+  };
+  const clock = (ms) => {
+    const s = Math.max(0, Math.ceil(ms / 1000));
+    return `${Math.floor(s / 60)}:${String(s % 60).padStart(2, "0")}`;
+  };
+  const set = (node, text) => { if (node.textContent !== text) node.textContent = text; };
+
+  const tick = () => {
+    const now = Date.now() + skew;
+    for (const node of document.querySelectorAll("time[data-ms]")) {
+      node.title ||= node.textContent;
+      set(node, `${span(now - node.dataset.ms)} ago`);
+    }
+    for (const node of document.querySelectorAll("time[data-until]")) {
+      node.title ||= node.textContent;
+      const left = node.dataset.until - now;
+      set(node, left > 0 ? `${clock(left)} left` : "delay is over");
+    }
+  };
+
+  let running = false, again = false;
+  const refresh = async () => {
+    if (running) { again = true; return; }
+    running = true;
+    try {
+      const answer = await fetch(location.href, { headers: { Accept: "text/html" }, cache: "no-store" });
+      if (answer.ok) {
+        const fresh = new DOMParser().parseFromString(await answer.text(), "text/html").getElementById("main");
+        const main = document.getElementById("main");
+        // Nothing is taken away from under somebody who types or reads on.
+        const open = new Set([...main.querySelectorAll("details[open]")].map((one) => one.parentElement.textContent.slice(0, 80)));
+        const typing = document.activeElement?.name === "q" ? document.activeElement : null;
+        const across = [...main.querySelectorAll(".scroll")].map((one) => one.scrollLeft);
+        for (const one of fresh.querySelectorAll("details"))
+          if (open.has(one.parentElement.textContent.slice(0, 80))) one.open = true;
+        if (typing) fresh.querySelector("input[name=q]")?.replaceWith(typing);
+        main.replaceChildren(...fresh.childNodes);
+        typing?.focus();
+        main.querySelectorAll(".scroll").forEach((one, n) => { one.scrollLeft = across[n] || 0; });
+        tick();
+      }
+    } catch { /* the next event, or the next connection, tries again */ }
+    running = false;
+    if (again) { again = false; setTimeout(refresh, 500); }
+  };
+
+  const mine = (groups) => {
+    const main = document.getElementById("main").dataset;
+    return main.live === "fleet" || groups.some((one) => one.cluster === main.cluster && one.group === main.group);
+  };
+  const events = new EventSource("/api/v1/events");
+  events.onopen = () => {
+    status.textContent = "live";
+    status.className = "chip on";
+    refresh();  // what happened between the page and the connection
+  };
+  events.onerror = () => {
+    status.textContent = "connection lost, trying again";
+    status.className = "chip off";
+  };
+  events.addEventListener("changed", (told) => {
+    document.documentElement.dataset.told = Number(document.documentElement.dataset.told || 0) + 1;
+    if (mine(JSON.parse(told.data).groups)) refresh();
+  });
+
+  const written = document.querySelector("footer time[data-ms]");
+  if (written && performance.timing) skew = Number(written.dataset.ms) - performance.timing.responseStart;
+  tick();
+  setInterval(tick, 1000);
+})();

@@ -1,0 +1,171 @@
+"""What is told of one generation: verdict, why it happened, what changed hands, what is waited for. Pure."""
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from streaming.web.matrix import share_names
+from streaming.web.rows import GenerationRow
+
+Object = dict[str, Any]
+MOST_NAMES = 12
+
+GRADES = {
+    "match": "exactly what its inputs give",
+    "explainable": "what another setting or an unseen part of history gives",
+    "unexplained": "nothing known gives it",
+    "not_judged": "the evidence is missing",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Hands:
+    """What one worker gained and lost, as text."""
+
+    worker: str
+    gained: str = ""
+    lost: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Story:
+    """One generation for people; texts without markup."""
+
+    cluster: str
+    group: str
+    generation: int
+    at_ms: int
+    grade: str
+    meaning: str
+    reason: str
+    assignor: str
+    leader: str
+    members: int
+    causes: tuple[str, ...]
+    hands: tuple[Hands, ...]
+    expected: tuple[str, ...]
+    moved: str
+    moves: int
+    wait: str
+    wait_until_ms: int | None
+    downtime: tuple[str, ...]
+    burst: str
+    anchor: str
+    source: Object
+    judged_by: str = ""
+
+
+def story(row: GenerationRow) -> Story:
+    """All that is told of the generation in this row."""
+    one = row.document
+    verdict, source = one["verdict"], one["source"]
+    workers: dict[str, str] = {
+        m["member_id"]: m["worker"] or m["instance_id"] or m["member_id"] for m in one["members"]
+    }
+    moves = one.get("moves") or []
+    wait_text, wait_until_ms = _wait(one.get("wait"))
+    return Story(
+        cluster=row.cluster,
+        group=row.group,
+        generation=one["generation"],
+        at_ms=one["at_ms"],
+        grade=verdict["grade"],
+        meaning=GRADES[verdict["grade"]],
+        reason=verdict["reason"] or "",
+        assignor=" ".join(part for part in (verdict["assignor"], verdict["era"]) if part),
+        leader=_named(workers, one["leader"]),
+        members=len(one["members"]),
+        causes=tuple(_cause(cause) for cause in one["cause"]),
+        hands=tuple(
+            Hands(worker, listed(change["gained"]), listed(change["lost"])) for worker, change in one["diff"].items()
+        ),
+        expected=() if verdict["grade"] == "match" else tuple(_expected(one, workers)),
+        moved=_moved(moves, one.get("stayed")),
+        moves=len(moves) or sum(len(change["gained"]) + len(change["lost"]) for change in one["diff"].values()),
+        wait=wait_text,
+        wait_until_ms=wait_until_ms,
+        downtime=tuple(_downtime(sums) for sums in one.get("downtime") or ()),
+        burst=_burst(one.get("burst")),
+        anchor=f"g-{source['partition']}-{source['offset']}",
+        source=source,
+        judged_by=row.judged_by,
+    )
+
+
+def listed(names: Iterable[str], most: int = MOST_NAMES) -> str:
+    """Names in one line, the many after the first `most` as a number."""
+    known = list(names)
+    more = f" and {len(known) - most} more" if len(known) > most else ""
+    return ", ".join(known[:most]) + more
+
+
+def duration(ms: int) -> str:
+    """A span as people say it."""
+    seconds = ms / 1000
+    if seconds < 1:
+        return f"{ms} ms"
+    if seconds < 90:
+        return f"{seconds:.0f} s" if seconds >= 10 else f"{seconds:.1f} s"
+    minutes = seconds / 60
+    return f"{minutes:.0f} min" if minutes < 120 else f"{minutes / 60:.1f} h"
+
+
+def words(kind: str) -> str:
+    """A name in code as words."""
+    return kind.replace("_", " ")
+
+
+def _named(workers: dict[str, str], member_id: str | None) -> str:
+    return "" if member_id is None else workers.get(member_id, member_id)
+
+
+def _cause(cause: Object) -> str:
+    subjects = listed([one["id"] for one in cause["subjects"]], 4)
+    sure = "" if cause["certainty"] == "certain" else f" ({cause['certainty']})"
+    said = [one["text"] for one in cause["evidence"] if "text" in one]
+    why = f": {said[0]}" if said else ""
+    return f"{words(cause['kind'])}{' ' if subjects else ''}{subjects}{sure}{why}"
+
+
+def _expected(one: Object, workers: dict[str, str]) -> Iterable[str]:
+    """Where the recomputed assignment differs from what was seen."""
+    observed = {member["member_id"]: member["assigned"] for member in one["members"]}
+    for member_id, share in (one["verdict"]["expected"] or {}).items():
+        has, should = set(share_names(observed.get(member_id))), set(share_names(share["assigned"]))
+        missing, extra = sorted(should - has), sorted(has - should)
+        if missing or extra:
+            parts = [f"lacks {listed(missing)}"] if missing else []
+            parts += [f"has {listed(extra)} beyond it"] if extra else []
+            yield f"{workers.get(member_id, member_id)} {', '.join(parts)}"
+
+
+def _moved(moves: list[Object], stayed: int | None) -> str:
+    counts = Counter(move["kind"] for move in moves)
+    parts = [f"{count} {words(kind)}" for kind, count in counts.most_common()]
+    if stayed is not None:
+        parts.append(f"{stayed} stayed")
+    return ", ".join(parts)
+
+
+def _wait(wait: Object | None) -> tuple[str, int | None]:
+    if wait is None:
+        return "", None
+    jobs = listed([job["id"] for job in wait["jobs"]], 6) or "jobs"
+    because = f" because {listed(wait['because'], 4)} left" if wait["because"] else ""
+    back = "".join(f"; {one['worker']} came back (by {one['by']})" for one in wait["returned"])
+    if wait["ended_ms"] is not None:
+        return f"{jobs} waited {duration(wait['ended_ms'] - wait['since_ms'])}{because}{back}", None
+    return f"{jobs} held back{because}{back}", wait["until_ms"]
+
+
+def _downtime(sums: Object) -> str:
+    total, longest = duration(sums["total_ms"]), duration(sums["longest_ms"])
+    return f"{sums['jobs']} jobs stood still ({words(sums['kind'])}), {total} in sum, {longest} the longest"
+
+
+def _burst(burst: Object | None) -> str:
+    if burst is None:
+        return ""
+    span = duration(burst["last_at_ms"] - burst["first_at_ms"])
+    return f"one of {burst['count']} generations within {span} ({words(burst['kind'])})"

@@ -1,0 +1,57 @@
+"""What the job itself says: its /metrics, passed through, and whether it has caught up."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import httpx
+
+TIMEOUT_S = 2.0
+
+
+class Silent(Exception):
+    """The job's own endpoint gives no answer; one sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class Readiness:
+    """`clusters`: what each still waits for; `degraded`: what is off, by cluster."""
+
+    ready: bool
+    clusters: dict[str, str] = field(default_factory=dict)
+    degraded: dict[str, list[str]] = field(default_factory=dict)
+
+
+class Job:
+    """The endpoint of the streaming job at `url`; safe for many threads."""
+
+    def __init__(self, url: str, timeout_s: float = TIMEOUT_S) -> None:
+        self.url = url.rstrip("/")
+        self._client = httpx.Client(timeout=timeout_s, trust_env=False)
+
+    def close(self) -> None:
+        self._client.close()
+
+    def metrics(self) -> tuple[bytes, str]:
+        """The exporter's text and its content type."""
+        answer = self._get("/metrics")
+        return answer.content, answer.headers.get("content-type", "text/plain")
+
+    def readiness(self) -> Readiness:
+        """Caught up, or what is waited for; a job that does not answer is not ready, and that is the reason."""
+        try:
+            told: Any = self._get("/readyz").json()
+        except Silent as why:
+            return Readiness(False, {"": str(why)})
+        except ValueError:
+            return Readiness(False, {"": f"what answers at {self.url} is not the monitor; correct page.monitor_url"})
+        clusters = {str(name): str(why) for name, why in dict(told.get("clusters") or {}).items()}
+        if "database" in told:
+            clusters[""] = str(told["database"])
+        degraded = {str(name): [str(one) for one in why] for name, why in dict(told.get("degraded") or {}).items()}
+        return Readiness(bool(told.get("ready")), clusters, degraded)
+
+    def _get(self, path: str) -> httpx.Response:
+        try:
+            return self._client.get(self.url + path)
+        except httpx.HTTPError:
+            raise Silent(f"the streaming job gives no answer at {self.url}; is it running?") from None

@@ -1,0 +1,173 @@
+"""A database filled as the job fills it: real captures folded and committed, and incidents of every attention."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+
+from streaming.cli.replay import _settings, records_of
+from streaming.core.effects import DelayWait
+from streaming.core.fold import STATE_VERSION, fold_group
+from streaming.core.maintenance import Maintenance
+from streaming.core.ports import Commit, GroupKey, PartitionKey, Range, StoredState
+from streaming.core.records import OtherGroup, Row, Tick
+from streaming.core.replay import RawRecord, decode
+from streaming.core.results import (
+    AlertSeverity,
+    Cause,
+    Certainty,
+    Change,
+    ConnectShare,
+    Evidence,
+    Generation,
+    Grade,
+    Result,
+    Severity,
+    Subject,
+    Verdict,
+)
+from streaming.core.routing import route
+from streaming.core.settings import ClusterSettings
+from streaming.sinks.postgres import PostgresStore
+from tests.streaming.sinks import builders
+
+VECTORS = Path(__file__).parents[1] / "vectors"
+HOSTILE = "<script>alert('1')</script> & \"Ω\"/../?a=b#c"
+
+
+def capture(store: PostgresStore, name: str, cluster: str, for_ms: int | None = None) -> list[Result]:
+    """Folds a capture, or its first `for_ms`, and commits what comes of it."""
+    folder = VECTORS / name
+    given = replace(_settings(folder, None, use_settings=True), name=cluster)
+    some = list(records_of(folder))
+    if for_ms is not None:
+        some = [one for one in some if one.timestamp_ms <= some[0].timestamp_ms + for_ms]
+    rows = [row for row in (decode(one, given) for one in some) if row and not isinstance(row.body, OtherGroup)]
+    return _commit(store, given, some, rows)
+
+
+def _commit(store: PostgresStore, given: ClusterSettings, some: list[RawRecord], rows: list[Row]) -> list[Result]:
+    ends: dict[PartitionKey, int] = {}
+    for one in some:
+        key = PartitionKey(f"k-{given.name}", f"id-{one.topic}", one.topic, one.partition)
+        ends[key] = max(one.offset + 1, ends.get(key, 0))
+    states: dict[GroupKey, StoredState] = {}
+    results: list[Result] = []
+    for group, own in route(rows, given).items():
+        outcome = fold_group(given, group, None, own, Tick(some[-1].timestamp_ms), end_of_input=False)
+        states[GroupKey(given.name, group)] = StoredState(
+            version=STATE_VERSION, state=outcome.state, due_ms=outcome.due_ms
+        )
+        results.extend(outcome.results)
+    ranges = {key: Range(store.positions().get(key, 0), end) for key, end in ends.items()}
+    store.commit(Commit(batch_id=1, writer_epoch=store.claim(), ranges=ranges, states=states, results=tuple(results)))
+    return results
+
+
+def put(store: PostgresStore, *results: Result, batch_id: int = 7) -> None:
+    """Commits these as one batch, and states for the groups they are about."""
+    groups = {GroupKey(one.cluster, one.group) for one in results if isinstance(one, Generation)}
+    states = {key: builders.state() for key in groups}
+    key = PartitionKey("k9", "id-9", builders.TOPIC, 9)
+    start = store.positions().get(key, 0)
+    store.commit(
+        Commit(
+            batch_id=batch_id,
+            writer_epoch=store.claim(),
+            ranges={key: Range(start, start + 1000)},
+            states=states,
+            results=tuple(results),
+        )
+    )
+
+
+def many(cluster: str, count: int, at_ms: int) -> Iterable[Generation]:
+    """So many groups with one generation each."""
+    for number in range(count):
+        yield builders.generation(
+            offset=number, cluster=cluster, group=f"group-{number:05}", at_ms=at_ms - number, generation=number
+        )
+
+
+def everything(store: PostgresStore, now_ms: int) -> None:
+    """Real clusters, `alpha` in the middle of a duplicate, and `gamma` with a delay and every kind of attention."""
+    capture(store, "captures/zombie", "alpha", for_ms=167_000)
+    capture(store, "captures/sessioned-4.3.1", "beta")
+    capture(store, "captures/compatible-2.8.2", "delta")
+    capture(store, "captures-groups/java-classic", "epsilon")
+    put(store, *planted(now_ms))
+
+
+def planted(now_ms: int) -> Iterable[Result]:
+    """What no capture holds at its end: a running delay, a hostile name, incidents told, muted, quiet and over."""
+    lost = (Subject("task", "orders-0"), Subject("task", "orders-1"))
+    yield builders.generation(
+        offset=10,
+        cluster="gamma",
+        group="waits",
+        at_ms=now_ms - 60_000,
+        delay_ms=300_000,
+        unassigned=("orders-0", "orders-1"),
+        generation=12,
+        wait=DelayWait(jobs=lost, since_ms=now_ms - 60_000, until_ms=now_ms + 240_000, because=("w3:8083",)),
+        diff={"w3:8083": Change(lost=("orders-0", "orders-1"))},
+        cause=(Cause(kind="worker_lost", subjects=(Subject("worker", "w3:8083"),), certainty=Certainty.LIKELY),),
+    )
+    yield builders.generation(
+        offset=20,
+        cluster="gamma",
+        group=HOSTILE,
+        at_ms=now_ms - 5_000,
+        generation=3,
+        members=(
+            replace(builders.member(1), worker=f"{HOSTILE}:8083", assigned=ConnectShare((HOSTILE,), ((HOSTILE, 0),))),
+        ),
+        cause=(Cause(kind="connector_created", subjects=(Subject("connector", HOSTILE),)),),
+        verdict=Verdict(grade=Grade.UNEXPLAINED, reason=f"nothing gives {HOSTILE}", assignor="connect-incremental"),
+        diff={f"{HOSTILE}:8083": Change(gained=(HOSTILE,))},
+    )
+    yield builders.generation(offset=30, cluster="gamma", group="under-work", at_ms=now_ms - 600_000, generation=4)
+    opened = {"cluster": "gamma", "opened_at_ms": now_ms - 120_000}
+    yield builders.incident(
+        incident_id="told",
+        group=HOSTILE,
+        message=f"connector {HOSTILE} runs twice",
+        subjects=(Subject("connector", HOSTILE),),
+        evidence=(Evidence(text=HOSTILE),),
+        **opened,
+    )
+    yield builders.incident(
+        incident_id="muted",
+        group="under-work",
+        rule="imbalance",
+        code="CONNECT-I8",
+        message="3 jobs here, 9 there",
+        severity=Severity.MEDIUM,
+        alert=AlertSeverity.WARNING,
+        **opened,
+    )
+    yield builders.incident(
+        "opened",
+        "quiet",
+        group="waits",
+        rule="unassigned_too_long",
+        code="CONNECT-K5",
+        message="task orders-0 has no holder",
+        alert=AlertSeverity.INFO,
+        firing=False,
+        fired_at_ms=None,
+        times_told=0,
+        **opened,
+    )
+    yield builders.incident("resolved", "over", group="waits", message="task orders-1 ran twice", **opened)
+
+
+def window(now_ms: int) -> Maintenance:
+    """Mutes the group `under-work`."""
+    return Maintenance(
+        cluster="gamma",
+        groups="under-*",
+        owner="jane",
+        reason="broker upgrade",
+        from_ms=now_ms - 3_600_000,
+        until_ms=now_ms + 3_600_000,
+    )
