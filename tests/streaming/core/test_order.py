@@ -151,3 +151,25 @@ def test_a_recreated_topic_starts_anew_and_nothing_of_it_is_dropped() -> None:
     assert len(generations) == len([one for one in before.results if isinstance(one, Generation)])
     assert {one.incarnation for one in generations} == {1}
     assert all(one.verdict.grade is Grade.MATCH for one in generations)
+
+
+def test_a_clock_that_runs_along_gives_the_same_results_as_one_reading() -> None:
+    known, group, rows = rows_of("zombie")
+    reached: dict[tuple[str, int], int] = {}
+    arrivals = []
+    for row in sorted(rows, key=lambda row: (row.topic, row.partition, row.offset)):
+        place = (row.topic, row.partition)
+        reached[place] = max(reached.get(place, 0), row.timestamp_ms)
+        arrivals.append((reached[place] + 300 * row.partition, row.topic, row.partition, row.offset, row))
+    arrivals.sort(key=lambda one: one[:4])
+    last_ms = max(row.timestamp_ms for row in rows)
+    state, results, told = None, [], 0
+    for now_ms in range(arrivals[0][0], arrivals[-1][0] + 1_000, 1_000):
+        batch = [row for at_ms, *_, row in arrivals[told:] if at_ms < now_ms]
+        told += len(batch)
+        outcome = fold_group(known, group, state, batch, Tick(now_ms))
+        state = outcome.state
+        results.extend(outcome.results)
+    results.extend(fold_group(known, group, state, [], Tick(last_ms), end_of_input=True).results)
+    assert told == len(rows)
+    assert published(results) == published(fold_in_batches(known, group, [rows], last_ms))
