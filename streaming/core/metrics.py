@@ -4,7 +4,7 @@ Rules that the declarations obey (and a test enforces): names start with `rebala
 bytes, records) stand at the end of the name; counters end in `_total`; moments are exported as timestamps, never as
 ages, so that a stopped exporter shows as an old moment and not as a young age; a label's values are bounded by what
 exists in the cluster (clusters, groups, topics, workers, connectors) - member ids, incident ids and messages belong
-to the database.
+to the database. How many groups and tasks get series of their own is bounded by the configuration.
 """
 
 from dataclasses import dataclass
@@ -48,16 +48,38 @@ INCIDENT = Metric(
     name="rebalance_monitor_incident",
     kind="gauge",
     unit="bool",
-    help="1 while an incident is open, 0 after it was resolved; worker and connector are empty when not concerned. "
-    "path says who notifies: prometheus (alert rules) or push (the monitor itself).",
+    help="1 while people are told of an incident, 0 for 30 minutes after its end and as long as maintenance mutes it; "
+    "worker and connector are empty when not concerned. path says who notifies: prometheus (alert rules) or push.",
     labels=("cluster", "group", "team", "worker", "connector", "rule", "severity", "path"),
 )
 INCIDENT_TRANSITIONS = Metric(
     name="rebalance_monitor_incident_transitions_total",
     kind="counter",
     unit="none",
-    help="Incidents opened, updated and resolved.",
+    help="Transitions of incidents: opened, updated, resolved, and fired and ended, which people are told of.",
     labels=("cluster", "group", "rule", "severity", "transition"),
+)
+MUTED_INCIDENTS = Metric(
+    name="rebalance_monitor_muted_incidents",
+    kind="gauge",
+    unit="none",
+    help="Incidents that people would be told of now, if maintenance did not mute them.",
+    labels=("cluster", "group", "team"),
+)
+MAINTENANCE_END = Metric(
+    name="rebalance_monitor_maintenance_end_timestamp_seconds",
+    kind="gauge",
+    unit="timestamp_seconds",
+    help="When a maintenance window that runs now ends; cluster and groups are its patterns.",
+    labels=("cluster", "groups", "owner"),
+)
+GROUP_STATE = Metric(
+    name="rebalance_monitor_group_state",
+    kind="gauge",
+    unit="bool",
+    help="1 for the state of the group's latest record, 0 for the others: Stable, Empty, Dead. A rebalance under way "
+    "is never written to the log, so PreparingRebalance and CompletingRebalance can't be seen.",
+    labels=("cluster", "group", "state"),
 )
 GROUP_GENERATION = Metric(
     name="rebalance_monitor_group_generation",
@@ -101,6 +123,51 @@ CONNECT_IDLE_TASK_SECONDS = Metric(
     help="Seconds that configured tasks spent in nobody's hands, summed over tasks, by cause (scheduled_delay, "
     "revocation, config_mismatch, unexplained); counted when the next generation ends the interval.",
     labels=("cluster", "group", "cause"),
+)
+CONNECT_WORKER_CONNECTORS = Metric(
+    name="rebalance_monitor_connect_worker_connectors",
+    kind="gauge",
+    unit="none",
+    help="Connectors that the latest generation gives to a worker; 0 for an hour after the worker left.",
+    labels=("cluster", "group", "worker"),
+)
+CONNECT_WORKER_TASKS = Metric(
+    name="rebalance_monitor_connect_worker_tasks",
+    kind="gauge",
+    unit="none",
+    help="Tasks that the latest generation gives to a worker; 0 for an hour after the worker left.",
+    labels=("cluster", "group", "worker"),
+)
+CONNECT_JOBS = Metric(
+    name="rebalance_monitor_connect_jobs",
+    kind="gauge",
+    unit="none",
+    help="Connectors and tasks by how assignment, recomputed assignment and status topic agree (ok, unexpected, "
+    "elsewhere, held_twice, not_started, unassigned, unknown).",
+    labels=("cluster", "group", "agreement"),
+)
+CONNECT_TASK = Metric(
+    name="rebalance_monitor_connect_task",
+    kind="gauge",
+    unit="bool",
+    help="1 for a task (or, with an empty task, a connector) that waits for a worker or is named by an incident that "
+    "people are told of; all others are only counted.",
+    labels=("cluster", "group", "connector", "task", "reason"),
+)
+HIDDEN_GROUPS = Metric(
+    name="rebalance_monitor_hidden_groups",
+    kind="gauge",
+    unit="none",
+    help="Groups without series of their own, by reason: ignored (metrics.ignored_groups) or overflow "
+    "(metrics.max_groups). Their counters run under an empty group.",
+    labels=("cluster", "reason"),
+)
+HIDDEN_TASKS = Metric(
+    name="rebalance_monitor_hidden_tasks",
+    kind="gauge",
+    unit="none",
+    help="Tasks that wait or are named by an incident and have no series (metrics.max_tasks).",
+    labels=("cluster",),
 )
 OTHER_GROUPS = Metric(
     name="rebalance_monitor_other_groups",
@@ -198,20 +265,29 @@ OUTBOX_PENDING = Metric(
     name="rebalance_monitor_outbox_pending",
     kind="gauge",
     unit="none",
-    help="Notifications that wait for an Alertmanager to accept them.",
+    help="Notifications that wait for a receiver (Alertmanager, webhook, topic) to accept them.",
 )
 NOTIFICATIONS = Metric(
     name="rebalance_monitor_notifications_total",
     kind="counter",
     unit="none",
-    help="Attempts to hand a notification to an Alertmanager, by outcome (sent, failed).",
+    help="Attempts to hand a notification to a receiver, by outcome (sent, failed).",
+    labels=("outcome",),
+)
+HEARTBEATS_SENT = Metric(
+    name="rebalance_monitor_heartbeats_sent_total",
+    kind="counter",
+    unit="none",
+    help="Calls of alerting.heartbeat_url, by outcome (sent, failed, withheld: not caught up or nothing commits).",
     labels=("outcome",),
 )
 
 METRICS: tuple[Metric, ...] = (
-    BUILD_INFO, GENERATIONS, INCIDENT, INCIDENT_TRANSITIONS, GROUP_GENERATION, GROUP_MEMBERS, GROUP_LAST_GENERATION,
+    BUILD_INFO, GENERATIONS, INCIDENT, INCIDENT_TRANSITIONS, MUTED_INCIDENTS, MAINTENANCE_END,
+    GROUP_GENERATION, GROUP_MEMBERS, GROUP_STATE, GROUP_LAST_GENERATION,
+    CONNECT_WORKER_CONNECTORS, CONNECT_WORKER_TASKS, CONNECT_JOBS, CONNECT_TASK, HIDDEN_GROUPS, HIDDEN_TASKS,
     CONNECT_UNASSIGNED_TASKS, CONNECT_DELAY_END, CONNECT_IDLE_TASK_SECONDS, OTHER_GROUPS, RECORDS, UNDECODABLE_RECORDS,
     UNKNOWN_TAGGED_FIELDS, GAP_RECORDS, POSITION_LAG,
     READY, DEGRADED, HEARTBEAT, LAST_BATCH, LAST_BATCH_DURATION, BATCHES, BATCH_DURATION, OUTBOX_PENDING,
-    NOTIFICATIONS,
+    NOTIFICATIONS, HEARTBEATS_SENT,
 )  # fmt: skip

@@ -4,13 +4,14 @@ An alert is known by its labels alone, so firing and resolved carry equal ones. 
 resolve by itself: well ahead while firing (and moved on by every push), the moment of resolution after it.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
 from streaming.core.results import Incident
 from streaming.sinks.labels import incident_labels
+from streaming.sinks.limits import as_it_is
 from streaming.sinks.stored import incident_of
 from streaming.sinks.text import clean
 
@@ -24,6 +25,7 @@ class AlertStyle:
     generator_url: str
     ends_ahead_ms: int = 1_200_000
     path: str = "push"
+    worker: Callable[[str], str] = as_it_is
 
 
 def notification(
@@ -34,7 +36,7 @@ def notification(
     alerts = [alert(incident, now_ms, style)]
     if previous is not None:
         before = incident_of(previous, transition)
-        if alert_labels(before, style.path) != alerts[0]["labels"]:
+        if alert_labels(before, style) != alerts[0]["labels"]:
             alerts.insert(0, alert(before, now_ms, style, ended_ms=now_ms))
     return alerts
 
@@ -45,7 +47,7 @@ def alert(incident: Incident, now_ms: int, style: AlertStyle, ended_ms: int | No
         ended_ms = now_ms if incident.resolved_at_ms is None else incident.resolved_at_ms
     ends_ms = now_ms + style.ends_ahead_ms if ended_ms is None else min(ended_ms, now_ms)
     return {
-        "labels": alert_labels(incident, style.path),
+        "labels": alert_labels(incident, style),
         "annotations": {
             "summary": clean(f"{incident.rule} in group {incident.group} of {incident.cluster}"),
             "description": clean(incident.message),
@@ -58,12 +60,12 @@ def alert(incident: Incident, now_ms: int, style: AlertStyle, ended_ms: int | No
     }
 
 
-def alert_labels(incident: Incident, path: str) -> dict[str, str]:
+def alert_labels(incident: Incident, style: AlertStyle) -> dict[str, str]:
     """The incident's labels, its id, and the name that the rules on the published gauge also use."""
     return {
         "alertname": f"RebalanceIncident{incident.alert.value.capitalize()}",
         "incident_id": incident.incident_id,
-        **incident_labels(incident, path),
+        **incident_labels(incident, style.path, style.worker),
     }
 
 

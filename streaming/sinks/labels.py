@@ -1,22 +1,23 @@
 """The labels of an incident, the same for the published gauge and for a pushed alert, firing and resolved."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from streaming.core.results import Incident, Subject
+from streaming.sinks.limits import as_it_is
 
 LABELS = ("cluster", "group", "team", "worker", "connector", "rule", "severity", "path")
 
 
-def incident_labels(incident: Incident, path: str) -> dict[str, str]:
+def incident_labels(incident: Incident, path: str, worker: Callable[[str], str] = as_it_is) -> dict[str, str]:
     """Labels by name; `severity` is how loudly people are told.
 
-    `worker` and `connector` are empty unless the subjects name exactly one.
+    `worker` and `connector` are empty unless the subjects name exactly one; `worker` says how one is called.
     """
     return {
         "cluster": incident.cluster,
         "group": incident.group,
         "team": incident.team,
-        "worker": _only(subject.id for subject in incident.subjects if subject.type == "worker"),
+        "worker": _only(worker(subject.id) for subject in incident.subjects if subject.type == "worker"),
         "connector": _only(_connectors(incident.subjects)),
         "rule": incident.rule,
         "severity": incident.alert.value,

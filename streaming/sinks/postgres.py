@@ -11,7 +11,6 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from streaming.core.ports import Commit, Deposed, GroupKey, OutOfStep, PartitionKey, Range, StoredState
-from streaming.core.results import Incident
 from streaming.sinks import jobs, tables
 from streaming.sinks.contents import Contents, contents, outbox_rows
 from streaming.sinks.database import Connection, Database
@@ -19,7 +18,7 @@ from streaming.sinks.maintenance import Windows
 from streaming.sinks.migrations import migrate
 from streaming.sinks.muted import Muting, before_transitions, mark
 from streaming.sinks.outbox import CHANNEL
-from streaming.sinks.stored import LastGeneration, incident_of
+from streaming.sinks.past import Past
 from streaming.sinks.text import name, original, restored
 from streaming.sinks.topic_ids import TopicIds
 
@@ -32,7 +31,7 @@ def _now_ms() -> int:
     return time.time_ns() // 1_000_000
 
 
-class PostgresStore:
+class PostgresStore(Past):
     """Implements `streaming.core.ports.Store`. `notify=False` writes no outbox (nobody would drain it).
 
     `version` is stored with every verdict and incident: whose judgement it is. `windows`: maintenance, looked up anew
@@ -50,7 +49,7 @@ class PostgresStore:
         windows: Windows | None = None,
         now_ms: Callable[[], int] = _now_ms,
     ) -> None:
-        self.database = Database(dsn, connect_timeout_ms)
+        super().__init__(Database(dsn, connect_timeout_ms))
         self._undecodable_kept = undecodable_kept
         self._notify = notify
         self._version = version
@@ -206,32 +205,6 @@ class PostgresStore:
             room = max(0, self._undecodable_kept - (total[0] - count))
             kept = [row for row in new.values() if (row[0], row[5]) == (cluster, reason)][:room]
             tables.UNDECODABLE.write(connection, kept)
-
-    def open_incidents(self, resolved_since_ms: int | None = None) -> list[Incident]:
-        """Every incident not yet resolved, and those resolved since then, to publish again after a start."""
-        with self.database.session() as connection:
-            rows = connection.execute(
-                "select document, transition, historic from rebalance_monitor.incidents"
-                " where resolved_at_ms is null or firing or resolved_at_ms >= %s order by opened_at_ms, incident_id",
-                (resolved_since_ms,),
-            ).fetchall()
-        return [incident_of(document, transition, historic) for document, transition, historic in rows]
-
-    def latest_generations(self) -> list[LastGeneration]:
-        """The latest generation of each group, to publish again after a start."""
-        with self.database.session() as connection:
-            rows = connection.execute(
-                'select distinct on (cluster, "group") incarnation, "offset", cluster, "group", generation,'
-                " member_count, at_ms, unassigned_count, delay_ms, protocol_type = 'connect'"
-                ' from rebalance_monitor.generations order by cluster, "group", incarnation desc, "offset" desc'
-            ).fetchall()
-        return [LastGeneration(*row) for row in rows]
-
-    def counted_groups(self) -> list[tuple[str, str, str]]:
-        """Groups of kinds that are only counted, as (cluster, group, kind)."""
-        with self.database.session() as connection:
-            rows = connection.execute('select cluster, "group", kind from rebalance_monitor.other_groups').fetchall()
-        return [(cluster, group, kind) for cluster, group, kind in rows]
 
 
 def _check_epoch(connection: Connection, epoch: int) -> None:

@@ -15,8 +15,13 @@ from prometheus_client import disable_created_metrics
 from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 
 from streaming.core import metrics
-from streaming.core.results import Incident, Result
-from streaming.sinks.series import ZERO_FOR_S, Families, Series
+from streaming.core.results import Incident, Result, Standing
+from streaming.sinks.families import Families
+from streaming.sinks.group_series import Job, Load
+from streaming.sinks.incident_series import ZERO_FOR_S
+from streaming.sinks.limits import Limits
+from streaming.sinks.maintenance import Windows
+from streaming.sinks.series import Series
 from streaming.sinks.stored import LastGeneration
 
 TEXT = "text/plain; charset=utf-8"
@@ -63,7 +68,11 @@ class Past(Protocol):
 
     def open_incidents(self, resolved_since_ms: int | None = None) -> Iterable[Incident]: ...
     def latest_generations(self) -> Iterable[LastGeneration]: ...
+    def latest_loads(self) -> Mapping[tuple[str, str], dict[str, Load]]: ...
+    def standings(self) -> Iterable[Standing]: ...
+    def agreements(self) -> Iterable[tuple[tuple[str, str], Job, str]]: ...
     def counted_groups(self) -> Iterable[tuple[str, str, str]]: ...
+    def look_for_windows(self) -> None: ...
 
 
 class Exporter:
@@ -78,11 +87,16 @@ class Exporter:
         path: str = "prometheus",
         version: str = "",
         clock_s: Callable[[], float] = time.monotonic,
+        now_s: Callable[[], float] = time.time,
+        limits: Limits | None = None,
+        windows: Windows | None = None,
     ) -> None:
         disable_created_metrics()  # type: ignore[no-untyped-call]  # the library leaves it untyped
         self._lock = threading.RLock()
         self._families = Families()
-        self._series = Series(self._families, path, clock_s)
+        self._series = Series(self._families, path, clock_s, limits, windows)
+        self._now_s = now_s
+        self._committed_s: float | None = None
         self._restored = False
         self._not_ready: dict[str, str] = {}
         self._troubles: dict[str, str] = {}
@@ -112,14 +126,26 @@ class Exporter:
 
     def restore(self, past: Past) -> None:
         """Publishes again what the database knows; must come before readiness."""
-        incidents = past.open_incidents(int((time.time() - ZERO_FOR_S) * 1000))
-        groups, others = past.latest_generations(), past.counted_groups()
+        past.look_for_windows()
+        incidents = past.open_incidents(int((self._now_s() - ZERO_FOR_S) * 1000))
+        standings = {(one.cluster, one.group): one for one in past.standings()}
+        groups, loads = past.latest_generations(), past.latest_loads()
+        agreements, others = past.agreements(), past.counted_groups()
+        dead = {key for key, one in standings.items() if one.state == "Dead"}
         with self._lock:
+            # Groups with incidents first: they have the first claim on a place.
             for incident in incidents:
                 if not incident.historic:
                     self._series.incident(incident)
-            for group in groups:
-                self._series.latest(group)
+            for group in sorted(groups, key=lambda one: -one.at_ms):
+                key = (group.cluster, group.group)
+                if key not in dead:
+                    self._series.latest(group, loads.get(key))
+                    if key in standings:
+                        self._series.stands(standings[key])
+            for key, job, agreement in agreements:
+                if key not in dead:
+                    self._series.agreement(key, job, agreement)
             self._series.others(others)
             self._restored = True
 
@@ -130,8 +156,9 @@ class Exporter:
 
     def batch(self, report: Report) -> None:
         """A batch was committed."""
-        now_s = time.time()
+        now_s = self._now_s()
         with self._lock:
+            self._committed_s = now_s
             self._series.observe(report.results)
             self._series.others(report.other_groups)
             for (topic, kind), count in report.kinds.items():
@@ -191,10 +218,20 @@ class Exporter:
         """So many notifications wait."""
         self._families.gauge(metrics.OUTBOX_PENDING).set(count)
 
+    def beat(self, outcome: str) -> None:
+        """The outgoing heartbeat was `sent`, `failed` or `withheld`."""
+        self._families.counter(metrics.HEARTBEATS_SENT, outcome).inc()
+
+    def well(self, within_s: float) -> bool:
+        """Whether everything is caught up and a batch, if only an empty one, was committed in this time."""
+        with self._lock:
+            committed_s = self._committed_s
+            return self.readiness()[0] and committed_s is not None and self._now_s() - committed_s <= within_s
+
     def scrape(self) -> bytes:
         """The text that Prometheus reads."""
         with self._lock:
-            self._series.forget_old_zeros()
+            self._series.sweep(int(self._now_s() * 1000))
             return generate_latest(self._families.registry)
 
     def readiness(self) -> tuple[bool, dict[str, object]]:

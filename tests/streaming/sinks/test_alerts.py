@@ -12,8 +12,8 @@ NOW_MS = 1_700_000_000_123
 
 
 def test_labels_are_equal_for_firing_and_resolved() -> None:
-    labels = alert_labels(incident(), "push")
-    assert labels == alert_labels(incident("resolved"), "push")
+    labels = alert_labels(incident(), STYLE)
+    assert labels == alert_labels(incident("resolved"), STYLE)
     assert set(labels) == {"alertname", "incident_id", *LABELS}
     assert labels["alertname"] == "RebalanceIncidentCritical"
 

@@ -8,9 +8,9 @@ import pytest
 
 from streaming.core.metrics import METRICS
 from streaming.core.results import AlertSeverity, GapRecord, Grade, Verdict
+from streaming.sinks.incident_series import ZERO_FOR_S
 from streaming.sinks.postgres import PostgresStore
 from streaming.sinks.prometheus import Exporter, PortTaken
-from streaming.sinks.series import ZERO_FOR_S
 from tests.streaming.sinks.builders import TOPIC, commit, generation, incident, pending, undecodable
 
 INCIDENT = (
@@ -50,7 +50,7 @@ def scrape(exporter: Exporter) -> Callable[[], dict[str, float]]:
 
 
 def report(*results: object, **more: object) -> SimpleNamespace:
-    given = {"cluster": "c", "rows": 3, "seconds": 0.25, "kinds": {}, "other_groups": {}, **more}
+    given = {"cluster": "c", "rows": 3, "seconds": 0.25, "kinds": {}, "unknown_tags": {}, "other_groups": {}, **more}
     return SimpleNamespace(results=results, **given)
 
 
@@ -135,8 +135,9 @@ def test_history_raises_no_gauge(exporter: Exporter, scrape) -> None:
 
 def test_ready_only_when_restored_reachable_and_caught_up(exporter: Exporter, scrape) -> None:
     past = SimpleNamespace(
-        open_incidents=lambda _: [incident()], latest_generations=lambda: [], counted_groups=lambda: []
-    )
+        open_incidents=lambda _: [incident()], latest_generations=lambda: [], counted_groups=lambda: [],
+        latest_loads=lambda: {}, standings=lambda: [], agreements=lambda: [], look_for_windows=lambda: None,
+    )  # fmt: skip
 
     def answer() -> tuple[int, str]:
         got = httpx.get(f"{exporter.url}/readyz", trust_env=False)

@@ -1,0 +1,254 @@
+"""Which groups have series of their own, and what these show.
+
+Everything known of a group is kept, so that it can be shown the moment a place is free. Rank decides who has a place:
+
+    3 an incident that people are told of   2 Stable   1 Empty   0 Dead
+
+A group keeps its place until one of higher rank needs it (the longest silent one of the lowest rank goes first), so a
+flood of one-off groups drives nobody out. A dead group's series go an hour after its end, like those of a worker that
+left: long enough for every scraper to see the zero.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+
+from streaming.core import metrics
+from streaming.core.results import ConnectShare, Generation, JobState, Standing
+from streaming.sinks.families import Families, GroupKey
+from streaming.sinks.limits import Limits
+from streaming.sinks.stored import LastGeneration
+from streaming.sinks.text import name
+
+GONE_FOR_S = 3_600.0
+STATES = ("Stable", "Empty", "Dead")
+HIDDEN = ""  # the group under which the counters of all hidden groups run
+WAITING = "unassigned"
+
+Job = tuple[str, str]  # type and id
+Load = tuple[int, int]  # connectors and tasks of a worker
+
+
+@dataclass(slots=True)
+class Known:
+    """One group. `left`: workers that are no longer in it, since when."""
+
+    ignored: bool
+    last: LastGeneration | None = None
+    state: str | None = None
+    at_ms: int = 0
+    incidents: int = 0
+    dead_since_s: float | None = None
+    workers: dict[str, Load] = field(default_factory=dict)
+    left: dict[str, float] = field(default_factory=dict)
+    jobs: dict[Job, str] = field(default_factory=dict)
+    agreements: Counter[str] = field(default_factory=Counter)
+
+    def dead_before(self, moment_s: float) -> bool:
+        """Whether nothing is to be told of it any more."""
+        return self.dead_since_s is not None and self.dead_since_s < moment_s and not self.incidents
+
+    @property
+    def rank(self) -> int:
+        """Who keeps a place when places are few."""
+        if self.incidents:
+            return 3
+        return {"Empty": 1, "Dead": 0}.get(self.state or "", 2)
+
+
+def loads_of(one: Generation) -> dict[str, Load]:
+    """What each worker of a Connect generation holds."""
+    loads: dict[str, Load] = {}
+    for member in one.members:
+        if member.worker is not None and isinstance(member.assigned, ConnectShare):
+            connectors, tasks = loads.get(member.worker, (0, 0))
+            loads[member.worker] = (
+                connectors + len(member.assigned.connectors),
+                tasks + len(member.assigned.tasks),
+            )
+    return loads
+
+
+def key_of(cluster: str, group: str) -> GroupKey:
+    """The group as labels name it, before and after a restart."""
+    return cluster, name(group)
+
+
+class Groups:
+    """Every known group; publishes those that have a place. Not thread-safe."""
+
+    def __init__(self, families: Families, limits: Limits, clock_s: Callable[[], float]) -> None:
+        self._families, self._limits, self._clock_s = families, limits, clock_s
+        self._known: dict[GroupKey, Known] = {}
+        self._shown: set[GroupKey] = set()
+        self._clusters: set[str] = set()
+
+    def label(self, cluster: str, group: str) -> str:
+        """The group's name where it has series of its own, else the one under which all hidden groups count."""
+        key = key_of(cluster, group)
+        self._of(key)
+        return key[1] if key in self._shown else HIDDEN
+
+    def shows(self, key: GroupKey) -> bool:
+        """Whether the group has series of its own."""
+        return key in self._shown
+
+    def latest(self, one: LastGeneration, loads: Mapping[str, Load] | None = None) -> None:
+        """A generation; one older than the published one changes nothing."""
+        key = key_of(one.cluster, one.group)
+        known = self._of(key)
+        if known.last is not None and known.last[:2] > one[:2]:
+            return
+        known.last, known.at_ms = one, max(known.at_ms, one.at_ms)
+        if loads is not None:
+            self._loads(key, known, loads)
+        self._place(key)
+        if key in self._shown:
+            self._show_generation(key, known)
+
+    def stands(self, one: Standing) -> None:
+        """What the group's latest record shows."""
+        key = key_of(one.cluster, one.group)
+        known = self._of(key)
+        known.state, known.at_ms = one.state, max(known.at_ms, one.at_ms)
+        known.dead_since_s = self._clock_s() if one.state == "Dead" else None
+        if one.state != "Stable":
+            self._loads(key, known, {})
+        self._place(key)
+        if key in self._shown:
+            self._show_state(key, known)
+
+    def concerned(self, key: GroupKey, more: int) -> None:
+        """So many more (or fewer) incidents are told of this group."""
+        known = self._of(key)
+        known.incidents = max(0, known.incidents + more)
+        self._place(key)
+
+    def job(self, one: JobState) -> None:
+        """A connector or task as it stands."""
+        self.agreement(key_of(one.cluster, one.group), (one.job.type, one.job.id), None if one.gone else one.agreement)
+
+    def agreement(self, key: GroupKey, job: Job, agreement: str | None) -> None:
+        """The same, in short; None: nobody knows the job any more."""
+        known = self._of(key)
+        before = known.jobs.pop(job, None)
+        if agreement is not None:
+            known.jobs[job] = agreement
+            known.agreements[agreement] += 1
+        if before is not None:
+            known.agreements[before] -= 1
+        if key in self._shown:
+            for changed in {before, agreement} - {None}:
+                self._families.gauge(metrics.CONNECT_JOBS, *key, changed or "").set(known.agreements[changed or ""])
+
+    def waiting(self) -> Iterable[tuple[GroupKey, Job]]:
+        """Jobs that nobody holds, of groups that have series."""
+        for key in self._shown:
+            known = self._known[key]
+            if known.agreements[WAITING]:
+                yield from ((key, job) for job, agreement in known.jobs.items() if agreement == WAITING)
+
+    def sweep(self) -> None:
+        """What is over long enough goes; free places are given away; hidden groups are counted."""
+        before_s = self._clock_s() - GONE_FOR_S
+        for key in [key for key, known in self._known.items() if known.dead_before(before_s)]:
+            self._hide(key)
+            del self._known[key]
+        for key in self._shown:
+            known = self._known[key]
+            for worker in [worker for worker, since_s in known.left.items() if since_s < before_s]:
+                del known.left[worker]
+                for metric in (metrics.CONNECT_WORKER_CONNECTORS, metrics.CONNECT_WORKER_TASKS):
+                    self._families.remove(metric, *key, worker)
+        if len(self._shown) < self._limits.max_groups:
+            self._fill()
+        self._count_hidden()
+
+    def _fill(self) -> None:
+        hidden = [key for key, known in self._known.items() if key not in self._shown and not known.ignored]
+        hidden.sort(key=lambda key: (-self._known[key].rank, -self._known[key].at_ms, key))
+        for key in hidden[: self._limits.max_groups - len(self._shown)]:
+            self._show(key)
+
+    def _count_hidden(self) -> None:
+        counts = {(cluster, reason): 0 for cluster in self._clusters for reason in ("ignored", "overflow")}
+        for key, known in self._known.items():
+            if key not in self._shown:
+                counts[key[0], "ignored" if known.ignored else "overflow"] += 1
+        for (cluster, reason), count in counts.items():
+            self._families.gauge(metrics.HIDDEN_GROUPS, cluster, reason).set(count)
+
+    def _of(self, key: GroupKey) -> Known:
+        known = self._known.get(key)
+        if known is None:
+            known = self._known[key] = Known(self._limits.ignores(key[1]))
+            self._clusters.add(key[0])
+            self._place(key)
+        return known
+
+    def _place(self, key: GroupKey) -> None:
+        known = self._known[key]
+        if key in self._shown or known.ignored:
+            return
+        if len(self._shown) >= self._limits.max_groups:
+            lowest = min(self._shown, key=lambda one: (self._known[one].rank, self._known[one].at_ms, one))
+            if self._known[lowest].rank >= known.rank:
+                return
+            self._hide(lowest)
+        self._show(key)
+
+    def _hide(self, key: GroupKey) -> None:
+        self._shown.discard(key)
+        self._families.forget(key)
+        known = self._known[key]
+        known.left.clear()
+
+    def _show(self, key: GroupKey) -> None:
+        self._shown.add(key)
+        known = self._known[key]
+        if known.last is not None:
+            self._show_generation(key, known)
+        if known.state is not None:
+            self._show_state(key, known)
+        for worker, load in known.workers.items():
+            self._show_load(key, worker, load)
+        for agreement, count in known.agreements.items():
+            self._families.gauge(metrics.CONNECT_JOBS, *key, agreement).set(count)
+
+    def _show_generation(self, key: GroupKey, known: Known) -> None:
+        one = known.last
+        assert one is not None
+        self._families.gauge(metrics.GROUP_GENERATION, *key).set(one.generation)
+        self._families.gauge(metrics.GROUP_MEMBERS, *key).set(one.members)
+        self._families.gauge(metrics.GROUP_LAST_GENERATION, *key).set(one.at_ms / 1000)
+        if one.connect:
+            delay_end_ms = one.at_ms + one.delay_ms if one.delay_ms else 0
+            self._families.gauge(metrics.CONNECT_UNASSIGNED_TASKS, *key).set(one.unassigned)
+            self._families.gauge(metrics.CONNECT_DELAY_END, *key).set(delay_end_ms / 1000)
+
+    def _show_state(self, key: GroupKey, known: Known) -> None:
+        for state in STATES:
+            self._families.gauge(metrics.GROUP_STATE, *key, state).set(int(state == known.state))
+        if known.state != "Stable":
+            self._families.gauge(metrics.GROUP_MEMBERS, *key).set(0)
+
+    def _show_load(self, key: GroupKey, worker: str, load: Load) -> None:
+        self._families.gauge(metrics.CONNECT_WORKER_CONNECTORS, *key, worker).set(load[0])
+        self._families.gauge(metrics.CONNECT_WORKER_TASKS, *key, worker).set(load[1])
+
+    def _loads(self, key: GroupKey, known: Known, loads: Mapping[str, Load]) -> None:
+        called: dict[str, Load] = {}
+        for worker, (connectors, tasks) in loads.items():
+            label = self._limits.worker(worker)
+            before = called.get(label, (0, 0))
+            called[label] = (before[0] + connectors, before[1] + tasks)
+        shown = key in self._shown
+        for worker in known.workers.keys() - called.keys():
+            if shown:
+                known.left[worker] = self._clock_s()
+                self._show_load(key, worker, (0, 0))
+        for worker, load in called.items():
+            known.left.pop(worker, None)
+            if shown:
+                self._show_load(key, worker, load)
+        known.workers = called

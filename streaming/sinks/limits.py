@@ -1,0 +1,24 @@
+"""The bounds of /metrics, as the configuration gives them."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+
+
+def as_it_is(worker: str) -> str:
+    """A worker's own name."""
+    return worker
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """Patterns of groups that are only counted, how many groups and tasks have series, and how workers are called."""
+
+    ignored_groups: tuple[str, ...] = ()
+    max_groups: int = 2_000
+    max_tasks: int = 1_000
+    worker: Callable[[str], str] = field(default=as_it_is)
+
+    def ignores(self, group: str) -> bool:
+        """Whether this group is only counted."""
+        return any(fnmatchcase(group, pattern) for pattern in self.ignored_groups)

@@ -1,0 +1,74 @@
+"""What a start publishes again: open incidents, and each group's latest generation, state, workers and jobs."""
+
+from streaming.core.results import Incident, Standing
+from streaming.sinks.database import Database
+from streaming.sinks.stored import LastGeneration, incident_of
+
+_LOADS = """
+with latest as (
+    select distinct on (cluster, "group") cluster, topic_id, partition, "offset", "group"
+    from rebalance_monitor.generations where protocol_type = 'connect'
+    order by cluster, "group", incarnation desc, "offset" desc
+)
+select cluster, "group", worker,
+    jsonb_array_length(assigned -> 'connectors'), jsonb_array_length(assigned -> 'tasks')
+from latest natural join rebalance_monitor.members
+where worker is not null and assigned ? 'connectors'
+"""
+
+
+class Past:
+    """Reads what was committed before."""
+
+    def __init__(self, database: Database) -> None:
+        self.database = database
+
+    def open_incidents(self, resolved_since_ms: int | None = None) -> list[Incident]:
+        """Every incident not yet resolved, and those resolved since then, to publish again after a start."""
+        with self.database.session() as connection:
+            rows = connection.execute(
+                "select document, transition, historic from rebalance_monitor.incidents"
+                " where resolved_at_ms is null or firing or resolved_at_ms >= %s order by opened_at_ms, incident_id",
+                (resolved_since_ms,),
+            ).fetchall()
+        return [incident_of(document, transition, historic) for document, transition, historic in rows]
+
+    def latest_generations(self) -> list[LastGeneration]:
+        """The latest generation of each group, to publish again after a start."""
+        with self.database.session() as connection:
+            rows = connection.execute(
+                'select distinct on (cluster, "group") incarnation, "offset", cluster, "group", generation,'
+                " member_count, at_ms, unassigned_count, delay_ms, protocol_type = 'connect'"
+                ' from rebalance_monitor.generations order by cluster, "group", incarnation desc, "offset" desc'
+            ).fetchall()
+        return [LastGeneration(*row) for row in rows]
+
+    def latest_loads(self) -> dict[tuple[str, str], dict[str, tuple[int, int]]]:
+        """How many connectors and tasks each worker got in the latest generation of its group."""
+        loads: dict[tuple[str, str], dict[str, tuple[int, int]]] = {}
+        with self.database.session() as connection:
+            rows = connection.execute(_LOADS).fetchall()
+        for cluster, group, worker, connectors, tasks in rows:
+            before = loads.setdefault((cluster, group), {}).get(worker, (0, 0))
+            loads[cluster, group][worker] = (before[0] + connectors, before[1] + tasks)
+        return loads
+
+    def standings(self) -> list[Standing]:
+        """Each group as its latest record showed it."""
+        with self.database.session() as connection:
+            rows = connection.execute('select cluster, "group", state, at_ms from rebalance_monitor.groups').fetchall()
+        return [Standing(cluster=row[0], group=row[1], state=row[2], at_ms=row[3]) for row in rows]
+
+    def agreements(self) -> list[tuple[tuple[str, str], tuple[str, str], str]]:
+        """Each known job and how assignment, recomputed assignment and status agreed on it."""
+        with self.database.session() as connection:
+            rows = connection.execute(
+                "select cluster, \"group\", type, job, agreement from rebalance_monitor.jobs where agreement <> 'gone'"
+            ).fetchall()
+        return [((cluster, group), (kind, job), agreement) for cluster, group, kind, job, agreement in rows]
+
+    def counted_groups(self) -> list[tuple[str, str, str]]:
+        """Groups of kinds that are only counted, as (cluster, group, kind)."""
+        with self.database.session() as connection:
+            rows = connection.execute('select cluster, "group", kind from rebalance_monitor.other_groups').fetchall()
+        return [(cluster, group, kind) for cluster, group, kind in rows]
