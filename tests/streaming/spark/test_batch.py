@@ -106,8 +106,10 @@ def spread_here(known: ClusterSettings, tasks: Sequence[Task], tick: Tick | None
     outcomes = {}
     for task in tasks:
         count = len(task.bodies)
-        rows = pa.table({"group": [task.group] * count, "at": list(range(count)), "body": list(task.bodies)})
-        rows = rows.take(list(reversed(range(count))))  # no shuffle promises an order
+        columns = (("group", [task.group] * count, pa.string()), ("at", range(count), pa.int64()))
+        rows = pa.table({name: pa.array(list(values), kind) for name, values, kind in columns})
+        rows = rows.append_column("body", pa.array(list(task.bodies), pa.string()))
+        rows = rows.take(pa.array(reversed(range(count)), pa.int64()))  # no shuffle promises an order
         states = pa.table({"group": [task.group], "state": pa.array([task.state], pa.binary())})
         (line,) = fold((pa.scalar(task.group),), rows, states).to_pylist()
         group, outcome = _outcome(line)
