@@ -211,7 +211,14 @@ def _connect(settings: ClusterSettings, group: str, state: GroupState, row: Row,
     )
     if configured is not None and not observed.error:
         state, ended = unassigned.noted(
-            settings, group, state, row, idle, observed=observed, before=before, window=scene.memory.window
+            settings,
+            group,
+            state,
+            row,
+            unassigned.placeable(body, idle, configured),
+            observed=observed,
+            before=before,
+            window=scene.memory.window,
         )
         transitions.extend(ended)
         if observed.config_offset is not None:

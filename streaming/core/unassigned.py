@@ -13,9 +13,10 @@ from dataclasses import replace
 
 from streaming.core import leader
 from streaming.core.incidents import Moment, settle
+from streaming.core.intent import declared_by
 from streaming.core.observed import Job, Observed, job_kind, job_name
 from streaming.core.published import body_of
-from streaming.core.records import Row
+from streaming.core.records import GroupGeneration, Row
 from streaming.core.results import Certainty, Evidence, Incident, Result, Severity, Subject
 from streaming.core.routing import connect_settings
 from streaming.core.rules import Finding
@@ -32,6 +33,19 @@ def without_holder(observed: Observed, configured: frozenset[Job]) -> Waits:
     """Jobs that are configured and in nobody's hands after the round, sorted."""
     held = {job for view in observed.views.values() for job in view.holds}
     return tuple(sorted(Subject(job_kind(job), job_name(job)) for job in configured - held))
+
+
+def placeable(body: GroupGeneration, waits: Waits, configured: frozenset[Job]) -> Waits:
+    """Of these jobs, those that some member may run at all.
+
+    Where every member declares jobs of its own (protocol `static`), nobody may run the others: that is a lack of
+    wildcard workers, and S6 says so.
+    """
+    lists = declared_by(body)
+    if not lists or len(lists) < len(body.members):
+        return waits
+    listed = frozenset(job_name(job) for jobs in lists.values() for job in jobs & configured)
+    return tuple(one for one in waits if one.id in listed)
 
 
 def _key(subject: Subject) -> str:

@@ -46,6 +46,7 @@ UNASSIGNED_TOO_LONG = Rule(
         "another departure opened a new window",
         "taken back from a delay candidate, which starts its wait anew",
         "the group has no member at all",
+        "a wildcard job in a group without wildcard workers",
     ),
     confirm=(STATUS, ASSIGNMENTS, REBALANCES),
     advice=(

@@ -109,6 +109,14 @@ def nobody_is_left() -> Story:
     return story.until(20 * MINUTE_MS)
 
 
+def nobody_may_run_it() -> Story:
+    story = Story("static")
+    story.configure("c1", 1)
+    story.join("w1", static=("c1",))
+    story.rebalance()
+    return story.until(20 * MINUTE_MS)
+
+
 # -- K6, K8, K14 -------------------------------------------------------------------------------------------------------
 
 
@@ -274,6 +282,11 @@ CASES = (
         story=taken_back_from_a_candidate,
     ),
     NearMiss(code="CONNECT-K5", exception="the group has no member at all", story=nobody_is_left),
+    NearMiss(
+        code="CONNECT-K5",
+        exception="a wildcard job in a group without wildcard workers",
+        story=nobody_may_run_it,
+    ),
     Broken(code="CONNECT-K6", story=nothing_came_after_the_delay, subjects=("group g",), severity=HIGH),
     NearMiss(code="CONNECT-K6", exception="the group emptied", story=the_group_emptied_during_the_delay),
     Broken(
