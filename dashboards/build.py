@@ -9,10 +9,11 @@ from typing import Any
 import yaml
 from grafana_foundation_sdk.cog.encoder import JSONEncoder
 
+from dashboards import tables
 from dashboards.alerts import RUNBOOKS, prometheus_rule, rule_file
-from dashboards.fleet import fleet
-from dashboards.group import group
+from dashboards.frames import rebalances
 from dashboards.runbooks import pages
+from dashboards.shelf import SHELF
 
 GENERATED = Path(__file__).parent / "generated"
 DOCS = Path(__file__).parents[1] / "docs"
@@ -22,8 +23,8 @@ _HEADER = "# Made by `rebalance-monitor dashboards build` from dashboards/alerts
 def render(runbooks: str = RUNBOOKS) -> dict[str, str]:
     """File name -> text of everything that is generated."""
     return {
-        "fleet.json": _dashboard_text(fleet()),
-        "group.json": _dashboard_text(group()),
+        **{place.file: _dashboard_text(build()) for place, build in SHELF},
+        "annotation.json": _dashboard_text(rebalances(tables.annotations()).build()),
         "alerts.yml": _yaml(rule_file(runbooks)),
         "prometheusrule.yaml": _yaml(prometheus_rule(runbooks)),
     }

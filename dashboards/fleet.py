@@ -2,38 +2,23 @@
 
 from typing import Any
 
-from grafana_foundation_sdk.builders import dashboard as dashboards
-from grafana_foundation_sdk.models.dashboard import DashboardCursorSync
-
-from dashboards import group, queries
-from dashboards.panels import Panel, assembled, data_sources, graph, labels_variable, number, rows
+from dashboards import queries, tables
+from dashboards.frames import assembled, frame, label_values
+from dashboards.panels import Panel, graph, number, rows
+from dashboards.places import FLEET as HERE
+from dashboards.places import group_address
 from dashboards.queries import FLEET
 from streaming.core import metrics
 
-UID = "rebalance-monitor-fleet"
-_TO_GROUP = f"/d/{group.UID}?var-cluster=${{__data.fields.cluster}}&var-group=${{__data.fields.group}}"
+_OF = ("cluster", "group")
+_NAMES = "{{cluster}} {{group}}"
 
 
 def fleet() -> Any:
     """The dashboard's model."""
-    base = (
-        dashboards.Dashboard("Rebalances: fleet")
-        .uid(UID)
-        .description("All watched Kafka clusters: open incidents, rebalances and the monitor's own health.")
-        .tags(["kafka", "rebalance-monitor"])
-        .time("now-6h", "now")
-        .refresh("30s")
-        .timezone("browser")
-        .tooltip(DashboardCursorSync.CROSSHAIR)
-    )
-    for source in data_sources():
-        base = base.with_variable(source)
-    clusters = f"label_values({metrics.READY.name}, cluster)"
-    base = base.with_variable(labels_variable("cluster", clusters, label="Cluster", several=True))
-    return assembled(
-        base,
-        [("What is wrong now", _harm()), ("Rebalances", _rebalances()), ("Can the monitor be believed", _health())],
-    )
+    base = frame(HERE, "All watched Kafka clusters: open incidents and rebalances.", marks=tables.FLEET_SQL)
+    base = base.with_variable(label_values("cluster", metrics.READY, several=True))
+    return assembled(base, [("What is wrong now", _harm()), ("Connect clusters", _connect()), ("Groups", _groups())])
 
 
 def _harm() -> list[Panel]:
@@ -42,13 +27,20 @@ def _harm() -> list[Panel]:
             f"Open: {severity}",
             queries.open_incidents(scope=f'severity="{severity}", {FLEET}'),
             unit="none",
-            description=f"Open incidents of severity {severity}.",
+            description=f"Incidents that people are told of as {severity}.",
             bad_from=1,
         )
-        for severity in queries.SEVERITIES[:3]
+        for severity in queries.SEVERITIES
+        if severity != "info"
     ]
     return [
         *numbers,
+        number(
+            "Muted",
+            f"{queries.aggregated(metrics.MUTED_INCIDENTS, scope=FLEET)} or vector(0)",
+            unit="none",
+            description="Incidents that maintenance keeps from people.",
+        ),
         number(
             "Unassigned",
             f"{queries.aggregated(metrics.CONNECT_UNASSIGNED_TASKS, scope=FLEET)} or vector(0)",
@@ -72,24 +64,51 @@ def _harm() -> list[Panel]:
         ),
         rows(
             "Open incidents",
-            queries.OPEN_INCIDENTS_SQL,
-            description="Worst first. A click on the group opens its history.",
+            tables.OPEN_INCIDENTS_SQL,
+            description="What people are told of first, loudest first. A click on the group opens its history.",
             units={"opened": "dateTimeAsIso"},
-            links={"group": _TO_GROUP},
+            links={"group": group_address()},
         ),
     ]
 
 
-def _rebalances() -> list[Panel]:
+def _connect() -> list[Panel]:
+    return [
+        graph(
+            "Unassigned connectors and tasks",
+            [(f"{queries.aggregated(metrics.CONNECT_UNASSIGNED_TASKS, _OF, FLEET)} > 0", _NAMES)],
+            unit="none",
+            description="Jobs held back while a Connect group waits for a lost worker, or forgotten by it.",
+        ),
+        graph(
+            "Time left until held-back tasks are handed out",
+            [(queries.remaining(metrics.CONNECT_DELAY_END, _OF, FLEET), _NAMES)],
+            unit="s",
+            description="Rest of scheduled.rebalance.max.delay.ms after a worker left; 0 when no delay runs.",
+        ),
+        graph(
+            "Jobs by agreement",
+            [(queries.aggregated(metrics.CONNECT_JOBS, ("agreement",), FLEET), "{{agreement}}")],
+            unit="none",
+            description="Connectors and tasks by how assignment, recomputed assignment and status topic agree.",
+            stacked=True,
+        ),
+        graph(
+            "Idle task time",
+            [(queries.rate(metrics.CONNECT_IDLE_TASK_SECONDS, ("cause",), FLEET), "{{cause}}")],
+            unit="none",
+            description="Tasks in nobody's hands, on average, by cause; counted when the next generation ends the "
+            "interval.",
+            stacked=True,
+        ),
+    ]
+
+
+def _groups() -> list[Panel]:
     return [
         graph(
             "Generations per minute, ten busiest groups",
-            [
-                (
-                    f"topk(10, 60 * {queries.rate(metrics.GENERATIONS, ('cluster', 'group'), FLEET)})",
-                    "{{cluster}} {{group}}",
-                )
-            ],
+            [(f"topk(10, 60 * {queries.rate(metrics.GENERATIONS, _OF, FLEET)})", _NAMES)],
             unit="none",
             description="How often groups rebalance. A group that never stops has a member that cannot stay.",
         ),
@@ -101,83 +120,27 @@ def _rebalances() -> list[Panel]:
             stacked=True,
         ),
         graph(
-            "Unassigned connectors and tasks",
-            [
-                (
-                    f"{queries.aggregated(metrics.CONNECT_UNASSIGNED_TASKS, ('cluster', 'group'), FLEET)} > 0",
-                    "{{cluster}} {{group}}",
-                )
-            ],
+            "Groups by state",
+            [(queries.aggregated(metrics.GROUP_STATE, ("state",), FLEET), "{{state}}")],
             unit="none",
-            description="Jobs held back while a Connect group waits for a lost worker, or forgotten by it.",
+            description="Groups by the state of their latest record: Stable, Empty or Dead.",
+            stacked=True,
         ),
         graph(
-            "Time left until held-back tasks are handed out",
-            [(queries.remaining(metrics.CONNECT_DELAY_END, ("cluster", "group"), FLEET), "{{cluster}} {{group}}")],
-            unit="s",
-            description="Rest of scheduled.rebalance.max.delay.ms after a worker left; 0 when no delay runs.",
+            "Groups that are only counted",
+            [
+                (queries.aggregated(metrics.OTHER_GROUPS, ("cluster", "type"), FLEET), "{{cluster}} {{type}}"),
+                (queries.aggregated(metrics.HIDDEN_GROUPS, ("cluster", "reason"), FLEET), "{{cluster}} {{reason}}"),
+            ],
+            unit="none",
+            description="Groups of kinds that are not judged, and groups without series of their own: ignored by "
+            "pattern, or more than metrics.max_groups.",
         ),
         rows(
             "Unexplained generations",
-            queries.UNEXPLAINED_SQL,
+            tables.UNEXPLAINED_SQL,
             description="Assignments that no known assignor makes of what the log shows.",
             units={"at": "dateTimeAsIso"},
-            links={"group": _TO_GROUP},
-        ),
-    ]
-
-
-def _health() -> list[Panel]:
-    return [
-        graph(
-            "Since the last heartbeat",
-            [(queries.age(metrics.HEARTBEAT), "heartbeat"), (queries.age(metrics.LAST_BATCH), "batch with records")],
-            unit="s",
-            description="A heartbeat is committed every few seconds even when nothing happens.",
-        ),
-        graph(
-            "Records not yet read",
-            [(queries.aggregated(metrics.POSITION_LAG, ("cluster", "topic"), FLEET), "{{cluster}} {{topic}}")],
-            unit="none",
-            description="Offsets between the committed position and the end of each topic.",
-        ),
-        graph(
-            "Records read per second",
-            [(queries.rate(metrics.RECORDS, ("cluster", "kind"), FLEET), "{{cluster}} {{kind}}")],
-            unit="none",
-            description="Records that reached the fold, by kind.",
-        ),
-        graph(
-            "Records lost",
-            [
-                (
-                    queries.rate(metrics.UNDECODABLE_RECORDS, ("cluster", "reason"), FLEET),
-                    "{{cluster}} undecodable: {{reason}}",
-                ),
-                (
-                    queries.rate(metrics.GAP_RECORDS, ("cluster", "topic"), FLEET),
-                    "{{cluster}} {{topic}} deleted before read",
-                ),
-            ],
-            unit="none",
-            description="Per second: records that could not be decoded, and offsets deleted before they were read.",
-        ),
-        graph(
-            "Batch duration",
-            [
-                (f"{queries.rate(metrics.BATCH_DURATION)} / {queries.rate(metrics.BATCHES)}", "mean"),
-                (queries.aggregated(metrics.LAST_BATCH_DURATION, how="max"), "last"),
-            ],
-            unit="s",
-            description="From a batch's rows to its commit.",
-        ),
-        graph(
-            "Notifications",
-            [
-                (queries.rate(metrics.NOTIFICATIONS, ("outcome",)), "{{outcome}} per second"),
-                (queries.aggregated(metrics.OUTBOX_PENDING, how="max"), "waiting"),
-            ],
-            unit="none",
-            description="Only with alerting.path push: what was handed to Alertmanager, and what waits for it.",
+            links={"group": group_address()},
         ),
     ]

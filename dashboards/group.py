@@ -2,35 +2,24 @@
 
 from typing import Any
 
-from grafana_foundation_sdk.builders import dashboard as dashboards
-from grafana_foundation_sdk.models.dashboard import DashboardCursorSync
-
-from dashboards import queries
-from dashboards.panels import Panel, assembled, data_sources, graph, labels_variable, number, rows
+from dashboards import queries, tables
+from dashboards.frames import assembled, frame, label_values
+from dashboards.panels import Panel, graph, number, rows
+from dashboards.places import GROUP as HERE
+from dashboards.places import rebalance_address
 from dashboards.queries import ONE_GROUP
 from streaming.core import metrics
-
-UID = "rebalance-monitor-group"
 
 
 def group() -> Any:
     """The dashboard's model."""
-    base = (
-        dashboards.Dashboard("Rebalances: one group")
-        .uid(UID)
-        .description("One consumer group or Connect cluster: generations, assignments, verdicts and incidents.")
-        .tags(["kafka", "rebalance-monitor"])
-        .time("now-6h", "now")
-        .refresh("30s")
-        .timezone("browser")
-        .tooltip(DashboardCursorSync.CROSSHAIR)
+    base = frame(
+        HERE,
+        "One consumer group or Connect cluster: generations, assignments, verdicts and incidents.",
+        marks=tables.GROUP_SQL,
     )
-    for source in data_sources():
-        base = base.with_variable(source)
-    clusters = f"label_values({metrics.GROUP_GENERATION.name}, cluster)"
-    groups = f'label_values({metrics.GROUP_GENERATION.name}{{cluster="$cluster"}}, group)'
-    base = base.with_variable(labels_variable("cluster", clusters, label="Cluster", several=False))
-    base = base.with_variable(labels_variable("group", groups, label="Group", several=False))
+    base = base.with_variable(label_values("cluster", metrics.GROUP_GENERATION))
+    base = base.with_variable(label_values("group", metrics.GROUP_GENERATION, scope='cluster="$cluster"'))
     return assembled(base, [("Now", _now()), ("Over time", _over_time()), ("Details", _details())])
 
 
@@ -40,7 +29,7 @@ def _now() -> list[Panel]:
             "Open incidents",
             queries.open_incidents(scope=ONE_GROUP),
             unit="none",
-            description="Open incidents of this group, of any severity.",
+            description="Incidents of this group that people are told of, of any severity.",
             bad_from=1,
         ),
         number(
@@ -77,7 +66,7 @@ def _now() -> list[Panel]:
         ),
         rows(
             "Who holds what",
-            queries.MEMBERS_SQL,
+            tables.MEMBERS_SQL,
             description="Members of the latest generation. assigned and revoked are what the leader sent, "
             "owned is what the member reported when it joined.",
         ),
@@ -103,11 +92,16 @@ def _over_time() -> list[Panel]:
             description="Who is in the group, and which connectors and tasks run nowhere.",
         ),
         graph(
+            "State",
+            [(queries.aggregated(metrics.GROUP_STATE, ("state",), ONE_GROUP, how="max"), "{{state}}")],
+            unit="bool_yes_no",
+            description="State of the group's latest record: Stable with members, Empty without, Dead once deleted.",
+        ),
+        graph(
             "Open incidents by rule",
             [(queries.open_incidents(("rule", "severity"), ONE_GROUP), "{{severity}} {{rule}}")],
             unit="none",
-            description="Which rules are broken, and for how long.",
-            span=24,
+            description="What people are told of, and for how long.",
             stacked=True,
         ),
     ]
@@ -117,20 +111,23 @@ def _details() -> list[Panel]:
     return [
         rows(
             "Generations",
-            queries.GENERATIONS_SQL,
-            description="Every rebalance in this time range: cause, verdict and its reason.",
+            tables.GENERATIONS_SQL,
+            description="Every rebalance in this time range: cause, verdict and its reason. A click on the generation "
+            "opens its post-mortem.",
             units={"at": "dateTimeAsIso", "delay": "ms"},
+            links={"generation": rebalance_address()},
+            hidden=("rebalance",),
         ),
         rows(
             "Moves",
-            queries.DIFF_SQL,
+            tables.DIFF_SQL,
             description="What each worker, instance or member gained and lost against the generation before.",
             units={"at": "dateTimeAsIso"},
         ),
         rows(
             "Incidents",
-            queries.INCIDENT_HISTORY_SQL,
-            description="Incidents opened in this time range, resolved ones included.",
-            units={"opened": "dateTimeAsIso", "resolved": "dateTimeAsIso"},
+            tables.INCIDENT_HISTORY_SQL,
+            description="Incidents opened in this time range, resolved ones included, and all that are open.",
+            units={"opened": "dateTimeAsIso", "resolved": "dateTimeAsIso", "told": "dateTimeAsIso"},
         ),
     ]

@@ -1,7 +1,7 @@
 """The kinds of panel that the dashboards use. Unit and description have no default, so that no panel lacks them."""
 
 from collections.abc import Sequence
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from grafana_foundation_sdk.builders import common as common_builders
 from grafana_foundation_sdk.builders import dashboard as dashboards
@@ -20,9 +20,10 @@ Panel: TypeAlias = stat.Panel | timeseries.Panel | table.Panel
 class SqlQuery(Dataquery, builder.Builder["SqlQuery"]):
     """A query of the PostgreSQL data source, for which the SDK has no model."""
 
-    def __init__(self, sql: str, ref_id: str = "A") -> None:
+    def __init__(self, sql: str, ref_id: str = "A", frame: str = "table") -> None:
         self._sql = sql
         self._ref_id = ref_id
+        self._frame = frame
 
     def build(self) -> "SqlQuery":
         return self
@@ -31,7 +32,7 @@ class SqlQuery(Dataquery, builder.Builder["SqlQuery"]):
         return {
             "datasource": POSTGRES.to_json(),
             "editorMode": "code",
-            "format": "table",
+            "format": self._frame,
             "rawQuery": True,
             "rawSql": self._sql,
             "refId": self._ref_id,
@@ -77,11 +78,20 @@ def graph(
     stacked: bool = False,
 ) -> timeseries.Panel:
     """Lines over time; `queries` = (expression, legend)."""
-    panel = (
+    panel = _lines(title, unit=unit, description=description, span=span).datasource(PROMETHEUS)
+    if stacked:
+        panel = panel.stacking(common_builders.StackingConfig().mode(common.StackingMode.NORMAL))
+    for at, (expr, legend) in enumerate(queries):
+        query = prometheus.Dataquery().expr(expr).range().legend_format(legend).ref_id(chr(ord("A") + at))
+        panel = panel.with_target(query.format(PromQueryFormat.TIME_SERIES).datasource(PROMETHEUS))
+    return panel
+
+
+def _lines(title: str, *, unit: str, description: str, span: int) -> timeseries.Panel:
+    return (
         timeseries.Panel()
         .title(title)
         .description(description)
-        .datasource(PROMETHEUS)
         .unit(unit)
         .span(span)
         .height(8)
@@ -96,12 +106,32 @@ def graph(
             .calcs([])
         )
     )
-    if stacked:
-        panel = panel.stacking(common_builders.StackingConfig().mode(common.StackingMode.NORMAL))
-    for at, (expr, legend) in enumerate(queries):
-        query = prometheus.Dataquery().expr(expr).range().legend_format(legend).ref_id(chr(ord("A") + at))
-        panel = panel.with_target(query.format(PromQueryFormat.TIME_SERIES).datasource(PROMETHEUS))
-    return panel
+
+
+def sql_graph(title: str, sql: str, *, unit: str, description: str, span: int = 12) -> timeseries.Panel:
+    """Lines over time from the database: a column `time`, every other column a line."""
+    return (
+        _lines(title, unit=unit, description=description, span=span)
+        .datasource(POSTGRES)
+        .draw_style(common.GraphDrawStyle.LINE)
+        .line_interpolation(common.LineInterpolation.STEP_AFTER)
+        .with_target(SqlQuery(sql, frame="time_series"))
+    )
+
+
+def matrix(
+    title: str, sql: str, *, row: str, column: str, cell: str, colors: dict[str, str], description: str
+) -> table.Panel:
+    """A table of one column's values against another's, coloured by what is in the cell."""
+    pivot = {"rowField": row, "columnField": column, "valueField": cell, "emptyValue": "empty"}
+    found = {text: dashboard.ValueMappingResult(color=color, text=text) for text, color in colors.items()}
+    return (
+        rows(title, sql, description=description)
+        .height(14)
+        .cell_options(common.TableColoredBackgroundCellOptions(mode=common.TableCellBackgroundDisplayMode.BASIC))
+        .mappings([dashboard.ValueMap(options=found)])
+        .with_transformation(dashboard.DataTransformerConfig(id_val="groupingToMatrix", options=pivot))
+    )
 
 
 def rows(
@@ -112,8 +142,9 @@ def rows(
     units: dict[str, str] | None = None,
     links: dict[str, str] | None = None,
     span: int = 24,
+    hidden: Sequence[str] = (),
 ) -> table.Panel:
-    """Rows of the database. `units` and `links` (addresses) are given by column."""
+    """Rows of the database. `units` and `links` (addresses) are given by column; `hidden` ones serve links only."""
     panel = (
         table.Panel()
         .title(title)
@@ -127,34 +158,11 @@ def rows(
     for column, unit in sorted((units or {}).items()):
         panel = panel.override_by_name(column, [dashboard.DynamicConfigValue(id_val="unit", value=unit)])
     for column, address in sorted((links or {}).items()):
-        link = [{"title": "show the group", "url": address, "targetBlank": False}]
+        link = [{"title": "show it", "url": address, "targetBlank": False}]
         panel = panel.override_by_name(column, [dashboard.DynamicConfigValue(id_val="links", value=link)])
+    for column in hidden:
+        panel = panel.override_by_name(column, [dashboard.DynamicConfigValue(id_val="custom.hidden", value=True)])
     return panel
-
-
-def data_sources() -> list[dashboards.DatasourceVariable]:
-    """The two data sources, chosen by whoever looks: no panel names one."""
-    return [
-        dashboards.DatasourceVariable("prometheus").label("Prometheus").type("prometheus"),
-        dashboards.DatasourceVariable("postgres").label("PostgreSQL").type("grafana-postgresql-datasource"),
-    ]
-
-
-def labels_variable(name: str, query: str, *, label: str, several: bool) -> dashboards.QueryVariable:
-    """A variable whose values are label values of a series."""
-    variable = (
-        dashboards.QueryVariable(name)
-        .label(label)
-        .datasource(PROMETHEUS)
-        .query({"query": query, "refId": name, "qryType": 1})
-        .definition(query)
-        .refresh(dashboard.VariableRefresh.ON_TIME_RANGE_CHANGED)
-        .sort(dashboard.VariableSort.ALPHABETICAL_ASC)
-    )
-    return variable.multi(True).include_all(True).current(_ALL) if several else variable
-
-
-_ALL = dashboard.VariableOption(selected=True, text="All", value="$__all")
 
 
 def _thresholds(bad_from: float | None, bad_below: float | None) -> dashboards.ThresholdsConfig:
@@ -164,15 +172,3 @@ def _thresholds(bad_from: float | None, bad_below: float | None) -> dashboards.T
     if bad_from is not None:
         steps.append(dashboard.Threshold(value=bad_from, color="red"))
     return dashboards.ThresholdsConfig().mode(dashboard.ThresholdsMode.ABSOLUTE).steps(steps)
-
-
-def assembled(base: dashboards.Dashboard, sections: Sequence[tuple[str, Sequence[Panel]]]) -> Any:
-    """The dashboard with one row per section; panels are numbered in order, so that their links stay the same."""
-    number_of = 1
-    for title, section in sections:
-        base = base.with_row(dashboards.Row(title).id(number_of))
-        number_of += 1
-        for panel in section:
-            base = base.with_panel(panel.id(number_of))
-            number_of += 1
-    return base.build()

@@ -1,4 +1,4 @@
-"""PromQL and SQL, made from the metric declarations: no panel and no rule spells a series name itself."""
+"""PromQL, made from the metric declarations: no panel and no rule spells a series name itself."""
 
 from collections.abc import Sequence
 
@@ -66,78 +66,3 @@ def _by(metric: Metric, labels: Sequence[str]) -> str:
     if unknown:
         raise ValueError(f"{metric.name} has no label {', '.join(sorted(unknown))}")
     return f" by ({', '.join(labels)})" if labels else ""
-
-
-# -- tables of the database, within the dashboard's time range ------------------------------------------------------
-
-_SCHEMA = "rebalance_monitor"
-_IN_RANGE = "between $__unixEpochFrom()::bigint * 1000 and $__unixEpochTo()::bigint * 1000"
-_FLEET_SQL = "cluster in (${cluster:sqlstring})"
-_GROUP_SQL = 'cluster = ${cluster:sqlstring} and "group" = ${group:sqlstring}'
-
-OPEN_INCIDENTS_SQL = f"""
-select to_timestamp(opened_at_ms / 1000.0) as opened, severity, rule, cluster, "group", message
-from {_SCHEMA}.incidents
-where resolved_at_ms is null and not historic and {_FLEET_SQL}
-order by case severity when 'critical' then 0 when 'high' then 1 when 'medium' then 2 when 'low' then 3 else 4 end,
-    opened_at_ms desc
-limit 200
-""".strip()
-
-UNEXPLAINED_SQL = f"""
-select to_timestamp(at_ms / 1000.0) as at, cluster, "group", generation, assignor, reason
-from {_SCHEMA}.generations
-where grade = 'unexplained' and at_ms {_IN_RANGE} and {_FLEET_SQL}
-order by at_ms desc
-limit 200
-""".strip()
-
-GENERATIONS_SQL = f"""
-select to_timestamp(at_ms / 1000.0) as at, generation, grade, reason, member_count as members,
-    unassigned_count as unassigned, delay_ms as delay,
-    (select string_agg(cause ->> 'kind', ', ') from jsonb_array_elements(document -> 'cause') as cause) as cause
-from {_SCHEMA}.generations
-where at_ms {_IN_RANGE} and {_GROUP_SQL}
-order by at_ms desc
-limit 500
-""".strip()
-
-INCIDENT_HISTORY_SQL = f"""
-select to_timestamp(opened_at_ms / 1000.0) as opened, to_timestamp(resolved_at_ms / 1000.0) as resolved, severity,
-    certainty, rule, message
-from {_SCHEMA}.incidents
-where opened_at_ms {_IN_RANGE} and {_GROUP_SQL}
-order by opened_at_ms desc
-limit 200
-""".strip()
-
-MEMBERS_SQL = f"""
-with latest as (
-    select cluster, topic_id, partition, "offset" from {_SCHEMA}.generations
-    where {_GROUP_SQL}
-    order by incarnation desc, at_ms desc, generation desc
-    limit 1
-)
-select coalesce(member.worker, member.instance_id, member.member_id) as member, member.client_host as host,
-    member.assigned::text as assigned, member.revoked::text as revoked, member.owned::text as owned
-from {_SCHEMA}.members as member join latest using (cluster, topic_id, partition, "offset")
-order by member.ordinal
-""".strip()
-
-DIFF_SQL = f"""
-select to_timestamp(at_ms / 1000.0) as at, generation, moved.key as member,
-    moved.value -> 'gained' as gained, moved.value -> 'lost' as lost
-from {_SCHEMA}.generations, jsonb_each(document -> 'diff') as moved
-where at_ms {_IN_RANGE} and {_GROUP_SQL}
-order by at_ms desc, moved.key
-limit 500
-""".strip()
-
-TABLES_SQL = {
-    "open_incidents": OPEN_INCIDENTS_SQL,
-    "unexplained": UNEXPLAINED_SQL,
-    "generations": GENERATIONS_SQL,
-    "incident_history": INCIDENT_HISTORY_SQL,
-    "members": MEMBERS_SQL,
-    "diff": DIFF_SQL,
-}

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from dashboards.queries import TABLES_SQL
+from dashboards.tables import TABLES_SQL
 from streaming.core.results import Cause, Change, Grade, Subject, Verdict
 from streaming.sinks.postgres import PostgresStore
 from tests.streaming.sinks.builders import commit, generation, incident

@@ -1,0 +1,180 @@
+"""One Connect cluster: which worker has which task, how even the spread is, what waits and for how long."""
+
+from typing import Any
+
+from dashboards import queries, tables
+from dashboards.frames import assembled, frame, label_values
+from dashboards.panels import Panel, graph, matrix, number, rows, sql_graph
+from dashboards.places import CONNECT as HERE
+from dashboards.places import rebalance_address
+from dashboards.queries import ONE_GROUP
+from streaming.core import metrics
+
+CELLS = {
+    "runs": "green",
+    "runs, unexpected": "orange",
+    "runs unheld": "red",
+    "failed": "dark-red",
+    "held": "yellow",
+    "expected here": "blue",
+    "paused": "gray",
+    "stopped": "gray",
+    "unassigned": "yellow",
+    "restarting": "yellow",
+    "member": "transparent",
+}
+"""What a cell of the matrix can say, and its colour."""
+
+
+def connect() -> Any:
+    """The dashboard's model."""
+    base = frame(HERE, "One Connect cluster: tasks, workers, delays and incidents.", marks=tables.GROUP_SQL)
+    base = base.with_variable(label_values("cluster", metrics.CONNECT_UNASSIGNED_TASKS))
+    groups = label_values("group", metrics.CONNECT_UNASSIGNED_TASKS, scope='cluster="$cluster"')
+    return assembled(
+        base.with_variable(groups), [("Now", _now()), ("Over time", _over_time()), ("Details", _details())]
+    )
+
+
+def _now() -> list[Panel]:
+    return [
+        number(
+            "Open incidents",
+            queries.open_incidents(scope=ONE_GROUP),
+            unit="none",
+            description="Incidents of this group that people are told of.",
+            bad_from=1,
+        ),
+        number(
+            "Workers",
+            queries.aggregated(metrics.GROUP_MEMBERS, scope=ONE_GROUP, how="max"),
+            unit="none",
+            description="Workers in the latest generation.",
+            bad_below=1,
+        ),
+        number(
+            "Tasks held",
+            f"{queries.aggregated(metrics.CONNECT_WORKER_TASKS, scope=ONE_GROUP)} or vector(0)",
+            unit="none",
+            description="Tasks that the latest generation gives to workers.",
+        ),
+        number(
+            "Unassigned",
+            f"{queries.aggregated(metrics.CONNECT_UNASSIGNED_TASKS, scope=ONE_GROUP)} or vector(0)",
+            unit="none",
+            description="Connectors and tasks that run nowhere.",
+            bad_from=1,
+        ),
+        number(
+            "Delay ends in",
+            f"{queries.remaining(metrics.CONNECT_DELAY_END, scope=ONE_GROUP)} or vector(0)",
+            unit="s",
+            description="Until then the tasks of a lost worker are held back for it; 0 when no delay runs.",
+        ),
+        number(
+            "Disagreeing",
+            f'{queries.aggregated(metrics.CONNECT_JOBS, scope=f"""agreement!~"ok|unknown", {ONE_GROUP}""")} '
+            "or vector(0)",
+            unit="none",
+            description="Jobs for which assignment, recomputed assignment and status topic do not say the same.",
+            bad_from=1,
+        ),
+        matrix(
+            "Tasks and workers",
+            tables.MATRIX_SQL,
+            row="job",
+            column="worker",
+            cell="cell",
+            colors=CELLS,
+            description="held: the group gave it; runs: the status topic says so too; unexpected: the recomputed "
+            "assignment puts it elsewhere; runs unheld: it should have been stopped.",
+        ),
+    ]
+
+
+def _over_time() -> list[Panel]:
+    return [
+        graph(
+            "Tasks per worker",
+            [(queries.aggregated(metrics.CONNECT_WORKER_TASKS, ("worker",), ONE_GROUP), "{{worker}}")],
+            unit="none",
+            description="Tasks that the group gives to each worker; 0 for an hour after a worker left.",
+        ),
+        graph(
+            "Connectors per worker",
+            [(queries.aggregated(metrics.CONNECT_WORKER_CONNECTORS, ("worker",), ONE_GROUP), "{{worker}}")],
+            unit="none",
+            description="Connector instances that the group gives to each worker; 0 for an hour after a worker left.",
+        ),
+        sql_graph(
+            "Spread of tasks",
+            tables.SPREAD_SQL,
+            unit="none",
+            description="Most minus fewest tasks on a worker, generation by generation: at most one when all is calm.",
+        ),
+        graph(
+            "Jobs by agreement",
+            [(queries.aggregated(metrics.CONNECT_JOBS, ("agreement",), ONE_GROUP), "{{agreement}}")],
+            unit="none",
+            description="ok: its holder has taken it up. All others say what is wrong with a job.",
+            stacked=True,
+        ),
+        graph(
+            "Unassigned and waiting",
+            [
+                (queries.aggregated(metrics.CONNECT_UNASSIGNED_TASKS, scope=ONE_GROUP, how="max"), "unassigned"),
+                (
+                    queries.aggregated(metrics.CONNECT_TASK, ("connector", "task", "reason"), ONE_GROUP, how="max"),
+                    "{{connector}} {{task}}: {{reason}}",
+                ),
+            ],
+            unit="none",
+            description="Jobs in nobody's hands, and the single tasks that wait or are named by an incident.",
+        ),
+        graph(
+            "Delay countdown",
+            [(queries.remaining(metrics.CONNECT_DELAY_END, scope=ONE_GROUP), "until handed out")],
+            unit="s",
+            description="Rest of the scheduled rebalance delay; it should fall in a straight line to 0.",
+        ),
+        graph(
+            "Idle task time",
+            [(queries.rate(metrics.CONNECT_IDLE_TASK_SECONDS, ("cause",), ONE_GROUP), "{{cause}}")],
+            unit="none",
+            description="Tasks in nobody's hands, on average, by cause.",
+            stacked=True,
+        ),
+        graph(
+            "Open incidents by rule",
+            [(queries.open_incidents(("rule", "severity"), ONE_GROUP), "{{severity}} {{rule}}")],
+            unit="none",
+            description="What people are told of, and for how long.",
+            stacked=True,
+        ),
+    ]
+
+
+def _details() -> list[Panel]:
+    return [
+        rows(
+            "Assigned, expected, running",
+            tables.JOBS_SQL,
+            description="Each job three ways: who has it by the group's records, who should by the recomputed "
+            "assignment, who runs it by the status topic. What disagrees comes first.",
+            units={"said": "dateTimeAsIso", "since": "dateTimeAsIso"},
+        ),
+        rows(
+            "Incidents",
+            tables.INCIDENT_HISTORY_SQL,
+            description="Incidents opened in this time range, and all that are open.",
+            units={"opened": "dateTimeAsIso", "resolved": "dateTimeAsIso", "told": "dateTimeAsIso"},
+        ),
+        rows(
+            "Generations",
+            tables.GENERATIONS_SQL,
+            description="Every rebalance in this time range. A click on the generation opens its post-mortem.",
+            units={"at": "dateTimeAsIso", "delay": "ms"},
+            links={"generation": rebalance_address()},
+            hidden=("rebalance",),
+        ),
+    ]

@@ -1,0 +1,103 @@
+"""What all dashboards share: data sources, navigation to all others, rebalances marked on the time axis."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from grafana_foundation_sdk.builders import dashboard as dashboards
+from grafana_foundation_sdk.models.dashboard import (
+    DashboardCursorSync,
+    DashboardLinkType,
+    VariableRefresh,
+    VariableSort,
+)
+
+from dashboards import tables
+from dashboards.panels import POSTGRES, PROMETHEUS, Panel, SqlQuery
+from dashboards.places import PLACES, Place
+from dashboards.queries import series
+from streaming.core.metrics import Metric
+
+TAG = "rebalance-monitor"
+
+
+def frame(place: Place, description: str, *, marks: str = "") -> dashboards.Dashboard:
+    """An empty dashboard. `marks` is the scope (SQL) of the rebalances to mark; empty: none."""
+    base = (
+        dashboards.Dashboard(place.title)
+        .uid(place.uid)
+        .description(description)
+        .tags(["kafka", TAG])
+        .time("now-6h", "now")
+        .refresh("30s")
+        .timezone("browser")
+        .tooltip(DashboardCursorSync.CROSSHAIR)
+    )
+    for label, name, kind in (
+        ("Prometheus", "prometheus", "prometheus"),
+        ("PostgreSQL", "postgres", "grafana-postgresql-datasource"),
+    ):
+        base = base.with_variable(dashboards.DatasourceVariable(name).label(label).type(kind))
+    for other in PLACES:
+        if other is not place:
+            base = base.link(_link(place, other))
+    return base.annotation(rebalances(tables.annotations(marks))) if marks else base
+
+
+def _link(here: Place, there: Place) -> dashboards.DashboardLink:
+    return (
+        dashboards.DashboardLink(there.title.removeprefix("Rebalances: "))
+        .type(DashboardLinkType.LINK)
+        .icon("dashboard")
+        .tooltip(there.title)
+        .url(f"/d/{there.uid}")
+        .keep_time(True)
+        # Several chosen clusters mean nothing to a dashboard that shows one group.
+        .include_vars(here.one_group or not there.one_group)
+    )
+
+
+def rebalances(sql: str) -> dashboards.AnnotationQuery:
+    """Rebalances as marks on the time axis; works on any dashboard with a PostgreSQL data source."""
+    return (
+        dashboards.AnnotationQuery()
+        .name("Rebalances")
+        .datasource(POSTGRES)
+        .enable(True)
+        .hide(False)
+        .icon_color("orange")
+        .target(SqlQuery(sql, ref_id="Rebalances"))
+    )
+
+
+def label_values(name: str, metric: Metric, *, scope: str = "", several: bool = False) -> dashboards.QueryVariable:
+    """A variable whose values are the values of the label of this name; `scope` chains it to earlier variables."""
+    query = f"label_values({series(metric, scope)}, {name})"
+    variable = _variable(name).datasource(PROMETHEUS).query({"query": query, "refId": name, "qryType": 1})
+    return _choice(variable.definition(query), several=several)
+
+
+def sql_values(name: str, sql: str, *, several: bool = False) -> dashboards.QueryVariable:
+    """A variable whose values are rows of the database."""
+    return _choice(_variable(name).datasource(POSTGRES).query(sql).definition(sql), several=several)
+
+
+def _variable(name: str) -> dashboards.QueryVariable:
+    return dashboards.QueryVariable(name).label(name.capitalize()).refresh(VariableRefresh.ON_TIME_RANGE_CHANGED)
+
+
+def _choice(variable: dashboards.QueryVariable, *, several: bool) -> dashboards.QueryVariable:
+    if several:
+        return variable.sort(VariableSort.ALPHABETICAL_ASC).multi(True).include_all(True)
+    return variable.sort(VariableSort.DISABLED)
+
+
+def assembled(base: dashboards.Dashboard, sections: Sequence[tuple[str, Sequence[Panel]]]) -> Any:
+    """The dashboard with one row per section; panels are numbered in order, so that their links stay the same."""
+    number_of = 1
+    for title, section in sections:
+        base = base.with_row(dashboards.Row(title).id(number_of))
+        number_of += 1
+        for panel in section:
+            base = base.with_panel(panel.id(number_of))
+            number_of += 1
+    return base.build()

@@ -1,0 +1,206 @@
+"""The monitor itself: is it alive, does it keep up, what did it miss, and do its notifications arrive?"""
+
+from typing import Any
+
+from dashboards import post_mortem, queries
+from dashboards.frames import assembled, frame, label_values
+from dashboards.panels import Panel, graph, number, rows
+from dashboards.places import HEALTH as HERE
+from dashboards.queries import FLEET
+from streaming.core import metrics
+
+
+def health() -> Any:
+    """The dashboard's model."""
+    base = frame(
+        HERE, "Whether the monitor can be believed: while it is blind, silence about the groups means nothing."
+    )
+    base = base.with_variable(label_values("cluster", metrics.READY, several=True))
+    return assembled(
+        base, [("Alive", _alive()), ("Reading", _reading()), ("What it missed", _missed()), ("Telling", _telling())]
+    )
+
+
+def _alive() -> list[Panel]:
+    return [
+        number(
+            "Since the last heartbeat",
+            queries.age(metrics.HEARTBEAT),
+            unit="s",
+            description="A heartbeat is committed every few seconds even when nothing happens.",
+            bad_from=120,
+            span=6,
+        ),
+        number(
+            "Clusters not ready",
+            f"count({queries.series(metrics.READY, FLEET)} == 0) or vector(0)",
+            unit="none",
+            description="Clusters that cannot be reached or are not read up to their end.",
+            bad_from=1,
+            span=6,
+        ),
+        number(
+            "Features off",
+            f"count({queries.series(metrics.DEGRADED, FLEET)} == 1) or vector(0)",
+            unit="none",
+            description="Topics, partitions or permissions that are missing; what depends on them is not judged.",
+            bad_from=1,
+            span=6,
+        ),
+        number(
+            "Monitors",
+            queries.aggregated(metrics.BUILD_INFO, ("version",), how="count"),
+            unit="none",
+            description="Processes that are scraped, by version: one writes, others stand by.",
+            bad_below=1,
+            span=6,
+        ),
+        graph(
+            "Ready",
+            [(queries.aggregated(metrics.READY, ("cluster",), FLEET, how="max"), "{{cluster}}")],
+            unit="bool_yes_no",
+            description="Whether the cluster is reachable and read up to its end.",
+        ),
+        graph(
+            "Features off",
+            [(queries.aggregated(metrics.DEGRADED, ("cluster", "reason"), FLEET, how="max"), "{{cluster}} {{reason}}")],
+            unit="bool_yes_no",
+            description="What is missing, and so not judged.",
+        ),
+    ]
+
+
+def _reading() -> list[Panel]:
+    return [
+        graph(
+            "Records not yet read",
+            [(queries.aggregated(metrics.POSITION_LAG, ("cluster", "topic"), FLEET), "{{cluster}} {{topic}}")],
+            unit="none",
+            description="Offsets between the committed position and the end of each topic. Falling: a catch-up.",
+        ),
+        graph(
+            "Records read per second",
+            [(queries.rate(metrics.RECORDS, ("cluster", "kind"), FLEET), "{{cluster}} {{kind}}")],
+            unit="none",
+            description="Records that reached the fold, by kind.",
+        ),
+        graph(
+            "Batch duration",
+            [
+                (f"{queries.rate(metrics.BATCH_DURATION)} / {queries.rate(metrics.BATCHES)}", "mean"),
+                (queries.aggregated(metrics.LAST_BATCH_DURATION, how="max"), "last"),
+            ],
+            unit="s",
+            description="From a batch's rows to its commit.",
+        ),
+        graph(
+            "Since the last batch with records",
+            [(queries.age(metrics.LAST_BATCH), "batch with records"), (queries.age(metrics.HEARTBEAT), "heartbeat")],
+            unit="s",
+            description="Both stay small in a monitor that is well and a cluster that is busy.",
+        ),
+        rows(
+            "Positions",
+            post_mortem.POSITIONS_SQL,
+            description="How far each topic is read, as committed in the database.",
+            units={"last_read": "dateTimeAsIso"},
+        ),
+    ]
+
+
+def _missed() -> list[Panel]:
+    return [
+        graph(
+            "Records lost",
+            [
+                (
+                    queries.rate(metrics.UNDECODABLE_RECORDS, ("cluster", "reason"), FLEET),
+                    "{{cluster}} undecodable: {{reason}}",
+                ),
+                (
+                    queries.rate(metrics.GAP_RECORDS, ("cluster", "topic"), FLEET),
+                    "{{cluster}} {{topic}} deleted before read",
+                ),
+                (
+                    queries.rate(metrics.UNKNOWN_TAGGED_FIELDS, ("cluster", "topic"), FLEET),
+                    "{{cluster}} {{topic}} unknown tagged fields",
+                ),
+            ],
+            unit="none",
+            description="Per second: records that could not be decoded, offsets deleted before they were read, and "
+            "fields that nobody has described.",
+        ),
+        graph(
+            "Without series of their own",
+            [
+                (queries.aggregated(metrics.HIDDEN_GROUPS, ("cluster", "reason"), FLEET), "{{cluster}} {{reason}}"),
+                (queries.aggregated(metrics.HIDDEN_TASKS, ("cluster",), FLEET), "{{cluster}} tasks"),
+            ],
+            unit="none",
+            description="Groups and tasks beyond metrics.max_groups and metrics.max_tasks, or ignored by pattern.",
+        ),
+        rows(
+            "Undecodable records",
+            post_mortem.UNDECODABLE_SQL,
+            description="The first ones of each reason.",
+            units={"size": "bytes"},
+        ),
+        rows(
+            "Gaps",
+            post_mortem.GAPS_SQL,
+            description="Offsets that were gone before they could be read; generations in them are unknown.",
+        ),
+    ]
+
+
+def _telling() -> list[Panel]:
+    transitions = queries.increase(metrics.INCIDENT_TRANSITIONS, ("transition",), FLEET, "$__rate_interval")
+    return [
+        graph(
+            "Notifications",
+            [
+                (queries.rate(metrics.NOTIFICATIONS, ("outcome",)), "{{outcome}} per second"),
+                (queries.aggregated(metrics.OUTBOX_PENDING, how="max"), "waiting"),
+            ],
+            unit="none",
+            description="What was handed to receivers, and what waits for them.",
+        ),
+        graph(
+            "Heartbeats sent",
+            [(queries.rate(metrics.HEARTBEATS_SENT, ("outcome",)), "{{outcome}} per second")],
+            unit="none",
+            description="Calls of alerting.heartbeat_url; withheld while the monitor is not caught up.",
+        ),
+        graph(
+            "Transitions of incidents",
+            [(transitions, "{{transition}}")],
+            unit="none",
+            description="Opened, fired, updated, resolved, ended: what the batches did to incidents.",
+            stacked=True,
+        ),
+        graph(
+            "Maintenance ends in",
+            [
+                (
+                    queries.remaining(metrics.MAINTENANCE_END, ("cluster", "groups", "owner"), FLEET),
+                    "{{cluster}} {{groups}} ({{owner}})",
+                )
+            ],
+            unit="s",
+            description="Windows that run now and mute the alerts of their groups.",
+        ),
+        rows(
+            "Waiting notifications",
+            post_mortem.OUTBOX_SQL,
+            description="Oldest first; they are kept and sent as soon as a receiver answers.",
+            units={"since": "dateTimeAsIso"},
+            span=12,
+        ),
+        rows(
+            "Maintenance",
+            post_mortem.MAINTENANCE_SQL,
+            description="Windows given on the command line, with who gave them; the configuration's own are not here.",
+            units={"from": "dateTimeAsIso", "until": "dateTimeAsIso"},
+            span=12,
+        ),
+    ]

@@ -1,0 +1,160 @@
+"""SQL of the tables that show a fleet or one group, within the dashboard's time range."""
+
+SCHEMA = "rebalance_monitor"
+IN_RANGE = "between $__unixEpochFrom()::bigint * 1000 and $__unixEpochTo()::bigint * 1000"
+FLEET_SQL = "cluster in (${cluster:sqlstring})"
+GROUP_SQL = 'cluster = ${cluster:sqlstring} and "group" = ${group:sqlstring}'
+LOUDEST_FIRST = "case alert when 'critical' then 0 when 'warning' then 1 else 2 end"
+REBALANCE_KEY = """topic_id || '/' || partition || '/' || "offset\""""
+"""How one rebalance is named in addresses: the coordinates of its record."""
+
+LATEST_CTE = f"""
+latest as (
+    select cluster, topic_id, partition, "offset" from {SCHEMA}.generations
+    where {GROUP_SQL}
+    order by incarnation desc, at_ms desc, generation desc
+    limit 1
+)""".strip()
+
+OPEN_INCIDENTS_SQL = f"""
+select to_timestamp(opened_at_ms / 1000.0) as opened, alert, firing as told, muted_by, rule, team, cluster, "group",
+    message
+from {SCHEMA}.incidents
+where resolved_at_ms is null and not historic and {FLEET_SQL}
+order by firing desc, {LOUDEST_FIRST}, opened_at_ms desc
+limit 200
+""".strip()
+
+UNEXPLAINED_SQL = f"""
+select to_timestamp(at_ms / 1000.0) as at, cluster, "group", generation, assignor, reason
+from {SCHEMA}.generations
+where grade = 'unexplained' and at_ms {IN_RANGE} and {FLEET_SQL}
+order by at_ms desc
+limit 200
+""".strip()
+
+GENERATIONS_SQL = f"""
+select to_timestamp(at_ms / 1000.0) as at, generation, grade, reason, member_count as members,
+    unassigned_count as unassigned, delay_ms as delay,
+    (select string_agg(cause ->> 'kind', ', ') from jsonb_array_elements(document -> 'cause') as cause) as cause,
+    {REBALANCE_KEY} as rebalance
+from {SCHEMA}.generations
+where at_ms {IN_RANGE} and {GROUP_SQL}
+order by at_ms desc
+limit 500
+""".strip()
+
+INCIDENT_HISTORY_SQL = f"""
+select to_timestamp(opened_at_ms / 1000.0) as opened, to_timestamp(resolved_at_ms / 1000.0) as resolved, alert,
+    to_timestamp(fired_at_ms / 1000.0) as told, muted_by, certainty, rule, message
+from {SCHEMA}.incidents
+where (opened_at_ms {IN_RANGE} or resolved_at_ms is null) and {GROUP_SQL}
+order by opened_at_ms desc
+limit 200
+""".strip()
+
+MEMBERS_SQL = f"""
+with {LATEST_CTE}
+select coalesce(member.worker, member.instance_id, member.member_id) as member, member.client_host as host,
+    member.assigned::text as assigned, member.revoked::text as revoked, member.owned::text as owned
+from {SCHEMA}.members as member join latest using (cluster, topic_id, partition, "offset")
+order by member.ordinal
+""".strip()
+
+DIFF_SQL = f"""
+select to_timestamp(at_ms / 1000.0) as at, generation, moved.key as member,
+    moved.value -> 'gained' as gained, moved.value -> 'lost' as lost
+from {SCHEMA}.generations, jsonb_each(document -> 'diff') as moved
+where at_ms {IN_RANGE} and {GROUP_SQL}
+order by at_ms desc, moved.key
+limit 500
+""".strip()
+
+# -- one Connect cluster ------------------------------------------------------------------------------------------
+
+MATRIX_SQL = f"""
+with {LATEST_CTE}, seen as (
+    select case type when 'connector' then job || ' (connector)' else job end as job, judged, state, at.worker,
+        bool_or(at.what = 'held') as held, bool_or(at.what = 'expected') as expected,
+        bool_or(at.what = 'running') as running
+    from {SCHEMA}.jobs cross join lateral (
+        select jsonb_array_elements_text(assigned) as worker, 'held' as what
+        union all select expected, 'expected' where expected is not null
+        union all select running, 'running' where running is not null
+    ) as at
+    where {GROUP_SQL} and agreement <> 'gone'
+    group by 1, 2, 3, 4
+)
+select ' (in the group)' as job, coalesce(member.worker, member.member_id) as worker, 'member' as cell
+from {SCHEMA}.members as member join latest using (cluster, topic_id, partition, "offset")
+union all
+select job, worker, case
+        when held and running and state <> 'RUNNING' then lower(state)
+        when held and running and judged and not expected then 'runs, unexpected'
+        when held and running then 'runs'
+        when held then 'held'
+        when running then 'runs unheld'
+        else 'expected here'
+    end
+from seen
+order by job, worker
+""".strip()
+
+JOBS_SQL = f"""
+select agreement, type, job, assigned::text as assigned, case when judged then coalesce(expected, '(nobody)') end
+        as expected, state, running, to_timestamp(running_at_ms / 1000.0) as said,
+    to_timestamp(since_ms / 1000.0) as since
+from {SCHEMA}.jobs
+where {GROUP_SQL} and agreement <> 'gone'
+order by agreement in ('ok', 'unknown'), agreement, type, job
+limit 2000
+""".strip()
+
+SPREAD_SQL = f"""
+with held as (
+    select to_timestamp(one.at_ms / 1000.0) as time, member.ordinal,
+        coalesce(jsonb_array_length(member.owned -> 'tasks'), 0)
+        - coalesce(jsonb_array_length(member.revoked -> 'tasks'), 0)
+        + coalesce(jsonb_array_length(member.assigned -> 'tasks'), 0) as tasks
+    from {SCHEMA}.generations as one join {SCHEMA}.members as member using (cluster, topic_id, partition, "offset")
+    where one.at_ms {IN_RANGE} and one.cluster = ${{cluster:sqlstring}} and one."group" = ${{group:sqlstring}}
+)
+select time, max(tasks) - min(tasks) as spread, max(tasks) as most, min(tasks) as fewest
+from held group by time order by time
+""".strip()
+
+# -- rebalances on the time axis of any dashboard -----------------------------------------------------------------
+
+
+def annotations(scope: str = "") -> str:
+    """Rebalances as marks: generations of one kind close behind each other are one, from the first to the last."""
+    where = f" and {scope}" if scope else ""
+    return f"""
+select min(at_ms) as time, max(at_ms) as timeend,
+    "group" || ' (' || cluster || '): '
+        || coalesce(max(document -> 'burst' ->> 'kind'), max(document -> 'cause' -> 0 ->> 'kind'), 'rebalance')
+        || ', generation ' || min(generation)
+        || case when count(*) > 1 then ' to ' || max(generation) else '' end as text,
+    'rebalance,' || string_agg(distinct grade, ',') as tags
+from {SCHEMA}.generations
+where at_ms {IN_RANGE}{where}
+group by cluster, "group", incarnation, coalesce((document -> 'burst' ->> 'first_generation')::integer, generation)
+order by time
+limit 1000
+""".strip()
+
+
+TABLES_SQL = {
+    "open_incidents": OPEN_INCIDENTS_SQL,
+    "unexplained": UNEXPLAINED_SQL,
+    "generations": GENERATIONS_SQL,
+    "incident_history": INCIDENT_HISTORY_SQL,
+    "members": MEMBERS_SQL,
+    "diff": DIFF_SQL,
+    "matrix": MATRIX_SQL,
+    "jobs": JOBS_SQL,
+    "spread": SPREAD_SQL,
+    "annotations_fleet": annotations(FLEET_SQL),
+    "annotations_group": annotations(GROUP_SQL),
+    "annotations": annotations(),
+}
