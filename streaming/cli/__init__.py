@@ -70,6 +70,24 @@ def parser() -> argparse.ArgumentParser:
     _output(check)
     check.set_defaults(handle=_config_check)
 
+    maintenance = commands.add_parser("maintenance", help="windows during which incidents are told to nobody")
+    windows = maintenance.add_subparsers(dest="action", required=True, metavar="ACTION")
+    add = windows.add_parser("add", help="begin or plan a window")
+    add.add_argument("--groups", required=True, metavar="PATTERN", help="group ids, with * and ? as in file names")
+    add.add_argument("--cluster", default="*", metavar="PATTERN", help="the cluster's name, likewise (default: all)")
+    add.add_argument("--owner", required=True, help="who answers for it")
+    add.add_argument("--reason", required=True)
+    add.add_argument("--for", dest="lasts", required=True, metavar="TIME", help="90m, 2h, 1d12h; 7 days at most")
+    add.add_argument("--begins", metavar="MOMENT", help="such as 2026-01-10T20:00:00Z (default: now)")
+    show = windows.add_parser("list", help="windows that run or are planned")
+    show.add_argument("--all", action="store_true", dest="everything", help="those of the past too")
+    _output(show)
+    end = windows.add_parser("end", help="end a window before its time")
+    end.add_argument("window_id", metavar="ID", help="as `maintenance list` shows it")
+    for action in (add, show, end):
+        action.add_argument("--config", metavar="FILE")
+        action.set_defaults(handle=_maintenance)
+
     dashboards = commands.add_parser("dashboards", help="build or publish dashboards and alert rules", add_help=False)
     dashboards.add_argument("rest", nargs=argparse.REMAINDER)
     dashboards.set_defaults(handle=_dashboards)
@@ -127,6 +145,26 @@ def _config_check(arguments: argparse.Namespace) -> int:
     from streaming.cli.config_check import config_check
 
     return config_check(arguments.config, output=arguments.output)
+
+
+def _maintenance(arguments: argparse.Namespace) -> int:
+    from streaming.cli import maintenance
+
+    match arguments.action:
+        case "add":
+            given = maintenance.Given(
+                cluster=arguments.cluster,
+                groups=arguments.groups,
+                owner=arguments.owner.strip(),
+                reason=arguments.reason.strip(),
+                lasts=arguments.lasts,
+                begins=arguments.begins,
+            )
+            return maintenance.add(arguments.config, given)
+        case "list":
+            return maintenance.show(arguments.config, everything=arguments.everything, output=arguments.output)
+        case _:
+            return maintenance.end(arguments.config, arguments.window_id)
 
 
 def _dashboards(arguments: argparse.Namespace) -> int:

@@ -33,10 +33,12 @@ def run(config: str | None) -> int:
 
 
 def _run(settings: Settings, config: str | None) -> int:
+    from streaming.cli import telling
     from streaming.cli.serve import PageProcess
-    from streaming.sinks.alertmanager import Pusher
-    from streaming.sinks.alerts import AlertStyle
     from streaming.sinks.database import DatabaseUnreachable
+    from streaming.sinks.delivery import Delivery
+    from streaming.sinks.heartbeat import Heartbeat
+    from streaming.sinks.maintenance import Windows
     from streaming.sinks.postgres import PostgresStore
     from streaming.sinks.prometheus import Exporter, PortTaken
     from streaming.spark.job import CannotRun, run_job
@@ -45,16 +47,19 @@ def _run(settings: Settings, config: str | None) -> int:
     assert settings.database.dsn is not None
     dsn, alerting = settings.database.dsn.get_secret_value(), settings.alerting
     exporter: Exporter | None = None
-    pusher: Pusher | None = None
+    delivery: Delivery | None = None
+    heartbeat: Heartbeat | None = None
     page: PageProcess | None = None
     store: PostgresStore | None = None
+    windows = Windows(one.core() for one in settings.maintenance)
     try:
         store = PostgresStore(
             dsn,
             connect_timeout_ms=settings.database.connect_timeout_ms,
             undecodable_kept=settings.database.undecodable_kept,
-            notify=alerting.path == "push",
+            notify=telling.tells(settings),
             version=package_version(),
+            windows=windows,
         )
         store.migrate()
         exporter = Exporter(
@@ -63,15 +68,16 @@ def _run(settings: Settings, config: str | None) -> int:
             clusters=[cluster.name for cluster in settings.clusters],
             path=alerting.path,
             version=package_version(),
+            limits=telling.limits(settings),
+            windows=windows,
         )
         exporter.start()
         exporter.restore(store)
         logging.getLogger("rebalance_monitor.job").info("metrics", extra={"fields": {"url": f"{exporter.url}/metrics"}})
-        if alerting.path == "push":
-            about = alerting.generator_url or exporter.url
-            style = AlertStyle(ends_ahead_ms=alerting.ends_ahead_ms, generator_url=about)
-            pusher = Pusher(dsn, alerting.alertmanagers, style, resend_ms=alerting.resend_ms, told=exporter)
-            pusher.start()
+        delivery, heartbeat = telling.delivery(settings, dsn, exporter), telling.heartbeat(settings, exporter)
+        for teller in (delivery, heartbeat):
+            if teller is not None:
+                teller.start()
         if settings.page.enabled:
             page = PageProcess(config, exporter.url)
             page.start()
@@ -79,7 +85,7 @@ def _run(settings: Settings, config: str | None) -> int:
     except (CannotRun, DatabaseUnreachable, PortTaken) as why:
         raise InputError(str(why)) from why
     finally:
-        for part in (page, pusher, exporter):
+        for part in (page, heartbeat, delivery, exporter):
             if part is not None:
                 part.stop()
         if store is not None:

@@ -14,7 +14,7 @@ CONNECTIONS = 4
 STATEMENT_TIMEOUT_MS = 10_000
 PAUSES_S = (1.0, 5.0, 30.0)
 # Enough for one statement after the other; the page must never be able to write.
-_READ_ONLY = f"-c default_transaction_read_only=on -c statement_timeout={STATEMENT_TIMEOUT_MS}"
+READ_ONLY = f"-c default_transaction_read_only=on -c statement_timeout={STATEMENT_TIMEOUT_MS}"
 log = logging.getLogger("rebalance_monitor.page")
 
 
@@ -60,7 +60,7 @@ def _serve(settings: Settings, monitor_url: str | None, *, child: bool) -> int:
     _log_to_stderr()
     try:
         Database(dsn)  # whether the text is one, before it is taken apart
-        options = f"{conninfo_to_dict(dsn).get('options') or ''} {_READ_ONLY}".strip()
+        options = f"{conninfo_to_dict(dsn).get('options') or ''} {READ_ONLY}".strip()
         quiet = make_conninfo(dsn, options=options)
         reader = Reader(
             [Database(quiet, settings.database.connect_timeout_ms) for _ in range(CONNECTIONS)], DatabaseUnreachable

@@ -18,6 +18,9 @@ _OUTSIDE = (
 )
 
 
+ADVICE = "check database.dsn, that the server runs, and that the user may create a schema there"
+
+
 class DatabaseUnreachable(Exception):
     """The database can't be reached or used. The text says which, why, and what to do; it holds no password."""
 
@@ -25,8 +28,8 @@ class DatabaseUnreachable(Exception):
 class Database:
     """A connection that is opened again after it broke; used by one thread at a time."""
 
-    def __init__(self, dsn: str, connect_timeout_ms: int = 5_000) -> None:
-        self._dsn = dsn
+    def __init__(self, dsn: str, connect_timeout_ms: int = 5_000, advice: str = ADVICE) -> None:
+        self._dsn, self._advice = dsn, advice
         self._timeout_s = max(1, connect_timeout_ms // 1000)
         self._lock = threading.RLock()
         self._connection: Connection | None = None
@@ -74,10 +77,7 @@ class Database:
         lines = [line.strip() for line in str(why).splitlines() if line.strip()]
         # The first line of a failed connection repeats addresses; the reason stands after the last colon.
         reason = (lines[0] if lines else type(why).__name__).rpartition(": ")[2].rstrip(".")
-        return DatabaseUnreachable(
-            f"PostgreSQL at {self.address} can't be used ({reason});"
-            " check database.dsn, that the server runs, and that the user may create a schema there"
-        )
+        return DatabaseUnreachable(f"PostgreSQL at {self.address} can't be used ({reason}); {self._advice}")
 
 
 def _address(dsn: str) -> str:

@@ -54,6 +54,15 @@ def mark_sent(connection: Connection, key: str, url: str, urls: Sequence[str], r
         )
 
 
+def settle(connection: Connection, names: Sequence[str]) -> None:
+    """What all of today's receivers have is done, whoever else was to have it when it was written."""
+    connection.execute(
+        "update rebalance_monitor.outbox o set done = true where not done and"
+        " (select count(*) from rebalance_monitor.outbox_sent s where s.key = o.key and s.url = any(%s)) = %s",
+        (list(names), len(set(names))),
+    )
+
+
 def firing(connection: Connection, url: str) -> list[Incident]:
     """Incidents people are told of, whose notification this URL has got (or that fired while nothing was pushed)."""
     rows = connection.execute(

@@ -1,0 +1,217 @@
+"""`maintenance`: windows during which incidents are told to nobody, given on the command line."""
+
+import getpass
+import json
+import os
+import re
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from streaming.cli.errors import InputError
+from streaming.config import ConfigError, Settings, load
+from streaming.core.maintenance import Maintenance, problem
+
+if TYPE_CHECKING:
+    from streaming.sinks.database import Connection
+    from streaming.sinks.maintenance import Stored
+
+DONE = 0
+_UNIT_MS = {"s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Given:
+    """A window as typed."""
+
+    cluster: str
+    groups: str
+    owner: str
+    reason: str
+    lasts: str
+    begins: str | None = None
+
+    def window(self, now_ms: int) -> Maintenance:
+        """The window; InputError says what is wrong with it."""
+        for name in ("owner", "reason", "groups", "cluster"):
+            if not getattr(self, name):
+                raise InputError(f"--{name} is empty; say who answers for the window, why, and for which groups")
+        from_ms = now_ms if self.begins is None else moment_ms(self.begins)
+        until_ms = from_ms + duration_ms(self.lasts)
+        wrong = problem(from_ms, until_ms) or ("must end in the future" if until_ms <= now_ms else None)
+        if wrong is not None:
+            raise InputError(f"the window {wrong}; see --begins and --for")
+        return Maintenance(
+            cluster=self.cluster, groups=self.groups, owner=self.owner, reason=self.reason,
+            from_ms=from_ms, until_ms=until_ms,
+        )  # fmt: skip
+
+
+def add(config: str | None, given: Given) -> int:
+    """Adds a window and prints it."""
+    window = given.window(_now_ms())
+    settings = _settings(config)
+    if not _covers_a_cluster(settings, window.cluster):
+        names = ", ".join(one.name for one in settings.clusters)
+        raise InputError(f"--cluster {window.cluster} fits none of the configured clusters ({names})")
+    with _writer(settings) as connection:
+        from streaming.sinks import maintenance
+
+        number = maintenance.add(connection, window, _operator())
+    until = _utc(window.until_ms)
+    print(f"window {number}: groups {window.groups} of {window.cluster} until {until}, then what is open is told")
+    return DONE
+
+
+def show(config: str | None, *, everything: bool, output: str) -> int:
+    """Prints the windows that run or are planned, the configuration's too; with `everything` past ones."""
+    settings, now_ms = _settings(config), _now_ms()
+    configured = [one.core() for one in settings.maintenance]
+    with _writer(settings) as connection:
+        from streaming.sinks import maintenance
+
+        stored = maintenance.listed(connection, now_ms, everything=everything)
+    objects = [_object(one, _state(one, now_ms)) for one in configured if everything or one.until_ms > now_ms]
+    objects += [_object(one.window, one.state(now_ms), one) for one in stored]
+    if output == "json":
+        for one in objects:
+            print(json.dumps(one, ensure_ascii=False))
+    else:
+        _table(objects)
+    return DONE
+
+
+def end(config: str | None, window_id: str) -> int:
+    """Ends a window now."""
+    with _writer(_settings(config)) as connection:
+        from streaming.sinks import maintenance
+
+        try:
+            maintenance.end(connection, window_id, _operator())
+        except maintenance.NoSuchWindow as why:
+            raise InputError(str(why)) from why
+    print(f"window {window_id} is ended; incidents that are open are told again")
+    return DONE
+
+
+def duration_ms(text: str) -> int:
+    """2h, 90m, 1d12h: whole numbers with s, m, h or d."""
+    if not re.fullmatch(r"(\d{1,9}[smhd])+", text):
+        raise InputError(f"--for {text!r} is no time; write 90m, 2h or 1d12h")
+    return sum(int(number) * _UNIT_MS[unit] for number, unit in re.findall(r"(\d+)([smhd])", text))
+
+
+def moment_ms(text: str) -> int:
+    """An RFC 3339 moment with its offset to UTC."""
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        moment = None
+    if moment is None or moment.tzinfo is None:
+        raise InputError(f"--begins {text!r} is no moment; write 2026-01-10T20:00:00Z")
+    return int(moment.timestamp() * 1000)
+
+
+@contextmanager
+def _writer(settings: Settings) -> "Iterator[Connection]":
+    """The database as the role that may write windows."""
+    try:
+        from streaming.sinks.database import Database, DatabaseUnreachable
+        from streaming.sinks.maintenance import NotSetUp
+    except ImportError as why:
+        raise InputError(f"{why.name} is not installed; install rebalance-monitor[run]") from why
+    dsn = settings.database.maintenance_dsn or settings.database.dsn
+    if dsn is None:
+        raise InputError("database.maintenance_dsn and database.dsn are missing; give a PostgreSQL connection text")
+    try:
+        database = Database(
+            dsn.get_secret_value(),
+            settings.database.connect_timeout_ms,
+            advice="check database.maintenance_dsn (or dsn), that the server runs, and the role's rights"
+            " (docs/maintenance.md)",
+        )
+        with database.session() as connection:
+            yield connection
+        database.close()
+    except DatabaseUnreachable as why:
+        raise InputError(str(why)) from why
+    except NotSetUp:
+        raise InputError(
+            "the database has no table of windows yet; start `rebalance-monitor run` of this version once"
+        ) from None
+
+
+def _settings(config: str | None) -> Settings:
+    try:
+        return load(config, os.environ)
+    except ConfigError as why:
+        raise InputError(str(why)) from why
+
+
+def _covers_a_cluster(settings: Settings, pattern: str) -> bool:
+    from fnmatch import fnmatchcase
+
+    return not settings.clusters or any(fnmatchcase(one.name, pattern) for one in settings.clusters)
+
+
+def _operator() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return f"uid {os.getuid()}"
+
+
+def _now_ms() -> int:
+    return time.time_ns() // 1_000_000
+
+
+def _utc(at_ms: int) -> str:
+    return datetime.fromtimestamp(at_ms / 1000, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _state(window: Maintenance, now_ms: int) -> str:
+    if now_ms < window.from_ms:
+        return "planned"
+    return "running" if now_ms < window.until_ms else "over"
+
+
+def _object(window: Maintenance, state: str, stored: "Stored | None" = None) -> dict[str, Any]:
+    shown: dict[str, Any] = {
+        "kind": "maintenance",
+        "id": window.window_id or None,
+        "state": state,
+        "cluster": window.cluster,
+        "groups": window.groups,
+        "owner": window.owner,
+        "reason": window.reason,
+        "begins": _utc(window.from_ms),
+        "ends": _utc(window.until_ms),
+        "from": "configuration" if stored is None else "command line",
+    }
+    if stored is not None:
+        shown["added"] = {"at": stored.added_at.isoformat(), "by": stored.added_by, "operator": stored.operator}
+        shown["ended"] = None
+        if stored.ended_at is not None:
+            ended = {"at": stored.ended_at.isoformat(), "by": stored.ended_by, "operator": stored.ended_operator}
+            shown["ended"] = ended
+    return shown
+
+
+def _table(objects: list[dict[str, Any]]) -> None:
+    console = Console()
+    if not objects:
+        return console.print("no window runs or is planned")
+    table = Table("id", "state", "cluster", "groups", "begins", "ends", "owner", "added by", "reason", box=None)
+    for one in objects:
+        added = one.get("added")
+        by = f"{added['operator']} as {added['by']}" if added else "configuration"
+        keys = ("state", "cluster", "groups", "begins", "ends", "owner")
+        table.add_row(one["id"] or "-", *(Text(one[key]) for key in keys), Text(by), Text(one["reason"]))
+    console.print(table)

@@ -1,0 +1,75 @@
+"""Everything that tells people, made from the configuration: receivers of the outbox and the outgoing heartbeat."""
+
+from streaming.cli.errors import InputError
+from streaming.config import Settings
+from streaming.sinks.alertmanager import Alertmanager
+from streaming.sinks.alerts import AlertStyle
+from streaming.sinks.delivery import Delivery, Receiver
+from streaming.sinks.heartbeat import Heartbeat
+from streaming.sinks.limits import Limits
+from streaming.sinks.prometheus import Exporter
+from streaming.sinks.webhook import Webhook
+
+# A quiet cluster commits an empty batch every `source.heartbeat_ms`; this many may be late before it counts as stopped.
+MISSED_BATCHES = 3
+
+
+def tells(settings: Settings) -> bool:
+    """Whether anybody drains the outbox."""
+    alerting = settings.alerting
+    return alerting.path == "push" or bool(alerting.webhooks) or alerting.kafka is not None
+
+
+def limits(settings: Settings) -> Limits:
+    """The bounds of /metrics."""
+    section = settings.metrics
+    return Limits(
+        ignored_groups=section.ignored_groups,
+        max_groups=section.max_groups,
+        max_tasks=section.max_tasks,
+        worker=section.worker,
+    )
+
+
+def delivery(settings: Settings, dsn: str, exporter: Exporter) -> Delivery | None:
+    """One thread per receiver; None when there is none. InputError where librdkafka refuses a property."""
+    if not tells(settings):
+        return None
+    return Delivery(dsn, _receivers(settings, exporter), exporter)
+
+
+def _receivers(settings: Settings, exporter: Exporter) -> list[Receiver]:
+    alerting = settings.alerting
+    receivers: list[Receiver] = []
+    if alerting.path == "push":
+        style = AlertStyle(
+            ends_ahead_ms=alerting.ends_ahead_ms,
+            generator_url=alerting.generator_url or exporter.url,
+            worker=settings.metrics.worker,
+        )
+        receivers += [Alertmanager(url, style, resend_ms=alerting.resend_ms) for url in alerting.alertmanagers]
+    for one in alerting.webhooks:
+        headers = {name: value.get_secret_value() for name, value in one.headers.items()}
+        receivers.append(Webhook(one.name, one.url.get_secret_value(), headers))
+    if alerting.kafka is not None:
+        from streaming.sinks.alerts_topic import AlertsTopic, ClientRefused
+
+        try:
+            receivers.append(AlertsTopic(alerting.kafka.topic, alerting.kafka.librdkafka()))
+        except ClientRefused as why:
+            raise InputError(f"alerting.kafka.client is not accepted ({why}); correct it") from why
+    return receivers
+
+
+def heartbeat(settings: Settings, exporter: Exporter) -> Heartbeat | None:
+    """The outgoing heartbeat, if one is configured."""
+    alerting = settings.alerting
+    if alerting.heartbeat_url is None:
+        return None
+    return Heartbeat(
+        alerting.heartbeat_url.get_secret_value(),
+        alerting.heartbeat_method,
+        alerting.heartbeat_every_ms,
+        exporter,
+        committed_within_ms=MISSED_BATCHES * settings.source.heartbeat_ms,
+    )

@@ -1,0 +1,182 @@
+"""Drains the outbox to every receiver: at least once, in order, each receiver on its own thread.
+
+A dead receiver delays nobody else. A notification is marked only after the receiver has accepted it; a kill in between
+repeats it under the same key, which receivers that honour keys see once.
+"""
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+from tenacity import (
+    RetryError,
+    Retrying,
+    retry_if_exception_type,
+    stop_after_delay,
+    stop_any,
+    stop_when_event_set,
+    wait_exponential_jitter,
+)
+from tenacity.nap import sleep_using_event
+
+from streaming.sinks.database import Connection, Database, DatabaseUnreachable
+from streaming.sinks.outbox import CHANNEL, Waiting, mark_sent, settle, waiting, waiting_count
+
+log = logging.getLogger("rebalance_monitor.delivery")
+
+# A notification wakes the thread at once; this is how long one that got lost can stay unseen.
+LOOK_EVERY_S = 1.0
+# A notification that is not accepted for so long is looked up anew: maintenance may have withdrawn it.
+TRY_FOR_S = 60.0
+
+
+class NotAccepted(Exception):
+    """The receiver did not take it this time; worth trying again. The text holds no secret."""
+
+
+class Refused(Exception):
+    """The receiver will never accept this content. The text holds no secret."""
+
+
+class Told(Protocol):
+    """Who counts attempts; the exporter does."""
+
+    def notified(self, outcome: str) -> None:
+        """An attempt ended: `sent` or `failed`."""
+        ...
+
+    def outbox_pending(self, count: int) -> None:
+        """So many notifications wait for some receiver."""
+        ...
+
+
+class Receiver(Protocol):
+    """Somebody who is told. `name` is how rows and the log call it: no credential may be in it."""
+
+    @property
+    def name(self) -> str: ...
+    def send(self, one: Waiting) -> None:
+        """One attempt. NotAccepted or Refused."""
+        ...
+
+    def again(self, connection: Connection, push: Callable[[Callable[[], None], str], str | None]) -> None:
+        """Whatever this receiver must hear again; `push` repeats an attempt until it is accepted."""
+        ...
+
+    def close(self) -> None: ...
+
+
+def now_ms() -> int:
+    """Milliseconds since 1970."""
+    return time.time_ns() // 1_000_000
+
+
+class Delivery:
+    """The threads, from `start` to `stop`."""
+
+    def __init__(self, dsn: str, receivers: Sequence[Receiver], told: Told | None = None) -> None:
+        self._stop = threading.Event()
+        names = [one.name for one in receivers]
+        self._threads = [
+            threading.Thread(
+                target=_Thread(Database(dsn), one, names, told, self._stop).run, name=one.name, daemon=True
+            )
+            for one in receivers
+        ]
+
+    def start(self) -> None:
+        """Begins to tell."""
+        for thread in self._threads:
+            thread.start()
+
+    def stop(self, timeout_s: float = 5.0) -> None:
+        """Ends after the attempt under way. What is not sent stays in the outbox."""
+        self._stop.set()
+        for thread in self._threads:
+            if thread.is_alive():
+                thread.join(timeout_s)
+
+
+class _Thread:
+    """One receiver's loop."""
+
+    def __init__(
+        self, database: Database, receiver: Receiver, names: Sequence[str], told: Told | None, stop: threading.Event
+    ) -> None:
+        self._database, self._receiver, self._names, self._told, self._stop = database, receiver, names, told, stop
+        self._listening: Connection | None = None
+        self._settled = False
+        self._failing = False
+
+    def run(self) -> None:
+        """Until stopped: send what waits, say again what must be, sleep until the database has news."""
+        try:
+            while not self._stop.is_set():
+                try:
+                    self._round()
+                except DatabaseUnreachable as why:
+                    self._listening = None
+                    log.warning("%s", why)
+                    self._stop.wait(LOOK_EVERY_S)
+                except RetryError:
+                    continue  # stopped, or it is time to look whether the notification is still to be sent
+                except Exception:
+                    # This thread is the only one that tells people: it must outlive whatever went wrong.
+                    log.exception("a round of notifications to %s failed", self._receiver.name)
+                    self._stop.wait(LOOK_EVERY_S)
+        finally:
+            self._receiver.close()
+            self._database.close()
+
+    def _round(self) -> None:
+        with self._database.session() as connection:
+            if connection is not self._listening:
+                connection.execute(f"listen {CHANNEL}")
+                self._listening = connection
+            if not self._settled:
+                settle(connection, self._names)
+                self._settled = True
+            todo = waiting(connection, self._receiver.name)
+            for one in todo:
+                refused = self._push(lambda one=one: self._receiver.send(one), one.key)  # type: ignore[misc]
+                mark_sent(connection, one.key, self._receiver.name, self._names, refused)
+            if self._told is not None:
+                self._told.outbox_pending(waiting_count(connection))
+            self._receiver.again(connection, self._push)
+            if not todo and not self._stop.is_set():
+                for _ in connection.notifies(timeout=LOOK_EVERY_S, stop_after=1):
+                    pass
+
+    def _push(self, attempt: Callable[[], None], key: str) -> str | None:
+        """Until the receiver accepts (None) or refuses for good (why); RetryError after TRY_FOR_S."""
+        attempts = Retrying(
+            retry=retry_if_exception_type(NotAccepted),
+            wait=wait_exponential_jitter(multiplier=0.2, max=30.0, jitter=0.2),
+            stop=stop_any(stop_when_event_set(self._stop), stop_after_delay(TRY_FOR_S)),
+            sleep=sleep_using_event(self._stop),
+        )
+        try:
+            attempts(self._attempt, attempt)
+        except Refused as why:
+            log.error("%s will never accept the notification %s: %s", self._receiver.name, key, why)
+            return str(why)
+        return None
+
+    def _attempt(self, attempt: Callable[[], None]) -> None:
+        try:
+            attempt()
+        except (NotAccepted, Refused) as why:
+            self._note("failed", why)
+            raise
+        self._note("sent", None)
+
+    def _note(self, outcome: str, why: Exception | None) -> None:
+        if self._told is not None:
+            self._told.notified(outcome)
+        if why is not None and not self._failing:
+            log.warning("%s accepts no notification (%s); trying again until it does", self._receiver.name, why)
+        if why is None and self._failing:
+            log.warning("%s accepts notifications again", self._receiver.name)
+        self._failing = why is not None

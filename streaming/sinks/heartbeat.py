@@ -1,0 +1,67 @@
+"""The outgoing heartbeat: a URL that is asked as long as the monitor does its work, so that silence means something.
+
+Withheld while a cluster is not caught up or nothing commits; a failure is counted and never stops anything.
+"""
+
+import logging
+import threading
+from typing import Literal, Protocol
+
+import httpx
+
+log = logging.getLogger("rebalance_monitor.heartbeat")
+
+
+class Monitor(Protocol):
+    """What the heartbeat asks and tells; the exporter does."""
+
+    def well(self, within_s: float) -> bool:
+        """Whether everything is caught up and something was committed in this time."""
+        ...
+
+    def beat(self, outcome: str) -> None:
+        """`sent`, `failed` or `withheld`."""
+        ...
+
+
+class Heartbeat:
+    """One thread from `start` to `stop`. The URL may be a credential: it is never shown."""
+
+    def __init__(
+        self, url: str, method: Literal["GET", "POST"], every_ms: int, monitor: Monitor, *, committed_within_ms: int
+    ) -> None:
+        self._url, self._method, self._every_s = url, method, every_ms / 1000
+        self._monitor, self._within_s = monitor, committed_within_ms / 1000
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="heartbeat", daemon=True)
+        self._failing = False
+
+    def start(self) -> None:
+        """Begins."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Ends."""
+        self._stop.set()
+        if self._thread.is_alive():
+            self._thread.join(5.0)
+
+    def _run(self) -> None:
+        with httpx.Client(timeout=5.0, trust_env=False) as client:
+            while not self._stop.is_set():
+                self._monitor.beat(self.once(client))
+                self._stop.wait(self._every_s)
+
+    def once(self, client: httpx.Client) -> str:
+        """One beat; returns its outcome."""
+        if not self._monitor.well(self._within_s):
+            return "withheld"
+        try:
+            answer = client.request(self._method, self._url)
+            why = None if answer.is_success else f"it answers {answer.status_code}"
+        except (httpx.HTTPError, httpx.InvalidURL) as trouble:
+            why = type(trouble).__name__
+        if (why is not None) != self._failing:
+            log.warning("the heartbeat's receiver %s", f"fails ({why})" if why else "answers again")
+        self._failing = why is not None
+        return "failed" if why else "sent"
