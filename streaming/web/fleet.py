@@ -12,6 +12,8 @@ from streaming.web.scope import TeamOf
 Object = dict[str, Any]
 # The order in which people look: worst first.
 STATES = ("critical", "warning", "muted", "watched", "waiting", "fine")
+# Without members there is nobody to wait for.
+NOBODY = ("Empty", "Dead")
 _LOUDNESS = {"critical": 0, "warning": 1, "info": 2}
 
 
@@ -90,7 +92,7 @@ def fleet(
 def group_state(row: GroupRow, incidents: Sequence[Told], team: str, now_ms: int) -> GroupState:
     """The worst that can be said of a group."""
     until = row.delay_until_ms
-    waiting = until is not None and until > now_ms
+    waiting = until is not None and until > now_ms and row.status not in NOBODY
     return GroupState(row, team, _state(incidents, waiting), until if waiting else None, tuple(incidents))
 
 
@@ -120,6 +122,7 @@ def group_object(one: GroupState) -> Object:
         "group": row.group,
         "team": one.team,
         "state": one.state,
+        "status": row.status,
         "protocol_type": row.protocol_type,
         "protocol": row.protocol,
         "incarnation": row.incarnation,

@@ -107,6 +107,18 @@ def share_names(share: Object | None) -> list[str]:
     return names
 
 
+def held(member: Object) -> set[str]:
+    """What a member has once it has obeyed its assignment.
+
+    Connect's incremental protocols assign what is new and revoke what goes (KIP-415); what a worker had it keeps.
+    """
+    share = member["assigned"]
+    if share is None or "connectors" not in share:
+        return set(share_names(share))
+    before = set(_job_names(member.get("owned"))) - set(_job_names(member.get("revoked")))
+    return before | set(_job_names(share))
+
+
 def _job_names(share: Object | None) -> list[str]:
     """Like `share_names`; a connector is told apart from a task that bears the same name."""
     connectors = [name + CONNECTOR for name in (share or {}).get("connectors", ())]
@@ -130,14 +142,15 @@ def _from_jobs(jobs: Iterable[Object]) -> dict[str, _Job]:
 def _from_generation(generation: Object, names: Mapping[str, str]) -> dict[str, _Job]:
     found: dict[str, _Job] = defaultdict(_Job)
     for member in generation["members"]:
-        for name in _job_names(member["assigned"]):
+        for name in held(member):
             found[name].holders.append(names[member["member_id"]])
     expected = generation["verdict"]["expected"]
+    members = {member["member_id"]: member for member in generation["members"]}
     if expected is not None:
         for job in found.values():
             job.judged = True
         for member_id, share in expected.items():
-            for name in _job_names(share["assigned"]):
+            for name in held({**members.get(member_id, {}), **share}):
                 found[name].judged = True
                 found[name].expected = names.get(member_id, member_id)
     for name in generation.get("unassigned", ()):

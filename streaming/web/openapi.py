@@ -37,6 +37,10 @@ _GROUP = {
         "description": "The worst that can be said: told as critical or warning, muted by a maintenance window, "
         "found but not told, waiting for a delay's end, or nothing.",
     },
+    "status": {
+        "enum": ["Stable", "Empty", "Dead", ""],
+        "description": "With members, without, or deleted, by the latest record; empty where not known.",
+    },
     "protocol_type": _TEXT,
     "protocol": {"type": ["string", "null"]},
     "incarnation": _COUNT,

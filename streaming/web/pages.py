@@ -12,6 +12,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from streaming.core.rules import RULES
 from streaming.web.api import Source, health
+from streaming.web.fleet import NOBODY
 from streaming.web.matrix import MARKS, matrix
 from streaming.web.parameters import cursor, place
 from streaming.web.scope import Scope
@@ -83,6 +84,7 @@ def _environment() -> Environment:
         "link": group_address,
         "link_page": _page_address,
         "static": _static,
+        "nobody": NOBODY,
         "rules": {rule.code: rule for rule in RULES},
     }
     return environment

@@ -18,16 +18,22 @@ WAIT_S = 3.0
 
 _LATEST: LiteralString = """
 select s.cluster, s."group", g.incarnation, g.generation, g.protocol_type, g.protocol, g.member_count,
-    g.unassigned_count, g.delay_ms, g.grade, g.at_ms, g.version
+    g.unassigned_count, g.delay_ms, g.grade, g.at_ms, g.version || ' ' || coalesce(t.state, ''),
+    coalesce(t.state, '')
 from rebalance_monitor.states s cross join lateral (
     select *, xmin::text as version from rebalance_monitor.generations g
     where g.cluster = s.cluster and g."group" = s."group"
     order by g.incarnation desc, g.generation desc, g."offset" desc limit 1
 ) g
+left join rebalance_monitor.groups t on t.cluster = s.cluster and t."group" = s."group"
 """
 _ONLY: LiteralString = '(cluster, "group") in (select * from unnest(%s::text[], %s::text[]))'
 _INCIDENT: LiteralString = (
     'select document, cluster, "group", historic, judged_by, xmin::text from rebalance_monitor.incidents'
+)
+_WINDOWS: LiteralString = (
+    'select cluster, "groups", owner, reason, from_ms, until_ms, window_id::text from rebalance_monitor.maintenance'
+    " where ended_at is null and until_ms > extract(epoch from now()) * 1000"
 )
 _OPEN: LiteralString = "(resolved_at_ms is null or firing)"
 
@@ -155,8 +161,10 @@ class Reader:
         return {(cluster, group): version for cluster, group, version in rows}
 
     def windows(self) -> list[Maintenance]:
-        """Maintenance windows set on the command line; none where the schema has no such table yet."""
-        return []
+        """Maintenance windows given on the command line, running or planned."""
+        rows = self._rows(_WINDOWS)
+        names = ("cluster", "groups", "owner", "reason", "from_ms", "until_ms", "window_id")
+        return [Maintenance(**dict(zip(names, row, strict=True))) for row in rows]
 
     def _page(
         self,

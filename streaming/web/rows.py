@@ -17,7 +17,8 @@ class Page:
 
 
 class GroupRow(NamedTuple):
-    """A group's latest generation, without its document. `version` changes with every write of that row."""
+    """A group's latest generation, without its document. `version` changes with every write of that row;
+    `status` is Stable, Empty or Dead by the group's latest record ("" where it is not known)."""
 
     cluster: str
     group: str
@@ -31,6 +32,7 @@ class GroupRow(NamedTuple):
     grade: str
     at_ms: int
     version: str
+    status: str = ""
 
     @property
     def key(self) -> Key:

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from streaming.web.matrix import share_names
+from streaming.web.matrix import held
 from streaming.web.rows import GenerationRow
 
 Object = dict[str, Any]
@@ -130,9 +130,10 @@ def _cause(cause: Object) -> str:
 
 def _expected(one: Object, workers: dict[str, str]) -> Iterable[str]:
     """Where the recomputed assignment differs from what was seen."""
-    observed = {member["member_id"]: member["assigned"] for member in one["members"]}
+    observed = {member["member_id"]: member for member in one["members"]}
     for member_id, share in (one["verdict"]["expected"] or {}).items():
-        has, should = set(share_names(observed.get(member_id))), set(share_names(share["assigned"]))
+        member = observed.get(member_id)
+        has, should = held(member) if member else set(), held({**(member or {}), **share})
         missing, extra = sorted(should - has), sorted(has - should)
         if missing or extra:
             parts = [f"lacks {listed(missing)}"] if missing else []

@@ -1,0 +1,184 @@
+"""From rows to what is said: attention, order, matrix, story, changes. No database, no clock."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from streaming.core.objects import as_object
+from streaming.core.results import AlertSeverity, ConnectShare, ExpectedShare, Grade, Verdict
+from streaming.web import fleet
+from streaming.web.matrix import held, matrix
+from streaming.web.rows import GenerationRow, GroupRow, IncidentRow
+from streaming.web.story import duration, listed, story
+from tests.streaming.sinks import builders
+from tests.web.filled import window
+
+NOW = 10_000_000
+
+
+def row(group: str = "g", at_ms: int = 0, **more: Any) -> GroupRow:
+    given: dict[str, Any] = {"delay_ms": None, "unassigned": 0, "version": "1", **more}
+    return GroupRow(
+        cluster="c", group=group, incarnation=0, generation=1, protocol_type="connect", protocol="sessioned",
+        members=2, grade="match", at_ms=at_ms, **given,
+    )  # fmt: skip
+
+
+def incident(transition: str = "fired", incident_id: str = "i", group: str = "g", **more: Any) -> IncidentRow:
+    one = builders.incident(transition, incident_id, cluster="c", group=group, **more)
+    return IncidentRow(as_object(one), "c", group, one.historic, "1.2.3", "1")
+
+
+@pytest.mark.parametrize(
+    ("one", "attention", "why"),
+    [
+        (incident(), "told", ""),
+        (incident("opened", firing=False, fired_at_ms=None), "quiet", "not lasted long enough"),
+        (incident("ended", firing=False), "quiet", "storm speaks for it"),
+        (incident(alert=AlertSeverity.INFO), "quiet", "for reports only"),
+        (incident("opened", firing=False, historic=True), "quiet", "before the monitor's start"),
+        (incident("resolved", firing=True), "told", ""),
+        (incident("resolved"), "over", ""),
+    ],
+)
+def test_attention(one: IncidentRow, attention: str, why: str) -> None:
+    told = fleet.told_of(one, [], NOW)
+    assert told.attention == attention
+    assert why in told.why
+
+
+def test_a_window_mutes_and_says_who_and_why() -> None:
+    one = incident(group="under-x")._replace(cluster="gamma")
+    told = fleet.told_of(one, [window(NOW)], NOW)
+    assert (told.attention, told.why) == ("muted", "maintenance by jane: broker upgrade")
+    assert fleet.told_of(one, [window(NOW)], NOW + 3_600_000).attention == "told"
+
+
+def test_harmed_groups_come_first_then_the_latest() -> None:
+    rows = [
+        row("old"), row("new", 5), row("waits", 1, delay_ms=NOW), row("quiet"), row("warned"), row("harmed"),
+        row("was-waiting", 2, delay_ms=1),
+    ]  # fmt: skip
+    incidents = [
+        incident(group="harmed"),
+        incident(group="warned", incident_id="w", alert=AlertSeverity.WARNING),
+        incident("opened", "q", "quiet", firing=False, fired_at_ms=None),
+    ]
+    found = fleet.fleet(rows, incidents, [], lambda c, g: "", NOW)
+    assert [one.row.group for one in found.groups] == [
+        "harmed", "warned", "quiet", "waits", "new", "was-waiting", "old",
+    ]  # fmt: skip
+    assert found.groups[3].delay_until_ms == NOW + 1
+    assert (found.counts["critical"], found.counts["told"], found.counts["quiet"]) == (1, 2, 1)
+
+
+def test_a_group_without_members_waits_for_nobody() -> None:
+    states = [
+        fleet.group_state(row(delay_ms=NOW, status=status), (), "", NOW - 1).state
+        for status in ("", "Stable", "Empty", "Dead")
+    ]
+    assert states == ["waiting", "waiting", "fine", "fine"]
+
+
+def document(**more: Any) -> dict[str, Any]:
+    return as_object(builders.generation(**more))
+
+
+def test_an_incremental_worker_keeps_what_it_had() -> None:
+    member = {
+        "assigned": {"connectors": [], "tasks": [["a", 2]]},
+        "revoked": {"connectors": ["a"], "tasks": [["a", 0]]},
+        "owned": {"connectors": ["a"], "tasks": [["a", 0], ["a", 1]]},
+    }
+    assert held(member) == {"a-1", "a-2"}
+    assert held({"assigned": {"partitions": [["t", 0]]}, "owned": {"partitions": [["t", 1]]}}) == {"t-0"}
+    assert held({"assigned": None}) == set()
+
+
+def test_the_matrix_marks_what_differs() -> None:
+    one, two = (replace(builders.member(n), assigned=ConnectShare((), (("a", 0), ("b", n)))) for n in (1, 2))
+    expected = {
+        one.member_id: ExpectedShare(assigned=ConnectShare((), (("a", 0), ("b", 2)))),
+        two.member_id: ExpectedShare(assigned=ConnectShare((), (("b", 10),))),
+    }
+    verdict = Verdict(grade=Grade.UNEXPLAINED, expected=expected)
+    table = matrix(document(members=(one, two), verdict=verdict, unassigned=("b-10",)))
+    assert table.workers == ("w1:8083", "w2:8083")
+    assert [(line.name, *(cell.kind for cell in line.cells), line.note) for line in table.lines] == [
+        ("a-0", "twice", "twice", "in several hands"),
+        ("b-1", "wrong", "", ""),
+        ("b-2", "due", "wrong", ""),
+        ("b-10", "", "due", "nobody has it"),
+    ]
+    assert all(line.trouble for line in table.lines)
+    assert table.totals == (2, 2)
+
+
+def job(name: str, *assigned: str, agreement: str = "ok", generation: int = 7, state: str = "RUNNING") -> Any:
+    return {
+        "job": {"type": "task", "id": name}, "assigned": list(assigned), "expected": "w1:8083", "judged": True,
+        "agreement": agreement, "generation": generation,
+        "running": {"state": state, "worker": "w1:8083", "generation": 7, "at_ms": 1},
+    }  # fmt: skip
+
+
+def test_jobs_that_are_behind_the_record_do_not_speak() -> None:
+    current = matrix(document(), [job("z-0", "w1:8083", state="FAILED", agreement="unexpected")])
+    assert [(line.name, line.note) for line in current.lines] == [("z-0", "failed, not where it should be")]
+    behind = matrix(document(), [job("z-0", "w1:8083", generation=6)])
+    assert [line.name for line in behind.lines] == ["a (connector)", "a-0"]
+
+
+def test_a_large_group_is_summed_and_its_trouble_listed() -> None:
+    many = [job(f"c{n % 20}-{n}", "w1:8083") for n in range(500)]
+    table = matrix(document(), [*many, job("c1-999", agreement="unassigned")])
+    assert not table.summed
+    table = matrix(document(), [*many, job("c1-999", agreement="unassigned")], most_cells=100)
+    assert table.summed
+    assert [line.name for line in table.lines if line.trouble] == ["c1-999"]
+    assert sum(int(line.cells[0].mark) for line in table.lines if not line.trouble) == 500
+    assert len(table.lines) == 21
+
+
+def test_a_story_says_why_and_what_differs() -> None:
+    one = builders.member(1)
+    verdict = Verdict(
+        grade=Grade.UNEXPLAINED,
+        reason="no memory fits",
+        expected={one.member_id: ExpectedShare(assigned=ConnectShare(("b",)))},
+    )
+    told = story(GenerationRow(document(members=(one,), verdict=verdict), "c", "g", "1.2.3"))
+    assert told.expected == ("w1:8083 lacks b (connector), has a (connector), a-0 beyond it",)
+    assert (told.meaning, told.reason) == ("nothing known gives it", "no memory fits")
+    assert told.anchor == "g-3-5"
+
+
+def test_names_and_spans_are_short() -> None:
+    assert listed(str(n) for n in range(15)) == "0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11 and 3 more"
+    spans = [5, 1_500, 61_000, 600_000, 9_000_000]
+    assert [duration(ms) for ms in spans] == ["5 ms", "1.5 s", "61 s", "10 min", "2.5 h"]
+
+
+keys = st.tuples(st.sampled_from("ab"), st.sampled_from("xyz"))
+known = st.dictionaries(keys, st.tuples(st.integers(0, 2).map(str)))
+
+
+@given(known, known)
+def test_changes_are_exactly_the_differences(before: Any, after: Any) -> None:
+    found = fleet.changed(before, after)
+    assert set(found) == {key for key in {*before, *after} if before.get(key) != after.get(key)}
+    assert fleet.changed(after, after) == []
+
+
+def test_every_write_of_a_group_shows() -> None:
+    base = fleet.versions([row()], [incident()], {("c", "g"): "5"})
+    others = (
+        fleet.versions([row(version="2")], [incident()], {("c", "g"): "5"}),
+        fleet.versions([row()], [incident()._replace(version="9")], {("c", "g"): "5"}),
+        fleet.versions([row()], [incident()], {("c", "g"): "6"}),
+        fleet.versions([row()], [], {("c", "g"): "5"}),
+    )
+    assert all(fleet.changed(base, other) == [("c", "g")] for other in others)
