@@ -39,8 +39,7 @@ class BenchStage(Stage):
         settings: Mapping[str, Mapping[str, Any]] | None = None,
         broker_properties: Mapping[str, object] | None = None,
     ) -> None:
-        numbers = free_ports(4)
-        super().__init__(lab, Ports(numbers[0], numbers[1], (), numbers[2], numbers[3]))
+        super().__init__(lab, Ports.of(free_ports(5)))
         self._settings = settings or {}
         self._broker_properties = broker_properties
 

@@ -109,8 +109,7 @@ def _series(report: Report, records: Iterable[Found], url: str, database: psycop
             if got != wanted:
                 report.differences.append(f"{name} of {group} is {got}, the topic's last record says {wanted:.0f}")
     open_now = database.execute(
-        'select distinct cluster, "group", rule from rebalance_monitor.incidents'
-        " where firing"
+        'select distinct cluster, "group", rule from rebalance_monitor.incidents where firing'
     ).fetchall()
     raised = {
         (labels["cluster"], labels["group"], labels["rule"])

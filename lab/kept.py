@@ -27,6 +27,7 @@ def write(lab: Lab, stage: Stage) -> None:
         ("Kafka", addresses.bootstrap),
         ("Connect", workers),
         ("PostgreSQL", addresses.dsn),
+        ("page", stage.page_url),
         ("metrics", addresses.metrics),
         ("alert receiver", addresses.receiver),
         ("configuration", str(lab.folder / "monitor.yaml")),

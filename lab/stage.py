@@ -24,7 +24,7 @@ GROUP = "demo-connect"
 SIMULATED = "simulated-connect"
 MAX_DELAY_MS = 8_000
 WORKERS = 3
-PORTS_NEEDED = 4 + WORKERS
+PORTS_NEEDED = 5 + WORKERS
 SPACE_MB = 600
 
 
@@ -37,11 +37,13 @@ class Ports:
     workers: tuple[int, ...]
     metrics: int
     receiver: int
+    page: int
 
     @classmethod
     def of(cls, numbers: Sequence[int]) -> "Ports":
         """From PORTS_NEEDED numbers."""
-        return cls(numbers[0], numbers[1], tuple(numbers[4:]), numbers[2], numbers[3])
+        broker, controller, metrics, receiver, page, *workers = numbers
+        return cls(broker, controller, tuple(workers), metrics, receiver, page)
 
 
 class Stage:
@@ -66,6 +68,10 @@ class Stage:
             metrics=f"http://{HOST}:{self.ports.metrics}/metrics",
             receiver=self.receiver_url,
         )
+
+    @property
+    def page_url(self) -> str:
+        return f"http://{HOST}:{self.ports.page}"
 
     @property
     def receiver_url(self) -> str:
@@ -129,6 +135,7 @@ class Stage:
             "database": {"dsn": self.postgres.dsn},
             "judge": {"wait_ms": 15_000},
             "http": {"host": HOST, "port": self.ports.metrics},
+            "page": {"host": HOST, "port": self.ports.page},
             "alerting": {
                 "path": "push",
                 "alertmanagers": [self.receiver_url],

@@ -126,7 +126,8 @@ class Story:
         now = (rule, group, resolved_ms is not None)
         self.incidents[incident_id] = now
         if before is None:
-            self.progress.say(f"VIOLATION {rule} ({code}, {severity}) in {group}: {message}")
+            word = "note" if severity == "info" else "VIOLATION"
+            self.progress.say(f"{word}: {rule} ({code}, {severity}) in {group}: {message}")
         if now[2] and (before is None or not before[2]):
             self.progress.say(f"resolved: {rule} ({code}) in {group}")
 

@@ -14,7 +14,10 @@ from streaming.spark.offsets import Bounds, Key, Kind, Sample
 
 METADATA_EVERY_S = 5.0
 REQUEST_TIMEOUT_S = 5.0
+NO_SUCH_TOPIC = "no_such_topic"
 SHORTEST_PAUSE_S = 0.02
+# A broker that has just started may not know every topic yet: one look is not enough to say that one never was.
+LOOKS_FOR_NEVER = 2
 
 
 class ClusterError(Exception):
@@ -103,7 +106,7 @@ class KafkaView:
             except (KafkaException, TimeoutError) as why:
                 code = why.args[0].code() if isinstance(why, KafkaException) else None
                 if code == KafkaError.UNKNOWN_TOPIC_OR_PART:
-                    missing[name] = "no_such_topic"
+                    missing[name] = NO_SUCH_TOPIC
                 elif code == KafkaError.TOPIC_AUTHORIZATION_FAILED:
                     missing[name] = "not_authorized"
                 else:
@@ -150,7 +153,11 @@ def _reason(why: BaseException) -> str:
 
 
 class Sampler:
-    """Keeps the last sample fresh. `wanted` gives the topics (name -> kind) and may grow at any time."""
+    """Keeps the last sample fresh. `wanted` gives the topics (name -> kind) and may grow at any time.
+
+    `made_on_demand` is a topic that a new cluster does not have yet (None: no such one). While it never was, and
+    nothing else is there to be read, there is nothing to wait for: such samples are complete, so the clock goes on.
+    """
 
     def __init__(
         self,
@@ -159,9 +166,11 @@ class Sampler:
         longest_pause_s: float,
         now_ms: Callable[[], int],
         on_change: Callable[["Sampler"], None],
+        made_on_demand: str | None = None,
     ) -> None:
         self._view, self._wanted, self._now_ms, self._on_change = view, wanted, now_ms, on_change
-        self._longest_pause_s = longest_pause_s
+        self._longest_pause_s, self._made_on_demand = longest_pause_s, made_on_demand
+        self._looks_without = 0
         self._pause_s = SHORTEST_PAUSE_S
         self._lows: dict[Key, int] = {}
         self._topics_at_s = -METADATA_EVERY_S
@@ -199,6 +208,8 @@ class Sampler:
         names = tuple(sorted(self._wanted()))
         if names != self._names or now_s - self._topics_at_s >= METADATA_EVERY_S:
             self.topics, self._names, self._topics_at_s = self._view.topics(names), names, now_s
+            never = self._made_on_demand is not None and self.topics.missing.get(self._made_on_demand) == NO_SUCH_TOPIC
+            self._looks_without = self._looks_without + 1 if never else 0
         before = self.sample.bounds if self.sample is not None else {}
         tick_ms = self._now_ms()
         places = [(name, p) for name, info in sorted(self.topics.found.items()) for p in sorted(info.leaders)]
@@ -213,9 +224,10 @@ class Sampler:
             low, leader = lows.get(key), self.topics.found[place[0]].leaders[place[1]]
             if end is not None and low is not None and leader is not None:
                 bounds[key] = Bounds(low, end, leader)
-        complete = bool(places) and len(bounds) == len(places)
+        nothing_yet = self._looks_without >= LOOKS_FOR_NEVER and not self._lows
+        complete = len(bounds) == len(places) if places else nothing_yet
         moved = {k: b.end for k, b in bounds.items()} != {k: b.end for k, b in before.items()}
-        if not complete:
+        if not complete or not places:
             self._topics_at_s = min(self._topics_at_s, now_s - METADATA_EVERY_S + 1.0)  # look again soon
         self.sample = Sample(tick_ms, bounds, complete)
         return moved

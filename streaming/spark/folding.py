@@ -47,9 +47,7 @@ def _fold(settings: ClusterSettings, task: Task, tick: Tick | None) -> FoldOutco
 # `at` keeps the order of a group's rows: a shuffle promises none.
 _ROWS = pa.schema([("group", pa.string()), ("at", pa.int64()), ("body", pa.string())])
 _STATES = pa.schema([("group", pa.string()), ("state", pa.binary())])
-_OUT = pa.schema(
-    [("group", pa.string()), ("state", pa.binary()), ("due_ms", pa.int64()), ("published", pa.string())]
-)
+_OUT = pa.schema([("group", pa.string()), ("state", pa.binary()), ("due_ms", pa.int64()), ("published", pa.string())])
 _OUT_SPARK = "`group` string, state binary, due_ms bigint, published string"
 
 
@@ -59,9 +57,7 @@ class SpreadFold:
     def __init__(self, spark: "SparkSession") -> None:
         self._spark = spark
 
-    def __call__(
-        self, settings: ClusterSettings, tasks: Sequence[Task], tick: Tick | None
-    ) -> dict[str, FoldOutcome]:
+    def __call__(self, settings: ClusterSettings, tasks: Sequence[Task], tick: Tick | None) -> dict[str, FoldOutcome]:
         lines = [(task.group, at, body) for task in tasks for at, body in enumerate(task.bodies)]
         rows = pa.table([[line[column] for line in lines] for column in range(3)], schema=_ROWS)
         states = pa.table([[task.group for task in tasks], [task.state for task in tasks]], schema=_STATES)

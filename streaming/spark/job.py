@@ -217,8 +217,15 @@ class Job:
         self._committed += 1
         self._ticked |= report.tick_ms is not None
         log_event(
-            "batch", cluster=report.cluster, batch=report.batch_id, records=report.records, rows=report.rows,
-            groups=report.groups, results=len(report.results), tick_ms=report.tick_ms, spread=report.spread,
+            "batch",
+            cluster=report.cluster,
+            batch=report.batch_id,
+            records=report.records,
+            rows=report.rows,
+            groups=report.groups,
+            results=len(report.results),
+            tick_ms=report.tick_ms,
+            spread=report.spread,
             ms=round(report.seconds * 1000),
         )
         self._observer.batch(report)

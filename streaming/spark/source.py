@@ -159,9 +159,7 @@ class KafkaReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  # type:
         """Runs in a worker process: decoded rows, positions, and the tick if this task carries it."""
         assert isinstance(partition, Bundle)
         options = self._options
-        reading = Reading(
-            options.cluster, options.cluster_id, options.client, options.read_timeout_ms, partition.kinds
-        )
+        reading = Reading(options.cluster, options.cluster_id, options.client, options.read_timeout_ms, partition.kinds)
 
         def lines() -> Iterator[Any]:
             yield from read_spans(reading, partition.spans)
@@ -184,12 +182,20 @@ class KafkaReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  # type:
                 self._options.poll_max_ms / 1000,
                 lambda: time.time_ns() // 1_000_000,
                 self._report,
+                self._made_on_demand(),
             )
             self._sampler.start()
             deadline_s = time.monotonic() + FIRST_SAMPLE_WAIT_S
             while self._sampler.sample is None and time.monotonic() < deadline_s:
                 time.sleep(0.01)
         return self._sampler
+
+    def _made_on_demand(self) -> str | None:
+        """The offsets topic, unless it was read before: then it was there, and being gone is no beginning."""
+        known = {topic for topic, _, _, _ in self._options.positions}
+        return next(
+            (topic for topic, kind in self._options.topics.items() if kind == "offsets" and topic not in known), None
+        )
 
     def _allowed(self, sample: Sample, limit: ReadLimit) -> dict[int, int]:
         """Records that each broker may still send, by the byte limit and the size measured so far."""

@@ -62,16 +62,18 @@ def end(watched: Watched, job: Child, *numbers: signal.Signals) -> int:
     return job.process.wait(PATIENCE_S)
 
 
-def test_it_waits_for_the_coordinators_topic_and_is_ready_only_with_a_committed_batch(watched: Watched) -> None:
-    """On a cluster where no group ever was, `__consumer_offsets` does not exist. First test: later ones make it."""
+def test_where_no_group_ever_was_it_is_ready_and_degraded_and_reads_the_first_one(watched: Watched) -> None:
+    """On a new cluster `__consumer_offsets` does not exist. First test: later ones make it."""
     with watched.job("first") as job:
-        watched.wait_not_ready(job, "waiting for __consumer_offsets (no_such_topic)")
+        watched.wait_ready(job)
+        assert watched.readiness()[1]["degraded"] == {"own": ["__consumer_offsets: no_such_topic"]}
         (degraded,) = [line for line in watched.metric("rebalance_monitor_degraded") if "no_such_topic" in line]
         assert degraded.endswith(" 1.0")
+        (beat,) = watched.metric("rebalance_monitor_heartbeat_timestamp_seconds ")
+        assert float(beat.split()[1]) > 0, "a clock that stands still would page"
         watched.rebalance("first")
-        while watched.readiness()[0] != 200:
-            assert job.running()
-        assert watched.groups() == {"first"}, "ready before its batch was committed"
+        watched.wait_for_group("first", job)
+        watched.lab.wait_for("nothing degraded", lambda: "degraded" not in watched.readiness()[1], job, PATIENCE_S)
         assert end(watched, job, signal.SIGTERM) == 0
 
 

@@ -48,6 +48,7 @@ class Watched:
             "clusters": [{"name": "own", "bootstrap_servers": f"{HOST}:{self._broker_port}"}],
             "database": {"dsn": self.postgres.dsn},
             "http": {"host": HOST, "port": self.http_port},
+            "page": {"port": 0},
             "source": {"heartbeat_ms": 2_000},
             "spark": {"driver_memory": "700m", "checkpoint_dir": str(self.lab.folder / "spark")},
             **sections,
