@@ -2,11 +2,12 @@
 
 from dashboards.tables import GROUP_SQL, IN_RANGE, REBALANCE_KEY, SCHEMA
 
-_CHOSEN_PART = "nullif(split_part(${rebalance:sqlstring}, '/', %d), '')"
+_PART = "split_part(${rebalance:sqlstring}, '/', %d)"
 CHOSEN = (
-    f"{GROUP_SQL} and topic_id = {_CHOSEN_PART % 1} and partition = ({_CHOSEN_PART % 2})::integer "
-    f'and "offset" = ({_CHOSEN_PART % 3})::bigint'
+    f"{GROUP_SQL} and topic_id = {_PART % 1} and partition = nullif({_PART % 2}, '')::integer "
+    f"and \"offset\" = nullif({_PART % 3}, '')::bigint"
 )
+"""The rebalance that the variable names; nothing while it names none."""
 
 CLUSTERS_SQL = f"select distinct cluster from {SCHEMA}.states order by cluster"
 GROUPS_SQL = f'select "group" from {SCHEMA}.states where cluster = ${{cluster:sqlstring}} order by 1 limit 5000'

@@ -13,11 +13,14 @@ pytest.importorskip("grafana_foundation_sdk")
 
 from dashboards import build, queries
 from dashboards.build import GENERATED, render
+from dashboards.places import PLACES
 from dashboards.runbooks import pages
+from dashboards.shelf import SHELF
 from streaming.core.metrics import GENERATIONS, METRICS, PREFIX
 
 ROOT = Path(__file__).parents[2]
 NAMES = {metric.name for metric in METRICS}
+FILES = [place.file for place, _ in SHELF]
 
 
 def panels(file: str) -> list[dict[str, Any]]:
@@ -25,7 +28,7 @@ def panels(file: str) -> list[dict[str, Any]]:
 
 
 def every_panel() -> Iterator[Any]:
-    for file in ("fleet.json", "group.json"):
+    for file in FILES:
         for panel in panels(file):
             if panel["type"] != "row":
                 yield pytest.param(panel, id=f"{file}-{panel['title']}")
@@ -58,7 +61,7 @@ def test_panel_explains_itself_and_names_no_data_source(panel: dict[str, Any]) -
         assert source["uid"] in ("${prometheus}", "${postgres}")
 
 
-@pytest.mark.parametrize("file", ["fleet.json", "group.json"])
+@pytest.mark.parametrize("file", FILES)
 def test_panels_have_their_own_number_and_place(file: str) -> None:
     numbers = [panel["id"] for panel in panels(file)]
     assert numbers == list(range(1, len(numbers) + 1))
@@ -74,9 +77,44 @@ def test_panels_have_their_own_number_and_place(file: str) -> None:
 
 @pytest.mark.parametrize("name", sorted(render()))
 def test_only_declared_series_are_used(name: str) -> None:
-    used = set(re.findall(rf"\b{PREFIX}[a-z_]+", render()[name]))
-    assert used
-    assert used <= NAMES
+    assert set(re.findall(rf"\b{PREFIX}[a-z_]+", render()[name])) <= NAMES
+
+
+def test_every_declared_series_is_shown_somewhere() -> None:
+    shown = {used for file in FILES for used in re.findall(rf"\b{PREFIX}[a-z_]+", render()[file])}
+    assert NAMES - shown == set()
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_links_lead_both_ways_and_to_nothing_else(file: str) -> None:
+    dashboard = json.loads(render()[file])
+    assert {link["url"] for link in dashboard["links"]} == {f"/d/{place.uid}" for place in PLACES if place.file != file}
+    known = {place.uid for place in PLACES}
+    assert set(re.findall(r'/d/([^?"\\]+)', render()[file])) <= known
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_variables_are_chained_and_name_no_data_source(file: str) -> None:
+    variables = json.loads(render()[file])["templating"]["list"]
+    names = [variable["name"] for variable in variables]
+    assert names[:2] == ["prometheus", "postgres"]
+    for at, variable in enumerate(variables[2:], start=2):
+        assert variable["datasource"]["uid"] in ("${prometheus}", "${postgres}")
+        used = set(re.findall(r"\$\{?([a-z]+)", variable["definition"])) & set(names)
+        assert used == set(names[2:at])  # each is asked for within what was chosen before
+
+
+def test_the_mark_for_other_dashboards_leans_on_no_variable_of_ours() -> None:
+    text = render()["annotation.json"]
+    assert set(re.findall(r"\$\{(\w+)", text)) == {"postgres"}
+    assert json.loads(text)["target"]["refId"]
+
+
+def test_every_kind_of_group_with_a_view_has_one() -> None:
+    kinds = [place.kind for place in PLACES if place.kind]
+    assert len(kinds) == len(set(kinds))
+    assert [place for place, _ in SHELF] == list(PLACES)
+    assert all(json.loads(render()[place.file])["uid"] == place.uid for place in PLACES)
 
 
 def test_a_label_that_a_metric_does_not_have_is_refused() -> None:

@@ -1,0 +1,85 @@
+"""A run in which every state occurs: a real capture folded, and what it lacks planted into its group."""
+
+import json
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from streaming.cli.replay import records_of
+from streaming.core.fold import fold_group
+from streaming.core.maintenance import Maintenance
+from streaming.core.records import OtherGroup, Tick
+from streaming.core.replay import decode
+from streaming.core.results import AlertSeverity, GapRecord, Grade, JobState, Result, Standing, Subject, Verdict
+from streaming.core.routing import route
+from streaming.core.settings import ClusterSettings, ConnectSettings
+from tests.streaming.sinks.builders import TOPIC, generation, incident, undecodable
+
+CAPTURE = Path(__file__).parents[1] / "vectors" / "captures" / "zombie"
+CLUSTER, GROUP = "c", "zombies"
+MUTED_GROUP = "muted"
+
+
+def now_ms() -> int:
+    return time.time_ns() // 1_000_000
+
+
+def settings() -> ClusterSettings:
+    described = json.loads((CAPTURE / "cluster.json").read_text(encoding="utf-8"))
+    connect = {
+        group["group.id"]: ConnectSettings(
+            config_topic=group["config.storage.topic"],
+            status_topic=group["status.storage.topic"],
+            max_delay_ms=int(group["scheduled.rebalance.max.delay.ms"]),
+        )
+        for group in described["groups"]
+    }
+    return ClusterSettings(name=CLUSTER, connect=connect)
+
+
+def folded() -> list[Result]:
+    """What the monitor says of the capture."""
+    given, records = settings(), list(records_of(CAPTURE))
+    rows = [row for row in (decode(one, given) for one in records) if row and not isinstance(row.body, OtherGroup)]
+    last_ms = max(one.timestamp_ms for one in records)
+    return [
+        result
+        for group, own in route(rows, given).items()
+        for result in fold_group(given, group, None, own, Tick(last_ms), end_of_input=True).results
+    ]
+
+
+def planted(at_ms: int) -> Iterator[Result]:
+    """What the capture lacks: a delay that runs, a job astray, incidents of every loudness, one muted, losses."""
+    yield generation(
+        10_000, group=GROUP, generation=999, at_ms=at_ms, state_ms=at_ms, delay_ms=300_000, unassigned=("a-1",),
+        verdict=Verdict(grade=Grade.UNEXPLAINED, assignor="connect-incremental", reason="differs"),
+        idle_ms={"scheduled_delay": 4_000},
+    )  # fmt: skip
+    yield job("a-0", "elsewhere", assigned=("w1:8083",), running="w2:8083", at_ms=at_ms)
+    yield job("a-1", "unassigned", assigned=(), running=None, at_ms=at_ms)
+    yield Standing(cluster=CLUSTER, group=GROUP, state="Stable", at_ms=at_ms)
+    for number, alert in enumerate(AlertSeverity):
+        yield incident(incident_id=f"p{number}", group=GROUP, alert=alert, opened_at_ms=at_ms)
+    yield incident(incident_id="quiet", group=MUTED_GROUP, opened_at_ms=at_ms)
+    yield undecodable(7)
+    yield GapRecord(cluster=CLUSTER, topic=TOPIC, partition=3, from_offset=1, to_offset=5, reason="deleted")
+
+
+def job(name: str, agreement: str, *, assigned: tuple[str, ...], running: str | None, at_ms: int) -> JobState:
+    told: dict[str, Any] = {"state": None, "running": None, "running_generation": None, "running_at_ms": None}
+    if running is not None:
+        told = {"state": "RUNNING", "running": running, "running_generation": 999, "running_at_ms": at_ms}
+    return JobState(
+        cluster=CLUSTER, group=GROUP, job=Subject("task", name), incarnation=0, generation=999, assigned=assigned,
+        expected="w1:8083", judged=True, since_ms=at_ms, agreement=agreement, **told,
+    )  # fmt: skip
+
+
+def window(at_ms: int) -> Maintenance:
+    """Mutes one group for an hour."""
+    return Maintenance(
+        cluster=CLUSTER, groups=MUTED_GROUP, owner="us", reason="planted", from_ms=at_ms - 1_000,
+        until_ms=at_ms + 3_600_000,
+    )  # fmt: skip

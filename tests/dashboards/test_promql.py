@@ -1,0 +1,177 @@
+"""Every PromQL of every panel against a real Prometheus that scrapes a real exporter with every state planted."""
+
+import json
+import shutil
+import socket
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import httpx
+import pytest
+
+pytest.importorskip("grafana_foundation_sdk")
+
+from streaming.core.results import Generation, Result
+from streaming.sinks.limits import Limits
+from streaming.sinks.maintenance import Windows
+from streaming.sinks.prometheus import Exporter
+from tests.dashboards.asked import Asked, promql
+from tests.dashboards.planted import CLUSTER, GROUP, folded, now_ms, planted, window
+from tests.streaming.sinks.builders import TOPIC, generation
+
+PROMETHEUS = shutil.which("prometheus")
+pytestmark = [
+    pytest.mark.prometheus,
+    pytest.mark.skipif(PROMETHEUS is None, reason="no prometheus: apt-get install prometheus"),
+]
+EMPTY: dict[str, str] = {}
+"""Queries that find nothing in this run, each with the event that would fill it; at most one in twenty."""
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def report(results: list[Result], **more: Any) -> SimpleNamespace:
+    given = {"cluster": CLUSTER, "rows": 9, "seconds": 0.25, "kinds": {(TOPIC, "GroupGeneration"): 2}, **more}
+    return SimpleNamespace(results=results, **{"unknown_tags": {TOPIC: 1}, "other_groups": {}, **given})
+
+
+def status(**more: Any) -> SimpleNamespace:
+    return SimpleNamespace(**{"backlog": {TOPIC: 3}, "missing": {}, "problem": None, "caught_up": True, **more})
+
+
+@pytest.fixture(scope="module")
+def exporter() -> Iterator[Exporter]:
+    limits = Limits(ignored_groups=("console-consumer-*",), max_tasks=1)
+    made = Exporter(0, clusters=[CLUSTER], version="1", limits=limits, windows=Windows([window(now_ms())]))
+    made.start()
+    yield made
+    made.stop()
+
+
+def disturb(exporter: Exporter, number: int) -> None:
+    """One batch with its share of trouble; counters need more than one to have a rate."""
+    at_ms = now_ms()
+    results = list(planted(at_ms))
+    waiting = {"delay_ms": 300_000, "unassigned": ("a-1",)}
+    results += [generation(20_000 + number, group=GROUP, generation=1_000 + number, at_ms=at_ms, **waiting)]
+    results += [generation(30_000 + number, group="console-consumer-7", at_ms=at_ms)]
+    exporter.batch(report(results, other_groups={(CLUSTER, "s", "share"): 1}))
+    exporter.reader(CLUSTER, status(missing={"statuses": "no such topic"}))
+    exporter.reader("dark", status(problem="the broker does not answer"))
+    for outcome in ("sent", "failed"):
+        exporter.notified(outcome)
+        exporter.beat(outcome)
+    exporter.outbox_pending(2)
+
+
+def until(true: Callable[[], Any], timeout_s: float = 60.0) -> Any:
+    """Waits for something that only another process can make true."""
+    end_s = time.monotonic() + timeout_s
+    while time.monotonic() < end_s:
+        try:
+            if found := true():
+                return found
+        except httpx.TransportError:
+            pass
+        time.sleep(0.1)
+    raise AssertionError("it never became true")
+
+
+class Server:
+    """The HTTP API of a Prometheus."""
+
+    def __init__(self, url: str) -> None:
+        self._client = httpx.Client(base_url=url, trust_env=False, timeout=30)
+
+    def ready(self) -> bool:
+        return self._client.get("/-/ready").is_success
+
+    def ask(self, text: str, *, ranged: bool = False) -> list[Any]:
+        now_s = time.time()
+        given: dict[str, Any] = {"query": text, "time": now_s}
+        if ranged:
+            given = {"query": text, "start": now_s - 10, "end": now_s, "step": 1}
+        answer = self._client.get("/api/v1/query_range" if ranged else "/api/v1/query", params=given)
+        assert answer.status_code == 200, f"{text}: {answer.text}"
+        return list(answer.json()["data"]["result"])
+
+
+@pytest.fixture(scope="module")
+def prometheus(exporter: Exporter, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    assert PROMETHEUS
+    folder: Path = tmp_path_factory.mktemp("prometheus")
+    scrape = {"job_name": "m", "static_configs": [{"targets": [exporter.url.removeprefix("http://")]}]}
+    config = {"global": {"scrape_interval": "1s"}, "scrape_configs": [scrape]}
+    (folder / "prometheus.yml").write_text(json.dumps(config))
+    port = free_port()
+    process = subprocess.Popen(
+        [
+            PROMETHEUS, f"--config.file={folder / 'prometheus.yml'}", f"--storage.tsdb.path={folder / 'data'}",
+            f"--web.listen-address=127.0.0.1:{port}",
+        ],
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    server = Server(f"http://127.0.0.1:{port}")
+    try:
+        until(server.ready)
+        exporter.batch(report(folded()))
+        for number in range(3):
+            disturb(exporter, number)
+            batches = f"rebalance_monitor_batches_total >= {number + 2}"
+            until(lambda asked=batches: server.ask(asked))
+        yield server
+    finally:
+        process.terminate()
+        process.wait(20)
+
+
+def as_grafana_sends(text: str) -> str:
+    filled = text.replace("$cluster", CLUSTER).replace("$group", GROUP)
+    filled = filled.replace("$__rate_interval", "30s").replace("$__range", "1m")
+    assert "$" not in filled
+    return filled
+
+
+def found(server: Server, asked: Asked) -> list[Any]:
+    return server.ask(as_grafana_sends(asked.text), ranged=asked.ranged)
+
+
+def test_the_capture_was_folded() -> None:
+    assert sum(isinstance(one, Generation) for one in folded()) > 20
+
+
+@pytest.mark.parametrize("asked", list(promql()), ids=lambda asked: asked.where)
+def test_panel_shows_what_is_planted(prometheus: Server, asked: Asked) -> None:
+    shown = found(prometheus, asked)
+    assert bool(shown) == (asked.where not in EMPTY), asked.text
+
+
+def test_at_most_one_query_in_twenty_is_empty_and_each_says_why() -> None:
+    asked = {one.where for one in promql()}
+    assert set(EMPTY) <= asked
+    assert len(EMPTY) * 20 <= len(asked)
+
+
+@pytest.mark.parametrize(
+    ("where", "value"),
+    [
+        ("fleet.json: Open: critical A", 1),
+        ("fleet.json: Open: warning A", 1),
+        ("fleet.json: Muted A", 1),
+        ("connect.json: Workers A", 2),
+        ("connect.json: Unassigned A", 1),
+        ("health.json: Features off A", 1),
+    ],
+)
+def test_numbers_are_right(prometheus: Server, where: str, value: float) -> None:
+    (asked,) = (one for one in promql() if one.where == where and not one.ranged)
+    (one,) = found(prometheus, asked)
+    assert float(one["value"][1]) == value
