@@ -92,7 +92,10 @@ def generation(
 
 
 def _incarnated(state: GroupState, body: GroupGeneration) -> GroupState:
-    """A tombstone, a lower number, or the same number with other members starts a new life of the group id."""
+    """A tombstone, a lower number, or the same number with other members starts a new life of the group id.
+
+    What leaders remember outlives the group: it disappears ten minutes after its last member, processes stay.
+    """
     if state.generation is None:
         return replace(state, seen_from_start=state.seen_from_start or body.generation <= 1)
     ids = frozenset(member.member_id for member in body.members)
@@ -103,9 +106,8 @@ def _incarnated(state: GroupState, body: GroupGeneration) -> GroupState:
         state,
         incarnation=state.incarnation + 1,
         generation=None,
-        seen_from_start=True,
+        seen_from_start=state.deleted or body.generation <= 1,
         last=None,
-        processes={},
         unassigned_since_ms={},
         holds={},
         declared={},

@@ -192,10 +192,11 @@ def _last_completed(case: Case, hypothesis: Hypothesis, *, both: bool) -> tuple[
     """The last generation whose sync the leader's process completed: decides whether its memory holds (3.5 step 1)."""
     led = hypothesis.memory.previous_generation
     last = case.last
-    if last is None or led == -1:
+    if led == -1:
         return (led,)
     kept, cleared = led, led - 1
-    if both:
+    if both or last is None:
+        # Without a record before, nothing shows what the process did since: it may have followed another leader.
         return (kept, cleared)
     applied = _applied(case, last)
     if applied is None or case.missing_generations:
