@@ -72,10 +72,15 @@ def _no_prometheus() -> str | None:
     return f"{', '.join(absent)} not installed (Debian: prometheus, prometheus-alertmanager)" if absent else None
 
 
+def _no_browser() -> str | None:
+    return _no_postgres() if shutil.which("chromium") else "chromium not installed (Debian: chromium)"
+
+
 TIERS = (
-    Tier("unit", "not postgres and not integration and not prometheus", _nothing),
+    Tier("unit", "not postgres and not integration and not prometheus and not browser", _nothing),
     Tier("postgres", "postgres and not integration", _no_postgres),
     Tier("prometheus", "prometheus and not integration", _no_prometheus),
+    Tier("browser", "browser and not integration", _no_browser),
     Tier("integration", "integration", _no_cluster),
 )
 

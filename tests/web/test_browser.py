@@ -1,0 +1,168 @@
+"""The page in a real browser: what it shows, that it follows, in light and dark, on a phone, by keyboard names."""
+
+import struct
+import time
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.streaming.sinks import builders
+from tests.web import filled
+from tests.web.browser import Tab, browser
+from tests.web.conftest import database, dsn_of, served
+
+pytestmark = pytest.mark.browser
+GROUP = "/group?cluster=alpha&group=zombies"
+
+
+@pytest.fixture(scope="module")
+def tab() -> Iterator[Tab]:
+    with browser() as opened:
+        yield opened
+
+
+@pytest.fixture(autouse=True)
+def _nothing_said(tab: Tab) -> Iterator[None]:
+    """No script failed, no policy was broken, nothing was missing."""
+    tab.said.clear()
+    yield
+    assert tab.said == []
+
+
+def at(page: httpx.Client, address: str = "/") -> str:
+    """The whole address."""
+    return f"{page.base_url}".rstrip("/") + address
+
+
+def lightness(png: bytes) -> float:
+    """Of the upper left corner, 0 dark to 255 light; a PNG of 8 bits per channel."""
+    width, _, depth, colour = struct.unpack(">IIBB", png[16:26])
+    assert (depth, colour in (2, 6)) == (8, True)
+    assert width > 300
+    # Whatever the filter of the first row, its first pixel is whole: nothing stands before or above it.
+    first = zlib.decompressobj().decompress(_chunks(png), 4)
+    return sum(first[1:4]) / 3
+
+
+def _chunks(png: bytes) -> bytes:
+    at, found = 8, b""
+    while at < len(png):
+        (size,) = struct.unpack(">I", png[at : at + 4])
+        if png[at + 4 : at + 8] == b"IDAT":
+            found += png[at + 8 : at + 8 + size]
+        at += size + 12
+    return found
+
+
+def test_the_fleet_in_light_and_dark(tab: Tab, page: httpx.Client, tmp_path: Path) -> None:
+    seen = {}
+    for dark in (False, True):
+        tab.look(at(page), dark=dark)
+        tab.wait("document.getElementById('live').textContent === 'live'")
+        first = tab.run("document.querySelector('.groups tbody tr').innerText")
+        assert first.startswith("critical")
+        assert filled.HOSTILE in tab.run("document.querySelector('.incident.told').innerText")
+        seen[dark] = lightness(tab.picture(tmp_path / f"fleet-{dark}.png"))
+    assert seen[False] > 200 > 60 > seen[True]
+
+
+def test_a_hostile_name_runs_nothing(tab: Tab, page: httpx.Client) -> None:
+    tab.look(at(page))
+    tab.run("document.querySelector('.groups a[href*=script]').click()")
+    tab.wait("location.pathname === '/group' && document.readyState === 'complete'")
+    assert tab.run("document.querySelector('h1 bdi').textContent") == filled.HOSTILE
+    assert tab.run("document.querySelectorAll('script').length") == 1
+    assert f"{filled.HOSTILE} (connector)" in tab.run("document.querySelector('.matrix').innerText")
+
+
+@pytest.mark.parametrize("address", ["/", GROUP, "/group?cluster=gamma&group=waits"])
+def test_it_fits_a_phone(tab: Tab, page: httpx.Client, address: str, tmp_path: Path) -> None:
+    tab.look(at(page, address), width=360, height=740)
+    assert tab.run("document.documentElement.scrollWidth") == 360
+    assert len(tab.picture(tmp_path / "phone.png")) > 10_000
+
+
+def test_everything_has_a_name_for_those_who_listen(tab: Tab, page: httpx.Client) -> None:
+    for address in ("/", GROUP):
+        tab.look(at(page, address))
+        assert tab.run("document.documentElement.lang") == "en"
+        assert tab.run("document.querySelectorAll('h1').length") == 1
+        nameless = (
+            "[...document.querySelectorAll('a, button, input, [role=img], [role=region], nav')].filter(one =>"
+            " !(one.ariaLabel || one.getAttribute('aria-labelledby') || one.textContent.trim())).length"
+        )
+        assert tab.run(nameless) == 0
+        assert tab.run("[...document.querySelectorAll('th')].filter(one => !one.scope).length") == 0
+        dangling = (
+            "[...document.querySelectorAll('[aria-labelledby]')]"
+            ".filter(one => !document.getElementById(one.getAttribute('aria-labelledby'))).length"
+        )
+        assert tab.run(dangling) == 0
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_texts_stand_out_from_their_ground(tab: Tab, page: httpx.Client, dark: bool) -> None:
+    """Contrast of at least 4.5 (WCAG AA) wherever a text stands."""
+    for address in ("/", GROUP):
+        tab.look(at(page, address), dark=dark)
+        assert tab.run(CONTRAST) == []
+
+
+CONTRAST = """(() => {
+  const parts = (text) => text.match(/[0-9.]+/g).map(Number);
+  const light = (colour) => {
+    const [r, g, b] = colour.map((c) => (c /= 255) <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4);
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  const ground = (node) => {
+    for (; node; node = node.parentElement) {
+      const colour = parts(getComputedStyle(node).backgroundColor);
+      if (colour.length < 4 || colour[3] > 0) return colour.slice(0, 3);
+    }
+    return [255, 255, 255];
+  };
+  const poor = [];
+  for (const node of document.querySelectorAll("body *")) {
+    const own = [...node.childNodes].some((one) => one.nodeType === 3 && one.textContent.trim());
+    if (!own || node.closest("svg, .sr, .skip") || !node.checkVisibility()) continue;
+    const [a, b] = [light(parts(getComputedStyle(node).color).slice(0, 3)), light(ground(node))];
+    const contrast = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+    if (contrast < 4.5) poor.push(`${node.tagName}.${node.className} ${contrast.toFixed(2)}`);
+  }
+  return [...new Set(poor)];
+})()"""
+
+
+def test_a_delay_counts_down(tab: Tab, page: httpx.Client) -> None:
+    tab.look(at(page, "/group?cluster=gamma&group=waits"))
+    shown = "document.querySelector('.notice time').textContent"
+    tab.wait(f"/^[0-9]+:[0-9]{{2}} left$/.test({shown})")
+    before = tab.run(shown)
+    tab.wait(f"{shown} !== {before!r}")
+
+
+def test_it_follows_by_itself(tab: Tab, server: str, tmp_path: Path) -> None:
+    with database(server) as store:
+        filled.put(store, builders.generation(offset=1, cluster="c", group="g", generation=1, at_ms=_now_ms()))
+        with served(tmp_path, dsn_of(store)) as url:
+            tab.look(f"{url}/group?cluster=c&group=g")
+            tab.wait("document.getElementById('live').textContent === 'live'")
+            assert tab.run("document.querySelectorAll('.timeline > li').length") == 1
+            filled.put(store, builders.generation(offset=2, cluster="c", group="g", generation=2, at_ms=_now_ms()))
+            tab.wait("document.querySelector('.timeline > li').innerText.startsWith('Generation 2')")
+            filled.put(store, builders.incident(cluster="c", group="g", message="it runs twice"))
+            tab.wait("document.querySelector('h1').innerText.includes('critical')")
+            tab.look(f"{url}/")
+            tab.wait("document.getElementById('live').textContent === 'live'")
+            filled.put(store, builders.generation(offset=3, cluster="c", group="new", generation=9, at_ms=_now_ms()))
+            tab.wait("document.querySelector('.groups').innerText.includes('new')")
+        tab.wait("document.getElementById('live').textContent.startsWith('connection lost')")
+        # The browser itself tells of the lost connection.
+        tab.said[:] = [one for one in tab.said if "ERR_" not in one]
+
+
+def _now_ms() -> int:
+    return int(time.time() * 1000)
