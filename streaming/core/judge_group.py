@@ -33,7 +33,7 @@ from streaming.core.rules.catalogue import CONSUMER_UNDECODABLE
 from streaming.core.rules.catalogue_status import RUNNING_TWICE
 from streaming.core.rules.memory import RuleMemory
 from streaming.core.rules.remembering import remember
-from streaming.core.settings import ClusterSettings
+from streaming.core.settings import ClusterSettings, ConnectSettings
 from streaming.core.state import GroupState
 
 CONNECT, CONSUMER = "connect", "consumer"
@@ -117,7 +117,7 @@ def _incarnated(state: GroupState, body: GroupGeneration) -> GroupState:
 
 def _connect(settings: ClusterSettings, group: str, state: GroupState, row: Row, missing: str | None) -> Outcome:
     body, source = body_of(row), source_of(row)
-    observed = observe(body, source, row.timestamp_ms)
+    observed = observe(body, source, row.timestamp_ms, state.last)
     if not body.members:
         incidents, transitions = settle(
             state.incidents, (), _moment(settings, group, state, row), frozenset(_codes(state))
@@ -132,8 +132,9 @@ def _connect(settings: ClusterSettings, group: str, state: GroupState, row: Row,
     last = state.last
     case: Case | None = None
     gap = body.generation - state.generation - 1 if state.generation is not None else 0
-    if gap > 0 or (last is not None and last.error):
-        observed = replace(observed, unseen=max(gap, 0) + (last.unseen if last is not None and last.error else 0))
+    carries_on = last is not None and (last.error or last.blind)
+    if gap > 0 or carries_on:
+        observed = replace(observed, unseen=max(gap, 0) + (last.unseen if last is not None and carries_on else 0))
     if gap < 0:
         judgement = judge_connect.not_judged("the same generation was written again")
     elif missing is not None:
@@ -163,6 +164,8 @@ def _connect(settings: ClusterSettings, group: str, state: GroupState, row: Row,
             state = replace(state, processes=leader.remembered(state.processes, view.worker or view.member_id, process))
             if judgement.verdict.grade is Grade.MATCH and judgement.verdict.era != "eager":
                 state = replace(state, eras=tuple(dict.fromkeys(one.era for one in judgement.hypotheses)))
+    if judgement.verdict.grade is Grade.NOT_JUDGED and gap >= 0:
+        state, observed = _unfollowed(state, observed, topics)
     configured = configured_at(state.history, observed) if missing is None and topics.config_topic is not None else None
     causes = connect_causes(observed, last, topics.config_topic, state.history if missing is None else None)
     idle = unassigned.without_holder(observed, configured) if configured is not None else ()
@@ -228,6 +231,21 @@ def _connect(settings: ClusterSettings, group: str, state: GroupState, row: Row,
                 state, history=state.history.trimmed(min(observed.config_offset, *_member_offsets(body)) - 1)
             )
     return state, [published, *transitions]
+
+
+def _unfollowed(state: GroupState, observed: Observed, topics: ConnectSettings) -> tuple[GroupState, Observed]:
+    """A round that could not be run again moved its leader's memory all the same: as if it had left no record."""
+    observed = replace(observed, unseen=observed.unseen + 1, blind=True)
+    view = observed.views.get(observed.leader or "")
+    if view is None:
+        return state, observed
+    eras = state.eras or leader.first_eras(topics)
+    carried = leader.carried_into(view, state.processes, eras, topics, seen_from_start=state.seen_from_start)
+    if not carried.complete:
+        return state, observed
+    process = leader.Process(view.member_id, carried.hypotheses, carried.cut)
+    processes = leader.remembered(state.processes, view.worker or view.member_id, process)
+    return replace(state, processes=processes), observed
 
 
 def _timeouts_ms(body: GroupGeneration) -> int:

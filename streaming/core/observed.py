@@ -59,7 +59,8 @@ class Observed:
     """The last generation of a Connect group, as far as the next one needs it.
 
     `unseen` counts the generations without a record since a leader's memory last moved before our eyes: those right
-    before this one, and before the error rounds that led up to it.
+    before this one, and before the rounds with an error or without a verdict that led up to it. `blind`: this round got
+    no verdict, so it counts among the unseen ones itself.
     """
 
     generation: int
@@ -72,6 +73,7 @@ class Observed:
     delay_ms: int
     config_offset: int | None
     unseen: int = 0
+    blind: bool = False
     views: Mapping[str, WorkerView] = field(default_factory=dict)
 
     def holders(self) -> dict[Job, list[str]]:
@@ -95,8 +97,12 @@ def header_of(assignment: ConnectAssignment) -> tuple[str, int, int, int]:
     return (assignment.leader, assignment.config_offset, assignment.error, assignment.delay_ms)
 
 
-def observe(body: GroupGeneration, source: Source, at_ms: int) -> Observed:
-    """Read a Connect generation; undecodable blobs count as holding nothing."""
+def observe(body: GroupGeneration, source: Source, at_ms: int, last: "Observed | None" = None) -> Observed:
+    """Read a Connect generation; undecodable blobs count as holding nothing.
+
+    A member whose subscription cannot be read is the same process as in the `last` record if its id is the same.
+    """
+    known = last.views if last is not None else {}
     eager = body.protocol == EAGER
     views: dict[str, WorkerView] = {}
     error, delay_ms, offset = 0, 0, None
@@ -104,12 +110,13 @@ def observe(body: GroupGeneration, source: Source, at_ms: int) -> Observed:
         state = member.subscription if isinstance(member.subscription, WorkerState) else None
         given = member.assignment if isinstance(member.assignment, ConnectAssignment) else None
         allocation = state.allocation if state else None
+        before = known.get(member.member_id)
         held: frozenset[Job] = frozenset()
         if allocation is not None and not eager:
             held = frozenset((*allocation.connectors, *allocation.tasks))
         views[member.member_id] = WorkerView(
             member_id=member.member_id,
-            worker=worker_of(state.url) if state else None,
+            worker=worker_of(state.url) if state else before.worker if before else None,
             config_offset=state.config_offset if state else None,
             had_allocation=allocation is not None,
             shown=header_of(allocation) if allocation is not None else None,

@@ -59,6 +59,8 @@ def hold_not_carried_over(scene: Scene) -> Iterator[Finding]:
         before = last.views.get(member_id)
         if before is None or not view.had_allocation or view.held in (before.holds, _kept(before.held, last)):
             continue
+        if before.config_offset is None:  # its subscription could not be read
+            continue
         extra, short = view.held - before.holds, before.holds - view.held
         worker = view.worker or member_id
         told = [f"still has {_names(extra)}"] if extra else []
