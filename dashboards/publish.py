@@ -1,97 +1,131 @@
-"""Uploads the generated dashboards to a Grafana.
+"""Uploads the generated dashboards to a Grafana, and never over somebody's own work.
 
-The rules need only `Target`, a port of one method; `GrafanaTarget` is its adapter over the package grafana-api. The
-token comes from the environment or a file, never from the command line, where every process could read it.
+Every version that is published carries the hash of its content in its message. The latest version in Grafana is ours
+if its message has such a hash and its content still gives it; anything else was edited by hand. The token comes from
+the environment or a file, never from the command line, where every process could read it.
 """
 
 import argparse
+import difflib
+import hashlib
 import json
 import os
+import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
-from urllib.parse import urlsplit
-
-import requests
-from grafana_api import grafana_api as client
-from grafana_api.grafana_face import GrafanaFace
+from typing import Any
 
 from dashboards.build import render
+from dashboards.grafana import Grafana, Held, Refused
+from dashboards.shelf import SHELF
 
 TOKEN_VARIABLE = "REBALANCE_MONITOR_GRAFANA_TOKEN"
+_MARK = re.compile(r"^rebalance-monitor sha256:([0-9a-f]{64})$")
+_GRAFANAS_OWN = ("id", "version", "iteration")
+"""Fields that Grafana sets when it stores a dashboard."""
+
+Model = dict[str, Any]
 
 
-class Target(Protocol):
-    """Where dashboards go."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """What is to be done with one dashboard: `create`, `update`, `unchanged` or `edited` (by hand, left alone)."""
 
-    def upload(self, dashboard: dict[str, Any], folder: str | None) -> str:
-        """Create or replace the dashboard (by its uid) in a folder (uid, None: the general one); returns its path."""
-        ...
-
-
-class Refused(Exception):
-    """The target did not take a dashboard; the text is one sentence for the user."""
+    model: Model
+    action: str
+    diff: str = ""
 
 
-class GrafanaTarget:
-    """A Grafana reached over its HTTP API with a service account's token."""
-
-    def __init__(self, url: str, token: str, timeout_s: float = 10.0) -> None:
-        parts = urlsplit(url)
-        if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise Refused(f"{url!r} is not an address of Grafana; give one such as http://127.0.0.1:3000")
-        prefix = parts.path.strip("/")
-        self._url = url
-        self._face = GrafanaFace(
-            auth=token,
-            host=parts.hostname,
-            port=parts.port,
-            protocol=parts.scheme,
-            url_path_prefix=f"{prefix}/" if prefix else "",
-            timeout=timeout_s,
-        )
-
-    def upload(self, dashboard: dict[str, Any], folder: str | None) -> str:
-        body: dict[str, Any] = {"dashboard": dashboard, "overwrite": True, "message": "rebalance-monitor"}
-        if folder is not None:
-            body["folderUid"] = folder
-        try:
-            answer = self._face.dashboard.update_dashboard(body)
-        except client.GrafanaException as why:
-            raise Refused(f"Grafana at {self._url} refused {dashboard['uid']}: {why}") from why
-        except requests.RequestException as why:
-            raise Refused(f"Grafana at {self._url} cannot be reached ({type(why).__name__}); is it running?") from why
-        return str(answer.get("url", ""))
+def fingerprint(model: Mapping[str, Any]) -> str:
+    """Hash of a dashboard's content, without what Grafana adds."""
+    own = {key: value for key, value in model.items() if key not in _GRAFANAS_OWN}
+    return hashlib.sha256(json.dumps(own, sort_keys=True).encode()).hexdigest()
 
 
-def publish(target: Target, folder: str | None) -> list[tuple[str, str]]:
-    """Upload every generated dashboard; returns (uid, path) of each."""
-    done = []
-    for name, text in render().items():
-        if name.endswith(".json"):
-            dashboard = json.loads(text)
-            done.append((dashboard["uid"], target.upload(dashboard, folder)))
-    return done
+def message(model: Mapping[str, Any]) -> str:
+    """The message of the version that stores this content."""
+    return f"rebalance-monitor sha256:{fingerprint(model)}"
+
+
+def planned(model: Model, held: Held | None, folder: str | None, *, force: bool) -> Step:
+    """What to do, given what Grafana holds. `folder` None: wherever it is."""
+    if held is None:
+        return Step(model=model, action="create")
+    marked = _MARK.match(held.message)
+    ours = marked is not None and marked[1] == fingerprint(held.model)
+    diff = _diff(held.model, model)
+    if folder is not None and folder != held.folder:
+        diff = f"folder: {held.folder or '(root)'} -> {folder}\n{diff}".rstrip()
+    elif fingerprint(held.model) == fingerprint(model):
+        return Step(model=model, action="unchanged")
+    return Step(model=model, action="update" if ours or force else "edited", diff=diff)
+
+
+def _diff(held: Mapping[str, Any], model: Mapping[str, Any]) -> str:
+    lines = difflib.unified_diff(_lines(held), _lines(model), "in Grafana", "generated", n=2, lineterm="")
+    return "\n".join(lines)
+
+
+def _lines(model: Mapping[str, Any]) -> list[str]:
+    own = {key: value for key, value in model.items() if key not in _GRAFANAS_OWN}
+    return json.dumps(own, indent=1, sort_keys=True, ensure_ascii=False).splitlines()
+
+
+def publish(
+    grafana: Grafana, folder: str | None, folder_title: str | None, *, dry_run: bool, force: bool
+) -> Iterator[Step]:
+    """Settle every dashboard, one by one; each step is told after it was taken. Raises Refused."""
+    if folder is not None and not grafana.has_folder(folder):
+        if folder_title is None:
+            raise Refused(f"Grafana has no folder {folder!r}; give its uid, or --folder-title to have it made")
+        if not dry_run:
+            grafana.make_folder(folder, folder_title)
+    made = render()
+    for place, _ in SHELF:
+        model: Model = json.loads(made[place.file])
+        held = grafana.held(place.uid)
+        step = planned(model, held, folder, force=force)
+        if step.action in ("create", "update") and not dry_run:
+            kept = held.folder if held is not None else ""
+            grafana.store(model, kept if folder is None else folder, message(model), held)
+        yield step
 
 
 def main(argv: Sequence[str]) -> int:
-    """Upload the dashboards. 0: all are there; 2: wrong usage, or Grafana cannot be reached or refuses."""
+    """Upload the dashboards. 0: all are there; 1: one was edited by hand; 2: wrong usage, or Grafana refuses."""
     parser = argparse.ArgumentParser(prog="rebalance-monitor dashboards publish", description=__doc__)
     parser.add_argument("--url", required=True, help="address of Grafana, such as http://127.0.0.1:3000")
     parser.add_argument("--folder", default=None, metavar="UID", help="folder to put them into (default: General)")
+    parser.add_argument("--folder-title", default=None, metavar="TEXT", help="make the folder, if it is missing")
+    parser.add_argument("--dry-run", action="store_true", help="change nothing; show what would be")
+    parser.add_argument("--force", action="store_true", help="overwrite what was edited by hand, too")
     parser.add_argument("--token-file", type=Path, default=None, help=f"file with the token; else ${TOKEN_VARIABLE}")
     parser.add_argument("-o", "--output", choices=("table", "json"), default="table", help="how to report")
     options = parser.parse_args(argv)
+    edited = False
     try:
-        done = publish(GrafanaTarget(options.url, _token(options.token_file)), options.folder)
+        grafana = Grafana(options.url, _token(options.token_file))
+        steps = publish(grafana, options.folder, options.folder_title, dry_run=options.dry_run, force=options.force)
+        for step in steps:
+            edited = edited or step.action == "edited"
+            _tell(step, show=options.dry_run or step.action == "edited", as_json=options.output == "json")
     except Refused as why:
         print(why, file=sys.stderr)
         return 2
-    for uid, path in done:
-        report = {"kind": "dashboard", "uid": uid, "path": path}
-        print(json.dumps(report) if options.output == "json" else f"{uid:24} {path}", flush=True)
-    return 0
+    return 1 if edited else 0
+
+
+def _tell(step: Step, *, show: bool, as_json: bool) -> None:
+    report = {"kind": "dashboard", "uid": step.model["uid"], "action": step.action}
+    if as_json:
+        print(json.dumps({**report, "diff": step.diff} if show else report), flush=True)
+        return
+    told = "edited by hand, left alone (--force overwrites it)" if step.action == "edited" else step.action
+    print(f"{step.model['uid']:32} {told}", flush=True)
+    if show and step.diff:
+        print(step.diff, flush=True)
 
 
 def _token(file: Path | None) -> str:
