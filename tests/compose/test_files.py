@@ -166,8 +166,7 @@ def test_grafana_gets_every_value_that_its_provisioning_asks_for() -> None:
     ]
     folder = provider["options"]["path"]
     assert {target for target in files if target.startswith(folder)} == {
-        f"{folder}/fleet.json",
-        f"{folder}/group.json",
+        f"{folder}/{file}.json" for file in ("fleet", "group", "connect", "rebalance", "health")
     }
 
 
