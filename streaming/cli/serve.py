@@ -117,7 +117,7 @@ class PageProcess:
         given = [] if config is None else ["--config", config]
         self._command = [sys.executable, "-m", "streaming", "serve", *given, "--monitor-url", monitor_url, "--child"]
         self._ending = threading.Event()
-        self._process: subprocess.Popen[str] | None = None
+        self.process: subprocess.Popen[str] | None = None
         self._thread = threading.Thread(target=self._keep, name="page", daemon=True)
 
     def start(self) -> None:
@@ -127,7 +127,7 @@ class PageProcess:
     def stop(self) -> None:
         """Ends it: its stdin closes, which also happens when this process is killed."""
         self._ending.set()
-        process = self._process
+        process = self.process
         if process is not None and process.stdin is not None:
             process.stdin.close()
         if self._thread.is_alive():
@@ -140,7 +140,7 @@ class PageProcess:
             process = subprocess.Popen(
                 self._command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
             )
-            self._process = process
+            self.process = process
             last = ""
             assert process.stderr is not None
             for line in process.stderr:
