@@ -31,10 +31,15 @@
     }
   };
 
-  let running = false, again = false;
+  // At most once in this time: a monitor that catches up has news every second.
+  const PAUSE_MS = 1500;
+  let running = false, again = false, last = -PAUSE_MS;
   const refresh = async () => {
     if (running) { again = true; return; }
     running = true;
+    await new Promise((go) => setTimeout(go, Math.max(0, last + PAUSE_MS - performance.now())));
+    last = performance.now();
+    again = false;
     try {
       const answer = await fetch(location.href, { headers: { Accept: "text/html" }, cache: "no-store" });
       if (answer.ok) {
@@ -54,27 +59,36 @@
       }
     } catch { /* the next event, or the next connection, tries again */ }
     running = false;
-    if (again) { again = false; setTimeout(refresh, 500); }
+    if (again) refresh();
   };
 
   const mine = (groups) => {
     const main = document.getElementById("main").dataset;
     return main.live === "fleet" || groups.some((one) => one.cluster === main.cluster && one.group === main.group);
   };
-  const events = new EventSource("/api/v1/events");
-  events.onopen = () => {
-    status.textContent = "live";
-    status.className = "chip on";
-    refresh();  // what happened between the page and the connection
+  let events = null;
+  const listen = () => {
+    if (document.hidden || (events && events.readyState !== EventSource.CLOSED)) return;
+    events = new EventSource("/api/v1/events");
+    events.onopen = () => {
+      status.textContent = "live";
+      status.className = "chip on";
+      refresh();  // what happened between the page and the connection
+    };
+    events.onerror = () => {
+      status.textContent = "connection lost, trying again";
+      status.className = "chip off";
+      // A browser gives up for good after an answer that is none of a stream's.
+      if (events.readyState === EventSource.CLOSED) setTimeout(listen, 5_000);
+    };
+    events.addEventListener("changed", (told) => { if (mine(JSON.parse(told.data).groups)) refresh(); });
   };
-  events.onerror = () => {
-    status.textContent = "connection lost, trying again";
-    status.className = "chip off";
-  };
-  events.addEventListener("changed", (told) => {
-    document.documentElement.dataset.told = Number(document.documentElement.dataset.told || 0) + 1;
-    if (mine(JSON.parse(told.data).groups)) refresh();
+  // A page that nobody looks at keeps no connection: a browser has few of them for one site.
+  document.addEventListener("visibilitychange", () => {
+    if (document.hidden) events?.close();
+    else listen();
   });
+  listen();
 
   const written = document.querySelector("footer time[data-ms]");
   if (written && performance.timing) skew = Number(written.dataset.ms) - performance.timing.responseStart;
