@@ -60,7 +60,7 @@ def test_a_window_mutes_and_says_who_and_why() -> None:
 def test_harmed_groups_come_first_then_the_latest() -> None:
     rows = [
         row("old"), row("new", 5), row("waits", 1, delay_ms=NOW), row("quiet"), row("warned"), row("harmed"),
-        row("was-waiting", 2, delay_ms=1),
+        row("was-waiting", 2, delay_ms=1), row("gone", 9, status="Dead"),
     ]  # fmt: skip
     incidents = [
         incident(group="harmed"),
@@ -69,7 +69,7 @@ def test_harmed_groups_come_first_then_the_latest() -> None:
     ]
     found = fleet.fleet(rows, incidents, [], lambda c, g: "", NOW)
     assert [one.row.group for one in found.groups] == [
-        "harmed", "warned", "quiet", "waits", "new", "was-waiting", "old",
+        "harmed", "warned", "quiet", "waits", "new", "was-waiting", "old", "gone",
     ]  # fmt: skip
     assert found.groups[3].delay_until_ms == NOW + 1
     assert (found.counts["critical"], found.counts["told"], found.counts["quiet"]) == (1, 2, 1)
