@@ -185,7 +185,9 @@ def _summed(found: Mapping[str, _Job], workers: Sequence[str]) -> tuple[Line, ..
         for holder in job.holders:
             counts[_stem(name)][workers.index(holder)] += 1
     sums = [
-        Line(f"{stem} (all)", tuple(Cell("sum", str(n), f"{n} jobs") if n else EMPTY for n in row))
+        Line(
+            f"{stem} (all)", tuple(Cell("sum", str(n), "1 job" if n == 1 else f"{n} jobs") if n else EMPTY for n in row)
+        )
         for stem, row in sorted(counts.items())
     ]
     return tuple(troubled + sums)

@@ -41,6 +41,10 @@ def _moment(ms: int) -> datetime:
     return datetime.fromtimestamp(min(max(ms, 0), 253_402_300_799_000) / 1000, UTC)
 
 
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
+
+
 def _clock(ms: int) -> str:
     return _moment(ms).strftime("%Y-%m-%d %H:%M:%S UTC")
 
@@ -84,6 +88,7 @@ def _environment() -> Environment:
         "link": group_address,
         "link_page": _page_address,
         "static": _static,
+        "count": _count,
         "nobody": NOBODY,
         "rules": {rule.code: rule for rule in RULES},
     }
