@@ -29,11 +29,15 @@ PATIENCE_S = 600.0
 
 @dataclass(frozen=True, slots=True)
 class Drained:
-    """One drain. `seconds` counts from the query's start to the commit that reached the end."""
+    """One drain. `seconds` counts from the query's start to the commit that reached the end.
+
+    `steady_records_per_s` leaves out the first batch, in which Spark starts its Python processes.
+    """
 
     records: int
     generations: int
     seconds: float
+    steady_records_per_s: float
     batches: int
     largest_batch: int
     slowest_batch_ms: int
@@ -91,11 +95,18 @@ def drain(lab: Lab, records: int) -> Drained:
         records=records,
         generations=stored,
         seconds=_moment_s(batches[-1]["at"]) - _moment_s(began),
+        steady_records_per_s=_steady(batches),
         batches=len(batches),
         largest_batch=max(one["records"] for one in batches),
         slowest_batch_ms=max(one["ms"] for one in batches),
         peak_pss_mib=peak_mib,
     )
+
+
+def _steady(batches: list[dict[str, Any]]) -> float:
+    """Records a second from the first commit to the last; 0 when there was one batch only."""
+    took_s = _moment_s(batches[-1]["at"]) - _moment_s(batches[0]["at"])
+    return sum(one["records"] for one in batches[1:]) / took_s if took_s else 0.0
 
 
 def _moment_s(text: str) -> float:
