@@ -36,7 +36,7 @@ def incident_alerts() -> tuple[Alert, ...]:
 
 def _incident(severity: str) -> Alert:
     seen = series(metrics.INCIDENT, f'path="prometheus", severity="{severity}"')
-    labels = ", ".join((*_INCIDENT_LABELS, "severity"))
+    labels = ", ".join((*_INCIDENT_LABELS, "severity", "path"))
     return Alert(
         name=f"RebalanceIncident{severity.capitalize()}",
         expr=f"max by ({labels}) (last_over_time({seen}[{_SURVIVES_RESTART}])) == 1",
