@@ -1,5 +1,5 @@
 """Live by asking, not by LISTEN: once in `every_s`, and only while somebody watches, one question that touches no table
-(the server's transaction counter). Only when it moved, each group's row versions are read and compared.
+(which transactions have ended). Only when that differs, each group's row versions are read and compared.
 
 Why not LISTEN/NOTIFY: the writer would have to tell of every commit, watched or not; a read replica allows no LISTEN;
 and what a reader with a scoped token may hear of must be worked out from rows anyway. The price is up to a second.

@@ -65,8 +65,11 @@ class Reader:
             one.close()
 
     def clock(self) -> str:
-        """Changes whenever any transaction of the server may have written; costs no table access."""
-        return str(self._rows("select pg_snapshot_xmax(pg_current_snapshot())::text")[0][0])
+        """Differs once any transaction of the server that wrote has ended; costs no table access.
+
+        The whole snapshot, because its upper end stays when a writer ends that began before one which has ended.
+        """
+        return str(self._rows("select pg_current_snapshot()::text")[0][0])
 
     def groups(self, only: Collection[Key] | None = None) -> list[GroupRow]:
         """Every group that ever had a generation, by cluster and name."""

@@ -158,6 +158,20 @@ def test_the_page_cannot_write(full: Filled, page: httpx.Client) -> None:
         assert connection.execute("show statement_timeout").fetchone() == ("10s",)
 
 
+def test_the_clock_moves_with_every_commit_whichever_writer_began_first(full: Filled) -> None:
+    reader = Reader([Database(full.dsn)], DatabaseUnreachable)
+    write = "update rebalance_monitor.states set due_ms = due_ms where cluster = %s"
+    with psycopg.connect(full.dsn) as first, psycopg.connect(full.dsn) as second:
+        first.execute(write, ("alpha",))
+        second.execute(write, ("beta",))
+        second.commit()
+        before = reader.clock()
+        assert reader.clock() == before
+        first.commit()
+        assert reader.clock() != before
+    reader.close()
+
+
 def test_a_database_that_is_away_or_empty_is_one_sentence(server: str) -> None:
     away = Reader([Database("postgresql://secret:word@127.0.0.1:1/x")], DatabaseUnreachable)
     with pytest.raises(Unavailable, match=r"PostgreSQL at 127\.0\.0\.1:1/x can't be used") as why:
