@@ -4,7 +4,7 @@ The history is a base state at some offset plus the records after it. Asking for
 `trimmed` moves the base forward once no generation can ask for less.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TypeVar, assert_never
 
@@ -23,11 +23,15 @@ V = TypeVar("V")
 
 @dataclass(frozen=True, slots=True)
 class ConfigState:
-    """Connectors with their committed task count (None: no commit yet), who is inconsistent, and what is staged."""
+    """Connectors with their committed task count (None: no commit yet), who is inconsistent, and what is staged.
+
+    `deleted` are connectors whose last word is that they are gone.
+    """
 
     counts: Mapping[str, int | None] = field(default_factory=dict)
     inconsistent: frozenset[str] = frozenset()
     staged: Mapping[str, frozenset[int]] = field(default_factory=dict)
+    deleted: frozenset[str] = frozenset()
 
     def connectors(self) -> dict[str, int]:
         """Number of tasks per configured connector, as the leader's snapshot gives it."""
@@ -44,12 +48,18 @@ class ConfigEntry:
 
 @dataclass(frozen=True, slots=True)
 class ConfigHistory:
-    """State before `base_offset`, the records from there on, and the offset a worker who read all would state."""
+    """State before `base_offset`, the records from there on, and the offset a worker who read all would state.
+
+    `hole_offset` is the first offset of which no record came (None: all came): the topic was compacted before it was
+    read, or begins late. Of each key that has a record below some offset the newest one survives there, but a key whose
+    records were all replaced later on is not to be seen.
+    """
 
     base: ConfigState = field(default_factory=ConfigState)
     base_offset: int = 0
     entries: tuple[ConfigEntry, ...] = ()
     next_offset: int = 0
+    hole_offset: int | None = None
 
     def extended(self, entries: list[ConfigEntry]) -> "ConfigHistory":
         """With further records, in offset order; those already seen are dropped."""
@@ -57,11 +67,28 @@ class ConfigHistory:
         if not fresh:
             return self
         kept = tuple(entry for entry in fresh if not isinstance(entry.record, OtherConfig | TargetState))
-        return replace(self, entries=self.entries + kept, next_offset=fresh[-1].offset + 1)
+        hole = self.hole_offset
+        expected = self.next_offset
+        for entry in fresh if hole is None else ():
+            if entry.offset > expected:
+                hole = expected
+                break
+            expected = entry.offset + 1
+        return replace(self, entries=self.entries + kept, next_offset=fresh[-1].offset + 1, hole_offset=hole)
 
     def reaches(self, offset: int) -> bool:
         """Whether every record below `offset` has been seen."""
         return self.next_offset >= offset
+
+    def hidden(self, names: Iterable[str], offset: int) -> frozenset[str]:
+        """Which of these connectors may have been configured otherwise at `offset` than the surviving records tell.
+
+        Records are missing below it, and those that are left do not speak of the connector or of how many tasks it has.
+        """
+        if self.hole_offset is None or self.hole_offset >= offset:
+            return frozenset()
+        state = self.state_at(offset) or ConfigState()
+        return frozenset(name for name in names if state.counts.get(name) is None and name not in state.deleted)
 
     def state_at(self, offset: int) -> ConfigState | None:
         """The state after all records below `offset`; None if it lies before the history."""
@@ -84,6 +111,8 @@ class ConfigHistory:
         if state is None:
             return self
         base_offset = min(offset, self.next_offset)
+        if self.hole_offset is None:
+            state = replace(state, deleted=frozenset())
         kept = tuple(entry for entry in self.entries if entry.offset >= base_offset)
         return replace(self, base=state, base_offset=base_offset, entries=kept)
 
@@ -92,9 +121,16 @@ def apply(state: ConfigState, record: ConfigRecord) -> ConfigState:
     """The state after one more record."""
     match record:
         case ConnectorConfigured(name=name):
-            return state if name in state.counts else replace(state, counts={**state.counts, name: None})
+            if name in state.counts:
+                return state
+            return replace(state, counts={**state.counts, name: None}, deleted=state.deleted - {name})
         case ConnectorDeleted(name=name):
-            return replace(state, counts=_without(state.counts, name), staged=_without(state.staged, name))
+            return replace(
+                state,
+                counts=_without(state.counts, name),
+                staged=_without(state.staged, name),
+                deleted=state.deleted | {name},
+            )
         case TaskStaged(name=name, number=number):
             numbers = state.staged.get(name, frozenset()) | {number}
             return replace(state, staged={**state.staged, name: numbers})
@@ -114,7 +150,7 @@ def _committed(state: ConfigState, name: str, count: int | None) -> ConfigState:
     complete = frozenset(range(count)) <= state.staged.get(name, frozenset())
     inconsistent = state.inconsistent - {name} if complete else state.inconsistent | {name}
     staged = {**state.staged, name: frozenset[int]()} if name in state.staged else state.staged
-    return ConfigState(counts={**state.counts, name: count}, inconsistent=inconsistent, staged=staged)
+    return replace(state, counts={**state.counts, name: count}, inconsistent=inconsistent, staged=staged)
 
 
 def _without(mapping: Mapping[str, V], name: str) -> dict[str, V]:

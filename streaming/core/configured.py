@@ -32,21 +32,35 @@ def has_applied(leader: str | None, offset: int, last: Observed | None) -> bool:
     return before is not None and before.config_offset is not None and before.config_offset >= offset
 
 
+def hidden_at(history: ConfigHistory, observed: Observed) -> frozenset[Job]:
+    """Jobs that the generation shows and whose configuration may have been lost to compaction."""
+    if observed.config_offset is None or history.hole_offset is None:
+        return frozenset()
+    shown = {job for view in observed.views.values() for job in (*view.held, *view.assigned, *view.revoked)}
+    names = history.hidden({_connector(job) for job in shown}, observed.config_offset)
+    return frozenset(job for job in shown if _connector(job) in names)
+
+
+def _connector(job: Job) -> str:
+    return job if isinstance(job, str) else job[0]
+
+
 def unsure_at(history: ConfigHistory, observed: Observed, last: Observed | None) -> frozenset[Job]:
     """Jobs that may or may not exist for the leader, whatever the history says of its offset.
 
     The last record may be missing from its snapshot (`has_applied`). And a worker that starts on a compacted topic may
     find a connector's tasks inconsistent that long-lived ones run, or the other way round: task records that follow
-    the last commit replace the ones the commit was made of.
+    the last commit replace the ones the commit was made of. And where the topic was compacted before it was read, a
+    connector that the generation shows may have been configured by records that are gone.
     """
     if observed.config_offset is None:
         return frozenset()
     exact = history.state_at(observed.config_offset)
     if exact is None:
         return frozenset()
-    doubted: frozenset[Job] = frozenset(
+    doubted: frozenset[Job] = hidden_at(history, observed) | {
         (name, number) for name in doubted_connectors(exact) for number in range(exact.counts[name] or 0)
-    )
+    }
     if has_applied(observed.leader, observed.config_offset, last):
         return doubted
     earlier = history.state_at(observed.config_offset - 1)

@@ -14,6 +14,7 @@ from assignors import connect_eager
 from assignors.connect_model import ConnectResult, ConnectRound
 from schemas.connect_protocol import ConnectAssignment, WorkerState
 from streaming.core import leader
+from streaming.core.configured import hidden_at
 from streaming.core.intent import declared_by
 from streaming.core.leader import Hypothesis
 from streaming.core.leader_rounds import (
@@ -35,6 +36,7 @@ __all__ = ["Case", "Judgement", "judge", "not_judged"]
 
 CONFIG_BEHIND = "config snapshot one record behind its offset"
 CONFIG_FLAGGED = "a connector's tasks are inconsistent for the leader and not for others, or the other way round"
+COMPACTED = "the config topic was compacted: what was configured at this generation's offset is not known"
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +82,8 @@ def _judge_eager(case: Case, rounds: tuple[ConnectRound, ...]) -> Judgement:
     for result in results:
         if _same_sets(case.body, result):
             return Judgement(_verdict(Grade.EXPLAINABLE, case, result, "eager", "order inside the arrays"))
+    if _compacted(case):
+        return not_judged(COMPACTED, assignor="eager")
     return Judgement(_verdict(Grade.UNEXPLAINED, case, results[0], "eager", _difference(case.body, results[0])))
 
 
@@ -165,6 +169,8 @@ def _accepted(grade: Grade, case: Case, runs: list[Run], reason: str | None = No
 
 
 def _unexplained(case: Case, rounds: tuple[ConnectRound, ...], runs: list[Run]) -> Judgement:
+    if _compacted(case):
+        return not_judged(COMPACTED, assignor=_assignor(case))
     configured = _configured(rounds)
     eras = tuple(dict.fromkeys(one.era for one in case.carried.hypotheses))
     after, _ = leader.bounded(leader.after_unknown(case.observed, configured, eras, case.settings.max_delay_ms))
@@ -178,6 +184,12 @@ def _unexplained(case: Case, rounds: tuple[ConnectRound, ...], runs: list[Run]) 
     result = runs[0].result
     verdict = _verdict(Grade.UNEXPLAINED, case, result, runs[0].after.era, _difference(case.body, result))
     return Judgement(verdict, after)
+
+
+def _compacted(case: Case) -> bool:
+    """Whether the generation, or the one before, shows jobs of which compaction may have taken the configuration."""
+    history, last = case.history, case.last
+    return bool(hidden_at(history, case.observed) or (last is not None and hidden_at(history, last)))
 
 
 def _configured(rounds: tuple[ConnectRound, ...]) -> frozenset[Job]:
