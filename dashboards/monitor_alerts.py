@@ -197,8 +197,24 @@ def _reports() -> tuple[Alert, ...]:
             ),
             resolves="15 minutes after the last such record.",
         ),
+        Alert(
+            name="RebalanceMonitorGroupsHidden",
+            expr=f"{aggregated(metrics.HIDDEN_GROUPS, ('cluster',), _OVERFLOW, how='max')} > 0",
+            hold="15m",
+            severity="info",
+            summary="More groups in {{ $labels.cluster }} than have series",
+            description="{{ $value }} groups are beyond metrics.max_groups: they are judged and told of, but have no "
+            "series of their own until they have an incident.",
+            confirm=(Check("kafka-groups.sh --bootstrap-server $BROKERS --list | wc -l", "how many groups there are"),),
+            advice=(
+                "Raise `metrics.max_groups` if Prometheus can bear it.",
+                "Or add patterns of throw-away groups to `metrics.ignored_groups`.",
+            ),
+            resolves="When the groups fit again.",
+        ),
     )
 
 
+_OVERFLOW = 'reason="overflow"'
 _UNEXPLAINED = 'grade="unexplained"'
 _FAILED = 'outcome="failed"'

@@ -67,7 +67,7 @@ def _rule_page(title: str, rules: Sequence[Rule]) -> str:
         "As long as nothing is wrong:",
         _bullets(f"{rule.code} (usually {rule.severity.value}): {rule.meaning}" for rule in rules),
         "How loudly people are told, and when:",
-        _bullets(f"{rule.code}: {_loudness(rule)}; {_damping(rule)}" for rule in rules),
+        _bullets(f"{rule.code}: {loudness_text(rule)}; {damping_text(rule)}" for rule in rules),
         *_what_to_do(
             _once(check for rule in rules for check in rule.confirm),
             _once(step for rule in rules for step in rule.advice),
@@ -121,14 +121,16 @@ def told_as(rule: Rule) -> tuple[AlertSeverity, AlertSeverity]:
     return alert_severity(anywhere, usual, 0), alert_severity(anywhere, usual, STORM_PAGES_AFTER_MS)
 
 
-def _loudness(rule: Rule) -> str:
+def loudness_text(rule: Rule) -> str:
+    """How loudly people are told, in words."""
     first, later = told_as(rule)
     if first is not later:
         return f"{first.value}, after {STORM_PAGES_AFTER_MS // 60_000} minutes {later.value}"
     return f"{first.value} if certain, else warning" if first is AlertSeverity.CRITICAL else first.value
 
 
-def _damping(rule: Rule) -> str:
+def damping_text(rule: Rule) -> str:
+    """After how long people are told of its beginning and end, in words."""
     begins = f"after {_minutes(rule.for_ms)}" if rule.for_ms else "at once"
     ends = f", its end {_minutes(rule.keep_firing_ms)} later" if rule.keep_firing_ms else ""
     return f"{begins}{ends}{', unless a storm speaks for it' if rule.absorbed else ''}"
@@ -140,8 +142,8 @@ def _minutes(duration_ms: int) -> str:
 
 def _table() -> str:
     rules = [
-        f"| [{rule.title}]({FOLDER}/{rule.title}.md) | {rule.code} | {rule.severity.value} | {_loudness(rule)} | "
-        f"{_damping(rule)} | {', '.join(rule.issues)} |"
+        f"| [{rule.title}]({FOLDER}/{rule.title}.md) | {rule.code} | {rule.severity.value} | {loudness_text(rule)} | "
+        f"{damping_text(rule)} | {', '.join(rule.issues)} |"
         for rule in RULES
     ]
     own = [

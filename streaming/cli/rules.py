@@ -1,0 +1,55 @@
+"""`rules`: what is judged, how loudly people are told, and each rule's runbook, from the one catalogue."""
+
+import json
+from collections.abc import Iterable
+from typing import Any
+
+from dashboards.runbooks import FOLDER, damping_text, loudness_text, pages, told_as
+from streaming.cli.errors import InputError
+from streaming.core.rules.catalogue import RULES
+from streaming.core.rules.rule import Rule
+
+
+def rules(name: str | None, *, output: str) -> int:
+    """List every rule, or show the runbook of one, by its title or code. Raises InputError."""
+    if name is None:
+        return _list(RULES, output)
+    chosen = [rule for rule in RULES if name in (rule.title, rule.code)]
+    if not chosen:
+        raise InputError(f"no rule has the title or code {name!r}; `rebalance-monitor rules` lists them")
+    if output == "json":
+        return _list(chosen, output)
+    print(pages()[f"{FOLDER}/{chosen[0].title}.md"], end="")
+    return 0
+
+
+def _list(some: Iterable[Rule], output: str) -> int:
+    for rule in some:
+        if output == "json":
+            print(json.dumps(rule_object(rule), ensure_ascii=False))
+        else:
+            told = f"{loudness_text(rule)}; {damping_text(rule)}"
+            print(f"{rule.code:14} {rule.title:40} {rule.severity.value:9} {told}")
+    return 0
+
+
+def rule_object(rule: Rule) -> dict[str, Any]:
+    """The rule as one JSON object; times in ms."""
+    first, later = told_as(rule)
+    return {
+        "kind": "rule",
+        "code": rule.code,
+        "title": rule.title,
+        "severity": rule.severity.value,
+        "alert": first.value,
+        "alert_later": later.value,
+        "for_ms": rule.for_ms,
+        "keep_firing_ms": rule.keep_firing_ms,
+        "absorbed_by_storm": rule.absorbed,
+        "meaning": rule.meaning,
+        "exceptions": list(rule.exceptions),
+        "confirm": [{"run": check.run, "shows": check.shows} for check in rule.confirm],
+        "advice": list(rule.advice),
+        "resolves": rule.resolves,
+        "issues": list(rule.issues),
+    }

@@ -1,0 +1,30 @@
+"""The command line tells the catalogue's own words."""
+
+import json
+
+import pytest
+
+from streaming.cli import main
+from streaming.core.rules.catalogue import RULES
+
+
+def test_lists_every_rule(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["rules", "-o", "json"]) == 0
+    objects = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [one["code"] for one in objects] == [rule.code for rule in RULES]
+    assert {one["code"] for one in objects if "critical" in (one["alert"], one["alert_later"])} == {
+        "CONNECT-I1", "CONNECT-I2", "CONNECT-K2", "CONNECT-K5", "CONNECT-K10",
+    }  # fmt: skip
+    assert main(["rules"]) == 0
+    assert len(capsys.readouterr().out.splitlines()) == len(RULES)
+
+
+@pytest.mark.parametrize("name", ["rebalance_storm", "CONNECT-K10"])
+def test_shows_a_runbook_by_title_or_code(capsys: pytest.CaptureFixture[str], name: str) -> None:
+    assert main(["rules", name]) == 0
+    assert "warning, after 10 minutes critical; at once, its end 5 min later" in capsys.readouterr().out
+
+
+def test_an_unknown_name_is_one_sentence(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["rules", "nonsense"]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
