@@ -13,7 +13,7 @@ from lab.simulated_protocol import Job, Process
 from lab.simulated_status import VERSION
 from lab.simulated_worker import SimulatedWorker, Timing
 from lab.watcher import Judged, Watcher
-from streaming.core.settings import ClusterSettings, ConnectSettings
+from streaming.core.settings import ClusterSettings, ConnectSettings, Damping
 
 TIMING = Timing(session_timeout_ms=2_000, heartbeat_interval_ms=150, rebalance_timeout_ms=10_000)
 PATIENCE_S = 30.0
@@ -26,6 +26,7 @@ class Rehearsal:
     lab: Lab
     group: SimulatedGroup
     watcher: Watcher
+    settings: ClusterSettings
     cast: dict[str, SimulatedWorker] = field(default_factory=dict)
     _told: int = 0
 
@@ -65,9 +66,19 @@ class Rehearsal:
 
 @contextmanager
 def rehearsal(
-    lab: Lab, broker: Broker, group: str, connectors: Mapping[str, int], *, max_delay_ms: int, timing: Timing = TIMING
+    lab: Lab,
+    broker: Broker,
+    group: str,
+    connectors: Mapping[str, int],
+    *,
+    max_delay_ms: int,
+    timing: Timing = TIMING,
+    damping: Mapping[str, Damping] | None = None,
 ) -> Iterator[Rehearsal]:
-    """An empty group with these connectors configured (name -> tasks), watched from its first record on."""
+    """An empty group with these connectors configured (name -> tasks), watched from its first record on.
+
+    `damping` by a rule's code or title; without it, the catalogue's.
+    """
     config, status = workers.config_topic(group), workers.status_topic(group)
     config_topic.create(broker.address, {config: 1, status: 3})
     log = config_topic.ConfigLog(broker.address, config)
@@ -81,9 +92,10 @@ def rehearsal(
         session_timeout_ms=timing.session_timeout_ms,
         rebalance_timeout_ms=timing.rebalance_timeout_ms,
         connect={group: known},
+        damping=damping or {},
     )
     simulated = SimulatedGroup(
         broker.address, group, workers=0, config=log, status_topic=status, max_delay_ms=max_delay_ms, timing=timing
     )
     with simulated, Watcher(broker.address, settings, group) as watcher:
-        yield Rehearsal(lab, simulated, watcher)
+        yield Rehearsal(lab, simulated, watcher, settings)

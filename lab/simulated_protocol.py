@@ -47,10 +47,15 @@ class Mode(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Process:
-    """How one worker process was started: `connect.protocol`, `static.connectors` and `static.tasks`."""
+    """How one worker process was started: `connect.protocol`, `static.connectors` and `static.tasks`.
+
+    `url` is what it advertises and `worker_id` what it signs statuses with; by default both are its own address.
+    """
 
     mode: Mode = Mode.SESSIONED
     static: Jobs = NO_JOBS
+    url: str | None = None
+    worker_id: str | None = None
 
 
 def offers(

@@ -63,7 +63,7 @@ class SimulatedWorker(BaseCoordinator):  # type: ignore[misc]  # kafka-python ca
         self.world = world
         self.port = port
         self.address = f"127.0.0.1:{port}"
-        self.url = f"http://{self.address}/"
+        self.url = process.url or f"http://{self.address}/"
         self.process = process
         self.leader = leader
         self.faults: set[WorkerFault] = set()
@@ -174,7 +174,8 @@ class SimulatedWorker(BaseCoordinator):  # type: ignore[misc]  # kafka-python ca
 
     def _tell(self, job: Job, state: str, trace: str | None = None) -> None:
         if self.world.statuses is not None:
-            self.world.statuses.put(job, state, self.address, self.completed_generation, trace)
+            signed = self.process.worker_id or self.address
+            self.world.statuses.put(job, state, signed, self.completed_generation, trace)
 
     def fail(self, job: Job) -> None:
         """The job throws: FAILED with a trace, and it stays assigned."""

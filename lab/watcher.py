@@ -16,7 +16,7 @@ from streaming.core.fold import fold_group
 from streaming.core.observed import Job, Observed, observe
 from streaming.core.records import GroupGeneration, Row, StatusChange, Tick
 from streaming.core.results import Generation, Incident, Source
-from streaming.core.settings import ClusterSettings
+from streaming.core.settings import ClusterSettings, ConnectSettings
 
 OFFSETS_TOPIC = "__consumer_offsets"
 BATCH = 1_000
@@ -44,7 +44,7 @@ class Watcher:
 
     def __init__(self, bootstrap: str, settings: ClusterSettings, group: str) -> None:
         self._settings, self._group = settings, group
-        self._topics = settings.connect[group]
+        self._topics = settings.connect.get(group, ConnectSettings())
         self._state: bytes | None = None
         self._bodies: dict[Source, tuple[GroupGeneration, int]] = {}
         self._published: dict[Source, Generation] = {}
@@ -79,14 +79,14 @@ class Watcher:
                 self._consumer.assign([TopicPartition(*place, OFFSET_BEGINNING) for place in places])
         return self._open
 
-    def look(self) -> None:
-        """Read all that is there, then fold it in one go."""
+    def look(self, ahead_ms: int = 0) -> None:
+        """Read all that is there, then fold it in one go; `ahead_ms` by which the clock is put forward."""
         if not self._assigned():
             return
         rows: list[Row] = []
         while messages := self._consumer.consume(BATCH, POLL_S):
             rows += filter(None, map(self._row, messages))
-        now_ms = time.time_ns() // 1_000_000
+        now_ms = time.time_ns() // 1_000_000 + ahead_ms
         outcome = fold_group(self._settings, self._group, self._state, rows, Tick(now_ms))
         self._state = outcome.state
         for result in outcome.results:
@@ -119,6 +119,11 @@ class Watcher:
         if row is not None and isinstance(row.body, StatusChange):
             self.statuses.append(row.body)
         return row
+
+    @property
+    def seen(self) -> int:
+        """How many generations were judged, of whatever kind of group."""
+        return len(self._order)
 
     def generations(self) -> list[Judged]:
         """All with members, in the order of the log."""
