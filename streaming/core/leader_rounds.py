@@ -82,7 +82,9 @@ def rounds_of(case: Case) -> Iterator[ConnectRound]:
     own = case.leader_view.config_offset or 0
     top = max(member.config_offset for member in members)
     fresh_offset = case.observed.config_offset if own < top and case.observed.error == 0 else None
-    for config in _states(case, own):
+    # A leader that has read less than some member uses a newer snapshot, or answers with the error: never its own.
+    settled = _states(case, own) if own >= top else (case.history.state_at(own) or ConfigState(),)
+    for config in settled:
         for fresh in _states(case, fresh_offset) if fresh_offset is not None else (None,):
             yield ConnectRound(
                 now_ms=case.observed.at_ms,

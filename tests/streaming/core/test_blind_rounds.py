@@ -63,3 +63,17 @@ def test_a_subscription_that_cannot_be_read_once() -> None:
     assert {one.code for one in incidents(results)} == {"CONNECT-I12"}
     kinds = {cause.kind for one in generations(results)[1:] for cause in one.cause}
     assert kinds <= {"worker_left", "delay_expired", "unknown"}
+
+
+def test_a_leader_that_starts_far_behind_uses_what_it_reads_meanwhile() -> None:
+    """It has read nothing of the config topic when it joins, long after the topic's beginning was folded away."""
+    story = delayed()
+    story.configure("c3", 1)
+    story.rebalance()
+    story.rebalance()
+    story.join("w4")
+    story.workers["w4"].reads_until = 0
+    story.rebalance(leader="w4", fresh=False)
+    story.rebalance()
+    results = story.fold()
+    assert [one.verdict.grade for one in generations(results)][-2:] == [Grade.MATCH, Grade.MATCH]
