@@ -35,6 +35,12 @@ def parser() -> argparse.ArgumentParser:
     serve.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
     serve.set_defaults(handle=_serve)
 
+    audit = commands.add_parser("audit", help="say whether the published tables keep their contracts")
+    audit.add_argument("--config", metavar="FILE", help="the configuration that `run` has")
+    audit.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
+    _output(audit)
+    audit.set_defaults(handle=_audit)
+
     replay = commands.add_parser("replay", help="judge captured records without Spark")
     replay.add_argument("paths", nargs="+", metavar="DIR|FILE", help="a capture's directory, or files of records")
     replay.add_argument("--config", metavar="FILE", help="settings instead of the capture's own")
@@ -88,6 +94,11 @@ def parser() -> argparse.ArgumentParser:
         action.add_argument("--config", metavar="FILE")
         action.set_defaults(handle=_maintenance)
 
+    rules = commands.add_parser("rules", help="list what is judged, or show the runbook of one rule")
+    rules.add_argument("name", nargs="?", metavar="TITLE_OR_CODE")
+    _output(rules)
+    rules.set_defaults(handle=_rules)
+
     dashboards = commands.add_parser("dashboards", help="build or publish dashboards and alert rules", add_help=False)
     dashboards.add_argument("rest", nargs=argparse.REMAINDER)
     dashboards.set_defaults(handle=_dashboards)
@@ -110,6 +121,12 @@ def _serve(arguments: argparse.Namespace) -> int:
     from streaming.cli.serve import serve
 
     return serve(arguments.config, arguments.monitor_url, child=arguments.child)
+
+
+def _audit(arguments: argparse.Namespace) -> int:
+    from streaming.cli.audit import audit
+
+    return audit(arguments.config, output=arguments.output, child=arguments.child)
 
 
 def _replay(arguments: argparse.Namespace) -> int:
@@ -165,6 +182,12 @@ def _maintenance(arguments: argparse.Namespace) -> int:
             return maintenance.show(arguments.config, everything=arguments.everything, output=arguments.output)
         case _:
             return maintenance.end(arguments.config, arguments.window_id)
+
+
+def _rules(arguments: argparse.Namespace) -> int:
+    from streaming.cli.rules import rules
+
+    return rules(arguments.name, output=arguments.output)
 
 
 def _dashboards(arguments: argparse.Namespace) -> int:
