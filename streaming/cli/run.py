@@ -34,6 +34,7 @@ def run(config: str | None) -> int:
 
 def _run(settings: Settings, config: str | None) -> int:
     from streaming.cli import telling
+    from streaming.cli.auditing import AuditProcess, installed
     from streaming.cli.serve import PageProcess
     from streaming.sinks.database import DatabaseUnreachable
     from streaming.sinks.delivery import Delivery
@@ -50,6 +51,7 @@ def _run(settings: Settings, config: str | None) -> int:
     delivery: Delivery | None = None
     heartbeat: Heartbeat | None = None
     page: PageProcess | None = None
+    audit: AuditProcess | None = None
     store: PostgresStore | None = None
     windows = Windows(one.core() for one in settings.maintenance)
     try:
@@ -81,11 +83,14 @@ def _run(settings: Settings, config: str | None) -> int:
         if settings.page.enabled:
             page = PageProcess(config, exporter.url)
             page.start()
+        if settings.audit.every_ms is not None and installed():
+            audit = AuditProcess(config, exporter, every_ms=settings.audit.every_ms)
+            audit.start()
         run_job(settings, store, exporter)
     except (CannotRun, DatabaseUnreachable, PortTaken) as why:
         raise InputError(str(why)) from why
     finally:
-        for part in (page, heartbeat, delivery, exporter):
+        for part in (audit, page, heartbeat, delivery, exporter):
             if part is not None:
                 part.stop()
         if store is not None:

@@ -7,6 +7,7 @@ from typing import Annotated, Self
 from pydantic import Field, model_validator
 
 from streaming.config.alerting import AlertingSection
+from streaming.config.audit import AuditSection
 from streaming.config.clusters import ClusterSection, in_clear
 from streaming.config.database import DatabaseSection
 from streaming.config.http import HttpSection
@@ -34,6 +35,7 @@ class Settings(Section):
     page: PageSection = Field(default_factory=PageSection)
     alerting: AlertingSection = Field(default_factory=AlertingSection)
     metrics: MetricsSection = Field(default_factory=MetricsSection)
+    audit: AuditSection = Field(default_factory=AuditSection)
     owners: Annotated[tuple[Annotated[OwnerSection, FromText], ...], FromText] = ()
     maintenance: Annotated[tuple[Annotated[MaintenanceSection, FromText], ...], FromText] = ()
     spark: SparkSection = Field(default_factory=SparkSection)

@@ -282,6 +282,26 @@ HEARTBEATS_SENT = Metric(
     labels=("outcome",),
 )
 
+AUDIT_SUCCESS = Metric(
+    name="rebalance_monitor_audit_success",
+    kind="gauge",
+    unit="bool",
+    help="1 when the last audit of the published tables came to its end and every expectation was met; 0 before the "
+    "first one too.",
+)
+AUDIT_LAST_RUN = Metric(
+    name="rebalance_monitor_audit_last_run_timestamp_seconds",
+    kind="gauge",
+    unit="timestamp_seconds",
+    help="When the last audit ended, however; 0 before the first one.",
+)
+AUDIT_FAILED_EXPECTATIONS = Metric(
+    name="rebalance_monitor_audit_failed_expectations",
+    kind="gauge",
+    unit="none",
+    help="Expectations that the last audit found broken or could not tell.",
+)
+
 METRICS: tuple[Metric, ...] = (
     BUILD_INFO, GENERATIONS, INCIDENT, INCIDENT_TRANSITIONS, MUTED_INCIDENTS, MAINTENANCE_END,
     GROUP_GENERATION, GROUP_MEMBERS, GROUP_STATE, GROUP_LAST_GENERATION,
@@ -289,5 +309,5 @@ METRICS: tuple[Metric, ...] = (
     CONNECT_UNASSIGNED_TASKS, CONNECT_DELAY_END, CONNECT_IDLE_TASK_SECONDS, OTHER_GROUPS, RECORDS, UNDECODABLE_RECORDS,
     UNKNOWN_TAGGED_FIELDS, GAP_RECORDS, POSITION_LAG,
     READY, DEGRADED, HEARTBEAT, LAST_BATCH, LAST_BATCH_DURATION, BATCHES, BATCH_DURATION, OUTBOX_PENDING,
-    NOTIFICATIONS, HEARTBEATS_SENT,
+    NOTIFICATIONS, HEARTBEATS_SENT, AUDIT_SUCCESS, AUDIT_LAST_RUN, AUDIT_FAILED_EXPECTATIONS,
 )  # fmt: skip

@@ -222,6 +222,13 @@ class Exporter:
         """The outgoing heartbeat was `sent`, `failed` or `withheld`."""
         self._families.counter(metrics.HEARTBEATS_SENT, outcome).inc()
 
+    def audited(self, failed: int | None) -> None:
+        """An audit ended with so many expectations not met; None: it could not be made."""
+        self._families.gauge(metrics.AUDIT_SUCCESS).set(int(failed == 0))
+        self._families.gauge(metrics.AUDIT_LAST_RUN).set(self._now_s())
+        if failed is not None:
+            self._families.gauge(metrics.AUDIT_FAILED_EXPECTATIONS).set(failed)
+
     def well(self, within_s: float) -> bool:
         """Whether everything is caught up and a batch, if only an empty one, was committed in this time."""
         with self._lock:

@@ -1,0 +1,132 @@
+"""Contracts of `incidents` and of the notifications about them, `outbox` and `outbox_sent`."""
+
+from streaming.audit.contract import Contract, known_values, suite
+
+INCIDENTS = suite(
+    "incidents",
+    "incident_id cluster group rule code severity certainty transition opened_generation opened_at_ms resolved_at_ms"
+    " subjects message evidence historic document alert firing fired_at_ms team muted_by judged_by batch_id",
+    Contract(
+        "incident_has_evidence",
+        "every incident names its evidence, and whom it is about",
+        "select incident_id from rebalance_monitor.incidents"
+        " where jsonb_array_length(evidence) = 0 or jsonb_array_length(subjects) = 0",
+    ),
+    Contract(
+        "incident_evidence_was_read",
+        "a record named as evidence lies below the position of its partition",
+        """
+        select i.incident_id, e.value as record from rebalance_monitor.incidents i
+        cross join lateral jsonb_array_elements(i.evidence) as e
+        where e.value ? 'offset' and not exists (
+            select from rebalance_monitor.positions p
+            where p.topic = e.value ->> 'topic' and p.partition = (e.value ->> 'partition')::bigint
+            and (e.value ->> 'offset')::bigint < p.next_offset)
+        """,
+    ),
+    Contract(
+        "incident_generation_stored",
+        "the generation that an incident opened with is stored",
+        "select incident_id, opened_generation from rebalance_monitor.incidents i where not exists (select"
+        ' from rebalance_monitor.generations g where g.cluster = i.cluster and g."group" = i."group"'
+        " and g.generation = i.opened_generation)",
+    ),
+    Contract(
+        "incident_times_in_order",
+        "an incident ends and is told of at its beginning or later",
+        "select incident_id from rebalance_monitor.incidents"
+        " where resolved_at_ms < opened_at_ms or fired_at_ms < opened_at_ms",
+    ),
+    Contract(
+        "incident_history_is_silent",
+        "what was found in history is told to nobody",
+        "select incident_id from rebalance_monitor.incidents where historic and (firing or fired_at_ms is not null)",
+    ),
+    Contract(
+        "incident_firing_since",
+        "who is told of knows since when",
+        "select incident_id from rebalance_monitor.incidents where firing and fired_at_ms is null",
+    ),
+    Contract(
+        "incident_transition_fits",
+        "the last transition fits the state: opened and fired are not over, resolved is, fired is told, ended is not",
+        "select incident_id, transition from rebalance_monitor.incidents"
+        " where (transition in ('opened', 'fired') and resolved_at_ms is not null)"
+        " or (transition = 'resolved' and resolved_at_ms is null)"
+        " or (transition = 'fired' and not firing) or (transition in ('opened', 'ended') and firing)"
+        " or transition not in ('opened', 'updated', 'resolved', 'fired', 'ended')",
+    ),
+    Contract(
+        "incident_open_once",
+        "one matter is open once: of a cluster, group, code and subjects at most one incident",
+        'select min(incident_id) as incident_id, cluster, "group", code from rebalance_monitor.incidents'
+        ' where resolved_at_ms is null group by cluster, "group", code, subjects having count(*) > 1',
+    ),
+    Contract(
+        "incident_code_has_one_title",
+        "a code has one title",
+        "select code, min(rule) as rule from rebalance_monitor.incidents group by code having count(distinct rule) > 1",
+    ),
+    Contract(
+        "incident_document_fits",
+        "the document says what the columns say",
+        """
+        select incident_id from rebalance_monitor.incidents
+        where (document ->> 'incident_id', document ->> 'cluster', document ->> 'rule', document ->> 'code',
+               document ->> 'severity', document ->> 'certainty', document ->> 'message', document ->> 'alert',
+               document ->> 'team', document -> 'subjects', document -> 'evidence')
+            is distinct from (incident_id, cluster, rule, code, severity, certainty, message, alert, team, subjects,
+            evidence)
+        or ((document ->> 'opened_generation')::numeric, (document ->> 'opened_at_ms')::numeric,
+            (document ->> 'resolved_at_ms')::numeric, (document ->> 'fired_at_ms')::numeric,
+            (document ->> 'firing')::boolean)
+            is distinct from (opened_generation::numeric, opened_at_ms::numeric, resolved_at_ms::numeric,
+            fired_at_ms::numeric, firing)
+        or (document ->> 'group' is distinct from "group" and left(right("group", 33), 1) <> '…')
+        """,
+    ),
+    known_values("incident_severity_known", "incidents", "severity", "critical high medium low info", "incident_id"),
+    known_values("incident_alert_known", "incidents", "alert", "critical warning info", "incident_id"),
+    known_values("incident_certainty_known", "incidents", "certainty", "certain likely possible", "incident_id"),
+)
+
+OUTBOX = suite(
+    "outbox",
+    "key sequence incident_id transition document previous batch_id created_at done",
+    Contract(
+        "notification_has_incident",
+        "a notification is about a stored incident, and of what is told: not about history",
+        "select o.key from rebalance_monitor.outbox o where not exists (select from rebalance_monitor.incidents i"
+        " where i.incident_id = o.incident_id and not i.historic)",
+    ),
+    Contract(
+        "notification_key_fits",
+        "the key is made of incident and transition, so that a repeat has the same",
+        "select key from rebalance_monitor.outbox"
+        " where not starts_with(key || ':', incident_id || ':' || transition || ':')"
+        " or document ->> 'incident_id' is distinct from incident_id",
+    ),
+    Contract(
+        "notification_begins_with_fired",
+        "people hear of an incident first that it fires (or is no longer muted), never first of its end",
+        "select o.key from rebalance_monitor.outbox o"
+        " where transition in ('updated', 'resolved', 'ended', 'muted') and not exists ("
+        " select from rebalance_monitor.outbox b where b.incident_id = o.incident_id and b.sequence < o.sequence)"
+        " and not exists (select from rebalance_monitor.incidents i where i.incident_id = o.incident_id"
+        " and i.fired_at_ms is not null)",
+    ),
+    known_values(
+        "notification_transition_known", "outbox", "transition", "fired updated resolved ended muted unmuted", "key"
+    ),
+)
+
+OUTBOX_SENT = suite(
+    "outbox_sent",
+    "key url sent_at refused",
+    Contract(
+        "sent_after_written",
+        "a notification was sent after it was written",
+        "select s.key, s.url from rebalance_monitor.outbox_sent s join rebalance_monitor.outbox o using (key)"
+        " where s.sent_at < o.created_at",
+    ),
+)

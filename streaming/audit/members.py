@@ -1,0 +1,55 @@
+"""Contracts of `members` and `assignments`: whose generation, what they said, and the bytes they said it with."""
+
+from streaming.audit.contract import Contract, suite
+
+KEY = 'm.cluster, m.topic_id, m.partition, m."offset", m.ordinal'
+
+MEMBERS = suite(
+    "members",
+    "cluster topic_id partition offset ordinal member_id client_id client_host instance_id worker assigned revoked"
+    " owned subscription_hash assignment_hash",
+    Contract(
+        "member_has_generation",
+        "a member belongs to a stored generation",
+        f"select {KEY} from rebalance_monitor.members m where not exists (select from rebalance_monitor.generations g"
+        ' where (g.cluster, g.topic_id, g.partition, g."offset") = (m.cluster, m.topic_id, m.partition, m."offset"))',
+    ),
+    Contract(
+        "member_fits_document",
+        "a member is what the document of its generation says of it, at the same place",
+        f"""
+        select {KEY} from rebalance_monitor.members m
+        join rebalance_monitor.generations g using (cluster, topic_id, partition, "offset")
+        cross join lateral (select g.document -> 'members' -> m.ordinal as said) as d
+        where (said ->> 'member_id', said ->> 'client_id', said ->> 'client_host', said ->> 'instance_id',
+               said ->> 'worker')
+            is distinct from (m.member_id, m.client_id, m.client_host, m.instance_id, m.worker)
+        or (nullif(said -> 'assigned', 'null'), nullif(said -> 'revoked', 'null'), nullif(said -> 'owned', 'null'))
+            is distinct from (m.assigned, m.revoked, m.owned)
+        """,
+    ),
+    Contract(
+        "member_bytes_stored",
+        "the bytes that a member's hashes name are in assignments",
+        f"select {KEY} from rebalance_monitor.members m where exists (select from"
+        " (values (m.subscription_hash), (m.assignment_hash)) as named (hash) where named.hash is not null"
+        " and not exists (select from rebalance_monitor.assignments a where a.hash = named.hash))",
+    ),
+    Contract(
+        "member_once",
+        "a member is in a generation once",
+        f"select {KEY} from rebalance_monitor.members m join rebalance_monitor.members o"
+        ' using (cluster, topic_id, partition, "offset", member_id) where m.ordinal < o.ordinal',
+    ),
+)
+
+ASSIGNMENTS = suite(
+    "assignments",
+    "hash blob",
+    Contract(
+        "bytes_fit_hash",
+        "the hash is that of the bytes",
+        "select a.hash from rebalance_monitor.assignments a"
+        " where a.hash <> left(encode(sha256(a.blob), 'hex'), char_length(a.hash))",
+    ),
+)

@@ -1,0 +1,93 @@
+"""Contracts of what was read and what could not be: `positions`, `gaps`, `undecodable`; and of `maintenance`."""
+
+from streaming.audit.contract import Contract, suite
+
+PLACE = "cluster, topic_id, partition"
+
+POSITIONS = suite(
+    "positions",
+    "cluster_id topic_id partition topic next_offset batch_id updated_at",
+    Contract(
+        "position_in_range",
+        "partitions and offsets count from 0",
+        "select cluster_id, topic_id, partition from rebalance_monitor.positions"
+        " where least(next_offset, partition) < 0",
+    ),
+    Contract(
+        "position_topic_has_one_name",
+        "a topic's id names one topic",
+        "select cluster_id, topic_id from rebalance_monitor.positions group by 1, 2 having count(distinct topic) > 1",
+    ),
+)
+
+GAPS = suite(
+    "gaps",
+    "cluster topic_id topic partition from_offset to_offset reason batch_id",
+    Contract(
+        "gap_has_extent",
+        "a gap ends behind its beginning",
+        f"select {PLACE}, from_offset from rebalance_monitor.gaps where to_offset <= from_offset",
+    ),
+    Contract(
+        "gap_claimed_once",
+        "no two gaps of a partition overlap",
+        "select a.cluster, a.topic_id, a.partition, b.from_offset from rebalance_monitor.gaps a"
+        " join rebalance_monitor.gaps b using (cluster, topic_id, partition)"
+        " where a.from_offset < b.from_offset and b.from_offset < a.to_offset",
+    ),
+    Contract(
+        "gap_was_passed",
+        "the position has passed every gap",
+        f"select {PLACE}, from_offset from rebalance_monitor.gaps g where not exists (select"
+        " from rebalance_monitor.positions p where p.topic_id = g.topic_id and p.partition = g.partition"
+        " and g.to_offset <= p.next_offset)",
+    ),
+)
+
+UNDECODABLE = suite(
+    "undecodable",
+    "cluster topic_id topic partition offset reason size_bytes sample batch_id",
+    Contract(
+        "undecodable_was_read",
+        "an undecodable record lies below the position of its partition",
+        f'select {PLACE}, "offset" from rebalance_monitor.undecodable u where not exists (select'
+        " from rebalance_monitor.positions p where p.topic_id = u.topic_id and p.partition = u.partition"
+        ' and u."offset" < p.next_offset)',
+    ),
+    Contract(
+        "undecodable_size",
+        "a record is as long as its sample, or longer",
+        f'select {PLACE}, "offset" from rebalance_monitor.undecodable where size_bytes < 0',
+    ),
+)
+
+UNDECODABLE_COUNTS = suite(
+    "undecodable_counts",
+    "cluster reason records",
+    Contract(
+        "undecodable_counted",
+        "of every reason at least as many records are counted as are kept",
+        "select cluster, reason, k.kept, c.records from (select cluster, reason, count(*) as kept"
+        " from rebalance_monitor.undecodable group by 1, 2) as k"
+        " left join rebalance_monitor.undecodable_counts c using (cluster, reason)"
+        " where c.records is null or c.records < k.kept",
+    ),
+)
+
+MAINTENANCE = suite(
+    "maintenance",
+    "window_id cluster groups owner reason from_ms until_ms operator added_at added_by ended_at ended_by"
+    " ended_operator",
+    Contract(
+        "window_end_is_signed",
+        "a window that was ended says when and by whom, and not before it was added",
+        "select window_id from rebalance_monitor.maintenance"
+        " where (ended_at is null) <> (ended_by is null) or ended_at < added_at",
+    ),
+    Contract(
+        "window_has_owner",
+        "a window has an owner and a reason, and lasts seven days at most",
+        "select window_id from rebalance_monitor.maintenance where owner = '' or reason = ''"
+        " or until_ms <= from_ms or until_ms - from_ms > 604800000",
+    ),
+)

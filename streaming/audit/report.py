@@ -1,0 +1,55 @@
+"""What an audit found, and the JSON objects that tell of it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+Outcome = Literal["kept", "broken", "unknown"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """One contract after an audit. `rows` break it, `examples` are the keys of a few; `why` it could not be told."""
+
+    table: str
+    contract: str
+    says: str
+    outcome: Outcome
+    rows: int = 0
+    examples: tuple[Mapping[str, Any], ...] = ()
+    why: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """One audit, in the order of the suites."""
+
+    findings: tuple[Finding, ...]
+
+    def of(self, outcome: Outcome) -> tuple[Finding, ...]:
+        """The findings of one outcome."""
+        return tuple(one for one in self.findings if one.outcome == outcome)
+
+
+def finding_object(one: Finding) -> dict[str, Any]:
+    """One contract as `audit -o json` prints it."""
+    return {
+        "kind": "contract",
+        "table": one.table,
+        "contract": one.contract,
+        "says": one.says,
+        "outcome": one.outcome,
+        "rows": one.rows,
+        "examples": [dict(example) for example in one.examples],
+        "why": one.why,
+    }
+
+
+def summary_object(report: Report) -> dict[str, Any]:
+    """The sums, last: what the job's metrics are made from."""
+    return {
+        "kind": "audit",
+        "contracts": len(report.findings),
+        "broken": len(report.of("broken")),
+        "unknown": len(report.of("unknown")),
+    }

@@ -1,0 +1,116 @@
+"""Contracts of `jobs`, `groups` and `other_groups`: how things stand now."""
+
+from streaming.audit.contract import Contract, known_values, suite
+from streaming.audit.generations import IN_HANDS
+
+JOB_KEY = 'j.cluster, j."group", j.type, j.job'
+
+JOBS = suite(
+    "jobs",
+    "cluster group type job incarnation generation assigned expected judged state running running_generation"
+    " running_at_ms since_ms agreement document batch_id",
+    known_values(
+        "job_agreement_known", "jobs", "agreement",
+        "ok unexpected elsewhere held_twice not_started unassigned unknown gone", 'cluster, "group", type, job',
+    ),
+    known_values("job_type_known", "jobs", "type", "connector task", 'cluster, "group", type, job'),
+    Contract(
+        "job_agreement_fits",
+        "in order means one holder, held twice several, unassigned or gone none, unexpected another than expected",
+        f"select {JOB_KEY}, j.agreement from rebalance_monitor.jobs j"
+        " cross join lateral (select jsonb_array_length(j.assigned) as holders) as h"
+        " where (j.agreement in ('ok', 'not_started', 'unknown') and h.holders <> 1)"
+        " or (j.agreement = 'held_twice' and h.holders < 2)"
+        " or (j.agreement in ('unassigned', 'gone') and h.holders > 0)"
+        " or (j.agreement = 'unexpected' and (not j.judged or j.assigned = jsonb_build_array(j.expected)))",
+    ),
+    Contract(
+        "job_has_generation",
+        "a job stands at a stored generation of its group; only a group without members is beyond its latest",
+        f"select {JOB_KEY}, j.generation from rebalance_monitor.jobs j where not exists (select"
+        ' from rebalance_monitor.generations g where g.cluster = j.cluster and g."group" = j."group"'
+        " and g.generation = j.generation and g.incarnation = j.incarnation) and not exists (select"
+        ' from rebalance_monitor.groups s where s.cluster = j.cluster and s."group" = j."group"'
+        " and s.state <> 'Stable')",
+    ),
+    Contract(
+        "job_holders_fit_members",
+        "who has a job is who has it by the latest generation of a group with members",
+        f"""
+        {IN_HANDS}, latest as (
+            select distinct on (g.cluster, g."group") g.cluster, g."group", g.topic_id, g.partition, g."offset",
+                g.pending_until_ms
+            from rebalance_monitor.generations g
+            join rebalance_monitor.groups s on s.cluster = g.cluster and s."group" = g."group" and s.state = 'Stable'
+            order by g.cluster, g."group", g.incarnation desc, g."offset" desc
+        ), holders as (
+            select l.cluster, l."group", h.job, jsonb_agg(distinct m.worker) as workers
+            from latest l
+            join hands h using (cluster, topic_id, partition, "offset")
+            join rebalance_monitor.members m using (cluster, topic_id, partition, "offset", ordinal)
+            group by 1, 2, 3
+        )
+        select {JOB_KEY}, j.assigned, coalesce(h.workers, '[]') as by_record
+        from rebalance_monitor.jobs j
+        join latest l on l.cluster = j.cluster and l."group" = j."group" and l.pending_until_ms is null
+        left join holders h on h.cluster = j.cluster and h."group" = j."group"
+            and h.job = jsonb_build_object('type', j.type, 'id', j.job)
+        where not (j.assigned @> coalesce(h.workers, '[]') and j.assigned <@ coalesce(h.workers, '[]'))
+        """,
+    ),
+    Contract(
+        "job_running_whole",
+        "what the status topic says of a job comes whole: state, worker and time",
+        f"select {JOB_KEY} from rebalance_monitor.jobs j"
+        " where num_nonnulls(state, running, running_at_ms) not in (0, 3)",
+    ),
+    Contract(
+        "job_document_fits",
+        "the document says what the columns say",
+        f"""
+        select {JOB_KEY} from rebalance_monitor.jobs j
+        where (document ->> 'cluster', document -> 'job' ->> 'type', document -> 'job' ->> 'id',
+               document ->> 'expected', document ->> 'agreement', document -> 'running' ->> 'state',
+               document -> 'running' ->> 'worker', document -> 'assigned', (document ->> 'judged')::boolean)
+            is distinct from (cluster, type, job, expected, agreement, state, running, assigned, judged)
+        or ((document ->> 'incarnation')::numeric, (document ->> 'generation')::numeric,
+            (document ->> 'since_ms')::numeric, (document -> 'running' ->> 'generation')::numeric,
+            (document -> 'running' ->> 'at_ms')::numeric)
+            is distinct from (incarnation::numeric, generation::numeric, since_ms::numeric,
+            running_generation::numeric, running_at_ms::numeric)
+        or (document ->> 'group' is distinct from "group" and left(right("group", 33), 1) <> '…')
+        """,
+    ),
+)  # fmt: skip
+
+GROUPS = suite(
+    "groups",
+    "cluster group state at_ms batch_id",
+    known_values("group_state_known", "groups", "state", "Stable Empty Dead", 'cluster, "group"'),
+    Contract(
+        "group_stands_on_generation",
+        "a group with members has a generation, and stands no earlier than its latest",
+        'select s.cluster, s."group" from rebalance_monitor.groups s left join (select cluster, "group",'
+        ' max(at_ms) as latest_ms from rebalance_monitor.generations where pending_until_ms is null group by 1, 2)'
+        ' as g using (cluster, "group") where s.state = \'Stable\' and (g.latest_ms is null or s.at_ms < g.latest_ms)',
+    ),
+    Contract(
+        "group_has_state",
+        "what the fold remembers of a judged group is kept",
+        'select distinct g.cluster, g."group" from rebalance_monitor.generations g where not exists (select'
+        ' from rebalance_monitor.states s where s.cluster = g.cluster and s."group" = g."group")',
+    ),
+)  # fmt: skip
+
+OTHER_GROUPS = suite(
+    "other_groups",
+    "cluster group kind records",
+    known_values(
+        "other_group_kind_known", "other_groups", "kind", "consumer share streams unknown", 'cluster, "group"'
+    ),
+    Contract(
+        "other_group_counted",
+        "a group that is only counted has been seen",
+        'select cluster, "group", kind from rebalance_monitor.other_groups where records < 1',
+    ),
+)

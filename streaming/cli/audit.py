@@ -1,0 +1,116 @@
+"""`audit`: whether the published tables keep their contracts; `run` starts it now and then, as a child."""
+
+import json
+import os
+import sys
+import threading
+from typing import Any
+
+from streaming.cli.errors import InputError
+from streaming.config import ConfigError, Settings, load
+
+DONE, FOUND, CANNOT_TELL = 0, 1, 3
+NOT_INSTALLED = "{} is not installed; install rebalance-monitor[audit]"
+ENDED_WITH_PARENT = 143
+
+
+def audit(config: str | None, *, output: str, child: bool = False) -> int:
+    """0 every contract is kept, 1 one is broken, 3 one could not be told. InputError: unreachable, not installed.
+
+    `child`: gives way to everything else on the machine, and ends when stdin closes.
+    """
+    if child:
+        os.nice(19)
+        threading.Thread(target=_end_with_parent, name="parent", daemon=True).start()
+    try:
+        settings = load(config, os.environ)
+    except ConfigError as why:
+        raise InputError(str(why)) from why
+    dsn = settings.audit.dsn or settings.database.dsn
+    if dsn is None:
+        raise InputError(f"{config or 'the configuration'}: database.dsn is missing; give a PostgreSQL connection text")
+    try:
+        import psycopg  # noqa: F401 - only whether it is there
+    except ImportError as why:
+        raise InputError(NOT_INSTALLED.format(why.name)) from why
+    return _audit(settings, dsn.get_secret_value(), output)
+
+
+def _audit(settings: Settings, dsn: str, output: str) -> int:
+    from streaming.audit.checking import audit as check
+    from streaming.audit.quiet import NotInstalled
+    from streaming.audit.report import Report, finding_object, summary_object
+    from streaming.audit.suites import SUITES
+
+    _can_read(dsn, settings, [suite.table for suite in SUITES])
+    folder = settings.audit.data_docs_dir
+    try:
+        report: Report = check(
+            dsn, SUITES, statement_timeout_ms=settings.audit.statement_timeout_ms, data_docs_dir=folder
+        )
+    except NotInstalled as why:
+        raise InputError(NOT_INSTALLED.format(why)) from why
+    except OSError as why:
+        raise InputError(f"the Data Docs can't be written to {folder} ({why.strerror or why})") from why
+    if output == "json":
+        for one in (*map(finding_object, report.findings), summary_object(report)):
+            print(json.dumps(one, ensure_ascii=False, separators=(",", ":"), default=str))
+    else:
+        _print(report)
+    if report.of("broken"):
+        return FOUND
+    return CANNOT_TELL if report.of("unknown") else DONE
+
+
+def _can_read(dsn: str, settings: Settings, tables: list[str]) -> None:
+    """One sentence for what the package would tell in pages: no server, no tables yet, no right to read."""
+    from streaming.sinks.database import Database, DatabaseUnreachable
+
+    advice = "check audit.dsn (else database.dsn), that the server runs, and that the role may read the schema"
+    try:
+        database = Database(dsn, settings.database.connect_timeout_ms, advice)
+        with database.session() as connection:
+            found = connection.execute(
+                "select c.relname, has_schema_privilege(n.oid, 'usage') and has_table_privilege(c.oid, 'select')"
+                " from pg_class c join pg_namespace n on n.oid = c.relnamespace"
+                " where n.nspname = 'rebalance_monitor' and c.relname = any(%s)",
+                (tables,),
+            ).fetchall()
+        database.close()
+    except DatabaseUnreachable as why:
+        raise InputError(str(why)) from why
+    readable: dict[str, bool] = dict(found)
+    if missing := [table for table in tables if table not in readable]:
+        raise InputError(
+            f"PostgreSQL at {database.address} has no table rebalance_monitor.{missing[0]};"
+            " start `rebalance-monitor run` of this version once, it makes what is missing"
+        )
+    if hidden := [table for table in tables if not readable[table]]:
+        raise InputError(
+            f"this role may not read rebalance_monitor.{hidden[0]}; grant usage on schema rebalance_monitor"
+            " and select on all tables in schema rebalance_monitor to it"
+        )
+
+
+def _print(report: Any) -> None:
+    for one in report.findings:
+        if one.outcome == "broken":
+            print(f"broken   {one.table}.{one.contract}: {one.says}")
+            for example in one.examples:
+                print("           " + ", ".join(f"{name} {value}" for name, value in example.items()))
+            if one.rows > len(one.examples):
+                print(f"           {one.rows} rows in all")
+        elif one.outcome == "unknown":
+            print(f"unknown  {one.table}.{one.contract}: {one.why}")
+    broken, unknown = len(report.of("broken")), len(report.of("unknown"))
+    print(f"{len(report.findings)} contracts: {len(report.of('kept'))} kept, {broken} broken, {unknown} unknown")
+
+
+def _end_with_parent() -> None:
+    """The pipe tells even of a parent that was killed."""
+    try:
+        while os.read(sys.stdin.fileno(), 1024):
+            pass
+    except (OSError, ValueError):
+        pass
+    os._exit(ENDED_WITH_PARENT)

@@ -1,0 +1,128 @@
+"""The audit beside the job: started now and then at the lowest priority, its result told to the exporter and the log.
+
+Whatever becomes of it, the job goes on: it shares nothing with the job but the database, in which it only reads.
+"""
+
+import importlib.util
+import json
+import logging
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Protocol
+
+# While the job starts and catches up, the machine is the job's; and a short run is left in peace.
+FIRST_AFTER_MS = 300_000
+ENDED_AFTER_S = 900.0
+log = logging.getLogger("rebalance_monitor.audit")
+
+
+class Told(Protocol):
+    """Who publishes the result; the exporter does."""
+
+    def audited(self, failed: int | None) -> None:
+        """So many expectations failed; None: the audit did not come to its end."""
+        ...
+
+
+def installed() -> bool:
+    """Whether the extra [audit] is there."""
+    return all(importlib.util.find_spec(name) is not None for name in ("great_expectations", "sqlalchemy"))
+
+
+class AuditProcess:
+    """From `start` to `stop` one audit after the other, `every_ms` apart. `command` is for tests."""
+
+    def __init__(
+        self,
+        config: str | None,
+        told: Told,
+        *,
+        every_ms: int,
+        first_after_ms: int = FIRST_AFTER_MS,
+        command: Sequence[str] | None = None,
+    ) -> None:
+        given = [] if config is None else ["--config", config]
+        own = [sys.executable, "-m", "streaming", "audit", *given, "-o", "json", "--child"]
+        self._command = own if command is None else list(command)
+        self._told = told
+        self._every_ms, self._first_after_ms = every_ms, min(first_after_ms, every_ms)
+        self._ending = threading.Event()
+        self._process: subprocess.Popen[str] | None = None
+        self._thread = threading.Thread(target=self._keep, name="audit", daemon=True)
+
+    def start(self) -> None:
+        """Returns at once."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Ends an audit under way; it leaves nothing behind."""
+        self._ending.set()
+        process = self._process
+        if process is not None:
+            process.terminate()
+        if self._thread.is_alive():
+            self._thread.join(10)
+
+    def _keep(self) -> None:
+        pause_ms = self._first_after_ms
+        while not self._ending.wait(pause_ms / 1000):
+            try:
+                self._once()
+            except Exception:
+                # Nothing that goes wrong here is the job's business.
+                log.exception("an audit failed")
+                self._told.audited(None)
+            pause_ms = self._every_ms
+
+    def _once(self) -> None:
+        # A session of its own: a signal from the terminal is the job's to answer.
+        process = self._process = subprocess.Popen(
+            self._command,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True,
+        )  # fmt: skip
+        assert process.stdin is not None
+        assert process.stdout is not None
+        if self._ending.is_set():
+            process.terminate()
+        killer = threading.Timer(ENDED_AFTER_S, process.kill)
+        killer.daemon = True
+        killer.start()
+        try:
+            lines = process.stdout.read().splitlines()
+            code = process.wait()
+        finally:
+            killer.cancel()
+            process.stdin.close()
+            process.stdout.close()
+        if not self._ending.is_set():
+            self._tell(code, lines)
+
+    def _tell(self, code: int, lines: Sequence[str]) -> None:
+        objects = list(_objects(lines))
+        for one in objects:
+            if one["kind"] == "contract" and one["outcome"] != "kept":
+                wanted = ("table", "contract", "says", "outcome", "rows", "examples", "why")
+                log.warning("contract not kept", extra={"fields": {name: one.get(name) for name in wanted}})
+        sums = next((one for one in objects if one["kind"] == "audit"), None)
+        if sums is None or code not in (0, 1, 3):
+            why = next((line.strip() for line in reversed(lines) if line.strip()), "nothing was said")
+            why = why.removeprefix("rebalance-monitor: ")
+            log.warning("audit could not be made", extra={"fields": {"code": code, "why": why}})
+            self._told.audited(None)
+            return
+        log.info("audit", extra={"fields": {name: sums[name] for name in ("contracts", "broken", "unknown")}})
+        # What could not be told was not kept either.
+        self._told.audited(sums["broken"] + sums["unknown"])
+
+
+def _objects(lines: Sequence[str]) -> Iterator[Mapping[str, Any]]:
+    for line in lines:
+        if line.startswith("{"):
+            try:
+                one = json.loads(line)
+            except ValueError:
+                continue
+            if isinstance(one, Mapping) and "kind" in one:
+                yield one

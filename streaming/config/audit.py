@@ -1,0 +1,16 @@
+"""The audit of what is published, in a process of its own; needs the extra [audit]."""
+
+from pathlib import Path
+
+from pydantic import SecretStr
+
+from streaming.config.section import Milliseconds, Section
+
+
+class AuditSection(Section):
+    """`every_ms` None: `run` never audits. `dsn`: a role that may only read; None: the monitor's own, read-only."""
+
+    every_ms: Milliseconds | None = 3_600_000
+    statement_timeout_ms: Milliseconds = 60_000
+    dsn: SecretStr | None = None
+    data_docs_dir: Path | None = None
