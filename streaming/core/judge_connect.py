@@ -36,6 +36,7 @@ __all__ = ["Case", "Judgement", "judge", "not_judged"]
 
 CONFIG_BEHIND = "config snapshot one record behind its offset"
 CONFIG_FLAGGED = "a connector's tasks are inconsistent for the leader and not for others, or the other way round"
+CLOCKS_APART = "the coordinator's clock has moved against the leader's"
 COMPACTED = "the config topic was compacted: what was configured at this generation's offset is not known"
 
 
@@ -146,6 +147,7 @@ def _explanations(case: Case, rounds: tuple[ConnectRound, ...]) -> Iterator[tupl
         yield "unknown setting: scheduled.rebalance.max.delay.ms of the leader", runs_of(case, rounds, tries, java)
     settled = _settled(case)
     yield CONFIG_BEHIND, runs_of(case, rounds[1:], settled, java)
+    yield CLOCKS_APART, runs_of(case, rounds[:1], settled, java, clocks_apart=True)
     if case.missing_generations:
         unseen = leader.after_gap(settled, case.observed, _configured(rounds))
         yield "missing generations", runs_of(case, rounds, unseen, java, both_syncs=True)

@@ -149,8 +149,12 @@ def runs_of(
     java: int,
     *,
     both_syncs: bool = False,
+    clocks_apart: bool = False,
 ) -> Iterator[Run]:
-    """Every way the round may have gone. Minds that differ in nothing that matters to it share one computation."""
+    """Every way the round may have gone. Minds that differ in nothing that matters to it share one computation.
+
+    `clocks_apart`: the coordinator's clock has moved against the leader's since the record before.
+    """
     known: list[tuple[Era, int, LeaderMemory, list[tuple[ConnectResult, LeaderMemory]]]] = []
     for hypothesis in hypotheses:
         max_delay_ms, memory = hypothesis.max_delay_ms, hypothesis.memory
@@ -159,9 +163,11 @@ def runs_of(
         era = ERAS[hypothesis.era].acting(max_delay_ms)
         answers = next((one[3] for one in known if one[0] is era and one[1] == max_delay_ms and one[2] == memory), None)
         if answers is None:
-            answers = list(_answers(case, rounds, hypothesis, era, max_delay_ms, java, both_syncs=both_syncs))
+            answers = list(_answers(case, rounds, hypothesis, era, max_delay_ms, java, both_syncs, clocks_apart))
             known.append((era, max_delay_ms, memory, answers))
         for result, after in answers:
+            if clocks_apart and after.delay_ms:  # from here on the coordinator's new clock counts
+                after = replace(after, scheduled_ms=case.observed.at_ms + after.delay_ms)
             yield Run(replace(hypothesis, memory=after), result)
 
 
@@ -172,14 +178,14 @@ def _answers(
     era: Era,
     max_delay_ms: int,
     java: int,
-    *,
     both_syncs: bool,
+    clocks_apart: bool,
 ) -> Iterator[tuple[ConnectResult, LeaderMemory]]:
     completions = _last_completed(case, hypothesis, both=both_syncs)
     if not era.checks_generation or _all_shown(case.observed, hypothesis.memory, rounds):
         completions = completions[:1]
     for completed in completions:
-        for now_ms in _clock_readings(case, hypothesis):
+        for now_ms in (_readings_apart if clocks_apart else _clock_readings)(case, hypothesis):
             for one in rounds:
                 attempt = replace(one, now_ms=now_ms, last_completed_generation=completed)
                 try:
@@ -246,6 +252,24 @@ def _clock_readings(case: Case, hypothesis: Hypothesis) -> tuple[int, ...]:
     if at_ms < scheduled_ms <= latest:
         readings.append(scheduled_ms)
     return tuple(readings)
+
+
+def _readings_apart(case: Case, hypothesis: Hypothesis) -> tuple[int, ...]:
+    """The leader's clock as the answer itself shows it, where the records' own times cannot be right for it.
+
+    They run backwards when another broker takes over whose clock is behind. When it is ahead, the leader has seen less
+    of the delay go by than the records tell, never more: a leader whose window ends earlier is no matter of clocks.
+    """
+    memory, now, last = hypothesis.memory, case.observed, case.last
+    if memory.scheduled_ms <= 0 or last is None:
+        return ()
+    backwards = now.at_ms < last.at_ms
+    if not now.delay_ms:
+        return (memory.scheduled_ms,) if backwards else ()
+    gone_ms = memory.delay_ms - now.delay_ms
+    if gone_ms >= 0 and (backwards or gone_ms < now.at_ms - last.at_ms):
+        return (memory.scheduled_ms - now.delay_ms,)
+    return ()
 
 
 def java_versions(settings: ConnectSettings) -> tuple[int, ...]:

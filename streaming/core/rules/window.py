@@ -80,6 +80,8 @@ def window_end_moved(scene: Scene) -> Iterator[Finding]:
     before, now = _running(scene), scene.observed
     if before is None or before.kind is not WindowKind.LOSS or not now.delay_ms or _continues(scene):
         return
+    if scene.last is None or now.at_ms < scene.last.at_ms:  # another broker's clock: nothing can be told by it
+        return
     if not _kept_memory(scene) or (waiting := window_of(scene)) is None or not waiting.waiting & before.waiting:
         return
     end_ms = now.at_ms + now.delay_ms

@@ -1,0 +1,75 @@
+"""Whose clock it is: the leader's reckons delays, the coordinator's stamps records, and either may move.
+
+10:00:00  delay 300 s                broker 1 stamps 10:00:00
+10:01:00  the rest, 240 s            broker 2 has taken over, and stamps 09:01:00
+"""
+
+from dataclasses import replace
+
+import pytest
+
+from streaming.core.records import GroupGeneration, Row
+from streaming.core.results import Grade, Severity
+from tests.streaming.core.rules.builders import Story, generations, incidents
+from tests.streaming.core.rules.edits import everyone
+
+
+def moved(row: Row, ms: int) -> Row:
+    if not isinstance(row.body, GroupGeneration):
+        return row
+    return replace(row, timestamp_ms=row.timestamp_ms + ms, body=replace(row.body, state_ms=row.body.state_ms + ms))
+
+
+def in_a_window() -> Story:
+    story = Story()
+    story.configure("c1", 2)
+    story.configure("c2", 3)
+    story.join("w1", "w2", "w3")
+    story.rebalance()
+    story.rebalance()
+    story.leave("w3")
+    story.rebalance()
+    return story
+
+
+@pytest.mark.parametrize("ms", [-3_600_000, -5_000])
+@pytest.mark.parametrize("rounds", [1, 0])
+def test_a_coordinator_whose_clock_is_behind_takes_over(ms: int, rounds: int) -> None:
+    story = in_a_window()
+    before = len(story.rows)
+    for _ in range(rounds):
+        story.rebalance()
+    if rounds or ms < -300_000:
+        story.rebalance(after_ms=301_000)
+    story.rebalance()
+    story.rows = [*story.rows[:before], *(moved(row, ms) for row in story.rows[before:])]
+    results = story.fold()
+    assert Grade.UNEXPLAINED not in {one.verdict.grade for one in generations(results)}
+    assert "clock" in (generations(results)[3].verdict.reason or "")
+    assert not [one for one in incidents(results) if one.severity is not Severity.INFO]
+
+
+@pytest.mark.parametrize("ms", [5_000, 200_000])
+def test_a_coordinator_whose_clock_is_ahead_takes_over(ms: int) -> None:
+    story = in_a_window()
+    before = len(story.rows)
+    story.rebalance()
+    story.rebalance(after_ms=301_000)
+    story.rows = [*story.rows[:before], *(moved(row, ms) for row in story.rows[before:])]
+    results = story.fold()
+    assert [one.verdict.grade for one in generations(results)][3:] == [Grade.EXPLAINABLE, Grade.MATCH]
+
+
+@pytest.mark.parametrize("ms", [-3_600_000, 3_600_000])
+def test_a_leader_whose_clock_is_always_wrong_is_judged_as_any(ms: int) -> None:
+    story = in_a_window()
+    story.rebalance()
+    story.rebalance(after_ms=301_000)
+    story.rows = [moved(row, ms) for row in story.rows]
+    assert {one.verdict.grade for one in generations(story.fold())} == {Grade.MATCH}
+
+
+def test_a_window_that_ends_earlier_is_no_matter_of_clocks() -> None:
+    story = in_a_window()
+    story.rebalance(everyone(delay_ms=100_000))
+    assert generations(story.fold())[-1].verdict.grade is Grade.UNEXPLAINED
