@@ -45,7 +45,7 @@ def alert_severity(settings: ClusterSettings, incident: Incident, now_ms: int) -
         wanted = owner.alerts.get(rule.code) or owner.alerts.get(rule.title)
         if wanted is not None:
             return wanted
-    if incident.severity in (Severity.INFO, Severity.LOW):
+    if rule.report or incident.severity in (Severity.INFO, Severity.LOW):
         return AlertSeverity.INFO
     if rule.pages and incident.certainty is Certainty.CERTAIN and incident.severity is not Severity.MEDIUM:
         return AlertSeverity.CRITICAL

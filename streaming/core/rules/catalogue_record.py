@@ -186,6 +186,7 @@ UNEXPLAINED = Rule(
     code="CONNECT-I13",
     title="unexplained_assignment",
     absorbed=True,
+    report=True,
     severity=Severity.HIGH,
     meaning="The assignment is what some leader of a Kafka release could have answered; asked where no other rule "
     "names what is wrong.",

@@ -22,7 +22,8 @@ class Rule:
     `meaning` says what holds as long as nothing is found. `exceptions` are the legitimate cases that look like a
     violation and are none, one short phrase each: the law knows them and a test proves each. People are told when a
     finding has lasted `for_ms`, and of its end `keep_firing_ms` after it; `pages`: a certain one may wake somebody;
-    `absorbed`: a rebalance storm speaks for it.
+    `absorbed`: a rebalance storm speaks for it; `report`: it is info however bad it is, since
+    nobody is harmed.
 
     For whoever is told: `confirm`, `advice` (steps, in order) and `resolves`, when it ends without anybody's help.
     """
@@ -37,6 +38,7 @@ class Rule:
     keep_firing_ms: int = 0
     pages: bool = False
     absorbed: bool = False
+    report: bool = False
     confirm: tuple[Check, ...] = ()
     advice: tuple[str, ...] = ()
     resolves: str = ""

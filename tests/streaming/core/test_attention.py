@@ -9,6 +9,7 @@ from streaming.core.results import AlertSeverity, Incident
 from streaming.core.settings import ClusterSettings, Damping, Owner
 from tests.streaming.core.rules.builders import GROUP, Story, incidents
 from tests.streaming.core.rules.cases_across import calm
+from tests.streaming.core.rules.cases_headers import swapped
 from tests.streaming.core.rules.cases_rounds import again_and_again
 from tests.streaming.core.rules.edits import give
 
@@ -150,4 +151,11 @@ def test_the_owner_s_team_is_named_and_decides_how_loud_a_rule_is() -> None:
     settings = replace(story.settings, damping={"imbalance": Damping(for_ms=0)}, owners=(owner,))
     found = [one for one in fold(story, settings, ()) if one.code == "CONNECT-I8"]
     assert {one.team for one in found} == {"pipelines"}
+    assert found[-1].alert is AlertSeverity.INFO
+
+
+def test_an_answer_that_nothing_explains_is_for_a_report() -> None:
+    story = swapped()
+    found = [one for one in fold(story, story.settings, (5 * MINUTE_MS,)) if one.code == "CONNECT-I13"]
+    assert told(found) == [("CONNECT-I13", "opened"), ("CONNECT-I13", "fired")]
     assert found[-1].alert is AlertSeverity.INFO
