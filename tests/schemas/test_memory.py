@@ -20,8 +20,8 @@ from tests.schemas.hostile import DECODERS, Decode, inputs, real
 
 TIMES, BESIDES = 64, 64 * 1024
 LONG = "RM_FUZZ_INPUTS" in os.environ
-COUNT = min(5_000, int(os.environ["RM_FUZZ_INPUTS"])) if LONG else 300
-SIZE = 30_000 if LONG else 6_000
+COUNT = min(5_000, int(os.environ["RM_FUZZ_INPUTS"])) if LONG else 100
+SIZE = 30_000 if LONG else 4_000
 
 
 def used(decode: Decode, raw: bytes) -> int:
