@@ -133,8 +133,13 @@ def _connect(settings: ClusterSettings, group: str, state: GroupState, row: Row,
     case: Case | None = None
     gap = body.generation - state.generation - 1 if state.generation is not None else 0
     carries_on = last is not None and (last.error or last.blind)
-    if gap > 0 or carries_on:
-        observed = replace(observed, unseen=max(gap, 0) + (last.unseen if last is not None and carries_on else 0))
+    skipped = max(gap, 0)
+    if state.generation is None and (state.seen_from_start or state.processes):
+        skipped = max(
+            body.generation - 1, 0
+        )  # a life of the group begins with 1, whether its record was written or not
+    if skipped or carries_on:
+        observed = replace(observed, unseen=skipped + (last.unseen if last is not None and carries_on else 0))
     if gap < 0:
         judgement = judge_connect.not_judged("the same generation was written again")
     elif missing is not None:

@@ -63,3 +63,14 @@ def test_a_life_whose_beginning_was_not_seen_may_hold_any_memory() -> None:
     assert [(one.incarnation, one.generation) for one in told][-1] == (1, 3)
     assert told[-1].delay_ms > 0
     assert told[-1].verdict.grade is Grade.EXPLAINABLE
+
+
+def test_a_life_whose_first_generation_left_no_record() -> None:
+    """The leader opened a delay in generation 1, which was restarted before it was written; 2 has the rest of it."""
+    story = gone_quiet()
+    story.rebalance(recorded=False)
+    story.rebalance(after_ms=30_000)
+    story.rebalance()
+    told = generations(story.fold())
+    assert [(one.incarnation, one.generation, one.delay_ms) for one in told][-2:] == [(1, 2, 270_000), (1, 3, 269_000)]
+    assert [one.verdict.grade for one in told][-2:] == [Grade.EXPLAINABLE, Grade.MATCH]
