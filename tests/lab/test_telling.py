@@ -1,0 +1,54 @@
+"""What the tests of telling rest on: shortened rules, and a receiver that keeps what it gets."""
+
+import httpx
+
+from dashboards.alerts import rule_file
+from lab.alerting import shortened
+from lab.hook_receiver import KEY, HookReceiver
+
+
+def test_every_duration_is_shortened_and_nothing_else() -> None:
+    rule = {
+        "alert": "A5m",
+        "expr": "max_over_time(x{a='b'}[2h:30s]) > 120 or (y offset 15m) == 1",
+        "for": "10m",
+        "labels": {"severity": "info"},
+        "annotations": {"summary": "for 10m"},
+    }
+    (group,) = shortened({"groups": [{"name": "g", "rules": [rule]}]}, 20)["groups"]
+    assert group == {
+        "name": "g",
+        "rules": [
+            {
+                **rule,
+                "expr": "max_over_time(x{a='b'}[360000ms:1500ms]) > 120 or (y offset 45000ms) == 1",
+                "for": "30000ms",
+            }
+        ],
+    }
+
+
+def test_the_shortened_rule_file_has_the_same_rules() -> None:
+    def names(rules: dict[str, list[dict[str, list[dict[str, str]]]]]) -> list[str]:
+        return [rule["alert"] for group in rules["groups"] for rule in group["rules"]]
+
+    assert names(shortened(rule_file(), 20)) == names(rule_file())
+    assert "15m" not in str([group["rules"][1]["expr"] for group in shortened(rule_file(), 20)["groups"]])
+
+
+def test_a_key_that_was_seen_changes_nothing() -> None:
+    with HookReceiver() as receiver:
+        for key, text in (("a", "1"), ("b", "2"), ("a", "3")):
+            answer = httpx.post(f"{receiver.url}/hook", json={"text": text}, headers={KEY: key})
+            assert answer.status_code == 200
+        assert receiver.inbox.honoured() == {"a": {"text": "1"}, "b": {"text": "2"}}
+        assert receiver.inbox.raw() == {"a": 2, "b": 1}
+        assert httpx.post(f"{receiver.url}/hook", json={}).status_code == 400
+
+
+def test_what_alertmanager_says_is_kept_by_label_set() -> None:
+    with HookReceiver() as receiver:
+        for status in ("firing", "resolved"):
+            body = {"alerts": [{"labels": {"b": "2", "a": "1"}, "status": status}]}
+            assert httpx.post(f"{receiver.url}/alertmanager", json=body).status_code == 200
+        assert receiver.inbox.alerts() == {(("a", "1"), ("b", "2")): ["firing", "resolved"]}
