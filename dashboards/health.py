@@ -139,6 +139,24 @@ def _missed() -> list[Panel]:
             unit="none",
             description="Groups and tasks beyond metrics.max_groups and metrics.max_tasks, or ignored by pattern.",
         ),
+        graph(
+            "Expectations not met",
+            [(queries.aggregated(metrics.AUDIT_FAILED_EXPECTATIONS, how="max"), "not met")],
+            unit="none",
+            description="What the last audit of the published tables found broken or could not tell.",
+        ),
+        graph(
+            "Since the last audit",
+            [
+                (queries.age(metrics.AUDIT_LAST_RUN), "audit"),
+                (
+                    queries.age(metrics.AUDIT_LAST_RUN) + f" and on () {queries.series(metrics.AUDIT_SUCCESS)} == 1",
+                    "met",
+                ),
+            ],
+            unit="s",
+            description="Whether the data contracts are looked at, and whether the last look found everything well.",
+        ),
         rows(
             "Undecodable records",
             post_mortem.UNDECODABLE_SQL,

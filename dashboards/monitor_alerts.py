@@ -132,6 +132,23 @@ def _partly_blind() -> tuple[Alert, ...]:
             resolves="15 minutes after the last gap.",
         ),
         Alert(
+            name="RebalanceMonitorAuditFailed",
+            expr=f"({aggregated(metrics.AUDIT_SUCCESS, how='max')} == 0) "
+            f"and ({aggregated(metrics.AUDIT_LAST_RUN, how='max')} > 0)",
+            hold="5m",
+            severity="warning",
+            summary="The published tables do not keep their contracts",
+            description="The last audit found expectations broken, or could not be made. History that was queried "
+            "meanwhile may be wrong; the judging of new records does not depend on it.",
+            confirm=(Check("rebalance-monitor audit --config $CONFIG", "each expectation that is not met, and where"),),
+            advice=(
+                "Run the audit by hand: it names the table and the expectation, or why it could not be made.",
+                "Rows that somebody changed by hand can be made again: restore them, or replay the topics' records.",
+                "If nobody touched the tables, keep the rows it names: they are what a report needs.",
+            ),
+            resolves="With the next audit in which every expectation is met.",
+        ),
+        Alert(
             name="RebalanceMonitorNotificationsStuck",
             expr=f"{aggregated(metrics.OUTBOX_PENDING, how='max')} > 0 "
             f"and on () ({grew(metrics.NOTIFICATIONS, (), _FAILED)})",

@@ -21,6 +21,7 @@ _MADE = "<!-- Made by `rebalance-monitor dashboards build` from the rule catalog
 VARIABLES = {
     "ALERTMANAGER": "its host:port",
     "BROKERS": "the cluster's bootstrap servers",
+    "CONFIG": "the monitor's configuration file",
     "CONFIG_TOPIC": "the Connect cluster's `config.storage.topic`",
     "CONNECTOR": "named in the message",
     "GROUP": "the group id",

@@ -70,6 +70,7 @@ def disturb(exporter: Exporter, number: int) -> None:
         exporter.notified(outcome)
         exporter.beat(outcome)
     exporter.outbox_pending(2)
+    exporter.audited(0)
 
 
 def until(true: Callable[[], Any], timeout_s: float = 60.0) -> Any:

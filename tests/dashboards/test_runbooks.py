@@ -13,7 +13,7 @@ from streaming.core.rules.rule import Rule
 DOCS = Path(__file__).parents[2] / "docs"
 HEADINGS = ["Symptom", "Meaning", "How to confirm", "What to do", "When it ends by itself"]
 TOOLS = {
-    "curl", "grep", "psql",
+    "curl", "grep", "psql", "rebalance-monitor",
     "kafka-acls.sh", "kafka-broker-api-versions.sh", "kafka-console-consumer.sh", "kafka-consumer-groups.sh",
     "kafka-get-offsets.sh", "kafka-groups.sh", "kafka-jmx.sh", "kafka-topics.sh",
 }  # fmt: skip
