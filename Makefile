@@ -6,7 +6,7 @@ KEEP ?= 0
 DEMO_FLAGS := $(if $(filter-out 0,$(KEEP)),--keep) $(if $(PORTS),--ports $(PORTS))
 
 .DEFAULT_GOAL := help
-.PHONY: help install lock demo stop bench bench-assignors bench-decode fuzz oracle test check clean
+.PHONY: help install lock demo stop bench bench-assignors bench-decode fuzz oracle test check metrics-page clean
 
 help:  ## list these targets
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -40,6 +40,9 @@ test: install  ## run every test, one line per tier
 
 check: install  ## static checks: ruff, mypy, import contracts
 	@$(BIN)/ruff check . && $(BIN)/mypy && $(BIN)/lint-imports
+
+metrics-page: install  ## write docs/metrics.md anew, every series with a sample
+	@$(BIN)/python -m tests.streaming.sinks.metrics_page
 
 lock:  ## resolve requirements.lock anew (needs uv on PATH)
 	uv pip compile pyproject.toml --extra dev --universal --python-version 3.11 --generate-hashes --no-annotate --no-header -q -o requirements.lock

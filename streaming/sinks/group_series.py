@@ -22,6 +22,7 @@ from streaming.sinks.text import name
 
 GONE_FOR_S = 3_600.0
 STATES = ("Stable", "Empty", "Dead")
+RANKS = 4
 HIDDEN = ""  # the group under which the counters of all hidden groups run
 WAITING = "unassigned"
 
@@ -80,7 +81,8 @@ class Groups:
     def __init__(self, families: Families, limits: Limits, clock_s: Callable[[], float]) -> None:
         self._families, self._limits, self._clock_s = families, limits, clock_s
         self._known: dict[GroupKey, Known] = {}
-        self._shown: set[GroupKey] = set()
+        self._shown: dict[GroupKey, int] = {}  # with their rank
+        self._by_rank: list[set[GroupKey]] = [set() for _ in range(RANKS)]
         self._clusters: set[str] = set()
 
     def label(self, cluster: str, group: str) -> str:
@@ -188,24 +190,32 @@ class Groups:
 
     def _place(self, key: GroupKey) -> None:
         known = self._known[key]
-        if key in self._shown or known.ignored:
+        if key in self._shown:
+            self._by_rank[self._shown[key]].discard(key)
+            self._by_rank[known.rank].add(key)
+            self._shown[key] = known.rank
+            return
+        if known.ignored:
             return
         if len(self._shown) >= self._limits.max_groups:
-            lowest = min(self._shown, key=lambda one: (self._known[one].rank, self._known[one].at_ms, one))
-            if self._known[lowest].rank >= known.rank:
+            lower = next((some for some in self._by_rank[: known.rank] if some), None)
+            if lower is None:
                 return
-            self._hide(lowest)
+            self._hide(min(lower, key=lambda one: (self._known[one].at_ms, one)))
         self._show(key)
 
     def _hide(self, key: GroupKey) -> None:
-        self._shown.discard(key)
+        rank = self._shown.pop(key, None)
+        if rank is not None:
+            self._by_rank[rank].discard(key)
         self._families.forget(key)
         known = self._known[key]
         known.left.clear()
 
     def _show(self, key: GroupKey) -> None:
-        self._shown.add(key)
         known = self._known[key]
+        self._shown[key] = known.rank
+        self._by_rank[known.rank].add(key)
         if known.last is not None:
             self._show_generation(key, known)
         if known.state is not None:
