@@ -81,7 +81,10 @@ def generation(
     if body.members:
         state, found = timers.overdue(settings, group, state, row.timestamp_ms, historic=historic)
         results.extend(found)
-    if body.protocol_type == CONNECT:
+    again = _written_again(settings, group, state, row)
+    if again is not None:
+        judged: list[Result] = [again]
+    elif body.protocol_type == CONNECT:
         state, judged = _connect(settings, group, state, row, missing)
     else:
         state, judged = _consumer(settings, group, state, row)
@@ -236,6 +239,23 @@ def _connect(settings: ClusterSettings, group: str, state: GroupState, row: Row,
                 state, history=state.history.trimmed(min(observed.config_offset, *_member_offsets(body)) - 1)
             )
     return state, [published, *transitions]
+
+
+def _written_again(settings: ClusterSettings, group: str, state: GroupState, row: Row) -> Generation | None:
+    """The round before as it is published once more, if this record is only a copy of it: the leader's request was
+    repeated before the first record was replicated. It is no round, and moves nothing."""
+    last, body = state.last, body_of(row)
+    if last is None or not body.members or body.generation != state.generation:
+        return None
+    observed = observe(body, source_of(row), row.timestamp_ms, last)
+    copy = replace(last, source=observed.source, at_ms=observed.at_ms, unseen=observed.unseen, blind=observed.blind)
+    if copy != observed:
+        return None
+    verdict = judge_connect.not_judged("the same generation was written again").verdict
+    cause = Cause(kind="unknown", certainty=Certainty.POSSIBLE, evidence=(Evidence(source=last.source),))
+    return replace(
+        published_as(settings, group, state, row, verdict=verdict, cause=(cause,)), delay_ms=observed.delay_ms
+    )
 
 
 def _unfollowed(state: GroupState, observed: Observed, topics: ConnectSettings) -> tuple[GroupState, Observed]:

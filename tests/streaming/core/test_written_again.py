@@ -1,0 +1,46 @@
+"""A generation that was written twice, because the leader repeated its request, is one round and not two."""
+
+from dataclasses import replace
+
+from streaming.core.results import Grade, Severity
+from tests.streaming.core.rules.builders import OFFSETS, Story, generations, incidents
+
+
+def again(story: Story, ms: int = 5) -> None:
+    row = story.rows[-1]
+    story.rows.append(replace(row, offset=story.offsets[OFFSETS], timestamp_ms=row.timestamp_ms + ms))
+    story.offsets[OFFSETS] += 1
+
+
+def test_a_leader_one_record_behind_is_not_accused_by_the_copy() -> None:
+    story = Story()
+    story.join("w1", "w2")
+    story.rebalance()
+    story.configure("c1", 3)
+    story.rebalance(behind=True)
+    again(story)
+    story.rebalance()
+    results = story.fold()
+    assert [one.verdict.grade for one in generations(results)] == [
+        Grade.MATCH,
+        Grade.EXPLAINABLE,
+        Grade.NOT_JUDGED,
+        Grade.MATCH,
+    ]
+    assert not [one for one in incidents(results) if one.severity is not Severity.INFO]
+
+
+def test_copies_in_every_state_of_a_group_raise_nothing() -> None:
+    story = Story()
+    story.configure("c1", 3)
+    story.join("w1", "w2", "w3")
+    story.rebalance()
+    again(story)
+    story.leave("w3")
+    for after_ms in (1_000, 60_000, 250_000, 1_000):
+        story.rebalance(after_ms=after_ms)
+        again(story)
+        again(story)
+    results = story.fold()
+    assert {one.verdict.grade for one in generations(results)} == {Grade.MATCH, Grade.NOT_JUDGED}
+    assert not [one for one in incidents(results) if one.severity is not Severity.INFO]
