@@ -288,3 +288,14 @@ def test_an_unreachable_database_is_one_sentence_without_the_password() -> None:
     assert "\n" not in said
     with pytest.raises(DatabaseUnreachable, match=r"database\.dsn is not a PostgreSQL connection text"):
         PostgresStore("postgres//hush")
+
+
+def test_every_verdict_and_incident_says_which_version_judged_it(dsn: str) -> None:
+    judging = PostgresStore(dsn, version="1.2.3")
+    judging.migrate()
+    judging.commit(commit(judging.claim(), 0, 10, generation(), incident()))
+    with judging.database.session() as connection:
+        for table in ("generations", "incidents"):
+            rows = connection.execute(f"select judged_by from rebalance_monitor.{table}".encode()).fetchall()
+            assert rows == [("1.2.3",)]
+    judging.close()

@@ -7,7 +7,7 @@ import httpx
 import pytest
 
 from streaming.core.metrics import METRICS
-from streaming.core.results import AlertSeverity, GapRecord, Grade, Verdict
+from streaming.core.results import AlertSeverity, GapRecord, Grade, JobState, Standing, Subject, Verdict
 from streaming.sinks.incident_series import ZERO_FOR_S
 from streaming.sinks.postgres import PostgresStore
 from streaming.sinks.prometheus import Exporter, PortTaken
@@ -185,11 +185,26 @@ def test_a_start_publishes_what_the_database_knows(store: PostgresStore, exporte
     epoch = store.claim()
     first = generation(5, generation=1)
     others = {("c", "kip848", "consumer"): 2, ("c", "two", "consumer"): 1}
-    store.commit(commit(epoch, 0, 10, first, generation(8, generation=2), incident(), other_groups=others))
+    gone = Standing(cluster="c", group="gone", state="Dead", at_ms=1)
+    here = Standing(cluster="c", group="connect-1", state="Stable", at_ms=1)
+    waits = JobState(
+        cluster="c", group="connect-1", job=Subject("task", "a-1"), incarnation=0, generation=2, assigned=(),
+        expected=None, judged=True, state=None, running=None, running_generation=None, running_at_ms=None,
+        since_ms=1, agreement="unassigned",
+    )  # fmt: skip
+    second = generation(8, generation=2)
+    known = (first, second, generation(9, group="gone"), incident(), gone, here, waits)
+    store.commit(commit(epoch, 0, 10, *known, other_groups=others))
     exporter.restore(store)
     seen = scrape()
     assert seen[OPEN] == 1
     assert seen['rebalance_monitor_group_generation{cluster="c",group="connect-1"}'] == 2
     assert seen['rebalance_monitor_other_groups{cluster="c",type="consumer"}'] == 2
+    assert seen['rebalance_monitor_connect_worker_tasks{cluster="c",group="connect-1",worker="w2:8083"}'] == 1
+    assert seen['rebalance_monitor_group_state{cluster="c",group="connect-1",state="Stable"}'] == 1
+    assert seen['rebalance_monitor_connect_jobs{agreement="unassigned",cluster="c",group="connect-1"}'] == 1
+    task = 'connector="a",group="connect-1",reason="waiting",task="1"'
+    assert seen[f'rebalance_monitor_connect_task{{cluster="c",{task}}}'] == 1
+    assert not any('group="gone"' in series for series in seen)
     exporter.observe([incident("resolved")])
     assert scrape()[OPEN] == 0
