@@ -13,7 +13,7 @@ from streaming.core.configured import configured_at, unsure_at
 from streaming.core.incidents import Moment, settle
 from streaming.core.intent import intent_of, remembered
 from streaming.core.leader_rounds import Case, answered_as
-from streaming.core.observed import Observed, job_name, observe
+from streaming.core.observed import Observed, WorkerView, job_name, observe
 from streaming.core.published import body_of, diff_of, published_as, source_of
 from streaming.core.records import GroupGeneration, Row
 from streaming.core.results import (
@@ -153,9 +153,7 @@ def _connect(settings: ClusterSettings, group: str, state: GroupState, row: Row,
         eras = state.eras or leader.first_eras(topics)
         view = observed.views.get(body.leader or "")
         carried = (
-            leader.carried_into(view, state.processes, eras, topics, seen_from_start=state.seen_from_start)
-            if view
-            else leader.Carried((), complete=True)
+            _carried_into(view, observed, last, state, eras, topics) if view else leader.Carried((), complete=True)
         )
         case = Case(
             body=body,
@@ -169,16 +167,19 @@ def _connect(settings: ClusterSettings, group: str, state: GroupState, row: Row,
         judgement = judge_connect.judge(case)
         if view and judgement.hypotheses:
             process = leader.Process(view.member_id, judgement.hypotheses, judgement.cut)
-            state = replace(state, processes=leader.remembered(state.processes, view.worker or view.member_id, process))
+            state = replace(
+                state, processes=leader.remembered(state.processes, observed.process_of(view.member_id), process)
+            )
             if judgement.verdict.grade is Grade.MATCH and judgement.verdict.era != "eager":
                 state = replace(state, eras=tuple(dict.fromkeys(one.era for one in judgement.hypotheses)))
     if judgement.verdict.grade is Grade.NOT_JUDGED and gap >= 0:
-        state, observed = _unfollowed(state, observed, topics)
+        state, observed = _unfollowed(state, observed, last, topics)
     configured = configured_at(state.history, observed) if missing is None and topics.config_topic is not None else None
     causes = connect_causes(observed, last, topics.config_topic, state.history if missing is None else None)
     idle = unassigned.without_holder(observed, configured) if configured is not None else ()
     holds = {
-        view.worker or member_id: tuple(sorted(map(job_name, view.holds))) for member_id, view in observed.views.items()
+        observed.process_of(member_id): tuple(sorted(map(job_name, view.holds)))
+        for member_id, view in observed.views.items()
     }
     published = published_as(
         settings, group, state, row, verdict=judgement.verdict, diff=diff_of(state.holds, holds), cause=causes
@@ -241,6 +242,20 @@ def _connect(settings: ClusterSettings, group: str, state: GroupState, row: Row,
     return state, [published, *transitions]
 
 
+def _carried_into(
+    view: WorkerView,
+    observed: Observed,
+    last: Observed | None,
+    state: GroupState,
+    eras: tuple[str, ...],
+    topics: ConnectSettings,
+) -> leader.Carried:
+    return leader.carried_into(
+        view, state.processes, eras, topics, seen_from_start=state.seen_from_start,
+        nameless=observed.nameless(view.member_id), new=last is not None and view.member_id not in last.views,
+    )  # fmt: skip
+
+
 def _written_again(settings: ClusterSettings, group: str, state: GroupState, row: Row) -> Generation | None:
     """The round before as it is published once more, if this record is only a copy of it: the leader's request was
     repeated before the first record was replicated. It is no round, and moves nothing."""
@@ -258,18 +273,20 @@ def _written_again(settings: ClusterSettings, group: str, state: GroupState, row
     )
 
 
-def _unfollowed(state: GroupState, observed: Observed, topics: ConnectSettings) -> tuple[GroupState, Observed]:
+def _unfollowed(
+    state: GroupState, observed: Observed, last: Observed | None, topics: ConnectSettings
+) -> tuple[GroupState, Observed]:
     """A round that could not be run again moved its leader's memory all the same: as if it had left no record."""
     observed = replace(observed, unseen=observed.unseen + 1, blind=True)
     view = observed.views.get(observed.leader or "")
     if view is None:
         return state, observed
     eras = state.eras or leader.first_eras(topics)
-    carried = leader.carried_into(view, state.processes, eras, topics, seen_from_start=state.seen_from_start)
+    carried = _carried_into(view, observed, last, state, eras, topics)
     if not carried.complete:
         return state, observed
     process = leader.Process(view.member_id, carried.hypotheses, carried.cut)
-    processes = leader.remembered(state.processes, view.worker or view.member_id, process)
+    processes = leader.remembered(state.processes, observed.process_of(view.member_id), process)
     return replace(state, processes=processes), observed
 
 

@@ -75,12 +75,21 @@ def carried_into(
     settings: ConnectSettings,
     *,
     seen_from_start: bool,
+    nameless: bool = False,
+    new: bool = False,
 ) -> Carried:
-    """What a leader may know when its round starts, by the identity rules of connect.md 5.4."""
+    """What a leader may know when its round starts, by the identity rules of connect.md 5.4.
+
+    `nameless`: its address does not tell it from others, so only its member id does; then nobody knows who a `new`
+    member, one that is not in the record before, was earlier.
+    """
     initial = tuple(Hypothesis(era, LeaderMemory(), settings.max_delay_ms) for era in eras)
-    known = processes.get(view.worker or view.member_id)
+    known = next((one for one in processes.values() if one.member_id == view.member_id), None)
+    if known is None and not nameless:
+        known = processes.get(view.worker or view.member_id)
     if known is None:
-        return Carried(initial, complete=seen_from_start or not view.had_allocation)
+        stranger = nameless and new and view.had_allocation
+        return Carried(initial, complete=not stranger and (seen_from_start or not view.had_allocation))
     if known.member_id == view.member_id or view.had_allocation:
         return Carried(known.hypotheses, complete=True, cut=known.cut)
     either, cut = bounded((*initial, *known.hypotheses))
@@ -95,7 +104,7 @@ def bounded(hypotheses: Iterable[Hypothesis]) -> tuple[tuple[Hypothesis, ...], b
 
 def remembered(processes: Mapping[str, Process], worker: str, process: Process) -> dict[str, Process]:
     """With this process as the most recent leader."""
-    kept = {name: one for name, one in processes.items() if name != worker}
+    kept = {name: one for name, one in processes.items() if name != worker and one.member_id != process.member_id}
     while len(kept) >= MAX_PROCESSES:
         del kept[next(iter(kept))]
     return {**kept, worker: process}

@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 
 from schemas.connect_protocol import ConnectAssignment, WorkerState
 from streaming.core.records import GroupGeneration
-from streaming.core.results import Source, TopicItem
+from streaming.core.results import Source, Subject, TopicItem
 
 EAGER = "default"
 STATIC = "static"
@@ -25,6 +25,10 @@ def job_name(job: Job) -> str:
 
 def job_kind(job: Job) -> str:
     return "connector" if isinstance(job, str) else "task"
+
+
+NO_ADDRESS = "NOTUSED"
+"""What every worker of a dedicated MirrorMaker without internal REST advertises."""
 
 
 def worker_of(url: str) -> str:
@@ -88,8 +92,23 @@ class Observed:
         return frozenset(job for view in self.views.values() for job in view.revoked)
 
     def workers(self) -> dict[str, str]:
-        """Member id per worker (or per member id where the worker is not known)."""
-        return {view.worker or member_id: member_id for member_id, view in self.views.items()}
+        """Member id per worker (or per member id where the worker is not known, or is not one alone)."""
+        return {self.process_of(member_id): member_id for member_id in self.views}
+
+    def nameless(self, member_id: str) -> bool:
+        """Whether a member's address says nothing about which process it is: several advertise the same, or all
+        advertise none, as in MirrorMaker's dedicated mode."""
+        worker = self.views[member_id].worker
+        return worker in (None, NO_ADDRESS) or [one.worker for one in self.views.values()].count(worker) > 1
+
+    def process_of(self, member_id: str) -> str:
+        """How a member's process is known from one record to the next: by its address, else by its member id."""
+        worker = self.views[member_id].worker
+        return member_id if worker is None or self.nameless(member_id) else worker
+
+    def subject_of(self, member_id: str) -> Subject:
+        """The member as results speak of it: a worker, or where it has no name of its own, a member."""
+        return Subject("member" if self.nameless(member_id) else "worker", self.process_of(member_id))
 
 
 def header_of(assignment: ConnectAssignment) -> tuple[str, int, int, int]:

@@ -233,7 +233,9 @@ def lopsided(
     severity = Severity.INFO if scene.explained else rule.severity
     for kind in ("connector", "task"):
         loads = {
-            view.worker or member_id: sum(job_kind(job) == kind for job in view.holds if jobs is None or job in jobs)
+            observed.subject_of(member_id): sum(
+                job_kind(job) == kind for job in view.holds if jobs is None or job in jobs
+            )
             for member_id, view in sorted(views.items())
         }
         most, least = max(loads, key=lambda one: loads[one]), min(loads, key=lambda one: loads[one])
@@ -242,14 +244,15 @@ def lopsided(
                 rule=rule,
                 severity=severity,
                 certainty=Certainty.CERTAIN,
-                subjects=(Subject("worker", most), Subject("worker", least)),
-                message=f"{most} holds {loads[most]} {kind}s and {least} holds {loads[least]}, with nothing pending",
+                subjects=(most, least),
+                message=f"{most.id} holds {loads[most]} {kind}s and {least.id} holds {loads[least]}, with nothing "
+                "pending",
                 evidence=(*scene.evidence, Evidence(text=_spread(loads, kind))),
             )
 
 
-def _spread(loads: Mapping[str, int], kind: str) -> str:
-    return f"{kind}s per worker: " + ", ".join(f"{worker} {count}" for worker, count in sorted(loads.items()))
+def _spread(loads: Mapping[Subject, int], kind: str) -> str:
+    return f"{kind}s per worker: " + ", ".join(f"{worker.id} {count}" for worker, count in sorted(loads.items()))
 
 
 WHOLE = frozenset({Need.NO_ERROR, Need.READABLE})

@@ -44,10 +44,12 @@ class Worker:
     """The config offset where it is stuck; None if it reads everything at once."""
     speaks: str | None = None
     """The protocol whose layout it joins with, if not the group's."""
+    advertises: str | None = None
+    """Its URL, if not its own address."""
 
     @property
     def url(self) -> str:
-        return f"http://{self.name}:8083/"
+        return f"http://{self.name}:8083/" if self.advertises is None else self.advertises
 
     @property
     def id(self) -> str:

@@ -1,0 +1,85 @@
+"""Workers whose addresses do not tell them apart: MirrorMaker's dedicated mode, or several that advertise the same."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from streaming.core.results import Grade
+from tests.streaming.core.rules.builders import Story, generations, incidents
+from tests.streaming.core.rules.cases_across import MINUTE_MS
+from tests.streaming.core.rules.cases_record import settled
+from tests.streaming.core.rules.edits import both, drop, give
+from tests.streaming.core.rules.test_no_alarm import LIVES, Fate, alarms
+
+SHARED = ["NOTUSED", "http://localhost:8083/"]
+
+
+class Alike(Story):
+    """A group in which every worker advertises the same."""
+
+    url = SHARED[0]
+
+    def join(self, *names: str, static: object = ()) -> None:
+        super().join(*names)
+        for name in names:
+            self.workers[name].advertises = self.url
+
+
+def alike(url: str, max_delay_ms: int = 300_000) -> Story:
+    story = Alike(max_delay_ms=max_delay_ms)
+    story.url = url
+    return story
+
+
+@pytest.mark.parametrize("url", SHARED)
+def test_another_leader_is_not_taken_for_the_one_before(url: str) -> None:
+    """It has a memory of its own: it hands out at once what the one before would have held back for its delay."""
+    story = alike(url)
+    story.configure("c1", 6)
+    story.join("w1", "w2", "w3")
+    story.rebalance()
+    story.rebalance()
+    for name in ("w1", "w2", "w3"):
+        story.leave(name)
+        story.rebalance(after_ms=MINUTE_MS)
+        story.join(name)
+        for _ in range(3):
+            story.rebalance()
+    results = story.fold()
+    assert {one.verdict.grade for one in generations(results)} == {Grade.MATCH}
+    assert "CONNECT-I13" not in {one.code for one in incidents(results)}
+
+
+@pytest.mark.parametrize("url", SHARED)
+def test_who_leaves_and_what_moves_is_seen(url: str) -> None:
+    story = alike(url)
+    story.configure("c1", 6)
+    story.join("w1", "w2", "w3")
+    story.rebalance()
+    gone = story.leave("w2")
+    story.rebalance()
+    last = generations(story.fold())[-1]
+    assert [(one.kind, [subject.id for subject in one.subjects]) for one in last.cause] == [
+        ("worker_left", [gone.member_id])
+    ]
+    assert set(last.diff[gone.member_id].lost) == gone.holds()
+
+
+@pytest.mark.parametrize("url", SHARED)
+def test_an_uneven_load_is_seen(url: str) -> None:
+    story = alike(url)
+    story.configure("c1", 4)
+    settled(story).join("w1", "w2")
+    story.rebalance(both(drop("w2", "c1-1"), give("w1", "c1-1")))
+    (found,) = [one for one in incidents(story.fold()) if one.code == "CONNECT-I8"]
+    assert {subject.type for subject in found.subjects} == {"member"}
+    assert len(found.subjects) == 2
+
+
+@pytest.mark.parametrize("url", SHARED)
+@settings(max_examples=LIVES)
+@given(seed=st.integers(0, 2**32), max_delay_ms=st.sampled_from([0, 1, 1_000, 300_000]))
+def test_a_right_leader_raises_no_alarm(url: str, seed: int, max_delay_ms: int) -> None:
+    story = alike(url, max_delay_ms)
+    Fate(story, seed).live(20)
+    assert not alarms(story)
