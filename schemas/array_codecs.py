@@ -9,8 +9,8 @@ from struct import Struct as Packer
 from typing import Any
 
 from schemas.codecs import Codec, Name, Row, read_count
-from schemas.compiled import int32s
 from schemas.errors import NotInVersion, Truncated
+from schemas.field_source import int32s
 from schemas.source import Source
 
 _INT32 = Packer(">i")
@@ -131,7 +131,7 @@ def array(*codecs: Codec, smallest: int, negative_is_empty: bool = False) -> Cod
     def emit(source: Source, name: str) -> None:
         count = source.length("I", name)
         source.add(f"{name} = []")
-        with source.loop(f"for _ in range({count}):"):
+        with source.block(f"for _ in range({count}):"):
             parts = [source.variable(f"{name}_{at}") for at in range(len(codecs))]
             for codec, part in zip(codecs, parts, strict=True):
                 codec.emit(source, part)
@@ -161,7 +161,7 @@ def grouped_rows(key: Codec, *numbers: Codec) -> Codec:
     def emit(source: Source, target: str) -> None:
         count, at = source.length("I", target), source.variable(f"{target}_key")
         source.add(f"{target} = []")
-        with source.loop(f"for _ in range({count}):"):
+        with source.block(f"for _ in range({count}):"):
             key.emit(source, at)
             inner = source.length("I", target)
             each = f"{source.constant(packer.iter_unpack)}(buf{source.step(f'{packer.size} * {inner}')})"

@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 from schemas.compiled import row_reader
 from schemas.errors import SchemaError, UnsupportedVersion, unreadable
 from schemas.frozen import maker
+from schemas.fused import Blob
 from schemas.outcomes import Decoded, Outcome
 from schemas.struct_writers import writer
 from schemas.structs import Array, Field, Group, Kind, Layout, Values
@@ -88,11 +89,17 @@ STATIC_PART = Layout(
 )
 
 
+# Any version, and mostly the same leader's header.
+ASSIGNMENT_BLOB = Blob(ASSIGNMENT, 1, ConnectAssignment, lowest=0, highest=0x7FFF, shared=5)
+# As members of a group with another protocol than `static` send it.
+WORKER_STATE_BLOB = Blob(
+    WORKER_STATE, 1, WorkerState, lowest=0, highest=0x7FFF, shared=0, holds={"allocation": ASSIGNMENT_BLOB}
+)
+
 _make_state = maker(WorkerState)
-_make_assignment = maker(ConnectAssignment)
 _READ_STATE = {strict: row_reader(WORKER_STATE, 0 if strict else 1) for strict in (True, False)}
 # Each of the layout's arrays stands for two fields of the value, names and tasks.
-_READ_ASSIGNMENT = {strict: row_reader(ASSIGNMENT, 0 if strict else 1, _make_assignment) for strict in (True, False)}
+_READ_ASSIGNMENT = {strict: row_reader(ASSIGNMENT, 0 if strict else 1, ConnectAssignment) for strict in (True, False)}
 
 
 def decode_worker_state(blob: bytes, *, strict_v0: bool = False, static: bool = False) -> Outcome[WorkerState]:

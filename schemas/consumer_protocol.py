@@ -3,17 +3,19 @@
 A version above the newest known one is read as the newest, because the format only ever appends.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import Any, TypeVar, cast
 
 from schemas import wire
-from schemas.compiled import RowReader, row_reader
+from schemas.compiled import row_reader
 from schemas.errors import SchemaError, UnsupportedVersion, unreadable
-from schemas.frozen import maker
+from schemas.fused import Blob
 from schemas.outcomes import Decoded, Outcome
 from schemas.struct_writers import writer
 from schemas.structs import Array, Field, Group, Kind, Layout, Values
 
+T = TypeVar("T")
 TopicPartition = tuple[str, int]
 
 NEWEST_VERSION = 3
@@ -65,8 +67,11 @@ ASSIGNMENT = Layout(
 )
 
 
-_make_subscription = maker(ConsumerSubscription)
-_make_assignment = maker(ConsumerAssignment)
+# Mostly the same topics. Older versions are read piece by piece.
+SUBSCRIPTION_BLOB = Blob(
+    SUBSCRIPTION, NEWEST_VERSION, ConsumerSubscription, lowest=NEWEST_VERSION, highest=0x7FFF, shared=2
+)
+ASSIGNMENT_BLOB = Blob(ASSIGNMENT, NEWEST_VERSION, ConsumerAssignment, lowest=NEWEST_VERSION, highest=0x7FFF, shared=0)
 
 
 def decode_subscription(blob: bytes) -> Outcome[ConsumerSubscription]:
@@ -89,32 +94,34 @@ def decode_assignment(blob: bytes) -> Outcome[ConsumerAssignment]:
 
 def read_subscription(blob: bytes) -> tuple[ConsumerSubscription, int]:
     """As `decode_subscription`, for the hot path: the value and its end, or SchemaError."""
-    read = _SUBSCRIPTION_READERS.get(blob[:2]) or _newest_reader(SUBSCRIPTION, blob)
-    (version, topics, user_data, owned, generation, rack), end = read(blob, 0)
-    return _make_subscription(version, tuple(topics), user_data, tuple(owned), generation, rack), end
+    read = _SUBSCRIPTION_READERS.get(blob[:2])
+    return read(blob, 0) if read is not None else _read_newer(_SUBSCRIPTION_READERS, blob)
 
 
 def read_assignment(blob: bytes) -> tuple[ConsumerAssignment, int]:
     """As `decode_assignment`, for the hot path: the value and its end, or SchemaError."""
-    read = _ASSIGNMENT_READERS.get(blob[:2]) or _newest_reader(ASSIGNMENT, blob)
-    (version, partitions, user_data), end = read(blob, 0)
-    return _make_assignment(version, tuple(partitions), user_data), end
+    read = _ASSIGNMENT_READERS.get(blob[:2])
+    return read(blob, 0) if read is not None else _read_newer(_ASSIGNMENT_READERS, blob)
 
 
-def _readers(layout: Layout) -> dict[bytes, RowReader]:
+def _readers(layout: Layout, cls: type[T]) -> dict[bytes, Callable[[bytes, int], tuple[T, int]]]:
     """By the two bytes of the version in front."""
-    return {version.to_bytes(2, "big"): row_reader(layout, version) for version in range(NEWEST_VERSION + 1)}
+    return {
+        version.to_bytes(2, "big"): row_reader(layout, version, cast(Any, cls)) for version in range(NEWEST_VERSION + 1)
+    }
 
 
-_SUBSCRIPTION_READERS = _readers(SUBSCRIPTION)
-_ASSIGNMENT_READERS = _readers(ASSIGNMENT)
+_SUBSCRIPTION_READERS = _readers(SUBSCRIPTION, ConsumerSubscription)
+_ASSIGNMENT_READERS = _readers(ASSIGNMENT, ConsumerAssignment)
+_NEWEST = NEWEST_VERSION.to_bytes(2, "big")
 
 
-def _newest_reader(layout: Layout, blob: bytes) -> RowReader:
+def _read_newer(readers: dict[bytes, Callable[[bytes, int], tuple[T, int]]], blob: bytes) -> tuple[T, int]:
+    """For versions nobody has described."""
     version, _ = wire.read_int16(blob, 0)
     if version < 0:
         raise UnsupportedVersion(version)
-    return row_reader(layout, NEWEST_VERSION)
+    return readers[_NEWEST](blob, 0)
 
 
 def _grouped(partitions: Iterable[TopicPartition]) -> list[Values]:

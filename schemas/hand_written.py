@@ -15,8 +15,8 @@ from struct import error as StructError  # noqa: N812 - a class like any other
 from typing import Any
 
 from schemas.codecs import Codec, Row
-from schemas.errors import NotInVersion, SchemaError, UnsupportedVersion
-from schemas.source import GiveUp, Source
+from schemas.errors import NotInVersion, UnsupportedVersion
+from schemas.source import Source
 from schemas.structs import FIRST_RELEASE, LAST_RELEASE, Release
 from schemas.wire import Reader, Writer
 
@@ -87,15 +87,11 @@ def reader(layout: HandWritten, version: int, release: Release) -> Reader[Row]:
         results.append(name if name in present else source.constant(default))
     for name, codec in present.items():
         codec.emit(source, source.variable(name))
-    fast = source.function(f"{layout.name} v{version}", results)
-
-    def read(buf: bytes, pos: int) -> tuple[Row, int]:
-        try:
-            return fast(buf, pos)
-        except (StructError, IndexError, GiveUp, SchemaError):
-            return exact(buf, pos)
-
-    return read
+    source.scope["read_exactly"] = exact
+    values = f"({''.join(f'{one}, ' for one in results)})"
+    return source.function(
+        f"{layout.name} v{version}", source.text(values, otherwise="return read_exactly(whole, start)")
+    )
 
 
 @cache

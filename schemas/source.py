@@ -9,11 +9,20 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from struct import Struct as Packer
-from typing import Any
+from struct import error as BehindTheEnd  # noqa: N812 - what it means here
+from typing import Any, TypeAlias
+
+from schemas.errors import SchemaError
+
+# (buffer, position) -> (values, next position).
+Read: TypeAlias = Callable[[bytes, int], tuple[Any, int]]
 
 
 class GiveUp(Exception):
     """What a compiled reader raises for bytes it was not made for; the exact reader takes over."""
+
+
+OUTERMOST = "        "
 
 
 class Source:
@@ -21,17 +30,22 @@ class Source:
 
     def __init__(self) -> None:
         self.lines: list[str] = []
-        self.scope: dict[str, Any] = {"GiveUp": GiveUp}
-        self._indent = "    "
+        self.scope: dict[str, Any] = {"GiveUp": GiveUp, "BehindTheEnd": BehindTheEnd, "SchemaError": SchemaError}
+        self.indent = OUTERMOST
         self._waiting: list[tuple[str, str]] = []
         self._after: list[str] = []
         self._base, self._offset = "pos", 0
         self._used: Counter[str] = Counter()
+        self._taken: set[str] = set()
 
     def variable(self, hint: str) -> str:
         """A name that no other variable has."""
-        self._used[hint] += 1
-        return hint if self._used[hint] == 1 else f"{hint}_{self._used[hint]}"
+        name = hint
+        while name in self._taken:
+            self._used[hint] += 1
+            name = f"{hint}_{self._used[hint] + 1}"
+        self._taken.add(name)
+        return name
 
     def constant(self, value: Any) -> str:
         """The name under which the code finds `value`."""
@@ -61,27 +75,50 @@ class Source:
         code = "".join(code for code, _ in self._waiting)
         targets = ", ".join(name for _, name in self._waiting)
         self._waiting.clear()
-        if code == "H":  # two bytes are put together faster than a struct is called
-            self.add(f"{targets} = buf[{self._here()}] << 8 | buf[{self._here(1)}]")
-        else:
-            self.add(f"({targets},) = {self.constant(Packer('>' + code).unpack_from)}(buf, {self._here()})")
+        self.add(f"({targets},) = {self.unpacker(code)}({self.at()})")
         self._offset += Packer(">" + code).size
         for line in self._after:
             self.add(line)
         self._after.clear()
 
-    def _here(self, ahead: int = 0) -> str:
-        offset = self._offset + ahead
-        return f"{self._base} + {offset}" if offset else self._base
+    def unpacker(self, code: str) -> str:
+        """The name of what unpacks these `struct` letters."""
+        self.scope.setdefault(f"unpack_{code}", Packer(f">{code}").unpack_from)
+        return f"unpack_{code}"
+
+    def at(self) -> str:
+        """The arguments of what unpacks right here."""
+        return f"buf, {self._here()}"
+
+    def _here(self) -> str:
+        return f"{self._base} {'-' if self._offset < 0 else '+'} {abs(self._offset)}" if self._offset else self._base
 
     def step(self, length: str) -> str:
         """Step over as many bytes as the expression `length` says; returns the slice that holds them."""
-        start, behind = self._here(), "pos" if self._base == "end" else "end"
+        start, behind = self._here(), self._other()
         self.add(f"{behind} = {start} + {length}")
         self._base, self._offset = behind, 0
         return f"[{start}:{behind}]"
 
-    def _settle(self) -> None:
+    @contextmanager
+    def step_unless(self, absent: str, length: str, name: str) -> Iterator[str]:
+        """As `step`, for what is None and takes no bytes if the test `absent` holds: the lines added inside are for
+        what is there."""
+        start, behind = self._here(), self._other()
+        self.add(f"if {absent}: {name}, {behind} = None, {start}")
+        self.add("else:")
+        outer, self.indent = self.indent, self.indent + "    "
+        yield self.step(length)
+        self.indent = outer
+
+    def back(self, size: int) -> None:
+        """Take back a constant step."""
+        self._offset -= size
+
+    def _other(self) -> str:
+        return "pos" if self._base == "end" else "end"
+
+    def settle(self) -> None:
         """The position is in the variable `pos` again."""
         self.flush()
         if self._here() != "pos":
@@ -90,26 +127,39 @@ class Source:
 
     def add(self, line: str) -> None:
         """One line."""
-        self.lines.append(self._indent + line)
+        self.lines.append(self.indent + line)
 
     @contextmanager
-    def loop(self, head: str) -> Iterator[None]:
-        """The lines added inside are the body of `head`."""
-        self._settle()
+    def block(self, head: str) -> Iterator[None]:
+        """The lines added inside are the body of `head`: a loop or a branch."""
+        self.settle()
         self.add(head)
-        outer, self._indent = self._indent, self._indent + "    "
+        outer, self.indent = self.indent, self.indent + "    "
         yield
-        self._settle()
-        self._indent = outer
+        self.settle()
+        self.indent = outer
 
-    def function(self, name: str, results: list[str]) -> Callable[[bytes, int], tuple[tuple[Any, ...], int]]:
-        """The compiled reader: (buffer, position) -> (values of `results`, next position)."""
-        self._settle()
-        body = "\n".join(self.lines)
-        text = (
-            f'def read(buf, pos):\n    text = buf.decode("latin-1")\n{body}\n'
-            f"    if pos > len(buf): raise GiveUp\n    return ({''.join(f'{r}, ' for r in results)}), pos\n"
+    def text(self, result: str, *, padding: int = 0, otherwise: str = "raise") -> str:
+        """The function as Python. `padding` zero bytes are put behind the buffer, for readers that look ahead;
+        `otherwise` is the line for bytes that surprise it."""
+        self.settle()
+        head = ["size = len(buf)", *([f"buf += bytes({padding})"] if padding else []), 'text = buf.decode("latin-1")']
+        return "\n".join(
+            [
+                "def read(buf, pos=0):",
+                "    start, whole = pos, buf",
+                "    try:",
+                *(OUTERMOST + line for line in head),
+                *self.lines,
+                f"{OUTERMOST}if pos > size: raise GiveUp",
+                f"{OUTERMOST}return {result}, pos",
+                "    except (BehindTheEnd, IndexError, GiveUp, SchemaError):",
+                f"        {otherwise}",
+            ]
         )
+
+    def function(self, name: str, text: str) -> Read:
+        """The compiled `text`."""
         exec(compile(text, f"<{name}>", "exec"), self.scope)
-        made: Callable[[bytes, int], tuple[tuple[Any, ...], int]] = self.scope["read"]
+        made: Read = self.scope["read"]
         return made

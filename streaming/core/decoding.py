@@ -77,6 +77,10 @@ def _undecodable(reason: str, raw: bytes | None) -> Undecodable:
 def _group_body(value: bytes | None, blobs: MemberBlobs) -> Body:
     if value is None:
         return GroupDeleted()
+    whole = blobs.read_whole(value)
+    if whole is not None:
+        fields, end = whole
+        return _make_generation(*fields, 0, len(value) - end)
     try:
         read = read_group_metadata(value)
     except SchemaError as why:
