@@ -49,7 +49,7 @@ def audit(dsn: str, suites: Iterable[Suite], *, statement_timeout_ms: int, data_
             create_temp_table=False,
             kwargs={"connect_args": _connect_arguments(dsn, statement_timeout_ms)},
         )
-        findings = [finding for suite in suites for finding in _checked(gx, context, source, suite)]
+        findings = [finding for suite in suites for finding in _told(gx, context, source, suite)]
         if data_docs_dir is not None:
             _write_data_docs(context, data_docs_dir)
     return Report(tuple(findings))
@@ -83,10 +83,26 @@ def _connect_arguments(dsn: str, statement_timeout_ms: int) -> dict[str, str]:
     return {**given, "options": f"{given.get('options', '')} {own}".strip(), "application_name": "rebalance-audit"}
 
 
+def _told(gx: Any, context: Any, source: Any, suite: Suite) -> list[Finding]:
+    """The findings of a suite; unknown, all of them, where even its table could not be looked at."""
+    try:
+        return list(_checked(gx, context, source, suite))
+    except Exception as error:  # whatever it was: one table must not hide the others
+        why = _failure({"raised_exception": True, "exception_message": str(error)})
+        return [
+            Finding(table=suite.table, contract=name, says=says, outcome="unknown", why=why)
+            for name, says in _sentences(suite).items()
+        ]
+
+
+def _sentences(suite: Suite) -> dict[str, str]:
+    columns = {COLUMNS: f"the table has the published columns: {', '.join(suite.columns)}"}
+    return columns | {contract.name: contract.says for contract in suite.contracts}
+
+
 def _checked(gx: Any, context: Any, source: Any, suite: Suite) -> Iterator[Finding]:
     expectations = gx.expectations
-    told = {COLUMNS: f"the table has the published columns: {', '.join(suite.columns)}"}
-    told |= {contract.name: contract.says for contract in suite.contracts}
+    told = _sentences(suite)
     wanted = [
         expectations.ExpectTableColumnsToMatchSet(
             column_set=list(suite.columns), exact_match=False, description=told[COLUMNS], meta={"contract": COLUMNS}

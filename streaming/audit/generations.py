@@ -93,17 +93,19 @@ GENERATIONS = suite(
         "the document says what the columns say",
         f"""
         select {KEY} from rebalance_monitor.generations g
-        where (document ->> 'cluster', document ->> 'lifecycle', document ->> 'protocol_type', document ->> 'protocol',
-               document ->> 'leader', document -> 'verdict' ->> 'grade', document -> 'verdict' ->> 'assignor',
-               document -> 'verdict' ->> 'era', document -> 'verdict' ->> 'reason', document -> 'source' ->> 'topic')
-            is distinct from (cluster, lifecycle, protocol_type, protocol, leader, grade, assignor, era, reason, topic)
-        or ((document ->> 'incarnation')::numeric, (document ->> 'generation')::numeric,
-            (document ->> 'at_ms')::numeric, (document ->> 'state_ms')::numeric, (document ->> 'delay_ms')::numeric,
-            (document -> 'verdict' ->> 'pending_until_ms')::numeric, (document -> 'source' ->> 'partition')::numeric,
-            (document -> 'source' ->> 'offset')::numeric, jsonb_array_length(document -> 'unassigned'))
-            is distinct from (incarnation::numeric, generation::numeric, at_ms::numeric, state_ms::numeric,
-            delay_ms::numeric, pending_until_ms::numeric, partition::numeric, "offset"::numeric, unassigned_count)
-        or (document ->> 'group' is distinct from "group" and left(right("group", 33), 1) <> '…')
+        cross join lateral jsonb_to_record(g.document) as d (cluster text, lifecycle text, protocol_type text,
+            protocol text, leader text, verdict jsonb, source jsonb, incarnation numeric, generation numeric,
+            at_ms numeric, state_ms numeric, delay_ms numeric, unassigned jsonb, "group" text)
+        where (d.cluster, d.lifecycle, d.protocol_type, d.protocol, d.leader, d.verdict ->> 'grade',
+               d.verdict ->> 'assignor', d.verdict ->> 'era', d.verdict ->> 'reason', d.source ->> 'topic')
+            is distinct from (g.cluster, g.lifecycle, g.protocol_type, g.protocol, g.leader, g.grade, g.assignor,
+            g.era, g.reason, g.topic)
+        or (d.incarnation, d.generation, d.at_ms, d.state_ms, d.delay_ms, (d.verdict ->> 'pending_until_ms')::numeric,
+            (d.source ->> 'partition')::numeric, (d.source ->> 'offset')::numeric, jsonb_array_length(d.unassigned))
+            is distinct from (g.incarnation::numeric, g.generation::numeric, g.at_ms::numeric, g.state_ms::numeric,
+            g.delay_ms::numeric, g.pending_until_ms::numeric, g.partition::numeric, g."offset"::numeric,
+            g.unassigned_count)
+        or (d."group" is distinct from g."group" and left(right(g."group", 33), 1) <> '…')
         """,
     ),
     known_values("generation_grade_known", "generations", "grade", "match explainable unexplained not_judged",

@@ -20,7 +20,11 @@ MEMBERS = suite(
         f"""
         select {KEY} from rebalance_monitor.members m
         join rebalance_monitor.generations g using (cluster, topic_id, partition, "offset")
-        cross join lateral (select g.document -> 'members' -> m.ordinal as said) as d
+        left join (
+            select g.cluster, g.topic_id, g.partition, g."offset", (e.number - 1)::integer as ordinal, e.said
+            from rebalance_monitor.generations g
+            cross join lateral jsonb_array_elements(g.document -> 'members') with ordinality as e (said, number)
+        ) as d using (cluster, topic_id, partition, "offset", ordinal)
         where (said ->> 'member_id', said ->> 'client_id', said ->> 'client_host', said ->> 'instance_id',
                said ->> 'worker')
             is distinct from (m.member_id, m.client_id, m.client_host, m.instance_id, m.worker)

