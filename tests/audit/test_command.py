@@ -18,7 +18,8 @@ from streaming.cli.auditing import AuditProcess
 from tests.audit.conftest import Audit
 from tests.audit.corruptions import CORRUPTIONS
 
-pytestmark = pytest.mark.postgres
+# A dozen processes that each load the package: seconds of CPU every one.
+pytestmark = [pytest.mark.postgres, pytest.mark.integration]
 pytest.importorskip("great_expectations", reason="the extra [audit] is not installed")
 
 Configured = Callable[..., str]
@@ -26,7 +27,7 @@ CONTRACTS = {contract.name: contract for suite in SUITES for contract in suite.c
 # What the package would use to speak to others, were it let.
 TEMPTED = {"GX_ANALYTICS_ENABLED": "true", "GX_CLOUD_ACCESS_TOKEN": "x", "GX_CLOUD_ORGANIZATION_ID": "y"}
 
-# Runs the command with every way out watched: names looked up, connections made. The hook sees the setting at the
+# Runs the command with every way out watched: names looked up, connections made. The finder sees the setting at the
 # moment the package is imported.
 WATCHED = """
 import os, sys
@@ -35,10 +36,13 @@ def hook(event, arguments):
         if not isinstance(arguments[1] if event.startswith("socket.connect") else None, str):
             print("OUT", event, arguments[1:], file=sys.stderr)
             raise OSError("no way out")
-    if event == "import" and arguments[0] == "great_expectations":
-        print("IMPORTED WITH", os.environ.get("GX_ANALYTICS_ENABLED"),
-              [name for name in os.environ if name.startswith("GX_CLOUD_")], file=sys.stderr)
+class Finder:
+    def find_spec(self, name, path=None, target=None):
+        if name == "great_expectations":
+            print("IMPORTED WITH", os.environ.get("GX_ANALYTICS_ENABLED"),
+                  [name for name in os.environ if name.startswith("GX_CLOUD_")], file=sys.stderr)
 sys.addaudithook(hook)
+sys.meta_path.insert(0, Finder())
 from streaming.cli import main
 sys.exit(main(["audit", *sys.argv[1:]]))
 """
