@@ -15,7 +15,7 @@ from streaming.core.decoding import decode_config_row, decode_offsets_record, de
 from streaming.core.fold import fold_group
 from streaming.core.observed import Job, Observed, observe
 from streaming.core.records import GroupGeneration, Row, StatusChange, Tick
-from streaming.core.results import Generation, Incident, Source
+from streaming.core.results import Generation, Grade, Incident, Source
 from streaming.core.settings import ClusterSettings, ConnectSettings
 
 OFFSETS_TOPIC = "__consumer_offsets"
@@ -124,6 +124,10 @@ class Watcher:
     def seen(self) -> int:
         """How many generations were judged, of whatever kind of group."""
         return len(self._order)
+
+    def grades(self) -> list[Grade]:
+        """Their verdicts, in the order of the log."""
+        return [self._published[source].verdict.grade for source in self._order]
 
     def generations(self) -> list[Judged]:
         """All with members, in the order of the log."""

@@ -24,7 +24,7 @@ from lab.rehearsal import TIMING, Rehearsal, rehearsal
 from lab.simulated_protocol import Process
 from lab.watcher import Watcher
 from streaming.core.attention import alert_severity
-from streaming.core.results import AlertSeverity, Incident
+from streaming.core.results import AlertSeverity, Grade, Incident
 from streaming.core.rules.catalogue import RULES
 from streaming.core.settings import ClusterSettings, Damping, TopicMetadata
 
@@ -67,7 +67,9 @@ def counts(watcher: Watcher, settings: ClusterSettings) -> str:
 def assert_quiet(watcher: Watcher, settings: ClusterSettings, what: str) -> None:
     """Prints what was found; nothing loud was told, and nothing will be when time goes on."""
     watcher.look(ahead_ms=AN_HOUR_MS)
-    print(f"\n{what}: {counts(watcher, settings)}")
+    grades = Counter(grade.value for grade in watcher.grades())
+    print(f"\n{what}: {watcher.seen} generations {dict(grades)}; {counts(watcher, settings)}")
+    assert Grade.UNEXPLAINED not in watcher.grades()
     assert [(one.alert, one.code, one.message) for one in told(watcher) if one.alert in LOUD] == []
 
 
