@@ -14,7 +14,7 @@ records' own times, and the cluster's tick when nothing comes.
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from schemas.connect_topics import NOT_JSON, ConfigRecord, OtherConfig
+from schemas.connect_topics import NOT_JSON, OtherConfig
 from streaming.core import attention, judge_group
 from streaming.core import timers as group_timers
 from streaming.core.codec import dumps, loads
@@ -95,6 +95,7 @@ class _Fold:
         self.results: list[Result] = []
         self.blobs: dict[str, bytes] = {}
         self.sightings: list[Sighting] = []
+        self.config: list[ConfigEntry] = []  # put into the history at one go: a topic read from its beginning is long
         self.steps: list[Step] = []
 
     def take(self, row: Row) -> None:
@@ -107,7 +108,7 @@ class _Fold:
         source = Source(row.topic, row.partition, row.offset)
         match row.body:
             case ConfigChange(record=record):
-                self._take_config(row, record)
+                self.config.append(ConfigEntry(row.offset, record))
                 if isinstance(record, OtherConfig) and record.what == NOT_JSON:
                     self.results.append(unreadable_config(self.settings.name, source, record))
             case GroupGeneration() | GroupDeleted():
@@ -150,15 +151,13 @@ class _Fold:
             offsets = {place: at for place, at in state.next_offsets.items() if place.rpartition("-")[0] != row.topic}
             state = replace(state, next_offsets=offsets)
             if isinstance(row.body, ConfigChange):
+                self.config.clear()
                 state = replace(state, history=ConfigHistory(), rule_memory=without_offsets(state.rule_memory))
         self.state = state
 
-    def _take_config(self, row: Row, record: ConfigRecord) -> None:
-        history = self.state.history.extended([ConfigEntry(row.offset, record)])
-        self.state = replace(self.state, history=history)
-
     def settle(self, *, end_of_input: bool) -> None:
         """Judge every waiting record whose evidence is there, in order; then the timers of the tick."""
+        self.state = replace(self.state, history=self.state.history.extended(self.config))
         waiting = list(self.state.waiting)
         while waiting:
             head = waiting[0]
