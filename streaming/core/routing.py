@@ -2,11 +2,12 @@
 
 from collections.abc import Iterable
 
-from streaming.core.records import ConfigChange, Gap, Row, StatusChange, Undecodable
+from streaming.core.records import ConfigChange, Row, StatusChange
 from streaming.core.settings import ClusterSettings, ConnectSettings
 
 CONFIG_SUFFIXES = ("-configs", "-config")
 STATUS_SUFFIXES = ("-status", "-statuses")
+_OF_CONNECT = frozenset({ConfigChange.__name__, StatusChange.__name__})
 
 
 def connect_settings(settings: ClusterSettings, group: str) -> ConnectSettings:
@@ -32,12 +33,12 @@ def route(rows: Iterable[Row], settings: ClusterSettings) -> dict[str, list[Row]
     """Rows per group, each list in the order given. Undecodable records and gaps without a group are under ""."""
     routed: dict[str, list[Row]] = {}
     for row in rows:
-        match row.body:
-            case ConfigChange() | StatusChange():
-                for group in groups_of_topic(settings, row.topic):
-                    routed.setdefault(group, []).append(row)
-            case Undecodable() | Gap():
-                routed.setdefault(row.group or "", []).append(row)
-            case _:
-                routed.setdefault(row.group or "", []).append(row)
+        concerned = groups_concerned(settings, row.topic, type(row.body).__name__) if row.group is None else [row.group]
+        for group in concerned:
+            routed.setdefault(group, []).append(row)
     return routed
+
+
+def groups_concerned(settings: ClusterSettings, topic: str, kind: str) -> list[str]:
+    """Which groups a row without a group of its own goes to; `kind` is the class name of its body."""
+    return groups_of_topic(settings, topic) if kind in _OF_CONNECT else [""]

@@ -15,7 +15,7 @@ from streaming.core.fold import STATE_VERSION, FoldOutcome
 from streaming.core.ports import Commit, GroupKey, OutOfStep, PartitionKey, Range, Store, StoredState
 from streaming.core.records import GroupGeneration, OtherGroup, Row, Tick
 from streaming.core.results import Result
-from streaming.core.routing import connect_settings, route
+from streaming.core.routing import connect_settings, groups_concerned
 from streaming.core.settings import ClusterSettings, ConnectSettings
 from streaming.spark.channel import Control
 from streaming.spark.folding import FoldMany, Task, fold_here
@@ -27,7 +27,7 @@ CLUSTER_STATE_VERSION = 1
 # Inside a JSON text every quote of a value is escaped, so these can only be the row's own fields.
 _CONNECT_MARK = '"protocol_type":"connect"'
 _TAGS_MARK = '"unknown_tags":'
-_OTHER_MARK = '"$":"OtherGroup"'
+_OTHER = OtherGroup.__name__
 MEASURE_FROM_RECORDS = 50
 # A timer that is due and stays due (its evidence is still missing) is looked at once per this time, not in a loop.
 TIMER_PAUSE_MS = 1_000
@@ -180,9 +180,9 @@ class BatchFunction:
         bodies: dict[str, list[str]] = {}
         for raw in batch.rows:
             if raw.group is None:
-                for group in route([raw.row()], self._settings):
+                for group in groups_concerned(self._settings, raw.topic, raw.kind):
                     bodies.setdefault(group, []).append(raw.body)
-            elif _OTHER_MARK not in raw.body:
+            elif raw.kind != _OTHER:
                 bodies.setdefault(raw.group, []).append(raw.body)
         if tick is not None:
             for key in self._store.due(self._settings.name, tick.now_ms):
@@ -238,7 +238,7 @@ def _other_groups(cluster: str, rows: Sequence[RawRow]) -> dict[tuple[str, str, 
     """Records of group kinds that are only counted, by (cluster, group, kind)."""
     counts: dict[tuple[str, str, str], int] = {}
     for raw in rows:
-        if _OTHER_MARK in raw.body:
+        if raw.kind == _OTHER:
             row: Row = raw.row()
             if isinstance(row.body, OtherGroup):
                 key = (cluster, row.group or "", row.body.kind)
@@ -250,8 +250,7 @@ def _kinds(rows: Sequence[RawRow]) -> dict[tuple[str, str], int]:
     """Rows per (topic, class name of the body)."""
     counts: dict[tuple[str, str], int] = {}
     for raw in rows:
-        mark = raw.body.find('"body":{"$":"') + len('"body":{"$":"')
-        key = (raw.topic, raw.body[mark : raw.body.index('"', mark)])
+        key = (raw.topic, raw.kind)
         counts[key] = counts.get(key, 0) + 1
     return counts
 

@@ -37,6 +37,8 @@ SPARK_SCHEMA = (
     "kind string, body string"
 )
 ROWS_PER_BATCH = 2_000
+# Inside a JSON text every quote of a value is escaped, so this can only be the row's own field.
+_BODY_MARK = '"body":{"$":"'
 
 Line = tuple[str, str, str, int, int, str | None, str, str]
 
@@ -101,6 +103,12 @@ class RawRow(NamedTuple):
     offset: int
     group: str | None
     body: str
+
+    @property
+    def kind(self) -> str:
+        """Class name of the row's body, read off its text."""
+        start = self.body.find(_BODY_MARK) + len(_BODY_MARK)
+        return self.body[start : self.body.index('"', start)]
 
     def row(self) -> Row:
         return loads(Row, self.body)
