@@ -7,6 +7,7 @@ watcher looks every few milliseconds from outside, so a latency contains up to o
 import re
 import threading
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
@@ -27,7 +28,7 @@ def now_ms() -> float:
     return time.time() * 1000
 
 
-class Watcher(threading.Thread):
+class Watcher(threading.Thread, ABC):
     """Looks again and again until its block ends; what it saw first, and when, stands in `seen`."""
 
     def __init__(self, every_s: float) -> None:
@@ -54,8 +55,9 @@ class Watcher(threading.Thread):
         except BaseException as why:
             self.problem = why
 
+    @abstractmethod
     def look(self) -> None:
-        raise NotImplementedError
+        """Note in `seen` what is new."""
 
 
 class Rows(Watcher):

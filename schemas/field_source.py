@@ -126,7 +126,7 @@ class FieldSource(Source):
             case Array(of):
                 self._array(of, name, version, limit, nullable=field.nullable)
             case _:
-                raise NotImplementedError(f"{field.name}: {field.type}")
+                raise TypeError(f"no fast reader is written for {field.name}: {field.type}")
 
     def made(self, cls: type[Any], held: Held, more: list[str], name: str) -> None:
         """Fill a new `cls` into the variable `name`, as `schemas.frozen` does: its fields in the order of what is held,
