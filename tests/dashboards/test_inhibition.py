@@ -3,8 +3,7 @@
 import shutil
 import socket
 import subprocess
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,7 @@ import httpx
 import pytest
 
 from dashboards.alerts import WHILE_BLIND
+from tests.waiting import until
 
 BINARY = shutil.which("prometheus-alertmanager") or shutil.which("alertmanager")
 CONFIG = Path(__file__).parents[2] / "conf" / "compose" / "alertmanager.yml"
@@ -19,19 +19,6 @@ pytestmark = [
     pytest.mark.prometheus,
     pytest.mark.skipif(BINARY is None, reason="no alertmanager: apt-get install prometheus-alertmanager"),
 ]
-
-
-def until(true: Callable[[], Any], timeout_s: float = 30.0) -> Any:
-    """Waits for something that only another process can make true."""
-    end_s = time.monotonic() + timeout_s
-    while time.monotonic() < end_s:
-        try:
-            if found := true():
-                return found
-        except httpx.TransportError:
-            pass
-        time.sleep(0.05)
-    raise AssertionError("it never became true")
 
 
 @pytest.fixture

