@@ -24,7 +24,13 @@ VERSIONS = {EAGER: 0, "compatible": 1, "sessioned": 2}
 ALLOCATION_KEEPS_VERSION_SINCE = (3, 3)
 MAX_DELAYS_MS = (0, 0, 1, 40, 1000, 60_000, 300_000, 300_000)
 PAUSES_MS = (10, 500, 5_000, 100_000, 400_000)
-ODD_NAMES = ("wé", "Ω", "😀", "\ue000", "日", "-", "worker")
+ODD_NAMES = ("wé", "Ω", "😀", "\ue000", "日", "-", "worker", " ", "a-1", "ﬀ", "𝄞𝄞", "x" * 200)
+STYLES = ("plain", "plain", "twins", "odd", "crowd")
+"""What things are called: plain; in pairs of one hash; outside ASCII; so many of one hash that a bucket grows a tree."""
+MEMBERS = (1, 2, 3, 4, 6, 12, 20, 32)
+CONNECTORS = (4, 8, 16, 16, 40, 48)
+FEW_TASKS, MANY_TASKS = (0, 9), (10, 60)
+TWINS = ("Aa", "BB")
 
 
 @dataclass(slots=True)
@@ -55,7 +61,7 @@ class Cluster:
     """The members of one group, their processes, and the config topic."""
 
     random: Random
-    style: str
+    member_style: str
     names: list[str]
     connectors: dict[str, int] = field(default_factory=dict)
     earlier: dict[str, int] = field(default_factory=dict)
@@ -70,10 +76,12 @@ class Cluster:
         self.members[self._member_id(self.born)] = process or Process(f"p{self.born}")
 
     def _member_id(self, number: int) -> str:
-        match self.style:
+        match self.member_style:
             case "twins":
-                pairs = "".join(self.random.choice(("Aa", "BB")) for _ in range(self.random.choice((2, 3, 4))))
+                pairs = "".join(self.random.choice(TWINS) for _ in range(self.random.choice((2, 3, 4))))
                 return pairs + "x" * number
+            case "crowd":
+                return _of_one_hash(number, pairs=6)
             case "odd":
                 return self.random.choice(ODD_NAMES) + str(number)
             case _:
@@ -92,7 +100,7 @@ class Cluster:
             case "return" if self.away:
                 self.join(self.away.pop(self.random.randrange(len(self.away))))
             case "configure":
-                self.change(self.random.choice(self.names), self.random.randint(0, 9))
+                self.change(self.random.choice(self.names), self.some_tasks())
             case "delete" if self.connectors:
                 self.change(self.random.choice(sorted(self.connectors)), None)
             case "lag":
@@ -104,6 +112,10 @@ class Cluster:
                 if held is not None and held.tasks:
                     self.members[pick].held = Jobs(held.connectors, (*held.tasks, self.random.choice(held.tasks)))
 
+    def some_tasks(self) -> int:
+        """For one connector: a handful, now and then so many that they outweigh all others."""
+        return self.random.randint(*(MANY_TASKS if self.random.random() < 0.06 else FEW_TASKS))
+
     def change(self, name: str, tasks: int | None) -> None:
         """One record in the config topic."""
         self.earlier = dict(self.connectors)
@@ -114,21 +126,32 @@ class Cluster:
             self.connectors[name] = tasks
 
 
+def _of_one_hash(number: int, *, pairs: int) -> str:
+    """The first 2 ** pairs of these names all have the same hash, and so have the next ones."""
+    rest, bits = divmod(number, 1 << pairs)
+    return "".join(TWINS[bits >> pair & 1] for pair in range(pairs)) + "x" * rest
+
+
+def _names(random: Random, style: str, count: int) -> list[str]:
+    match style:
+        case "twins":
+            ends = [f"{a}{b}{c}" for a in TWINS for b in TWINS for c in "xy"]
+            return [f"{end}{number}" for number in range(count // len(ends) + 1) for end in ends]
+        case "crowd":
+            return [_of_one_hash(number, pairs=random.choice((4, 5))) for number in range(count)]
+        case "odd":
+            return [f"{random.choice(ODD_NAMES)}-{number}" for number in range(count)]
+        case _:
+            return [f"connector{number}" for number in range(count)]
+
+
 def random_cluster(random: Random) -> Cluster:
-    """A small or middling cluster with names of one style; now and then a large one."""
-    style = random.choice(("plain", "plain", "twins", "odd"))
-    count = random.choice((4, 8, 16, 16, 40))
-    names = [f"connector{number}" for number in range(count)]
-    if style == "twins":
-        names = [
-            f"{a}{b}{c}{n}" for n in range(count // 8 + 1) for a in ("Aa", "BB") for b in ("Aa", "BB") for c in "xy"
-        ]
-    elif style == "odd":
-        names = [f"{random.choice(ODD_NAMES)}-{number}" for number in range(count)]
-    cluster = Cluster(random, style, names)
-    for name in random.sample(names, random.randint(0, min(len(names), random.choice((6, 14, 30))))):
-        cluster.change(name, random.randint(0, 9))
-    for _ in range(random.choice((1, 2, 3, 4, 6, 12, 20))):
+    """A small or middling cluster, now and then a large one; members and connectors are called in one style each."""
+    names = list(dict.fromkeys(_names(random, random.choice(STYLES), random.choice(CONNECTORS))))
+    cluster = Cluster(random, random.choice(STYLES), names)
+    for name in random.sample(names, random.randint(0, min(len(names), random.choice((6, 14, 48))))):
+        cluster.change(name, cluster.some_tasks())
+    for _ in range(random.choice(MEMBERS)):
         cluster.join()
     return cluster
 
