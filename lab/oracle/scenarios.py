@@ -26,7 +26,7 @@ MAX_DELAYS_MS = (0, 0, 1, 40, 1000, 60_000, 300_000, 300_000)
 PAUSES_MS = (10, 500, 5_000, 100_000, 400_000)
 ODD_NAMES = ("wé", "Ω", "😀", "\ue000", "日", "-", "worker", " ", "a-1", "ﬀ", "𝄞𝄞", "x" * 200)
 STYLES = ("plain", "plain", "twins", "odd", "crowd")
-"""What things are called: plain; in pairs of one hash; outside ASCII; so many of one hash that a bucket grows a tree."""
+"""What things are called: plain; in pairs of one hash; outside ASCII; so many of one hash that buckets grow trees."""
 MEMBERS = (1, 2, 3, 4, 6, 12, 20, 32)
 CONNECTORS = (4, 8, 16, 16, 40, 48)
 FEW_TASKS, MANY_TASKS = (0, 9), (10, 60)
