@@ -7,10 +7,10 @@ import threading
 from typing import Any
 
 from streaming.cli.errors import InputError
-from streaming.config import ConfigError, Settings, load
+from streaming.cli.opening import database_dsn, need, settings_from
+from streaming.config import Settings
 
 DONE, FOUND, CANNOT_TELL = 0, 1, 3
-NOT_INSTALLED = "{} is not installed; install rebalance-monitor[audit]"
 ENDED_WITH_PARENT = 143
 
 
@@ -22,18 +22,11 @@ def audit(config: str | None, *, output: str, child: bool = False) -> int:
     if child:
         os.nice(19)
         threading.Thread(target=_end_with_parent, name="parent", daemon=True).start()
-    try:
-        settings = load(config, os.environ)
-    except ConfigError as why:
-        raise InputError(str(why)) from why
-    dsn = settings.audit.dsn or settings.database.dsn
-    if dsn is None:
-        raise InputError(f"{config or 'the configuration'}: database.dsn is missing; give a PostgreSQL connection text")
-    try:
-        import psycopg  # noqa: F401 - only whether it is there
-    except ImportError as why:
-        raise InputError(NOT_INSTALLED.format(why.name)) from why
-    return _audit(settings, dsn.get_secret_value(), output)
+    settings = settings_from(config)
+    reader = settings.audit.dsn
+    dsn = database_dsn(settings, config) if reader is None else reader.get_secret_value()
+    need("audit", "psycopg")
+    return _audit(settings, dsn, output)
 
 
 def _audit(settings: Settings, dsn: str, output: str) -> int:
@@ -49,7 +42,7 @@ def _audit(settings: Settings, dsn: str, output: str) -> int:
             dsn, SUITES, statement_timeout_ms=settings.audit.statement_timeout_ms, data_docs_dir=folder
         )
     except NotInstalled as why:
-        raise InputError(NOT_INSTALLED.format(why)) from why
+        raise InputError(f"{why} is not installed; install rebalance-monitor[audit]") from why
     except OSError as why:
         raise InputError(f"the Data Docs can't be written to {folder} ({why.strerror or why})") from why
     if output == "json":

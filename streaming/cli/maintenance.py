@@ -16,7 +16,8 @@ from rich.table import Table
 from rich.text import Text
 
 from streaming.cli.errors import InputError
-from streaming.config import ConfigError, Settings, load
+from streaming.cli.opening import need, settings_from
+from streaming.config import Settings
 from streaming.core.maintenance import Maintenance, problem
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ class Given:
 def add(config: str | None, given: Given) -> int:
     """Adds a window and prints it."""
     window = given.window(_now_ms())
-    settings = _settings(config)
+    settings = settings_from(config)
     if not _covers_a_cluster(settings, window.cluster):
         names = ", ".join(one.name for one in settings.clusters)
         raise InputError(f"--cluster {window.cluster} fits none of the configured clusters ({names})")
@@ -72,7 +73,7 @@ def add(config: str | None, given: Given) -> int:
 
 def show(config: str | None, *, everything: bool, output: str) -> int:
     """Prints the windows that run or are planned, the configuration's too; with `everything` past ones."""
-    settings, now_ms = _settings(config), _now_ms()
+    settings, now_ms = settings_from(config), _now_ms()
     configured = [one.core() for one in settings.maintenance]
     with _writer(settings) as connection:
         from streaming.sinks import maintenance
@@ -90,7 +91,7 @@ def show(config: str | None, *, everything: bool, output: str) -> int:
 
 def end(config: str | None, window_id: str) -> int:
     """Ends a window now."""
-    with _writer(_settings(config)) as connection:
+    with _writer(settings_from(config)) as connection:
         from streaming.sinks import maintenance
 
         try:
@@ -122,11 +123,10 @@ def moment_ms(text: str) -> int:
 @contextmanager
 def _writer(settings: Settings) -> "Iterator[Connection]":
     """The database as the role that may write windows."""
-    try:
-        from streaming.sinks.database import Database, DatabaseUnreachable
-        from streaming.sinks.maintenance import NotSetUp
-    except ImportError as why:
-        raise InputError(f"{why.name} is not installed; install rebalance-monitor[run]") from why
+    need("run", "psycopg")
+    from streaming.sinks.database import Database, DatabaseUnreachable
+    from streaming.sinks.maintenance import NotSetUp
+
     dsn = settings.database.maintenance_dsn or settings.database.dsn
     if dsn is None:
         raise InputError("database.maintenance_dsn and database.dsn are missing; give a PostgreSQL connection text")
@@ -146,13 +146,6 @@ def _writer(settings: Settings) -> "Iterator[Connection]":
         raise InputError(
             "the database has no table of windows yet; start `rebalance-monitor run` of this version once"
         ) from None
-
-
-def _settings(config: str | None) -> Settings:
-    try:
-        return load(config, os.environ)
-    except ConfigError as why:
-        raise InputError(str(why)) from why
 
 
 def _covers_a_cluster(settings: Settings, pattern: str) -> bool:

@@ -1,18 +1,15 @@
 """`serve`: the page and the JSON API in a process of their own; `run` starts it, and keeps it running, as a child."""
 
 import logging
-import os
-import subprocess
 import sys
-import threading
 
 from streaming.cli.errors import InputError
-from streaming.config import ConfigError, Settings, load
+from streaming.cli.opening import database_dsn, need, package_version, settings_from
+from streaming.config import Settings
 
-DONE, BAD_INPUT = 0, 2
+DONE = 0
 CONNECTIONS = 4
 STATEMENT_TIMEOUT_MS = 10_000
-PAUSES_S = (1.0, 5.0, 30.0)
 # Enough for one statement after the other; the page must never be able to write.
 READ_ONLY = f"-c default_transaction_read_only=on -c statement_timeout={STATEMENT_TIMEOUT_MS}"
 log = logging.getLogger("rebalance_monitor.page")
@@ -20,27 +17,15 @@ log = logging.getLogger("rebalance_monitor.page")
 
 def serve(config: str | None, monitor_url: str | None = None, *, child: bool = False) -> int:
     """Serves until a signal; 0 then. `monitor_url` is where the job's /metrics are, `child`: end when stdin closes."""
-    try:
-        settings = load(config, os.environ)
-    except ConfigError as why:
-        raise InputError(str(why)) from why
-    if settings.database.dsn is None:
-        where = config or "the configuration"
-        raise InputError(f"{where}: database.dsn is missing; give a PostgreSQL connection text")
-    try:
-        import jinja2  # noqa: F401 - only whether it is there
-        import psycopg  # noqa: F401
-        import starlette  # noqa: F401
-        import uvicorn  # noqa: F401
-    except ImportError as why:
-        raise InputError(f"{why.name} is not installed; install rebalance-monitor[run]") from why
-    return _serve(settings, monitor_url, child=child)
+    settings = settings_from(config)
+    dsn = database_dsn(settings, config)
+    need("run", "jinja2", "psycopg", "starlette", "uvicorn")
+    return _serve(settings, dsn, monitor_url, child=child)
 
 
-def _serve(settings: Settings, monitor_url: str | None, *, child: bool) -> int:
+def _serve(settings: Settings, dsn: str, monitor_url: str | None, *, child: bool) -> int:
     from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
-    from streaming.cli.run import package_version
     from streaming.sinks.database import Database, DatabaseUnreachable
     from streaming.web import serve as web
     from streaming.web.api import Source
@@ -48,9 +33,7 @@ def _serve(settings: Settings, monitor_url: str | None, *, child: bool) -> int:
     from streaming.web.scope import Scope, Token
     from streaming.web.upstream import Job
 
-    assert settings.database.dsn is not None
-    dsn, page = settings.database.dsn.get_secret_value(), settings.page
-    clusters = settings.core_clusters()
+    page, clusters = settings.page, settings.core_clusters()
 
     def team_of(cluster: str, group: str) -> str:
         known = clusters.get(cluster)
@@ -108,53 +91,3 @@ def _job_url(settings: Settings) -> str:
     host = settings.http.host
     host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
     return f"http://[{host}]:{settings.http.port}" if ":" in host else f"http://{host}:{settings.http.port}"
-
-
-class PageProcess:
-    """The page beside the job. It never holds the job up: when it ends by itself it is started again, ever later."""
-
-    def __init__(self, config: str | None, monitor_url: str) -> None:
-        given = [] if config is None else ["--config", config]
-        self._command = [sys.executable, "-m", "streaming", "serve", *given, "--monitor-url", monitor_url, "--child"]
-        self._ending = threading.Event()
-        self.process: subprocess.Popen[str] | None = None
-        self._thread = threading.Thread(target=self._keep, name="page", daemon=True)
-
-    def start(self) -> None:
-        """Starts it and returns at once."""
-        self._thread.start()
-
-    def stop(self) -> None:
-        """Ends it: its stdin closes, which also happens when this process is killed."""
-        self._ending.set()
-        process = self.process
-        if process is not None and process.stdin is not None:
-            process.stdin.close()
-        if self._thread.is_alive():
-            self._thread.join(10)
-
-    def _keep(self) -> None:
-        tries = 0
-        while not self._ending.is_set():
-            # A session of its own: a signal from the terminal is the job's to answer.
-            process = subprocess.Popen(
-                self._command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
-            )
-            self.process = process
-            last = ""
-            assert process.stderr is not None
-            for line in process.stderr:
-                last = line.strip()
-                if last.startswith("page at "):
-                    tries = 0
-                    log.info("page", extra={"fields": {"url": last.removeprefix("page at ")}})
-                elif not last.startswith("rebalance-monitor: "):
-                    log.warning("page says", extra={"fields": {"text": last}})
-            code = process.wait()
-            if self._ending.is_set():
-                return
-            pause = PAUSES_S[min(tries, len(PAUSES_S) - 1)]
-            why = last.removeprefix("rebalance-monitor: ")
-            log.warning("page ended", extra={"fields": {"code": code, "why": why, "again_in_s": pause}})
-            tries += 1
-            self._ending.wait(pause)

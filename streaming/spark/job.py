@@ -1,12 +1,10 @@
 """Runs the query: start, watch, start again from the database's positions where that is needed, stop gracefully."""
 
-import json
 import logging
 import shutil
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -20,8 +18,10 @@ from streaming.core.settings import ClusterSettings
 from streaming.spark.batch import BatchFunction, BatchReport
 from streaming.spark.channel import Channel, ReaderStatus
 from streaming.spark.ends import ClientRefused, ClusterError, KafkaView
+from streaming.spark.failures import BatchFailed, CannotRun, first_line, no_room
 from streaming.spark.folding import SpreadFold
 from streaming.spark.offsets import Kind
+from streaming.spark.scratch import scratch_folder
 from streaming.spark.session import jvm_ended, stop_session
 from streaming.spark.source import FORMAT, KafkaSource, SourceOptions
 from streaming.spark.stopping import Stop, end_at_once, start_session_aside
@@ -38,14 +38,6 @@ PROGRESS_EVERY_S = 5.0
 SILENT_S = 30.0  # longer than all requests of one sample may take together
 FIRST_PAUSE_S = 0.2
 LONGEST_PAUSE_S = 30.0
-
-
-class CannotRun(Exception):
-    """The job can't start or go on; one sentence with what, where and what to do."""
-
-
-class BatchFailed(Exception):
-    """Tells Spark that the batch function failed; why is kept on this side."""
 
 
 class Observer(Protocol):
@@ -124,7 +116,7 @@ class Job:
                     "or change spark.driver_memory, and start again: nothing is lost"
                 ) from problem
             pause_s = FIRST_PAUSE_S if self._committed > committed else min(pause_s * 2, LONGEST_PAUSE_S)
-            why = _first_line(problem) if problem is not None else "the query ended"
+            why = first_line(problem) if problem is not None else "the query ended"
             log_event("query_restarts", cluster=self._section.name, why=why, pause_s=round(pause_s, 1))
             if not isinstance(problem, OutOfStep):
                 self._observer.trouble(self._section.name, why)
@@ -265,44 +257,6 @@ class Job:
         log_event("catching_up", cluster=self._section.name, records_left=left, eta_s=eta_s)
 
 
-@contextmanager
-def scratch_folder(configured: str | None) -> Iterator[Path]:
-    """A private folder for this run, gone at its end: nothing in it is needed again."""
-    try:
-        if configured is not None:
-            Path(configured).mkdir(parents=True, exist_ok=True)
-        made = Path(tempfile.mkdtemp(prefix="rebalance-monitor-", dir=configured))
-    except OSError as why:
-        where = configured or "the temporary folder"
-        raise _no_room(where, why) from why
-    try:
-        yield made
-    finally:
-        shutil.rmtree(made, ignore_errors=True)
-
-
-def _first_line(problem: BaseException) -> str:
-    """What an error says; the bridge to Java puts a line of its own in front."""
-    lines = [line.strip() for line in str(problem).splitlines() if line.strip()]
-    if len(lines) > 1 and lines[0].startswith("An error occurred while calling"):
-        return lines[1].removeprefix(": ")
-    return lines[0] if lines else type(problem).__name__
-
-
-def _no_room(where: str, why: OSError) -> CannotRun:
-    return CannotRun(f"can't write to {where} ({why.strerror}); set spark.checkpoint_dir to a folder with room")
-
-
-class JsonLines(logging.Formatter):
-    """{"at": ..., "event": ..., fields...}, one object per line."""
-
-    def format(self, record: logging.LogRecord) -> str:
-        fields: Mapping[str, Any] = getattr(record, "fields", {})
-        moment = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created))
-        line = {"at": f"{moment}.{int(record.msecs):03d}Z", "event": record.getMessage(), **fields}
-        return json.dumps(line, ensure_ascii=False, default=str)
-
-
 def run_job(settings: Settings, store: Store, observer: Observer) -> None:
     """Everything from the session's start to its stop, for the one configured cluster. Raises CannotRun."""
     if len(settings.clusters) != 1:
@@ -324,7 +278,7 @@ def run_job(settings: Settings, store: Store, observer: Observer) -> None:
         except NoJava as why:
             raise CannotRun(str(why)) from why
         except OSError as why:
-            raise _no_room(str(scratch), why) from why
+            raise no_room(scratch, why) from why
         if spark is None:
             return log_event("stopped", cluster=section.name)
         log_event("session_started", seconds=round(time.monotonic() - began_s, 1))

@@ -1,0 +1,41 @@
+"""What commands with a configuration begin with: reading it, the database's address, the packages they need."""
+
+import importlib
+import os
+from importlib.metadata import PackageNotFoundError, version
+
+from streaming.cli.errors import InputError
+from streaming.config import ConfigError, Settings, load
+
+
+def settings_from(config: str | None) -> Settings:
+    """The settings of a file, or of defaults, with the environment on top. InputError says what is wrong where."""
+    try:
+        return load(config, os.environ)
+    except ConfigError as why:
+        raise InputError(str(why)) from why
+
+
+def database_dsn(settings: Settings, config: str | None) -> str:
+    """Where the database is, password included: for connecting only."""
+    if settings.database.dsn is None:
+        where = config or "the configuration"
+        raise InputError(f"{where}: database.dsn is missing; give a PostgreSQL connection text")
+    return settings.database.dsn.get_secret_value()
+
+
+def need(extra: str, *packages: str) -> None:
+    """InputError when a package of an extra is not installed. They are imported here: only trying tells for sure."""
+    try:
+        for package in packages:
+            importlib.import_module(package)
+    except ImportError as why:
+        raise InputError(f"{why.name} is not installed; install rebalance-monitor[{extra}]") from why
+
+
+def package_version() -> str:
+    """This monitor's version; "" where it is not installed."""
+    try:
+        return version("rebalance-monitor")
+    except PackageNotFoundError:
+        return ""
