@@ -56,7 +56,7 @@ def _now() -> list[Panel]:
             "Tasks held",
             f"{queries.aggregated(metrics.CONNECT_WORKER_TASKS, scope=ONE_GROUP)} or vector(0)",
             unit="none",
-            description="Tasks that the latest generation gives to workers.",
+            description="Tasks that workers hold after the latest generation.",
         ),
         number(
             "Unassigned",
@@ -98,13 +98,13 @@ def _over_time() -> list[Panel]:
             "Tasks per worker",
             [(queries.aggregated(metrics.CONNECT_WORKER_TASKS, ("worker",), ONE_GROUP), "{{worker}}")],
             unit="none",
-            description="Tasks that the group gives to each worker; 0 for an hour after a worker left.",
+            description="Tasks that each worker holds; 0 for an hour after a worker left.",
         ),
         graph(
             "Connectors per worker",
             [(queries.aggregated(metrics.CONNECT_WORKER_CONNECTORS, ("worker",), ONE_GROUP), "{{worker}}")],
             unit="none",
-            description="Connector instances that the group gives to each worker; 0 for an hour after a worker left.",
+            description="Connector instances that each worker holds; 0 for an hour after a worker left.",
         ),
         sql_graph(
             "Spread of tasks",

@@ -22,7 +22,7 @@ class Metric:
 
     name: str
     kind: Kind
-    unit: Unit
+    unit: Unit = "none"
     help: str
     labels: tuple[str, ...] = ()
 
@@ -30,7 +30,6 @@ class Metric:
 BUILD_INFO = Metric(
     name="rebalance_monitor_build_info",
     kind="info",
-    unit="none",
     help="Constant 1; the labels say which version runs.",
     labels=("version",),
 )
@@ -40,7 +39,6 @@ BUILD_INFO = Metric(
 GENERATIONS = Metric(
     name="rebalance_monitor_generations_total",
     kind="counter",
-    unit="none",
     help="Generations of classic groups judged, by grade of the verdict.",
     labels=("cluster", "group", "grade"),
 )
@@ -55,14 +53,12 @@ INCIDENT = Metric(
 INCIDENT_TRANSITIONS = Metric(
     name="rebalance_monitor_incident_transitions_total",
     kind="counter",
-    unit="none",
     help="Transitions of incidents: opened, updated, resolved, and fired and ended, which people are told of.",
     labels=("cluster", "group", "rule", "severity", "transition"),
 )
 MUTED_INCIDENTS = Metric(
     name="rebalance_monitor_muted_incidents",
     kind="gauge",
-    unit="none",
     help="Incidents that people would be told of now, if maintenance did not mute them.",
     labels=("cluster", "group", "team"),
 )
@@ -84,15 +80,13 @@ GROUP_STATE = Metric(
 GROUP_GENERATION = Metric(
     name="rebalance_monitor_group_generation",
     kind="gauge",
-    unit="none",
     help="Number of the group's latest generation.",
     labels=("cluster", "group"),
 )
 GROUP_MEMBERS = Metric(
     name="rebalance_monitor_group_members",
     kind="gauge",
-    unit="none",
-    help="Members in the group's latest generation.",
+    help="Members in the group's latest generation; 0 once the group is Empty or Dead.",
     labels=("cluster", "group"),
 )
 GROUP_LAST_GENERATION = Metric(
@@ -105,15 +99,16 @@ GROUP_LAST_GENERATION = Metric(
 CONNECT_UNASSIGNED_TASKS = Metric(
     name="rebalance_monitor_connect_unassigned_tasks",
     kind="gauge",
-    unit="none",
-    help="Configured connectors and tasks that no worker of the group runs.",
+    help="Configured connectors and tasks that no worker of the group holds: all of them once it is Empty or Dead. "
+    "While a generation waits for its verdict, as in the one before.",
     labels=("cluster", "group"),
 )
 CONNECT_DELAY_END = Metric(
     name="rebalance_monitor_connect_delay_end_timestamp_seconds",
     kind="gauge",
     unit="timestamp_seconds",
-    help="Until when a Connect group holds back the tasks of a worker that left; 0 when no delay runs.",
+    help="Until when a Connect group holds back the tasks of a worker that left, as its latest generation says; "
+    "0 when it says nothing of a delay or nobody is left.",
     labels=("cluster", "group"),
 )
 CONNECT_IDLE_TASK_SECONDS = Metric(
@@ -127,21 +122,18 @@ CONNECT_IDLE_TASK_SECONDS = Metric(
 CONNECT_WORKER_CONNECTORS = Metric(
     name="rebalance_monitor_connect_worker_connectors",
     kind="gauge",
-    unit="none",
-    help="Connectors that the latest generation gives to a worker; 0 for an hour after the worker left.",
+    help="Connectors that a worker holds after the latest generation; 0 for an hour after the worker left.",
     labels=("cluster", "group", "worker"),
 )
 CONNECT_WORKER_TASKS = Metric(
     name="rebalance_monitor_connect_worker_tasks",
     kind="gauge",
-    unit="none",
-    help="Tasks that the latest generation gives to a worker; 0 for an hour after the worker left.",
+    help="Tasks that a worker holds after the latest generation; 0 for an hour after the worker left.",
     labels=("cluster", "group", "worker"),
 )
 CONNECT_JOBS = Metric(
     name="rebalance_monitor_connect_jobs",
     kind="gauge",
-    unit="none",
     help="Connectors and tasks by how assignment, recomputed assignment and status topic agree (ok, unexpected, "
     "elsewhere, held_twice, not_started, unassigned, unknown).",
     labels=("cluster", "group", "agreement"),
@@ -157,7 +149,6 @@ CONNECT_TASK = Metric(
 HIDDEN_GROUPS = Metric(
     name="rebalance_monitor_hidden_groups",
     kind="gauge",
-    unit="none",
     help="Groups without series of their own, by reason: ignored (metrics.ignored_groups) or overflow "
     "(metrics.max_groups). Their counters run under an empty group.",
     labels=("cluster", "reason"),
@@ -165,15 +156,13 @@ HIDDEN_GROUPS = Metric(
 HIDDEN_TASKS = Metric(
     name="rebalance_monitor_hidden_tasks",
     kind="gauge",
-    unit="none",
     help="Tasks that wait or are named by an incident and have no series (metrics.max_tasks).",
     labels=("cluster",),
 )
 OTHER_GROUPS = Metric(
     name="rebalance_monitor_other_groups",
     kind="gauge",
-    unit="none",
-    help="Groups that are only counted, by type (consumer, share, streams, unknown).",
+    help="Groups that are only counted, by type (consumer, share, streams, unknown); those that are gone still count.",
     labels=("cluster", "type"),
 )
 
@@ -196,7 +185,6 @@ UNDECODABLE_RECORDS = Metric(
 UNKNOWN_TAGGED_FIELDS = Metric(
     name="rebalance_monitor_unknown_tagged_fields_total",
     kind="counter",
-    unit="none",
     help="Tagged fields in group records that nobody has described: skipped, as Kafka does.",
     labels=("cluster", "topic"),
 )
@@ -252,7 +240,6 @@ LAST_BATCH_DURATION = Metric(
 BATCHES = Metric(
     name="rebalance_monitor_batches_total",
     kind="counter",
-    unit="none",
     help="Batches committed.",
 )
 BATCH_DURATION = Metric(
@@ -264,20 +251,17 @@ BATCH_DURATION = Metric(
 OUTBOX_PENDING = Metric(
     name="rebalance_monitor_outbox_pending",
     kind="gauge",
-    unit="none",
     help="Notifications that wait for a receiver (Alertmanager, webhook, topic) to accept them.",
 )
 NOTIFICATIONS = Metric(
     name="rebalance_monitor_notifications_total",
     kind="counter",
-    unit="none",
     help="Attempts to hand a notification to a receiver, by outcome (sent, failed).",
     labels=("outcome",),
 )
 HEARTBEATS_SENT = Metric(
     name="rebalance_monitor_heartbeats_sent_total",
     kind="counter",
-    unit="none",
     help="Calls of alerting.heartbeat_url, by outcome (sent, failed, withheld: not caught up or nothing commits).",
     labels=("outcome",),
 )
@@ -298,8 +282,7 @@ AUDIT_LAST_RUN = Metric(
 AUDIT_FAILED_EXPECTATIONS = Metric(
     name="rebalance_monitor_audit_failed_expectations",
     kind="gauge",
-    unit="none",
-    help="Expectations that the last audit found broken or could not tell.",
+    help="Expectations that the last audit which came to its end found broken or could not tell.",
 )
 
 METRICS: tuple[Metric, ...] = (

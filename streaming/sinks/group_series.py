@@ -9,70 +9,19 @@ flood of one-off groups drives nobody out. A dead group's series go an hour afte
 left: long enough for every scraper to see the zero.
 """
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
 
 from streaming.core import metrics
-from streaming.core.results import ConnectShare, Generation, JobState, Standing
+from streaming.core.results import JobState, Standing
 from streaming.sinks.families import Families, GroupKey
+from streaming.sinks.known_group import STABLE, STATES, Job, Known, Load, key_of
 from streaming.sinks.limits import Limits
 from streaming.sinks.stored import LastGeneration
-from streaming.sinks.text import name
 
 GONE_FOR_S = 3_600.0
-STATES = ("Stable", "Empty", "Dead")
 RANKS = 4
 HIDDEN = ""  # the group under which the counters of all hidden groups run
 WAITING = "unassigned"
-
-Job = tuple[str, str]  # type and id
-Load = tuple[int, int]  # connectors and tasks of a worker
-
-
-@dataclass(slots=True)
-class Known:
-    """One group. `left`: workers that are no longer in it, since when."""
-
-    ignored: bool
-    last: LastGeneration | None = None
-    state: str | None = None
-    at_ms: int = 0
-    incidents: int = 0
-    dead_since_s: float | None = None
-    workers: dict[str, Load] = field(default_factory=dict)
-    left: dict[str, float] = field(default_factory=dict)
-    jobs: dict[Job, str] = field(default_factory=dict)
-    agreements: Counter[str] = field(default_factory=Counter)
-
-    def dead_before(self, moment_s: float) -> bool:
-        """Whether nothing is to be told of it any more."""
-        return self.dead_since_s is not None and self.dead_since_s < moment_s and not self.incidents
-
-    @property
-    def rank(self) -> int:
-        """Who keeps a place when places are few."""
-        if self.incidents:
-            return 3
-        return {"Empty": 1, "Dead": 0}.get(self.state or "", 2)
-
-
-def loads_of(one: Generation) -> dict[str, Load]:
-    """What each worker of a Connect generation holds."""
-    loads: dict[str, Load] = {}
-    for member in one.members:
-        if member.worker is not None and isinstance(member.assigned, ConnectShare):
-            connectors, tasks = loads.get(member.worker, (0, 0))
-            loads[member.worker] = (
-                connectors + len(member.assigned.connectors),
-                tasks + len(member.assigned.tasks),
-            )
-    return loads
-
-
-def key_of(cluster: str, group: str) -> GroupKey:
-    """The group as labels name it, before and after a restart."""
-    return cluster, name(group)
 
 
 class Groups:
@@ -99,14 +48,19 @@ class Groups:
         """A generation; one older than the published one changes nothing."""
         key = key_of(one.cluster, one.group)
         known = self._of(key)
-        if known.last is not None and known.last[:2] > one[:2]:
+        newer = known.is_newer(one)
+        if not newer and known.last is not None and known.last[:2] != one[:2]:
             return
         known.last, known.at_ms = one, max(known.at_ms, one.at_ms)
+        if newer and one.members:
+            # Its own record shows members; what the group was before does not count any more.
+            known.state, known.dead_since_s = STABLE, None
         if loads is not None:
-            self._loads(key, known, loads)
+            self._loads(key, known, {} if known.deserted else loads)
         self._place(key)
         if key in self._shown:
             self._show_generation(key, known)
+            self._show_state(key, known)
 
     def stands(self, one: Standing) -> None:
         """What the group's latest record shows."""
@@ -114,7 +68,7 @@ class Groups:
         known = self._of(key)
         known.state, known.at_ms = one.state, max(known.at_ms, one.at_ms)
         known.dead_since_s = self._clock_s() if one.state == "Dead" else None
-        if one.state != "Stable":
+        if known.deserted:
             self._loads(key, known, {})
         self._place(key)
         if key in self._shown:
@@ -142,6 +96,7 @@ class Groups:
         if key in self._shown:
             for changed in {before, agreement} - {None}:
                 self._families.gauge(metrics.CONNECT_JOBS, *key, changed or "").set(known.agreements[changed or ""])
+            self._show_now(key, known)
 
     def waiting(self) -> Iterable[tuple[GroupKey, Job]]:
         """Jobs that nobody holds, of groups that have series."""
@@ -218,8 +173,7 @@ class Groups:
         self._by_rank[known.rank].add(key)
         if known.last is not None:
             self._show_generation(key, known)
-        if known.state is not None:
-            self._show_state(key, known)
+        self._show_state(key, known)
         for worker, load in known.workers.items():
             self._show_load(key, worker, load)
         for agreement, count in known.agreements.items():
@@ -229,18 +183,24 @@ class Groups:
         one = known.last
         assert one is not None
         self._families.gauge(metrics.GROUP_GENERATION, *key).set(one.generation)
-        self._families.gauge(metrics.GROUP_MEMBERS, *key).set(one.members)
         self._families.gauge(metrics.GROUP_LAST_GENERATION, *key).set(one.at_ms / 1000)
-        if one.connect:
-            delay_end_ms = one.at_ms + one.delay_ms if one.delay_ms else 0
-            self._families.gauge(metrics.CONNECT_UNASSIGNED_TASKS, *key).set(one.unassigned)
-            self._families.gauge(metrics.CONNECT_DELAY_END, *key).set(delay_end_ms / 1000)
+        self._show_now(key, known)
 
     def _show_state(self, key: GroupKey, known: Known) -> None:
-        for state in STATES:
-            self._families.gauge(metrics.GROUP_STATE, *key, state).set(int(state == known.state))
-        if known.state != "Stable":
-            self._families.gauge(metrics.GROUP_MEMBERS, *key).set(0)
+        if known.state is not None:
+            for state in STATES:
+                self._families.gauge(metrics.GROUP_STATE, *key, state).set(int(state == known.state))
+            self._show_now(key, known)
+
+    def _show_now(self, key: GroupKey, known: Known) -> None:
+        """What the latest generation says of now, or that nobody is there any more."""
+        if known.last is None:
+            return
+        self._families.gauge(metrics.GROUP_MEMBERS, *key).set(known.members)
+        if known.last.connect:
+            self._families.gauge(metrics.CONNECT_DELAY_END, *key).set(known.delay_end_ms / 1000)
+            if known.unassigned is not None:
+                self._families.gauge(metrics.CONNECT_UNASSIGNED_TASKS, *key).set(known.unassigned)
 
     def _show_load(self, key: GroupKey, worker: str, load: Load) -> None:
         self._families.gauge(metrics.CONNECT_WORKER_CONNECTORS, *key, worker).set(load[0])

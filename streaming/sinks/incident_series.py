@@ -14,7 +14,8 @@ from collections.abc import Callable
 from streaming.core import metrics
 from streaming.core.results import Incident
 from streaming.sinks.families import Families
-from streaming.sinks.group_series import Groups, key_of
+from streaming.sinks.group_series import Groups
+from streaming.sinks.known_group import key_of
 from streaming.sinks.labels import incident_labels
 from streaming.sinks.limits import Limits
 from streaming.sinks.maintenance import Windows

@@ -1,7 +1,11 @@
 """What a start publishes again: open incidents, and each group's latest generation, state, workers and jobs."""
 
-from streaming.core.results import Incident, Standing
+from collections.abc import Mapping
+from typing import Any
+
+from streaming.core.results import ConnectShare, Incident, Standing
 from streaming.sinks.database import Database
+from streaming.sinks.known_group import Load, Shares, loads
 from streaming.sinks.stored import LastGeneration, incident_of
 
 _LOADS = """
@@ -10,8 +14,7 @@ with latest as (
     from rebalance_monitor.generations where protocol_type = 'connect'
     order by cluster, "group", incarnation desc, "offset" desc
 )
-select cluster, "group", worker,
-    jsonb_array_length(assigned -> 'connectors'), jsonb_array_length(assigned -> 'tasks')
+select cluster, "group", worker, assigned, revoked, owned
 from latest natural join rebalance_monitor.members
 where worker is not null and assigned ? 'connectors'
 """
@@ -38,20 +41,21 @@ class Past:
         with self.database.session() as connection:
             rows = connection.execute(
                 'select distinct on (cluster, "group") incarnation, "offset", cluster, "group", generation,'
-                " member_count, at_ms, unassigned_count, delay_ms, protocol_type = 'connect'"
+                " member_count, at_ms, case when pending_until_ms is null then unassigned_count end, delay_ms,"
+                " protocol_type = 'connect'"
                 ' from rebalance_monitor.generations order by cluster, "group", incarnation desc, "offset" desc'
             ).fetchall()
         return [LastGeneration(*row) for row in rows]
 
-    def latest_loads(self) -> dict[tuple[str, str], dict[str, tuple[int, int]]]:
-        """How many connectors and tasks each worker got in the latest generation of its group."""
-        loads: dict[tuple[str, str], dict[str, tuple[int, int]]] = {}
+    def latest_loads(self) -> dict[tuple[str, str], dict[str, Load]]:
+        """How many connectors and tasks each worker holds after the latest generation of its group."""
         with self.database.session() as connection:
             rows = connection.execute(_LOADS).fetchall()
-        for cluster, group, worker, connectors, tasks in rows:
-            before = loads.setdefault((cluster, group), {}).get(worker, (0, 0))
-            loads[cluster, group][worker] = (before[0] + connectors, before[1] + tasks)
-        return loads
+        of_group: dict[tuple[str, str], list[tuple[str | None, Shares]]] = {}
+        for cluster, group, worker, *shares in rows:
+            assigned, revoked, owned = (_share(one) for one in shares)
+            of_group.setdefault((cluster, group), []).append((worker, (assigned, revoked, owned)))
+        return {key: loads(members) for key, members in of_group.items()}
 
     def standings(self) -> list[Standing]:
         """Each group as its latest record showed it."""
@@ -72,3 +76,9 @@ class Past:
         with self.database.session() as connection:
             rows = connection.execute('select cluster, "group", kind from rebalance_monitor.other_groups').fetchall()
         return [(cluster, group, kind) for cluster, group, kind in rows]
+
+
+def _share(stored: Mapping[str, Any] | None) -> ConnectShare | None:
+    if stored is None or "connectors" not in stored:
+        return None
+    return ConnectShare(tuple(stored["connectors"]), tuple((name, number) for name, number in stored["tasks"]))

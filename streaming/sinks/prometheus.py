@@ -1,34 +1,28 @@
-"""The endpoint for Prometheus and for whoever asks whether the monitor is well: /metrics, /healthz, /readyz.
+"""What the monitor publishes of itself and of its findings, as the metrics declare it, and whether it is ready.
 
 Ready means: what was open in the database is published again, and every cluster is reachable and read to its end.
 Until then a scrape shows what is known, and `rebalance_monitor_ready` says 0.
 """
 
-import json
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Protocol
 
 from prometheus_client import disable_created_metrics
-from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
+from prometheus_client.exposition import generate_latest
 
 from streaming.core import metrics
 from streaming.core.results import Incident, Result, Standing
+from streaming.sinks.endpoint import PortTaken as PortTaken
+from streaming.sinks.endpoint import listen
 from streaming.sinks.families import Families
-from streaming.sinks.group_series import Job, Load
 from streaming.sinks.incident_series import ZERO_FOR_S
+from streaming.sinks.known_group import Job, Load
 from streaming.sinks.limits import Limits
 from streaming.sinks.maintenance import Windows
 from streaming.sinks.series import Series
 from streaming.sinks.stored import LastGeneration
-
-TEXT = "text/plain; charset=utf-8"
-
-
-class PortTaken(Exception):
-    """The address can't be listened on; one sentence with what to do."""
 
 
 class Report(Protocol):
@@ -101,10 +95,11 @@ class Exporter:
         self._not_ready: dict[str, str] = {}
         self._troubles: dict[str, str] = {}
         self._degraded: dict[str, dict[str, str]] = {}
+        self._lagging: dict[str, frozenset[str]] = {}
         self._families.gauge(metrics.BUILD_INFO, version).set(1)
         for cluster in clusters:
             self.set_health(cluster, "nothing was read yet")
-        self._server = _listen(host, port, self)
+        self._server = listen(host, port, self)
         self._thread = threading.Thread(target=self._server.serve_forever, name="http", daemon=True)
 
     @property
@@ -178,10 +173,19 @@ class Exporter:
         if problem is None and not status.caught_up:
             problem = _not_caught_up(sum(status.backlog.values()), status.missing)
         with self._lock:
-            for topic, count in status.backlog.items():
-                self._families.gauge(metrics.POSITION_LAG, cluster, topic).set(count)
+            self._lag(cluster, status)
             self.set_degraded(cluster, {f"{topic}: {why}": topic for topic, why in status.missing.items()})
             self.set_health(cluster, problem)
+
+    def _lag(self, cluster: str, status: Status) -> None:
+        """While the cluster gives no answer the last lag stands; a topic that is not read any more has none."""
+        before = self._lagging.get(cluster, frozenset())
+        known = frozenset(status.backlog) | (before if status.problem is not None else frozenset())
+        for topic in before - known:
+            self._families.remove(metrics.POSITION_LAG, cluster, topic)
+        for topic, count in status.backlog.items():
+            self._families.gauge(metrics.POSITION_LAG, cluster, topic).set(count)
+        self._lagging[cluster] = known
 
     def trouble(self, cluster: str, problem: str | None) -> None:
         """Why the query is not running now; None when it runs again."""
@@ -259,46 +263,3 @@ def _not_caught_up(left: int, missing: Mapping[str, str]) -> str:
     if missing:
         return "waiting for " + ", ".join(f"{topic} ({why})" for topic, why in sorted(missing.items()))
     return "the first batch is not committed yet"
-
-
-def _listen(host: str, port: int, exporter: Exporter) -> ThreadingHTTPServer:
-    class Handler(BaseHTTPRequestHandler):
-        server_version = "rebalance-monitor"
-        sys_version = ""
-        timeout = 10
-
-        def do_GET(self) -> None:  # the library's name
-            match self.path.partition("?")[0]:
-                case "/metrics":
-                    self._answer(200, exporter.scrape(), CONTENT_TYPE_LATEST)
-                case "/healthz":
-                    self._answer(200, b"ok\n", TEXT)
-                case "/readyz":
-                    ready, state = exporter.readiness()
-                    body = json.dumps(state, ensure_ascii=True).encode() + b"\n"
-                    self._answer(200 if ready else 503, body, "application/json")
-                case _:
-                    self._answer(404, b"there are /metrics, /healthz and /readyz\n", TEXT)
-
-        def _answer(self, status: int, body: bytes, kind: str) -> None:
-            self.send_response(status)
-            self.send_header("Content-Type", kind)
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, format: str, *args: object) -> None:
-            """Scrapes are not news."""
-
-    class Server(ThreadingHTTPServer):
-        daemon_threads = True
-        # Two monitors on one address must not share it in silence.
-        allow_reuse_port = False
-
-    try:
-        return Server((host, port), Handler)
-    except (OSError, OverflowError) as why:
-        reason = getattr(why, "strerror", None) or str(why)
-        raise PortTaken(
-            f"can't listen on {host}:{port} ({reason}); set http.host and http.port to a free address"
-        ) from why

@@ -7,8 +7,9 @@ from streaming.core import metrics
 from streaming.core.results import GapRecord, Generation, Incident, JobState, Result, Standing, UndecodableRecord
 from streaming.core.unreadable import counted_reason
 from streaming.sinks.families import Families
-from streaming.sinks.group_series import Groups, Job, Load, loads_of
+from streaming.sinks.group_series import Groups
 from streaming.sinks.incident_series import Incidents
+from streaming.sinks.known_group import Job, Load, loads_of
 from streaming.sinks.limits import Limits
 from streaming.sinks.maintenance import Windows
 from streaming.sinks.stored import LastGeneration
@@ -65,15 +66,15 @@ class Series:
             self._families.counter(metrics.GAP_RECORDS, gap.cluster, gap.topic).inc(lost)
 
     def _generation(self, one: Generation) -> None:
-        connect = one.protocol_type == "connect"
+        connect, judged = one.protocol_type == "connect", one.verdict.pending_until_ms is None
         self._groups.latest(
             LastGeneration(
                 one.incarnation, one.source.offset, one.cluster, one.group, one.generation, len(one.members),
-                one.at_ms, len(one.unassigned), one.delay_ms, connect,
+                one.at_ms, len(one.unassigned) if judged else None, one.delay_ms, connect,
             ),
             loads_of(one) if connect else None,
         )  # fmt: skip
-        if one.verdict.pending_until_ms is None:
+        if judged:
             group = self._groups.label(one.cluster, one.group)
             self._families.counter(metrics.GENERATIONS, one.cluster, group, one.verdict.grade.value).inc()
             for cause, idle_ms in one.idle_ms.items():

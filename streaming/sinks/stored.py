@@ -7,7 +7,10 @@ from streaming.core.results import AlertSeverity, Certainty, Evidence, Incident,
 
 
 class LastGeneration(NamedTuple):
-    """What is published of a group's latest generation; the first two fields say which one is the latest."""
+    """What is published of a group's latest generation; the first two fields say which one is the latest.
+
+    `unassigned` is None while it is not judged: who waits is worked out with the verdict.
+    """
 
     incarnation: int
     offset: int
@@ -16,7 +19,7 @@ class LastGeneration(NamedTuple):
     generation: int
     members: int
     at_ms: int
-    unassigned: int
+    unassigned: int | None
     delay_ms: int | None
     connect: bool
 

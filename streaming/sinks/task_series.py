@@ -8,7 +8,8 @@ from collections import Counter
 from streaming.core import metrics
 from streaming.core.results import Incident
 from streaming.sinks.families import Families, GroupKey
-from streaming.sinks.group_series import Groups, Job, key_of
+from streaming.sinks.group_series import Groups
+from streaming.sinks.known_group import Job, key_of
 from streaming.sinks.limits import Limits
 
 _JOBS = ("task", "connector")

@@ -168,6 +168,15 @@ def test_what_is_missing_degrades_and_comes_back(exporter: Exporter, scrape) -> 
     assert scrape()[series] == 0
 
 
+def test_a_topic_that_is_read_no_more_has_no_lag(exporter: Exporter, scrape) -> None:
+    series = 'rebalance_monitor_position_lag_records{cluster="c",topic="connect-configs"}'
+    exporter.reader("c", status(backlog={TOPIC: 0, "connect-configs": 4}))
+    exporter.reader("c", status(backlog={}, problem="no broker answers", caught_up=False))
+    assert scrape()[series] == 4, "nobody knows better"
+    exporter.reader("c", status(missing={"connect-configs": "no such topic"}))
+    assert series not in scrape()
+
+
 def test_other_pages(exporter: Exporter) -> None:
     assert httpx.get(f"{exporter.url}/healthz", trust_env=False).text == "ok\n"
     assert httpx.get(f"{exporter.url}/", trust_env=False).status_code == 404

@@ -1,0 +1,70 @@
+"""HTTP of the job itself: /metrics for Prometheus, /healthz and /readyz for whoever starts and watches it."""
+
+import json
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Protocol
+
+from prometheus_client.exposition import CONTENT_TYPE_LATEST
+
+TEXT = "text/plain; charset=utf-8"
+
+
+class PortTaken(Exception):
+    """The address can't be listened on; one sentence with what to do."""
+
+
+class Told(Protocol):
+    """What is asked of the exporter."""
+
+    def scrape(self) -> bytes:
+        """The text that Prometheus reads."""
+        ...
+
+    def readiness(self) -> tuple[bool, dict[str, object]]:
+        """Whether everything is published and caught up, and what is missing."""
+        ...
+
+
+def listen(host: str, port: int, told: Told) -> ThreadingHTTPServer:
+    """A listening server, not yet answering; PortTaken."""
+
+    class Handler(BaseHTTPRequestHandler):
+        server_version = "rebalance-monitor"
+        sys_version = ""
+        timeout = 10
+
+        def do_GET(self) -> None:  # the library's name
+            match self.path.partition("?")[0]:
+                case "/metrics":
+                    self._answer(200, told.scrape(), CONTENT_TYPE_LATEST)
+                case "/healthz":
+                    self._answer(200, b"ok\n", TEXT)
+                case "/readyz":
+                    ready, state = told.readiness()
+                    body = json.dumps(state, ensure_ascii=True).encode() + b"\n"
+                    self._answer(200 if ready else 503, body, "application/json")
+                case _:
+                    self._answer(404, b"there are /metrics, /healthz and /readyz\n", TEXT)
+
+        def _answer(self, status: int, body: bytes, kind: str) -> None:
+            self.send_response(status)
+            self.send_header("Content-Type", kind)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, format: str, *args: object) -> None:
+            """Scrapes are not news."""
+
+    class Server(ThreadingHTTPServer):
+        daemon_threads = True
+        # Two monitors on one address must not share it in silence.
+        allow_reuse_port = False
+
+    try:
+        return Server((host, port), Handler)
+    except (OSError, OverflowError) as why:
+        reason = getattr(why, "strerror", None) or str(why)
+        raise PortTaken(
+            f"can't listen on {host}:{port} ({reason}); set http.host and http.port to a free address"
+        ) from why
