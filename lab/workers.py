@@ -123,14 +123,3 @@ def create_sink(worker: Worker, name: str, tasks: int, topic: str, timeout_s: fl
         if time.monotonic() > deadline:
             raise LabError(f"connector {name} could not be created within {timeout_s:.0f} s: {refused}")
         time.sleep(0.5)
-
-
-def running_tasks(worker: Worker, name: str) -> int:
-    """How many tasks of the connector report RUNNING."""
-    try:
-        answer = httpx.get(f"{worker.url}/connectors/{name}/status", timeout=5)
-    except httpx.HTTPError:
-        return 0
-    if answer.status_code != 200:
-        return 0
-    return sum(task["state"] == "RUNNING" for task in answer.json()["tasks"])

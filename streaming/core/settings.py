@@ -77,8 +77,3 @@ class ClusterSettings:
     def owner_of(self, group: str) -> Owner | None:
         """The first owner whose pattern fits."""
         return next((one for one in self.owners if fnmatchcase(group, one.groups)), None)
-
-    def topics_at(self, at_ms: int) -> Mapping[str, tuple[frozenset[str], ...]]:
-        """Racks of each partition's replicas per topic, as last known at a time; empty if never known."""
-        known = [one for one in self.metadata if one.at_ms <= at_ms]
-        return known[-1].topics if known else {}
