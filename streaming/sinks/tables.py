@@ -17,12 +17,16 @@ _ARRAYS = {"text": "%b::text[]", "jsonb": "%b::text[]", "bytea": "%b::bytea[]"}
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Columns with their types in order, the key's columns first; `on_conflict` says what a known key does."""
+    """Columns with their types in order, the key's columns first; `on_conflict` says what a known key does.
+
+    `moved_at`: a column that an update sets to the moment of its transaction (an insert has it by default).
+    """
 
     name: str
     columns: tuple[tuple[str, str], ...]
     key: int
     on_conflict: str = "nothing"
+    moved_at: str = ""
 
     def statement(self) -> str:
         """Insert from arrays; `update` replaces every column outside the key."""
@@ -39,6 +43,8 @@ class Table:
         if self.on_conflict == "nothing":
             return "nothing"
         changes = ", ".join(f'"{name}" = excluded."{name}"' for name, _ in self.columns[self.key :])
+        if self.moved_at:
+            changes += f', "{self.moved_at}" = now()'
         condition = self.on_conflict.removeprefix("update").strip()
         return f"update set {changes} {condition}"
 
@@ -61,6 +67,7 @@ POSITIONS = Table(
     ),
     key=3,
     on_conflict="update where old.next_offset < excluded.next_offset",
+    moved_at="updated_at",
 )  # fmt: skip
 STATES = Table(
     "states",

@@ -108,6 +108,19 @@ def test_positions_never_go_back(store: PostgresStore) -> None:
     assert store.positions() == {PARTITION: 10}
 
 
+def test_a_position_says_when_it_moved(store: PostgresStore) -> None:
+    def moved_at() -> object:
+        return rows(store, "select updated_at from rebalance_monitor.positions")
+
+    epoch = store.claim()
+    store.commit(commit(epoch, 0, 10))
+    first = moved_at()
+    store.commit(commit(epoch, 0, 10))
+    assert moved_at() == first, "repeated, nothing moved"
+    store.commit(commit(epoch, 10, 20))
+    assert moved_at() > first  # type: ignore[operator]
+
+
 def test_a_second_writer_deposes_the_first(store: PostgresStore, dsn: str) -> None:
     first = store.claim()
     other = PostgresStore(dsn)
