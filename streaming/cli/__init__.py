@@ -8,6 +8,7 @@ import argparse
 import sys
 import traceback
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from streaming.cli.errors import InputError
 
@@ -17,12 +18,23 @@ INTERRUPTED = 130
 Command = Callable[[argparse.Namespace], int]
 
 
+class _Version(argparse.Action):
+    """Looks the version up only when it is asked for: that takes longer than the whole help."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: Any, **__: Any) -> None:
+        from streaming.cli.opening import package_version
+
+        print(f"rebalance-monitor {package_version() or '(not installed)'}")
+        parser.exit()
+
+
 def parser() -> argparse.ArgumentParser:
     """Every command with its arguments."""
     top = argparse.ArgumentParser(
         prog="rebalance-monitor",
         description="Judges every Kafka rebalance: reads the coordinator's log, recomputes it, says what is wrong.",
     )
+    top.add_argument("--version", nargs=0, action=_Version, help="print the version and exit")
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
 
     run = commands.add_parser("run", help="run the streaming job until it is stopped")
@@ -50,7 +62,7 @@ def parser() -> argparse.ArgumentParser:
     replay.set_defaults(handle=_replay)
 
     plan = commands.add_parser("plan", help="compute what Kafka's own classes would answer")
-    plan.add_argument("--family", required=True, metavar="NAME", help="which kind of cases the lines hold")
+    plan.add_argument("--family", required=True, metavar="NAME", help="which kind of cases; a wrong NAME lists all")
     plan.add_argument("file", nargs="?", default="-", metavar="FILE|-", help="JSON lines, gzip too; - reads stdin")
     plan.set_defaults(handle=_plan)
 
