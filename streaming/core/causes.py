@@ -21,7 +21,7 @@ def connect_causes(
     """Every cause the evidence shows, most certain first; one `unknown` where nothing shows."""
     here = Evidence(source=now.source)
     if last is None or not last.views:
-        joined = tuple(Subject("worker", worker) for worker in sorted(now.workers()))
+        joined = tuple(sorted(map(now.subject_of, now.views), key=lambda one: one.id))
         return (Cause(kind="worker_joined", subjects=joined, evidence=(here,)),)
     found = (
         *_membership(now, last),
@@ -36,25 +36,27 @@ def connect_causes(
 def _membership(now: Observed, last: Observed) -> Iterator[Cause]:
     evidence = (Evidence(source=last.source), Evidence(source=now.source))
     before, after = last.workers(), now.workers()
-    joined: list[str] = []
-    bounced: list[str] = []
-    zombies: list[str] = []
+    joined: list[Subject] = []
+    bounced: list[Subject] = []
+    zombies: list[Subject] = []
     for worker, member_id in sorted(after.items()):
-        had_allocation = now.views[member_id].had_allocation
-        if worker not in before:
-            (zombies if had_allocation else joined).append(worker)
-        elif before[worker] != member_id:
-            (zombies if had_allocation else bounced).append(worker)
-    gone = sorted(worker for worker in before if worker not in after)
-    for kind, workers, certainty in (
+        if member_id in last.views:
+            continue
+        known = bounced if worker in before else joined
+        (zombies if now.views[member_id].had_allocation else known).append(now.subject_of(member_id))
+    gone = [
+        last.subject_of(member_id)
+        for worker, member_id in sorted(before.items())
+        if worker not in after and member_id not in now.views
+    ]
+    for kind, subjects, certainty in (
         ("worker_joined", joined, Certainty.CERTAIN),
         ("worker_bounced", bounced, Certainty.LIKELY),
         ("zombie_returned", zombies, Certainty.LIKELY),
         ("worker_left", gone, Certainty.POSSIBLE),
     ):
-        if workers:
-            subjects = tuple(Subject("worker", worker) for worker in workers)
-            yield Cause(kind=kind, subjects=subjects, certainty=certainty, evidence=evidence)
+        if subjects:
+            yield Cause(kind=kind, subjects=tuple(subjects), certainty=certainty, evidence=evidence)
 
 
 def _config_changes(now: Observed, last: Observed, topic: str | None, history: ConfigHistory | None) -> Iterator[Cause]:
@@ -114,11 +116,7 @@ def _continuations(now: Observed, last: Observed) -> Iterator[Cause]:
     if last.error:
         yield Cause(kind="config_mismatch", evidence=evidence)
     if last.revoked():
-        workers = tuple(
-            Subject("worker", view.worker or member_id)
-            for member_id, view in sorted(last.views.items())
-            if view.revoked
-        )
+        workers = tuple(last.subject_of(member_id) for member_id, view in sorted(last.views.items()) if view.revoked)
         yield Cause(kind="revocation_follow_up", subjects=workers, certainty=Certainty.LIKELY, evidence=evidence)
     due_ms = last.at_ms + last.delay_ms
     if last.delay_ms and (now.state_ms if now.state_ms > 0 else now.at_ms) >= due_ms - EARLY_TIMER_MS:

@@ -62,13 +62,13 @@ def hold_not_carried_over(scene: Scene) -> Iterator[Finding]:
         if before.config_offset is None:  # its subscription could not be read
             continue
         extra, short = view.held - before.holds, before.holds - view.held
-        worker = view.worker or member_id
+        worker = scene.worker(member_id)
         told = [f"still has {_names(extra)}"] if extra else []
         told += [f"lacks {_names(short)}"] if short else []
         yield _finding(
             HOLD_NOT_CARRIED_OVER,
             scene,
-            (Subject("worker", worker),),
+            scene.subjects([member_id]),
             f"{worker} {' and '.join(told)} against what it was told in generation {last.generation}",
         )
 
@@ -112,11 +112,11 @@ def config_mismatch_persists(scene: Scene) -> Iterator[Finding]:
     for member_id, count in sorted(lagging_members(scene.memory, observed, scene.last).items()):
         if count >= PATIENCE_ROUNDS and not observed.error:
             view = observed.views[member_id]
-            worker = view.worker or member_id
+            worker = scene.worker(member_id)
             yield _finding(
                 CONFIG_MISMATCH_PERSISTS,
                 scene,
-                (Subject("worker", worker),),
+                scene.subjects([member_id]),
                 f"{worker} has read the config topic up to offset {view.config_offset} only, behind the assignments of "
                 f"{count} generations in a row",
             )
@@ -145,7 +145,7 @@ def protocol_downgrade(scene: Scene) -> Iterator[Finding]:
 
 def downgrade_finding(downgrade: Downgrade, group: str, observed: Observed, evidence: tuple[Evidence, ...]) -> Finding:
     """The same words whether a record or the clock brings it up."""
-    names = sorted(observed.views[one].worker or one for one in downgrade.stayed if one in observed.views)
+    names = sorted(observed.process_of(one) for one in downgrade.stayed if one in observed.views)
     unsigned = ", which also ends the signing of internal requests" if downgrade.before in LEVELS[2:] else ""
     return Finding(
         rule=PROTOCOL_DOWNGRADE,
@@ -208,12 +208,12 @@ def zombie_return(scene: Scene) -> Iterator[Finding]:
         return
     for member_id, view in sorted(scene.observed.views.items()):
         if member_id not in last.views and view.had_allocation:
-            worker = view.worker or member_id
+            worker = scene.worker(member_id)
             jobs = f"with {_names(view.held)}" if view.held else "without jobs"
             yield _finding(
                 ZOMBIE_RETURN,
                 scene,
-                (Subject("worker", worker),),
+                scene.subjects([member_id]),
                 f"{worker} came back {jobs} after the group had given it up: it was cut off or stood still",
                 certainty=Certainty.LIKELY,
             )
@@ -224,12 +224,11 @@ def leader_without_memory(scene: Scene) -> Iterator[Finding]:
     last, leader = scene.last, scene.observed.leader or ""
     if last is None or scene.observed.protocol not in COOPERATIVE or leader == last.leader:
         return
-    worker = scene.observed.views[leader].worker if leader in scene.observed.views else None
     yield _finding(
         LEADER_WITHOUT_MEMORY,
         scene,
         (Subject("member", leader),),
-        f"{worker or leader} leads now and does not know what the leader before remembered",
+        f"{scene.worker(leader)} leads now and does not know what the leader before remembered",
     )
 
 

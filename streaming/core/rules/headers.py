@@ -49,13 +49,13 @@ def header_inconsistent(scene: Scene) -> Iterator[Finding]:
     if wrong:
         worker = scene.worker(first_id)
         message = f"the answer's header is not that of its generation, as {worker} was told: {', '.join(wrong)}"
-        yield found(scene, HEADER_INCONSISTENT, (Subject("worker", worker),), message)
+        yield found(scene, HEADER_INCONSISTENT, scene.subjects([first_id]), message)
     for member_id, one in sorted(given.items()):
         wrong = _differences(one, first)
         if wrong:
             worker = scene.worker(member_id)
             message = f"{worker} was told another header than {scene.worker(first_id)}: {', '.join(wrong)}"
-            yield found(scene, HEADER_INCONSISTENT, (Subject("worker", worker),), message)
+            yield found(scene, HEADER_INCONSISTENT, scene.subjects([member_id]), message)
 
 
 def _differences(one: ConnectAssignment, expected: ConnectAssignment) -> list[str]:
@@ -95,7 +95,7 @@ def config_offset_wrong(scene: Scene) -> Iterator[Finding]:
         wrong = f"assignments refer to config offset {stated}, nobody had read beyond {highest}"
     else:
         return
-    yield found(scene, CONFIG_OFFSET_WRONG, (Subject("worker", scene.worker(observed.leader or "")),), wrong)
+    yield found(scene, CONFIG_OFFSET_WRONG, scene.subjects([observed.leader or ""]), wrong)
 
 
 def delay_out_of_range(scene: Scene) -> Iterator[Finding]:
@@ -111,7 +111,7 @@ def delay_out_of_range(scene: Scene) -> Iterator[Finding]:
         wrong = "the round ended in an error and still hands out or takes away jobs"
     else:
         return
-    yield found(scene, DELAY_OUT_OF_RANGE, (Subject("worker", scene.worker(observed.leader or "")),), wrong)
+    yield found(scene, DELAY_OUT_OF_RANGE, scene.subjects([observed.leader or ""]), wrong)
 
 
 def undecodable_member(scene: Scene) -> Iterator[Finding]:

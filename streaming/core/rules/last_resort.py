@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from schemas.connect_protocol import decode_worker_state
 from schemas.outcomes import Decoded
 from streaming.core.observed import COOPERATIVE, STATIC, Job
-from streaming.core.results import Certainty, Grade, Severity, Subject
+from streaming.core.results import Certainty, Grade, Severity
 from streaming.core.rules.catalogue_across import REVOKED_JOB_LOST, WINDOW_END_MOVED
 from streaming.core.rules.catalogue_record import DUPLICATE_ACTIVE, UNEXPLAINED
 from streaming.core.rules.catalogue_static import DECLARATIONS_OBEYED, MISSING_JOB_HAS_EFFECT, NOT_LIKE_SESSIONED
@@ -73,7 +73,7 @@ def missing_job_has_effect(scene: Scene) -> Iterator[Finding]:
             f"{' and '.join(workers[:3])} declares only jobs that do not exist and should idle; "
             "the leader counted it among the workers without declarations"
         )
-        yield found(scene, MISSING_JOB_HAS_EFFECT, tuple(Subject("worker", one) for one in workers), message)
+        yield found(scene, MISSING_JOB_HAS_EFFECT, scene.subjects(two.intent.lists.keys() - real.keys()), message)
 
 
 def unlike_sessioned(scene: Scene) -> Iterator[Finding]:
@@ -95,7 +95,7 @@ def _of_leader(scene: Scene, rule: Rule, message: str) -> Finding:
         rule=rule,
         severity=rule.severity,
         certainty=Certainty.LIKELY,
-        subjects=(Subject("worker", scene.worker(scene.observed.leader or "")),),
+        subjects=scene.subjects([scene.observed.leader or ""]),
         message=message,
         evidence=scene.evidence,
     )

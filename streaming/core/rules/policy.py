@@ -47,7 +47,7 @@ def static_worker_idle(scene: Scene) -> Iterator[Finding]:
             else:
                 later = "the leader, which knows nothing of this wish, may give it any job in the next rebalance"
             message = f"{worker} is meant for {names(jobs)} and has nothing to do; {later}"
-            yield found(scene, STATIC_WORKER_IDLE, (Subject("worker", worker),), message)
+            yield found(scene, STATIC_WORKER_IDLE, scene.subjects([member_id]), message)
 
 
 def single_lister(scene: Scene) -> Iterator[Finding]:
@@ -67,7 +67,7 @@ def single_lister(scene: Scene) -> Iterator[Finding]:
         else:
             later = "they wait for the whole delay and then go to any worker"
         message = f"only {worker} declares {names(jobs)}; when it goes away, {later}"
-        yield found(scene, SINGLE_LISTER, (Subject("worker", worker),), message)
+        yield found(scene, SINGLE_LISTER, scene.subjects([member_id]), message)
 
 
 def listers_away(scene: Scene) -> Iterator[Finding]:
@@ -89,7 +89,7 @@ def listers_away(scene: Scene) -> Iterator[Finding]:
             later = "the leader, which knows nothing of this wish, will not move them back on purpose"
         message = f"{worker} runs {names(jobs)} because {' and '.join(missed[:3])} is not in the group; {later}"
         for job in sorted_jobs(jobs):
-            yield found(scene, LISTERS_AWAY, (*subjects_of([job]), Subject("worker", worker)), message)
+            yield found(scene, LISTERS_AWAY, (*subjects_of([job]), *scene.subjects([member_id])), message)
 
 
 def no_wildcard_worker(scene: Scene) -> Iterator[Finding]:

@@ -86,9 +86,10 @@ def duplicate_active(scene: Scene) -> Iterator[Finding]:
 
 
 def _shared(scene: Scene, rule: Rule, job: Job, members: Iterable[str], severity: Severity, verb: str) -> Finding:
-    workers = sorted(map(scene.worker, members))
-    subjects = (*subjects_of([job]), *(Subject("worker", worker) for worker in workers))
-    return found(scene, rule, subjects, f"{job_kind(job)} {job_name(job)} {verb} {' and '.join(workers)}", severity)
+    holders = scene.subjects(members)
+    workers = " and ".join(one.id for one in holders)
+    message = f"{job_kind(job)} {job_name(job)} {verb} {workers}"
+    return found(scene, rule, (*subjects_of([job]), *holders), message, severity)
 
 
 def assigned_while_active(scene: Scene) -> Iterator[Finding]:
@@ -101,7 +102,7 @@ def assigned_while_active(scene: Scene) -> Iterator[Finding]:
             yield found(
                 scene,
                 ASSIGNED_WHILE_ACTIVE,
-                (*subjects_of([job]), Subject("worker", worker)),
+                (*subjects_of([job]), *scene.subjects([member_id])),
                 f"{job_kind(job)} {job_name(job)} was handed to {worker} while it runs on {' and '.join(running)}",
             )
 
@@ -155,7 +156,7 @@ def held_but_deleted(scene: Scene) -> Iterator[Finding]:
         if handed or kept:
             verb = "was given" if handed else "was left with"
             message = f"{worker} {verb} what is not configured: {names(handed | kept)}"
-            subjects = (*subjects_of(handed | kept), Subject("worker", worker))
+            subjects = (*subjects_of(handed | kept), *scene.subjects([member_id]))
             yield found(scene, HELD_BUT_DELETED, subjects, message, Severity.CRITICAL if handed else Severity.MEDIUM)
 
 
@@ -187,7 +188,8 @@ def assigned_and_revoked(scene: Scene) -> Iterator[Finding]:
     for member_id, view in sorted(scene.observed.views.items()):
         for job in sorted_jobs(view.assigned & taken.keys()):
             to, of = scene.worker(member_id), sorted(map(scene.worker, taken[job]))
-            subjects = (*subjects_of([job]), *(Subject("worker", worker) for worker in dict.fromkeys((to, *of))))
+            others = scene.subjects(one for one in taken[job] if one != member_id)
+            subjects = (*subjects_of([job]), *scene.subjects([member_id]), *others)
             what = f"{job_kind(job)} {job_name(job)}"
             message = f"{what} was taken from {' and '.join(of)} and handed to {to} in the same round"
             yield found(scene, ASSIGNED_AND_REVOKED, subjects, message)
@@ -205,7 +207,7 @@ def revoked_not_held(scene: Scene) -> Iterator[Finding]:
         if stray:
             worker = scene.worker(member_id)
             message = f"{worker} was told to stop what it does not have: {names(stray)}"
-            yield found(scene, REVOKED_NOT_HELD, (*subjects_of(stray), Subject("worker", worker)), message)
+            yield found(scene, REVOKED_NOT_HELD, (*subjects_of(stray), *scene.subjects([member_id])), message)
 
 
 def imbalance(scene: Scene) -> Iterator[Finding]:

@@ -1,6 +1,6 @@
 """What a law may look at, what it says, and when it may speak at all."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 
@@ -80,9 +80,14 @@ class Scene:
         return self.grade in (Grade.MATCH, Grade.EXPLAINABLE)
 
     def worker(self, member_id: str) -> str:
-        """What people call a member: its host and port, or its id where no URL can be read."""
-        view = self.observed.views.get(member_id)
-        return (view.worker if view is not None else None) or member_id
+        """What people call a member: its host and port, or its id where these do not tell it from others."""
+        return self.observed.process_of(member_id) if member_id in self.observed.views else member_id
+
+    def subjects(self, member_ids: Iterable[str]) -> tuple[Subject, ...]:
+        """These members as a finding names them, each once, by name."""
+        views = self.observed.views
+        found = {self.observed.subject_of(one) if one in views else Subject("member", one) for one in member_ids}
+        return tuple(sorted(found, key=lambda one: one.id))
 
     @property
     def evidence(self) -> tuple[Evidence, ...]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from streaming.core.intent import Intent
 from streaming.core.observed import Job, WorkerView, job_kind, job_name
-from streaming.core.results import Severity, Subject
+from streaming.core.results import Severity
 from streaming.core.rules.catalogue_static import (
     LISTED_UNASSIGNED,
     MISSING_JOB_HAS_EFFECT,
@@ -101,7 +101,7 @@ def _misplaced(scene: Scene, two: Sides, rule: Rule, member_id: str, job: Job, w
     message = f"{job_kind(job)} {job_name(job)} is held by {worker}, {which}; {meant}"
     if not two.intent.enforced:
         message += UNHEARD
-    subjects = (*subjects_of([job]), Subject("worker", worker))
+    subjects = (*subjects_of([job]), *scene.subjects([member_id]))
     return found(scene, rule, subjects, message, two.severity(rule))
 
 
@@ -116,7 +116,7 @@ def not_taken_away(scene: Scene) -> Iterator[Finding]:
         if left:
             worker = scene.worker(member_id)
             message = f"{worker} reported jobs that it must not run and was not told to stop them: {names(left)}"
-            yield found(scene, NOT_TAKEN_AWAY, (*subjects_of(left), Subject("worker", worker)), message)
+            yield found(scene, NOT_TAKEN_AWAY, (*subjects_of(left), *scene.subjects([member_id])), message)
 
 
 def static_unassigned(scene: Scene) -> Iterator[Finding]:
@@ -178,7 +178,7 @@ def missing_job_has_effect(scene: Scene) -> Iterator[Finding]:
             if not two.intent.enforced:
                 message += UNHEARD
             severity = two.severity(MISSING_JOB_HAS_EFFECT)
-            yield found(scene, MISSING_JOB_HAS_EFFECT, (Subject("worker", worker),), message, severity)
+            yield found(scene, MISSING_JOB_HAS_EFFECT, scene.subjects([member_id]), message, severity)
 
 
 LAWS = tuple(

@@ -1,9 +1,12 @@
 """Workers whose addresses do not tell them apart: MirrorMaker's dedicated mode, or several that advertise the same."""
 
+from collections.abc import Callable
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from assignors.connect_model import Jobs
 from streaming.core.results import Grade
 from tests.streaming.core.rules.builders import Story, generations, incidents
 from tests.streaming.core.rules.cases_across import MINUTE_MS
@@ -74,6 +77,70 @@ def test_an_uneven_load_is_seen(url: str) -> None:
     (found,) = [one for one in incidents(story.fold()) if one.code == "CONNECT-I8"]
     assert {subject.type for subject in found.subjects} == {"member"}
     assert len(found.subjects) == 2
+
+
+def a_report_lacks_a_job(story: Story) -> None:
+    worker = story.workers["w2"]
+    worker.held = Jobs(worker.held.connectors, worker.held.tasks[1:])
+    story.rebalance()
+
+
+def one_reads_nothing(story: Story) -> None:
+    story.workers["w2"].reads_until = len(story.snapshots) - 1
+    for number in range(4):
+        story.configure(f"more{number}", 1)
+        story.rebalance()
+
+
+def one_comes_back(story: Story) -> None:
+    gone = story.leave("w2")
+    story.rebalance()
+    story.back(gone)
+    story.rebalance()
+
+
+def one_job_on_two(story: Story) -> None:
+    held = sorted(name for name in story.workers["w2"].holds() if "-" in name)
+    story.rebalance(give("w1", held[0]))
+
+
+@pytest.mark.parametrize("url", SHARED)
+@pytest.mark.parametrize(
+    ("fault", "code", "ids"),
+    [
+        (a_report_lacks_a_job, "CONNECT-K1", ["w2"]),
+        (one_reads_nothing, "CONNECT-K11", ["w2"]),
+        (one_comes_back, "CONNECT-K16", ["w2"]),
+        (one_job_on_two, "CONNECT-I1", ["w1", "w2"]),
+    ],
+)
+def test_a_finding_names_the_member_it_is_about(
+    url: str, fault: Callable[[Story], None], code: str, ids: list[str]
+) -> None:
+    story = alike(url)
+    story.configure("c1", 6)
+    story.join("w1", "w2")
+    story.rebalance()
+    story.rebalance()
+    fault(story)
+    found = [one for one in incidents(story.fold(), code) if one.transition == "opened"]
+    named = {subject.id for one in found for subject in one.subjects if subject.type == "member"}
+    assert named == {story.workers[name].member_id for name in ids}
+    assert not [subject for one in found for subject in one.subjects if subject.type == "worker"]
+    assert all(url not in one.message and "localhost" not in one.message for one in found)
+
+
+def test_who_is_no_longer_alone_under_an_address_has_not_left() -> None:
+    story = Story()
+    story.configure("c1", 2)
+    story.join("w1")
+    story.rebalance()
+    story.join("w2")
+    story.workers["w2"].advertises = story.workers["w1"].url
+    story.rebalance()
+    kinds = {cause.kind: [one.id for one in cause.subjects] for cause in generations(story.fold())[-1].cause}
+    assert "worker_left" not in kinds
+    assert kinds["worker_joined"] == [story.workers["w2"].member_id]
 
 
 @pytest.mark.parametrize("url", SHARED)
