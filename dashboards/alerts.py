@@ -17,9 +17,7 @@ from dashboards.alert import Alert
 from dashboards.monitor_alerts import monitor_alerts
 from dashboards.queries import SEVERITIES, aggregated, series
 from streaming.core import metrics
-
-RUNBOOKS = "docs/runbooks"
-"""Where the runbooks lie; `build --runbooks URL` puts the address of a published copy in front of their names."""
+from streaming.core.runbooks import RUNBOOKS, runbook_url
 
 WHILE_BLIND = "RebalanceIncidentWhileBlind"
 _SURVIVES_RESTART = "15m"
@@ -104,6 +102,6 @@ def _rule(alert: Alert, runbooks: str) -> dict[str, Any]:
         "annotations": {
             "summary": alert.summary,
             "description": alert.description,
-            "runbook_url": f"{runbooks}/{alert.runbook or alert.name}.md",
+            "runbook_url": runbook_url(alert.runbook or alert.name, runbooks),
         },
     }

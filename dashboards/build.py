@@ -10,10 +10,11 @@ import yaml
 from grafana_foundation_sdk.cog.encoder import JSONEncoder
 
 from dashboards import tables
-from dashboards.alerts import RUNBOOKS, prometheus_rule, rule_file
+from dashboards.alerts import prometheus_rule, rule_file
 from dashboards.frames import rebalances
 from dashboards.runbooks import pages
 from dashboards.shelf import SHELF
+from streaming.core.runbooks import RUNBOOKS
 
 GENERATED = Path(__file__).parent / "generated"
 DOCS = Path(__file__).parents[1] / "docs"

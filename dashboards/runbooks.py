@@ -10,33 +10,13 @@ from typing import TypeVar
 
 from dashboards.alert import Alert
 from dashboards.alerts import alerts
-from streaming.core.attention import STORM_PAGES_AFTER_MS, alert_severity
-from streaming.core.results import AlertSeverity, Certainty, Incident
+from streaming.core.results import AlertSeverity
 from streaming.core.rules.catalogue import RULES
 from streaming.core.rules.rule import Check, Rule
-from streaming.core.settings import ClusterSettings
+from streaming.core.runbooks import damping_text, left_open, loudness_text, told_as
 
 FOLDER = "runbooks"
 _MADE = "<!-- Made by `rebalance-monitor dashboards build` from the rule catalogue; edit that. -->"
-VARIABLES = {
-    "ALERTMANAGER": "its host:port",
-    "BROKERS": "the cluster's bootstrap servers",
-    "CONFIG": "the monitor's configuration file",
-    "CONFIG_TOPIC": "the Connect cluster's `config.storage.topic`",
-    "CONNECTOR": "named in the message",
-    "GROUP": "the group id",
-    "HOST": "the worker's host",
-    "JMX_PORT": "where the worker's JMX listens",
-    "MONITOR": "host:port of the monitor's metrics",
-    "OFFSET": "from the evidence",
-    "PARTITION": "from the evidence",
-    "PROMETHEUS": "its host:port",
-    "STATUS_TOPIC": "the Connect cluster's `status.storage.topic`",
-    "TOPIC": "named in the alert",
-    "WORKER": "host:port of a worker's REST interface",
-}
-"""What the commands leave open, and where it is found."""
-
 _T = TypeVar("_T")
 _JIRA = "https://issues.apache.org/jira/browse/"
 
@@ -99,9 +79,8 @@ def _alert_page(alert: Alert) -> str:
 
 def _what_to_do(confirm: Sequence[Check], advice: Sequence[str], resolves: Sequence[str]) -> list[str]:
     looks = [f"```sh\n{check.run}\n```\n\nShows {check.shows}." for check in confirm]
-    wanted = sorted({name for check in confirm for name in re.findall(r"\$([A-Z_]+)", check.run)})
-    if wanted:
-        looks.insert(0, "Fill in " + ", ".join(f"`{name}` ({VARIABLES[name]})" for name in wanted) + ".")
+    if wanted := left_open(confirm):
+        looks.insert(0, "Fill in " + ", ".join(f"`{name}` ({where})" for name, where in wanted.items()) + ".")
     return [
         *(["## How to confirm", *looks] if looks else []),
         "## What to do",
@@ -109,36 +88,6 @@ def _what_to_do(confirm: Sequence[Check], advice: Sequence[str], resolves: Seque
         "## When it ends by itself",
         _bullets(resolves) if len(resolves) > 1 else resolves[0],
     ]
-
-
-def told_as(rule: Rule) -> tuple[AlertSeverity, AlertSeverity]:
-    """How loudly people are told of a certain finding of the rule: at first, and after the patience with a storm."""
-    usual = Incident(
-        incident_id="", transition="opened", rule=rule.title, code=rule.code, severity=rule.severity,
-        certainty=Certainty.CERTAIN, cluster="", group="", opened_generation=0, opened_at_ms=0, resolved_at_ms=None,
-        subjects=(), message="", evidence=(),
-    )  # fmt: skip
-    anywhere = ClusterSettings(name="")
-    return alert_severity(anywhere, usual, 0), alert_severity(anywhere, usual, STORM_PAGES_AFTER_MS)
-
-
-def loudness_text(rule: Rule) -> str:
-    """How loudly people are told, in words."""
-    first, later = told_as(rule)
-    if first is not later:
-        return f"{first.value}, after {STORM_PAGES_AFTER_MS // 60_000} minutes {later.value}"
-    return f"{first.value} if certain, else warning" if first is AlertSeverity.CRITICAL else first.value
-
-
-def damping_text(rule: Rule) -> str:
-    """After how long people are told of its beginning and end, in words."""
-    begins = f"after {_minutes(rule.for_ms)}" if rule.for_ms else "at once"
-    ends = f", its end {_minutes(rule.keep_firing_ms)} later" if rule.keep_firing_ms else ""
-    return f"{begins}{ends}{', unless a storm speaks for it' if rule.absorbed else ''}"
-
-
-def _minutes(duration_ms: int) -> str:
-    return f"{duration_ms // 60_000} min"
 
 
 def _table() -> str:

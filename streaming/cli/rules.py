@@ -4,10 +4,11 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
-from dashboards.runbooks import FOLDER, damping_text, loudness_text, pages, told_as
+from dashboards.runbooks import FOLDER, pages
 from streaming.cli.errors import InputError
 from streaming.core.rules.catalogue import RULES
 from streaming.core.rules.rule import Rule
+from streaming.core.runbooks import damping_text, loudness_text, told_as
 
 
 def rules(name: str | None, *, output: str) -> int:

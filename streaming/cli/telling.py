@@ -46,16 +46,17 @@ def _receivers(settings: Settings, exporter: Exporter) -> list[Receiver]:
             ends_ahead_ms=alerting.ends_ahead_ms,
             generator_url=alerting.generator_url or exporter.url,
             worker=settings.metrics.worker,
+            runbooks=alerting.runbooks_url,
         )
         receivers += [Alertmanager(url, style, resend_ms=alerting.resend_ms) for url in alerting.alertmanagers]
     for one in alerting.webhooks:
         headers = {name: value.get_secret_value() for name, value in one.headers.items()}
-        receivers.append(Webhook(one.name, one.url.get_secret_value(), headers))
+        receivers.append(Webhook(one.name, one.url.get_secret_value(), headers, alerting.runbooks_url))
     if alerting.kafka is not None:
         from streaming.sinks.alerts_topic import AlertsTopic, ClientRefused
 
         try:
-            receivers.append(AlertsTopic(alerting.kafka.topic, alerting.kafka.librdkafka()))
+            receivers.append(AlertsTopic(alerting.kafka.topic, alerting.kafka.librdkafka(), alerting.runbooks_url))
         except ClientRefused as why:
             raise InputError(f"alerting.kafka.client is not accepted ({why}); correct it") from why
     return receivers

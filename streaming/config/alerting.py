@@ -11,6 +11,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, model_va
 from streaming.config.clusters import client_properties, in_clear
 from streaming.config.owners import DampingByRule
 from streaming.config.section import FromText, HttpUrl, Milliseconds, Section
+from streaming.core.runbooks import RUNBOOKS
 
 _URL = re.compile(r"https?://[^\s/]+(/\S*)?")
 _HEADER = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
@@ -61,6 +62,7 @@ class AlertingSection(Section):
     path: Literal["prometheus", "push"] = "prometheus"
     alertmanagers: Annotated[tuple[HttpUrl, ...], FromText] = ()
     generator_url: HttpUrl | None = None
+    runbooks_url: Annotated[str, Field(pattern=r"^\S+$")] = RUNBOOKS
     resend_ms: Milliseconds = 300_000
     # Alertmanager resolves an alert by itself at endsAt, so it must outlive a restart of the monitor.
     ends_ahead_ms: Annotated[int, Field(ge=900_000)] = 1_200_000

@@ -86,7 +86,7 @@ def group(source: Source, scope: Scope, values: Values) -> Object:
     latest = source.reader.generations({"cluster": key[0], "group": key[1]}, None, 1)
     return {
         "group": fleet.group_object(one),
-        "generation": latest.items[0].document,
+        "generation": latest.items[0].document if latest.items else None,
         "incidents": [fleet.incident_object(told) for told in one.incidents],
     }
 

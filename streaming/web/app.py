@@ -42,6 +42,7 @@ def application(
     routes = [
         Path("/", _fleet(source)),
         Path("/group", _group(source)),
+        Path("/runbook", _runbook),
         Path("/static/{name}", _static),
         Path("/healthz", _healthz),
         Path("/readyz", _readyz(source)),
@@ -136,6 +137,10 @@ def _events(live: Live) -> Endpoint:
         return StreamingResponse(live.events(scope_of(request)), media_type="text/event-stream")
 
     return answer
+
+
+async def _runbook(request: Request) -> Response:
+    return HTMLResponse(pages.runbook_page(request.query_params.get("rule", "")))
 
 
 async def _static(request: Request) -> Response:

@@ -54,7 +54,7 @@ ROUTES: tuple[Route, ...] = (
     Route(
         path=f"{PREFIX}/groups",
         name="groups",
-        summary="Every group with its latest generation, by cluster and name.",
+        summary="Every group with a generation or an open incident, by cluster and name.",
         answer="group",
         parameters=(
             CLUSTER,

@@ -82,7 +82,7 @@ def fleet(
     for one in told:
         by_group[one.row.key].append(one)
     groups = [group_state(row, by_group.get(row.key, ()), team_of(*row.key), now_ms) for row in rows]
-    groups.sort(key=lambda one: (STATES.index(one.state), one.row.status in NOBODY, -one.row.at_ms, one.row.key))
+    groups.sort(key=lambda one: (STATES.index(one.state), one.row.status in NOBODY, -(one.row.at_ms or 0), one.row.key))
     counts = {state: sum(one.state == state for one in groups) for state in STATES}
     counts |= {name: sum(one.attention == name for one in told) for name in ("told", "quiet")}
     counts["silenced"] = sum(one.attention == "muted" for one in told)

@@ -64,6 +64,9 @@ class Matrix:
         return f"{low} each" if low == high else f"{low} to {high}"
 
 
+NOTHING = Matrix((), (), ())
+
+
 @dataclass(slots=True)
 class _Job:
     holders: list[str] = field(default_factory=list)

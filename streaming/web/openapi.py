@@ -44,12 +44,15 @@ _GROUP = {
     "protocol_type": _TEXT,
     "protocol": {"type": ["string", "null"]},
     "incarnation": _COUNT,
-    "generation": {"type": "integer"},
+    "generation": {
+        "type": ["integer", "null"],
+        "description": "Null, like grade and at_ms, for a group with an incident of which no generation is known.",
+    },
     "members": _COUNT,
     "unassigned": _COUNT,
     "delay_until_ms": _MOMENT,
-    "grade": {"enum": ["match", "explainable", "unexplained", "not_judged"]},
-    "at_ms": {"type": "integer"},
+    "grade": {"enum": ["match", "explainable", "unexplained", "not_judged", None]},
+    "at_ms": _MOMENT,
     "incidents": {**_COUNT, "description": "Open ones."},
 }
 _OWN: dict[str, Schema] = {
@@ -57,7 +60,7 @@ _OWN: dict[str, Schema] = {
     "group_detail": _object(
         {
             "group": _ref("group"),
-            "generation": _ref("generation"),
+            "generation": {"oneOf": [_ref("generation"), {"type": "null"}]},
             "incidents": {"type": "array", "items": _ref("incident")},
         }
     ),

@@ -9,11 +9,13 @@ from typing import Any, NamedTuple
 from urllib.parse import quote, urlencode
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup, escape
 
 from streaming.core.rules import RULES
-from streaming.web.api import Source, health
+from streaming.core.runbooks import damping_text, left_open, loudness_text, rules_titled
+from streaming.web.api import NotFound, Source, health
 from streaming.web.fleet import NOBODY
-from streaming.web.matrix import MARKS, matrix
+from streaming.web.matrix import MARKS, NOTHING, matrix
 from streaming.web.parameters import cursor, place
 from streaming.web.scope import Scope
 from streaming.web.story import Story, story, words
@@ -58,6 +60,16 @@ def group_address(cluster: str, group: str) -> str:
     return "/group?" + urlencode({"cluster": cluster, "group": group}, quote_via=quote)
 
 
+def _marked(text: str) -> Markup:
+    """The catalogue's text, in which what stands between backquotes is code."""
+    parts = escape(text).split("`")
+    return Markup("").join(Markup("<code>{}</code>").format(one) if at % 2 else one for at, one in enumerate(parts))
+
+
+def _runbook_address(title: str) -> str:
+    return "/runbook?" + urlencode({"rule": title}, quote_via=quote)
+
+
 def _page_address(page: int, q: str) -> str:
     return "/?" + urlencode({"q": q, "page": page} if q else {"page": page}, quote_via=quote)
 
@@ -82,11 +94,14 @@ def _environment() -> Environment:
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
+        # An installation that is replaced under a running page must not give it templates of another version.
+        auto_reload=False,
     )
-    environment.filters |= {"iso": _iso, "clock": _clock, "words": words}
+    environment.filters |= {"iso": _iso, "clock": _clock, "words": words, "marked": _marked}
     environment.globals |= {
         "link": group_address,
         "link_page": _page_address,
+        "link_runbook": _runbook_address,
         "static": _static,
         "count": _count,
         "nobody": NOBODY,
@@ -130,6 +145,31 @@ def fleet_page(source: Source, scope: Scope, q: str = "", page: int = 1) -> str:
     )
 
 
+def runbook_page(title: str) -> str:
+    """What a rule means and what to do, from the catalogue; NotFound."""
+    found = rules_titled(title)
+    if not found:
+        raise NotFound("no rule has this title")
+    checks = tuple(dict.fromkeys(check for rule in found for check in rule.confirm))
+    return _render(
+        "runbook.html",
+        title=f"{title} · rebalance-monitor",
+        here="runbook",
+        live_key=None,
+        now_ms=0,
+        name=title,
+        rules=found,
+        loudness=loudness_text,
+        damping=damping_text,
+        checks=checks,
+        left_open=left_open(checks),
+        steps=tuple(dict.fromkeys(step for rule in found for step in rule.advice)),
+        resolves=tuple(dict.fromkeys(rule.resolves for rule in found)),
+        exceptions=tuple(dict.fromkeys(text for rule in found for text in rule.exceptions)),
+        issues=tuple(sorted({issue for rule in found for issue in rule.issues})),
+    )
+
+
 def group_page(source: Source, scope: Scope, cluster: str, group: str, before: str | None = None) -> str:
     """One group: incidents, who has what, and its generations."""
     one = source.group(scope, (cluster, group))
@@ -137,10 +177,10 @@ def group_page(source: Source, scope: Scope, cluster: str, group: str, before: s
     after = place(before, (int, str, int, int))
     shown = source.reader.generations(where, None, GENERATIONS_SHOWN, after)
     newest = shown if after is None else source.reader.generations(where, None, 1)
-    latest = newest.items[0]
+    latest = newest.items[0] if newest.items else None
     jobs = source.reader.jobs(where, None, JOBS_READ)
     stories = [story(row) for row in shown.items]
-    told = story(latest)
+    told = None if latest is None else story(latest)
     return _render(
         "group.html",
         title=f"{group} · rebalance-monitor",
@@ -149,10 +189,10 @@ def group_page(source: Source, scope: Scope, cluster: str, group: str, before: s
         now_ms=source.clock_ms(),
         version=source.version,
         one=one,
-        leader=told.leader,
-        wait=told.wait,
+        leader="" if told is None else told.leader,
+        wait="" if told is None else told.wait,
         marks=MARKS,
-        table=matrix(latest.document, [row.document for row in jobs.items]),
+        table=NOTHING if latest is None else matrix(latest.document, [row.document for row in jobs.items]),
         strip=bars(stories),
         stories=stories,
         paged=after is not None,

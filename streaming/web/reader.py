@@ -16,16 +16,21 @@ from streaming.web.rows import GenerationRow, GroupRow, IncidentRow, JobRow, Key
 
 WAIT_S = 3.0
 
+# A group may have an incident before any generation of it could be read.
 _LATEST: LiteralString = """
-select s.cluster, s."group", g.incarnation, g.generation, g.protocol_type, g.protocol, g.member_count,
-    g.unassigned_count, g.delay_ms, g.grade, g.at_ms, g.version || ' ' || coalesce(t.state, ''),
-    coalesce(t.state, '')
-from rebalance_monitor.states s cross join lateral (
+select s.cluster, s."group", coalesce(g.incarnation, 0), g.generation, coalesce(g.protocol_type, ''), g.protocol,
+    coalesce(g.member_count, 0), coalesce(g.unassigned_count, 0), g.delay_ms, g.grade, g.at_ms,
+    concat_ws(' ', g.version, t.state), coalesce(t.state, '')
+from rebalance_monitor.states s left join lateral (
     select *, xmin::text as version from rebalance_monitor.generations g
     where g.cluster = s.cluster and g."group" = s."group"
     order by g.incarnation desc, g.generation desc, g."offset" desc limit 1
-) g
+) g on true
 left join rebalance_monitor.groups t on t.cluster = s.cluster and t."group" = s."group"
+where (g.generation is not null or exists (
+    select from rebalance_monitor.incidents i
+    where i.cluster = s.cluster and i."group" = s."group" and (i.resolved_at_ms is null or i.firing)
+))
 """
 _ONLY: LiteralString = '(cluster, "group") in (select * from unnest(%s::text[], %s::text[]))'
 _INCIDENT: LiteralString = (
@@ -72,12 +77,12 @@ class Reader:
         return str(self._rows("select pg_current_snapshot()::text")[0][0])
 
     def groups(self, only: Collection[Key] | None = None) -> list[GroupRow]:
-        """Every group that ever had a generation, by cluster and name."""
-        where, values = ("", []) if only is None else (f"where {_qualified(_ONLY)}", _columns(only))
+        """Every group that ever had a generation or has an open incident, by cluster and name."""
+        where, values = ("", []) if only is None else (f"and {_qualified(_ONLY)}", _columns(only))
         return [GroupRow(*row) for row in self._rows(f'{_LATEST} {where} order by s.cluster, s."group"', values)]
 
     def group(self, key: Key) -> GroupRow | None:
-        found = self._rows(f'{_LATEST} where s.cluster = %s and s."group" = %s', key)
+        found = self._rows(f'{_LATEST} and s.cluster = %s and s."group" = %s', key)
         return GroupRow(*found[0]) if found else None
 
     def names(self) -> list[Key]:

@@ -18,19 +18,20 @@ class Page:
 
 class GroupRow(NamedTuple):
     """A group's latest generation, without its document. `version` changes with every write of that row;
-    `status` is Stable, Empty or Dead by the group's latest record ("" where it is not known)."""
+    `status` is Stable, Empty or Dead by the group's latest record ("" where it is not known). `generation`, `grade`
+    and `at_ms` are None for a group with an incident of which no generation is known."""
 
     cluster: str
     group: str
     incarnation: int
-    generation: int
+    generation: int | None
     protocol_type: str
     protocol: str | None
     members: int
     unassigned: int
     delay_ms: int | None
-    grade: str
-    at_ms: int
+    grade: str | None
+    at_ms: int | None
     version: str
     status: str = ""
 
@@ -41,7 +42,7 @@ class GroupRow(NamedTuple):
     @property
     def delay_until_ms(self) -> int | None:
         """When the workers' delay ends, as the generation's record told it."""
-        return self.at_ms + self.delay_ms if self.delay_ms else None
+        return self.at_ms + self.delay_ms if self.at_ms is not None and self.delay_ms else None
 
 
 class IncidentRow(NamedTuple):

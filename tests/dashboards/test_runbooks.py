@@ -6,9 +6,10 @@ from pathlib import Path
 import pytest
 
 from dashboards.alerts import alerts, rule_file
-from dashboards.runbooks import FOLDER, VARIABLES, pages
+from dashboards.runbooks import FOLDER, pages
 from streaming.core.rules.catalogue import RULES
 from streaming.core.rules.rule import Rule
+from streaming.core.runbooks import VARIABLES
 
 DOCS = Path(__file__).parents[2] / "docs"
 HEADINGS = ["Symptom", "Meaning", "How to confirm", "What to do", "When it ends by itself"]

@@ -20,6 +20,7 @@ from streaming.core.results import (
     Evidence,
     Generation,
     Grade,
+    Incident,
     Result,
     Severity,
     Subject,
@@ -65,7 +66,7 @@ def _commit(store: PostgresStore, given: ClusterSettings, some: list[RawRecord],
 
 def put(store: PostgresStore, *results: Result, batch_id: int = 7) -> None:
     """Commits these as one batch, and states for the groups they are about."""
-    groups = {GroupKey(one.cluster, one.group) for one in results if isinstance(one, Generation)}
+    groups = {GroupKey(one.cluster, one.group) for one in results if isinstance(one, Generation | Incident)}
     states = {key: builders.state() for key in groups}
     key = PartitionKey("k9", "id-9", builders.TOPIC, 9)
     start = store.positions().get(key, 0)
@@ -156,6 +157,15 @@ def planted(now_ms: int) -> Iterable[Result]:
         firing=False,
         fired_at_ms=None,
         times_told=0,
+        **opened,
+    )
+    yield builders.incident(
+        incident_id="unread",
+        group="unread",
+        rule="undecodable_member",
+        code="CONNECT-I12",
+        message="member w9 can't be read",
+        alert=AlertSeverity.WARNING,
         **opened,
     )
     yield builders.incident("resolved", "over", group="waits", message="task orders-1 ran twice", **opened)

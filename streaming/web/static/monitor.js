@@ -83,12 +83,14 @@
     };
     events.addEventListener("changed", (told) => { if (mine(JSON.parse(told.data).groups)) refresh(); });
   };
-  // A page that nobody looks at keeps no connection: a browser has few of them for one site.
-  document.addEventListener("visibilitychange", () => {
-    if (document.hidden) events?.close();
-    else listen();
-  });
-  listen();
+  // A page that nobody looks at keeps no connection: a browser has few of them for one site. A runbook never changes.
+  if (status) {
+    document.addEventListener("visibilitychange", () => {
+      if (document.hidden) events?.close();
+      else listen();
+    });
+    listen();
+  }
 
   const written = document.querySelector("footer time[data-ms]");
   if (written && performance.timing) skew = Number(written.dataset.ms) - performance.timing.responseStart;

@@ -34,6 +34,13 @@ def test_a_firing_alert_ends_well_ahead() -> None:
     assert sent["annotations"]["description"] == "task my-sink-0 runs twice"
 
 
+def test_an_alert_leads_to_the_runbook_of_its_rule() -> None:
+    assert alert(incident(), NOW_MS, STYLE)["annotations"]["runbook_url"] == "docs/runbooks/duplicate_active.md"
+    own = AlertStyle(generator_url="http://a", runbooks="https://wiki.example/r/")
+    told = alert(incident("resolved"), NOW_MS, own)
+    assert told["annotations"]["runbook_url"] == "https://wiki.example/r/duplicate_active.md"
+
+
 def test_a_resolved_alert_ends_when_it_was_resolved_and_never_in_the_future() -> None:
     assert alert(incident("resolved"), NOW_MS, STYLE)["endsAt"] == rfc3339(9_000)
     ahead = alert(incident("resolved", opened_at_ms=NOW_MS + 1, resolved_at_ms=NOW_MS + 5_000), NOW_MS, STYLE)

@@ -53,6 +53,7 @@ def test_a_webhook_gets_one_object_per_transition_with_its_headers(store: Postgr
     assert (fired["key"], fired["transition"], fired["incident"]["firing"]) == ("i1:fired", "fired", True)
     assert (resolved["transition"], resolved["incident"]["resolved_at_ms"]) == ("resolved", 9_000)
     assert fired["incident"]["kind"] == "violation"
+    assert fired["runbook_url"] == "docs/runbooks/duplicate_active.md"
 
 
 @pytest.mark.postgres
@@ -143,7 +144,7 @@ def test_a_property_that_librdkafka_does_not_know_is_one_sentence() -> None:
 def test_a_broker_that_does_not_answer_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("streaming.sinks.alerts_topic.SEND_WITHIN_S", 0.2)
     topic = AlertsTopic("t", {"bootstrap.servers": "127.0.0.1:9"})
-    send: Callable[[], None] = lambda: topic.send(Waiting("k", "fired", {}, None))  # noqa: E731
+    send: Callable[[], None] = lambda: topic.send(Waiting("k", "fired", {"rule": "imbalance"}, None))  # noqa: E731
     for _ in range(2):
         with pytest.raises(NotAccepted, match="no answer within"):
             send()

@@ -1,0 +1,49 @@
+"""Where the page leads to: every link of it is answered, above all what to do about an incident."""
+
+import re
+from html import unescape
+
+import httpx
+import pytest
+
+from streaming.core.rules import RULES
+from tests.web import filled
+
+pytestmark = pytest.mark.postgres
+
+
+def links(page: httpx.Client, address: str) -> set[str]:
+    """Addresses on this server that the page at `address` names, without what is behind a #."""
+    found = re.findall(r'href="(/[^"#]*)', page.get(address).text)
+    return {unescape(one) for one in found}
+
+
+def test_every_link_of_the_fleet_is_answered(page: httpx.Client) -> None:
+    found = links(page, "/") | links(page, "/group?cluster=gamma&group=waits")
+    assert {one.partition("?")[0] for one in found} >= {"/", "/group", "/runbook", "/api/v1/openapi.json"}
+    for one in found:
+        assert page.get(one).status_code == 200, one
+
+
+def test_a_group_without_generation_shows_its_incident_and_why_nothing_else(page: httpx.Client) -> None:
+    answer = page.get("/group?cluster=gamma&group=unread")
+    assert answer.status_code == 200
+    assert "member w9 can&#39;t be read" in answer.text
+    assert "No generation of this group could be read yet" in answer.text
+    assert "/runbook?rule=undecodable_member" in answer.text
+    told = page.get("/api/v1/group?cluster=gamma&group=unread").json()
+    assert (told["generation"], told["group"]["generation"], told["group"]["state"]) == (None, None, "warning")
+    assert [one["violation"]["incident_id"] for one in told["incidents"]] == ["unread"]
+    assert "unread" in {one["group"] for one in page.get("/api/v1/groups?cluster=gamma").json()["items"]}
+    assert filled.HOSTILE in {one["group"] for one in page.get("/api/v1/groups?cluster=gamma").json()["items"]}
+
+
+@pytest.mark.parametrize("title", sorted({rule.title for rule in RULES}))
+def test_every_rule_has_its_runbook_on_the_page(page: httpx.Client, title: str) -> None:
+    answer = page.get("/runbook", params={"rule": title})
+    assert answer.status_code == 200
+    text = unescape(re.sub(r"</?code>", "`", answer.text))
+    for rule in (one for one in RULES if one.title == title):
+        assert rule.code in text
+        for said in (rule.meaning, rule.resolves, *rule.advice, *rule.exceptions, *(one.run for one in rule.confirm)):
+            assert said in text
