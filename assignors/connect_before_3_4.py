@@ -45,9 +45,12 @@ def balance(
     memory: LeaderMemory, round_: ConnectRound, sets: Survey, window: Window, era: Era, java_version: int
 ) -> tuple[dict[str, MemberShare], LeaderMemory]:
     """Shares of one round and the memory after it; `window` is updated in place."""
+    window.rests_on.add("balances_fully")
     revoked = _deleted(sets, window)
-    if era.revokes_duplicates:
-        revoked.update(_duplicated(sets.members, window, java_version))
+    if not sets.held_once:
+        window.rests_on.add("revokes_duplicates")
+        if era.revokes_duplicates:
+            revoked.update(_duplicated(sets.members, window, java_version))
     kept = [
         Load(
             member.id,
@@ -60,7 +63,7 @@ def balance(
     again = handle_lost(window, sets.lost, loads, memory, {load.id for load in loads}, era)
     can_revoke = window.delay_ms == 0
     if can_revoke and (memory.can_revoke or sets.revocation_ignored):
-        surplus = _surplus(kept, sets, era)
+        surplus = _surplus(kept, sets, window, era)
         for member_id, jobs in surplus.items():
             mine = revoked.setdefault(member_id, _Revoked())
             mine.connectors += jobs.connectors
@@ -132,10 +135,17 @@ def _listed_twice(lists: Sequence[tuple[J, ...]], window: Window, java_version: 
     return copied.keys()
 
 
-def _surplus(kept: Sequence[Load], sets: Survey, era: Era) -> dict[str, _Revoked]:
-    loaded = [load for load in kept if load.connectors or load.tasks]
-    if not loaded or len(loaded) == len(kept):
+def lopsided(loads: Sequence[Load]) -> bool:
+    """Whether somebody holds nothing while somebody else holds something."""
+    loaded = sum(1 for load in loads if load.connectors or load.tasks)
+    return 0 < loaded < len(loads)
+
+
+def _surplus(kept: Sequence[Load], sets: Survey, window: Window, era: Era) -> dict[str, _Revoked]:
+    if not lopsided(kept):
         return {}
+    loaded = [load for load in kept if load.connectors or load.tasks]
+    window.rests_on |= {"revokes_to_ceiling"} if sets.held_once else {"revokes_to_ceiling", "counts_every_holder"}
     if era.counts_every_holder:
         total_connectors = sum(len(member.held.connectors) for member in sets.members)
         total_tasks = sum(len(member.held.tasks) for member in sets.members)

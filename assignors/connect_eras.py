@@ -16,7 +16,7 @@ How A0 to A3b balance is told in `connect_before_3_4`. The rules were taken from
 releases answer; `make oracle RELEASE=2.3.1` plays random clusters on the classes of any release and compares bytes.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
@@ -65,9 +65,9 @@ class Era:
     sessioned_header: int = 2
     """Version in the assignments of a `sessioned` generation."""
 
-    def acting(self, max_delay_ms: int) -> "Era":
-        """The era whose answers these are under this maximum delay: two that differ for a delay of 0 only are one."""
-        return NEWEST if self.balances_fully and max_delay_ms > 0 else self
+    def alike(self, other: "Era", rests_on: Iterable[str]) -> bool:
+        """Whether both eras have the same switches wherever an answer rests on them (`ConnectResult.rests_on`)."""
+        return all(getattr(self, name, None) == getattr(other, name, None) for name in rests_on)
 
     @property
     def since(self) -> str:

@@ -45,6 +45,8 @@ from assignors.java_order import copied_set
 J = TypeVar("J", str, TaskId)
 
 _BACKOFF_BASE_MS = 40
+_NAMED = {"sessioned": frozenset({"speaks_sessioned", "sessioned_header"}), "static": frozenset({"balances_fully"})}
+"""Switches that a protocol rests on by its name alone."""
 
 
 @dataclass(slots=True)
@@ -67,14 +69,16 @@ def assign(
     `max_delay_ms` is the leader's `scheduled.rebalance.max.delay.ms`, `java_version` its Java's major release.
     """
     answer = open_answer(round_, protocol_version(round_.protocol, era))
+    named = _NAMED.get(round_.protocol.lower(), frozenset())
     if answer.snapshot is None:
-        return answer.mismatch(round_), memory
+        return answer.mismatch(round_, named), memory
     sets = survey(memory, round_, answer.snapshot, era)
     window = Window.recall(memory, round_.now_ms, max_delay_ms)
     plan = _balance if era.balances_fully else connect_before_3_4.balance
     shares, after = plan(memory, round_, sets, window, era, java_version)
     unsure = sets.order_unsure or window.order_unsure
-    return answer.result(shares, delay_ms=window.delay_ms, order_unsure=unsure), after
+    rests_on = named | sets.rests_on | window.rests_on
+    return answer.result(shares, delay_ms=window.delay_ms, order_unsure=unsure, rests_on=rests_on), after
 
 
 def protocol_version(protocol: str, era: Era) -> int:
@@ -109,15 +113,19 @@ def _balance(
     # From here on everything is about the wildcard jobs and workers: all of them, but for protocol `static`.
     open_ = static.wildcard_part(sets)
     free = [load for load in loads if load.id not in static.listers]
+    calm = _calm(memory, sets)
+    lopsided = connect_before_3_4.lopsided(free)
     again = handle_lost(window, open_.lost, free, memory, held.keys(), era)
     successive = memory.successive_revocations
     if window.delay_ms:
         window.revoked_in_previous = False
     else:
         surplus = balancing_revocations(free, open_.configured)
+        calm = calm and not surplus and not lopsided
         if surplus and window.revoked_in_previous:
             successive += 1
             window.delay_ms = backoff_ms(successive, window.max_delay_ms)
+            window.rests_on |= {"now_ms", "max_delay_ms"}
             if window.delay_ms:
                 window.scheduled_ms = window.now_ms + window.delay_ms
             else:
@@ -128,6 +136,8 @@ def _balance(
         elif window.revoked_in_previous:
             window.revoked_in_previous = False
             successive = 0
+    if not calm:
+        window.rests_on.add("balances_fully")
     waiting = sets.lost
     if free:
         fill(free, Jobs(open_.created.connectors + again.connectors, open_.created.tasks + again.tasks))
@@ -141,7 +151,12 @@ def _balance(
         )
         for load in loads
     }
-    return shares, _remember(memory, round_, replace(sets, lost=waiting), window, loads, revoked.values(), successive)
+    return shares, _remember(round_, replace(sets, lost=waiting), window, loads, revoked.values(), successive)
+
+
+def _calm(memory: LeaderMemory, sets: Survey) -> bool:
+    """Whether nothing must be revoked and no balancing goes on: then all eras differ by what they see as a surplus."""
+    return sets.held_once and not (sets.deleted or memory.revoked_in_previous or memory.successive_revocations)
 
 
 def _forced_revocations(
@@ -233,7 +248,6 @@ def _new_jobs(load: Load, held: Jobs) -> Jobs:
 
 
 def _remember(
-    memory: LeaderMemory,
     round_: ConnectRound,
     sets: Survey,
     window: Window,
@@ -254,7 +268,7 @@ def _remember(
         ),
         previous_revoked=remembered(sets.configured, stopped_connectors, stopped_tasks),
         revoked_in_previous=window.revoked_in_previous,
-        can_revoke=memory.can_revoke,
+        can_revoke=window.delay_ms == 0,
         successive_revocations=successive,
         scheduled_ms=window.scheduled_ms,
         delay_ms=window.delay_ms,

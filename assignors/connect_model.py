@@ -60,7 +60,12 @@ class MemberShare:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConnectResult:
-    """Answer of one round: the same header for every member, and a share per member id."""
+    """Answer of one round: the same header for every member, and a share per member id.
+
+    `rests_on` names the switches of the era, `max_delay_ms`, and the fields `now_ms` and `last_completed_generation` of
+    the round, if with another value this answer or the memory after it might be another one. Of what is not named any
+    value gives the same, so the round need not be run again for an era, delay or clock that differs only there.
+    """
 
     version: int
     error: int
@@ -70,13 +75,15 @@ class ConnectResult:
     delay_ms: int
     shares: Mapping[str, MemberShare]
     order_unsure: bool = False
+    rests_on: frozenset[str] = field(default=frozenset(), compare=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeaderMemory:
     """Leader-side state of the incremental assignor (connect.md 3.1): one per worker process, never written to a topic.
 
-    Families before 3.4 use `can_revoke` where later ones use `revoked_in_previous` and `successive_revocations`.
+    Eras before 3.4 use `can_revoke` where later ones use `revoked_in_previous` and `successive_revocations`; each keeps
+    in the others' fields what they would hold if nothing was revoked, so that equal minds are equal values.
     """
 
     previous: Jobs = field(default_factory=Jobs)

@@ -4,7 +4,7 @@ A leader may have read less of the config topic than some member. It then looks 
 and if that is still behind it answers every member with CONFIG_MISMATCH and nothing else.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from assignors.connect_model import ConfigSnapshot, ConnectResult, ConnectRound, Jobs, MemberShare, TaskId
@@ -28,10 +28,10 @@ class Answer:
     config_offset: int
     snapshot: ConfigSnapshot | None
 
-    def mismatch(self, round_: ConnectRound) -> ConnectResult:
+    def mismatch(self, round_: ConnectRound, rests_on: Iterable[str] = ()) -> ConnectResult:
         """The answer that tells everybody to read the config topic and join again."""
         shares = {member.id: MemberShare() for member in round_.members}
-        return self.result(shares, error=CONFIG_MISMATCH)
+        return self.result(shares, error=CONFIG_MISMATCH, rests_on=rests_on)
 
     def result(
         self,
@@ -40,6 +40,7 @@ class Answer:
         error: int = NO_ERROR,
         delay_ms: int = 0,
         order_unsure: bool = False,
+        rests_on: Iterable[str] = (),
     ) -> ConnectResult:
         """One assignment per member under the common header."""
         return ConnectResult(
@@ -51,6 +52,7 @@ class Answer:
             delay_ms=delay_ms,
             shares=shares,
             order_unsure=order_unsure,
+            rests_on=frozenset(rests_on),
         )
 
 

@@ -11,6 +11,7 @@ from assignors.connect_eras import Era
 from assignors.connect_model import ConfigSnapshot, ConnectMember, ConnectRound, Jobs, LeaderMemory, TaskId
 from assignors.connect_round import configured_jobs
 from assignors.java_order import hash_map_order, utf16_key
+from assignors.java_tree import TREE_BUCKET
 
 J = TypeVar("J", str, TaskId)
 
@@ -49,23 +50,37 @@ class Survey:
     created: Jobs
     revocation_ignored: bool
     """Something the last round revoked is still held: that round was not carried out."""
+    rests_on: frozenset[str]
+    """See `ConnectResult.rests_on`."""
+
+    @property
+    def held_once(self) -> bool:
+        """Whether no job is listed twice, by one member or by two."""
+        held = [member.held for member in self.members]
+        return sum(len(one.connectors) for one in held) == len(self.active.connectors) and sum(
+            len(one.tasks) for one in held
+        ) == len(self.active.tasks)
 
 
 def survey(memory: LeaderMemory, round_: ConnectRound, snapshot: ConfigSnapshot, era: Era) -> Survey:
     """Compare what the leader remembers with what members report and what is configured."""
-    members, order_unsure = in_leaders_order(round_.members, regrouped=era.regroups_members)
+    members, order_unsure, rests_on = in_leaders_order(round_.members, era)
     configured = configured_jobs(snapshot)
     active = JobSet(
         {name for member in members for name in member.held.connectors},
         {task for member in members for task in member.held.tasks},
     )
-    previous = memory.previous
-    if era.checks_generation and memory.previous_generation != round_.last_completed_generation:
-        previous = Jobs()
     revoked = memory.previous_revoked
     ignored = not (active.connectors.isdisjoint(revoked.connectors) and active.tasks.isdisjoint(revoked.tasks))
-    before = active if ignored else JobSet(set(previous.connectors), set(previous.tasks))
+    before = active if ignored else JobSet(set(memory.previous.connectors), set(memory.previous.tasks))
     exists = JobSet(set(configured.connectors), set(configured.tasks))
+    if not ignored and not _all_shown(before, active, exists):
+        # Something remembered is gone: what the leader does about that depends on whether it trusts its memory.
+        rests_on |= {"checks_generation"}
+        if era.checks_generation:
+            rests_on |= {"last_completed_generation"}
+            if memory.previous_generation != round_.last_completed_generation:
+                before = JobSet(frozenset(), frozenset())
     missing = Jobs(
         tuple(name for name in configured.connectors if name not in active.connectors),
         tuple(task for task in configured.tasks if task not in active.tasks),
@@ -88,20 +103,39 @@ def survey(memory: LeaderMemory, round_: ConnectRound, snapshot: ConfigSnapshot,
             tuple(task for task in missing.tasks if task not in before.tasks),
         ),
         revocation_ignored=ignored,
+        rests_on=rests_on,
     )
 
 
-def in_leaders_order(members: Sequence[ConnectMember], *, regrouped: bool) -> tuple[tuple[ConnectMember, ...], bool]:
-    """Members as the leader iterates them, and whether Java's order is in doubt.
+def _all_shown(before: JobSet, active: JobSet, exists: JobSet) -> bool:
+    """Whether everything remembered is still held and configured."""
+    return (
+        before.connectors <= active.connectors
+        and before.tasks <= active.tasks
+        and before.connectors <= exists.connectors
+        and before.tasks <= exists.tasks
+    )
 
-    The leader puts the JoinGroup members into a hash map, and since 3.3 copies that into a second one (`regrouped`).
+
+def in_leaders_order(
+    members: Sequence[ConnectMember], era: Era
+) -> tuple[tuple[ConnectMember, ...], bool, frozenset[str]]:
+    """Members as the leader iterates them, whether Java's order is in doubt, and whether the era matters to it.
+
+    The leader puts the JoinGroup members into a hash map, and since 3.3 copies that into a second one. That moves
+    members only where a bucket was crowded on the way, so fewer than nine of them stay in their places.
     """
     by_id = {member.id: member for member in members}
     order = hash_map_order(by_id)
-    unsure = order.unsure
-    if regrouped:
-        order = hash_map_order(order.keys())
-    return tuple([by_id[member_id] for member_id in order.keys()]), unsure or order.unsure  # noqa: SIM118 - no dict
+    ids, unsure = order.keys(), order.unsure
+    rests_on: frozenset[str] = frozenset()
+    if len(ids) >= TREE_BUCKET:
+        again = hash_map_order(ids)
+        if again.unsure or again.keys() != ids:
+            rests_on = frozenset({"regroups_members"})
+        if era.regroups_members:
+            ids, unsure = again.keys(), unsure or again.unsure
+    return tuple([by_id[member_id] for member_id in ids]), unsure, rests_on
 
 
 def remembered(configured: Jobs, connectors: Set[str], tasks: Set[TaskId]) -> Jobs:

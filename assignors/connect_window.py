@@ -27,6 +27,8 @@ class Window:
     candidates: dict[str, None] = field(default_factory=dict)
     revoked_in_previous: bool = False
     order_unsure: bool = False
+    rests_on: set[str] = field(default_factory=set)
+    """See `ConnectResult.rests_on`."""
 
     @classmethod
     def recall(cls, memory: LeaderMemory, now_ms: int, max_delay_ms: int) -> "Window":
@@ -39,6 +41,11 @@ class Window:
             candidates=dict.fromkeys(memory.candidates),
             revoked_in_previous=memory.revoked_in_previous,
         )
+
+    @property
+    def running(self) -> bool:
+        """Whether anything is left of a delay."""
+        return bool(self.scheduled_ms or self.delay_ms or self.candidates)
 
     def reset(self) -> None:
         """No window, no delay, no candidates."""
@@ -57,30 +64,43 @@ class Window:
             self.delay_ms = self.max_delay_ms
         self.scheduled_ms = self.now_ms + self.delay_ms
 
+    def expire(self, lost: Jobs, loads: Sequence[Load], era: Era) -> bool:
+        """The window is over: the lost jobs go to those who were idle while it was open; whether there is any."""
+        by_id = {load.id: load for load in loads}
+        chosen = [by_id[member_id] for member_id in self.candidates if member_id in by_id]
+        if len(chosen) > 1:
+            self.rests_on.add("deals_to_all_candidates")
+            if not era.deals_to_all_candidates:
+                del chosen[1:]
+        for connector, load in zip(lost.connectors, cycle(chosen), strict=False):
+            load.connectors.append(connector)
+        for task, load in zip(lost.tasks, cycle(chosen), strict=False):
+            load.tasks.append(task)
+        self.reset()
+        self.revoked_in_previous = False
+        return bool(chosen)
+
 
 def handle_lost(
     window: Window, lost: Jobs, loads: Sequence[Load], memory: LeaderMemory, present: Set[str], era: Era
 ) -> Jobs:
     """Jobs to hand out like new ones in this round; lost jobs given to candidates are added to `loads` directly."""
     if not lost and not window.revoked_in_previous:
-        if era.ends_idle_delay:
-            window.reset()
+        if window.running:
+            window.rests_on.add("ends_idle_delay")
+            if era.ends_idle_delay:
+                window.reset()
         return Jobs()
-    if era.watches_departures and window.scheduled_ms <= 0 and memory.previous_members <= present:
-        return lost
-    if era.places_at_once_without_delay and window.max_delay_ms == 0:
-        return lost
+    if window.scheduled_ms <= 0 and memory.previous_members <= present:
+        window.rests_on.add("watches_departures")
+        if era.watches_departures:
+            return lost
+    if window.max_delay_ms == 0:
+        window.rests_on |= {"max_delay_ms", "places_at_once_without_delay"}
+        if era.places_at_once_without_delay:
+            return lost
+    window.rests_on |= {"now_ms", "max_delay_ms"}
     if not 0 < window.scheduled_ms <= window.now_ms:
         window.hold(loads)
         return Jobs()
-    by_id = {load.id: load for load in loads}
-    chosen = [by_id[member_id] for member_id in window.candidates if member_id in by_id]
-    if not era.deals_to_all_candidates:
-        del chosen[1:]
-    for connector, load in zip(lost.connectors, cycle(chosen), strict=False):
-        load.connectors.append(connector)
-    for task, load in zip(lost.tasks, cycle(chosen), strict=False):
-        load.tasks.append(task)
-    window.reset()
-    window.revoked_in_previous = False
-    return Jobs() if chosen else lost
+    return Jobs() if window.expire(lost, loads, era) else lost

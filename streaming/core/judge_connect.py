@@ -6,30 +6,27 @@ carried hypotheses x {clock readings} x {sync applied, missed}, with the config 
     none does                             -> unexplained; memory restarts from what the record determines
 """
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from assignors import connect_eager
 from assignors.connect_model import ConnectResult, ConnectRound
-from schemas.connect_protocol import ConnectAssignment, WorkerState
+from schemas.connect_protocol import WorkerState
 from streaming.core import leader
 from streaming.core.configured import hidden_at
 from streaming.core.intent import declared_by
 from streaming.core.leader import Hypothesis
-from streaming.core.leader_rounds import (
-    Case,
-    Run,
+from streaming.core.leader_answers import (
+    difference,
     equal_bytes,
     fitting,
-    flagged_rounds,
     java_versions,
-    rounds_of,
-    runs_of,
-    runs_without_delay,
+    same_but_for_choice,
+    same_sets,
 )
+from streaming.core.leader_rounds import Case, flagged_rounds, rounds_of
+from streaming.core.leader_runs import Run, runs_of
 from streaming.core.observed import EAGER, Job
-from streaming.core.records import GroupGeneration
 from streaming.core.results import ConnectShare, ExpectedShare, Grade, Verdict
 
 __all__ = ["Case", "Judgement", "judge", "not_judged"]
@@ -81,26 +78,23 @@ def _judge_eager(case: Case, rounds: tuple[ConnectRound, ...]) -> Judgement:
         if equal_bytes(case.body, flagged, java):
             return Judgement(_verdict(Grade.EXPLAINABLE, case, flagged, "eager", CONFIG_FLAGGED))
     for result in results:
-        if _same_sets(case.body, result):
+        if same_sets(case.body, result):
             return Judgement(_verdict(Grade.EXPLAINABLE, case, result, "eager", "order inside the arrays"))
     if _compacted(case):
         return not_judged(COMPACTED, assignor="eager")
-    return Judgement(_verdict(Grade.UNEXPLAINED, case, results[0], "eager", _difference(case.body, results[0])))
+    return Judgement(_verdict(Grade.UNEXPLAINED, case, results[0], "eager", difference(case.body, results[0])))
 
 
 def _judge_incremental(case: Case, rounds: tuple[ConnectRound, ...]) -> Judgement:
-    known = [one for one in case.carried.hypotheses if one.max_delay_ms is not None]
-    hidden = [one for one in case.carried.hypotheses if one.max_delay_ms is None]
     runs: list[Run] = []
     fits: list[Run] = []
-    for java in java_versions(case.settings):
-        if not fits:
-            exact = rounds[:1]
-            runs = list(runs_of(case, exact, known, java)) + list(runs_without_delay(case, exact, hidden, java))
-            fits = fitting(case.body, runs, (java,))
     versions = java_versions(case.settings)
+    for java in versions:
+        if not fits:
+            runs = list(runs_of(case, rounds[:1], case.carried.hypotheses, java))
+            fits = fitting(case.body, runs, (java,))
     if fits:
-        fits = [*fits, *_other_families(case, rounds, hidden, fits)]
+        fits += _other_families(case, rounds, fits)
         if case.carried.complete:
             return _accepted(Grade.MATCH, case, fits)
         return _accepted(Grade.EXPLAINABLE, case, fits, "history missing before the first record")
@@ -108,32 +102,32 @@ def _judge_incremental(case: Case, rounds: tuple[ConnectRound, ...]) -> Judgemen
         more = fitting(case.body, tries, versions)
         if more:
             return _accepted(Grade.EXPLAINABLE, case, more, reason)
-    loosely = [run for run in runs if _same_sets(case.body, run.result)]
+    loosely = [run for run in runs if same_sets(case.body, run.result)]
     if loosely:
         return _accepted(Grade.EXPLAINABLE, case, loosely, "order inside the arrays")
     lists = declared_by(case.body)
-    chosen = [run for run in runs if _same_but_for_choice(case.body, run.result, lists)]
+    chosen = [run for run in runs if same_but_for_choice(case.body, run.result, lists)]
     if chosen:
         return _accepted(Grade.EXPLAINABLE, case, chosen, "another choice among the workers that declare the same job")
     return _unexplained(case, rounds, runs)
 
 
-def _other_families(
-    case: Case, rounds: tuple[ConnectRound, ...], hidden: list[Hypothesis], fits: list[Run]
-) -> list[Run]:
+def _other_families(case: Case, rounds: tuple[ConnectRound, ...], fits: list[Run]) -> list[Run]:
     """Families that give this answer only under the maximum delay it shows, or under none, or with a snapshot one
     record behind: they make the verdict no weaker, and must not be lost either."""
     families = {run.after.era for run in fits}
+    others = [one for one in case.carried.hypotheses if one.era not in families]
+    if not others:
+        return []
     versions = java_versions(case.settings)
     delays = [
         replace(one, max_delay_ms=ms)
-        for one in hidden
-        if one.era not in families
+        for one in others
+        if one.max_delay_ms is None
         for ms in dict.fromkeys((case.observed.delay_ms, 0))
     ]
-    others = [one for one in _settled(case) if one.era not in families]
     found = list(fitting(case.body, runs_of(case, rounds[:1], delays, versions[0]), versions))
-    return [*found, *fitting(case.body, runs_of(case, rounds[1:], others, versions[0]), versions)]
+    return [*found, *fitting(case.body, runs_of(case, rounds[1:], _settled(case, others), versions[0]), versions)]
 
 
 def _explanations(case: Case, rounds: tuple[ConnectRound, ...]) -> Iterator[tuple[str, Iterable[Run]]]:
@@ -145,7 +139,7 @@ def _explanations(case: Case, rounds: tuple[ConnectRound, ...]) -> Iterator[tupl
         guesses = dict.fromkeys((leader.DEFAULT_MAX_DELAY_MS, seen_ms, 0))
         tries = dict.fromkeys(replace(one, max_delay_ms=ms) for one in case.carried.hypotheses for ms in guesses)
         yield "unknown setting: scheduled.rebalance.max.delay.ms of the leader", runs_of(case, rounds, tries, java)
-    settled = _settled(case)
+    settled = _settled(case, case.carried.hypotheses)
     yield CONFIG_BEHIND, runs_of(case, rounds[1:], settled, java)
     yield CLOCKS_APART, runs_of(case, rounds[:1], settled, java, clocks_apart=True)
     if case.missing_generations:
@@ -155,12 +149,10 @@ def _explanations(case: Case, rounds: tuple[ConnectRound, ...]) -> Iterator[tupl
     yield CONFIG_FLAGGED, runs_of(case, tuple(flagged_rounds(case, rounds)), settled, java)
 
 
-def _settled(case: Case) -> list[Hypothesis]:
-    """What is carried, with a maximum delay where none is known yet: the one that the record shows, or the usual."""
+def _settled(case: Case, hypotheses: Iterable[Hypothesis]) -> list[Hypothesis]:
+    """With a maximum delay where none is known yet: the one that the record shows, or the usual."""
     shown_ms = case.observed.delay_ms or leader.DEFAULT_MAX_DELAY_MS
-    return [
-        one if one.max_delay_ms is not None else replace(one, max_delay_ms=shown_ms) for one in case.carried.hypotheses
-    ]
+    return [one if one.max_delay_ms is not None else replace(one, max_delay_ms=shown_ms) for one in hypotheses]
 
 
 def _accepted(grade: Grade, case: Case, runs: list[Run], reason: str | None = None) -> Judgement:
@@ -180,11 +172,13 @@ def _unexplained(case: Case, rounds: tuple[ConnectRound, ...], runs: list[Run]) 
         reason = leader.BOUND_EXCEEDED if case.carried.cut else "history missing before the first record"
         verdict = Verdict(grade=Grade.EXPLAINABLE, assignor=_assignor(case), era=eras[0], reason=reason)
         return Judgement(verdict, after)
-    runs = runs or list(runs_of(case, rounds[:1], _settled(case), java_versions(case.settings)[0]))
+    runs = runs or list(
+        runs_of(case, rounds[:1], _settled(case, case.carried.hypotheses), java_versions(case.settings)[0])
+    )
     if not runs:
         return not_judged("the leader's round cannot be run on this record", assignor=_assignor(case))
     result = runs[0].result
-    verdict = _verdict(Grade.UNEXPLAINED, case, result, runs[0].after.era, _difference(case.body, result))
+    verdict = _verdict(Grade.UNEXPLAINED, case, result, runs[0].after.era, difference(case.body, result))
     return Judgement(verdict, after)
 
 
@@ -199,64 +193,6 @@ def _configured(rounds: tuple[ConnectRound, ...]) -> frozenset[Job]:
     return frozenset(snapshot.connectors) | {
         (name, number) for name, count in snapshot.connectors.items() for number in range(count)
     }
-
-
-def _same_sets(body: GroupGeneration, result: ConnectResult) -> bool:
-    for member in body.members:
-        share, given = result.shares.get(member.member_id), member.assignment
-        if share is None or not isinstance(given, ConnectAssignment):
-            return False
-        if _header(given) != _header(result):
-            return False
-        if {*given.connectors, *given.tasks} != {*share.assigned.connectors, *share.assigned.tasks}:
-            return False
-        if {*given.revoked_connectors, *given.revoked_tasks} != {*share.revoked.connectors, *share.revoked.tasks}:
-            return False
-    return True
-
-
-def _same_but_for_choice(body: GroupGeneration, result: ConnectResult, lists: Mapping[str, frozenset[Job]]) -> bool:
-    """Whether the answer differs only in which of several listers was given a job: any of them is right (S10)."""
-    counts = Counter(job for jobs in lists.values() for job in jobs)
-    open_ = {job for job, count in counts.items() if count > 1}
-    if not open_:
-        return False
-    placed: list[Job] = []
-    wanted: list[Job] = []
-    for member in body.members:
-        share, given = result.shares.get(member.member_id), member.assignment
-        if share is None or not isinstance(given, ConnectAssignment) or _header(given) != _header(result):
-            return False
-        got: set[Job] = {*given.connectors, *given.tasks}
-        due: set[Job] = {*share.assigned.connectors, *share.assigned.tasks}
-        if got - open_ != due - open_ or not got & open_ <= lists.get(member.member_id, frozenset()):
-            return False
-        if {*given.revoked_connectors, *given.revoked_tasks} != {*share.revoked.connectors, *share.revoked.tasks}:
-            return False
-        placed += got & open_
-        wanted += due & open_
-    return Counter(placed) == Counter(wanted)
-
-
-def _header(one: ConnectAssignment | ConnectResult) -> tuple[int, int, str, str, int, int]:
-    return (one.version, one.error, one.leader, one.leader_url, one.config_offset, one.delay_ms)
-
-
-def _difference(body: GroupGeneration, result: ConnectResult) -> str:
-    """One sentence naming the first member whose assignment differs from the expected one."""
-    for member in body.members:
-        share, given = result.shares.get(member.member_id), member.assignment
-        if not isinstance(given, ConnectAssignment):
-            return f"{member.member_id} was given bytes that cannot be decoded"
-        if share is None:
-            return f"{member.member_id} was left out of the expected round"
-        if given.delay_ms != result.delay_ms:
-            return f"delay is {given.delay_ms} ms, expected {result.delay_ms} ms"
-        if {*given.connectors, *given.tasks} != {*share.assigned.connectors, *share.assigned.tasks}:
-            return f"{member.member_id} was given other jobs than expected"
-        if {*given.revoked_connectors, *given.revoked_tasks} != {*share.revoked.connectors, *share.revoked.tasks}:
-            return f"{member.member_id} has to stop other jobs than expected"
-    return "the headers or the order inside the arrays differ from the expected ones"
 
 
 def _assignor(case: Case) -> str:

@@ -12,7 +12,8 @@ from streaming.core.causes import connect_causes
 from streaming.core.configured import configured_at, unsure_at
 from streaming.core.incidents import Moment, settle
 from streaming.core.intent import intent_of, remembered
-from streaming.core.leader_rounds import Case, answered_as
+from streaming.core.leader_answers import answered_as
+from streaming.core.leader_rounds import Case
 from streaming.core.observed import Observed, WorkerView, job_name, observe
 from streaming.core.published import body_of, diff_of, published_as, source_of
 from streaming.core.records import GroupGeneration, Row

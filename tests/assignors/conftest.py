@@ -59,6 +59,7 @@ class ConnectCluster:
         self.members: dict[str, Process] = {}
         self.active: dict[str, Jobs] = {}
         self.before = LeaderMemory()
+        self.round: ConnectRound | None = None
         self.after = LeaderMemory()
 
     def join(self, *ids: str, process: Process | None = None) -> None:
@@ -75,7 +76,7 @@ class ConnectCluster:
         leading = self.members[leader]
         self.active = {member_id: process.allocation() for member_id, process in self.members.items()}
         self.before = leading.memory
-        round_ = ConnectRound(
+        self.round = round_ = ConnectRound(
             now_ms=now_ms,
             generation=self.generation,
             last_completed_generation=leading.last_completed,

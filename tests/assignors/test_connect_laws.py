@@ -2,14 +2,14 @@
 
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assignors import connect_eager
+from assignors import connect_eager, connect_incremental
 from assignors.connect_eras import ERAS, NEWEST, Era
 from assignors.connect_incremental import backoff_ms, protocol_version
 from assignors.connect_model import ConfigSnapshot, ConnectMember, ConnectResult, ConnectRound, Jobs, LeaderMemory
@@ -17,6 +17,7 @@ from assignors.connect_round import CannotAssign
 
 Cluster = Any
 NewCluster = Callable[..., Cluster]
+PAIR = ("Aa", "BB")
 NAMES = ["a", "b", "Aa", "BB", "é", "😀", "\ue000", "connector-1"]
 
 
@@ -247,19 +248,40 @@ def test_protocols_an_era_does_not_speak_are_refused() -> None:
             protocol_version(protocol, ERAS[era])
 
 
-@given(script=steps, max_delay_ms=st.sampled_from([1, 40, 1000, 300_000]))
+@pytest.mark.parametrize("protocol", ["compatible", "sessioned", "static"])
+@given(script=steps, max_delay_ms=delays, number=st.integers(0, 6), crowd=st.booleans())
 @settings(max_examples=40)
-def test_eras_that_act_as_one_answer_alike(new_cluster: NewCluster, script: list[Step], max_delay_ms: int) -> None:
-    """A4 and A5 part ways for a maximum delay of 0 only; whoever judges runs one of them for both."""
-    assert ERAS["A4"].acting(max_delay_ms) is ERAS["A5"].acting(max_delay_ms)
-    answers: dict[str, list[tuple[ConnectResult, LeaderMemory]]] = {"A4": [], "A5": []}
-    for era, seen in answers.items():
-        cluster = new_cluster({"a": 3, "b": 2}, max_delay_ms=max_delay_ms, era=ERAS[era])
-        play(cluster, script, lambda own, result, seen=seen: seen.append((result, own.after)))  # type: ignore[misc]
-    assert answers["A4"] == answers["A5"]
+def test_what_an_answer_does_not_rest_on_cannot_change_it(
+    new_cluster: NewCluster, protocol: str, script: list[Step], max_delay_ms: int, number: int, crowd: bool
+) -> None:
+    """The same round with another era, maximum delay or clock, or other rounds completed: equal if it rests on none."""
+    home = list(ERAS.values())[number]
+    if protocol == "static" and not home.balances_fully:
+        home = NEWEST
 
+    def run(
+        cluster: Cluster, era: Era, delay_ms: int = max_delay_ms, **changed: int
+    ) -> tuple[ConnectResult, LeaderMemory] | None:
+        try:
+            round_ = replace(cluster.round, **changed)
+            return connect_incremental.assign(cluster.before, round_, max_delay_ms=delay_ms, era=era)
+        except CannotAssign:
+            return None
 
-@pytest.mark.parametrize("era", list(ERAS))
-def test_eras_of_one_kind_only_act_as_another(era: str) -> None:
-    assert ERAS[era].acting(0) is ERAS[era]
-    assert ERAS[era].acting(1000) is (NEWEST if era in ("A4", "A5") else ERAS[era])
+    def check(cluster: Cluster, result: ConnectResult) -> None:
+        told = (result, cluster.after)
+        for era in ERAS.values():
+            if era.alike(cluster.era, result.rests_on):
+                assert run(cluster, era) == told, era.name
+        if "max_delay_ms" not in result.rests_on:
+            assert run(cluster, cluster.era, delay_ms=0) == run(cluster, cluster.era, delay_ms=10**9) == told
+        if "now_ms" not in result.rests_on:
+            assert run(cluster, cluster.era, now_ms=1) == run(cluster, cluster.era, now_ms=10**15) == told
+        if "last_completed_generation" not in result.rests_on:
+            for completed in (-1, cluster.generation - 1):
+                assert run(cluster, cluster.era, last_completed_generation=completed) == told
+
+    cluster = new_cluster({"connector-1": 5}, max_delay_ms=max_delay_ms, era=home, protocol=protocol)
+    if crowd:
+        cluster.join(*(f"{a}{b}{c}{d}" for a in PAIR for b in PAIR for c in PAIR for d in PAIR))
+    play(cluster, script, check)

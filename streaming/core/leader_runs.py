@@ -1,0 +1,169 @@
+"""A Connect leader's round, run again in every way it may have gone.
+
+Hidden are the leader's memory and release (`leader`), its clock between the end of the join phase and the record, and
+whether its process completed the generation before. Each combination is one run; but most of them cannot differ, and an
+answer says what it rests on (`ConnectResult.rests_on`). So the assignor runs once for all hypotheses, readings and
+completions that agree on that: in a steady round once for all releases.
+
+    hypotheses  A5, A4, A3b with one memory; nothing lost, nothing to balance          one run for the three
+                A5, A3a; a worker has joined, and balancing begins                     one run each
+    clock       a delay is running, its end lies between the two readings              one run each
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from assignors import connect_incremental
+from assignors.connect_eras import ERAS, Era
+from assignors.connect_model import ConnectResult, ConnectRound, LeaderMemory
+from assignors.connect_round import CannotAssign
+from streaming.core.leader import DEFAULT_MAX_DELAY_MS, Hypothesis
+from streaming.core.leader_rounds import Case
+from streaming.core.observed import Observed
+
+CLOCK_SLACK_MS = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One execution: the hypothesis it leaves behind, and the answer."""
+
+    after: Hypothesis
+    result: ConnectResult
+
+
+@dataclass(slots=True)
+class _Told:
+    """All answers of one mind, and what they rest on."""
+
+    memory: LeaderMemory
+    era: Era
+    max_delay_ms: int
+    answers: list[tuple[ConnectResult, LeaderMemory]]
+    rests_on: set[str] = field(default_factory=set)
+
+    def serve(self, memory: LeaderMemory, era: Era, max_delay_ms: int) -> bool:
+        """Whether another mind would give the same answers."""
+        if max_delay_ms != self.max_delay_ms and "max_delay_ms" in self.rests_on:
+            return False
+        return bool(self.answers) and self.era.alike(era, self.rests_on) and self.memory == memory
+
+
+def runs_of(
+    case: Case,
+    rounds: Sequence[ConnectRound],
+    hypotheses: Iterable[Hypothesis],
+    java: int,
+    *,
+    both_syncs: bool = False,
+    clocks_apart: bool = False,
+) -> Iterator[Run]:
+    """Every way the round may have gone, for each hypothesis in turn.
+
+    Where the maximum delay is not known, only answers without a delay count: any other would show it. `both_syncs`:
+    nothing tells what the process completed. `clocks_apart`: the coordinator's clock has moved against the leader's
+    since the record before.
+    """
+    told: list[_Told] = []
+    for hypothesis in hypotheses:
+        memory, era = hypothesis.memory, ERAS[hypothesis.era]
+        max_delay_ms = DEFAULT_MAX_DELAY_MS if hypothesis.max_delay_ms is None else hypothesis.max_delay_ms
+        same = next((one for one in told if one.serve(memory, era, max_delay_ms)), None)
+        if same is None:
+            same = _Told(memory, era, max_delay_ms, [])
+            told.append(same)
+            completions = _last_completed(case, memory, both=both_syncs)
+            readings = (_readings_apart if clocks_apart else _clock_readings)(case, memory)
+            for result, after in _answers(rounds, same, completions, readings, java):
+                if clocks_apart and after.delay_ms:  # from here on the coordinator's new clock counts
+                    after = replace(after, scheduled_ms=case.observed.at_ms + after.delay_ms)
+                same.answers.append((result, after))
+                same.rests_on |= result.rests_on
+        for result, after in same.answers:
+            if hypothesis.max_delay_ms is not None or result.delay_ms == 0:
+                yield Run(Hypothesis(hypothesis.era, after, hypothesis.max_delay_ms), result)
+
+
+def _answers(
+    rounds: Iterable[ConnectRound], mind: _Told, completions: Iterable[int], readings: Iterable[int], java: int
+) -> Iterator[tuple[ConnectResult, LeaderMemory]]:
+    """One answer for each clock reading and completed generation that makes a difference."""
+    for one in rounds:
+        for completed in completions:
+            rests_on: frozenset[str] = frozenset()
+            for now_ms in readings:
+                attempt = replace(one, now_ms=now_ms, last_completed_generation=completed)
+                try:
+                    result, after = connect_incremental.assign(
+                        mind.memory, attempt, max_delay_ms=mind.max_delay_ms, era=mind.era, java_version=java
+                    )
+                except CannotAssign:  # this era does not speak the protocol, or Kafka's class throws here
+                    return
+                yield result, after
+                rests_on |= result.rests_on
+                if "now_ms" not in result.rests_on:
+                    break
+            if "last_completed_generation" not in rests_on:
+                break
+
+
+def _last_completed(case: Case, memory: LeaderMemory, *, both: bool) -> tuple[int, ...]:
+    """The last generation whose sync the leader's process completed: decides whether its memory holds (3.5 step 1)."""
+    led = memory.previous_generation
+    last = case.last
+    if led == -1:
+        return (led,)
+    kept, cleared = led, led - 1
+    if both or last is None:
+        # Without a record before, nothing shows what the process did since: it may have followed another leader.
+        return (kept, cleared)
+    applied = _applied(case, last)
+    if applied is None or case.missing_generations:
+        return (kept, cleared)
+    completed = last.generation if applied else kept - 1
+    return (kept if completed == led else cleared,)
+
+
+def _applied(case: Case, last: Observed) -> bool | None:
+    """Whether the leader's allocation shows the last recorded assignment; None where the one before looks the same."""
+    now, before = case.leader_view, last.views.get(case.body.leader or "")
+    if before is None or now.shown is None:
+        return None
+    given = (last.leader, last.config_offset, last.error, last.delay_ms)
+    if now.shown != given or now.held != before.holds:
+        return False
+    return None if (before.shown, before.held) == (now.shown, now.held) else True
+
+
+def _clock_readings(case: Case, memory: LeaderMemory) -> tuple[int, ...]:
+    """The leader's clock lies between the end of the join phase and the record; a running delay pins it."""
+    at_ms = case.observed.at_ms
+    state_ms = case.observed.state_ms if case.observed.state_ms > 0 else at_ms
+    earliest, latest = state_ms - CLOCK_SLACK_MS, at_ms + CLOCK_SLACK_MS
+    scheduled_ms = memory.scheduled_ms
+    if scheduled_ms <= 0:
+        return (at_ms,)
+    readings = [at_ms]
+    if case.observed.delay_ms and earliest <= scheduled_ms - case.observed.delay_ms <= latest:
+        readings.insert(0, scheduled_ms - case.observed.delay_ms)
+    if at_ms < scheduled_ms <= latest:
+        readings.append(scheduled_ms)
+    return tuple(readings)
+
+
+def _readings_apart(case: Case, memory: LeaderMemory) -> tuple[int, ...]:
+    """The leader's clock as the answer itself shows it, where the records' own times cannot be right for it.
+
+    They run backwards when another broker takes over whose clock is behind. When it is ahead, the leader has seen less
+    of the delay go by than the records tell, never more: a leader whose window ends earlier is no matter of clocks.
+    """
+    now, last = case.observed, case.last
+    if memory.scheduled_ms <= 0 or last is None:
+        return ()
+    backwards = now.at_ms < last.at_ms
+    if not now.delay_ms:
+        return (memory.scheduled_ms,) if backwards else ()
+    gone_ms = memory.delay_ms - now.delay_ms
+    if gone_ms >= 0 and (backwards or gone_ms < now.at_ms - last.at_ms):
+        return (memory.scheduled_ms - now.delay_ms,)
+    return ()

@@ -1,0 +1,127 @@
+"""Minds that share one run of the assignor, against one run for each of them: the same verdict and memories."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import fields, replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from assignors import connect_incremental
+from assignors.connect_eras import ERAS, Era
+from assignors.connect_model import ConnectResult, ConnectRound, Jobs, LeaderMemory
+from streaming.cli.replay import _settings, records_of
+from streaming.core import judge_connect
+from streaming.core.leader import Carried, Hypothesis
+from streaming.core.leader_rounds import Case
+from streaming.core.observed import EAGER
+from streaming.core.replay import replay
+from streaming.core.results import Grade
+
+CAPTURES = Path(__file__).parents[2] / "vectors" / "captures"
+NAMES = sorted(path.name for path in CAPTURES.iterdir() if path.is_dir() and not path.name.startswith("eager"))
+EVERYTHING = frozenset({one.name for one in fields(Era)} | {"now_ms", "last_completed_generation", "max_delay_ms"})
+
+
+@cache
+def cases(name: str) -> tuple[Case, ...]:
+    """Every generation of a recorded cluster as it was judged with nothing configured but the topics."""
+    seen: list[Case] = []
+    judge = judge_connect.judge
+
+    def noted(one: Case) -> judge_connect.Judgement:
+        seen.append(one)
+        return judge(one)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(judge_connect, "judge", noted)
+        replay(records_of(CAPTURES / name), _settings(CAPTURES / name, None, use_settings=False))
+    return tuple(one for one in seen if one.body.protocol != EAGER)
+
+
+@contextmanager
+def counted_runs(*, each_alone: bool) -> Iterator[list[ConnectRound]]:
+    """The rounds the assignor ran; `each_alone`: its answers claim to rest on everything, so none is shared."""
+    ran: list[ConnectRound] = []
+    assign = connect_incremental.assign
+
+    def run(memory: LeaderMemory, one: ConnectRound, **how: Any) -> tuple[ConnectResult, LeaderMemory]:
+        ran.append(one)
+        result, after = assign(memory, one, **how)
+        return (replace(result, rests_on=EVERYTHING) if each_alone else result), after
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(connect_incremental, "assign", run)
+        yield ran
+
+
+minds = st.builds(
+    lambda era, delay_ms, changes: (era, delay_ms, changes),
+    st.sampled_from(list(ERAS)),
+    st.sampled_from([None, None, 0, 7_000, 9_000, 300_000]),
+    st.fixed_dictionaries(
+        {},
+        optional={
+            "forget": st.just(True),
+            "revoked_in_previous": st.booleans(),
+            "can_revoke": st.booleans(),
+            "successive_revocations": st.integers(0, 3),
+            "late_ms": st.sampled_from([-100_000, -1, 0, 1, 500, 5_000, 9_000]),
+            "generations_ago": st.integers(0, 2),
+            "gone": st.sampled_from(["a member that left"]),
+        },
+    ),
+)
+
+
+def mind(case: Case, era: str, delay_ms: int | None, changes: dict[str, Any]) -> Hypothesis:
+    """A mind near those that were carried into this generation."""
+    memory = case.carried.hypotheses[0].memory
+    plain = {name: value for name, value in changes.items() if name in {one.name for one in fields(LeaderMemory)}}
+    memory = replace(memory, **plain)
+    if "forget" in changes:
+        memory = replace(memory, previous=Jobs(memory.previous.connectors[1:], memory.previous.tasks[1:]))
+    if "late_ms" in changes:
+        memory = replace(memory, scheduled_ms=case.observed.at_ms + changes["late_ms"], delay_ms=9_000)
+    if "generations_ago" in changes:
+        memory = replace(memory, previous_generation=case.body.generation - 1 - changes["generations_ago"])
+    if "gone" in changes:
+        memory = replace(memory, previous_members=memory.previous_members | {changes["gone"]})
+    return Hypothesis(era, memory, delay_ms)
+
+
+@given(
+    name=st.sampled_from(NAMES),
+    number=st.integers(0, 60),
+    others=st.lists(minds, max_size=6),
+    keep=st.booleans(),
+    missing=st.sampled_from([0, 0, 0, 2]),
+)
+@settings(max_examples=120, deadline=None)
+def test_sharing_runs_changes_no_verdict_and_no_memory(
+    name: str, number: int, others: list[tuple[str, int | None, dict[str, Any]]], keep: bool, missing: int
+) -> None:
+    case = cases(name)[number % len(cases(name))]
+    carried = (*case.carried.hypotheses[: None if keep or not others else 0], *(mind(case, *one) for one in others))
+    case = replace(case, carried=Carried(carried, complete=True), missing_generations=missing)
+    with counted_runs(each_alone=False) as shared:
+        together = judge_connect.judge(case)
+    with counted_runs(each_alone=True) as alone:
+        apart = judge_connect.judge(case)
+    assert together == apart
+    assert len(shared) <= len(alone)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_steady_generation_costs_one_run(name: str) -> None:
+    """Half of all generations at the least, with all releases possible that were not excluded."""
+    runs = []
+    for case in cases(name):
+        with counted_runs(each_alone=False) as ran:
+            if judge_connect.judge(case).verdict.grade is Grade.MATCH:
+                runs.append(len(ran))
+    assert sorted(runs)[len(runs) // 2] == 1
