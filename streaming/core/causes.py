@@ -29,6 +29,7 @@ def connect_causes(
         *_continuations(now, last),
         *_leadership(now, last),
     )
+    found = found or tuple(_read_past(now, last, config_topic, history))
     found = found or tuple(_noticed_late(last, config_topic, history))
     return found or (Cause(kind="unknown", certainty=Certainty.POSSIBLE, evidence=(here,)),)
 
@@ -62,6 +63,25 @@ def _membership(now: Observed, last: Observed) -> Iterator[Cause]:
 def _config_changes(now: Observed, last: Observed, topic: str | None, history: ConfigHistory | None) -> Iterator[Cause]:
     if now.config_offset is not None and last.config_offset is not None:
         yield from _changes(last.config_offset, now.config_offset, topic, history, Certainty.CERTAIN)
+
+
+def _read_past(now: Observed, last: Observed, topic: str | None, history: ConfigHistory | None) -> Iterator[Cause]:
+    """A connector's new configuration alone moves no job, and a settled worker only restarts the connector.
+
+    One that still has a round to finish, or a delay to wait out, asks for a rebalance as soon as it has read past the
+    round's offset, whatever the record says.
+    """
+    if history is None or topic is None or now.config_offset is None or last.config_offset is None:
+        return
+    found: dict[str, list[Evidence]] = {}
+    for entry in history.between(last.config_offset, now.config_offset):
+        if isinstance(entry.record, ConnectorConfigured):
+            found.setdefault(entry.record.name, []).append(Evidence(source=Source(topic, 0, entry.offset)))
+    for name, evidence in found.items():
+        subjects = (Subject("connector", name),)
+        yield Cause(
+            kind="connector_reconfigured", subjects=subjects, certainty=Certainty.LIKELY, evidence=tuple(evidence)
+        )
 
 
 def _noticed_late(last: Observed, topic: str | None, history: ConfigHistory | None) -> Iterator[Cause]:

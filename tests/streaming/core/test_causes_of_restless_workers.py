@@ -1,0 +1,28 @@
+"""What makes workers rebalance that are not done with the round before: seen with Connect 2.6.3, 3.9.1 and 4.3.1."""
+
+from streaming.core.results import Certainty, Subject
+from tests.streaming.core.rules.builders import Story, generations
+
+
+def test_a_new_configuration_read_during_a_delay_is_the_cause_of_the_rebalance_it_forces() -> None:
+    story = Story()
+    story.configure("c1", 4)
+    story.join("w1", "w2", "w3")
+    story.rebalance()
+    story.leave("w3")
+    story.rebalance()
+    story.configure("c1")
+    story.rebalance()
+    (cause,) = generations(story.fold())[-1].cause
+    assert cause.kind == "connector_reconfigured"
+    assert cause.subjects == (Subject("connector", "c1"),)
+    assert cause.certainty is Certainty.LIKELY
+
+
+def test_a_rebalance_without_any_sign_stays_unknown() -> None:
+    story = Story()
+    story.configure("c1", 4)
+    story.join("w1", "w2")
+    story.rebalance()
+    story.rebalance()
+    assert [one.kind for one in generations(story.fold())[-1].cause] == ["unknown"]
