@@ -2,11 +2,10 @@
 
 from typing import Any
 
-from dashboards import queries, tables
+from dashboards import queries, shared, tables
 from dashboards.frames import assembled, frame, label_values
 from dashboards.panels import Panel, graph, matrix, number, rows, sql_graph
 from dashboards.places import CONNECT as HERE
-from dashboards.places import rebalance_address
 from dashboards.queries import ONE_GROUP
 from streaming.core import metrics
 
@@ -38,39 +37,16 @@ def connect() -> Any:
 
 def _now() -> list[Panel]:
     return [
-        number(
-            "Open incidents",
-            queries.open_incidents(scope=ONE_GROUP),
-            unit="none",
-            description="Incidents of this group that people are told of.",
-            bad_from=1,
-        ),
-        number(
-            "Workers",
-            queries.aggregated(metrics.GROUP_MEMBERS, scope=ONE_GROUP, how="max"),
-            unit="none",
-            description="Workers in the latest generation.",
-            bad_below=1,
-        ),
+        shared.open_incidents(),
+        shared.members("Workers"),
         number(
             "Tasks held",
             f"{queries.aggregated(metrics.CONNECT_WORKER_TASKS, scope=ONE_GROUP)} or vector(0)",
             unit="none",
             description="Tasks that workers hold after the latest generation.",
         ),
-        number(
-            "Unassigned",
-            f"{queries.aggregated(metrics.CONNECT_UNASSIGNED_TASKS, scope=ONE_GROUP)} or vector(0)",
-            unit="none",
-            description="Connectors and tasks that run nowhere.",
-            bad_from=1,
-        ),
-        number(
-            "Delay ends in",
-            f"{queries.remaining(metrics.CONNECT_DELAY_END, scope=ONE_GROUP)} or vector(0)",
-            unit="s",
-            description="Until then the tasks of a lost worker are held back for it; 0 when no delay runs.",
-        ),
+        shared.unassigned(ONE_GROUP),
+        shared.delay_ends_in(),
         number(
             "Disagreeing",
             f'{queries.aggregated(metrics.CONNECT_JOBS, scope=f"""agreement!~"ok|unknown", {ONE_GROUP}""")} '
@@ -112,13 +88,7 @@ def _over_time() -> list[Panel]:
             unit="none",
             description="Most minus fewest tasks on a worker, generation by generation: at most one when all is calm.",
         ),
-        graph(
-            "Jobs by agreement",
-            [(queries.aggregated(metrics.CONNECT_JOBS, ("agreement",), ONE_GROUP), "{{agreement}}")],
-            unit="none",
-            description="ok: its holder has taken it up. All others say what is wrong with a job.",
-            stacked=True,
-        ),
+        shared.jobs_by_agreement(ONE_GROUP),
         graph(
             "Unassigned and waiting",
             [
@@ -137,20 +107,8 @@ def _over_time() -> list[Panel]:
             unit="s",
             description="Rest of the scheduled rebalance delay; it should fall in a straight line to 0.",
         ),
-        graph(
-            "Idle task time",
-            [(queries.rate(metrics.CONNECT_IDLE_TASK_SECONDS, ("cause",), ONE_GROUP), "{{cause}}")],
-            unit="none",
-            description="Tasks in nobody's hands, on average, by cause.",
-            stacked=True,
-        ),
-        graph(
-            "Open incidents by rule",
-            [(queries.open_incidents(("rule", "severity"), ONE_GROUP), "{{severity}} {{rule}}")],
-            unit="none",
-            description="What people are told of, and for how long.",
-            stacked=True,
-        ),
+        shared.idle_task_time(ONE_GROUP),
+        shared.incidents_by_rule(),
     ]
 
 
@@ -161,20 +119,8 @@ def _details() -> list[Panel]:
             tables.JOBS_SQL,
             description="Each job three ways: who has it by the group's records, who should by the recomputed "
             "assignment, who runs it by the status topic. What disagrees comes first.",
-            units={"said": "dateTimeAsIso", "since": "dateTimeAsIso"},
+            moments=("said", "since"),
         ),
-        rows(
-            "Incidents",
-            tables.INCIDENT_HISTORY_SQL,
-            description="Incidents opened in this time range, and all that are open.",
-            units={"opened": "dateTimeAsIso", "resolved": "dateTimeAsIso", "told": "dateTimeAsIso"},
-        ),
-        rows(
-            "Generations",
-            tables.GENERATIONS_SQL,
-            description="Every rebalance in this time range. A click on the generation opens its post-mortem.",
-            units={"at": "dateTimeAsIso", "delay": "ms"},
-            links={"generation": rebalance_address()},
-            hidden=("rebalance",),
-        ),
+        shared.incident_history(),
+        shared.generations(),
     ]

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from dashboards import queries, tables
+from dashboards import queries, shared, tables
 from dashboards.frames import assembled, frame, label_values
 from dashboards.panels import Panel, graph, number, rows
 from dashboards.places import FLEET as HERE
@@ -41,13 +41,7 @@ def _harm() -> list[Panel]:
             unit="none",
             description="Incidents that maintenance keeps from people.",
         ),
-        number(
-            "Unassigned",
-            f"{queries.aggregated(metrics.CONNECT_UNASSIGNED_TASKS, scope=FLEET)} or vector(0)",
-            unit="none",
-            description="Connectors and tasks that are configured and run nowhere.",
-            bad_from=1,
-        ),
+        shared.unassigned(FLEET),
         number(
             "Unexplained",
             f'{queries.increase(metrics.GENERATIONS, scope=f"""grade="unexplained", {FLEET}""")} or vector(0)',
@@ -55,18 +49,12 @@ def _harm() -> list[Panel]:
             description="Generations in this time range whose assignment no known assignor would have made.",
             bad_from=1,
         ),
-        number(
-            "Clusters not ready",
-            f"count({queries.series(metrics.READY, FLEET)} == 0) or vector(0)",
-            unit="none",
-            description="Clusters that cannot be reached or are not read up to their end: no verdict is current there.",
-            bad_from=1,
-        ),
+        shared.clusters_not_ready(span=4),
         rows(
             "Open incidents",
             tables.OPEN_INCIDENTS_SQL,
             description="What people are told of first, loudest first. A click on the group opens its history.",
-            units={"opened": "dateTimeAsIso"},
+            moments=("opened",),
             links={"group": group_address()},
         ),
     ]
@@ -86,21 +74,8 @@ def _connect() -> list[Panel]:
             unit="s",
             description="Rest of scheduled.rebalance.max.delay.ms after a worker left; 0 when no delay runs.",
         ),
-        graph(
-            "Jobs by agreement",
-            [(queries.aggregated(metrics.CONNECT_JOBS, ("agreement",), FLEET), "{{agreement}}")],
-            unit="none",
-            description="Connectors and tasks by how assignment, recomputed assignment and status topic agree.",
-            stacked=True,
-        ),
-        graph(
-            "Idle task time",
-            [(queries.rate(metrics.CONNECT_IDLE_TASK_SECONDS, ("cause",), FLEET), "{{cause}}")],
-            unit="none",
-            description="Tasks in nobody's hands, on average, by cause; counted when the next generation ends the "
-            "interval.",
-            stacked=True,
-        ),
+        shared.jobs_by_agreement(FLEET),
+        shared.idle_task_time(FLEET),
     ]
 
 
@@ -140,7 +115,7 @@ def _groups() -> list[Panel]:
             "Unexplained generations",
             tables.UNEXPLAINED_SQL,
             description="Assignments that no known assignor makes of what the log shows.",
-            units={"at": "dateTimeAsIso"},
+            moments=("at",),
             links={"group": group_address()},
         ),
     ]

@@ -2,11 +2,10 @@
 
 from typing import Any
 
-from dashboards import queries, tables
+from dashboards import queries, shared, tables
 from dashboards.frames import assembled, frame, label_values
 from dashboards.panels import Panel, graph, number, rows
 from dashboards.places import GROUP as HERE
-from dashboards.places import rebalance_address
 from dashboards.queries import ONE_GROUP
 from streaming.core import metrics
 
@@ -25,45 +24,22 @@ def group() -> Any:
 
 def _now() -> list[Panel]:
     return [
-        number(
-            "Open incidents",
-            queries.open_incidents(scope=ONE_GROUP),
-            unit="none",
-            description="Incidents of this group that people are told of, of any severity.",
-            bad_from=1,
-        ),
+        shared.open_incidents(),
         number(
             "Generation",
             queries.aggregated(metrics.GROUP_GENERATION, scope=ONE_GROUP, how="max"),
             unit="none",
             description="Number of the latest generation.",
         ),
-        number(
-            "Members",
-            queries.aggregated(metrics.GROUP_MEMBERS, scope=ONE_GROUP, how="max"),
-            unit="none",
-            description="Members in the latest generation.",
-            bad_below=1,
-        ),
+        shared.members("Members"),
         number(
             "Since the last rebalance",
             queries.age(metrics.GROUP_LAST_GENERATION, scope=ONE_GROUP),
             unit="s",
             description="Time since the record of the latest generation.",
         ),
-        number(
-            "Unassigned",
-            f"{queries.aggregated(metrics.CONNECT_UNASSIGNED_TASKS, scope=ONE_GROUP)} or vector(0)",
-            unit="none",
-            description="Connectors and tasks of this Connect cluster that run nowhere.",
-            bad_from=1,
-        ),
-        number(
-            "Delay ends in",
-            f"{queries.remaining(metrics.CONNECT_DELAY_END, scope=ONE_GROUP)} or vector(0)",
-            unit="s",
-            description="Until then the tasks of a lost worker are held back for it.",
-        ),
+        shared.unassigned(ONE_GROUP),
+        shared.delay_ends_in(),
         rows(
             "Who holds what",
             tables.MEMBERS_SQL,
@@ -97,37 +73,18 @@ def _over_time() -> list[Panel]:
             unit="bool_yes_no",
             description="State of the group's latest record: Stable with members, Empty without, Dead once deleted.",
         ),
-        graph(
-            "Open incidents by rule",
-            [(queries.open_incidents(("rule", "severity"), ONE_GROUP), "{{severity}} {{rule}}")],
-            unit="none",
-            description="What people are told of, and for how long.",
-            stacked=True,
-        ),
+        shared.incidents_by_rule(),
     ]
 
 
 def _details() -> list[Panel]:
     return [
-        rows(
-            "Generations",
-            tables.GENERATIONS_SQL,
-            description="Every rebalance in this time range: cause, verdict and its reason. A click on the generation "
-            "opens its post-mortem.",
-            units={"at": "dateTimeAsIso", "delay": "ms"},
-            links={"generation": rebalance_address()},
-            hidden=("rebalance",),
-        ),
+        shared.generations(),
         rows(
             "Moves",
             tables.DIFF_SQL,
             description="What each worker, instance or member gained and lost against the generation before.",
-            units={"at": "dateTimeAsIso"},
+            moments=("at",),
         ),
-        rows(
-            "Incidents",
-            tables.INCIDENT_HISTORY_SQL,
-            description="Incidents opened in this time range, resolved ones included, and all that are open.",
-            units={"opened": "dateTimeAsIso", "resolved": "dateTimeAsIso", "told": "dateTimeAsIso"},
-        ),
+        shared.incident_history(),
     ]

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from dashboards import post_mortem, queries
+from dashboards import post_mortem, queries, shared
 from dashboards.frames import assembled, frame, label_values
 from dashboards.panels import Panel, graph, number, rows
 from dashboards.places import HEALTH as HERE
@@ -31,14 +31,7 @@ def _alive() -> list[Panel]:
             bad_from=120,
             span=6,
         ),
-        number(
-            "Clusters not ready",
-            f"count({queries.series(metrics.READY, FLEET)} == 0) or vector(0)",
-            unit="none",
-            description="Clusters that cannot be reached or are not read up to their end.",
-            bad_from=1,
-            span=6,
-        ),
+        shared.clusters_not_ready(span=6),
         number(
             "Features off",
             f"count({queries.series(metrics.DEGRADED, FLEET)} == 1) or vector(0)",
@@ -103,7 +96,7 @@ def _reading() -> list[Panel]:
             "Positions",
             post_mortem.POSITIONS_SQL,
             description="How far each topic is read, as committed in the database.",
-            units={"last_read": "dateTimeAsIso"},
+            moments=("last_read",),
         ),
     ]
 
@@ -211,14 +204,14 @@ def _telling() -> list[Panel]:
             "Waiting notifications",
             post_mortem.OUTBOX_SQL,
             description="Oldest first; they are kept and sent as soon as a receiver answers.",
-            units={"since": "dateTimeAsIso"},
+            moments=("since",),
             span=12,
         ),
         rows(
             "Maintenance",
             post_mortem.MAINTENANCE_SQL,
             description="Windows given on the command line, with who gave them; the configuration's own are not here.",
-            units={"from": "dateTimeAsIso", "until": "dateTimeAsIso"},
+            moments=("from", "until"),
             span=12,
         ),
     ]

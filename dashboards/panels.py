@@ -14,6 +14,9 @@ from grafana_foundation_sdk.models.prometheus import PromQueryFormat
 PROMETHEUS = common.DataSourceRef(type_val="prometheus", uid="${prometheus}")
 POSTGRES = common.DataSourceRef(type_val="grafana-postgresql-datasource", uid="${postgres}")
 
+MOMENT = "dateTimeAsIso"
+"""Unit of a point in time."""
+
 Panel: TypeAlias = stat.Panel | timeseries.Panel | table.Panel
 
 
@@ -139,12 +142,15 @@ def rows(
     sql: str,
     *,
     description: str,
+    moments: Sequence[str] = (),
     units: dict[str, str] | None = None,
     links: dict[str, str] | None = None,
     span: int = 24,
     hidden: Sequence[str] = (),
 ) -> table.Panel:
-    """Rows of the database. `units` and `links` (addresses) are given by column; `hidden` ones serve links only."""
+    """Rows of the database. `units` and `links` (addresses) are given by column, `moments` are columns with times;
+    `hidden` ones serve links only.
+    """
     panel = (
         table.Panel()
         .title(title)
@@ -155,7 +161,7 @@ def rows(
         .height(9)
         .with_target(SqlQuery(sql))
     )
-    for column, unit in sorted((units or {}).items()):
+    for column, unit in sorted({**dict.fromkeys(moments, MOMENT), **(units or {})}.items()):
         panel = panel.override_by_name(column, [dashboard.DynamicConfigValue(id_val="unit", value=unit)])
     for column, address in sorted((links or {}).items()):
         link = [{"title": "show it", "url": address, "targetBlank": False}]

@@ -27,14 +27,15 @@ def _why() -> list[Panel]:
             post_mortem.SUMMARY_SQL,
             description="Its record, how its assignment compares with the recomputed one, and which event it is part "
             "of. final: nothing more will become known of it.",
-            units={"at": "dateTimeAsIso", "delay": "ms"},
+            moments=("at",),
+            units={"delay": "ms"},
         ),
         rows("Causes", post_mortem.CAUSES_SQL, description="Why it happened, how certain that is, and what shows it."),
         rows(
             "Incidents around it",
             post_mortem.AROUND_SQL,
             description="Open when it happened, or opened within ten minutes after it.",
-            units={"opened": "dateTimeAsIso", "resolved": "dateTimeAsIso"},
+            moments=("opened", "resolved"),
         ),
     ]
 
@@ -80,7 +81,7 @@ def _cost() -> list[Panel]:
             "Waiting for a worker",
             post_mortem.WAIT_SQL,
             description="Jobs held back by the scheduled delay: since when, until when, for whom, and who came back.",
-            units={"since": "dateTimeAsIso", "until": "dateTimeAsIso", "ended": "dateTimeAsIso"},
+            moments=("since", "until", "ended"),
             span=8,
         ),
         rows(

@@ -1,0 +1,120 @@
+"""Panels that several dashboards show alike: each is declared here once, for the fleet or for one group."""
+
+from dashboards import queries, tables
+from dashboards.panels import Panel, graph, number, rows
+from dashboards.places import rebalance_address
+from dashboards.queries import FLEET, ONE_GROUP
+from streaming.core import metrics
+
+# -- one group ------------------------------------------------------------------------------------------------------
+
+
+def open_incidents() -> Panel:
+    return number(
+        "Open incidents",
+        queries.open_incidents(scope=ONE_GROUP),
+        unit="none",
+        description="Incidents of this group that people are told of, of any severity.",
+        bad_from=1,
+    )
+
+
+def members(title: str) -> Panel:
+    """`title`: what this kind of group calls them."""
+    return number(
+        title,
+        queries.aggregated(metrics.GROUP_MEMBERS, scope=ONE_GROUP, how="max"),
+        unit="none",
+        description=f"{title} in the latest generation; 0 once the group is empty.",
+        bad_below=1,
+    )
+
+
+def delay_ends_in() -> Panel:
+    return number(
+        "Delay ends in",
+        f"{queries.remaining(metrics.CONNECT_DELAY_END, scope=ONE_GROUP)} or vector(0)",
+        unit="s",
+        description="Until then the tasks of a lost worker are held back for it; 0 when no delay runs.",
+    )
+
+
+def incidents_by_rule() -> Panel:
+    return graph(
+        "Open incidents by rule",
+        [(queries.open_incidents(("rule", "severity"), ONE_GROUP), "{{severity}} {{rule}}")],
+        unit="none",
+        description="What people are told of, and for how long.",
+        stacked=True,
+    )
+
+
+def generations() -> Panel:
+    return rows(
+        "Generations",
+        tables.GENERATIONS_SQL,
+        description="Every rebalance in this time range: cause, verdict and its reason. A click on the generation "
+        "opens its post-mortem.",
+        moments=("at",),
+        units={"delay": "ms"},
+        links={"generation": rebalance_address()},
+        hidden=("rebalance",),
+    )
+
+
+def incident_history() -> Panel:
+    return rows(
+        "Incidents",
+        tables.INCIDENT_HISTORY_SQL,
+        description="Incidents opened in this time range, resolved ones included, and all that are open.",
+        moments=("opened", "resolved", "told"),
+    )
+
+
+# -- one group, or the fleet -----------------------------------------------------------------------------------------
+
+
+def unassigned(scope: str) -> Panel:
+    return number(
+        "Unassigned",
+        f"{queries.aggregated(metrics.CONNECT_UNASSIGNED_TASKS, scope=scope)} or vector(0)",
+        unit="none",
+        description="Connectors and tasks that are configured and run nowhere.",
+        bad_from=1,
+    )
+
+
+def jobs_by_agreement(scope: str) -> Panel:
+    return graph(
+        "Jobs by agreement",
+        [(queries.aggregated(metrics.CONNECT_JOBS, ("agreement",), scope), "{{agreement}}")],
+        unit="none",
+        description="Connectors and tasks by how assignment, recomputed assignment and status topic agree. ok: its "
+        "holder has taken it up; all others say what is wrong with a job.",
+        stacked=True,
+    )
+
+
+def idle_task_time(scope: str) -> Panel:
+    return graph(
+        "Idle task time",
+        [(queries.rate(metrics.CONNECT_IDLE_TASK_SECONDS, ("cause",), scope), "{{cause}}")],
+        unit="none",
+        description="Tasks in nobody's hands, on average, by cause; counted when the next generation ends the "
+        "interval.",
+        stacked=True,
+    )
+
+
+# -- the fleet, or the monitor ---------------------------------------------------------------------------------------
+
+
+def clusters_not_ready(span: int) -> Panel:
+    return number(
+        "Clusters not ready",
+        f"count({queries.series(metrics.READY, FLEET)} == 0) or vector(0)",
+        unit="none",
+        description="Clusters that cannot be reached or are not read up to their end: no verdict is current there.",
+        bad_from=1,
+        span=span,
+    )
