@@ -10,13 +10,16 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import httpx
 import psycopg
 import pytest
 
 from streaming.audit.suites import SUITES
 from streaming.cli.auditing import AuditProcess
+from streaming.sinks.prometheus import Exporter
 from tests.audit.conftest import Audit
 from tests.audit.corruptions import CORRUPTIONS
+from tests.waiting import until
 
 # A dozen processes that each load the package: seconds of CPU every one.
 pytestmark = [pytest.mark.postgres, pytest.mark.integration]
@@ -181,17 +184,34 @@ class Told:
         return self.said[:count]
 
 
-def test_the_job_runs_it_again_and_again_and_hears_the_result(dsn: str, configured: Configured) -> None:
-    told = Told()
-    audits = AuditProcess(configured(dsn), told, every_ms=100)
-    audits.start()
+def audited(exporter: Exporter) -> dict[str, float]:
+    """What a scraper reads of audits at /metrics."""
+    lines = httpx.get(f"{exporter.url}/metrics", trust_env=False).text.splitlines()
+    found = dict(line.split() for line in lines if line.startswith("rebalance_monitor_audit_"))
+    return {name.removeprefix("rebalance_monitor_audit_"): float(value) for name, value in found.items()}
+
+
+def test_the_job_runs_it_again_and_again_and_the_result_is_scraped(dsn: str, configured: Configured) -> None:
+    began_s = time.time()
+    exporter = Exporter(0)
+    exporter.start()
+    audits = AuditProcess(configured(dsn), exporter, every_ms=100)
     try:
-        assert told.wait_for(1) == [0]
+        before = {"success": 0, "last_run_timestamp_seconds": 0, "failed_expectations": 0}
+        assert audited(exporter) == before, "nothing was audited yet"
+        audits.start()
+        until(lambda: audited(exporter)["success"] == 1, 120)
+        first = audited(exporter)
+        assert first["failed_expectations"] == 0
+        assert began_s < first["last_run_timestamp_seconds"] <= time.time()
         plant(dsn, *CORRUPTIONS["gap_has_extent"])
-        # One audit may have begun before.
-        assert 1 in told.wait_for(3)
+        until(lambda: audited(exporter)["failed_expectations"] == 1, 120)
+        second = audited(exporter)
+        assert second["success"] == 0
+        assert second["last_run_timestamp_seconds"] > first["last_run_timestamp_seconds"]
     finally:
         audits.stop()
+        exporter.stop()
 
 
 @pytest.mark.parametrize("program", ["import sys; print('no'); sys.exit(4)", "import os; os.kill(os.getpid(), 9)"])
