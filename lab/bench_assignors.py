@@ -68,6 +68,12 @@ class Story:
     members: dict[str, Process]
     memory: LeaderMemory
     rounds: list[dict[str, Any]]
+    told: ConnectResult | None = None
+
+    @property
+    def config_offset(self) -> int:
+        """Behind the records of each connector: its configuration, one for each task, and their commit."""
+        return sum(count + 2 for count in self.connectors.values())
 
     def play(self, now_ms: int) -> None:
         """One generation, applied by everybody."""
@@ -80,16 +86,36 @@ class Story:
             "protocol": "sessioned",
             "leader": leader,
             "leader_process": "leader",
-            "config": {"offset": 7, "connectors": self.connectors},
+            "config": {"offset": self.config_offset, "connectors": self.connectors},
             "members": [
-                {"id": member_id, "subscription": b64encode(subscription(member_id, process.held)).decode()}
+                {"id": member_id, "subscription": b64encode(self.subscription(member_id, process.held)).decode()}
                 for member_id, process in self.members.items()
             ],
         }
         self.rounds.append(described)
         result, self.memory = answer(self.memory, round_of(described))
+        self.told = result
         for member_id, process in self.members.items():
             process.apply(result.shares[member_id], generation, eager=False)
+
+    def subscription(self, member_id: str, held: Jobs | None) -> bytes:
+        """What this worker reports when it joins."""
+        allocation: ConnectAssignment | None = None
+        entries: Entries = ()
+        if held is not None:
+            told = self.told
+            allocation = ConnectAssignment(
+                version=2,
+                leader=told.leader if told else "",
+                leader_url=told.leader_url if told else "",
+                config_offset=self.config_offset,
+                delay_ms=told.delay_ms if told else 0,
+            )
+            entries = wire_entries_assigned(held.connectors, held.tasks, 17)
+        state = WorkerState(
+            version=2, url=f"http://{member_id}/", config_offset=self.config_offset, allocation=allocation
+        )
+        return encode_worker_state(state, entries)
 
 
 def story(workers: int, tasks: int, event: str) -> list[dict[str, Any]]:
@@ -108,17 +134,6 @@ def story(workers: int, tasks: int, event: str) -> list[dict[str, Any]]:
     if event == "its delay over":
         told.play(1_000 + MAX_DELAY_MS)
     return told.rounds
-
-
-def subscription(member_id: str, held: Jobs | None) -> bytes:
-    """What this worker reports when it joins."""
-    allocation: ConnectAssignment | None = None
-    entries: Entries = ()
-    if held is not None:
-        allocation = ConnectAssignment(version=2, leader="leader", leader_url="http://leader:8083/", config_offset=7)
-        entries = wire_entries_assigned(held.connectors, held.tasks, 17)
-    state = WorkerState(version=2, url=f"http://{member_id}/", config_offset=7, allocation=allocation)
-    return encode_worker_state(state, entries)
 
 
 def round_of(described: Mapping[str, Any]) -> ConnectRound:
