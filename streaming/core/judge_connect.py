@@ -95,6 +95,8 @@ def _judge_incremental(case: Case, rounds: tuple[ConnectRound, ...]) -> Judgemen
             fits = fitting(case.body, runs, (java,))
     if fits:
         fits += _other_families(case, rounds, fits)
+        if case.missing_generations:
+            fits += _families_after_gap(case, rounds, fits)
         if case.carried.complete:
             return _accepted(Grade.MATCH, case, fits)
         return _accepted(Grade.EXPLAINABLE, case, fits, "history missing before the first record")
@@ -130,6 +132,18 @@ def _other_families(case: Case, rounds: tuple[ConnectRound, ...], fits: list[Run
     return [*found, *fitting(case.body, runs_of(case, rounds[1:], _settled(case, others), versions[0]), versions)]
 
 
+def _families_after_gap(case: Case, rounds: tuple[ConnectRound, ...], fits: list[Run]) -> list[Run]:
+    """Families that give this answer after some unseen round: what was carried past it may be wrong for all families
+    but one, and that one fit by chance."""
+    families = {run.after.era for run in fits}
+    others = _settled(case, (one for one in case.carried.hypotheses if one.era not in families))
+    if not others:
+        return []
+    unseen = leader.after_gap(others, case.observed, _configured(rounds))
+    versions = java_versions(case.settings)
+    return fitting(case.body, runs_of(case, rounds, unseen, versions[0], both_syncs=True), versions)
+
+
 def _explanations(case: Case, rounds: tuple[ConnectRound, ...]) -> Iterator[tuple[str, Iterable[Run]]]:
     """What else may be behind an answer that nothing carried gives, most likely first; each yields its runs."""
     seen_ms = case.observed.delay_ms
@@ -139,6 +153,7 @@ def _explanations(case: Case, rounds: tuple[ConnectRound, ...]) -> Iterator[tupl
         guesses = dict.fromkeys((leader.DEFAULT_MAX_DELAY_MS, seen_ms, 0))
         tries = dict.fromkeys(replace(one, max_delay_ms=ms) for one in case.carried.hypotheses for ms in guesses)
         yield "unknown setting: scheduled.rebalance.max.delay.ms of the leader", runs_of(case, rounds, tries, java)
+    yield _other_release(case), runs_of(case, rounds[:1], _settled(case, case.carried.other_releases), java)
     settled = _settled(case, case.carried.hypotheses)
     yield CONFIG_BEHIND, runs_of(case, rounds[1:], settled, java)
     yield CLOCKS_APART, runs_of(case, rounds[:1], settled, java, clocks_apart=True)
@@ -147,6 +162,12 @@ def _explanations(case: Case, rounds: tuple[ConnectRound, ...]) -> Iterator[tupl
         yield "missing generations", runs_of(case, rounds, unseen, java, both_syncs=True)
     # Last, because it takes away what a leader must place: with it many a mistake would look right.
     yield CONFIG_FLAGGED, runs_of(case, tuple(flagged_rounds(case, rounds)), settled, java)
+
+
+def _other_release(case: Case) -> str:
+    if case.settings.release is None:
+        return "the leader runs another release than those before it"
+    return f"the leader runs another release than the configured {case.settings.release}"
 
 
 def _settled(case: Case, hypotheses: Iterable[Hypothesis]) -> list[Hypothesis]:
@@ -167,6 +188,8 @@ def _unexplained(case: Case, rounds: tuple[ConnectRound, ...], runs: list[Run]) 
         return not_judged(COMPACTED, assignor=_assignor(case))
     configured = _configured(rounds)
     eras = tuple(dict.fromkeys(one.era for one in case.carried.hypotheses))
+    if case.settings.release is None:
+        eras = tuple(dict.fromkeys((*eras, *leader.all_eras())))
     after, _ = leader.bounded(leader.after_unknown(case.observed, configured, eras, case.settings.max_delay_ms))
     if case.carried.cut or not case.carried.complete:
         reason = leader.BOUND_EXCEEDED if case.carried.cut else "history missing before the first record"

@@ -144,6 +144,8 @@ def _connect(settings: ClusterSettings, group: str, state: GroupState, row: Row,
         )  # a life of the group begins with 1, whether its record was written or not
     if skipped or carries_on:
         observed = replace(observed, unseen=skipped + (last.unseen if last is not None and carries_on else 0))
+    eras = leader.eras_of(state.eras, topics)
+    state = replace(state, processes=leader.met(state.processes, observed, last, eras, topics))
     if gap < 0:
         judgement = judge_connect.not_judged("the same generation was written again")
     elif missing is not None:
@@ -151,7 +153,6 @@ def _connect(settings: ClusterSettings, group: str, state: GroupState, row: Row,
     elif topics.config_topic is None:
         judgement = judge_connect.not_judged(f"config topic not known: set clusters[].connect.{group}.config_topic")
     else:
-        eras = state.eras or leader.first_eras(topics)
         view = observed.views.get(body.leader or "")
         carried = (
             _carried_into(view, observed, last, state, eras, topics) if view else leader.Carried((), complete=True)
@@ -171,7 +172,8 @@ def _connect(settings: ClusterSettings, group: str, state: GroupState, row: Row,
             state = replace(
                 state, processes=leader.remembered(state.processes, observed.process_of(view.member_id), process)
             )
-            if judgement.verdict.grade is Grade.MATCH and judgement.verdict.era != "eager":
+            known = not observed.unseen and judgement.verdict.era != "eager"
+            if judgement.verdict.grade is Grade.MATCH and known:
                 state = replace(state, eras=tuple(dict.fromkeys(one.era for one in judgement.hypotheses)))
     if judgement.verdict.grade is Grade.NOT_JUDGED and gap >= 0:
         state, observed = _unfollowed(state, observed, last, topics)
@@ -282,7 +284,7 @@ def _unfollowed(
     view = observed.views.get(observed.leader or "")
     if view is None:
         return state, observed
-    eras = state.eras or leader.first_eras(topics)
+    eras = leader.eras_of(state.eras, topics)
     carried = _carried_into(view, observed, last, state, eras, topics)
     if not carried.complete:
         return state, observed

@@ -52,11 +52,13 @@ class Process:
 @dataclass(frozen=True, slots=True)
 class Carried:
     """Hypotheses a round starts from. `complete` is False where unseen history may hide another memory, `cut` is True
-    where the bound left some out."""
+    where the bound left some out. `other_releases` are minds of a process that was never seen to lead, should it run
+    another release than the leaders before it: clusters are upgraded worker by worker."""
 
     hypotheses: tuple[Hypothesis, ...]
     complete: bool
     cut: bool = False
+    other_releases: tuple[Hypothesis, ...] = ()
 
 
 def first_eras(settings: ConnectSettings) -> tuple[str, ...]:
@@ -65,7 +67,17 @@ def first_eras(settings: ConnectSettings) -> tuple[str, ...]:
     if settings.release is not None:
         with suppress(ValueError):
             return (era_of(settings.release).name,)
+    return all_eras()
+
+
+def all_eras() -> tuple[str, ...]:
+    """Every family, newest first."""
     return tuple(reversed(tuple(ERAS)))
+
+
+def eras_of(known: tuple[str, ...], settings: ConnectSettings) -> tuple[str, ...]:
+    """The families a new leader is expected to be of: the configured release's, else those that the group has shown."""
+    return first_eras(settings) if settings.release is not None or not known else known
 
 
 def carried_into(
@@ -83,17 +95,54 @@ def carried_into(
     `nameless`: its address does not tell it from others, so only its member id does; then nobody knows who a `new`
     member, one that is not in the record before, was earlier.
     """
-    initial = tuple(Hypothesis(era, LeaderMemory(), settings.max_delay_ms) for era in eras)
+    initial = first_minds(eras, settings)
     known = next((one for one in processes.values() if one.member_id == view.member_id), None)
     if known is None and not nameless:
         known = processes.get(view.worker or view.member_id)
     if known is None:
         stranger = nameless and new and view.had_allocation
-        return Carried(initial, complete=not stranger and (seen_from_start or not view.had_allocation))
-    if known.member_id == view.member_id or view.had_allocation:
-        return Carried(known.hypotheses, complete=True, cut=known.cut)
-    either, cut = bounded((*initial, *known.hypotheses))
-    return Carried(either, complete=True, cut=cut or known.cut)
+        complete = not stranger and (seen_from_start or not view.had_allocation)
+        return Carried(initial, complete=complete, other_releases=_other_releases(initial, settings))
+    either, cut = known.hypotheses, known.cut
+    if known.member_id != view.member_id and not view.had_allocation:
+        either, cut = bounded((*initial, *known.hypotheses))
+    return Carried(either, complete=True, cut=cut or known.cut, other_releases=_other_releases(either, settings))
+
+
+def first_minds(eras: Iterable[str], settings: ConnectSettings) -> tuple[Hypothesis, ...]:
+    """A process that has just started, of each of these families."""
+    return tuple(Hypothesis(era, LeaderMemory(), settings.max_delay_ms) for era in eras)
+
+
+def _other_releases(carried: tuple[Hypothesis, ...], settings: ConnectSettings) -> tuple[Hypothesis, ...]:
+    """First minds of further families, where the process may be one that has never led."""
+    fresh = {one.era for one in carried if one.memory == LeaderMemory()}
+    return first_minds((era for era in all_eras() if era not in fresh), settings) if fresh else ()
+
+
+def met(
+    processes: Mapping[str, Process],
+    observed: Observed,
+    last: Observed | None,
+    eras: Iterable[str],
+    settings: ConnectSettings,
+) -> dict[str, Process]:
+    """With those who come back to an address that has led, under their new member ids.
+
+    Who brings jobs along is the process that left. Who brings none is another process or has given its jobs up: it may
+    remember nothing, and by the time it leads itself its first join is long gone.
+    """
+    found = dict(processes)
+    for member_id, view in observed.views.items():
+        name = observed.process_of(member_id)
+        known = processes.get(name)
+        if known is None or known.member_id == member_id or (last is not None and member_id in last.views):
+            continue
+        minds, cut = known.hypotheses, known.cut
+        if not view.had_allocation or observed.unseen:
+            minds, cut = bounded((*first_minds(eras, settings), *known.hypotheses))
+        found[name] = Process(member_id, minds, cut or known.cut)
+    return found
 
 
 def bounded(hypotheses: Iterable[Hypothesis]) -> tuple[tuple[Hypothesis, ...], bool]:
