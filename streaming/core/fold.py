@@ -15,11 +15,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from schemas.connect_topics import NOT_JSON, OtherConfig
-from streaming.core import attention, judge_group
+from streaming.core import attention, clocks, judge_group
 from streaming.core import timers as group_timers
 from streaming.core.codec import dumps, loads
 from streaming.core.config_history import ConfigEntry, ConfigHistory
-from streaming.core.incidents import Moment, resolved
+from streaming.core.incidents import Moment, resolved, settle
 from streaming.core.published import blobs_of
 from streaming.core.records import (
     ConfigChange,
@@ -83,7 +83,9 @@ def fold_group(
 
 def _due_ms(settings: ClusterSettings, group: str, state: GroupState) -> int | None:
     timers = [one.arrived_ms + settings.judge_wait_ms for one in state.waiting]
-    others = (group_timers.due_ms(settings, group, state), telling.due_ms(settings, group, state.timeline))
+    own_ms = group_timers.due_ms(settings, group, state)
+    own_ms = None if own_ms is None else clocks.monitors_time(state, own_ms)
+    others = (own_ms, telling.due_ms(settings, group, state.timeline))
     return min([*timers, *(one for one in others if one is not None)], default=None)
 
 
@@ -116,8 +118,12 @@ class _Fold:
                     self.blobs.update(blobs_of(row.body))
                 arrived_ms = self.tick.now_ms if self.tick else row.timestamp_ms
                 historic = self.tick.historic if self.tick else False
-                self.state = replace(self.state, waiting=(*self.state.waiting, Waiting(row, arrived_ms, historic)))
+                ticked = self.tick is not None and not historic
+                waiting = Waiting(row, arrived_ms, historic, ticked=ticked)
+                self.state = replace(self.state, waiting=(*self.state.waiting, waiting))
             case Undecodable(reason=reason, size_bytes=size_bytes, sample=sample):
+                if row.group is not None:
+                    self.state = replace(self.state, unread=source)
                 self.results.append(
                     UndecodableRecord(
                         cluster=self.settings.name, source=source, reason=reason, size_bytes=size_bytes, sample=sample
@@ -167,7 +173,8 @@ class _Fold:
         self.state = replace(self.state, waiting=tuple(self._announce(waiting)))
         # A timer never fires in history: what it saw may long be over further on in the log.
         if self.tick is not None and not self.tick.historic and not waiting:
-            self._timers(self.tick)
+            now_ms = self.tick.now_ms if end_of_input else clocks.groups_time(self.state, self.tick.now_ms)
+            self._timers(now_ms)
         self._tell(end_of_input=end_of_input)
 
     def _tell(self, *, end_of_input: bool) -> None:
@@ -196,13 +203,37 @@ class _Fold:
         if missing is not None:
             why = f"evidence missing: {missing}"
         before = self.state
+        self.state, doubtful = clocks.rebased(before, head)
+        if doubtful:
+            self._doubt(before, row)
         self.state, results = judge_group.generation(
             self.settings, self.group, self.state, row, missing=why, historic=head.historic
         )
+        self.state = clocks.read(self.state, head, live=not end_of_input)
         self.results.extend(results)
         self._stands("Stable" if self.state.member_ids else "Empty", row)
         self.steps.extend(steps_of(before, self.state, row, results))
         return True
+
+    def _doubt(self, before: GroupState, row: Row) -> None:
+        """What only the clocks of two coordinators together would bring up."""
+        found = group_timers.unsure(self.group, self.state, before, row.timestamp_ms)
+        if found:
+            moment = self._moment(row)
+            incidents, opened = settle(self.state.incidents, found, moment, frozenset())
+            state = replace(self.state, incidents=incidents)
+            self.state, told = attention.follow(self.settings, state, opened, row.timestamp_ms)
+            self.results.extend(told)
+
+    def _moment(self, row: Row) -> Moment:
+        return Moment(
+            cluster=self.settings.name,
+            group=self.group,
+            incarnation=self.state.incarnation,
+            generation=self.state.generation or 0,
+            at_ms=row.timestamp_ms,
+            historic=self.state.historic,
+        )
 
     def _stands(self, state: str, row: Row) -> None:
         self.results.append(Standing(cluster=self.settings.name, group=self.group, state=state, at_ms=row.timestamp_ms))
@@ -223,20 +254,12 @@ class _Fold:
         if self.state.generation is None and not self.state.incidents:
             self.state = replace(self.state, seen_from_start=True)
             return
-        moment = Moment(
-            cluster=self.settings.name,
-            group=self.group,
-            incarnation=self.state.incarnation,
-            generation=self.state.generation or 0,
-            at_ms=row.timestamp_ms,
-        )
+        moment = replace(self._moment(row), historic=False)
         ended = [resolved(one, moment) for one in self.state.incidents.values()]
         self.state = replace(self.state, deleted=True, last=None, incidents={}, unassigned_since_ms={}, holds={})
         self.state, results = attention.follow(self.settings, self.state, ended, row.timestamp_ms)
         self.results.extend(results)
 
-    def _timers(self, tick: Tick) -> None:
-        self.state, results = group_timers.overdue(
-            self.settings, self.group, self.state, tick.now_ms, historic=tick.historic
-        )
+    def _timers(self, now_ms: int) -> None:
+        self.state, results = group_timers.overdue(self.settings, self.group, self.state, now_ms, historic=False)
         self.results.extend(results)

@@ -154,16 +154,16 @@ def _clock_readings(case: Case, memory: LeaderMemory) -> tuple[int, ...]:
 def _readings_apart(case: Case, memory: LeaderMemory) -> tuple[int, ...]:
     """The leader's clock as the answer itself shows it, where the records' own times cannot be right for it.
 
-    They run backwards when another broker takes over whose clock is behind. When it is ahead, the leader has seen less
-    of the delay go by than the records tell, never more: a leader whose window ends earlier is no matter of clocks.
+    When another broker takes over whose clock is ahead, the leader has seen less of the delay go by than the records
+    tell; when it is behind, more: the records run backwards, or the step hides in the time between them (then a delay
+    is over early only if nothing but its end asked for the round). A delay that has not shrunk at all is no matter of
+    clocks: the leader's own goes on.
     """
     now, last = case.observed, case.last
     if memory.scheduled_ms <= 0 or last is None:
         return ()
-    backwards = now.at_ms < last.at_ms
     if not now.delay_ms:
-        return (memory.scheduled_ms,) if backwards else ()
+        by_timer = now.views.keys() == last.views.keys() and now.config_offset == last.config_offset
+        return (memory.scheduled_ms,) if by_timer or now.at_ms < last.at_ms else ()
     gone_ms = memory.delay_ms - now.delay_ms
-    if gone_ms >= 0 and (backwards or gone_ms < now.at_ms - last.at_ms):
-        return (memory.scheduled_ms - now.delay_ms,)
-    return ()
+    return (memory.scheduled_ms - now.delay_ms,) if gone_ms > 0 else ()

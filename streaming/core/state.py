@@ -7,7 +7,7 @@ from streaming.core.config_history import ConfigHistory
 from streaming.core.leader import Process
 from streaming.core.observed import Job, Observed
 from streaming.core.records import Row
-from streaming.core.results import Incident
+from streaming.core.results import Incident, Source
 from streaming.core.rules.memory import RuleMemory
 from streaming.core.timeline.state import Timeline
 from streaming.core.waits import Waits
@@ -17,17 +17,24 @@ STATE_VERSION = 2
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """A group record not yet judged, since which tick of the clock, and whether it belongs to history."""
+    """A group record not yet judged, since when, and whether it belongs to history. `ticked`: by the monitor's clock,
+    which read it as it came."""
 
     row: Row
     arrived_ms: int
     historic: bool
     announced: bool = False
+    ticked: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupState:
-    """One group. Only what a later record or timer can ask for is kept."""
+    """One group. Only what a later record or timer can ask for is kept.
+
+    `behind_ms`: how far the coordinator's clock is behind the monitor's, if that is known; `apart_ms`: how much longer
+    the time since the last record looks than it surely was (`streaming.core.clocks`); `unread`: the last record of the
+    group that could not be read.
+    """
 
     incarnation: int = 0
     generation: int | None = None
@@ -50,5 +57,8 @@ class GroupState:
     topic_ids: Mapping[str, str] = field(default_factory=dict)
     waiting: tuple[Waiting, ...] = ()
     historic: bool = False
+    behind_ms: int | None = None
+    apart_ms: int = 0
+    unread: Source | None = None
     timeline: Timeline = field(default_factory=Timeline)
     waits: Waits = field(default_factory=Waits)

@@ -8,8 +8,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from streaming.core import attention, unassigned
-from streaming.core.incidents import Moment, resolved, settle
-from streaming.core.results import Result
+from streaming.core.incidents import Moment, key_of, resolved, settle
+from streaming.core.results import Certainty, Result, Severity
+from streaming.core.rules import Finding
 from streaming.core.rules.remembering import Deadline, deadlines
 from streaming.core.settings import ClusterSettings
 from streaming.core.state import GroupState
@@ -41,12 +42,37 @@ def overdue(
 
 def _open_deadlines(group: str, state: GroupState) -> Iterator[Deadline]:
     """Deadlines of the last record that have not fired: a finding that is open already, an end of what is not open."""
-    if state.last is None or not state.last.views:
+    last = state.last
+    if last is None or not last.views or unassigned.went_on_unread(state):
         return
-    open_codes = {incident.code for incident in state.incidents.values()}
-    for one in deadlines(group, state.rule_memory, state.last, state.timeouts_ms):
+    open_codes = {incident.code for incident in state.incidents.values() if incident.severity is not Severity.INFO}
+    last = replace(last, at_ms=last.at_ms + state.apart_ms)
+    for one in deadlines(group, state.rule_memory, last, state.timeouts_ms):
         if (one.rule.code in open_codes) != (one.finding is not None):
             yield one
+
+
+def unsure(group: str, sure: GroupState, plain: GroupState, at_ms: int) -> list[Finding]:
+    """What the record of `at_ms` brings up by its own time, and not by what surely passed: `plain` is the state before
+    it was looked at by this clock, `sure` the one after."""
+    known = {*sure.incidents, *(key_of(one.rule.code, one.subjects) for one in _due(group, sure, at_ms))}
+    return [
+        replace(
+            one,
+            severity=Severity.INFO,
+            certainty=Certainty.POSSIBLE,
+            message=f"{one.message}: by the coordinator's clock alone, which may have been another one meanwhile",
+        )
+        for one in _due(group, plain, at_ms)
+        if key_of(one.rule.code, one.subjects) not in known
+    ]
+
+
+def _due(group: str, state: GroupState, at_ms: int) -> Iterator[Finding]:
+    for one in _open_deadlines(group, state):
+        if one.finding is not None and one.due_ms <= at_ms:
+            yield one.finding
+    yield from unassigned.late(state, at_ms)
 
 
 def _fired(

@@ -81,6 +81,8 @@ def noted(
     delay_ms = connect_settings(settings, group).max_delay_ms
     if delay_ms is None:
         delay_ms = leader.DEFAULT_MAX_DELAY_MS
+    if state.waits.open is not None:  # the leader's own maximum counts, and may be another one than is known
+        delay_ms = max(delay_ms, state.waits.open.delay_ms)
     rebalance_ms = max(member.rebalance_timeout_ms for member in body.members)
     session_ms = max(member.session_timeout_ms for member in body.members)
     still: dict[str, Incident] = {}
@@ -92,6 +94,8 @@ def noted(
         else:
             still[key] = incident
     patience_ms = delay_ms + max(rebalance_ms, 0) + max(session_ms, 0)
+    if since.keys() & state.unassigned_since_ms.keys():
+        patience_ms = max(patience_ms, state.patience_ms)
     return replace(state, incidents=still, unassigned_since_ms=since, patience_ms=patience_ms), ended
 
 
@@ -113,15 +117,43 @@ def unreported(state: GroupState) -> Iterator[int]:
     reported = {
         _key(subject)
         for incident in state.incidents.values()
-        if incident.code == UNASSIGNED_TOO_LONG.code
+        if incident.code == UNASSIGNED_TOO_LONG.code and incident.severity is not Severity.INFO
         for subject in incident.subjects
     }
     return (since for key, since in state.unassigned_since_ms.items() if key not in reported)
 
 
 def due_ms(state: GroupState) -> int | None:
-    """When the next job will have waited too long."""
+    """When the next job will have waited too long. Nobody knows after a record that could not be read."""
+    if went_on_unread(state):
+        return None
     return min((since + state.patience_ms for since in unreported(state)), default=None)
+
+
+def late(state: GroupState, at_ms: int) -> list[Finding]:
+    """One finding for each set of jobs that has waited too long at this time and is in no incident yet."""
+    if state.last is None or went_on_unread(state):
+        return []
+    times = sorted({since for since in unreported(state) if since + state.patience_ms <= at_ms})
+    return [_finding(state, since_ms) for since_ms in times]
+
+
+def _finding(state: GroupState, since_ms: int) -> Finding:
+    jobs = sorted(_subject(key) for key, since in state.unassigned_since_ms.items() if since == since_ms)
+    return Finding(
+        rule=UNASSIGNED_TOO_LONG,
+        severity=Severity.HIGH,
+        certainty=Certainty.CERTAIN,
+        subjects=tuple(jobs),
+        message=f"{len(jobs)} configured jobs without holder for {state.patience_ms} ms, delay and time-outs over",
+        evidence=(Evidence(source=state.last.source),) if state.last is not None else (),
+    )
+
+
+def went_on_unread(state: GroupState) -> bool:
+    """Whether the group's newest record is one that could not be read: who holds what now is not known."""
+    last, unread = state.last, state.unread
+    return last is not None and unread is not None and unread.offset > last.source.offset
 
 
 def overdue(
@@ -130,8 +162,6 @@ def overdue(
     """Open an incident for each set of jobs whose patience is over at `now_ms`."""
     transitions: list[Result] = []
     while state.last is not None and (due := due_ms(state)) is not None and due <= now_ms:
-        since_ms = due - state.patience_ms
-        late = sorted(_subject(key) for key, since in state.unassigned_since_ms.items() if since == since_ms)
         moment = Moment(
             cluster=settings.name,
             group=group,
@@ -140,15 +170,7 @@ def overdue(
             at_ms=due,
             historic=historic,
         )
-        finding = Finding(
-            rule=UNASSIGNED_TOO_LONG,
-            severity=Severity.HIGH,
-            certainty=Certainty.CERTAIN,
-            subjects=tuple(late),
-            message=f"{len(late)} configured jobs without holder for {state.patience_ms} ms, delay and time-outs over",
-            evidence=(Evidence(source=state.last.source),),
-        )
-        incidents, opened = settle(state.incidents, (finding,), moment, frozenset())
+        incidents, opened = settle(state.incidents, (_finding(state, due - state.patience_ms),), moment, frozenset())
         transitions.extend(opened)
         state = replace(state, incidents=incidents)
     return state, transitions

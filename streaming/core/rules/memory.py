@@ -87,6 +87,22 @@ def without_offsets(memory: RuleMemory) -> RuleMemory:
     return replace(memory, errors_in_row=0, lagging={}, top_offset=None)
 
 
+def shifted(memory: RuleMemory, ms: int, *, window_ms: int) -> RuleMemory:
+    """The memory on a clock that is ahead of the one before by `ms`; of a window it is known by how much."""
+    window = memory.window
+    if window is not None and window_ms:
+        ends_ms = window.earliest_end_ms + window_ms, window.latest_end_ms + window_ms
+        memory = replace(memory, window=replace(window, earliest_end_ms=ends_ms[0], latest_end_ms=ends_ms[1]))
+    if not ms:
+        return memory
+    downgrade = memory.downgrade
+    return replace(
+        memory,
+        rounds=tuple(replace(one, at_ms=one.at_ms + ms) for one in memory.rounds),
+        downgrade=None if downgrade is None else replace(downgrade, at_ms=downgrade.at_ms + ms),
+    )
+
+
 def aimless(now: Observed, last: Observed | None, *, gap: int) -> bool:
     """Whether nothing asked for this round: same members, same offset, everything delivered, nothing left to do."""
     if last is None or gap or now.protocol != last.protocol or now.leader != last.leader:

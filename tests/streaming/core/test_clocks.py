@@ -11,7 +11,8 @@ import pytest
 from streaming.core.records import GroupGeneration, Row
 from streaming.core.results import Grade, Severity
 from tests.streaming.core.rules.builders import Story, generations, incidents
-from tests.streaming.core.rules.edits import everyone
+from tests.streaming.core.rules.edits import everyone, give
+from tests.streaming.core.rules.processes import Given
 
 
 def moved(row: Row, ms: int) -> Row:
@@ -69,7 +70,28 @@ def test_a_leader_whose_clock_is_always_wrong_is_judged_as_any(ms: int) -> None:
     assert {one.verdict.grade for one in generations(story.fold())} == {Grade.MATCH}
 
 
-def test_a_window_that_ends_earlier_is_no_matter_of_clocks() -> None:
+def test_a_window_that_ends_earlier_may_be_a_clock_that_was_set_back_meanwhile() -> None:
     story = in_a_window()
     story.rebalance(everyone(delay_ms=100_000))
+    verdict = generations(story.fold())[-1].verdict
+    assert verdict.grade is Grade.EXPLAINABLE
+    assert "clock" in (verdict.reason or "")
+
+
+@pytest.mark.parametrize("delay_ms", [300_000, 300_001])
+def test_a_delay_that_does_not_shrink_is_no_matter_of_clocks(delay_ms: int) -> None:
+    story = in_a_window()
+    story.rebalance(everyone(delay_ms=delay_ms), after_ms=20_000)
+    assert generations(story.fold())[-1].verdict.grade is Grade.UNEXPLAINED
+
+
+def test_a_delay_that_is_over_early_when_somebody_joins_is_no_matter_of_clocks() -> None:
+    story = in_a_window()
+    story.join("w4")
+
+    def early(given: Given) -> None:
+        everyone(delay_ms=0)(given)
+        give("w4", "c1-1")(given)
+
+    story.rebalance(early, after_ms=20_000)
     assert generations(story.fold())[-1].verdict.grade is Grade.UNEXPLAINED

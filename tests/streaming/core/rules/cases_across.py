@@ -9,7 +9,6 @@ from tests.streaming.core.rules.edits import everyone, give
 MINUTE_MS = 60_000
 DELAY_MS = 300_000
 PATIENCE_MS = 70_000
-OTHERS = "CONNECT-I13"
 
 
 def calm(*workers: str, tasks: int = 4) -> Story:
@@ -309,7 +308,6 @@ CASES = (
         story=handed_out_too_early,
         subjects=("task c1-2", "task c1-5"),
         severity=INFO,
-        along=frozenset({OTHERS}),
     ),
     NearMiss(code="CONNECT-K9", exception="the jobs came back", story=the_jobs_came_back),
     NearMiss(code="CONNECT-K9", exception="another leader", story=another_leader_in_the_window),

@@ -1,0 +1,109 @@
+"""Whose clock it is: records carry the coordinator's, the tick is the monitor's, and the coordinator may move.
+
+Brokers' clocks differ. When another broker takes over a group's partition, the times in its records jump, ahead or
+back; Spark's reader does not show the failover itself. So what lies between two records counts as passed only as far
+as something else confirms it: the leader's own clock (within one delay the announced rest shrinks with it), the
+monitor's clock when both records were read as they came, or else the time in which the group had to go on anyway.
+
+    10:00:00  delay 300 s             broker 1
+    10:21:00  delay 240 s left        broker 2, whose clock is 20 minutes ahead: 60 s have passed, not 21 minutes
+    tick 10:02:00 of the monitor      reads 10:22:00 for this group from now on
+
+The rest of an interval is no proof of anything: what it alone would bring up is info at most.
+"""
+
+from dataclasses import replace
+
+from schemas.connect_protocol import ConnectAssignment
+from streaming.core.observed import Observed
+from streaming.core.published import body_of
+from streaming.core.records import GroupGeneration
+from streaming.core.rules.across import DOWNGRADE_PATIENCE_MS
+from streaming.core.rules.memory import RuleMemory, shifted
+from streaming.core.state import GroupState, Waiting
+
+SLACK_MS = 1_000
+"""Differences of two clocks below this are the time that messages take."""
+FARTHEST_MS = 12 * 3_600_000
+"""A clock that is farther off than this is none: records of long ago are read, or the tick is no time of day."""
+
+
+def rebased(state: GroupState, head: Waiting) -> tuple[GroupState, bool]:
+    """The state as it is to be looked at by the clock of this record: what waits has waited as long as is sure; and
+    whether it may as well have waited as long as the records say."""
+    last = state.last
+    body = body_of(head.row)
+    if last is None or not last.views or not body.members:
+        return state, False
+    passed_ms = head.row.timestamp_ms - last.at_ms
+    shown_ms = _by_the_leader(last, body)
+    seen_ms = _by_the_monitor(state, last, head)
+    sure_ms = _sure(state, last, passed_ms, shown_ms, seen_ms)
+    apart_ms = passed_ms - sure_ms
+    window_ms = passed_ms - shown_ms if shown_ms is not None and abs(passed_ms - shown_ms) > SLACK_MS else 0
+    memory: RuleMemory = shifted(state.rule_memory, apart_ms, window_ms=window_ms)
+    since = {key: at_ms + apart_ms for key, at_ms in state.unassigned_since_ms.items()} if apart_ms else None
+    moved = replace(
+        state,
+        apart_ms=apart_ms,
+        rule_memory=memory,
+        unassigned_since_ms=state.unassigned_since_ms if since is None else since,
+    )
+    return moved, apart_ms > 0 and shown_ms is None and seen_ms is None
+
+
+def _sure(state: GroupState, last: Observed, passed_ms: int, shown_ms: int | None, seen_ms: int | None) -> int:
+    bound_ms = _bound(state, last)
+    if passed_ms < 0:
+        seen_ms = max(seen_ms or 0, 0)
+        return seen_ms if bound_ms is None else min(seen_ms, bound_ms)
+    if shown_ms is not None and shown_ms < passed_ms - SLACK_MS:
+        return shown_ms
+    if bound_ms is None or passed_ms <= bound_ms or (seen_ms is not None and passed_ms <= seen_ms + SLACK_MS):
+        return passed_ms
+    return bound_ms if seen_ms is None else min(passed_ms, max(seen_ms, bound_ms))
+
+
+def _bound(state: GroupState, last: Observed) -> int | None:
+    """Until then a group that works has its next record; None while nothing asks for one."""
+    if last.delay_ms or last.error or state.unassigned_since_ms or last.revoked():
+        return max(last.delay_ms, 0) + max(state.timeouts_ms - 1, 0)
+    return DOWNGRADE_PATIENCE_MS - 1 if state.rule_memory.downgrade is not None else None
+
+
+def _by_the_leader(last: Observed, body: GroupGeneration) -> int | None:
+    """How much of one running delay has gone by on the clock of the leader that reckons it."""
+    answer = next((one.assignment for one in body.members if one.member_id == body.leader), None)
+    if not isinstance(answer, ConnectAssignment) or body.leader != last.leader or last.error or answer.error:
+        return None
+    gone_ms = last.delay_ms - answer.delay_ms
+    return gone_ms if answer.delay_ms > 0 and gone_ms > 0 else None
+
+
+def _by_the_monitor(state: GroupState, last: Observed, head: Waiting) -> int | None:
+    """The time between the readings of the two records; None where one of them was not read as it came."""
+    if state.behind_ms is None or not head.ticked:
+        return None
+    return head.arrived_ms - (last.at_ms + state.behind_ms)
+
+
+def read(state: GroupState, head: Waiting, *, live: bool) -> GroupState:
+    """After the record: how far its clock is behind the monitor's."""
+    behind_ms: int | None = None
+    if live and head.ticked:
+        behind_ms = head.arrived_ms - head.row.timestamp_ms
+    elif live and not head.historic:
+        behind_ms = state.behind_ms
+    if behind_ms is not None and abs(behind_ms) > FARTHEST_MS:
+        behind_ms = None
+    return replace(state, apart_ms=0, behind_ms=behind_ms)
+
+
+def groups_time(state: GroupState, tick_ms: int) -> int:
+    """The monitor's time on the clock of the group's coordinator."""
+    return tick_ms - (state.behind_ms or 0)
+
+
+def monitors_time(state: GroupState, at_ms: int) -> int:
+    """A time of the coordinator's clock on the monitor's."""
+    return at_ms + (state.behind_ms or 0)
