@@ -15,7 +15,6 @@ from schemas.connect_protocol import WorkerState
 from streaming.core import leader
 from streaming.core.configured import hidden_at
 from streaming.core.intent import declared_by
-from streaming.core.leader import Hypothesis
 from streaming.core.leader_answers import (
     difference,
     equal_bytes,
@@ -26,6 +25,7 @@ from streaming.core.leader_answers import (
 )
 from streaming.core.leader_rounds import Case, flagged_rounds, rounds_of
 from streaming.core.leader_runs import Run, runs_of
+from streaming.core.minds import Hypothesis
 from streaming.core.observed import EAGER, Job
 from streaming.core.results import ConnectShare, ExpectedShare, Grade, Verdict
 
@@ -95,6 +95,9 @@ def _judge_incremental(case: Case, rounds: tuple[ConnectRound, ...]) -> Judgemen
             fits = fitting(case.body, runs, (java,))
     if fits:
         fits += _other_families(case, rounds, fits)
+        if case.settings.release is None:  # the first answer of another release may look like one of the old
+            others = _settled(case, case.carried.other_releases)
+            fits += fitting(case.body, runs_of(case, rounds[:1], others, versions[0]), versions)
         if case.missing_generations:
             fits += _families_after_gap(case, rounds, fits)
         if case.carried.complete:

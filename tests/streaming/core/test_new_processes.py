@@ -3,6 +3,8 @@
 Seen on a real cluster that was upgraded from 2.6.3 to 4.3.1 worker by worker.
 """
 
+from dataclasses import replace
+
 from assignors.connect_eras import ERAS
 from streaming.core import leader
 from streaming.core.results import Grade, Severity
@@ -10,6 +12,7 @@ from streaming.core.settings import ConnectSettings
 from tests.streaming.core.rules.builders import CONFIGS, STATUSES, Story, generations, incidents
 from tests.streaming.core.rules.edits import drop
 
+KNOWN = ConnectSettings(config_topic=CONFIGS, status_topic=STATUSES, max_delay_ms=300_000)
 ANOTHER = "the leader runs another release than those before it"
 
 
@@ -43,6 +46,29 @@ def test_the_first_leader_of_another_release_is_explained_and_then_known() -> No
     assert not [one for one in incidents(results) if one.severity is not Severity.INFO]
 
 
+def test_a_first_leader_that_answers_like_the_old_release_may_still_be_of_another() -> None:
+    story = Story(era="A3b")
+    story.configure("c1", 6)
+    story.configure("c2", 1)
+    story.join("w1", "w2")
+    story.rebalance()
+    story.join("w3")
+    story.rebalance()
+    story.rebalance()
+    story.leave("w1")
+    story.era = ERAS["A5"]
+    story.rebalance()
+    story.rebalance()
+    story.join("w4")
+    story.rebalance()
+    story.join("w5")
+    story.rebalance()
+    story.rebalance(after_ms=10)
+    verdicts = [one.verdict for one in generations(story.fold())]
+    assert {one.grade for one in verdicts} == {Grade.MATCH}
+    assert verdicts[-1].era in ("A4", "A5")
+
+
 def test_a_mistake_of_the_first_leader_of_another_release_is_still_one() -> None:
     story = Story(era="A3a")
     story.configure("c1", 7)
@@ -55,8 +81,7 @@ def test_a_mistake_of_the_first_leader_of_another_release_is_still_one() -> None
 
 
 def test_the_configured_release_is_named_when_a_leader_runs_another_one() -> None:
-    known = ConnectSettings(config_topic=CONFIGS, status_topic=STATUSES, max_delay_ms=300_000, release="2.6.3")
-    verdicts = [one.verdict for one in generations(upgraded(known).fold())]
+    verdicts = [one.verdict for one in generations(upgraded(replace(KNOWN, release="2.6.3")).fold())]
     reasons = [one.reason for one in verdicts if one.grade is not Grade.MATCH]
     assert reasons == ["the leader runs another release than the configured 2.6.3"]
 
@@ -68,7 +93,7 @@ def test_what_is_configured_wins_over_what_a_group_has_shown() -> None:
 
 
 def test_a_worker_that_was_restarted_as_a_follower_leads_without_memory() -> None:
-    story = Story()
+    story = Story(known=replace(KNOWN, release="4.3.1"))
     story.configure("c1", 6)
     story.join("w1", "w2")
     story.rebalance()
