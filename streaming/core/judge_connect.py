@@ -100,9 +100,10 @@ def _judge_incremental(case: Case, rounds: tuple[ConnectRound, ...]) -> Judgemen
             fits += fitting(case.body, runs_of(case, rounds[:1], others, versions[0]), versions)
         if case.missing_generations:
             fits += _families_after_gap(case, rounds, fits)
+        doubted = _doubted_families(case, rounds, fits)
         if case.carried.complete:
-            return _accepted(Grade.MATCH, case, fits)
-        return _accepted(Grade.EXPLAINABLE, case, fits, "history missing before the first record")
+            return _accepted(Grade.MATCH, case, fits, also=doubted)
+        return _accepted(Grade.EXPLAINABLE, case, fits, "history missing before the first record", doubted)
     for reason, tries in _explanations(case, rounds):
         more = fitting(case.body, tries, versions)
         if more:
@@ -147,6 +148,15 @@ def _families_after_gap(case: Case, rounds: tuple[ConnectRound, ...], fits: list
     return fitting(case.body, runs_of(case, rounds, unseen, versions[0], both_syncs=True), versions)
 
 
+def _doubted_families(case: Case, rounds: tuple[ConnectRound, ...], fits: list[Run]) -> list[Hypothesis]:
+    """Families that do not give this answer, where they would have needed configuration that compaction took away."""
+    if not _compacted(case):
+        return []
+    families = {run.after.era for run in fits}
+    eras = dict.fromkeys(one.era for one in case.carried.hypotheses if one.era not in families)
+    return list(leader.after_unknown(case.observed, _configured(rounds), eras, case.settings.max_delay_ms))
+
+
 def _explanations(case: Case, rounds: tuple[ConnectRound, ...]) -> Iterator[tuple[str, Iterable[Run]]]:
     """What else may be behind an answer that nothing carried gives, most likely first; each yields its runs."""
     seen_ms = case.observed.delay_ms
@@ -179,10 +189,12 @@ def _settled(case: Case, hypotheses: Iterable[Hypothesis]) -> list[Hypothesis]:
     return [one if one.max_delay_ms is not None else replace(one, max_delay_ms=shown_ms) for one in hypotheses]
 
 
-def _accepted(grade: Grade, case: Case, runs: list[Run], reason: str | None = None) -> Judgement:
+def _accepted(
+    grade: Grade, case: Case, runs: list[Run], reason: str | None = None, also: Iterable[Hypothesis] = ()
+) -> Judgement:
     first = runs[0]
     verdict = _verdict(grade, case, first.result, first.after.era, reason)
-    after, cut = leader.bounded(run.after for run in runs)
+    after, cut = leader.bounded((*(run.after for run in runs), *also))
     return Judgement(verdict, after, cut=cut or case.carried.cut)
 
 
