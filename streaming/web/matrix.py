@@ -7,14 +7,15 @@ orders-2   ▲                     held, and should not be there
 orders-3   ‼        ‼            in two hands
 """
 
-from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 Object = dict[str, Any]
 
 MOST_CELLS = 2_000
+MOST_TROUBLED = 100
 CONNECTOR = " (connector)"
 MARKS = {
     "held": ("●", "held"),
@@ -26,7 +27,7 @@ MARKS = {
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One square: a mark of MARKS with its meaning, or a number of jobs; both empty where nothing is."""
+    """One square: a mark of MARKS with its meaning; both empty where nothing is."""
 
     kind: str = ""
     mark: str = ""
@@ -38,22 +39,43 @@ EMPTY = Cell()
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A job, or a whole connector or topic; `trouble` marks what needs a look, `note` says what."""
+    """A job; `trouble` marks what needs a look, `note` says what. `elsewhere`: where it should be and is not."""
 
     name: str
     cells: tuple[Cell, ...]
     note: str = ""
     trouble: bool = False
+    holders: tuple[str, ...] = ()
+    elsewhere: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Sum:
+    """All jobs of a connector or topic: how many, in how many hands, fewest and most in one of these."""
+
+    name: str
+    jobs: int
+    hands: int
+    fewest: int
+    most: int
 
 
 @dataclass(frozen=True, slots=True)
 class Matrix:
-    """Lines against workers. `summed`: a line stands for a connector or topic, its cells for numbers of jobs."""
+    """Lines against workers; too many squares are no matrix any more: then `lines` are only the jobs that need a look
+    (and `more` of them are left out), and `sums` stand for all.
+    """
 
     workers: tuple[str, ...]
     lines: tuple[Line, ...]
     totals: tuple[int, ...]
-    summed: bool = False
+    sums: tuple[Sum, ...] = ()
+    more: int = 0
+
+    @property
+    def loads(self) -> list[tuple[str, int]]:
+        """Workers with their numbers of jobs, the most loaded first."""
+        return sorted(zip(self.workers, self.totals, strict=True), key=lambda one: (-one[1], one[0]))
 
     @property
     def spread(self) -> str:
@@ -94,9 +116,10 @@ def matrix(generation: Object, jobs: Sequence[Object] = (), *, most_cells: int =
     workers = sorted({*names.values(), *(holder for job in found.values() for holder in job.holders)})
     totals = tuple(sum(worker in job.holders for job in found.values()) for worker in workers)
     if len(found) * len(workers) > most_cells:
-        return Matrix(tuple(workers), _summed(found, workers), totals, summed=True)
-    lines = tuple(_line(name, found[name], workers) for name in sorted(found, key=_natural))
-    return Matrix(tuple(workers), lines, totals)
+        troubled = [line for line in _lines(found, workers) if line.trouble]
+        shown = tuple(replace(line, cells=()) for line in troubled[:MOST_TROUBLED])
+        return Matrix(tuple(workers), shown, totals, tuple(_sums(found)), len(troubled) - len(shown))
+    return Matrix(tuple(workers), tuple(_lines(found, workers)), totals)
 
 
 def share_names(share: Object | None) -> list[str]:
@@ -164,9 +187,15 @@ def _from_generation(generation: Object, names: Mapping[str, str]) -> dict[str, 
     return dict(found)
 
 
+def _lines(found: Mapping[str, _Job], workers: Sequence[str]) -> Iterator[Line]:
+    return (_line(name, found[name], workers) for name in sorted(found, key=_natural))
+
+
 def _line(name: str, job: _Job, workers: Sequence[str]) -> Line:
     cells = tuple(_cell(job, worker) for worker in workers)
-    return Line(name, cells, job.note, trouble=bool(job.note) or any(cell.kind not in ("", "held") for cell in cells))
+    trouble = bool(job.note) or any(cell.kind not in ("", "held") for cell in cells)
+    away = job.judged and job.expected is not None and job.expected not in job.holders
+    return Line(name, cells, job.note, trouble, tuple(job.holders), (job.expected or "") if away else "")
 
 
 def _cell(job: _Job, worker: str) -> Cell:
@@ -179,21 +208,15 @@ def _cell(job: _Job, worker: str) -> Cell:
     return Cell(kind, *MARKS[kind]) if kind else EMPTY
 
 
-def _summed(found: Mapping[str, _Job], workers: Sequence[str]) -> tuple[Line, ...]:
-    """One line per connector or topic with numbers, and before them every job that needs a look."""
-    lines = [_line(name, found[name], workers) for name in sorted(found, key=_natural)]
-    troubled = [line for line in lines if line.trouble][:100]
-    counts: dict[str, list[int]] = defaultdict(lambda: [0] * len(workers))
+def _sums(found: Mapping[str, _Job]) -> Iterator[Sum]:
+    jobs: Counter[str] = Counter()
+    held_by: dict[str, Counter[str]] = defaultdict(Counter)
     for name, job in found.items():
-        for holder in job.holders:
-            counts[_stem(name)][workers.index(holder)] += 1
-    sums = [
-        Line(
-            f"{stem} (all)", tuple(Cell("sum", str(n), "1 job" if n == 1 else f"{n} jobs") if n else EMPTY for n in row)
-        )
-        for stem, row in sorted(counts.items())
-    ]
-    return tuple(troubled + sums)
+        jobs[_stem(name)] += 1
+        held_by[_stem(name)].update(job.holders)
+    for stem in sorted(jobs):
+        counts = held_by[stem].values()
+        yield Sum(stem, jobs[stem], len(counts), min(counts, default=0), max(counts, default=0))
 
 
 def _stem(name: str) -> str:

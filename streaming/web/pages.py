@@ -14,6 +14,7 @@ from markupsafe import Markup, escape
 from streaming.core.rules import RULES
 from streaming.core.runbooks import damping_text, left_open, loudness_text, rules_titled
 from streaming.web.api import NotFound, Source, health
+from streaming.web.contract import MOST, PREFIX
 from streaming.web.fleet import NOBODY
 from streaming.web.matrix import MARKS, NOTHING, matrix
 from streaming.web.parameters import cursor, place
@@ -70,6 +71,10 @@ def _runbook_address(title: str) -> str:
     return "/runbook?" + urlencode({"rule": title}, quote_via=quote)
 
 
+def _jobs_address(cluster: str, group: str) -> str:
+    return f"{PREFIX}/jobs?" + urlencode({"cluster": cluster, "group": group, "limit": MOST}, quote_via=quote)
+
+
 def _page_address(page: int, q: str) -> str:
     return "/?" + urlencode({"q": q, "page": page} if q else {"page": page}, quote_via=quote)
 
@@ -101,6 +106,7 @@ def _environment() -> Environment:
     environment.globals |= {
         "link": group_address,
         "link_page": _page_address,
+        "link_jobs": _jobs_address,
         "link_runbook": _runbook_address,
         "static": _static,
         "count": _count,

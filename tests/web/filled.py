@@ -126,6 +126,7 @@ def planted(now_ms: int) -> Iterable[Result]:
         verdict=Verdict(grade=Grade.UNEXPLAINED, reason=f"nothing gives {HOSTILE}", assignor="connect-incremental"),
         diff={f"{HOSTILE}:8083": Change(gained=(HOSTILE,))},
     )
+    yield hundred_workers(now_ms)
     yield builders.generation(offset=30, cluster="gamma", group="under-work", at_ms=now_ms - 600_000, generation=4)
     opened = {"cluster": "gamma", "opened_at_ms": now_ms - 120_000}
     yield builders.incident(
@@ -169,6 +170,22 @@ def planted(now_ms: int) -> Iterable[Result]:
         **opened,
     )
     yield builders.incident("resolved", "over", group="waits", message="task orders-1 ran twice", **opened)
+
+
+def hundred_workers(now_ms: int) -> Generation:
+    """A thousand tasks on a hundred workers, and one in nobody's hands."""
+    members = tuple(
+        replace(
+            builders.member(number),
+            worker=f"connect-{number:03}.pods.example.org:8083",
+            assigned=ConnectShare((), tuple((f"connector-{number % 50:02}", 10 * number + n) for n in range(10))),
+        )
+        for number in range(100)
+    )
+    return builders.generation(
+        offset=40, cluster="gamma", group="hundred-workers", at_ms=now_ms - 900_000, generation=77, members=members,
+        unassigned=("connector-00-7777",),
+    )  # fmt: skip
 
 
 def window(now_ms: int) -> Maintenance:

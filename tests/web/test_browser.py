@@ -16,6 +16,9 @@ from tests.web.conftest import database, dsn_of, served
 
 pytestmark = pytest.mark.browser
 GROUP = "/group?cluster=alpha&group=zombies"
+MANY = "/group?cluster=gamma&group=hundred-workers"
+UNREAD = "/group?cluster=gamma&group=unread"
+RUNBOOK = "/runbook?rule=duplicate_active"
 
 
 @pytest.fixture(scope="module")
@@ -78,7 +81,7 @@ def test_a_hostile_name_runs_nothing(tab: Tab, page: httpx.Client) -> None:
     assert f"{filled.HOSTILE} (connector)" in tab.run("document.querySelector('.matrix').innerText")
 
 
-@pytest.mark.parametrize("address", ["/", GROUP, "/group?cluster=gamma&group=waits"])
+@pytest.mark.parametrize("address", ["/", GROUP, "/group?cluster=gamma&group=waits", MANY, UNREAD, RUNBOOK])
 def test_it_fits_a_phone(tab: Tab, page: httpx.Client, address: str, tmp_path: Path) -> None:
     tab.look(at(page, address), width=360, height=740)
     assert tab.run("document.documentElement.scrollWidth") == 360
@@ -86,7 +89,7 @@ def test_it_fits_a_phone(tab: Tab, page: httpx.Client, address: str, tmp_path: P
 
 
 def test_everything_has_a_name_for_those_who_listen(tab: Tab, page: httpx.Client) -> None:
-    for address in ("/", GROUP):
+    for address in ("/", GROUP, MANY, UNREAD, RUNBOOK):
         tab.look(at(page, address))
         assert tab.run("document.documentElement.lang") == "en"
         assert tab.run("document.querySelectorAll('h1').length") == 1
@@ -106,7 +109,7 @@ def test_everything_has_a_name_for_those_who_listen(tab: Tab, page: httpx.Client
 @pytest.mark.parametrize("dark", [False, True])
 def test_texts_stand_out_from_their_ground(tab: Tab, page: httpx.Client, dark: bool) -> None:
     """Contrast of at least 4.5 (WCAG AA) wherever a text stands."""
-    for address in ("/", GROUP):
+    for address in ("/", GROUP, MANY, UNREAD, RUNBOOK):
         tab.look(at(page, address), dark=dark)
         assert tab.run(CONTRAST) == []
 
@@ -134,6 +137,19 @@ CONTRAST = """(() => {
   }
   return [...new Set(poor)];
 })()"""
+
+
+def test_a_thousand_tasks_on_a_hundred_workers_are_counted_and_trouble_is_named(tab: Tab, page: httpx.Client) -> None:
+    """Also in a wide window nothing hangs over its edge."""
+    tab.look(at(page, MANY))
+    assert tab.run("document.documentElement.scrollWidth") == 1200
+    assert tab.run(
+        "[...document.querySelectorAll('.look tbody tr')].map(one => one.innerText.split(/\\s*\\t/)[0])"
+    ) == ["connector-00-7777"]
+    assert tab.run("[...document.querySelectorAll('[aria-labelledby=loads] tbody tr')].length") == 100
+    tab.look(at(page))
+    tab.run("document.querySelector('.incident a[href^=\"/runbook\"]').click()")
+    tab.wait("location.pathname === '/runbook' && document.readyState === 'complete'")
 
 
 def test_a_delay_counts_down(tab: Tab, page: httpx.Client) -> None:

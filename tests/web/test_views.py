@@ -135,12 +135,19 @@ def test_jobs_that_are_behind_the_record_do_not_speak() -> None:
 def test_a_large_group_is_summed_and_its_trouble_listed() -> None:
     many = [job(f"c{n % 20}-{n}", "w1:8083") for n in range(500)]
     table = matrix(document(), [*many, job("c1-999", agreement="unassigned")])
-    assert not table.summed
+    assert not table.sums
+    assert len(table.lines) == 501
     table = matrix(document(), [*many, job("c1-999", agreement="unassigned")], most_cells=100)
-    assert table.summed
-    assert [line.name for line in table.lines if line.trouble] == ["c1-999"]
-    assert sum(int(line.cells[0].mark) for line in table.lines if not line.trouble) == 500
-    assert len(table.lines) == 21
+    assert [(line.name, line.note) for line in table.lines] == [("c1-999", "nobody has it")]
+    assert sum(one.jobs for one in table.sums) == 501
+    assert {(one.jobs, one.hands, one.fewest, one.most) for one in table.sums} == {(25, 1, 25, 25), (26, 1, 25, 25)}
+    assert table.loads == [("w1:8083", 500), ("w2:8083", 0)]
+
+
+def test_of_much_trouble_the_first_is_listed_and_the_rest_counted() -> None:
+    table = matrix(document(), [job(f"c-{n}", agreement="unassigned") for n in range(130)], most_cells=100)
+    assert [line.name for line in table.lines] == [f"c-{n}" for n in range(100)]
+    assert table.more == 30
 
 
 def test_a_story_says_why_and_what_differs() -> None:
