@@ -10,8 +10,8 @@ from typing import Any
 
 from schemas.codecs import Codec, Name, Row, read_count
 from schemas.errors import NotInVersion, Truncated
-from schemas.field_source import int32s
 from schemas.source import Source
+from schemas.wire import INT32S
 
 _INT32 = Packer(">i")
 
@@ -86,7 +86,7 @@ def rows(*numbers: Codec, name: Name | None = None) -> Codec:
 
 def _read_pairs(buf: bytes, pos: int) -> tuple[tuple[int, ...], int]:
     count, pos = read_count(buf, pos, 8)
-    return int32s(2 * count)(buf, pos), pos + 8 * count
+    return INT32S[2 * count](buf, pos), pos + 8 * count
 
 
 def _write_pairs(out: bytearray, values: Sequence[int]) -> None:
@@ -96,7 +96,7 @@ def _write_pairs(out: bytearray, values: Sequence[int]) -> None:
 
 def _emit_pairs(source: Source, target: str) -> None:
     source.add(f"part = buf{source.step('8 * ' + source.length('I', target))}")
-    source.add(f"{target} = {source.constant(int32s)}(len(part) >> 2)(part, 0)")
+    source.add(f"{target} = {source.constant(INT32S)}[len(part) >> 2](part, 0)")
 
 
 # Counted pairs of INT32, flat: first and second in turn. The longest arrays there are, so no tuple is made for each.

@@ -1,6 +1,6 @@
 """Building blocks for hand-written payloads: numbers and texts (`schemas.array_codecs` has the rest).
 
-`schemas.structs` describes what Kafka generates. Kafka Streams wrote its assignment by hand, with texts that exist
+`schemas.layouts` describes what Kafka generates. Kafka Streams wrote its assignment by hand, with texts that exist
 nowhere else and long arrays of small fixed-size rows. A codec reads and writes one such thing, and can put its lines
 into a compiled reader (`schemas.hand_written`), which is where the speed comes from: adjacent numbers are unpacked by
 one call, and so are all rows of an array.

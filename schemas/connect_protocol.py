@@ -11,9 +11,9 @@ from schemas.compiled import row_reader
 from schemas.errors import SchemaError, UnsupportedVersion, unreadable
 from schemas.frozen import maker
 from schemas.fused import Blob
+from schemas.layouts import Array, Field, Group, Kind, Layout, Values
 from schemas.outcomes import Decoded, Outcome
 from schemas.struct_writers import writer
-from schemas.structs import Array, Field, Group, Kind, Layout, Values
 
 TaskId = tuple[str, int]
 # (connector, task numbers) in wire order; the number -1 is the connector itself.

@@ -11,9 +11,9 @@ from schemas import wire
 from schemas.compiled import row_reader
 from schemas.errors import SchemaError, UnsupportedVersion, unreadable
 from schemas.fused import Blob
+from schemas.layouts import Array, Field, Group, Kind, Layout, Values
 from schemas.outcomes import Decoded, Outcome
 from schemas.struct_writers import writer
-from schemas.structs import Array, Field, Group, Kind, Layout, Values
 
 T = TypeVar("T")
 TopicPartition = tuple[str, int]

@@ -12,15 +12,14 @@ An array of (name, numbers) comes out flat, as pairs (name, number): the shape i
 with a number set `apart` comes out as two values, the names that have it and the other pairs.
 """
 
-from collections.abc import Callable
 from dataclasses import fields as dataclass_fields
-from struct import Struct as Packer
 from typing import Any, TypeAlias
 
 from schemas.frozen import twin
 from schemas.java_text import decode_utf8
+from schemas.layouts import Array, Field, Group, Kind, Type, present
 from schemas.source import Source
-from schemas.structs import Array, Field, Group, Kind, Type
+from schemas.wire import INT32S
 
 # What holds each field while the function runs: one variable or constant, two for a field with a number set apart.
 Held: TypeAlias = dict[str, tuple[str, ...]]
@@ -30,25 +29,6 @@ CODES = {Kind.INT8: "b", Kind.INT16: "h", Kind.UINT16: "H", Kind.INT32: "i", Kin
 LONGEST_STRING = 0x7FFF
 # Zero bytes behind a buffer that make every look ahead find something.
 PADDING = 4
-
-
-class _Int32s(dict[int, Callable[[bytes, int], tuple[int, ...]]]):
-    """By their count: unpacks so many numbers at a position. Small counts, which are nearly all, are kept."""
-
-    def __missing__(self, count: int) -> Callable[[bytes, int], tuple[int, ...]]:
-        unpack = Packer(f">{count}i").unpack_from
-        if count <= _KEPT_COUNTS:
-            self[count] = unpack
-        return unpack
-
-
-_KEPT_COUNTS = 256
-_INT32S = _Int32s()
-
-
-def int32s(count: int) -> Callable[[bytes, int], tuple[int, ...]]:
-    """Unpacks `count` numbers at a position."""
-    return _INT32S[count]
 
 
 def is_named_numbers(type_: Type) -> bool:
@@ -62,7 +42,7 @@ def is_named_numbers(type_: Type) -> bool:
 
 def here(of: tuple[Field, ...], version: int) -> tuple[Field, ...]:
     """The fields that `version` has."""
-    return tuple(f for f in of if f.since <= version <= f.until and f.tag is None)
+    return tuple(present(of, version)[0])
 
 
 def lacking(of: tuple[Field, ...]) -> Held:
@@ -75,7 +55,7 @@ class FieldSource(Source):
 
     def __init__(self) -> None:
         super().__init__()
-        self.scope |= {"utf8": decode_utf8, "INT32S": _INT32S}
+        self.scope |= {"utf8": decode_utf8, "INT32S": INT32S}
         for taken in ("pos", "end", "buf", "text", "size", "start", "whole", "one", "many", "more", "number", "length"):
             self.variable(taken)
 

@@ -10,7 +10,7 @@ fills the finished objects as it goes. On top of what `compiled` does it uses wh
 - lists at the end of a blob are mostly empty. If just so many bytes are left as empty lists take, one unpacking reads
   them all;
 - a null name in front of another name is expected, so both lengths are unpacked together;
-- what a record ends with needs no care: sixteen zero bytes behind it let every look ahead find something.
+- what a record ends with needs no care: a few zero bytes behind it let every look ahead find something.
 
 It is an optimist as well: any surprise in any blob makes it give up on the whole record, and the caller reads it again
 blob by blob, exactly. A position never moves backwards and every blob is compared with its own end, so a lying length
@@ -32,7 +32,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from schemas.field_source import PADDING, FieldSource, Held, here, lacking
-from schemas.structs import Array, Field, Group, Layout
+from schemas.layouts import Array, Field, Group, Layout
 
 # (record, position) -> (values of the record's fields, the members last; end).
 RecordReader: TypeAlias = Callable[[bytes, int], tuple[tuple[Any, ...], int] | None]

@@ -16,8 +16,8 @@ from typing import Any
 
 from schemas.codecs import Codec, Row
 from schemas.errors import NotInVersion, UnsupportedVersion
+from schemas.layouts import FIRST_RELEASE, LAST_RELEASE, Release
 from schemas.source import Source
-from schemas.structs import FIRST_RELEASE, LAST_RELEASE, Release
 from schemas.wire import Reader, Writer
 
 

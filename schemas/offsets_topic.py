@@ -12,9 +12,10 @@ from schemas.compiled import Row, row_of, row_reader
 from schemas.errors import SchemaError, UnsupportedVersion, unreadable
 from schemas.frozen import maker
 from schemas.group_metadata import GroupMember, GroupMetadata
+from schemas.layouts import UNKNOWN_TAGS, Array, Field, Group, Kind, Layout
 from schemas.outcomes import Decoded, Ignored, Outcome, Tombstone, Unreadable
 from schemas.struct_writers import writer
-from schemas.structs import UNKNOWN_TAGS, Array, Field, Group, Kind, Layout, reader
+from schemas.structs import reader
 
 # Record type -> (Kafka's name of the record, the kind of group it belongs to).
 RECORD_TYPES: Mapping[int, tuple[str, str]] = {

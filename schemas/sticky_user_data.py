@@ -9,9 +9,10 @@ from dataclasses import dataclass
 
 from schemas.consumer_protocol import TopicPartition
 from schemas.errors import SchemaError, unreadable
+from schemas.layouts import Array, Field, Group, Kind, Layout, Values
 from schemas.outcomes import Decoded, Outcome
 from schemas.struct_writers import writer
-from schemas.structs import Array, Field, Group, Kind, Layout, Values, reader
+from schemas.structs import reader
 
 STICKY, COOPERATIVE_STICKY = "sticky", "cooperative-sticky"
 UNREADABLE_GENERATION = -1

@@ -14,10 +14,10 @@ from schemas.codecs import CHARS, INT32, INT64, MODIFIED_UTF8, Codec
 from schemas.errors import SchemaError, UnsupportedVersion, unreadable
 from schemas.frozen import maker
 from schemas.hand_written import HandWritten, Line, reader, writer
+from schemas.layouts import Release
 from schemas.outcomes import Decoded, Outcome
 from schemas.streams_subscription import NEWEST_RELEASE
 from schemas.streams_tasks import NEWEST_VERSION, NO_REBALANCE_MS, UNKNOWN_VERSION, TaskId, newest_version
-from schemas.structs import Release
 
 # A topic is None where the number of a host map stands in no dictionary: Kafka reads a null name then.
 Partitions: TypeAlias = tuple[tuple[str | None, int], ...]

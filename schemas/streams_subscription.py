@@ -14,6 +14,7 @@ from schemas.codecs import INT8, INT32, INT64, NAME, UTF8, UUID
 from schemas.errors import ContradictingFields, SchemaError, UnsupportedVersion, unreadable
 from schemas.frozen import maker
 from schemas.hand_written import HandWritten, Line, reader, writer
+from schemas.layouts import Release
 from schemas.outcomes import Decoded, Outcome
 from schemas.streams_tasks import (
     NEWEST_VERSION,
@@ -23,7 +24,6 @@ from schemas.streams_tasks import (
     TaskId,
     newest_version,
 )
-from schemas.structs import Release
 
 # Subtopology, partition, offset sum, and the topology's name if it has one.
 OffsetSum: TypeAlias = tuple[int, int, int] | tuple[int, int, int, str]

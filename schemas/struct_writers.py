@@ -6,7 +6,8 @@ from typing import Any, assert_never
 
 from schemas import wire
 from schemas.errors import UnsupportedVersion
-from schemas.structs import COMPACT, PLAIN, UNKNOWN_TAGS, Array, Field, Group, Kind, Layout, Type, present
+from schemas.layouts import UNKNOWN_TAGS, Array, Field, Group, Kind, Layout, Type, present
+from schemas.structs import COMPACT, PLAIN
 from schemas.wire import Writer
 
 

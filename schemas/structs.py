@@ -1,8 +1,6 @@
-"""Layouts as data, compiled once per version into readers and writers.
+"""The exact reader: walks a layout field by field, names what is wrong with bad bytes, and knows every version.
 
-A layout lists its fields in wire order; each line gives name, type, versions, nullability, tag and default. From it
-come the reader, the writer (`struct_writers`) and (`json_form`) Kafka's JSON, so that the three can't disagree. Values
-are mappings keyed by Kafka's field names: a field the version lacks is missing, a tagged field at its default is
+Values are mappings keyed by Kafka's field names: a field the version lacks is missing, a tagged field at its default is
 missing, unknown tagged fields stand under `UNKNOWN_TAGS` as ((tag, bytes), …).
 
 Readers make `Fields` and tuples, not dicts and lists: an element of three bytes is possible, and a dict takes more than
@@ -13,91 +11,13 @@ at; tags may come in any order; what is left behind the last field is the caller
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
-from enum import Enum, auto
-from functools import cache, lru_cache
-from struct import Struct as Packer
-from typing import Any, TypeAlias, assert_never
+from functools import cache
+from typing import Any, assert_never
 
 from schemas import wire
 from schemas.errors import LengthBeyondBuffer, Truncated, UnexpectedNull, UnsupportedVersion
+from schemas.layouts import UNKNOWN_TAGS, Array, Field, Group, Kind, Layout, Type, present, tag_default
 from schemas.wire import Reader, Writer
-
-UNKNOWN_TAGS = "unknown tags"
-LATEST = 0x7FFF
-
-Values: TypeAlias = dict[str, Any]
-
-
-class Kind(Enum):
-    """Primitive types."""
-
-    INT8 = auto()
-    INT16 = auto()
-    UINT16 = auto()
-    INT32 = auto()
-    INT64 = auto()
-    UUID = auto()
-    STRING = auto()
-    BYTES = auto()
-
-
-@dataclass(frozen=True, slots=True)
-class Array:
-    """Elements of one type, counted."""
-
-    of: "Type"
-
-
-@dataclass(frozen=True, slots=True)
-class Group:
-    """A struct inside a layout."""
-
-    fields: tuple["Field", ...]
-
-
-Type: TypeAlias = Kind | Array | Group
-
-
-# Major and minor number of a Kafka release.
-Release: TypeAlias = tuple[int, int]
-FIRST_RELEASE: Release = (0, 0)
-LAST_RELEASE: Release = (0x7FFF, 0)
-
-
-@dataclass(frozen=True, slots=True)
-class Field:
-    """One line of a layout. `since`/`until` are versions, inclusive; `added`/`dropped` are the releases that brought
-    and removed the field without a new version. `optional` fields end a Connect blob: they take `default` if no byte is
-    left when they are reached. `apart` is a number that means something else than the others in an array of (name,
-    numbers): `compiled` sorts the names that have it into a list of their own."""
-
-    name: str
-    type: Type
-    since: int = 0
-    until: int = LATEST
-    nullable: bool = False
-    tag: int | None = None
-    default: Any = None
-    optional: bool = False
-    apart: int | None = None
-    added: Release = FIRST_RELEASE
-    dropped: Release = LAST_RELEASE
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Layout:
-    """A message: versions `oldest`..`newest`, the flexible encoding from `flexible_since` on.
-
-    Compared by identity: the compiled readers are looked up for every record, and hashing a whole layout each time
-    would cost more than reading the record.
-    """
-
-    name: str
-    fields: tuple[Field, ...]
-    oldest: int = 0
-    newest: int = 0
-    flexible_since: int = LATEST
 
 
 class Fields(Mapping[str, Any]):
@@ -133,42 +53,11 @@ def reader(layout: Layout, version: int) -> Reader[Fields]:
     return _group_reader(layout.fields, version, version >= layout.flexible_since)
 
 
-@cache
-def as_of(layout: Layout, release: Release) -> Layout:
-    """The layout as the classes of `release` know it."""
-    return replace(layout, fields=_fields_of(layout.fields, release))
-
-
-def _fields_of(fields: tuple[Field, ...], release: Release) -> tuple[Field, ...]:
-    return tuple(replace(f, type=_type_of(f.type, release)) for f in fields if f.added <= release < f.dropped)
-
-
-def _type_of(type_: Type, release: Release) -> Type:
-    match type_:
-        case Kind():
-            return type_
-        case Array(of):
-            return Array(_type_of(of, release))
-        case Group(fields):
-            return Group(_fields_of(fields, release))
-        case _:
-            assert_never(type_)
-
-
-def present(fields: tuple[Field, ...], version: int) -> tuple[list[Field], list[Field]]:
-    """The fields that `version` has: plain ones, tagged ones."""
-    here = [f for f in fields if f.since <= version <= f.until]
-    return [f for f in here if f.tag is None], [f for f in here if f.tag is not None]
-
-
-# Reading
-
-
 def _group_reader(fields: tuple[Field, ...], version: int, flexible: bool) -> Reader[Fields]:
     plain, tagged = present(fields, version)
     names = tuple(f.name for f in plain)
     steps = [(_field_reader(f, version, flexible), f.optional, f.default) for f in plain]
-    tags = {f.tag: (f.name, _field_reader(f, version, flexible), _tag_default(f)) for f in tagged}
+    tags = {f.tag: (f.name, _field_reader(f, version, flexible), tag_default(f)) for f in tagged}
 
     def read(buf: bytes, pos: int) -> tuple[Fields, int]:
         values = []
@@ -191,29 +80,6 @@ def _group_reader(fields: tuple[Field, ...], version: int, flexible: bool) -> Re
 def _shared(names: tuple[str, ...]) -> tuple[str, ...]:
     """One copy of each sequence of names; there are few, as unknown tags share a name."""
     return names
-
-
-def _tag_default(field: Field) -> Any:
-    """What a missing tag means: Kafka's zero value, also for nullable fields (an explicit null is a value)."""
-    return _zero(field.type) if field.default is None else field.default
-
-
-def _zero(type_: Type) -> Any:
-    match type_:
-        case Kind.STRING:
-            return ""
-        case Kind.BYTES:
-            return b""
-        case Kind.UUID:
-            return bytes(16)
-        case Kind():
-            return 0
-        case Array():
-            return ()
-        case Group(fields):
-            return {f.name: _zero(f.type) for f in fields if f.tag is None}
-        case _:
-            assert_never(type_)
 
 
 def _read_tags(
@@ -333,11 +199,6 @@ def _int32s_reader(read_count: Reader[int]) -> Reader[tuple[int, ...] | None]:
         end = pos + 4 * count
         if end > len(buf):
             raise Truncated(pos, 4 * count)
-        return _int32s(count).unpack_from(buf, pos), end
+        return wire.INT32S[count](buf, pos), end
 
     return read
-
-
-@lru_cache(maxsize=256)
-def _int32s(count: int) -> Packer:
-    return Packer(f">{count}i")

@@ -42,6 +42,20 @@ read_int32, write_int32 = _integer("i")
 read_int64, write_int64 = _integer("q")
 
 
+class _Int32s(dict[int, Callable[[bytes, int], tuple[int, ...]]]):
+    """By their count: unpacks so many numbers at a position. Small counts, which are nearly all, are kept."""
+
+    def __missing__(self, count: int) -> Callable[[bytes, int], tuple[int, ...]]:
+        unpack = struct.Struct(f">{count}i").unpack_from
+        if count <= _KEPT_COUNTS:
+            self[count] = unpack
+        return unpack
+
+
+_KEPT_COUNTS = 256
+INT32S = _Int32s()
+
+
 def _slice(buf: bytes, pos: int, length: int) -> tuple[bytes, int]:
     end = pos + length
     if end > len(buf):

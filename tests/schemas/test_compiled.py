@@ -10,8 +10,9 @@ from schemas.compiled import row_of, row_reader, written
 from schemas.errors import SchemaError
 from schemas.field_source import FieldSource
 from schemas.frozen import maker
+from schemas.layouts import Layout
 from schemas.offsets_topic import GROUP_METADATA
-from schemas.structs import Layout, reader
+from schemas.structs import reader
 from tests.schemas.hostile import damaged, real
 
 LAYOUTS = {

@@ -14,8 +14,8 @@ from random import Random
 import pytest
 
 from schemas.coordinator_records import LAYOUT_RELEASES
+from schemas.layouts import Array, Group, Kind, Type, as_of
 from schemas.record_layouts import VALUES
-from schemas.structs import Array, Group, Kind, Type, as_of
 from tests.schemas.hostile import DECODERS, Decode, inputs, real
 
 TIMES, BESIDES = 64, 64 * 1024

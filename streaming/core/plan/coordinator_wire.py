@@ -5,8 +5,8 @@ from typing import Any
 
 from schemas.consumer_protocol import decode_assignment, decode_subscription
 from schemas.coordinator_records import NEWEST, decode_record
+from schemas.layouts import Release
 from schemas.outcomes import Decoded, Ignored, Outcome, Unreadable
-from schemas.structs import Release
 
 Answer = dict[str, Any]
 
