@@ -57,8 +57,8 @@ class AlertsTopic:
             body = json.dumps(message(one, self._runbooks), ensure_ascii=True, separators=(",", ":")).encode()
             self._producer.produce(self._topic, key=one.key.encode(), value=body, on_delivery=delivered)
             self._producer.flush(SEND_WITHIN_S)
-        except (KafkaException, BufferError) as why:
-            raise self._failed(why.args[0] if isinstance(why, KafkaException) else None) from None
+        except (KafkaException, BufferError, SystemError) as why:
+            raise self._failed(_error_of(why)) from None
         if not outcome:
             self._forget()
             raise NotAccepted(f"no answer within {SEND_WITHIN_S:.0f} s")
@@ -78,15 +78,27 @@ class AlertsTopic:
 
     def _failed(self, error: KafkaError | None) -> Exception:
         if error is None:
-            return NotAccepted("the producer's queue is full")
+            return NotAccepted("the producer takes no more at the moment")
         if error.code() == KafkaError.MSG_SIZE_TOO_LARGE:
             return Refused(error.name())
-        if error.fatal():
-            self._forget()
-        return NotAccepted(error.name())
+        name = error.name()
+        if error.fatal() or error.code() == KafkaError._FATAL:
+            name = self._forget() or name
+        return NotAccepted(name)
 
-    def _forget(self) -> None:
-        if self._producer is not None:
-            self._producer.purge()
-            self._producer.flush(0)
-        self._producer = None
+    def _forget(self) -> str | None:
+        """Gives the producer up; returns the name of the fatal error that it died of, if it did."""
+        producer, self._producer = self._producer, None
+        if producer is not None:
+            try:
+                producer.purge()
+                producer.flush(0)
+            except KafkaException as why:
+                return str(why.args[0].name())
+        return None
+
+
+def _error_of(why: Exception) -> KafkaError | None:
+    """The client raises a fatal error out of whatever call runs its callbacks, sometimes as the cause of another."""
+    known = why if isinstance(why, KafkaException) else why.__cause__
+    return known.args[0] if isinstance(known, KafkaException) else None

@@ -4,19 +4,15 @@ A real broker and a group of simulated workers whose leader hands out tasks twic
 the generated rules, a real Alertmanager and a program at its webhook. The monitor is killed in the middle each time.
 """
 
-import shutil
 from collections.abc import Iterator
 from contextlib import ExitStack
 
 import psycopg
 import pytest
 
-from lab import postgres
 from lab.alerting import start_alertmanager, start_prometheus
 from lab.hook_receiver import HookReceiver
-from lab.paths import BUILD
 from lab.ports import HOST
-from lab.process import Lab
 from tests.integration.told import (
     ONCE,
     all_over,
@@ -32,18 +28,15 @@ from tests.integration.told import (
     spoil,
     wait_told,
 )
-from tests.integration.watched import Watched
+from tests.integration.watched import Watched, own_lab
 
 pytestmark = [pytest.mark.integration, pytest.mark.prometheus, needs_prometheus]
-FOLDER = BUILD / "alert-paths"
 BOTH = {"duplicate_active", "imbalance"}
 
 
 @pytest.fixture(scope="module")
 def watched() -> Iterator[Watched]:
-    postgres.stop_server(FOLDER / "postgres")
-    shutil.rmtree(FOLDER, ignore_errors=True)
-    with Lab(FOLDER) as lab:
+    with own_lab("alert-paths") as lab:
         yield Watched(lab)
 
 

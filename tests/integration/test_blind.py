@@ -4,19 +4,15 @@ Ten minutes of silence take half a minute here: the rule file is the generated o
 offsets) divided by SPEED, and Prometheus looks every second.
 """
 
-import shutil
 import time
 from collections.abc import Iterator
 
 import pytest
 
 from dashboards.alerts import rule_file
-from lab import postgres
 from lab.alerting import Prometheus, shortened, start_alertmanager, start_prometheus
 from lab.hook_receiver import HookReceiver
-from lab.paths import BUILD
 from lab.ports import HOST
-from lab.process import Lab
 from tests.integration.told import (
     all_passed_on,
     incidents,
@@ -28,10 +24,9 @@ from tests.integration.told import (
     spoil,
     wait_told,
 )
-from tests.integration.watched import Watched
+from tests.integration.watched import Watched, own_lab
 
 pytestmark = [pytest.mark.integration, pytest.mark.prometheus, needs_prometheus]
-FOLDER = BUILD / "blind"
 GROUP = "blind"
 SPEED = 20
 DOWN_S = 600 / SPEED
@@ -40,9 +35,7 @@ ABSENT = "RebalanceMonitorAbsent"
 
 @pytest.fixture
 def watched() -> Iterator[Watched]:
-    postgres.stop_server(FOLDER / "postgres")
-    shutil.rmtree(FOLDER, ignore_errors=True)
-    with Lab(FOLDER) as lab:
+    with own_lab("blind") as lab:
         yield Watched(lab)
 
 

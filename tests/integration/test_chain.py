@@ -1,21 +1,21 @@
 """The demo's chain with processes of its own: a real broker, real Connect workers, PostgreSQL and the Spark job."""
 
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import psycopg
 import pytest
 
-from lab import checker, offsets_reader, postgres
+from lab import checker, offsets_reader
 from lab.demo import CONNECTORS, Play
 from lab.offsets_reader import Coordinates
 from lab.paths import BUILD
 from lab.ports import free_ports
-from lab.process import Lab, Progress
+from lab.process import Progress
 from lab.sessions import members
 from lab.stage import GROUP, PORTS_NEEDED, SIMULATED, WORKERS, Ports, Stage
 from lab.story import Story
+from tests.integration.watched import own_lab
 
 pytestmark = pytest.mark.integration
 FOLDER = BUILD / "integration"
@@ -23,9 +23,7 @@ FOLDER = BUILD / "integration"
 
 @pytest.fixture
 def stage() -> Iterator[Stage]:
-    postgres.stop_server(FOLDER / "postgres")
-    shutil.rmtree(FOLDER, ignore_errors=True)
-    with Lab(FOLDER, Progress()) as lab:
+    with own_lab(FOLDER.name, Progress()) as lab:
         made = Stage(lab, Ports.of(free_ports(PORTS_NEEDED)))
         made.start()
         yield made

@@ -1,24 +1,20 @@
 """The benchmark's drain on a small topic: every generation written before the job started has a row afterwards."""
 
-import shutil
 from collections.abc import Iterator
 
 import pytest
 
-from lab import bench_drain, bench_topic, postgres
-from lab.paths import BUILD
+from lab import bench_drain, bench_topic
 from lab.process import Lab, Progress
+from tests.integration.watched import own_lab
 
 pytestmark = pytest.mark.integration
-FOLDER = BUILD / "small-drain"
 RECORDS = 20_000
 
 
 @pytest.fixture
 def lab() -> Iterator[Lab]:
-    postgres.stop_server(FOLDER / "postgres")
-    shutil.rmtree(FOLDER, ignore_errors=True)
-    with Lab(FOLDER, Progress()) as made:
+    with own_lab("small-drain", Progress()) as made:
         yield made
 
 

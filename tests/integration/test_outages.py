@@ -3,7 +3,6 @@
 import json
 import os
 import re
-import shutil
 import signal
 from collections.abc import Iterator
 from contextlib import suppress
@@ -12,20 +11,16 @@ from pathlib import Path
 import pytest
 
 from lab import postgres
-from lab.paths import BUILD
-from lab.process import Child, Lab
+from lab.process import Child
 from lab.sessions import members
-from tests.integration.watched import PATIENCE_S, Watched
+from tests.integration.watched import PATIENCE_S, Watched, own_lab
 
 pytestmark = pytest.mark.integration
-FOLDER = BUILD / "outages"
 
 
 @pytest.fixture(scope="module")
 def watched() -> Iterator[Watched]:
-    postgres.stop_server(FOLDER / "postgres")
-    shutil.rmtree(FOLDER, ignore_errors=True)
-    with Lab(FOLDER) as lab:
+    with own_lab("outages") as lab:
         yield Watched(lab)
 
 

@@ -5,7 +5,6 @@ are where they were planted.
 """
 
 import json
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -19,9 +18,10 @@ from psycopg import sql
 from lab import broker, config_topic, jars, java, postgres, workers
 from lab.paths import BUILD
 from lab.ports import free_ports
-from lab.process import Lab, Progress
+from lab.process import Progress
 from lab.sessions import members
 from lab.stage import GROUP, PORTS_NEEDED, Ports, Stage
+from tests.integration.watched import own_lab
 
 pytestmark = pytest.mark.integration
 FOLDER = BUILD / "secrets"
@@ -61,9 +61,7 @@ class Quiet(Stage):
 
 @pytest.fixture
 def stage() -> Iterator[Quiet]:
-    postgres.stop_server(FOLDER / "postgres")
-    shutil.rmtree(FOLDER, ignore_errors=True)
-    with Lab(FOLDER, Progress()) as lab:
+    with own_lab(FOLDER.name, Progress()) as lab:
         made = Quiet(lab, Ports.of(free_ports(PORTS_NEEDED)))
         made.start()
         yield made

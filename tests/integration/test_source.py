@@ -1,31 +1,25 @@
 """The streaming source under a real query against a real broker: what is there is read once, and the query ends."""
 
-import shutil
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from lab import config_topic, postgres
-from lab.paths import BUILD
-from lab.process import Lab
+from lab import config_topic
 from streaming.core.ports import PartitionKey, Range
 from streaming.spark.ends import KafkaView
 from streaming.spark.rows import read_batch
 from streaming.spark.source import FORMAT, KafkaSource, SourceOptions
-from tests.integration.watched import Watched
+from tests.integration.watched import Watched, own_lab
 
 pytestmark = pytest.mark.integration
-FOLDER = BUILD / "source"
 OFFSETS, CONFIGS = "__consumer_offsets", "many-configs"
 
 
 @pytest.fixture(scope="module")
 def watched() -> Iterator[Watched]:
-    postgres.stop_server(FOLDER / "postgres")
-    shutil.rmtree(FOLDER, ignore_errors=True)
-    with Lab(FOLDER) as lab:
+    with own_lab("source") as lab:
         made = Watched(lab)
         made.rebalance("one")
         config_topic.create(made.broker.address, {CONFIGS: 1})

@@ -1,6 +1,7 @@
 """A monitor of its own over a real broker and a real PostgreSQL, without Connect workers: what outages need."""
 
 import os
+import shutil
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -12,12 +13,23 @@ import psycopg
 import yaml
 
 from lab import broker, jars, java, postgres
+from lab.paths import BUILD
 from lab.ports import HOST, free_ports
-from lab.process import Child, Lab
+from lab.process import Child, Lab, Progress
 
 TOPIC = "events"
 # A machine that does much else at the same time needs most of a minute for Spark's start alone.
 PATIENCE_S = 240
+
+
+@contextmanager
+def own_lab(name: str, progress: Progress | None = None) -> Iterator[Lab]:
+    """A lab in an empty folder of this name, whatever the last run left there."""
+    folder = BUILD / name
+    postgres.stop_server(folder / "postgres")
+    shutil.rmtree(folder, ignore_errors=True)
+    with Lab(folder, progress) as lab:
+        yield lab
 
 
 class Watched:
