@@ -60,7 +60,7 @@ def _plan(kind: Any) -> Plan:
     if origin in (frozenset, set):
         item = _plan(args[0])
         return Plan(
-            lambda value: sorted((item.encode(one) for one in value), key=json.dumps),
+            lambda value: _ordered([item.encode(one) for one in value]),
             lambda raw: origin(item.decode(one) for one in raw),
         )
     if origin is not None and isinstance(origin, type) and issubclass(origin, Mapping):
@@ -76,6 +76,16 @@ def _plan(kind: Any) -> Plan:
     if kind in (str, int, float, bool, type(None)):
         return Plan(_same, _same)
     raise TypeError(f"no codec for {kind!r}")
+
+
+def _ordered(items: list[Any]) -> list[Any]:
+    """One order for a set's items whatever their types: strings first, then what sorts by itself, else by its text."""
+    texts = sorted(one for one in items if isinstance(one, str))
+    others = [one for one in items if not isinstance(one, str)]
+    try:
+        return texts + sorted(others)
+    except TypeError:
+        return texts + sorted(others, key=json.dumps)
 
 
 def _dataclass_plan(kind: Any) -> Plan:

@@ -4,10 +4,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 
-from schemas.connect_protocol import ConnectAssignment, WorkerState
+from schemas.connect_protocol import WorkerState
 from schemas.connect_topics import ConnectorConfigured, ConnectorDeleted, TasksCommitted
 from schemas.consumer_protocol import ConsumerAssignment
-from streaming.core import attention, judge_connect, judge_consumer, leader, rules, timers, unassigned, waits
+from streaming.core import attention, evidence, judge_connect, judge_consumer, leader, rules, timers, unassigned, waits
 from streaming.core.causes import connect_causes
 from streaming.core.configured import configured_at, unsure_at
 from streaming.core.incidents import Moment, settle
@@ -39,37 +39,6 @@ from streaming.core.state import GroupState
 
 CONNECT, CONSUMER = "connect", "consumer"
 Outcome = tuple[GroupState, list[Result]]
-
-
-def missing_evidence(settings: ClusterSettings, group: str, state: GroupState, row: Row) -> str | None:
-    """What has to arrive before this record can be judged; None if nothing."""
-    body = body_of(row)
-    if body.protocol_type != CONNECT or not body.members:
-        return None
-    topic = connect_settings(settings, group).config_topic
-    if topic is None:
-        return None
-    needed = _needed_offset(body)
-    if needed is None or state.history.reaches(needed):
-        return None
-    hint = _unguess(settings, group)
-    return f"config topic {topic} up to offset {needed}{hint}"
-
-
-def _unguess(settings: ClusterSettings, group: str) -> str:
-    if not connect_settings(settings, group).guessed_topics:
-        return ""
-    return f" (a guess: set clusters[].connect.{group}.config_topic)"
-
-
-def _needed_offset(body: GroupGeneration) -> int | None:
-    offsets = [one.assignment.config_offset for one in body.members if isinstance(one.assignment, ConnectAssignment)]
-    offsets += [
-        one.subscription.config_offset
-        for one in body.members
-        if isinstance(one.subscription, WorkerState) and one.member_id == body.leader
-    ]
-    return max(offsets, default=None)
 
 
 def generation(
@@ -146,12 +115,9 @@ def _connect(settings: ClusterSettings, group: str, state: GroupState, row: Row,
         observed = replace(observed, unseen=skipped + (last.unseen if last is not None and carries_on else 0))
     eras = leader.eras_of(state.eras, topics)
     state = replace(state, processes=leader.met(state.processes, observed, last, eras, topics))
-    if gap < 0:
-        judgement = judge_connect.not_judged("the same generation was written again")
-    elif missing is not None:
-        judgement = judge_connect.not_judged(missing)
-    elif topics.config_topic is None:
-        judgement = judge_connect.not_judged(f"config topic not known: set clusters[].connect.{group}.config_topic")
+    known = evidence.of(observed, state, topics, group, missing, again=gap < 0)
+    if known.reason is not None:
+        judgement = judge_connect.not_judged(known.reason)
     else:
         view = observed.views.get(body.leader or "")
         carried = (
@@ -168,25 +134,23 @@ def _connect(settings: ClusterSettings, group: str, state: GroupState, row: Row,
         )
         judgement = judge_connect.judge(case)
         if view and judgement.hypotheses:
-            process = leader.Process(view.member_id, judgement.hypotheses, judgement.cut)
+            process = leader.Process.of(view.member_id, judgement.hypotheses, cut=judgement.cut)
             state = replace(
                 state, processes=leader.remembered(state.processes, observed.process_of(view.member_id), process)
             )
-            known = not observed.unseen and judgement.verdict.era != "eager"
-            if judgement.verdict.grade is Grade.MATCH and known:
+            seen = not observed.unseen and judgement.verdict.era != "eager"
+            if judgement.verdict.grade is Grade.MATCH and seen:
                 state = replace(state, eras=tuple(dict.fromkeys(one.era for one in judgement.hypotheses)))
+    if (unread := evidence.unread(observed, state, topics)) and judgement.verdict.grade is Grade.UNEXPLAINED:
+        judgement, known = judge_connect.not_judged(unread), replace(known, blind=True)
+    state = replace(state, sides=state.sides.after(observed, judgement.verdict.grade, foreign=known.foreign))
     if judgement.verdict.grade is Grade.NOT_JUDGED and gap >= 0:
         state, observed = _unfollowed(state, observed, last, topics)
-    configured = configured_at(state.history, observed) if missing is None and topics.config_topic is not None else None
-    causes = connect_causes(observed, last, topics.config_topic, state.history if missing is None else None)
+    configured = None if known.blind else configured_at(state.history, observed)
+    causes = connect_causes(observed, last, topics.config_topic, None if known.blind else state.history)
     idle = unassigned.without_holder(observed, configured) if configured is not None else ()
-    holds = {
-        observed.process_of(member_id): tuple(sorted(map(job_name, view.holds)))
-        for member_id, view in observed.views.items()
-    }
-    published = published_as(
-        settings, group, state, row, verdict=judgement.verdict, diff=diff_of(state.holds, holds), cause=causes
-    )
+    diff = diff_of(state.holds if last is None else _held_by_worker(last), _held_by_worker(observed))
+    published = published_as(settings, group, state, row, verdict=judgement.verdict, diff=diff, cause=causes)
     published = replace(published, delay_ms=observed.delay_ms, unassigned=tuple(subject.id for subject in idle))
     before = last if last is not None and last.views else None
     waiting, published = waits.follow(state.waits, published, observed, before, configured)
@@ -213,6 +177,7 @@ def _connect(settings: ClusterSettings, group: str, state: GroupState, row: Row,
         declared=state.declared,
         answered_as=partial(answered_as, case),
         reason=judgement.verdict.reason,
+        foreign=known.foreign,
     )
     found, evaluated = rules.examine(scene)
     moment = _moment(settings, group, state, row)
@@ -221,11 +186,14 @@ def _connect(settings: ClusterSettings, group: str, state: GroupState, row: Row,
         state,
         last=observed,
         incidents=incidents,
-        holds=holds,
+        holds={},
         rule_memory=remember(scene),
         declared=remembered(state.declared, body, observed),
         timeouts_ms=_timeouts_ms(body),
     )
+    if configured is None and not observed.error:
+        state, ended = unassigned.without_evidence(state, row, observed, foreign=known.foreign)
+        transitions.extend(ended)
     if configured is not None and not observed.error:
         state, ended = unassigned.noted(
             settings,
@@ -243,6 +211,14 @@ def _connect(settings: ClusterSettings, group: str, state: GroupState, row: Row,
                 state, history=state.history.trimmed(min(observed.config_offset, *_member_offsets(body)) - 1)
             )
     return state, [published, *transitions]
+
+
+def _held_by_worker(observed: Observed) -> dict[str, tuple[str, ...]]:
+    """Names of the jobs each worker has in its hands after the round."""
+    return {
+        observed.process_of(member_id): tuple(sorted(map(job_name, view.holds)))
+        for member_id, view in observed.views.items()
+    }
 
 
 def _carried_into(
@@ -288,7 +264,7 @@ def _unfollowed(
     carried = _carried_into(view, observed, last, state, eras, topics)
     if not carried.complete:
         return state, observed
-    process = leader.Process(view.member_id, carried.hypotheses, carried.cut)
+    process = leader.Process.of(view.member_id, carried.hypotheses, cut=carried.cut)
     processes = leader.remembered(state.processes, observed.process_of(view.member_id), process)
     return replace(state, processes=processes), observed
 
@@ -330,7 +306,7 @@ def pending(
     settings: ClusterSettings, group: str, state: GroupState, row: Row, until_ms: int, *, historic: bool
 ) -> Generation:
     """The record as published while its evidence is on the way."""
-    missing = missing_evidence(settings, group, state, row) or "an earlier generation of the group"
+    missing = evidence.missing(settings, group, state, row) or "an earlier generation of the group"
     verdict = Verdict(grade=Grade.NOT_JUDGED, reason=f"pending: {missing}", pending_until_ms=until_ms)
     return replace(published_as(settings, group, state, row, verdict=verdict), historic=historic)
 

@@ -22,6 +22,7 @@ from dataclasses import dataclass, replace
 from assignors.connect_eras import ERAS, era_of
 from assignors.connect_model import Jobs, LeaderMemory
 from assignors.java_order import hash_map_order
+from streaming.core.minds import Hypothesis, PackedMinds, pack, unpack
 from streaming.core.observed import Job, Observed, WorkerView
 from streaming.core.settings import ConnectSettings
 
@@ -32,21 +33,21 @@ BOUND_EXCEEDED = f"more than {MAX_HYPOTHESES} leader memories were possible, the
 
 
 @dataclass(frozen=True, slots=True)
-class Hypothesis:
-    """One possible mind: memory, the algorithm family, and the maximum delay (None: not seen yet)."""
-
-    era: str
-    memory: LeaderMemory
-    max_delay_ms: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class Process:
     """A worker process that has led, under the member id it last led with."""
 
     member_id: str
-    hypotheses: tuple[Hypothesis, ...]
+    minds: PackedMinds
     cut: bool = False
+
+    @classmethod
+    def of(cls, member_id: str, hypotheses: Iterable[Hypothesis], *, cut: bool = False) -> "Process":
+        """The process with these possible minds."""
+        return cls(member_id, pack(hypotheses), cut)
+
+    @property
+    def hypotheses(self) -> tuple[Hypothesis, ...]:
+        return unpack(self.minds)
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +142,7 @@ def met(
         minds, cut = known.hypotheses, known.cut
         if not view.had_allocation or observed.unseen:
             minds, cut = bounded((*first_minds(eras, settings), *known.hypotheses))
-        found[name] = Process(member_id, minds, cut or known.cut)
+        found[name] = Process.of(member_id, minds, cut=cut or known.cut)
     return found
 
 

@@ -17,8 +17,9 @@ from assignors import connect_incremental
 from assignors.connect_eras import ERAS, Era
 from assignors.connect_model import ConnectResult, ConnectRound, LeaderMemory
 from assignors.connect_round import CannotAssign
-from streaming.core.leader import DEFAULT_MAX_DELAY_MS, Hypothesis
+from streaming.core.leader import DEFAULT_MAX_DELAY_MS
 from streaming.core.leader_rounds import Case
+from streaming.core.minds import Hypothesis
 from streaming.core.observed import Observed
 
 CLOCK_SLACK_MS = 1_000

@@ -12,7 +12,7 @@ from streaming.core.rules.memory import RuleMemory
 from streaming.core.timeline.state import Timeline
 from streaming.core.waits import Waits
 
-STATE_VERSION = 2
+STATE_VERSION = 3
 
 
 @dataclass(frozen=True, slots=True)

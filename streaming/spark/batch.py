@@ -4,6 +4,7 @@ The store is the only authority on progress. What lies below its positions was f
 that starts above them is refused (`OutOfStep`), and the query starts again from the store's positions.
 """
 
+import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -17,12 +18,15 @@ from streaming.core.records import GroupGeneration, OtherGroup, Row, Tick
 from streaming.core.results import Result
 from streaming.core.routing import connect_settings, groups_concerned
 from streaming.core.settings import ClusterSettings, ConnectSettings
+from streaming.core.state_versions import present, unreadable
 from streaming.spark.channel import Control
 from streaming.spark.folding import FoldMany, Task, fold_here
 from streaming.spark.offsets import Kind
 from streaming.spark.rows import Batch, RawRow, read_batch
 
 # No cluster can be configured without a name, so this key never meets a group's.
+log = logging.getLogger("rebalance_monitor.job")
+
 CLUSTER_STATE_VERSION = 1
 # Inside a JSON text every quote of a value is escaped, so these can only be the row's own fields.
 _CONNECT_MARK = '"protocol_type":"connect"'
@@ -189,7 +193,9 @@ class BatchFunction:
                 bodies.setdefault(key.group, [])
         keys = {group: GroupKey(self._settings.name, group) for group in bodies}
         stored = self._store.load(list(keys.values())) if keys else {}
-        return [Task(group, _state(stored.get(keys[group])), tuple(texts)) for group, texts in sorted(bodies.items())]
+        return [
+            Task(group, _state(group, stored.get(keys[group])), tuple(texts)) for group, texts in sorted(bodies.items())
+        ]
 
     def _changed(self, tasks: Sequence[Task], outcomes: Mapping[str, FoldOutcome]) -> dict[GroupKey, StoredState]:
         before = {task.group: task.state for task in tasks}
@@ -229,9 +235,14 @@ def _topics(connect: ConnectSettings) -> dict[str, Kind]:
     return named
 
 
-def _state(stored: StoredState | None) -> bytes | None:
-    """A state of another version is not read: the fold begins anew, as for a group seen for the first time."""
-    return stored.state if stored is not None and stored.version == STATE_VERSION else None
+def _state(group: str, stored: StoredState | None) -> bytes | None:
+    """The stored state in the present layout. One that cannot be read is told of, and the group begins anew."""
+    if stored is None:
+        return None
+    state = present(stored.version, stored.state)
+    if state is None:
+        log.warning("state_not_read", extra={"fields": {"group": group, "reason": unreadable(stored.version)}})
+    return state
 
 
 def _other_groups(cluster: str, rows: Sequence[RawRow]) -> dict[tuple[str, str, str], int]:

@@ -21,7 +21,7 @@ def states(work: Work) -> None:
         gone = not facts.holders and not facts.claims and facts.shown is None
         work.results.append(_state(work, job, facts, gone=gone))
         if gone:
-            work.jobs.pop(job, None)
+            work.jobs.drop(job)
     work.touched.clear()
 
 

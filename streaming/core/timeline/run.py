@@ -15,6 +15,7 @@ from streaming.core.settings import ClusterSettings
 from streaming.core.state import Waiting
 from streaming.core.statuses import Sighting, after, job_key
 from streaming.core.timeline import aftermath, bursts, downtime, held, jobs, twice
+from streaming.core.timeline.packed import JobTable
 from streaming.core.timeline.state import Timeline
 from streaming.core.timeline.step import Step
 from streaming.core.timeline.work import Work
@@ -108,8 +109,9 @@ def due_ms(settings: ClusterSettings, group: str, timeline: Timeline) -> int | N
 
 def _in_job_order(timeline: Timeline, sightings: Iterable[Sighting]) -> Iterator[Sighting]:
     latest: dict[str, int] = {}
+    known = JobTable(timeline.jobs)
     for one in sorted(sightings, key=lambda two: (two.partition, two.offset)):
-        facts = timeline.jobs.get(one.job)
+        facts = known.get(one.job)
         told_ms = latest.get(one.job, facts.told_ms if facts is not None else one.at_ms)
         latest[one.job] = max(one.at_ms, told_ms)
         yield one if latest[one.job] == one.at_ms else replace(one, at_ms=latest[one.job])
@@ -209,9 +211,9 @@ class _Teller:
                 facts = work.facts(job)
                 holders = tuple(sorted({*facts.holders, worker}))
                 work.change(job, replace(facts, holders=holders, since=-1, since_ms=step.at_ms))
-        for job in [job for job, facts in work.jobs.items() if facts.expected is not None]:
+        for job, facts in work.jobs.misplaced():
             if job not in step.unexpected:
-                work.change(job, replace(work.jobs[job], expected=None))
+                work.change(job, replace(facts, expected=None))
         for job, worker_id in step.unexpected.items():
             work.change(job, replace(work.facts(job), expected=worker_id or jobs.NOWHERE))
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from streaming.core.effects import Burst, JobDowntime
 from streaming.core.results import Cause, Incident, Source
-from streaming.core.statuses import JobFacts, JobKey, Sighting
+from streaming.core.statuses import JobKey, Sighting
 from streaming.core.timeline.step import Step
 
 
@@ -78,7 +78,8 @@ class Interruption:
 class Timeline:
     """`sightings` and `steps` are not told yet; everything else is how things stand after the last one told.
 
-    `alive_ms` is the last sign of life of each worker ever seen, `heard` who of them wrote statuses.
+    `jobs` are lines of `timeline.packed`. `alive_ms` is the last sign of life of each worker ever seen, `heard` who of
+    them wrote statuses.
     """
 
     sightings: tuple[Sighting, ...] = ()
@@ -92,7 +93,7 @@ class Timeline:
     judged: bool = False
     members: frozenset[str] = frozenset()
     behind: frozenset[str] = frozenset()
-    jobs: Mapping[JobKey, JobFacts] = field(default_factory=dict)
+    jobs: Mapping[JobKey, str] = field(default_factory=dict)
     alive_ms: Mapping[str, int] = field(default_factory=dict)
     heard: frozenset[str] = frozenset()
     suspicions: tuple[Suspicion, ...] = ()

@@ -11,6 +11,7 @@ from streaming.core.rules.scene import Finding
 from streaming.core.settings import ClusterSettings
 from streaming.core.state import GroupState
 from streaming.core.statuses import JobFacts, JobKey
+from streaming.core.timeline.packed import JobTable
 from streaming.core.timeline.state import Timeline
 
 NO_FACTS = JobFacts()
@@ -30,7 +31,7 @@ class Work:
         self.patience_ms = timeline.patience_ms or settings.session_timeout_ms + settings.rebalance_timeout_ms
         self.judged = timeline.judged
         self.members, self.behind, self.heard = set(timeline.members), timeline.behind, set(timeline.heard)
-        self.jobs, self.alive_ms = dict(timeline.jobs), dict(timeline.alive_ms)
+        self.jobs, self.alive_ms = JobTable(timeline.jobs), dict(timeline.alive_ms)
         self.suspicions, self.strays = list(timeline.suspicions), dict(timeline.strays)
         self.asleep_ms, self.interruptions = dict(timeline.asleep_ms), dict(timeline.interruptions)
         self.unsettled, self.bursts = list(timeline.unsettled), list(timeline.bursts)
@@ -53,7 +54,7 @@ class Work:
             members=frozenset(self.members),
             behind=self.behind,
             heard=frozenset(self.heard & {worker for worker, _ in kept}),
-            jobs=dict(sorted(self.jobs.items())),
+            jobs=self.jobs.lines(),
             alive_ms=dict(sorted(kept)),
             suspicions=tuple(sorted(self.suspicions, key=lambda one: (one.job, one.new, one.old))),
             strays=dict(sorted(self.strays.items())),
@@ -66,10 +67,10 @@ class Work:
         )
 
     def facts(self, job: JobKey) -> JobFacts:
-        return self.jobs.get(job, NO_FACTS)
+        return self.jobs.get(job) or NO_FACTS
 
     def change(self, job: JobKey, facts: JobFacts) -> None:
-        self.jobs[job] = facts
+        self.jobs.put(job, facts)
         self.touched.add(job)
 
     def moment(self, at_ms: int, generation: int | None = None) -> Moment:

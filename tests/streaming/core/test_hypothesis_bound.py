@@ -8,8 +8,9 @@ import pytest
 from assignors.connect_model import Jobs, LeaderMemory
 from streaming.cli.replay import records_of
 from streaming.core import judge_connect, leader
-from streaming.core.leader import MAX_HYPOTHESES, Carried, Hypothesis, Process
+from streaming.core.leader import MAX_HYPOTHESES, Carried, Process
 from streaming.core.leader_rounds import Case
+from streaming.core.minds import Hypothesis
 from streaming.core.observed import WorkerView
 from streaming.core.replay import replay
 from streaming.core.results import Grade
@@ -24,7 +25,12 @@ def case(monkeypatch: pytest.MonkeyPatch) -> Case:
     """A generation of a real cluster that is a match, without a delay and after the first."""
     seen: list[Case] = []
     judge = judge_connect.judge
-    monkeypatch.setattr(judge_connect, "judge", lambda one: (seen.append(one), judge(one))[1])
+
+    def noted(one: Case) -> judge_connect.Judgement:
+        seen.append(one)
+        return judge(one)
+
+    monkeypatch.setattr(judge_connect, "judge", noted)
     replay(records_of(CAPTURE), ClusterSettings(name="steady", connect={"steady": SETTINGS}))
     monkeypatch.undo()
     return next(one for one in seen if one.last is not None and not one.observed.delay_ms)
@@ -76,7 +82,7 @@ def test_an_answer_of_a_mind_left_out_is_explained_by_the_bound(case: Case, cut:
 
 def test_a_worker_that_may_have_led_brings_its_mark_and_its_memories(case: Case) -> None:
     view = WorkerView("new-id", "host:8083", 7, False, None, frozenset(), frozenset(), frozenset())
-    process = Process("old-id", many(case)[:MAX_HYPOTHESES])
+    process = Process.of("old-id", many(case)[:MAX_HYPOTHESES])
     carried = leader.carried_into(view, {"host:8083": process}, ("A5",), SETTINGS, seen_from_start=True)
     assert carried.cut  # the empty memory of a new process comes on top
     assert len(carried.hypotheses) == MAX_HYPOTHESES

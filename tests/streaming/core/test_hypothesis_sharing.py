@@ -16,8 +16,9 @@ from assignors.connect_eras import ERAS, Era
 from assignors.connect_model import ConnectResult, ConnectRound, Jobs, LeaderMemory
 from streaming.cli.replay import _settings, records_of
 from streaming.core import judge_connect
-from streaming.core.leader import Carried, Hypothesis
+from streaming.core.leader import Carried
 from streaming.core.leader_rounds import Case
+from streaming.core.minds import Hypothesis
 from streaming.core.observed import EAGER
 from streaming.core.replay import replay
 from streaming.core.results import Grade

@@ -1,0 +1,161 @@
+"""What an earlier release stored is carried on, what cannot be read begins anew with a sentence; states stay small."""
+
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from assignors.connect_eras import ERAS
+from assignors.connect_model import Jobs, LeaderMemory
+from lab.bench_state import folded
+from streaming.cli.replay import _settings, records_of
+from streaming.core import minds
+from streaming.core.codec import dumps, loads
+from streaming.core.fold import fold_group
+from streaming.core.minds import Hypothesis, PackedMinds
+from streaming.core.records import Tick
+from streaming.core.replay import decode
+from streaming.core.results import Generation, Grade, Incident
+from streaming.core.routing import route
+from streaming.core.state import STATE_VERSION, GroupState
+from streaming.core.state_versions import present, unreadable
+from streaming.core.statuses import RUNNING, Claim, End, JobFacts, JobKey, Sighting
+from streaming.core.timeline import packed
+from streaming.core.timeline.packed import JobTable
+
+VECTORS = Path(__file__).parents[2] / "vectors"
+ZOMBIE = VECTORS / "captures" / "zombie"
+
+
+def old_state() -> bytes:
+    return gzip.decompress((VECTORS / "states" / "zombie-layout-2.json.gz").read_bytes())
+
+
+def told(state: bytes | None, *, from_generation: int) -> list[tuple[int, Grade | str, str]]:
+    """Verdicts and incidents of the capture's later generations, going on from this state."""
+    known = _settings(ZOMBIE, None, use_settings=True)
+    (group,) = known.connect
+    rows = [row for record in records_of(ZOMBIE) if (row := decode(record, known)) is not None]
+    results = fold_group(known, group, state, route(rows, known)[group], Tick(0)).results
+    return [
+        (one.generation, one.verdict.grade, one.verdict.era or "")
+        if isinstance(one, Generation)
+        else (one.opened_generation, one.code, one.transition)
+        for one in results
+        if isinstance(one, Generation | Incident)
+        and (one.generation if isinstance(one, Generation) else one.opened_generation) > from_generation
+    ]
+
+
+def test_the_layout_before_is_carried_on_without_a_break() -> None:
+    state = present(2, old_state())
+    assert state is not None
+    value = loads(GroupState, state)
+    assert len(value.timeline.jobs) == 15
+    after = value.generation
+    assert after is not None
+    going_on = told(state, from_generation=after)
+    assert going_on == told(None, from_generation=after)
+    assert {what for _, what, _ in going_on if isinstance(what, Grade)} == {Grade.MATCH}
+
+
+@pytest.mark.parametrize(
+    ("version", "state"),
+    [(1, b"{}"), (STATE_VERSION + 1, b"{}"), (2, b"\xff"), (2, b"[]"), (2, b'{"processes":{"a":1}}')],
+)
+def test_what_cannot_be_read_is_said(version: int, state: bytes) -> None:
+    assert present(version, state) is None
+    assert f"layout {version}" in unreadable(version)
+
+
+def test_the_present_layout_is_left_as_it_is() -> None:
+    assert present(STATE_VERSION, b"anything") == b"anything"
+
+
+names = st.text(max_size=6) | st.sampled_from(["host:8083", "a b", "%20", "{", "r x", "-", "..", "c", ","])
+numbers = st.integers(-1, 1 << 40)
+
+
+@st.composite
+def facts(draw: st.DrawFn, job: JobKey) -> JobFacts:
+    worker = draw(names)
+    at_ms, generation, offset = draw(numbers), draw(numbers), draw(numbers)
+    shown = Sighting(job, draw(st.sampled_from([RUNNING, "FAILED", None])), worker, generation, at_ms, 3, offset)
+    claim = Claim(worker, generation, at_ms, 3, offset)
+    return JobFacts(
+        holders=draw(st.sampled_from([(), (worker,), (worker, "other")])),
+        since=draw(numbers),
+        since_ms=draw(numbers),
+        expected=draw(st.none() | st.just("elsewhere")),
+        shown=draw(st.sampled_from([shown, None])),
+        claims=draw(st.sampled_from([(claim,), (), (claim, claim)])),
+        ended=draw(st.none() | st.builds(End, names, names, numbers, numbers)),
+        told_ms=draw(st.sampled_from([at_ms, 5])),
+    )
+
+
+@given(st.data(), names)
+@settings(max_examples=60)
+def test_a_jobs_facts_survive_their_line(data: st.DataObject, job: str) -> None:
+    one = data.draw(facts(job))
+    assert packed.unpack(job, packed.pack(job, one)) == one
+
+
+def test_a_job_that_its_holder_runs_is_one_short_line() -> None:
+    shown = Sighting("task c-1", RUNNING, "host:8083", 2, 1_000_100, 0, 12)
+    one = JobFacts(
+        ("host:8083",), 2, 1_000_000, None, shown, (Claim("host:8083", 2, 1_000_100, 0, 12),), None, 1_000_100
+    )
+    assert packed.pack("task c-1", one) == "r host:8083 2 1000000 2 100 0 12"
+
+
+def test_only_jobs_that_changed_are_written_anew() -> None:
+    lines = {"task c-1": "r a 1 0 1 0 0 0", "task c-2": '{"holders":["a"],"expected":"b"}'}
+    table = JobTable(lines)
+    assert [job for job, _ in table.misplaced()] == ["task c-2"]
+    table.put("task c-0", JobFacts())
+    table.drop("task c-2")
+    assert table.get("task c-9") is None
+    assert table.lines() == {"task c-0": "{}", "task c-1": lines["task c-1"]}
+    assert list(JobTable(table.lines())) == ["task c-0", "task c-1"]
+
+
+jobs = st.builds(
+    lambda connectors, tasks: Jobs(tuple(sorted(connectors)), tuple(sorted(tasks))),
+    st.frozensets(names, max_size=4),
+    st.frozensets(st.tuples(names, st.integers(-3, 20)), max_size=30),
+)
+memories = st.builds(
+    LeaderMemory,
+    previous=jobs,
+    previous_revoked=jobs,
+    candidates=st.tuples(names),
+    delay_ms=numbers,
+    can_revoke=st.booleans(),
+)
+
+
+@given(st.lists(st.builds(Hypothesis, st.sampled_from(list(ERAS)), memories, st.none() | numbers), max_size=4))
+@settings(max_examples=25)
+def test_minds_survive_the_way_to_the_database(some: list[Hypothesis]) -> None:
+    short = minds.pack([*some, *some])
+    assert minds.unpack(loads(PackedMinds, dumps(short))) == (*some, *some)
+    assert len(short.memories) == len({one.memory for one in some})
+
+
+def test_tasks_in_a_row_are_kept_as_one() -> None:
+    assert minds.by_connector(Jobs(("a",), (("a", 0), ("a", 1), ("a", 2), ("a", 9), ("b", 4)))) == {
+        "a": "c,0..2,9",
+        "b": "4",
+    }
+
+
+def test_a_state_costs_little_per_job() -> None:
+    """Bytes, not times: every batch with a record of the group reads and writes all of them."""
+    state = folded(10, 100, "steady")
+    lines = json.loads(state)["timeline"]["jobs"]
+    assert len(lines) == 110
+    assert len(state) < 200 * len(lines)
