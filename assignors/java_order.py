@@ -14,7 +14,7 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from functools import lru_cache
 from typing import Any, Generic, TypeVar
 
-from assignors.java_tree import TREE_BUCKET, TREE_TABLE, walk_with_trees
+from assignors.java_tree import TREE_BUCKET, TREE_TABLE, walk_grouped_with_trees, walk_with_trees
 
 TaskId = tuple[str, int]
 Entries = tuple[tuple[str, tuple[int, ...]], ...]
@@ -150,7 +150,8 @@ def grouping_order(items: Iterable[K]) -> tuple[list[K], bool]:
     capacity, unsure = _DEFAULT_CAPACITY, False
     spreads: dict[K, int] = {}
     sizes: Counter[int] = Counter()
-    for item in items:
+    listed = list(items)
+    for item in listed:
         if len(spreads) * 4 > capacity * 3:
             capacity *= 2
             sizes = Counter(spread & capacity - 1 for spread in spreads.values())
@@ -163,7 +164,10 @@ def grouping_order(items: Iterable[K]) -> tuple[list[K], bool]:
                 if capacity < TREE_TABLE:
                     capacity *= 2
                     sizes = Counter(spread & capacity - 1 for spread in spreads.values())
-    return sorted(reversed(spreads), key=lambda key: spreads[key] & capacity - 1), unsure
+    if unsure:
+        places = {key: (spread, _natural(key)) for key, spread in spreads.items()}
+        return walk_grouped_with_trees(listed, places, _DEFAULT_CAPACITY), True
+    return sorted(reversed(spreads), key=lambda key: spreads[key] & capacity - 1), False
 
 
 def copied_set(items: Sequence[K], java_version: int) -> HashOrder[K]:

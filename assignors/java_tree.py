@@ -123,6 +123,30 @@ def walk_with_trees(places: Mapping[K, Place], capacity: int) -> list[K]:
     return [key for number in sorted(buckets) for key in _walk(buckets[number])]
 
 
+def walk_grouped_with_trees(items: Iterable[K], places: Mapping[K, Place], capacity: int) -> list[K]:
+    """The same for a table filled by `computeIfAbsent`: a key goes to the head of its bucket, eight make a tree, and a
+    table that is too full doubles on the next call only, though that call may add nothing."""
+    buckets: dict[int, list[K] | _Tree[K]] = {}
+    seen: set[K] = set()
+    for key in items:
+        if len(seen) * 4 > capacity * 3:
+            capacity, buckets = _doubled(buckets, capacity, places)
+        if key in seen:
+            continue
+        seen.add(key)
+        bucket = buckets.setdefault(places[key][0] & capacity - 1, [])
+        if isinstance(bucket, _Tree):
+            bucket.add(key)
+            continue
+        bucket.insert(0, key)
+        if len(bucket) >= TREE_BUCKET - 1:
+            if capacity < TREE_TABLE:
+                capacity, buckets = _doubled(buckets, capacity, places)
+            else:
+                buckets[places[key][0] & capacity - 1] = _Tree(bucket, places)
+    return [key for number in sorted(buckets) for key in _walk(buckets[number])]
+
+
 def _walk(bucket: list[K] | _Tree[K]) -> list[K]:
     return bucket.walk if isinstance(bucket, _Tree) else bucket
 

@@ -25,7 +25,8 @@ from streaming.core.plan import connect
 def differing_rounds(case: dict[str, Any], answers: list[Answer], counts: Counter[str]) -> Iterator[int]:
     """Rounds whose bytes, or whose failing, are not the same; compared up to the first of them."""
     ours = connect.solve(case)
-    counts["scenarios with names whose order is unsure"] += "order_unsure" in ours
+    unsure = "order_unsure" in ours
+    counts["scenarios with names whose order is unsure"] += unsure
     for number, (mine, theirs) in enumerate(zip(ours["rounds"], answers, strict=True)):
         counts["rounds"] += 1
         counts["rounds of protocol default"] += case["input"]["rounds"][number]["protocol"] == EAGER
@@ -41,6 +42,7 @@ def differing_rounds(case: dict[str, Any], answers: list[Answer], counts: Counte
             one["revoked_connectors"] or one["revoked_tasks"] for one in mine.get("members", ())
         )
         if {one["id"]: one["assignment"] for one in mine.get("members", ())} != _encoded(theirs):
+            counts["of those, scenarios that differ"] += unsure
             yield number
             return
 

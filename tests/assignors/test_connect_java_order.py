@@ -116,6 +116,15 @@ def test_grouping_puts_the_newest_key_of_a_bucket_first() -> None:
     assert hash_order(["Aa", "BB", "Aa"]).keys() == ["Aa", "BB"]
 
 
+def test_grouping_makes_a_tree_of_eight() -> None:
+    """Sixteen names of one hash, as `Collectors.groupingBy` of a JVM yields them."""
+    twins = [f"{a}{b}{c}{d}" for a in ("Aa", "BB") for b in ("Aa", "BB") for c in ("Aa", "BB") for d in ("Aa", "BB")]
+    walked = (
+        "AaBBBBAa BBAaAaBB BBAaBBAa BBAaBBBB BBBBAaAa BBBBAaBB BBBBBBAa BBBBBBBB BBAaAaAa AaBBBBBB AaBBAaBB AaBBAaAa"
+    )
+    assert grouping_order([*twins, *twins]) == ([*walked.split(), "AaAaBBBB", "AaAaBBAa", "AaAaAaBB", "AaAaAaAa"], True)
+
+
 def test_grouping_grows_one_call_late() -> None:
     """The second list repeats a key; only that call finds the table too full. Values from a JVM."""
     thirteen = [f"c{n}" for n in range(13)]
