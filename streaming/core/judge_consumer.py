@@ -7,6 +7,7 @@ from itertools import islice, product
 from assignors import consumer_range, consumer_round_robin
 from assignors.consumer_model import ConsumerMember
 from schemas.consumer_protocol import ConsumerAssignment, ConsumerSubscription, TopicPartition
+from streaming.core.consumer_orders import foreign_orders
 from streaming.core.records import GroupGeneration
 from streaming.core.results import ConsumerShare, ExpectedShare, Grade, Verdict
 from streaming.core.settings import ClusterSettings
@@ -62,16 +63,36 @@ def judge(settings: ClusterSettings, body: GroupGeneration, at_ms: int, *, repea
     verdict = _compared(body.protocol or "", observed, assign(members, current))
     if verdict.grade is not Grade.UNEXPLAINED:
         return verdict
-    for view in views:
-        again = _compared(body.protocol or "", observed, assign(members, view))
-        if again.grade is not Grade.UNEXPLAINED:
-            reason = "unknown setting: the topics' partitions as the leader knew them then"
-            return replace(again, grade=Grade.EXPLAINABLE, reason=reason)
+    known = _explained(body.protocol or "", members, observed, current, views)
+    if known is not None:
+        return known
     if first and body.generation > 1:
         return _not_judged(
             "first record of the group: it may come from a conversion, not from an assignor", body.protocol
         )
     return verdict
+
+
+def _explained(
+    assignor: str,
+    members: Sequence[ConsumerMember],
+    observed: Mapping[str, tuple[TopicPartition, ...]],
+    current: Topics,
+    views: Iterator[Topics],
+) -> Verdict | None:
+    """What the leader may have known or done otherwise and be right; None where nothing gives this answer."""
+    assign = ASSIGNORS[assignor]
+    for view in views:
+        again = _compared(assignor, observed, assign(members, view))
+        if again.grade is not Grade.UNEXPLAINED:
+            reason = "unknown setting: the topics' partitions as the leader knew them then"
+            return replace(again, grade=Grade.EXPLAINABLE, reason=reason)
+    for client, ordered in foreign_orders(members, assignor):
+        again = _compared(assignor, observed, assign(ordered, current))
+        if again.grade is not Grade.UNEXPLAINED:
+            reason = f"a foreign client's order of static members: {client}"
+            return replace(again, grade=Grade.EXPLAINABLE, reason=reason)
+    return None
 
 
 def _views(

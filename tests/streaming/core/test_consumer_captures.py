@@ -1,12 +1,20 @@
 """Real consumer groups through `replay`: what is recomputed is right, the rest says why, nothing is an alarm."""
 
 from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import permutations
 from pathlib import Path
 
 import pytest
 
+from schemas.consumer_protocol import ConsumerAssignment
 from streaming.cli.replay import _settings, records_of
-from streaming.core.replay import Replayed, replay
+from streaming.core.judge_consumer import judge
+from streaming.core.records import GroupGeneration, MemberRow
+from streaming.core.replay import Replayed, decode, replay
+from streaming.core.results import Grade
+from streaming.core.settings import ClusterSettings
 
 CAPTURES = Path(__file__).parents[2] / "vectors" / "captures-groups"
 
@@ -16,7 +24,7 @@ def replayed(name: str) -> Replayed:
     return replay(records_of(path), _settings(path, None, use_settings=True))
 
 
-@pytest.mark.parametrize("name", ["java-classic", "kip848-a"])
+@pytest.mark.parametrize("name", ["java-classic", "kip848-a", "python-clients"])
 def test_no_false_alarm(name: str) -> None:
     told = replayed(name)
     assert not told.found
@@ -41,6 +49,60 @@ def test_a_replaced_static_member_is_no_assignment() -> None:
         if one["kind"] == "generation" and one["protocol"] in ("range", "roundrobin")
     ]
     assert any(reason.startswith("the same generation was written again") for reason in reasons)
+
+
+def test_leaders_of_other_clients_are_explained_where_they_sort_static_members_their_own_way() -> None:
+    reasons = Counter(
+        (one["group"], one["verdict"]["reason"])
+        for one in replayed("python-clients").objects
+        if one["kind"] == "generation" and (one["verdict"]["reason"] or "").startswith("a foreign client's order")
+    )
+    assert {group: reason.rsplit(": ")[1] for group, reason in reasons} == {
+        "c-static": "librdkafka",
+        "c-rrstatic": "librdkafka",
+        "k-static": "kafka-python",
+    }
+
+
+def test_a_foreign_order_excuses_no_other_share() -> None:
+    """Each partition of a group of static and other members given to the wrong one is still seen."""
+    path = CAPTURES / "python-clients"
+    settings = _settings(path, None, use_settings=True)
+    mutants = []
+    for record in records_of(path):
+        row = decode(record, settings)
+        if row is None or row.group not in ("c-static", "c-rrstatic", "k-static"):
+            continue
+        body = row.body
+        if not isinstance(body, GroupGeneration) or len({one.instance_id is None for one in body.members}) < 2:
+            continue
+        mutants += [
+            consumer_verdict(settings, replace(body, members=members), row.timestamp_ms)
+            for members in swapped(body.members)
+        ]
+    assert len(mutants) > 50
+    assert Counter(mutants)[Grade.UNEXPLAINED] / len(mutants) >= 0.99
+
+
+def consumer_verdict(settings: ClusterSettings, body: GroupGeneration, at_ms: int) -> Grade:
+    return judge(settings, body, at_ms, repeated=False, first=False).grade
+
+
+def swapped(members: tuple[MemberRow, ...]) -> Iterator[tuple[MemberRow, ...]]:
+    """One partition of one member moved to another."""
+    for giver, taker in permutations(range(len(members)), 2):
+        given, taken = members[giver].assignment, members[taker].assignment
+        if isinstance(given, ConsumerAssignment) and isinstance(taken, ConsumerAssignment):
+            for moved in given.partitions:
+                if moved[0] not in getattr(members[taker].subscription, "topics", ()):
+                    continue
+                left = tuple(one for one in given.partitions if one != moved)
+                changed = list(members)
+                changed[giver] = replace(members[giver], assignment=replace(given, partitions=left))
+                changed[taker] = replace(
+                    members[taker], assignment=replace(taken, partitions=(*taken.partitions, moved))
+                )
+                yield tuple(changed)
 
 
 def test_groups_of_other_kinds_are_counted() -> None:
