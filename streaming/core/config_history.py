@@ -20,6 +20,8 @@ from schemas.connect_topics import (
 
 V = TypeVar("V")
 
+MAX_UNREAD = 16
+
 
 @dataclass(frozen=True, slots=True)
 class ConfigState:
@@ -52,7 +54,8 @@ class ConfigHistory:
 
     `hole_offset` is the first offset of which no record came (None: all came): the topic was compacted before it was
     read, or begins late. Of each key that has a record below some offset the newest one survives there, but a key whose
-    records were all replaced later on is not to be seen.
+    records were all replaced later on is not to be seen. `unread` are the offsets of the newest records that were there
+    and could not be read.
     """
 
     base: ConfigState = field(default_factory=ConfigState)
@@ -60,6 +63,7 @@ class ConfigHistory:
     entries: tuple[ConfigEntry, ...] = ()
     next_offset: int = 0
     hole_offset: int | None = None
+    unread: tuple[int, ...] = ()
 
     def extended(self, entries: list[ConfigEntry]) -> "ConfigHistory":
         """With further records, in offset order; those already seen are dropped."""
@@ -76,6 +80,20 @@ class ConfigHistory:
             expected = entry.offset + 1
         return replace(self, entries=self.entries + kept, next_offset=fresh[-1].offset + 1, hole_offset=hole)
 
+    def without(self, start: int, end: int) -> "ConfigHistory":
+        """With the records from `start` up to `end` gone before they were read: nobody has to wait for them."""
+        if end <= self.next_offset:
+            return self
+        hole = max(start, self.next_offset) if self.hole_offset is None else self.hole_offset
+        return replace(self, next_offset=end, hole_offset=hole)
+
+    def with_unread(self, offset: int) -> "ConfigHistory":
+        """With a record at this offset of which nobody knows what it says."""
+        if offset < self.next_offset:
+            return self
+        known = self.extended([ConfigEntry(offset, OtherConfig("unread"))])
+        return replace(known, unread=(*self.unread, offset)[-MAX_UNREAD:])
+
     def reaches(self, offset: int) -> bool:
         """Whether every record below `offset` has been seen."""
         return self.next_offset >= offset
@@ -89,6 +107,15 @@ class ConfigHistory:
             return frozenset()
         state = self.state_at(offset) or ConfigState()
         return frozenset(name for name in names if state.counts.get(name) is None and name not in state.deleted)
+
+    def names(self) -> frozenset[str]:
+        """Every connector that this history speaks of, configured, staged or gone."""
+        spoken = (one.record.name for one in self.entries if not isinstance(one.record, OtherConfig))
+        return frozenset((*self.base.counts, *self.base.deleted, *self.base.staged, *spoken))
+
+    def unread_below(self, offset: int | None) -> tuple[int, ...]:
+        """Offsets of records below this one that could not be read."""
+        return tuple(one for one in self.unread if offset is not None and one < offset)
 
     def state_at(self, offset: int) -> ConfigState | None:
         """The state after all records below `offset`; None if it lies before the history."""

@@ -15,12 +15,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from schemas.connect_topics import NOT_JSON, OtherConfig
-from streaming.core import attention, clocks, judge_group
+from streaming.core import attention, clocks, evidence, foreign, judge_group
 from streaming.core import timers as group_timers
 from streaming.core.codec import dumps, loads
 from streaming.core.config_history import ConfigEntry, ConfigHistory
 from streaming.core.incidents import Moment, resolved, settle
-from streaming.core.published import blobs_of
+from streaming.core.published import blobs_of, body_of
 from streaming.core.records import (
     ConfigChange,
     Gap,
@@ -39,12 +39,14 @@ from streaming.core.results import (
     Standing,
     UndecodableRecord,
 )
+from streaming.core.routing import connect_settings
 from streaming.core.rules.memory import without_offsets
-from streaming.core.settings import ClusterSettings
+from streaming.core.settings import ClusterSettings, ConnectSettings
 from streaming.core.state import STATE_VERSION, GroupState, Waiting
 from streaming.core.statuses import Sighting
 from streaming.core.steps import steps_of
 from streaming.core.timeline import run as telling
+from streaming.core.timeline.blind import after_gap
 from streaming.core.timeline.step import Step
 from streaming.core.unreadable import unreadable_config
 
@@ -99,6 +101,8 @@ class _Fold:
         self.sightings: list[Sighting] = []
         self.config: list[ConfigEntry] = []  # put into the history at one go: a topic read from its beginning is long
         self.steps: list[Step] = []
+        self.topics = connect_settings(settings, group) if group else ConnectSettings()
+        self.lost: list[int] = []  # partitions of the status topic with a gap
 
     def take(self, row: Row) -> None:
         """Sort one row into the state; rows that were folded before are dropped."""
@@ -121,31 +125,59 @@ class _Fold:
                 ticked = self.tick is not None and not historic
                 waiting = Waiting(row, arrived_ms, historic, ticked=ticked)
                 self.state = replace(self.state, waiting=(*self.state.waiting, waiting))
-            case Undecodable(reason=reason, size_bytes=size_bytes, sample=sample):
-                if row.group is not None:
-                    self.state = replace(self.state, unread=source)
-                self.results.append(
-                    UndecodableRecord(
-                        cluster=self.settings.name, source=source, reason=reason, size_bytes=size_bytes, sample=sample
-                    )
-                )
-            case Gap(to_offset=to_offset, reason=reason):
-                self.state = replace(self.state, seen_from_start=False)
-                self.results.append(
-                    GapRecord(
-                        cluster=self.settings.name,
-                        topic=row.topic,
-                        partition=row.partition,
-                        from_offset=row.offset,
-                        to_offset=to_offset,
-                        reason=reason,
-                    )
-                )
+            case Undecodable():
+                self._not_read(row, source, row.body)
+            case Gap():
+                self._missing(row, row.body)
             case StatusChange(record=record):
                 historic = self.tick.historic if self.tick else False
                 self.sightings.append(telling.sighting_of(row, record, historic=historic))
             case OtherGroup():
                 return
+
+    def _not_read(self, row: Row, source: Source, body: Undecodable) -> None:
+        """A record of the group, or of its config topic, that could not be read. Rows of topics are published by the
+        fold of group ""; here they only say what is not known."""
+        if row.group is not None:
+            self.state = replace(self.state, unread=source)
+        elif row.topic == self.topics.config_topic:
+            self._put_config()
+            self.state = replace(self.state, history=self.state.history.with_unread(row.offset))
+        if row.group is not None or not self.group:
+            self.results.append(
+                UndecodableRecord(
+                    cluster=self.settings.name,
+                    source=source,
+                    reason=body.reason,
+                    size_bytes=body.size_bytes,
+                    sample=body.sample,
+                )
+            )
+
+    def _missing(self, row: Row, body: Gap) -> None:
+        """Records that were gone before they were read."""
+        if row.topic == self.topics.config_topic:
+            self._put_config()
+            self.state = replace(self.state, history=self.state.history.without(row.offset, body.to_offset))
+        elif row.topic == self.topics.status_topic:
+            self.sightings = [one for one in self.sightings if one.partition != row.partition]
+            self.lost.append(row.partition)
+        else:
+            self.state = replace(self.state, seen_from_start=False)
+            self.results.append(
+                GapRecord(
+                    cluster=self.settings.name,
+                    topic=row.topic,
+                    partition=row.partition,
+                    from_offset=row.offset,
+                    to_offset=body.to_offset,
+                    reason=body.reason,
+                )
+            )
+
+    def _put_config(self) -> None:
+        self.state = replace(self.state, history=self.state.history.extended(self.config))
+        self.config = []
 
     def _recreated(self, row: Row) -> None:
         """A topic of another id begins anew: its offsets, and the config history if it is the config topic."""
@@ -156,14 +188,14 @@ class _Fold:
         if known is not None:
             offsets = {place: at for place, at in state.next_offsets.items() if place.rpartition("-")[0] != row.topic}
             state = replace(state, next_offsets=offsets)
-            if isinstance(row.body, ConfigChange):
+            if row.topic == self.topics.config_topic:
                 self.config.clear()
                 state = replace(state, history=ConfigHistory(), rule_memory=without_offsets(state.rule_memory))
         self.state = state
 
     def settle(self, *, end_of_input: bool) -> None:
         """Judge every waiting record whose evidence is there, in order; then the timers of the tick."""
-        self.state = replace(self.state, history=self.state.history.extended(self.config))
+        self._put_config()
         waiting = list(self.state.waiting)
         while waiting:
             head = waiting[0]
@@ -180,6 +212,12 @@ class _Fold:
     def _tell(self, *, end_of_input: bool) -> None:
         """What follows from statuses and records together, as far as both have come."""
         clock = telling.clock_of(self.settings, self.tick, self.state.waiting, end_of_input=end_of_input)
+        if self.lost:
+            timeline, results, self.steps = after_gap(
+                self.settings, self.group, self.state.timeline, self.steps, frozenset(self.lost)
+            )
+            self.state = replace(self.state, timeline=timeline)
+            self.results.extend(results)
         timeline, results = telling.advance(
             self.settings, self.group, self.state.timeline, self.sightings, self.steps, clock
         )
@@ -195,13 +233,13 @@ class _Fold:
             self._deleted(row)
             self._stands("Dead", row)
             return True
-        missing = judge_group.missing_evidence(self.settings, self.group, self.state, row)
+        missing = evidence.missing(self.settings, self.group, self.state, row)
         late = self.tick is not None and self.tick.now_ms >= head.arrived_ms + self.settings.judge_wait_ms
         if missing is not None and not (late or end_of_input):
             return False
         why = None
         if missing is not None:
-            why = f"evidence missing: {missing}"
+            why = f"evidence missing: {missing}{foreign.ahead(body_of(row), self.state.history)}"
         before = self.state
         self.state, doubtful = clocks.rebased(before, head)
         if doubtful:

@@ -2,12 +2,13 @@
 
 from collections.abc import Iterable
 
-from streaming.core.records import ConfigChange, Row, StatusChange
+from streaming.core.records import ConfigChange, Gap, Row, StatusChange, Undecodable
 from streaming.core.settings import ClusterSettings, ConnectSettings
 
 CONFIG_SUFFIXES = ("-configs", "-config")
 STATUS_SUFFIXES = ("-status", "-statuses")
 _OF_CONNECT = frozenset({ConfigChange.__name__, StatusChange.__name__})
+_OF_EVERYBODY = frozenset({Gap.__name__, Undecodable.__name__})
 
 
 def connect_settings(settings: ClusterSettings, group: str) -> ConnectSettings:
@@ -30,7 +31,8 @@ def groups_of_topic(settings: ClusterSettings, topic: str) -> list[str]:
 
 
 def route(rows: Iterable[Row], settings: ClusterSettings) -> dict[str, list[Row]]:
-    """Rows per group, each list in the order given. Undecodable records and gaps without a group are under ""."""
+    """Rows per group, each list in the order given. Undecodable records and gaps without a group are under "", where
+    they are published, and with the Connect groups whose topic it is, which know less from there on."""
     routed: dict[str, list[Row]] = {}
     for row in rows:
         concerned = groups_concerned(settings, row.topic, type(row.body).__name__) if row.group is None else [row.group]
@@ -41,4 +43,6 @@ def route(rows: Iterable[Row], settings: ClusterSettings) -> dict[str, list[Row]
 
 def groups_concerned(settings: ClusterSettings, topic: str, kind: str) -> list[str]:
     """Which groups a row without a group of its own goes to; `kind` is the class name of its body."""
+    if kind in _OF_EVERYBODY:
+        return ["", *groups_of_topic(settings, topic)]
     return groups_of_topic(settings, topic) if kind in _OF_CONNECT else [""]

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from streaming.core.config_history import ConfigHistory
+from streaming.core.foreign import Sides
 from streaming.core.leader import Process
 from streaming.core.observed import Job, Observed
 from streaming.core.records import Row
@@ -60,5 +61,6 @@ class GroupState:
     behind_ms: int | None = None
     apart_ms: int = 0
     unread: Source | None = None
+    sides: Sides = field(default_factory=Sides)
     timeline: Timeline = field(default_factory=Timeline)
     waits: Waits = field(default_factory=Waits)

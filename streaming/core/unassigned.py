@@ -99,6 +99,23 @@ def noted(
     return replace(state, incidents=still, unassigned_since_ms=since, patience_ms=patience_ms), ended
 
 
+def without_evidence(
+    state: GroupState, row: Row, observed: Observed, *, foreign: bool
+) -> tuple[GroupState, list[Incident]]:
+    """What can be said where the configured jobs are not known: who is held waits no longer. Of jobs that a `foreign`
+    leader does not know nobody can tell how long they wait."""
+    held = {f"{job_kind(job)} {job_name(job)}" for view in observed.views.values() for job in view.holds}
+    since = {} if foreign else {key: at for key, at in state.unassigned_since_ms.items() if key not in held}
+    over = {
+        key: incident
+        for key, incident in state.incidents.items()
+        if incident.code == UNASSIGNED_TOO_LONG.code and held.issuperset(map(_key, incident.subjects))
+    }
+    still = {key: incident for key, incident in state.incidents.items() if key not in over}
+    ended = [replace(one, transition="resolved", resolved_at_ms=row.timestamp_ms) for one in over.values()]
+    return replace(state, incidents=still, unassigned_since_ms=since), ended
+
+
 def _start_anew(observed: Observed, before: Observed | None, window: Window | None) -> Callable[[str], bool]:
     """Which jobs begin to wait with this record although they waited before.
 

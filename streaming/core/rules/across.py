@@ -29,6 +29,7 @@ from streaming.core.rules.scene import Finding, Law, Need, Scene
 
 PATIENCE_ROUNDS = 3
 """Rounds in a row after which what may happen once is no longer chance."""
+NEVER_CATCHES_UP = "a worker that never catches up may follow another Connect cluster's topic under this group.id"
 DOWNGRADE_PATIENCE_MS = 600_000
 """How long a rolling change of `connect.protocol` may take before the workers that did not follow are reported."""
 
@@ -107,7 +108,7 @@ def config_mismatch_persists(scene: Scene) -> Iterator[Finding]:
             scene,
             (Subject("group", scene.group),),
             f"{scene.memory.errors_in_row + 1} generations in a row failed because the leader has not read the config "
-            f"topic up to offset {observed.config_offset}",
+            f"topic up to offset {observed.config_offset}; {NEVER_CATCHES_UP}",
         )
     for member_id, count in sorted(lagging_members(scene.memory, observed, scene.last).items()):
         if count >= PATIENCE_ROUNDS and not observed.error:
@@ -118,7 +119,7 @@ def config_mismatch_persists(scene: Scene) -> Iterator[Finding]:
                 scene,
                 scene.subjects([member_id]),
                 f"{worker} has read the config topic up to offset {view.config_offset} only, behind the assignments of "
-                f"{count} generations in a row",
+                f"{count} generations in a row; {NEVER_CATCHES_UP}",
             )
 
 
@@ -127,6 +128,8 @@ def offset_regression(scene: Scene) -> Iterator[Finding]:
     top, offset = scene.memory.top_offset, scene.observed.config_offset
     leader = scene.observed.leader or ""
     if top is None or offset is None or offset >= top or scene.last is None or leader not in scene.last.views:
+        return
+    if scene.foreign:
         return
     yield _finding(
         OFFSET_REGRESSION,

@@ -34,7 +34,7 @@ def remember(scene: Scene) -> RuleMemory:
     kept = RuleMemory(
         errors_in_row=before.errors_in_row + 1 if failed else 0,
         lagging=lagging_members(before, now, scene.last),
-        top_offset=now.config_offset if failed is False else before.top_offset,
+        top_offset=before.top_offset if failed or scene.foreign else now.config_offset,
         rounds=with_round(before.rounds, one, repeats_error=failed and before.errors_in_row > 0),
         aimless_rounds=aimless_rounds(before, now, scene.last, gap=scene.gap, config_changes=scene.config_changes),
         downgrade=downgrade_after(scene),

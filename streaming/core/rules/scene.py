@@ -43,7 +43,7 @@ class Scene:
     `memory` is what the laws across records kept after the record before. `intent` says what is meant to run where,
     `declared` what workers declared when last seen under `static`, `reason` why the verdict is what it is, and
     `answered_as(protocol, lists)` whether the record's bytes, but for the version, are those of a leader of that
-    protocol to whom the members (by id) declare these jobs.
+    protocol to whom the members (by id) declare these jobs. `foreign`: the leader reads another config topic.
     """
 
     group: str
@@ -63,6 +63,7 @@ class Scene:
     declared: Mapping[str, frozenset[Job]] = field(default_factory=dict)
     answered_as: AnsweredAs = _cannot_tell
     reason: str | None = None
+    foreign: bool = False
 
     @property
     def surely(self) -> frozenset[Job]:

@@ -1,0 +1,86 @@
+"""What has to be there before a Connect record can be judged, and what is to be said where it is not.
+
+config records still on the way            waits, at most `judge.wait_ms`
+never came, topic not known, unreadable    not_judged, and why
+the leader reads another topic             not_judged: foreign worker
+"""
+
+from dataclasses import dataclass
+
+from schemas.connect_protocol import ConnectAssignment, WorkerState
+from streaming.core import foreign
+from streaming.core.observed import Observed
+from streaming.core.published import body_of
+from streaming.core.records import GroupGeneration, Row
+from streaming.core.routing import connect_settings
+from streaming.core.settings import ClusterSettings, ConnectSettings
+from streaming.core.state import GroupState
+
+CONNECT = "connect"
+
+
+def missing(settings: ClusterSettings, group: str, state: GroupState, row: Row) -> str | None:
+    """What has to arrive before this record can be judged; None if nothing."""
+    body = body_of(row)
+    if body.protocol_type != CONNECT or not body.members:
+        return None
+    topic = connect_settings(settings, group).config_topic
+    if topic is None:
+        return None
+    needed = _needed_offset(body)
+    if needed is None or state.history.reaches(needed):
+        return None
+    hint = _unguess(settings, group)
+    return f"config topic {topic} up to offset {needed}{hint}"
+
+
+def _unguess(settings: ClusterSettings, group: str) -> str:
+    if not connect_settings(settings, group).guessed_topics:
+        return ""
+    return f" (a guess: set clusters[].connect.{group}.config_topic)"
+
+
+def _needed_offset(body: GroupGeneration) -> int | None:
+    offsets = [one.assignment.config_offset for one in body.members if isinstance(one.assignment, ConnectAssignment)]
+    offsets += [
+        one.subscription.config_offset
+        for one in body.members
+        if isinstance(one.subscription, WorkerState) and one.member_id == body.leader
+    ]
+    return max(offsets, default=None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Known:
+    """`reason`: why the round is not judged at all (None: it is). `blind`: the configured jobs are not known either.
+    `foreign`: because the leader reads another config topic."""
+
+    reason: str | None = None
+    blind: bool = False
+    foreign: bool = False
+
+
+def of(
+    observed: Observed, state: GroupState, topics: ConnectSettings, group: str, never_came: str | None, *, again: bool
+) -> Known:
+    """What can be known of a round whose turn has come. `never_came`: the evidence that was waited for in vain;
+    `again`: its generation was recorded before."""
+    strange: str | None = None
+    if never_came is not None:
+        reason: str | None = never_came
+    elif topics.config_topic is None:
+        reason = f"config topic not known: set clusters[].connect.{group}.config_topic"
+    else:
+        reason = strange = foreign.stranger(
+            observed, state.history, state.sides, topics, group, historic=state.historic
+        )
+    blind = reason is not None
+    return Known(
+        reason="the same generation was written again" if again else reason, blind=blind, foreign=strange is not None
+    )
+
+
+def unread(observed: Observed, state: GroupState, topics: ConnectSettings) -> str:
+    """Which config record that could not be read may be behind an answer that nothing explains; "" for none."""
+    offsets = state.history.unread_below(observed.config_offset)
+    return f"could not be read: {topics.config_topic} offset {', '.join(map(str, offsets))}" if offsets else ""

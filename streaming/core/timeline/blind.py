@@ -1,0 +1,45 @@
+"""Statuses that were gone before they were read: what they would have said of a job is not known any more.
+
+A RUNNING c-0      c-0: ok
+gap                c-0: unknown     A may have stopped it, B may run it: no K2, K3, K4 comes of what was before
+B RUNNING c-0      c-0: ok          what is said from here on counts again
+"""
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from streaming.core.results import Result
+from streaming.core.settings import ClusterSettings
+from streaming.core.timeline import jobs
+from streaming.core.timeline.held import TOLD
+from streaming.core.timeline.state import Timeline
+from streaming.core.timeline.step import Step
+from streaming.core.timeline.work import Work
+
+
+def after_gap(
+    settings: ClusterSettings, group: str, timeline: Timeline, steps: Iterable[Step], partitions: frozenset[int]
+) -> tuple[Timeline, list[Result], list[Step]]:
+    """The timeline without what these partitions of the status topic told before, the jobs as they stand then, and the
+    steps still to be told, whose workers may have started their jobs within the gap."""
+    work = Work(settings, group, timeline)
+    for job in timeline.jobs:
+        facts = work.facts(job)
+        claims = tuple(one for one in facts.claims if one.partition not in partitions)
+        shown = facts.shown if facts.shown is not None and facts.shown.partition not in partitions else None
+        if (claims, shown) != (facts.claims, facts.shown):
+            work.change(job, replace(facts, claims=claims, shown=shown, ended=None))
+    work.asleep_ms = {job: due_ms for job, due_ms in work.asleep_ms.items() if _told(due_ms, work, job)}
+    work.strays = {job: one for job, one in work.strays.items() if _told(one.due_ms, work, job)}
+    jobs.states(work)
+    kept = tuple(one for one in timeline.sightings if one.partition not in partitions)
+    blind = replace(work.frozen(), sightings=kept, steps=tuple(map(_started_unseen, timeline.steps)))
+    return blind, work.results, [_started_unseen(one) for one in steps]
+
+
+def _told(due_ms: int, work: Work, job: str) -> bool:
+    return due_ms == TOLD or work.facts(job).shown is not None
+
+
+def _started_unseen(step: Step) -> Step:
+    return replace(step, started={}, restarts=False)
