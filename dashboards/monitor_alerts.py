@@ -204,7 +204,7 @@ def _reports() -> tuple[Alert, ...]:
             confirm=(
                 Check(
                     "kafka-console-consumer.sh --bootstrap-server $BROKERS --topic $TOPIC --partition $PARTITION "
-                    "--offset $OFFSET --max-messages 1",
+                    "--offset $OFFSET --max-messages 1 --timeout-ms 10000",
                     "the record at the coordinates that `rebalance_monitor.undecodable` gives",
                 ),
             ),

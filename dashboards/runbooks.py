@@ -43,7 +43,8 @@ def _rule_page(title: str, rules: Sequence[Rule]) -> str:
         _MADE,
         "## Symptom",
         f'{alert} with `rule="{title}"`, or an open incident of this name on the dashboards, the page and in '
-        "`rebalance_monitor.incidents`. Its message names the workers and jobs; its evidence the records.",
+        "`rebalance_monitor.incidents`. Its message names the workers and jobs; its evidence the records. Which worker "
+        "leads the group stands on the group's page.",
         "## Meaning",
         "As long as nothing is wrong:",
         _bullets(f"{rule.code} (usually {rule.severity.value}): {rule.meaning}" for rule in rules),

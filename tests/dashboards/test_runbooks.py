@@ -57,6 +57,7 @@ def test_commands_are_real_tools_and_say_what_to_fill_in(path: str) -> None:
         assert command.split()[0] in TOOLS
         for name in re.findall(r"\$([A-Z_]+)", command):
             assert f"`{name}` ({VARIABLES[name]})" in text
+        assert not re.search(r"'[^']*\$[A-Z_]+[^']*'", command), "a shell fills in nothing between single quotes"
 
 
 def test_every_alert_leads_to_a_page_that_exists() -> None:

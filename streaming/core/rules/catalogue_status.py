@@ -59,7 +59,7 @@ HELD_NOT_RUNNING = Rule(
     confirm=(STATUS, STATUS_LOG),
     advice=(
         "The worker was given the job and has not said that it runs: its log says what it waits for.",
-        "`curl -X POST 'http://$WORKER/connectors/$CONNECTOR/restart?includeTasks=true'` starts it again.",
+        '`curl -X POST "http://$WORKER/connectors/$CONNECTOR/restart?includeTasks=true"` starts it again.',
         "A worker that starts nothing at all has lost its herder thread or its rights: restart it.",
     ),
     resolves="When the worker says that the job runs, is paused, stopped or failed.",

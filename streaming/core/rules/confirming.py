@@ -12,12 +12,13 @@ STATUS = Check(
     "state and worker_id of the connector and of each task, as the status topic has them",
 )
 ALL_STATUSES = Check(
-    "curl -s 'http://$WORKER/connectors?expand=status'",
+    'curl -s "http://$WORKER/connectors?expand=status"',
     "every connector and task with its state and worker_id: count them per worker",
 )
 ASSIGNMENTS = Check(
     "grep 'got assignment' connect.log | tail -n 2",
-    "on each worker: generation, protocol, leader, config offset, what it was given and what it had to revoke, delay",
+    "what a worker logged (ask every one): generation, protocol, leader, config offset, what it was given and had to "
+    "revoke, delay",
 )
 RUNNING_HERE = Check(
     "kafka-jmx.sh --jmx-url service:jmx:rmi:///jndi/rmi://$HOST:$JMX_PORT/jmxrmi "
@@ -36,12 +37,13 @@ CONFIG_LOG = Check(
 )
 GROUP_RECORD = Check(
     "kafka-console-consumer.sh --bootstrap-server $BROKERS --topic __consumer_offsets --partition $PARTITION "
-    "--offset $OFFSET --max-messages 1 --formatter org.apache.kafka.tools.consumer.GroupMetadataMessageFormatter",
+    "--offset $OFFSET --max-messages 1 --timeout-ms 10000 "
+    "--formatter org.apache.kafka.tools.consumer.GroupMetadataMessageFormatter",
     "the generation of the evidence: protocol, leader and members (`rebalance-monitor decode` also opens their bytes)",
 )
 REBALANCES = Check(
     'grep "Preparing to rebalance group $GROUP" server.log | tail',
-    "on the group's coordinator: when each rebalance began and the reason the broker gives",
+    "when each rebalance began and the reason the broker gives (ask the broker that coordinates the group)",
 )
 GROUPS = Check(
     "kafka-groups.sh --bootstrap-server $BROKERS --list",

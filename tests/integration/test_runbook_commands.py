@@ -1,0 +1,175 @@
+"""Every command of the runbooks that speaks to Kafka does what its page says, on a real broker and a real worker."""
+
+import os
+import re
+import subprocess
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx
+import pytest
+from confluent_kafka import Consumer, Producer
+from confluent_kafka.admin import (
+    AclBinding,
+    AclOperation,
+    AclPermissionType,
+    AdminClient,
+    ResourcePatternType,
+    ResourceType,
+)
+
+from dashboards.alerts import alerts
+from lab import broker, config_topic, jars, java, offsets_reader, workers
+from lab.ports import HOST, free_ports
+from streaming.core.rules.catalogue import RULES
+from tests.integration.watched import own_lab
+
+pytestmark = pytest.mark.integration
+GROUP, READERS, CONNECTOR = "runbooks", "readers", "orders"
+
+TOOLS = {
+    "kafka-acls.sh": "org.apache.kafka.tools.AclCommand",
+    "kafka-broker-api-versions.sh": "org.apache.kafka.tools.BrokerApiVersionsCommand",
+    "kafka-console-consumer.sh": "org.apache.kafka.tools.consumer.ConsoleConsumer",
+    "kafka-consumer-groups.sh": "org.apache.kafka.tools.consumer.group.ConsumerGroupCommand",
+    "kafka-get-offsets.sh": "org.apache.kafka.tools.GetOffsetShell",
+    "kafka-groups.sh": "org.apache.kafka.tools.GroupsCommand",
+    "kafka-jmx.sh": "org.apache.kafka.tools.JmxTool",
+    "kafka-topics.sh": "org.apache.kafka.tools.TopicCommand",
+}
+"""What the scripts of Kafka's `bin` folder run."""
+
+ALL = {check.run for one in (*RULES, *alerts()) for check in one.confirm}
+COMMANDS = sorted(one for one in ALL if one.startswith(("kafka", "grep")) or "$WORKER" in one)
+"""Those that ask Kafka; the others ask the monitor, its database, Prometheus or Alertmanager."""
+SHOWN = {
+    "got assignment": r"Joined group at generation \d+ .*connectorIds=\[orders\]",
+    "connector-task-metrics": r"connector=orders.*:status",
+    "$CONNECTOR/status": r'"worker_id":"127\.0\.0\.1:\d+"',
+    "expand=status": r'"orders":\{"status".*"worker_id"',
+    "$CONFIG_TOPIC": r"(?m)^Offset:\d+\tconnector-orders",
+    "GroupMetadataMessageFormatter": r'"generation":\d+,"protocol":"sessioned","leader":"connect-',
+    "$WORKER/": r'"version":"4\.\d',
+    "kafka-groups.sh --bootstrap-server $BROKERS --list | wc": r"(?m)^\s*[3-9]$",
+    "kafka-groups": r"(?m)^runbooks\s+Classic\s+connect",
+    "Preparing to rebalance": r"Preparing to rebalance group runbooks in state",
+    "--members --verbose": r"(?m)^readers\s+rdkafka-.*orders",
+    "$STATUS_TOPIC": r"CreateTime:\d+\tstatus-task-orders-\d\t.*RUNNING",
+    "kafka-broker-api-versions": r"127\.0\.0\.1:\d+ \(id: 1 ",
+    "__consumer_offsets --time -1": r"(?m)^__consumer_offsets:0:\d+$",
+    "--time -2": r"(?m)^orders:0:0$",
+    "--describe --topic": r"Topic: orders\s",
+    "kafka-acls": r"User:monitor.*operation=READ",
+    "--max-messages 1": r"Processed a total of 1 messages",
+}
+"""By a part of the command, the most telling first: what is seen where all is well."""
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """Where an engineer sits: logs at hand, Kafka's tools on the path, the variables filled in."""
+
+    folder: Path
+    environment: Mapping[str, str]
+
+    def run(self, command: str, **more: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            ["bash", "-o", "pipefail", "-c", command],
+            cwd=self.folder, env={**self.environment, **more}, capture_output=True, text=True, timeout=120, check=False,
+        )  # fmt: skip
+
+
+def _tools(folder: Path, runtime: java.Java, class_path: str) -> Path:
+    folder.mkdir()
+    for name, main in TOOLS.items():
+        script = folder / name
+        flags = "-Xmx128m -XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xshare:auto"
+        script.write_text(f'#!/bin/sh\nexec "{runtime.command}" {flags} -cp "{class_path}" {main} "$@"\n')
+        script.chmod(0o755)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def desk() -> Iterator[Desk]:
+    plain, controller, rest, jmx = free_ports(4)
+    with own_lab("runbook-commands") as lab, pytest.MonkeyPatch.context() as patch:
+        runtime = java.find()
+        class_path = jars.fetch(runtime)
+        acls = {
+            "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+            "super.users": "User:ANONYMOUS",
+        }
+        server = broker.start(lab, runtime, class_path, plain, controller, acls)
+        remote = "com.sun.management.jmxremote"
+        options = (
+            f"-D{remote}.port={jmx} -D{remote}.rmi.port={jmx} -D{remote}.host={HOST} -Djava.rmi.server.hostname={HOST}"
+        )
+        patch.setenv("JAVA_TOOL_OPTIONS", f"{options} -D{remote}.authenticate=false -D{remote}.ssl=false")
+        (worker,) = workers.start(lab, runtime, class_path, server, group=GROUP, ports=[rest], max_delay_ms=1_000)
+        patch.delenv("JAVA_TOOL_OPTIONS")
+        reader = Consumer({"bootstrap.servers": server.address, "group.id": READERS, "log_level": 0})
+        workers.create_sink(worker, CONNECTOR, 2, CONNECTOR)
+        config_topic.create(server.address, {CONNECTOR: 1})
+        _grant(server.address)
+        producer = Producer({"bootstrap.servers": server.address})
+        producer.produce(CONNECTOR, b"a record", b"its key: the topic is compacted")
+        producer.flush(20)
+        lab.wait_for("the tasks", lambda: _running(worker))
+        reader.subscribe([CONNECTOR])
+        lab.wait_for("the reader", lambda: reader.poll(0.1) is None and bool(reader.assignment()))
+        folder = lab.folder / "desk"
+        folder.mkdir()
+        (folder / "connect.log").symlink_to(worker.child.log)
+        (folder / "server.log").symlink_to(server.child.log)
+        (folder / "monitor.properties").write_text("")
+        bin_folder = _tools(lab.folder / "bin", runtime, class_path)
+        made = Desk(
+            folder,
+            {
+                "PATH": f"{bin_folder}:{os.environ['PATH']}",
+                "BROKERS": server.address, "WORKER": worker.address, "CONNECTOR": CONNECTOR, "GROUP": GROUP,
+                "CONFIG_TOPIC": workers.config_topic(GROUP), "STATUS_TOPIC": workers.status_topic(GROUP),
+                "TOPIC": CONNECTOR, "HOST": HOST, "JMX_PORT": str(jmx), "PARTITION": "0", "OFFSET": "0",
+            },
+        )  # fmt: skip
+        yield made
+        reader.close()
+
+
+def _running(worker: workers.Worker) -> bool:
+    tasks = httpx.get(f"{worker.url}/connectors/{CONNECTOR}/status", timeout=20).json().get("tasks", [])
+    return [one["state"] for one in tasks] == ["RUNNING"] * 2
+
+
+def _grant(bootstrap: str) -> None:
+    rule = AclBinding(
+        ResourceType.TOPIC, CONNECTOR, ResourcePatternType.LITERAL, "User:monitor", "*",
+        AclOperation.READ, AclPermissionType.ALLOW,
+    )  # fmt: skip
+    admin = AdminClient({"bootstrap.servers": bootstrap, "log_level": 0})
+    (answer,) = admin.create_acls([rule]).values()
+    answer.result(20)
+
+
+def filled_in(desk: Desk, command: str) -> dict[str, str]:
+    """What stands for this command alone: the evidence's coordinates, a consumer group."""
+    if "__consumer_offsets --partition" in command:
+        of_group = [one for one in offsets_reader.read(desk.environment["BROKERS"]) if one.group == GROUP]
+        last = max((one.at for one in of_group if one.members), key=lambda at: at.offset)
+        return {"PARTITION": str(last.partition), "OFFSET": str(last.offset)}
+    return {"GROUP": READERS} if "kafka-consumer-groups" in command else {}
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_command_of_the_runbooks_shows_what_its_page_says(desk: Desk, command: str) -> None:
+    done = desk.run(command, **filled_in(desk, command))
+    assert done.returncode == 0, f"{done.stdout[-2000:]}\n{done.stderr[-3000:]}"
+    wanted = next(pattern for part, pattern in SHOWN.items() if part in command)
+    assert re.search(wanted, done.stdout + done.stderr), f"{done.stdout[-3000:]}\n{done.stderr[-3000:]}"
+
+
+def test_a_connect_group_is_refused_by_the_consumer_groups_tool(desk: Desk) -> None:
+    """What the page says of it."""
+    (command,) = [one for one in COMMANDS if "kafka-consumer-groups" in one]
+    assert "is not a consumer group" in desk.run(command).stdout + desk.run(command).stderr
