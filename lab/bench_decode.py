@@ -1,32 +1,22 @@
 """`make bench-decode`: microseconds per record on one core, embedded payloads included, against kafka-python.
 
-Both sides decode the same bytes; their values are compared as plain trees before anything is timed. All records and all
-blobs differ, and nothing is remembered, except in the column that says so: there every record's blobs were seen before.
 What is timed on our side is the job's own path, from key and value to the row; on kafka-python's, its compiled readers
-for the same layouts. Within one record the header that all its assignments share is read once, and recognised by its
-bytes. The floor is what remains if every length and position is known beforehand: the slices, texts and objects of the
-result, made by the same means, each text anew. Rounds of all columns alternate, and the best of each counts, so that a
-machine's bad moments hit both sides.
-
-Where Connect stays below its aim, the rest is the interpreter's price per step: a list's entry takes one slice, one
-unpacking, one tuple and five comparisons, a member some ten unpackings, twelve slices and four objects. With a single
-connector the floor alone is about a third of kafka-python's time, as that has as little to do per member as we have.
+for the same layouts, declared with its own field classes (`bench_peer`). Their values are compared before anything is
+timed. All records and all blobs differ, and nothing is remembered, except in the column that says so.
 """
 
-import cProfile
 import json
 import os
-import platform
-import pstats
 import sys
-import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from time import perf_counter
 from typing import Any
 
-import kafka
-
 from lab import bench_peer, bench_records, bench_trees
+from lab.bench_decode_report import Figures, report
+from lab.bench_floor import rebuilder
+from lab.bench_steps import steps
 from lab.errors import LabError
 from lab.paths import ROOT
 from schemas.consumer_protocol import ConsumerAssignment, ConsumerSubscription
@@ -36,8 +26,8 @@ from streaming.core.decoding import decode_offsets_record
 from streaming.core.records import GroupGeneration, Row
 
 KEY = b"\x00\x02\x00\x09the-group"
-RECORDS = 60
-ROUNDS = 40
+RECORDS = 40
+ROUNDS = 100
 FLOORS = 6  # their sources are long, and compiled for each record
 REPORT = ROOT / "docs" / "benchmarks-decode"
 NOTHING_REMEMBERED = MemberBlobs(0)
@@ -53,22 +43,6 @@ class Case:
     make: Callable[[int], bytes]
     ours: Callable[[bytes, MemberBlobs], Any]
     peer: Callable[[bytes, bytes, bench_peer.View], Any]
-    aim: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Figures:
-    """Microseconds per record."""
-
-    name: str
-    bytes: int
-    kafka_python_us: float
-    kafka_python_on_bytes_us: float
-    ours_us: float
-    ratio: float
-    ours_remembering_us: float
-    ratio_remembering: float
-    floor_us: float
     aim: float
 
 
@@ -146,7 +120,7 @@ def compare(case: Case, value: bytes) -> None:
 
 
 def measure(case: Case) -> Figures:
-    """Alternating rounds over the same records; the best of each column."""
+    """Rounds over the same records in which the columns alternate; each record's own best of each column counts."""
     values = [case.make(at) for at in range(1, RECORDS + 1)]
     for value in values:
         compare(case, value)
@@ -156,87 +130,44 @@ def measure(case: Case) -> Figures:
         "kafka on bytes": lambda value: case.peer(KEY, value, bytes),
         "ours": lambda value: case.ours(value, NOTHING_REMEMBERED),
         "remembering": lambda value: case.ours(value, remembering),
+        "floor": _floor(case, values[:FLOORS]),
     }
-    floor = _floor(case, values[:FLOORS])
-    best = dict.fromkeys((*columns, "floor"), float("inf"))
+    best: dict[str, dict[bytes, float]] = {name: {} for name in columns}
     for _ in range(ROUNDS):
         for name, decode in columns.items():
-            best[name] = min(best[name], _timed(decode, values))
-        best["floor"] = min(best["floor"], _timed(floor, values[:FLOORS]))
-    rounded = {name: round(taken, 1) for name, taken in best.items()}
+            _time(decode, values[:FLOORS] if name == "floor" else values, best[name])
+    taken = {name: sum(times.values()) / len(times) * 1e6 for name, times in best.items()}
     return Figures(
         name=case.name,
         bytes=len(values[0]),
-        kafka_python_us=rounded["kafka"],
-        kafka_python_on_bytes_us=rounded["kafka on bytes"],
-        ours_us=rounded["ours"],
-        ratio=round(best["kafka"] / best["ours"], 2),
-        ours_remembering_us=rounded["remembering"],
-        ratio_remembering=round(best["kafka"] / best["remembering"], 2),
-        floor_us=rounded["floor"],
+        kafka_python_us=round(taken["kafka"], 1),
+        kafka_python_on_bytes_us=round(taken["kafka on bytes"], 1),
+        ours_us=round(taken["ours"], 1),
+        ratio=round(taken["kafka"] / taken["ours"], 2),
+        ours_remembering_us=round(taken["remembering"], 1),
+        ratio_remembering=round(taken["kafka"] / taken["remembering"], 2),
+        floor_us=round(taken["floor"], 1),
         aim=case.aim,
+        steps={name: steps(columns[name], values[0]) for name in ("kafka", "ours", "floor")},
     )
 
 
-def _timed(decode: Decode, values: list[bytes]) -> float:
-    began = time.process_time()
+def _time(decode: Decode, values: list[bytes], best: dict[bytes, float]) -> None:
     for value in values:
+        began = perf_counter()
         decode(value)
-    return (time.process_time() - began) / len(values) * 1e6
+        taken = perf_counter() - began
+        best[value] = min(taken, best.get(value, taken))
 
 
 def _floor(case: Case, values: list[bytes]) -> Decode:
-    """Instead of decoding a record, puts its decoded value together from parts at known places."""
-    rebuild = {value: bench_trees.rebuilder(_bare(case.ours(value, NOTHING_REMEMBERED))) for value in values}
+    rebuild = {value: rebuilder(_bare(case.ours(value, NOTHING_REMEMBERED))) for value in values}
     return lambda value: rebuild[value]()
 
 
 def _bare(told: Any) -> Any:
     """Rows are made with keywords; what is timed is what they hold."""
     return (told[0].body, told[1]) if isinstance(told, tuple) else told.body
-
-
-def profile(case: Case) -> list[str]:
-    """The functions in which our side spends its time, as `share function`."""
-    values = [case.make(at) for at in range(1, RECORDS + 1)]
-    profiler = cProfile.Profile()
-    profiler.enable()
-    for _ in range(5):
-        for value in values:
-            case.ours(value, NOTHING_REMEMBERED)
-    profiler.disable()
-    stats: dict[tuple[str, int, str], tuple[int, int, float, float, Any]] = pstats.Stats(profiler).stats  # type: ignore[attr-defined] # documented by example only
-    total = sum(entry[2] for entry in stats.values())
-    ranked = sorted(stats.items(), key=lambda item: -item[1][2])[:6]
-    return [f"{entry[2] / total:.0%} {_function(where)}" for where, entry in ranked]
-
-
-def _function(where: tuple[str, int, str]) -> str:
-    file, _, name = where
-    return f"{name} in {file}" if file.startswith("<") else f"{name} in {os.path.basename(file)}"
-
-
-def report(figures: list[Figures], profiles: dict[str, list[str]]) -> str:
-    """The table for people."""
-    lines = [
-        "# Decoding, against kafka-python",
-        "",
-        f"Written by `make bench-decode`: one core of {platform.machine()}, Python {platform.python_version()}, "
-        f"kafka-python {kafka.__version__}; microseconds of processor time per record, embedded payloads included.",
-        "",
-        "| record | bytes | kafka-python | on bytes | ours | ratio | aim | ours, blobs seen before | ratio | floor |",
-        "|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|",
-    ]
-    for one in figures:
-        aim = f"{one.aim}" if one.ratio >= one.aim else f"{one.aim} (missed)"
-        lines.append(
-            f"| {one.name} | {one.bytes} | {one.kafka_python_us} | {one.kafka_python_on_bytes_us} | {one.ours_us} | "
-            f"**{one.ratio}** | {aim} | {one.ours_remembering_us} | {one.ratio_remembering} | {one.floor_us} |"
-        )
-    lines += ["", *(line or "" for line in (__doc__ or "").splitlines()[2:]), ""]
-    for name, ranked in profiles.items():
-        lines += [f"Where the time goes, {name}: {'; '.join(ranked)}.", ""]
-    return "\n".join(lines).rstrip() + "\n"
 
 
 def main() -> int:
@@ -247,11 +178,10 @@ def main() -> int:
     except LabError as why:
         print(f"bench-decode: {why}", file=sys.stderr)
         return 2
-    profiles = {case.name: profile(case) for case, one in zip(CASES, figures, strict=True) if one.ratio < one.aim}
-    text = report(figures, profiles)
+    text = report(figures, records=RECORDS, rounds=ROUNDS)
     print(text)
     REPORT.with_suffix(".md").write_text(text, encoding="utf-8")
-    told = {"figures": [asdict(one) for one in figures], "profiles": profiles}
+    told = {"figures": [asdict(one) for one in figures]}
     REPORT.with_suffix(".json").write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
     return 0
 

@@ -1,11 +1,9 @@
 """Both decoders' values of one record as the same plain tree, to be compared before anything is timed."""
 
-from collections.abc import Callable, Iterable
-from dataclasses import fields, is_dataclass
+from collections.abc import Iterable
 from typing import Any
 
 from schemas.connect_protocol import THE_CONNECTOR, ConnectAssignment
-from schemas.frozen import maker
 from schemas.outcomes import Decoded
 from streaming.core.records import GroupGeneration, Row
 
@@ -102,37 +100,3 @@ def peer_streams(state: Any, share: Any) -> list[Tree]:
 
 def _pairs(entries: Any) -> list[tuple[str, int]]:
     return [(one.name, number) for one in entries or () for number in one.numbers]
-
-
-def rebuilder(value: Any) -> Callable[[], Any]:
-    """A function that makes an equal value from bytes of which every position is known: texts and bytes are slices at
-    constant places, tuples and objects are made anew, numbers are at hand. No decoder of ours can be faster."""
-    texts: list[str] = []
-    blobs: list[bytes] = []
-    scope: dict[str, Any] = {}
-
-    def written(one: Any) -> str:
-        match one:
-            case str():
-                at = sum(map(len, texts))
-                texts.append(one)
-                return f"text[{at}:{at + len(one)}]"
-            case bytes():
-                at = sum(map(len, blobs))
-                blobs.append(one)
-                return f"blob[{at}:{at + len(one)}]"
-            case tuple() | list():
-                return f"({''.join(written(each) + ', ' for each in one)})"
-            case _ if is_dataclass(one):
-                name = f"make_{type(one).__name__}"
-                if name not in scope:
-                    scope[name] = maker(type(one)) if type(one).__bases__ == (object,) else type(one)
-                return f"{name}({', '.join(written(getattr(one, f.name)) for f in fields(one))})"
-            case _:
-                return repr(one)
-
-    source = f"def rebuild(): return {written(value)}"
-    scope |= {"text": "".join(texts), "blob": b"".join(blobs)}
-    exec(compile(source, "<rebuild>", "exec"), scope)
-    rebuild: Callable[[], Any] = scope["rebuild"]
-    return rebuild
