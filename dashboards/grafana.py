@@ -35,6 +35,8 @@ class Grafana:
 
     def __init__(self, url: str, token: str, timeout_s: float = 10.0) -> None:
         parts = urlsplit(url)
+        if "@" in url:
+            raise Refused("the address of Grafana must hold no user and no password; the token says who asks")
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise Refused(f"{url!r} is not an address of Grafana; give one such as http://127.0.0.1:3000")
         prefix = parts.path.strip("/")

@@ -165,6 +165,7 @@ def test_token_may_come_from_a_file(double: Double, tmp_path: Path, monkeypatch:
         ("wrong", None, "Unauthorized"),
         (TOKEN, "grafana:3000", "is not an address"),
         (TOKEN, "closed", "cannot be reached"),
+        (TOKEN, f"http://jane:{TOKEN}@127.0.0.1:1", "must hold no user and no password"),
     ],
 )
 def test_says_in_one_sentence_what_is_wrong(
