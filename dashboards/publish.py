@@ -110,19 +110,23 @@ def main(argv: Sequence[str]) -> int:
         steps = publish(grafana, options.folder, options.folder_title, dry_run=options.dry_run, force=options.force)
         for step in steps:
             edited = edited or step.action == "edited"
-            _tell(step, show=options.dry_run or step.action == "edited", as_json=options.output == "json")
+            _tell(step, dry_run=options.dry_run, as_json=options.output == "json")
     except Refused as why:
         print(why, file=sys.stderr)
         return 2
     return 1 if edited else 0
 
 
-def _tell(step: Step, *, show: bool, as_json: bool) -> None:
-    report = {"kind": "dashboard", "uid": step.model["uid"], "action": step.action}
+def _tell(step: Step, *, dry_run: bool, as_json: bool) -> None:
+    show = dry_run or step.action == "edited"
     if as_json:
+        report = {"kind": "dashboard", "uid": step.model["uid"], "action": step.action, "dry_run": dry_run}
         print(json.dumps({**report, "diff": step.diff} if show else report), flush=True)
         return
-    told = "edited by hand, left alone (--force overwrites it)" if step.action == "edited" else step.action
+    changes = step.action in ("create", "update")
+    told = f"would {step.action}" if dry_run and changes else step.action
+    if step.action == "edited":
+        told = "edited by hand, left alone (--force overwrites it)"
     print(f"{step.model['uid']:32} {told}", flush=True)
     if show and step.diff:
         print(step.diff, flush=True)

@@ -121,6 +121,8 @@ def test_a_dry_run_stores_nothing_and_shows_the_difference(double: Double, capsy
     capsys.readouterr()
     assert run(double, "--dry-run", "-o", "json") == 0
     assert '- "title": "as it was"' in told(capsys)[FLEET.uid]["diff"]
+    assert run(double, "--dry-run") == 0
+    assert f"{FLEET.uid:32} would update" in capsys.readouterr().out
     assert double.shown(FLEET.uid)["title"] == "as it was"
 
 
