@@ -189,6 +189,8 @@ def revoked_job_lost(scene: Scene) -> Iterator[Finding]:
     left = last is not None and bool(last.views.keys() - scene.observed.views.keys())
     if scene.observed.delay_ms and left:
         missing -= scene.memory.taken_back
+    if scene.intent is not None and scene.intent.enforced:  # of declared jobs S5 and S10 speak, delay or not
+        missing -= scene.intent.static_jobs(scene.surely)
     if missing and scene.gap == 0 and not _without_wildcard_worker(scene):
         yield _finding(
             REVOKED_JOB_LOST,

@@ -215,7 +215,6 @@ CASES = (
         story=taken_and_given_to_nobody,
         subjects=("task c1-1",),
         severity=HIGH,
-        along=frozenset({"CONNECT-I4"}),
     ),
     NearMiss(code="CONNECT-K15", exception="deleted meanwhile", story=deleted_after_it_was_taken),
     NearMiss(

@@ -54,6 +54,29 @@ def as_static(story: Story, **lists: tuple[str, ...]) -> Change:
     return change
 
 
+def taken_for_its_lister_and_not_given() -> Story:
+    """w3 declares what others run: taken from them in its first round, and forgotten in the second."""
+    story = placed()
+    story.join("w3", static=("c1-0",))
+    story.rebalance()
+    story.rebalance(drop("w3", "c1-0"))
+    return story
+
+
+def wildcard_job_taken_and_not_given() -> Story:
+    story = Story("static")
+    story.configure("c1", 6)
+    story.join("w1")
+    story.join("w2", static=("c1-0",))
+    story.rebalance()
+    story.join("w3")
+    before = story.workers["w1"].holds()
+    story.rebalance()
+    taken = sorted(before - story.workers["w1"].holds())
+    story.rebalance(drop("w3", taken[0]))
+    return story
+
+
 def static_job_to_wildcard_worker() -> Story:
     story = group("c1-0", "c1-1")
     story.rebalance(both(drop("w3", "c1-0"), give("w1", "c1-0")))
@@ -256,6 +279,7 @@ CASES: tuple[Case, ...] = (
         along=frozenset({"CONNECT-S1"}),
     ),
     broken("S5", declared_job_dropped, H, "task c1-0"),
+    broken("S5", taken_for_its_lister_and_not_given, H, "task c1-0"),
     near("S5", "revoked in this round", declared_job_delayed),
     broken("S6", wildcard_job_dropped, M, "task c2-0"),
     near("S6", "revoked in this round", new_wildcard_worker),
@@ -274,4 +298,5 @@ CASES: tuple[Case, ...] = (
     near("S10", "revoked in this round", listed_twice_and_revoked),
     near("S10", "any of its listers will do", the_other_lister),
     broken("S11", static_without_declarations, H, W1),
+    broken("K15", wildcard_job_taken_and_not_given, H, "task c1-1"),
 )
