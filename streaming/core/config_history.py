@@ -5,9 +5,11 @@ The history is a base state at some offset plus the records after it. Asking for
 """
 
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TypeVar, assert_never
 
+from assignors.connect_eras import parse_release
 from schemas.connect_topics import (
     ConfigRecord,
     ConnectorConfigured,
@@ -20,6 +22,10 @@ from schemas.connect_topics import (
 
 V = TypeVar("V")
 
+MAX_LEFT = 256
+"""Deleted connectors whose task counts are kept for their return, the newest."""
+_DELETIONS_COMPLETE, _COMMITS_CHECKED = parse_release("2.5.1"), parse_release("3.7.1")
+
 MAX_UNREAD = 16
 
 
@@ -27,17 +33,35 @@ MAX_UNREAD = 16
 class ConfigState:
     """Connectors with their committed task count (None: no commit yet), who is inconsistent, and what is staged.
 
-    `deleted` are connectors whose last word is that they are gone.
+    `deleted` are connectors whose last word is that they are gone. `left` are task counts that outlived a connector's
+    deletion in workers before 2.5.1 (KAFKA-8869), and `stray` those of commits that came after it, which workers before
+    3.7.1 take (KAFKA-16838): made anew, such a connector has its tasks back before its first own commit.
     """
 
     counts: Mapping[str, int | None] = field(default_factory=dict)
     inconsistent: frozenset[str] = frozenset()
     staged: Mapping[str, frozenset[int]] = field(default_factory=dict)
     deleted: frozenset[str] = frozenset()
+    left: Mapping[str, int] = field(default_factory=dict)
+    stray: Mapping[str, int] = field(default_factory=dict)
 
-    def connectors(self) -> dict[str, int]:
-        """Number of tasks per configured connector, as the leader's snapshot gives it."""
-        return {name: 0 if count is None or name in self.inconsistent else count for name, count in self.counts.items()}
+    def connectors(self, kept: Mapping[str, int] | None = None) -> dict[str, int]:
+        """Number of tasks per configured connector, as the leader's snapshot gives it; `kept` are the counts that its
+        release has of connectors that were made anew and have committed nothing yet."""
+        old = kept or {}
+        return {
+            name: 0 if name in self.inconsistent else (old.get(name, 0) if count is None else count)
+            for name, count in self.counts.items()
+        }
+
+    def kept_by(self, release: str | None) -> Mapping[str, int]:
+        """What workers of this release keep of connectors that were deleted; unknown releases keep nothing."""
+        numbers = _COMMITS_CHECKED
+        with suppress(ValueError):
+            numbers = parse_release(release) if release is not None else numbers
+        if numbers >= _COMMITS_CHECKED:
+            return {}
+        return self.stray if numbers >= _DELETIONS_COMPLETE else self.left
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,11 +176,14 @@ def apply(state: ConfigState, record: ConfigRecord) -> ConfigState:
                 return state
             return replace(state, counts={**state.counts, name: None}, deleted=state.deleted - {name})
         case ConnectorDeleted(name=name):
+            count = state.counts.get(name)
             return replace(
                 state,
                 counts=_without(state.counts, name),
                 staged=_without(state.staged, name),
                 deleted=state.deleted | {name},
+                left=state.left if count is None else _newest(state.left, name, count),
+                stray=_without(state.stray, name),
             )
         case TaskStaged(name=name, number=number):
             numbers = state.staged.get(name, frozenset()) | {number}
@@ -171,13 +198,25 @@ def apply(state: ConfigState, record: ConfigRecord) -> ConfigState:
 
 def _committed(state: ConfigState, name: str, count: int | None) -> ConfigState:
     if name not in state.counts:
-        return replace(state, staged=_without(state.staged, name))
+        without = replace(state, staged=_without(state.staged, name))
+        if count is None:
+            return without
+        return replace(without, left=_newest(state.left, name, count), stray=_newest(state.stray, name, count))
     if count is None:
         return state
+    if name in state.left:
+        state = replace(state, left=_without(state.left, name), stray=_without(state.stray, name))
     complete = frozenset(range(count)) <= state.staged.get(name, frozenset())
     inconsistent = state.inconsistent - {name} if complete else state.inconsistent | {name}
     staged = {**state.staged, name: frozenset[int]()} if name in state.staged else state.staged
     return replace(state, counts={**state.counts, name: count}, inconsistent=inconsistent, staged=staged)
+
+
+def _newest(mapping: Mapping[str, int], name: str, count: int) -> dict[str, int]:
+    kept = {**_without(mapping, name), name: count}
+    while len(kept) > MAX_LEFT:
+        del kept[next(iter(kept))]
+    return kept
 
 
 def _without(mapping: Mapping[str, V], name: str) -> dict[str, V]:

@@ -1,5 +1,7 @@
 """Which jobs exist for the leader of a generation, and of which of them nobody can be sure (connect.md 4.1-4.3)."""
 
+from collections.abc import Mapping
+
 from streaming.core.config_history import ConfigHistory, ConfigState
 from streaming.core.observed import Job, Observed
 
@@ -13,13 +15,22 @@ def configured_at(history: ConfigHistory, observed: Observed) -> frozenset[Job] 
 
 
 def jobs_of(state: ConfigState) -> frozenset[Job]:
-    counts = state.connectors()
+    return jobs_of_counts(state.connectors())
+
+
+def jobs_of_counts(counts: Mapping[str, int]) -> frozenset[Job]:
+    """Connectors with their numbers of tasks, job by job."""
     return frozenset(counts) | {(name, number) for name, count in counts.items() for number in range(count)}
 
 
 def doubted_connectors(state: ConfigState) -> frozenset[str]:
     """Connectors that one worker may find inconsistent and another not, depending on which records it has read."""
     return frozenset(name for name in state.counts if name in state.inconsistent or state.staged.get(name))
+
+
+def revived_at(state: ConfigState) -> frozenset[Job]:
+    """Tasks that a connector which was deleted and made anew has back for workers of some releases."""
+    return jobs_of_counts(state.connectors(state.left)) - jobs_of(state)
 
 
 def has_applied(leader: str | None, offset: int, last: Observed | None) -> bool:
@@ -58,9 +69,8 @@ def unsure_at(history: ConfigHistory, observed: Observed, last: Observed | None)
     exact = history.state_at(observed.config_offset)
     if exact is None:
         return frozenset()
-    doubted: frozenset[Job] = hidden_at(history, observed) | {
-        (name, number) for name in doubted_connectors(exact) for number in range(exact.counts[name] or 0)
-    }
+    doubted: frozenset[Job] = hidden_at(history, observed) | revived_at(exact)
+    doubted |= {(name, number) for name in doubted_connectors(exact) for number in range(exact.counts[name] or 0)}
     if has_applied(observed.leader, observed.config_offset, last):
         return doubted
     earlier = history.state_at(observed.config_offset - 1)

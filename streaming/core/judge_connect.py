@@ -13,7 +13,7 @@ from assignors import connect_eager
 from assignors.connect_model import ConnectResult, ConnectRound
 from schemas.connect_protocol import WorkerState
 from streaming.core import leader
-from streaming.core.configured import hidden_at
+from streaming.core.configured import configured_at, hidden_at
 from streaming.core.intent import declared_by
 from streaming.core.leader_answers import (
     difference,
@@ -23,7 +23,8 @@ from streaming.core.leader_answers import (
     same_but_for_choice,
     same_sets,
 )
-from streaming.core.leader_rounds import Case, flagged_rounds, rounds_of
+from streaming.core.leader_fallback import after_gap, after_unknown
+from streaming.core.leader_rounds import Case, flagged_rounds, revived_rounds, rounds_of
 from streaming.core.leader_runs import Run, runs_of
 from streaming.core.minds import Hypothesis
 from streaming.core.observed import EAGER, Job
@@ -33,6 +34,7 @@ __all__ = ["Case", "Judgement", "judge", "not_judged"]
 
 CONFIG_BEHIND = "config snapshot one record behind its offset"
 CONFIG_FLAGGED = "a connector's tasks are inconsistent for the leader and not for others, or the other way round"
+REVIVED = "a connector that was made anew has its old tasks back, as in releases before 3.7.1"
 CLOCKS_APART = "the coordinator's clock has moved against the leader's"
 COMPACTED = "the config topic was compacted: what was configured at this generation's offset is not known"
 
@@ -74,6 +76,9 @@ def _judge_eager(case: Case, rounds: tuple[ConnectRound, ...]) -> Judgement:
             if result is results[0]:
                 return Judgement(_verdict(Grade.MATCH, case, result, "eager"))
             return Judgement(_verdict(Grade.EXPLAINABLE, case, result, "eager", CONFIG_BEHIND))
+    for revived in map(connect_eager.assign, revived_rounds(case, rounds)):
+        if equal_bytes(case.body, revived, java):
+            return Judgement(_verdict(Grade.EXPLAINABLE, case, revived, "eager", REVIVED))
     for flagged in map(connect_eager.assign, flagged_rounds(case, rounds)):
         if equal_bytes(case.body, flagged, java):
             return Judgement(_verdict(Grade.EXPLAINABLE, case, flagged, "eager", CONFIG_FLAGGED))
@@ -143,9 +148,15 @@ def _families_after_gap(case: Case, rounds: tuple[ConnectRound, ...], fits: list
     others = _settled(case, (one for one in case.carried.hypotheses if one.era not in families))
     if not others:
         return []
-    unseen = leader.after_gap(others, case.observed, _configured(rounds))
+    unseen = _after_gap(case, rounds, others)
     versions = java_versions(case.settings)
     return fitting(case.body, runs_of(case, rounds, unseen, versions[0], both_syncs=True), versions)
+
+
+def _after_gap(case: Case, rounds: tuple[ConnectRound, ...], minds: Iterable[Hypothesis]) -> Iterator[Hypothesis]:
+    configured = _configured(rounds)
+    before = configured_at(case.history, case.last) if case.last is not None else None
+    return after_gap(minds, case.observed, configured, before or frozenset())
 
 
 def _doubted_families(case: Case, rounds: tuple[ConnectRound, ...], fits: list[Run]) -> list[Hypothesis]:
@@ -154,7 +165,7 @@ def _doubted_families(case: Case, rounds: tuple[ConnectRound, ...], fits: list[R
         return []
     families = {run.after.era for run in fits}
     eras = dict.fromkeys(one.era for one in case.carried.hypotheses if one.era not in families)
-    return list(leader.after_unknown(case.observed, _configured(rounds), eras, case.settings.max_delay_ms))
+    return list(after_unknown(case.observed, _configured(rounds), eras, case.settings.max_delay_ms))
 
 
 def _explanations(case: Case, rounds: tuple[ConnectRound, ...]) -> Iterator[tuple[str, Iterable[Run]]]:
@@ -170,8 +181,9 @@ def _explanations(case: Case, rounds: tuple[ConnectRound, ...]) -> Iterator[tupl
     settled = _settled(case, case.carried.hypotheses)
     yield CONFIG_BEHIND, runs_of(case, rounds[1:], settled, java)
     yield CLOCKS_APART, runs_of(case, rounds[:1], settled, java, clocks_apart=True)
+    yield REVIVED, runs_of(case, tuple(revived_rounds(case, rounds)), settled, java)
     if case.missing_generations:
-        unseen = leader.after_gap(settled, case.observed, _configured(rounds))
+        unseen = _after_gap(case, rounds, settled)
         yield "missing generations", runs_of(case, rounds, unseen, java, both_syncs=True)
     # Last, because it takes away what a leader must place: with it many a mistake would look right.
     yield CONFIG_FLAGGED, runs_of(case, tuple(flagged_rounds(case, rounds)), settled, java)
@@ -205,7 +217,7 @@ def _unexplained(case: Case, rounds: tuple[ConnectRound, ...], runs: list[Run]) 
     eras = tuple(dict.fromkeys(one.era for one in case.carried.hypotheses))
     if case.settings.release is None:
         eras = tuple(dict.fromkeys((*eras, *leader.all_eras())))
-    after, _ = leader.bounded(leader.after_unknown(case.observed, configured, eras, case.settings.max_delay_ms))
+    after, _ = leader.bounded(after_unknown(case.observed, configured, eras, case.settings.max_delay_ms))
     if case.carried.cut or not case.carried.complete:
         reason = leader.BOUND_EXCEEDED if case.carried.cut else "history missing before the first record"
         verdict = Verdict(grade=Grade.EXPLAINABLE, assignor=_assignor(case), era=eras[0], reason=reason)

@@ -4,7 +4,7 @@ The record tells members, jobs and offsets; the config topic tells what was conf
 process had in mind and what its clock said is another matter (`leader_runs`).
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from assignors.connect_model import ConfigSnapshot, ConnectMember, ConnectRound, Jobs
@@ -69,8 +69,8 @@ def rounds_of(case: Case) -> Iterator[ConnectRound]:
                 last_completed_generation=-1,
                 protocol=body.protocol or "",
                 leader=body.leader or "",
-                config=ConfigSnapshot(own, config.connectors()),
-                fresh_config=ConfigSnapshot(fresh_offset, fresh.connectors())
+                config=ConfigSnapshot(own, config.connectors(config.kept_by(case.settings.release))),
+                fresh_config=ConfigSnapshot(fresh_offset, fresh.connectors(fresh.kept_by(case.settings.release)))
                 if fresh is not None and fresh_offset is not None
                 else None,
                 members=members,
@@ -91,12 +91,28 @@ def flagged_rounds(case: Case, rounds: Sequence[ConnectRound]) -> Iterator[Conne
     other = {name: (state.counts[name] or 0) if name in state.inconsistent else 0 for name in sorted(doubted)}
     choices = [{name: count} for name, count in other.items()][:MAX_FLAGGED]
     for changed in [*choices, other] if len(other) > 1 else choices:
-        counts = {**now, **changed}
-        exact = rounds[0]
-        if exact.fresh_config is not None:
-            yield replace(exact, fresh_config=ConfigSnapshot(exact.fresh_config.offset, counts))
-        else:
-            yield replace(exact, config=ConfigSnapshot(exact.config.offset, counts))
+        yield _with_counts(rounds[0], {**now, **changed})
+
+
+def revived_rounds(case: Case, rounds: Sequence[ConnectRound]) -> Iterator[ConnectRound]:
+    """The round for a leader of an older release, to which a connector that was made anew brings its old tasks back."""
+    offset = case.observed.config_offset
+    state = case.history.state_at(offset) if offset is not None else None
+    if state is None or not rounds or case.settings.release is not None:
+        return
+    now = state.connectors()
+    told = [now]
+    for kept in (state.stray, state.left):
+        counts = state.connectors(kept)
+        if counts not in told:
+            told.append(counts)
+            yield _with_counts(rounds[0], counts)
+
+
+def _with_counts(exact: ConnectRound, counts: Mapping[str, int]) -> ConnectRound:
+    if exact.fresh_config is not None:
+        return replace(exact, fresh_config=ConfigSnapshot(exact.fresh_config.offset, counts))
+    return replace(exact, config=ConfigSnapshot(exact.config.offset, counts))
 
 
 def _states(case: Case, offset: int) -> Iterator[ConfigState]:
