@@ -65,6 +65,25 @@ def test_what_compaction_took_away_is_no_violation(what: Callable[[Story], None]
     assert "compacted" in (generations(results)[0].verdict.reason or "")
 
 
+def test_a_lost_job_whose_records_are_newer_than_the_loss_waits_like_any_other() -> None:
+    """c2 was written anew between the worker's death and the round that misses it."""
+    story = Story()
+    story.configure("c1", 2)
+    story.configure("c2", 1)
+    story.join("w1", "w2")
+    story.rebalance()
+    story.rebalance()
+    assert "c2" in story.leave("w2").holds()
+    end = len(story.snapshots) - 1
+    story.configure("c2")
+    story.configure("c3", 1)
+    story.rebalance()
+    story.rebalance()
+    story.rows = [row for row in story.rows if names(row) != "c2" or row.offset >= end]
+    results = story.fold()
+    assert {one.code for one in incidents(results) if one.severity is not Severity.INFO} == set()
+
+
 def test_holes_that_hide_nothing_weaken_no_verdict() -> None:
     """A session key was replaced, which is no job; the answer is wrong all the same."""
     story = Story()
