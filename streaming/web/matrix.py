@@ -9,7 +9,7 @@ orders-3   ‼        ‼            in two hands
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 Object = dict[str, Any]
@@ -116,8 +116,8 @@ def matrix(generation: Object, jobs: Sequence[Object] = (), *, most_cells: int =
     workers = sorted({*names.values(), *(holder for job in found.values() for holder in job.holders)})
     totals = tuple(sum(worker in job.holders for job in found.values()) for worker in workers)
     if len(found) * len(workers) > most_cells:
-        troubled = [line for line in _lines(found, workers) if line.trouble]
-        shown = tuple(replace(line, cells=()) for line in troubled[:MOST_TROUBLED])
+        troubled = [line for line in _lines(found, ()) if line.trouble]
+        shown = tuple(troubled[:MOST_TROUBLED])
         return Matrix(tuple(workers), shown, totals, tuple(_sums(found)), len(troubled) - len(shown))
     return Matrix(tuple(workers), tuple(_lines(found, workers)), totals)
 
@@ -193,9 +193,10 @@ def _lines(found: Mapping[str, _Job], workers: Sequence[str]) -> Iterator[Line]:
 
 def _line(name: str, job: _Job, workers: Sequence[str]) -> Line:
     cells = tuple(_cell(job, worker) for worker in workers)
-    trouble = bool(job.note) or any(cell.kind not in ("", "held") for cell in cells)
-    away = job.judged and job.expected is not None and job.expected not in job.holders
-    return Line(name, cells, job.note, trouble, tuple(job.holders), (job.expected or "") if away else "")
+    missing = job.judged and job.expected is not None and job.expected not in job.holders
+    astray = len(job.holders) > 1 or missing or (job.judged and any(one != job.expected for one in job.holders))
+    trouble = bool(job.note) or astray
+    return Line(name, cells, job.note, trouble, tuple(job.holders), (job.expected or "") if missing else "")
 
 
 def _cell(job: _Job, worker: str) -> Cell:

@@ -75,6 +75,10 @@ def _jobs_address(cluster: str, group: str) -> str:
     return f"{PREFIX}/jobs?" + urlencode({"cluster": cluster, "group": group, "limit": MOST}, quote_via=quote)
 
 
+def _generation_address(cluster: str, source: dict[str, Any]) -> str:
+    return f"{PREFIX}/generation?" + urlencode({"cluster": cluster, **source}, quote_via=quote)
+
+
 def _page_address(page: int, q: str) -> str:
     return "/?" + urlencode({"q": q, "page": page} if q else {"page": page}, quote_via=quote)
 
@@ -106,6 +110,7 @@ def _environment() -> Environment:
     environment.globals |= {
         "link": group_address,
         "link_page": _page_address,
+        "link_generation": _generation_address,
         "link_jobs": _jobs_address,
         "link_runbook": _runbook_address,
         "static": _static,

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from streaming.web.matrix import held
@@ -10,6 +11,8 @@ from streaming.web.rows import GenerationRow
 
 Object = dict[str, Any]
 MOST_NAMES = 12
+MOST_WORKERS = 12
+"""Workers of one generation that are told of one by one; the others are counted."""
 
 GRADES = {
     "match": "exactly what its inputs give",
@@ -44,6 +47,7 @@ class Story:
     members: int
     causes: tuple[str, ...]
     hands: tuple[Hands, ...]
+    more_hands: int
     expected: tuple[str, ...]
     moved: str
     moves: int
@@ -78,9 +82,11 @@ def story(row: GenerationRow) -> Story:
         members=len(one["members"]),
         causes=tuple(_cause(cause) for cause in one["cause"]),
         hands=tuple(
-            Hands(worker, listed(change["gained"]), listed(change["lost"])) for worker, change in one["diff"].items()
+            Hands(worker, listed(change["gained"]), listed(change["lost"]))
+            for worker, change in islice(one["diff"].items(), MOST_WORKERS)
         ),
-        expected=() if verdict["grade"] == "match" else tuple(_expected(one, workers)),
+        more_hands=max(0, len(one["diff"]) - MOST_WORKERS),
+        expected=() if verdict["grade"] == "match" else _shortened(list(_expected(one, workers))),
         moved=_moved(moves, one.get("stayed")),
         moves=len(moves) or sum(len(change["gained"]) + len(change["lost"]) for change in one["diff"].values()),
         wait=wait_text,
@@ -139,6 +145,11 @@ def _expected(one: Object, workers: dict[str, str]) -> Iterable[str]:
             parts = [f"lacks {listed(missing)}"] if missing else []
             parts += [f"has {listed(extra)} beyond it"] if extra else []
             yield f"{workers.get(member_id, member_id)} {', '.join(parts)}"
+
+
+def _shortened(lines: list[str]) -> tuple[str, ...]:
+    more = len(lines) - MOST_WORKERS
+    return (*lines[:MOST_WORKERS], f"and {more} more workers") if more > 0 else tuple(lines)
 
 
 def _moved(moves: list[Object], stayed: int | None) -> str:

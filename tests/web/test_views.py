@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streaming.core.objects import as_object
-from streaming.core.results import AlertSeverity, ConnectShare, ExpectedShare, Grade, Verdict
+from streaming.core.results import AlertSeverity, Change, ConnectShare, ExpectedShare, Grade, Verdict
 from streaming.web import fleet
 from streaming.web.matrix import held, matrix
 from streaming.web.rows import GenerationRow, GroupRow, IncidentRow
@@ -161,6 +161,12 @@ def test_a_story_says_why_and_what_differs() -> None:
     assert told.expected == ("w1:8083 lacks b (connector), has a (connector), a-0 beyond it",)
     assert (told.meaning, told.reason) == ("nothing known gives it", "no memory fits")
     assert told.anchor == "g-3-5"
+
+
+def test_of_a_hundred_workers_a_dozen_is_told_of_and_the_rest_counted() -> None:
+    diff = {f"w{number}:8083": Change(gained=("a-0",)) for number in range(100)}
+    told = story(GenerationRow(document(diff=diff), "c", "g", "1.2.3"))
+    assert (len(told.hands), told.more_hands, told.moves) == (12, 88, 100)
 
 
 def test_names_and_spans_are_short() -> None:
