@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from schemas.connect_protocol import WorkerState
-from streaming.core.observed import COOPERATIVE, LEVELS, STATIC, Job, Observed, job_kind, job_name
+from streaming.core.observed import COOPERATIVE, LEVELS, STATIC, Job, Observed, WorkerView, job_kind, job_name
 from streaming.core.results import Certainty, Evidence, Subject
 from streaming.core.rules.catalogue_across import (
     CONFIG_MISMATCH_PERSISTS,
@@ -51,16 +51,20 @@ def _finding(
 def hold_not_carried_over(scene: Scene) -> Iterator[Finding]:
     """CONNECT-K1: a member reports exactly what it held after the record before.
 
-    It may have given everything up (no allocation), or have missed the answer (then it reports what it had before).
+    It may have given everything up (no allocation), or have missed the answer: then it reports what it had before, and
+    shows the header of the answer before. One that keeps what it was told to stop looks alike only while the headers
+    are equal: the pause that follows, a delay, tells it from the others.
     """
     last = scene.last
     if last is None or scene.observed.protocol not in COOPERATIVE:
         return
     for member_id, view in sorted(scene.observed.views.items()):
         before = last.views.get(member_id)
-        if before is None or not view.had_allocation or view.held in (before.holds, _kept(before.held, last)):
+        if before is None or not view.had_allocation or view.held == before.holds:
             continue
         if before.config_offset is None:  # its subscription could not be read
+            continue
+        if _missed(view, before, last):
             continue
         extra, short = view.held - before.holds, before.holds - view.held
         worker = scene.worker(member_id)
@@ -74,9 +78,12 @@ def hold_not_carried_over(scene: Scene) -> Iterator[Finding]:
         )
 
 
-def _kept(held: frozenset[Job], last: Observed) -> frozenset[Job] | None:
-    """What a member that missed the answer still reports; an eager answer leaves no allocation to compare with."""
-    return held if last.protocol in COOPERATIVE else None
+def _missed(view: WorkerView, before: WorkerView, last: Observed) -> bool:
+    """Whether a member may have missed the last answer; an eager one leaves no allocation to compare with."""
+    if last.protocol not in COOPERATIVE or view.held != before.held:
+        return False
+    given = (last.leader, last.config_offset, last.error, last.delay_ms)
+    return view.shown != given or before.shown == given
 
 
 def rebalance_storm(scene: Scene) -> Iterator[Finding]:

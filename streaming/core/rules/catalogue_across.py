@@ -47,6 +47,7 @@ UNASSIGNED_TOO_LONG = Rule(
         "taken back from a delay candidate, which starts its wait anew",
         "the group has no member at all",
         "a wildcard job in a group without wildcard workers",
+        "by the clocks of two coordinators only, and over: info",
     ),
     confirm=(STATUS, ASSIGNMENTS, REBALANCES),
     advice=(
@@ -63,7 +64,7 @@ DELAY_NEVER_RESOLVED = Rule(
     issues=("KAFKA-9184",),
     for_ms=0,
     meaning="When an announced delay is over, the rebalance that ends it comes.",
-    exceptions=("the group emptied",),
+    exceptions=("the group emptied", "by the clocks of two coordinators only, and over: info"),
     confirm=(ASSIGNMENTS, REBALANCES),
     advice=(
         "Jobs wait for a rebalance that did not come: restart any worker, which causes one.",
@@ -77,7 +78,11 @@ WINDOW_END_MOVED = Rule(
     severity=Severity.MEDIUM,
     issues=("KAFKA-9184",),
     meaning="While jobs wait for a lost worker, every round of one leader announces the same end of the delay.",
-    exceptions=("a new window after a reset", "the pause between two revoking rounds gave way to a loss"),
+    exceptions=(
+        "a new window after a reset",
+        "the pause between two revoking rounds gave way to a loss",
+        "the clocks of two coordinators differ, the leader's own has gone on",
+    ),
     confirm=(ASSIGNMENTS,),
     advice=(
         "Jobs wait longer than the configured delay. Let workers come and go less often until the window is over.",
@@ -119,7 +124,11 @@ REBALANCE_STORM = Rule(
     for_ms=0,
     keep_firing_ms=5 * MINUTE_MS,
     meaning="Members that come or go, config changes, revocations and delays explain how often a group rebalances.",
-    exceptions=("a rolling restart", "many connectors created at once"),
+    exceptions=(
+        "a rolling restart",
+        "many connectors created at once",
+        "revocations that follow members that come one after the other",
+    ),
     confirm=(REBALANCES, ASSIGNMENTS, MEMBERS),
     advice=(
         "The coordinator's reason in the log names the member and why: it leaves, is dropped or joins again and again.",
@@ -141,6 +150,8 @@ CONFIG_MISMATCH_PERSISTS = Rule(
         "The worker named cannot read the config topic to its end: see its log, its network and its rights on the "
         "topic.",
         "If it catches up with nothing, restart it; nothing is assigned to anybody while the leader is the one behind.",
+        "Never? Compare `group.id` and `config.storage.topic` of all workers: two Connect clusters under one group id "
+        "destroy each other. Generations that a foreign worker leads are not judged, and say so.",
     ),
     resolves="When it has read the topic up to the others' offset.",
 )
@@ -179,7 +190,7 @@ REVOCATION_NOT_FOLLOWED_UP = Rule(
     issues=("KAFKA-10763",),
     for_ms=0,
     meaning="A round that takes jobs from workers is followed by the one that gives them to others.",
-    exceptions=("the group emptied",),
+    exceptions=("the group emptied", "by the clocks of two coordinators only, and over: info"),
     confirm=(ASSIGNMENTS, REBALANCES),
     advice=(
         "Jobs were stopped and nobody was given them: restart any worker, which causes the missing rebalance.",

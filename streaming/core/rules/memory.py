@@ -14,6 +14,8 @@ from streaming.core.observed import COOPERATIVE, Job, Observed
 STORM_SPAN_MS = 600_000
 MAX_ROUNDS = 512
 FREE_ROUNDS = 3
+REVOKING_ROUNDS = 3
+"""So many rounds that take work away may follow one change; a right leader needs one, or two around a back-off."""
 
 
 class WindowKind(StrEnum):
@@ -37,10 +39,16 @@ class Window:
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """One completed generation, and how many further ones its reasons allow (coordinator's log, storm rule)."""
+    """One completed generation, and how many further ones its reasons allow (coordinator's log, storm rule).
+
+    `revoking`: it took work away, which allows one more; but only so often for each of the `changes` (members that
+    came or went, config changes): a group whose balance is restored has nothing more to take away.
+    """
 
     at_ms: int
     allowed: int
+    revoking: int = 0
+    changes: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,18 +138,25 @@ def round_of(now: Observed, last: Observed | None, *, config_changes: int) -> Ro
     config change, one after a revoking round, one after a delay."""
     before = frozenset(last.views) if last is not None else frozenset[str]()
     moved = len(before ^ frozenset(now.views))
-    follow_ups = bool(now.revoked()) + bool(now.delay_ms)
-    return Round(now.at_ms, 2 * moved + len(now.views) * config_changes + follow_ups)
+    return Round(
+        now.at_ms,
+        2 * moved + len(now.views) * config_changes + bool(now.delay_ms),
+        revoking=bool(now.revoked()),
+        changes=moved + config_changes,
+    )
 
 
 def with_round(rounds: tuple[Round, ...], one: Round, *, repeats_error: bool) -> tuple[Round, ...]:
     """The rounds of the last STORM_SPAN_MS. A row of config mismatches counts once: it has its own rule."""
     recent = tuple(old for old in rounds if old.at_ms > one.at_ms - STORM_SPAN_MS)
     if repeats_error and recent:
-        return (*recent[:-1], replace(one, allowed=recent[-1].allowed + one.allowed))
+        before = recent[-1]
+        allowed, changes = before.allowed + one.allowed, before.changes + one.changes
+        return (*recent[:-1], replace(one, allowed=allowed, changes=changes, revoking=before.revoking + one.revoking))
     return (*recent, one)[-MAX_ROUNDS:]
 
 
 def surplus(rounds: tuple[Round, ...]) -> int:
     """How many rounds more than their reasons explain; zero or less is calm."""
-    return len(rounds) - FREE_ROUNDS - sum(one.allowed for one in rounds)
+    revoking = min(sum(one.revoking for one in rounds), REVOKING_ROUNDS * (1 + sum(one.changes for one in rounds)))
+    return len(rounds) - FREE_ROUNDS - revoking - sum(one.allowed for one in rounds)

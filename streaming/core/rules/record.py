@@ -260,7 +260,8 @@ def _by_design(scene: Scene, most: Subject) -> str:
     """Where the answer is a right one, people are told that it is, and what would change it."""
     if not scene.explained:
         return ""
-    return f"; this is what the leader's algorithm ({scene.era}) does, a restart of {most.id} would spread its jobs anew"
+    why = f"this is what the leader's algorithm ({scene.era}) does"
+    return f"; {why}, and a restart of {most.id} would spread its jobs anew"
 
 
 def _spread(loads: Mapping[Subject, int], kind: str) -> str:

@@ -1,6 +1,9 @@
 """Cases of the rules about what a group holds and what it waits for: CONNECT-K1, K5 to K9 and K14."""
 
+from dataclasses import replace
+
 from assignors.connect_model import Jobs
+from streaming.core.records import GroupGeneration
 from streaming.core.results import Severity
 from tests.streaming.core.rules.builders import Story
 from tests.streaming.core.rules.cases import Broken, NearMiss
@@ -37,6 +40,32 @@ def a_job_vanished_from_a_report() -> Story:
     worker = story.workers["w2"]
     worker.held = Jobs(worker.held.connectors, worker.held.tasks[1:])
     story.rebalance()
+    return story
+
+
+def kept_what_it_was_told_to_stop() -> Story:
+    """It has applied the answer, as the config offset in its report's header shows, but not the revocation in it."""
+    story = Story()
+    story.configure("c1", 4)
+    story.configure("c2")
+    story.join("w1", "w2")
+    story.rebalance()
+    story.rebalance()
+    story.join("w3")
+    story.configure("c3")
+    kept = story.workers["w2"].held
+    story.rebalance()
+    story.workers["w2"].held = kept
+    story.rebalance()
+    return story
+
+
+def missed_a_revocation() -> Story:
+    story = calm()
+    story.join("w3")
+    story.rebalance(missed=("w2",))
+    for _ in range(3):
+        story.rebalance()
     return story
 
 
@@ -254,11 +283,48 @@ def a_loss_shares_the_pause() -> Story:
     return story
 
 
+# -- two coordinators --------------------------------------------------------------------------------------------------
+
+
+def stamped_by_another(story: Story, ms: int) -> Story:
+    """The last record is written by a coordinator whose clock is ahead by so much."""
+    last = story.rows[-1]
+    assert isinstance(last.body, GroupGeneration)
+    body = replace(last.body, state_ms=last.body.state_ms + ms)
+    story.rows[-1] = replace(last, timestamp_ms=last.timestamp_ms + ms, body=body)
+    return story
+
+
+def handed_out_under_another_clock() -> Story:
+    story = departure()
+    story.rebalance(after_ms=DELAY_MS + 50)
+    return stamped_by_another(story, 20 * MINUTE_MS)
+
+
+def followed_up_under_another_clock() -> Story:
+    story = calm()
+    story.join("w3")
+    story.rebalance()
+    story.rebalance()
+    return stamped_by_another(story, 20 * MINUTE_MS)
+
+
+def the_rest_of_the_delay_under_another_clock() -> Story:
+    story = departure()
+    story.rebalance(after_ms=20_000)
+    return stamped_by_another(story, 100_000)
+
+
+CLOCKS = "by the clocks of two coordinators only, and over: info"
 INFO, MEDIUM, HIGH = Severity.INFO, Severity.MEDIUM, Severity.HIGH
 W1, W2 = "worker w1:8083", "worker w2:8083"
 CASES = (
     Broken(code="CONNECT-K1", story=a_job_vanished_from_a_report, subjects=(W2,), severity=MEDIUM, says="lacks c1-"),
+    Broken(code="CONNECT-K1", story=kept_what_it_was_told_to_stop, subjects=(W2,), severity=MEDIUM, says="still has"),
     NearMiss(code="CONNECT-K1", exception="it gave up its jobs: no allocation", story=gave_up_everything),
+    NearMiss(
+        code="CONNECT-K1", exception="it missed the answer and reports what it had before", story=missed_a_revocation
+    ),
     NearMiss(
         code="CONNECT-K1", exception="it missed the answer and reports what it had before", story=missed_the_answer
     ),
@@ -286,6 +352,14 @@ CASES = (
         exception="a wildcard job in a group without wildcard workers",
         story=nobody_may_run_it,
     ),
+    NearMiss(code="CONNECT-K5", exception=CLOCKS, story=handed_out_under_another_clock, at_most=INFO),
+    NearMiss(code="CONNECT-K6", exception=CLOCKS, story=handed_out_under_another_clock, at_most=INFO),
+    NearMiss(
+        code="CONNECT-K7",
+        exception="the clocks of two coordinators differ, the leader's own has gone on",
+        story=the_rest_of_the_delay_under_another_clock,
+    ),
+    NearMiss(code="CONNECT-K14", exception=CLOCKS, story=followed_up_under_another_clock, at_most=INFO),
     Broken(code="CONNECT-K6", story=nothing_came_after_the_delay, subjects=("group g",), severity=HIGH),
     NearMiss(code="CONNECT-K6", exception="the group emptied", story=the_group_emptied_during_the_delay),
     Broken(

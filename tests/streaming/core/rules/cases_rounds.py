@@ -6,7 +6,7 @@ from streaming.core.results import Severity
 from tests.streaming.core.rules.builders import CONFIGS, Story
 from tests.streaming.core.rules.cases import Broken, NearMiss
 from tests.streaming.core.rules.cases_across import DELAY_MS, MINUTE_MS, calm, the_jobs_came_back
-from tests.streaming.core.rules.edits import drop
+from tests.streaming.core.rules.edits import drop, revoke
 
 # -- K10 to K13 --------------------------------------------------------------------------------------------------------
 
@@ -15,6 +15,32 @@ def again_and_again() -> Story:
     story = calm()
     for _ in range(4):
         story.rebalance(after_ms=3_000)
+    return story
+
+
+def takes_and_gives_for_ever() -> Story:
+    """A leader that takes a task away in every other round although nothing has changed."""
+    story = calm("w1", "w2")
+    for _ in range(8):
+        taken = min(name for name in story.workers["w1"].holds() if "-" in name)
+        story.rebalance(revoke("w1", taken), after_ms=3_000)
+        story.rebalance(after_ms=3_000)
+    return story
+
+
+def revocations_follow_each_newcomer() -> Story:
+    story = Story(max_delay_ms=60_000)
+    for number in range(4):
+        story.configure(f"c{number}", 8)
+    story.join("w1")
+    story.rebalance()
+    for number in range(2, 9):
+        story.join(f"w{number}")
+        pending = True
+        while pending:
+            given = [one for one in story.rebalance(after_ms=300).values() if not isinstance(one, bytes)]
+            pending = any(one.revoked_connectors or one.revoked_tasks or one.delay_ms for one in given)
+            story.wait(given[0].delay_ms)
     return story
 
 
@@ -192,7 +218,20 @@ INFO, MEDIUM, HIGH = Severity.INFO, Severity.MEDIUM, Severity.HIGH
 W1, W2 = "worker w1:8083", "worker w2:8083"
 CASES = (
     Broken(code="CONNECT-K10", story=again_and_again, subjects=("group g",), severity=MEDIUM, says="in a row"),
+    Broken(
+        code="CONNECT-K10",
+        story=takes_and_gives_for_ever,
+        subjects=("group g",),
+        severity=MEDIUM,
+        along=frozenset({"CONNECT-I13"}),
+        says="more than",
+    ),
     NearMiss(code="CONNECT-K10", exception="a rolling restart", story=a_rolling_restart),
+    NearMiss(
+        code="CONNECT-K10",
+        exception="revocations that follow members that come one after the other",
+        story=revocations_follow_each_newcomer,
+    ),
     NearMiss(code="CONNECT-K10", exception="many connectors created at once", story=many_connectors_at_once),
     Broken(code="CONNECT-K11", story=a_member_never_catches_up, subjects=(W2,), severity=HIGH),
     NearMiss(
