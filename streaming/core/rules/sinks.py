@@ -2,7 +2,8 @@
 
 Each task of a sink connector is a consumer of group `connect-<connector>` with client id
 `connector-consumer-<connector>-<task>`. A completed generation holds only members that joined it: two with one client
-id are two living tasks. Names that a configuration overrides do not look so, and are left alone.
+id are two living tasks. Names that a configuration overrides do not look so, and are left alone; so are members with an
+instance id, which stay in the group without joining until their session ends.
 """
 
 from collections import defaultdict
@@ -23,7 +24,8 @@ def consumed_twice(group: str, body: GroupGeneration, evidence: Evidence) -> Ite
         return
     hosts: dict[str, list[str]] = defaultdict(list)
     for member in body.members:
-        if member.client_id.startswith(prefix) and member.client_id.removeprefix(prefix).isdecimal():
+        number = member.client_id.removeprefix(prefix)
+        if member.instance_id is None and member.client_id != number and number.isdecimal():
             hosts[member.client_id.removeprefix(CLIENT)].append(member.client_host.lstrip("/"))
     for task, found in sorted(hosts.items()):
         if len(found) > 1:

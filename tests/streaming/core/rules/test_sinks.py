@@ -1,5 +1,7 @@
 """A sink's own consumer group shows a task that runs twice, and only that."""
 
+from dataclasses import replace
+
 import pytest
 
 from streaming.core.records import GroupGeneration, MemberRow
@@ -36,6 +38,14 @@ def test_two_members_with_one_tasks_client_id() -> None:
     (found,) = consumed_twice("connect-out-1", body, HERE)
     assert [(one.type, one.id) for one in found.subjects] == [("task", "out-1-0"), ("group", "connect-out-1")]
     assert "10.0.0.1 and 10.0.0.3" in found.message
+
+
+def test_a_static_member_that_has_not_come_back_yet_is_no_second_run() -> None:
+    body = generation("connector-consumer-out-0", "connector-consumer-out-0")
+    first, second = body.members
+    assert list(consumed_twice("connect-out", body, HERE))
+    left = replace(body, members=(replace(first, instance_id="old"), second))
+    assert not list(consumed_twice("connect-out", left, HERE))
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,163 @@
+"""CONNECT-K2: each sign of life that makes a suspicion certain, beside what only looks like it."""
+
+from collections.abc import Callable
+
+import pytest
+
+from streaming.core.results import AlertSeverity, Certainty, Incident, Severity
+from tests.streaming.core.rules.builders import REBALANCE_MS, SESSION_MS, Story, incidents
+from tests.streaming.core.rules.cases_status import JOB, handed_on, owner_of, owners
+
+CODE = "CONNECT-K2"
+
+
+def found(story: Story) -> list[Incident]:
+    return incidents(story.fold(), CODE)
+
+
+def certain(story: Story) -> bool:
+    """Whether some transition is certain; all others are info."""
+    return any(one.certainty is Certainty.CERTAIN for one in found(story))
+
+
+# -- it writes about the job after the other has started it ------------------------------------------------------------
+
+
+def runs(story: Story, first: str) -> None:
+    story.wait(6_000)
+    story.status(JOB, "RUNNING", first, generation=1)
+
+
+def fails(story: Story, first: str) -> None:
+    story.wait(6_000)
+    story.status(JOB, "FAILED", first, generation=1)
+
+
+def stops_much_later(story: Story, first: str) -> None:
+    story.wait(20_000)
+    story.status(JOB, "UNASSIGNED", first, generation=1)
+
+
+def writes_with_a_newer_generation(story: Story, first: str) -> None:
+    story.wait(500)
+    story.status(JOB, "RUNNING", first, generation=2)
+
+
+def runs_as_a_write_delayed(story: Story, first: str) -> None:
+    story.wait(1_000)
+    story.status(JOB, "RUNNING", first, generation=1)
+
+
+def stops_by_a_clock_ahead(story: Story, first: str) -> None:
+    story.wait(4_000)
+    story.status(JOB, "UNASSIGNED", first, generation=1)
+
+
+def is_restarted_under_its_name_and_runs_others(story: Story, first: str) -> None:
+    """The process is another one: that it lives says nothing of the job the dead one had."""
+    story.join(first)
+    story.configure("c2", 2)
+    for _ in range(3):
+        story.rebalance()
+    story.wait(6_000)
+    for name in sorted(story.workers[first].holds()):
+        story.status(name, "RUNNING", first)
+
+
+@pytest.mark.parametrize(
+    ("what", "sure"),
+    [
+        (runs, True),
+        (fails, True),
+        (stops_much_later, True),
+        (writes_with_a_newer_generation, True),
+        (runs_as_a_write_delayed, False),
+        (stops_by_a_clock_ahead, False),
+        (is_restarted_under_its_name_and_runs_others, False),
+    ],
+)
+def test_a_status_of_the_former_owner(what: Callable[[Story, str], None], sure: bool) -> None:
+    story, first, _ = handed_on()
+    what(story, first)
+    story.until(1_000)
+    assert certain(story) is sure
+
+
+def test_its_own_stop_before_the_other_starts_leaves_nothing_to_suspect() -> None:
+    story = owners()
+    first = owner_of(story, JOB)
+    story.status(JOB, "RUNNING", first)
+    story.join("w3", "w4")
+    story.configure("c2", 4)
+    for _ in range(3):
+        story.rebalance()
+    second = next(name for name in story.workers if name != first)
+    story.status(JOB, "UNASSIGNED", first)
+    story.status(JOB, "RUNNING", second)
+    assert not found(story)
+
+
+# -- it is in the current generation with the job in its allocation ----------------------------------------------------
+
+
+def returned(*, with_job: bool, protocol: str = "sessioned") -> Story:
+    """The first owner was cut off; it comes back after the second one has started the job."""
+    story = owners()
+    story.protocol = protocol
+    if protocol == "default":
+        story.rebalance()
+    first = owner_of(story, JOB)
+    story.status(JOB, "RUNNING", first)
+    gone = story.leave(first)
+    story.rebalance(after_ms=10_000)
+    story.wait(200)
+    story.status(JOB, "RUNNING", owner_of(story, JOB))
+    if not with_job:
+        gone.held, gone.header = type(gone.held)(), None
+    story.back(gone)
+    story.rebalance(after_ms=5_000)
+    return story.until(1_000)
+
+
+def test_a_member_that_reports_the_job_beside_its_holder_runs_it() -> None:
+    opened, *_ = found(returned(with_job=True))
+    assert opened.certainty is Certainty.POSSIBLE
+    assert certain(returned(with_job=True))
+
+
+@pytest.mark.parametrize("protocol", ["sessioned", "default"])
+def test_a_member_that_is_back_without_the_job_runs_it_no_more(protocol: str) -> None:
+    """Eager workers report nothing at all, for they have stopped everything before they join."""
+    story = returned(with_job=protocol == "default", protocol=protocol)
+    assert not certain(story)
+    assert found(story)[-1].resolved_at_ms is not None
+
+
+# -- it is silent ------------------------------------------------------------------------------------------------------
+
+
+def test_a_killed_worker_is_a_suspicion_that_ends_with_its_time_outs() -> None:
+    patience_ms = SESSION_MS + REBALANCE_MS
+    for after_ms, ended in ((patience_ms - 1, False), (patience_ms, True)):
+        story, _, _ = handed_on()
+        told = found(story.until(after_ms))
+        assert {(one.severity, one.certainty, one.alert) for one in told} == {
+            (Severity.INFO, Certainty.POSSIBLE, AlertSeverity.INFO)
+        }
+        assert (told[-1].resolved_at_ms is not None) is ended
+
+
+def test_a_job_that_is_deleted_runs_nowhere() -> None:
+    story, first, _ = handed_on()
+    story.status(JOB, None, first)
+    told = found(story.until(1_000))
+    assert told[-1].resolved_at_ms is not None
+    assert not certain(story)
+
+
+def test_one_name_for_all_workers_is_never_a_second_run() -> None:
+    story = owners()
+    for _ in range(3):
+        story.status(JOB, "RUNNING", "a->b")
+        story.rebalance(after_ms=10_000)
+    assert not found(story.until(200_000))
