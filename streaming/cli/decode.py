@@ -12,17 +12,11 @@ import re
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from io import TextIOWrapper
 from pathlib import Path
-from typing import Any
-
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from streaming.cli.errors import InputError
-from streaming.cli.replay import records_of
-from streaming.core.replay import OFFSETS_TOPIC
-from streaming.core.routing import CONFIG_SUFFIXES, STATUS_SUFFIXES
+from streaming.cli.outline import outline
 from streaming.core.shown import PAYLOADS, RECORDS, Shown, show_payload, show_record
 
 KINDS = (*RECORDS, *PAYLOADS)
@@ -40,70 +34,91 @@ class Coordinates:
     partition: int | None = None
     offset: int | None = None
 
+    def given(self) -> bool:
+        """Whether anything is asked for."""
+        return (self.topic, self.partition, self.offset) != (None, None, None)
+
 
 def decode(inputs: list[str], *, kind: str, encoding: str, at: Coordinates, output: str) -> int:
     """Print everything that can be read; exit code 2 if an input or a record could not."""
-    sound = True
+    _never_fail_on_text()
+    sound, before = True, ""
     for shown in _shown(inputs, kind, encoding, at):
         sound = sound and shown.get("outcome") != "unreadable" and "error" not in shown
         if output == "json":
-            sys.stdout.write(json.dumps(shown, ensure_ascii=False, separators=(",", ":")) + "\n")
-            sys.stdout.flush()
+            sys.stdout.write(json.dumps(shown, separators=(",", ":")) + "\n")
         else:
-            _print(shown)
+            sys.stdout.write(before + "\n".join(outline(shown)) + "\n")
+            before = "\n"
+        sys.stdout.flush()
     return 0 if sound else 2
 
 
+def _never_fail_on_text() -> None:
+    """A name that this terminal's encoding lacks is shown escaped, and a stray byte on standard input is bad input."""
+    for stream, errors in ((sys.stdin, "surrogateescape"), (sys.stdout, "backslashreplace")):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors=errors)
+
+
 def _shown(inputs: list[str], kind: str, encoding: str, at: Coordinates) -> Iterator[Shown]:
+    if len(inputs) == 1 and inputs[0] not in ("", "-") and _exists(inputs[0]):
+        # What knows captures brings the job's rules and settings along: a second that one record need not wait.
+        from streaming.cli.decode_capture import captured
+
+        yield from captured(Path(inputs[0]), kind, at)
+        return
+    if at.given():
+        raise InputError(f"--topic, --partition and --offset choose from a capture, and {inputs[0][:60]!r} is none")
     if inputs == ["-"]:
-        for number, line in enumerate(sys.stdin, start=1):
-            if line.strip():
-                yield _line(line, number, kind, encoding)
-    elif len(inputs) == 1 and Path(inputs[0]).exists():
-        yield from _captured(Path(inputs[0]), kind, at)
+        yield from _lines(kind, encoding)
+    elif len(inputs) == 1 and kind in RECORDS:
+        raise InputError(
+            f"{RECORDS[kind]} needs two inputs, KEY and VALUE (null for a tombstone); one given, which names no file"
+        )
     else:
         yield _given(inputs, kind, encoding)
 
 
-def _captured(path: Path, kind: str, at: Coordinates) -> Iterator[Shown]:
+def _exists(text: str) -> bool:
+    try:
+        return Path(text).exists()
+    except (OSError, ValueError):  # a record in base64 is no name of a file, and may be too long for one
+        return False
+
+
+def _lines(kind: str, encoding: str) -> Iterator[Shown]:
     found = False
-    for record in records_of(path):
-        if at.topic not in (None, record.topic) or at.partition not in (None, record.partition):
-            continue
-        if at.offset not in (None, record.offset):
-            continue
-        found = True
-        source = {"topic": record.topic, "partition": record.partition, "offset": record.offset}
-        yield {"source": source, **show_record(_kind_of(record.topic, kind), record.key, record.value)}
+    for number, line in enumerate(sys.stdin, start=1):
+        if line.strip():
+            found = True
+            yield _line(line, number, kind, encoding)
     if not found:
-        raise InputError(
-            f"{path}: no record with these coordinates; leave out --offset or --partition to see what is there"
-        )
-
-
-def _kind_of(topic: str, otherwise: str) -> str:
-    if topic == OFFSETS_TOPIC:
-        return "offsets"
-    if topic.endswith(CONFIG_SUFFIXES):
-        return "connect-config"
-    if topic.endswith(STATUS_SUFFIXES):
-        return "connect-status"
-    if otherwise not in RECORDS:
-        raise InputError(f"--topic-kind {otherwise} is a bare payload; a capture holds records: {', '.join(RECORDS)}")
-    return otherwise
+        raise InputError("nothing came on standard input; give KEY and VALUE there, a line for each record")
 
 
 def _line(line: str, number: int, kind: str, encoding: str) -> Shown:
     try:
-        if line.lstrip().startswith("{"):
-            parsed = json.loads(line)
-            shown = show_record(
-                _kind_of(parsed.get("topic", ""), kind), _optional(parsed.get("key")), _optional(parsed.get("value"))
-            )
-            return {"line": number, **shown}
-        return {"line": number, **_given(line.split(), kind, encoding)}
-    except (InputError, ValueError, AttributeError, TypeError) as why:
-        return {"line": number, "error": f"not an input of this kind: {why}"}
+        shown = _object(line, kind) if line.lstrip().startswith("{") else _given(line.split(), kind, encoding)
+    except InputError as why:
+        return {"line": number, "error": str(why)}
+    return {"line": number, **shown}
+
+
+def _object(line: str, kind: str) -> Shown:
+    try:
+        parsed = json.loads(line)
+    except ValueError as why:
+        raise InputError(f"begins like an object but is not JSON: {why}") from None
+    from streaming.cli.decode_capture import kind_of
+
+    if kind in PAYLOADS:
+        raise InputError(f"--topic-kind {kind} is a bare payload; give its bytes, not an object with key and value")
+    topic, key, value = (parsed.get(name) for name in ("topic", "key", "value"))
+    try:
+        return show_record(kind_of(topic or "", kind), _optional(key), _optional(value))
+    except (TypeError, ValueError, AttributeError):
+        raise InputError("topic is a text, key and value are base64 or null; one of them is not") from None
 
 
 def _optional(text: str | None) -> bytes | None:
@@ -112,58 +127,37 @@ def _optional(text: str | None) -> bytes | None:
 
 def _given(words: list[str], kind: str, encoding: str) -> Shown:
     if kind in PAYLOADS:
-        blob = bytes_of("".join(words), encoding)
-        return show_payload(kind, blob)
+        return show_payload(kind, bytes_of("".join(words), "PAYLOAD", encoding))
     if len(words) != 2:
         raise InputError(f"{RECORDS[kind]} needs two inputs, KEY and VALUE (null for a tombstone); {len(words)} given")
-    key, value = words
-    raw = None if value.lower() in ABSENT else _value(value, kind, encoding)
-    return show_record(kind, bytes_of(key, encoding) if kind == "offsets" else key.encode(), raw)
+    key = bytes_of(words[0], "KEY", encoding) if kind == "offsets" else _typed(words[0])
+    return show_record(kind, key, None if words[1].lower() in ABSENT else _value(words[1], kind, encoding))
 
 
 def _value(text: str, kind: str, encoding: str) -> bytes:
     """Values of Connect's topics are JSON: they may be given as they are."""
-    return text.encode() if kind != "offsets" and text.startswith("{") else bytes_of(text, encoding)
+    return _typed(text) if kind != "offsets" and text.startswith("{") else bytes_of(text, "VALUE", encoding)
 
 
-def bytes_of(text: str, encoding: str) -> bytes:
-    """The bytes that `text` stands for. Raises InputError, which does not repeat the text."""
+def _typed(text: str) -> bytes:
+    """The bytes that were typed, sound text or not."""
+    return text.encode("utf-8", "surrogateescape")
+
+
+def bytes_of(text: str, what: str, encoding: str) -> bytes:
+    """The bytes that `text` stands for. Raises InputError, which names `what` it is and does not repeat it."""
+    if not text.strip():
+        raise InputError(f"{what} is empty{'; null is a tombstone' if what == 'VALUE' else ''}")
     if encoding == "hex" or (encoding == "auto" and _HEX.fullmatch(text)):
+        digits = "".join(text.removeprefix("0x").replace(":", "").split())
         try:
-            return bytes.fromhex(text.removeprefix("0x").replace(":", ""))
-        except ValueError as why:
-            raise InputError(f"not hexadecimal: {why}; --encoding base64 if it is that") from None
+            return bytes.fromhex(digits)
+        except ValueError:
+            wrong = "has an odd number of hexadecimal digits" if _HEX.fullmatch(text) else "is not hexadecimal"
+            raise InputError(f"{what} {wrong}; perhaps some are missing, or it is --encoding base64") from None
+    compact = "".join(text.split()).replace("-", "+").replace("_", "/").rstrip("=")
     try:
-        compact = "".join(text.split()).replace("-", "+").replace("_", "/").rstrip("=")
         return base64.b64decode(compact + "=" * (-len(compact) % 4), validate=True)
-    except (binascii.Error, ValueError) as why:
-        raise InputError(f"neither hexadecimal nor base64: {why}") from None
-
-
-def _print(shown: Shown) -> None:
-    """Path and value, a line each."""
-    table = Table("field", "value", box=None)
-    for path, value in _flat(shown, ""):
-        table.add_row(Text(visible(path)), Text(visible(value)))
-    Console().print(table)
-
-
-def _flat(value: Any, path: str) -> Iterator[tuple[str, str]]:
-    match value:
-        case dict():
-            for name, one in value.items():
-                yield from _flat(one, f"{path}.{name}" if path else name)
-        case [*items] if any(isinstance(one, dict) for one in items):
-            for index, one in enumerate(items):
-                yield from _flat(one, f"{path}[{index}]")
-        case list():
-            yield path, json.dumps(value, ensure_ascii=False)
-        case str():
-            yield path, value
-        case _:
-            yield path, json.dumps(value)
-
-
-def visible(text: str) -> str:
-    """Names come from the network: nothing in them may steer a terminal."""
-    return "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in text)
+    except (binascii.Error, ValueError):
+        wrong = "neither hexadecimal nor base64" if encoding == "auto" else "not base64"
+        raise InputError(f"{what} is {wrong}; {len(text)} characters were given, perhaps not all of them") from None

@@ -10,7 +10,7 @@ from dataclasses import fields, is_dataclass
 from typing import Any, assert_never
 
 from schemas import connect_protocol, consumer_protocol
-from schemas.connect_topics import decode_config_record, decode_status_record
+from schemas.connect_topics import NOT_JSON, OtherConfig, decode_config_record, decode_status_record
 from schemas.coordinator_records import Record, decode_record
 from schemas.outcomes import Decoded, Ignored, Outcome, Tombstone, Unreadable
 from schemas.streams_assignment import decode_assignment_info
@@ -143,6 +143,8 @@ def _payload(outcome: Outcome[Any], raw: bytes) -> Shown:
 def _reduced(outcome: Outcome[Any], value: bytes | None) -> Shown:
     """A record of a Connect topic: never bytes of it, whatever became of it."""
     match outcome:
+        case Decoded(OtherConfig(what)) if what == NOT_JSON:
+            return {"outcome": "unreadable", "reason": what, "bytes": len(value or b"")}
         case Decoded(record):
             return {"outcome": "decoded", "record": type(record).__name__, **plain(record), "bytes": len(value or b"")}
         case Ignored(what):

@@ -1,14 +1,16 @@
 """`decode` for a human with one record in hand: every way in, both ways out, and nothing secret in either."""
 
 import base64
+import gzip
 import io
 import json
+from base64 import b64decode
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from schemas import consumer_protocol
+from schemas import connect_protocol, consumer_protocol
 from schemas.consumer_protocol import ConsumerSubscription
 from schemas.group_metadata import GroupMember, GroupMetadata
 from schemas.offsets_topic import encode_group_metadata
@@ -16,7 +18,8 @@ from schemas.streams_subscription import SubscriptionInfo, encode_subscription_i
 from streaming.cli import main
 from streaming.cli.decode import bytes_of
 
-CAPTURE = Path(__file__).parents[2] / "vectors" / "captures" / "sessioned-4.3.1"
+VECTORS = Path(__file__).parents[2] / "vectors"
+CAPTURE = VECTORS / "captures" / "sessioned-4.3.1"
 KEY = bytes.fromhex("0002 000f 636f6e6e6563742d636c7573746572")
 V3 = bytes.fromhex("0003 0007 636f6e6e656374 00000006 ffff ffff 0000018bcfe56800 00000000")
 V4_WITH_UNKNOWN_TAG = bytes.fromhex("0004 08 636f6e6e656374 00000006 00 00 0000018bcfe56800 01 01 07 02 abcd")
@@ -40,12 +43,12 @@ def told(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, list[dic
 )
 def test_every_spelling_of_bytes(written: Any) -> None:
     for raw in (KEY, V3, V4_WITH_UNKNOWN_TAG, bytes(range(250, 256)) * 3):
-        assert bytes_of(written(raw), "auto") == raw
+        assert bytes_of(written(raw), "VALUE", "auto") == raw
 
 
 def test_a_text_that_could_be_both() -> None:
-    assert bytes_of("abcd", "auto") == b"\xab\xcd"
-    assert bytes_of("abcd", "base64") == base64.b64decode("abcd")
+    assert bytes_of("abcd", "VALUE", "auto") == b"\xab\xcd"
+    assert bytes_of("abcd", "VALUE", "base64") == base64.b64decode("abcd")
 
 
 def test_a_record_with_bytes_left_over(capsys: pytest.CaptureFixture[str]) -> None:
@@ -154,3 +157,90 @@ def test_what_cannot_be_an_input(capsys: pytest.CaptureFixture[str]) -> None:
     for words in (["zz!"], [KEY.hex()], ["--topic-kind", "cheese", "00"], ["--encoding", "hex", "0", "0"]):
         assert main(["decode", *words]) == 2
         assert len(capsys.readouterr().err.splitlines()) == 1
+
+
+def test_nothing_is_cut_however_narrow_the_terminal(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "20")
+    url = "http://" + "a" * 300
+    state = connect_protocol.encode_worker_state(connect_protocol.WorkerState(version=1, url=url, config_offset=7))
+    assert main(["decode", "--topic-kind", "connect-worker-state", state.hex()]) == 0
+    assert url in capsys.readouterr().out
+
+
+def test_moments_are_shown_as_people_read_them(capsys: pytest.CaptureFixture[str]) -> None:
+    main(["decode", KEY.hex(), V3.hex()])
+    (line,) = [one for one in capsys.readouterr().out.splitlines() if "currentStateTimestamp" in one]
+    assert line.split(maxsplit=1)[1] == "1700000000000 (2023-11-14T22:13:20.000+00:00)"
+    unknown = V3.replace(bytes.fromhex("0000018bcfe56800"), b"\xff" * 8)
+    main(["decode", KEY.hex(), unknown.hex()])
+    assert "currentStateTimestamp  -1\n" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        ((KEY.hex(), ""), "VALUE is empty; null is a tombstone"),
+        (("", "null"), "KEY is empty"),
+        ((KEY.hex(), "000"), "VALUE has an odd number of hexadecimal digits"),
+        ((KEY.hex(), "zz!!"), "VALUE is neither hexadecimal nor base64"),
+        ((KEY.hex(),), "one given, which names no file"),
+        (("/nowhere/at/all",), "one given, which names no file"),
+        ((KEY.hex(), "00", "--offset", "3"), "choose from a capture"),
+        ((str(CAPTURE), "--topic-kind", "connect-assignment"), "is for a bare payload"),
+        ((str(CAPTURE), "--topic-kind", "nonsense"), "known are offsets"),
+    ],
+)
+def test_bad_input_is_one_sentence(capsys: pytest.CaptureFixture[str], words: tuple[str, ...], sentence: str) -> None:
+    assert main(["decode", *words]) == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert sentence in printed.err
+    assert printed.err.count("\n") == 1
+
+
+def test_bad_lines_are_told_by_number(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = ['{"key": 5}', "{broken", "[1]", '{"key": "AA==", "topic": [1]}', f"{KEY.hex()} 00!"]
+    monkeypatch.setattr("sys.stdin", io.StringIO("\n".join(lines)))
+    code, shown = told(capsys, "-")
+    assert (code, [one["line"] for one in shown]) == (2, [1, 2, 3, 4, 5])
+    assert [one["error"].split()[0] for one in shown] == ["topic", "begins", "a", "topic", "VALUE"]
+    monkeypatch.setattr("sys.stdin", io.StringIO("\n"))
+    assert main(["decode", "-"]) == 2
+    assert "nothing came on standard input" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("output", ["json", "table"])
+@pytest.mark.parametrize(("name", "encoding"), [("\udcff", "utf-8"), ("é", "ascii")])
+def test_no_text_is_too_strange_to_show(monkeypatch: pytest.MonkeyPatch, output: str, name: str, encoding: str) -> None:
+    out = io.TextIOWrapper(io.BytesIO(), encoding=encoding)
+    monkeypatch.setattr("sys.stdout", out)
+    status = json.dumps({"state": "RUNNING", "worker_id": "\ud800", "generation": 1})
+    words = ["--topic-kind", "connect-status", f"status-task-{name}-0", status]
+    assert main(["decode", "-o", output, *words]) == 0
+    assert b"ud800" in out.buffer.getvalue()
+
+
+def test_a_stray_byte_on_standard_input_is_bad_input(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"\xff\xfe 00\n"), encoding="utf-8"))
+    code, (shown,) = told(capsys, "-")
+    assert (code, shown["line"]) == (2, 1)
+    assert "KEY is neither" in shown["error"]
+
+
+def test_every_type_of_record_is_shown_both_ways(capsys: pytest.CaptureFixture[str]) -> None:
+    seen = set()
+    with gzip.open(VECTORS / "consumer" / "coordinator-wire.jsonl.gz", "rt", encoding="utf-8") as lines:
+        for case in map(json.loads, lines):
+            key, value = case["input"].get("key"), case["input"].get("value")
+            type_ = b64decode(key)[:2] if key and value else b""
+            if case["kind"] != "record" or case["expected"]["result"] != "record" or type_ in seen:
+                continue
+            seen.add(type_)
+            for output in ("json", "table"):
+                assert main(["decode", "-o", output, "--encoding", "base64", key, value]) == 0
+                assert case["expected"]["name"] in capsys.readouterr().out
+    assert len(seen) > 20
