@@ -16,11 +16,15 @@ from streaming.web.rows import GenerationRow, GroupRow, IncidentRow, JobRow, Key
 
 WAIT_S = 3.0
 
-# A group may have an incident before any generation of it could be read.
+# A group may have an incident before any generation of it could be read; once nobody is in it, nobody has its jobs.
 _LATEST: LiteralString = """
 select s.cluster, s."group", coalesce(g.incarnation, 0), g.generation, coalesce(g.protocol_type, ''), g.protocol,
-    coalesce(g.member_count, 0), coalesce(g.unassigned_count, 0), g.delay_ms, g.grade, g.at_ms,
-    concat_ws(' ', g.version, t.state), coalesce(t.state, '')
+    case when t.state in ('Empty', 'Dead') then 0 else coalesce(g.member_count, 0) end,
+    case when t.state in ('Empty', 'Dead') then (
+        select count(*)::int from rebalance_monitor.jobs j
+        where j.cluster = s.cluster and j."group" = s."group" and j.agreement <> 'gone'
+    ) else coalesce(g.unassigned_count, 0) end,
+    g.delay_ms, g.grade, g.at_ms, concat_ws(' ', g.version, t.state), coalesce(t.state, '')
 from rebalance_monitor.states s left join lateral (
     select *, xmin::text as version from rebalance_monitor.generations g
     where g.cluster = s.cluster and g."group" = s."group"

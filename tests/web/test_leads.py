@@ -38,6 +38,16 @@ def test_a_group_without_generation_shows_its_incident_and_why_nothing_else(page
     assert filled.HOSTILE in {one["group"] for one in page.get("/api/v1/groups?cluster=gamma").json()["items"]}
 
 
+def test_of_an_empty_group_nobody_is_a_member_and_nobody_has_a_job(page: httpx.Client) -> None:
+    group = page.get("/api/v1/group?cluster=beta&group=connect-main").json()["group"]
+    jobs = page.get("/api/v1/jobs?cluster=beta&group=connect-main").json()["items"]
+    assert (group["status"], group["members"], group["unassigned"]) == ("Empty", 0, len(jobs))
+    assert jobs
+    text = page.get("/group?cluster=beta&group=connect-main").text
+    assert "Nobody is in the group now" in text
+    assert "0 members" in text
+
+
 @pytest.mark.parametrize("title", sorted({rule.title for rule in RULES}))
 def test_every_rule_has_its_runbook_on_the_page(page: httpx.Client, title: str) -> None:
     answer = page.get("/runbook", params={"rule": title})
