@@ -108,11 +108,17 @@ def _judge_incremental(case: Case, rounds: tuple[ConnectRound, ...]) -> Judgemen
         doubted = _doubted_families(case, rounds, fits)
         if case.carried.complete:
             return _accepted(Grade.MATCH, case, fits, also=doubted)
-        return _accepted(Grade.EXPLAINABLE, case, fits, "history missing before the first record", doubted)
+        # The memories that fit may do so by chance, and another one is the true one.
+        others = _after_unknown(case, rounds, _eras(case))
+        return _accepted(Grade.EXPLAINABLE, case, fits, "history missing before the first record", others)
+    if not case.carried.complete:
+        return _unexplained(case, rounds, runs)
     for reason, tries in _explanations(case, rounds):
         more = fitting(case.body, tries, versions)
         if more:
-            return _accepted(Grade.EXPLAINABLE, case, more, reason)
+            # A leader of another release is one that fits by chance, if the one expected has made a mistake.
+            also = _after_unknown(case, rounds, _eras(case)) if reason == _other_release(case) else ()
+            return _accepted(Grade.EXPLAINABLE, case, more, reason, also)
     loosely = [run for run in runs if same_sets(case.body, run.result)]
     if loosely:
         return _accepted(Grade.EXPLAINABLE, case, loosely, "order inside the arrays")
@@ -165,6 +171,10 @@ def _doubted_families(case: Case, rounds: tuple[ConnectRound, ...], fits: list[R
         return []
     families = {run.after.era for run in fits}
     eras = dict.fromkeys(one.era for one in case.carried.hypotheses if one.era not in families)
+    return _after_unknown(case, rounds, eras)
+
+
+def _after_unknown(case: Case, rounds: tuple[ConnectRound, ...], eras: Iterable[str]) -> list[Hypothesis]:
     return list(after_unknown(case.observed, _configured(rounds), eras, case.settings.max_delay_ms))
 
 
@@ -213,11 +223,10 @@ def _accepted(
 def _unexplained(case: Case, rounds: tuple[ConnectRound, ...], runs: list[Run]) -> Judgement:
     if _compacted(case):
         return not_judged(COMPACTED, assignor=_assignor(case))
-    configured = _configured(rounds)
-    eras = tuple(dict.fromkeys(one.era for one in case.carried.hypotheses))
+    eras = _eras(case)
     if case.settings.release is None:
         eras = tuple(dict.fromkeys((*eras, *leader.all_eras())))
-    after, _ = leader.bounded(after_unknown(case.observed, configured, eras, case.settings.max_delay_ms))
+    after, _ = leader.bounded(_after_unknown(case, rounds, eras))
     if case.carried.cut or not case.carried.complete:
         reason = leader.BOUND_EXCEEDED if case.carried.cut else "history missing before the first record"
         verdict = Verdict(grade=Grade.EXPLAINABLE, assignor=_assignor(case), era=eras[0], reason=reason)
@@ -230,6 +239,11 @@ def _unexplained(case: Case, rounds: tuple[ConnectRound, ...], runs: list[Run]) 
     result = runs[0].result
     verdict = _verdict(Grade.UNEXPLAINED, case, result, runs[0].after.era, difference(case.body, result))
     return Judgement(verdict, after)
+
+
+def _eras(case: Case) -> tuple[str, ...]:
+    """The families that were carried into the round."""
+    return tuple(dict.fromkeys(one.era for one in case.carried.hypotheses))
 
 
 def _compacted(case: Case) -> bool:

@@ -15,13 +15,12 @@ that were left out, so the round is explainable by the bound, never unexplained;
 record determines and is whole again. Memory of at most MAX_PROCESSES workers is kept, the most recent leaders.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from assignors.connect_eras import ERAS, era_of
 from assignors.connect_model import Jobs, LeaderMemory
-from assignors.java_order import hash_map_order
 from streaming.core.minds import Hypothesis, PackedMinds, pack, unpack
 from streaming.core.observed import Job, Observed, WorkerView
 from streaming.core.settings import ConnectSettings
@@ -158,85 +157,6 @@ def remembered(processes: Mapping[str, Process], worker: str, process: Process) 
     while len(kept) >= MAX_PROCESSES:
         del kept[next(iter(kept))]
     return {**kept, worker: process}
-
-
-def after_gap(hypotheses: Iterable[Hypothesis], observed: Observed, configured: frozenset[Job]) -> Iterator[Hypothesis]:
-    """The fallback set where generations are missing: what unseen rounds of this leader may have left behind.
-
-    Unseen rounds may have given out any job, opened a delay whose end this record's own delay shows, or let one run
-    out; members that are idle now may have become candidates; anybody may have come and gone.
-    """
-    idle = hash_map_order(member_id for member_id, view in observed.views.items() if not view.held)
-    present = frozenset(observed.views)
-    windows = [(0, 0)]
-    if observed.delay_ms:
-        windows.append((observed.at_ms + observed.delay_ms, observed.delay_ms))
-    else:
-        windows.append((max(observed.state_ms, 1) - 1, 1))
-    for hypothesis in hypotheses:
-        memory = hypothesis.memory
-        for scheduled_ms, delay_ms in dict.fromkeys(((memory.scheduled_ms, memory.delay_ms), *windows)):
-            for previous in dict.fromkeys((memory.previous, Jobs(), jobs(configured))):
-                for members in (present, present | {_GONE}):
-                    for successive in _back_offs(memory):
-                        changed = replace(
-                            memory,
-                            previous=previous,
-                            previous_revoked=Jobs(),
-                            revoked_in_previous=successive is not None,
-                            can_revoke=successive is None,
-                            successive_revocations=successive or 0,
-                            scheduled_ms=scheduled_ms,
-                            delay_ms=delay_ms,
-                            candidates=tuple(dict.fromkeys((*memory.candidates, *idle.keys()))) if scheduled_ms else (),
-                            previous_members=members,
-                        )
-                        yield replace(hypothesis, memory=changed)
-
-
-_GONE = "a member of an unseen generation"
-
-
-def _back_offs(memory: LeaderMemory) -> tuple[int | None, ...]:
-    """None: the unseen round revoked nothing; else how many balancing rounds in a row it was."""
-    count = memory.successive_revocations
-    return tuple(dict.fromkeys((None, count, count + 1, 0)))
-
-
-def after_unknown(
-    observed: Observed, configured: frozenset[Job], eras: Iterable[str], max_delay_ms: int | None
-) -> Iterator[Hypothesis]:
-    """Memory after a round whose start is not known, as far as the record determines it (connect.md 5.6)."""
-    revoked = observed.revoked()
-    held = frozenset(job for view in observed.views.values() for job in view.holds) - revoked
-    waiting = configured - held - revoked if observed.delay_ms else frozenset()
-    balanced = bool(revoked - revoked_twice(observed))
-    for era in eras:
-        for flag in (True, False) if revoked or observed.delay_ms else (False,):
-            yield Hypothesis(
-                era,
-                LeaderMemory(
-                    previous=jobs(held | waiting),
-                    previous_revoked=jobs(revoked),
-                    revoked_in_previous=flag,
-                    can_revoke=not (flag and balanced),
-                    scheduled_ms=observed.at_ms + observed.delay_ms if observed.delay_ms else 0,
-                    delay_ms=observed.delay_ms,
-                    previous_generation=observed.generation,
-                    previous_members=frozenset(observed.views),
-                ),
-                max_delay_ms,
-            )
-
-
-def revoked_twice(observed: Observed) -> frozenset[Job]:
-    """Jobs revoked from more than one member: duplicates, not balancing."""
-    seen: set[Job] = set()
-    twice: set[Job] = set()
-    for view in observed.views.values():
-        twice |= seen & view.revoked
-        seen |= view.revoked
-    return frozenset(twice)
 
 
 def jobs(items: Iterable[Job]) -> Jobs:

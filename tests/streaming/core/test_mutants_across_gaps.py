@@ -1,0 +1,77 @@
+"""Where records are missing a right answer is never called wrong, and a wrong one is still noticed, if less often."""
+
+import random
+from collections import Counter
+from dataclasses import replace
+
+import pytest
+
+from streaming.cli.replay import _settings, records_of
+from streaming.core.fold import fold_group
+from streaming.core.observed import EAGER
+from streaming.core.records import GroupGeneration, Row, Tick
+from streaming.core.replay import decode
+from streaming.core.results import Generation, Grade
+from streaming.core.routing import route
+from streaming.core.settings import ClusterSettings
+from tests.streaming.core.test_mutants import CAPTURES, EVERY_JOB, NAMES, grade_of, mutants, violations
+
+COOPERATIVE = [name for name in NAMES if not name.startswith("eager")] if EVERY_JOB else ["zombie"]
+LOST = (1, 2) if EVERY_JOB else (1,)
+
+
+def states_of(name: str) -> tuple[ClusterSettings, str, list[Row], list[bytes]]:
+    """The group's records, and its state before each of them."""
+    path = CAPTURES / name
+    known = _settings(path, None, use_settings=True)
+    (group,) = known.connect
+    rows = route([row for record in records_of(path) if (row := decode(record, known)) is not None], known)[group]
+    own = [row for row in rows if row.topic == "__consumer_offsets"]
+    rest = [row for row in rows if row.topic != "__consumer_offsets"]
+    states = [fold_group(known, group, None, rest, Tick(0)).state]
+    for row in own:
+        states.append(fold_group(known, group, states[-1], [row], Tick(0)).state)
+    return known, group, own, states
+
+
+@pytest.mark.parametrize("lost", LOST)
+@pytest.mark.parametrize("name", COOPERATIVE)
+def test_a_gap_weakens_the_verdict_and_does_not_blind_it(name: str, lost: int) -> None:
+    """Each generation once without the record, or records, before it: none is unexplained; of its mutants none is a
+    match, and at least 99 of 100 are noticed, most at once, the others by the next record."""
+    known, group, own, states = states_of(name)
+    grades, made, noticed = Counter[str](), 0, 0
+    dice = random.Random(7)
+    for at in range(1 + lost, len(own)):
+        body = own[at].body
+        if not isinstance(body, GroupGeneration) or not body.members or body.protocol == EAGER:
+            continue
+        before = states[at - lost]
+        right = fold_group(known, group, before, [own[at]], Tick(0))
+        grades[grade_of(right.results)] += 1
+        for _, members in mutants(body, dice):
+            wrong = fold_group(known, group, before, [replace(own[at], body=replace(body, members=members))], Tick(0))
+            grade = grade_of(wrong.results)
+            assert grade is not Grade.MATCH, body.generation
+            made += 1
+            broken = violations(wrong.results) - violations(right.results)
+            if grade is not Grade.UNEXPLAINED and not broken and at + 1 < len(own):
+                after = [fold_group(known, group, one.state, [own[at + 1]], Tick(0)) for one in (wrong, right)]
+                broken = violations(after[0].results) - violations(after[1].results)
+            noticed += grade is Grade.UNEXPLAINED or bool(broken)
+    print(f"{name}, {lost} lost: {dict(grades)}, {noticed} of {made} mutants noticed")
+    assert grades.keys() <= {Grade.MATCH, Grade.EXPLAINABLE}
+    assert noticed * 100 >= made * 99
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_reader_may_begin_anywhere(name: str) -> None:
+    """The memory after the first record seen is what the record tells and no more: no later generation is unexplained,
+    and from the second generation on nearly all are a match."""
+    known, group, own, states = states_of(name)
+    grades = Counter[Grade]()
+    for first in range(1, len(own), 1 if EVERY_JOB else 6):
+        results = fold_group(known, group, states[0], own[first:], Tick(0)).results
+        grades.update([one.verdict.grade for one in results if isinstance(one, Generation)][1:])
+    assert grades.keys() <= {Grade.MATCH, Grade.EXPLAINABLE}
+    assert grades[Grade.EXPLAINABLE] * 10 <= grades.total()
