@@ -157,15 +157,17 @@ def _partly_blind() -> tuple[Alert, ...]:
             summary="Nobody accepts the monitor's notifications",
             description="{{ $value }} notifications wait. They are kept and sent as soon as a receiver answers.",
             confirm=(
-                Check("curl -s http://$ALERTMANAGER/-/ready", "not `OK`"),
                 Check(
                     "psql -c 'select key, created_at from rebalance_monitor.outbox where not done order by sequence'",
                     "what waits, oldest first",
                 ),
+                Check("curl -s http://$ALERTMANAGER/-/ready", "something else than `OK`, if it is the Alertmanager"),
             ),
             advice=(
-                "Only with `alerting.path: push`. Make one address of `alerting.alertmanagers` answer; nothing is "
-                "lost, everything waits in `rebalance_monitor.outbox`.",
+                "The monitor's log names the receiver that accepts nothing, and why: an Alertmanager (`alerting.path: "
+                "push`), a webhook or the topic of alerts. The others get everything meanwhile.",
+                "Make it answer, or take it out of `alerting` and restart the monitor. Nothing is lost: everything waits "
+                "in `rebalance_monitor.outbox` and is sent in order.",
             ),
             resolves="When the outbox is empty, or 15 minutes after the last failed attempt.",
         ),
