@@ -14,17 +14,25 @@ fills the finished objects as it goes. On top of what `compiled` does it uses wh
 
 It is an optimist as well: any surprise in any blob makes it give up on the whole record, and the caller reads it again
 blob by blob, exactly. A position never moves backwards and every blob is compared with its own end, so a lying length
-costs one pass over the record at most. For the field `rackId`, nullable, at the end of a subscription:
+costs one pass over the record at most. Example: a blob of `(version INT16, leader STRING, delay INT32 optional)` in
+each member's field `assignment`, its first two fields shared, to become an `Assignment`:
 
-    (length_of_rackId,) = unpack_H(buf, end)
-    if length_of_rackId > 32767:
-        rackId = None
-        pos = end + 2
+    limit = pos + length_of_assignment
+    behind = pos + size_of_beginning
+    if buf[pos:behind] == beginning:            # as in the member before: version and leader are known
+        pos = behind
     else:
-        pos = end + 2 + length_of_rackId
-        rackId = text[end + 2:pos]
-        if not rackId.isascii(): rackId = utf8(buf[end + 2:pos])
-    if pos > limit: raise GiveUp
+        …                                       # read both, remember their bytes as `beginning`
+    if pos >= limit: delay = 0
+    else: (delay,) = unpack_i(buf, pos); pos = pos + 4
+    if pos > limit: raise GiveUp                # it took bytes of the next field
+    pos = limit                                 # bytes left over are nobody's business
+    assignment = AssignmentTwin()
+    assignment.version = version
+    …
+    assignment.__class__ = Assignment           # frozen from here on, see `frozen`
+
+`print(RecordSource(record).written())` shows the whole of it.
 """
 
 from collections.abc import Callable, Mapping

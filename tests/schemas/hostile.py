@@ -118,9 +118,7 @@ def damaged(random: Random, raw: bytes, others: list[bytes]) -> bytes:
             case 0:
                 out[at : at + 1] = random.randbytes(1)
             case 1:
-                out[at : at + 4] = random.choice(
-                    (b"\x7f\xff\xff\xff", b"\xff\xff\xff\xff", b"\x80\x00\x00\x00", b"\x00" * 4)
-                )
+                out[at : at + 4] = random.choice(LENGTHS)
             case 2:
                 del out[at:]
             case 3:
@@ -132,9 +130,7 @@ def damaged(random: Random, raw: bytes, others: list[bytes]) -> bytes:
                 cut = random.randrange(len(other) + 1)
                 out[at:] = other[cut:]
             case _:
-                out[at:at] = random.choice(
-                    (b"\xff" * 5, b"\x80" * 6, b"\xed\xa0\x80", b"\xc3", bytes(random.randint(1, 40)))
-                )
+                out[at:at] = random.choice((*VARINTS_AND_TEXTS, bytes(random.randint(1, 40))))
     return bytes(out)
 
 
