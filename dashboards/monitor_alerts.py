@@ -166,8 +166,8 @@ def _partly_blind() -> tuple[Alert, ...]:
             advice=(
                 "The monitor's log names the receiver that accepts nothing, and why: an Alertmanager (`alerting.path: "
                 "push`), a webhook or the topic of alerts. The others get everything meanwhile.",
-                "Make it answer, or take it out of `alerting` and restart the monitor. Nothing is lost: everything waits "
-                "in `rebalance_monitor.outbox` and is sent in order.",
+                "Make it answer, or take it out of `alerting` and restart the monitor. Nothing is lost: everything "
+                "waits in `rebalance_monitor.outbox` and is sent in order.",
             ),
             resolves="When the outbox is empty, or 15 minutes after the last failed attempt.",
         ),
