@@ -5,8 +5,8 @@ from typing import Any
 import psycopg
 import pytest
 
-from streaming.core.ports import Deposed, GroupKey, OutOfStep, PartitionKey
-from streaming.core.results import AlertSeverity, GapRecord, Source
+from streaming.core.ports import Deposed, GroupKey
+from streaming.core.results import AlertSeverity, GapRecord
 from streaming.sinks.database import DatabaseUnreachable
 from streaming.sinks.postgres import PostgresStore
 from tests.streaming.sinks.builders import (
@@ -85,42 +85,6 @@ def test_a_repeated_batch_changes_nothing(store: PostgresStore) -> None:
     assert everything(store) == before
 
 
-def test_a_batch_above_the_stored_position_is_refused_whole(store: PostgresStore) -> None:
-    epoch = store.claim()
-    store.commit(commit(epoch, 0, 10))
-    before = everything(store)
-    with pytest.raises(OutOfStep) as later:
-        store.commit(commit(epoch, 11, 20, generation(15), incident(), states={GROUP: state()}))
-    assert (later.value.partition, later.value.expected) == (PARTITION, 10)
-    assert everything(store) == before
-
-
-def test_a_new_partition_may_begin_above_zero_where_its_log_begins(store: PostgresStore) -> None:
-    epoch = store.claim()
-    store.commit(commit(epoch, 40, 50, generation(45)))
-    assert store.positions() == {PARTITION: 50}
-
-
-def test_positions_never_go_back(store: PostgresStore) -> None:
-    epoch = store.claim()
-    store.commit(commit(epoch, 0, 10))
-    store.commit(commit(epoch, 2, 7))
-    assert store.positions() == {PARTITION: 10}
-
-
-def test_a_position_says_when_it_moved(store: PostgresStore) -> None:
-    def moved_at() -> object:
-        return rows(store, "select updated_at from rebalance_monitor.positions")
-
-    epoch = store.claim()
-    store.commit(commit(epoch, 0, 10))
-    first = moved_at()
-    store.commit(commit(epoch, 0, 10))
-    assert moved_at() == first, "repeated, nothing moved"
-    store.commit(commit(epoch, 10, 20))
-    assert moved_at() > first  # type: ignore[operator]
-
-
 def test_a_second_writer_deposes_the_first(store: PostgresStore, dsn: str) -> None:
     first = store.claim()
     other = PostgresStore(dsn)
@@ -163,16 +127,6 @@ def test_a_reused_group_id_keeps_both_lives(store: PostgresStore) -> None:
     store.commit(commit(epoch, 0, 10, generation(5, generation=1), generation(8, generation=1, incarnation=1)))
     found = rows(store, 'select incarnation, generation, "offset" from rebalance_monitor.generations order by 1')
     assert found == [(0, 1, 5), (1, 1, 8)]
-
-
-def test_a_recreated_topic_starts_anew_beside_the_old_one(store: PostgresStore) -> None:
-    epoch = store.claim()
-    again = PartitionKey("k1", "id-2", TOPIC, 3)
-    store.commit(commit(epoch, 0, 10, generation(5)))
-    store.commit(commit(epoch, 0, 6, generation(5, generation=1, incarnation=1), key=again))
-    assert store.positions() == {PARTITION: 10, again: 6}
-    found = rows(store, "select topic_id, incarnation from rebalance_monitor.generations order by 1")
-    assert found == [("id-1", 0), ("id-2", 1)]
 
 
 def test_timers(store: PostgresStore) -> None:
@@ -258,15 +212,6 @@ def test_many_rows_in_one_batch(store: PostgresStore) -> None:
     epoch = store.claim()
     store.commit(commit(epoch, 0, 3_000, *(generation(n) for n in range(3_000))))
     assert rows(store, "select count(*) from rebalance_monitor.members") == [(6_000,)]
-
-
-def test_a_result_about_an_older_record_finds_its_topic(store: PostgresStore) -> None:
-    epoch = store.claim()
-    configs = PartitionKey("k1", "id-9", "connect-configs", 0)
-    store.commit(commit(epoch, 0, 10, pending(5)))
-    store.commit(commit(epoch, 0, 3, generation(5), generation(6, source=Source(TOPIC, 3, 6)), key=configs))
-    found = rows(store, 'select "offset", topic_id, grade from rebalance_monitor.generations order by 1')
-    assert found == [(5, "id-1", "match"), (6, "id-1", "match")]
 
 
 def test_a_lost_connection_is_opened_again(store: PostgresStore, server: str) -> None:
