@@ -1,8 +1,17 @@
 """A group id has several lives; the processes behind it have one, and so has what their leaders remember."""
 
+import random
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
 from assignors.connect_model import Jobs
 from streaming.core.results import Grade
-from tests.streaming.core.rules.builders import Story, generations, incidents
+from tests.streaming.core.rules.builders import OFFSETS, Story, generations, incidents
+from tests.streaming.core.rules.test_no_alarm import LIVES, WORLDS
+from tests.streaming.core.test_clock_steps import Punctual, alarms, taken_over
 
 
 def gone_quiet() -> Story:
@@ -74,3 +83,60 @@ def test_a_life_whose_first_generation_left_no_record() -> None:
     told = generations(story.fold())
     assert [(one.incarnation, one.generation, one.delay_ms) for one in told][-2:] == [(1, 2, 270_000), (1, 3, 269_000)]
     assert [one.verdict.grade for one in told][-2:] == [Grade.EXPLAINABLE, Grade.MATCH]
+
+
+class Reborn(Punctual):
+    """A punctual group whose id is reused, and whose numbers another coordinator hands out again."""
+
+    def settle(self) -> None:
+        super().settle()
+        workers = list(self.story.workers.values())
+        match self.dice.choice(
+            ["nothing", "copied", "lost", "replaced", "recreated", "outlived", "emptied", "unclean"]
+        ):
+            case "copied":  # the leader's request was repeated
+                last = [row for row in self.story.rows if row.topic == OFFSETS][-1]
+                self.story.rows.append(replace(last, offset=self.story.offsets[OFFSETS]))
+                self.story.offsets[OFFSETS] += 1
+                return
+            case "lost":  # the next coordinator knows one record less
+                self.story.generation -= 1
+            case "replaced":
+                self.story.generation -= 1
+                for worker in workers:
+                    self.story.restart(worker.name)
+            case "recreated":
+                self.reborn()
+                self.join()
+            case "outlived":
+                self.reborn()
+                for worker in workers:
+                    worker.header, worker.held = None, Jobs()
+                    self.story.back(worker)
+            case "emptied":
+                self.story.empty()
+                self.join()
+            case "unclean":  # a replica that is far behind becomes the leader of the partition
+                self.story.generation = max(0, self.story.generation - 3)
+            case _:
+                return
+        self.round()
+        while self.revoked or self.delay_ms:
+            self.round(300 if self.revoked else self.delay_ms + 50)
+
+    def reborn(self) -> None:
+        self.story.empty()
+        self.story.tombstone()
+        self.story.generation = 0
+
+
+@pytest.mark.parametrize("world", ["A5", "A3b", "static"])
+@settings(max_examples=LIVES)
+@given(seed=st.integers(0, 2**32), max_delay_ms=st.sampled_from([0, 40, 60_000, 300_000]), steps=st.booleans())
+def test_a_right_leader_raises_no_alarm_in_any_life(world: str, seed: int, max_delay_ms: int, steps: bool) -> None:
+    protocol, era = WORLDS[world]
+    story = Story(protocol, era=era, max_delay_ms=max_delay_ms)
+    Reborn(story, seed).live(6)
+    if steps:
+        taken_over(story, random.Random(seed))
+    assert not alarms(story, story.fold())

@@ -3,7 +3,8 @@
 from dataclasses import replace
 
 from streaming.core.results import Grade, Severity
-from tests.streaming.core.rules.builders import OFFSETS, Story, generations, incidents
+from streaming.core.settings import ConnectSettings
+from tests.streaming.core.rules.builders import CONFIGS, GROUP, OFFSETS, STATUSES, Story, generations, incidents
 
 
 def again(story: Story, ms: int = 5) -> None:
@@ -43,4 +44,24 @@ def test_copies_in_every_state_of_a_group_raise_nothing() -> None:
         again(story)
     results = story.fold()
     assert {one.verdict.grade for one in generations(results)} == {Grade.MATCH, Grade.NOT_JUDGED}
+    assert not [one for one in incidents(results) if one.severity is not Severity.INFO]
+
+
+def test_a_number_that_another_coordinator_hands_out_again_proves_nothing_of_the_era() -> None:
+    """Leaders before 3.4 leave a newcomer idle; the round that has the number of the one before is not judged, so
+    nobody knows there which kind of leader it was."""
+    story = Story(era="A3b")
+    story.settings = replace(
+        story.settings, connect={GROUP: ConnectSettings(config_topic=CONFIGS, status_topic=STATUSES)}
+    )
+    story.configure("c1", 6)
+    story.join("w1", "w2", "w3")
+    for _ in range(3):
+        story.rebalance()
+    story.join("w4")
+    story.rebalance()
+    story.generation -= 1
+    story.rebalance(after_ms=30_000)
+    results = story.fold()
+    assert [one.verdict.grade for one in generations(results)][-2:] == [Grade.MATCH, Grade.NOT_JUDGED]
     assert not [one for one in incidents(results) if one.severity is not Severity.INFO]
