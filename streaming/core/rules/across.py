@@ -117,9 +117,10 @@ def config_mismatch_persists(scene: Scene) -> Iterator[Finding]:
             f"{scene.memory.errors_in_row + 1} generations in a row failed because the leader has not read the config "
             f"topic up to offset {observed.config_offset}; {NEVER_CATCHES_UP}",
         )
-    for member_id, count in sorted(lagging_members(scene.memory, observed, scene.last).items()):
+    lagging = lagging_members(scene.memory, observed, scene.last)
+    for member_id, view in sorted(observed.views.items()):
+        count = lagging.get(observed.process_of(member_id), 0)
         if count >= PATIENCE_ROUNDS and not observed.error:
-            view = observed.views[member_id]
             worker = scene.worker(member_id)
             yield _finding(
                 CONFIG_MISMATCH_PERSISTS,

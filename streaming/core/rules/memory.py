@@ -76,18 +76,22 @@ class RuleMemory:
 
 
 def lagging_members(memory: RuleMemory, now: Observed, last: Observed | None) -> dict[str, int]:
-    """For each member that was there before and has not read what the last assignment referred to: how often in a row.
+    """For each process that was there before and has not read what the last assignment referred to: how often in a row.
 
-    A member that has just joined is given one round to read the config topic.
+    A process that has just joined is given one round to read the config topic. One that never catches up leaves and
+    comes back under another member id every few seconds, with the jobs it was given and has not started.
     """
     top = memory.top_offset
     if last is None or top is None:
         return {}
-    return {
-        member_id: memory.lagging.get(member_id, 0) + 1
-        for member_id, view in now.views.items()
-        if member_id in last.views and view.config_offset is not None and view.config_offset < top
-    }
+    before = set(map(last.process_of, last.views))
+    found = {}
+    for member_id, view in now.views.items():
+        process = now.process_of(member_id)
+        came_back = view.had_allocation and process in before
+        if (member_id in last.views or came_back) and view.config_offset is not None and view.config_offset < top:
+            found[process] = memory.lagging.get(process, 0) + 1
+    return found
 
 
 def without_offsets(memory: RuleMemory) -> RuleMemory:
