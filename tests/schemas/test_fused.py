@@ -6,8 +6,17 @@ from random import Random
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from schemas.connect_protocol import ConnectAssignment, WorkerState, encode_assignment, encode_worker_state
+from schemas.connect_protocol import (
+    THE_CONNECTOR,
+    ConnectAssignment,
+    Entries,
+    WorkerState,
+    encode_assignment,
+    encode_worker_state,
+)
 from schemas.consumer_protocol import ConsumerAssignment, ConsumerSubscription, encode_subscription
 from schemas.consumer_protocol import encode_assignment as encode_shares
 from schemas.group_metadata import GroupMember, GroupMetadata
@@ -157,3 +166,74 @@ def test_a_missing_rebalance_timeout_is_the_session_timeout() -> None:
         value = value.replace((60_000).to_bytes(4, "big"), b"\xff" * 4)
         for blobs in (MemberBlobs(0), PieceByPiece(0)):
             assert {one.rebalance_timeout_ms for one in body(value, blobs).members} == {10_000}
+
+
+TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=6)
+INT32, INT64 = st.integers(-(2**31), 2**31 - 1), st.integers(-(2**63), 2**63 - 1)
+ENTRY_LISTS = st.lists(st.tuples(TEXT, st.lists(INT32 | st.just(THE_CONNECTOR), max_size=4).map(tuple)), max_size=4)
+HEADERS = st.builds(
+    ConnectAssignment,
+    version=st.integers(1, 0x7FFF),
+    error=st.integers(-(2**15), 2**15 - 1),
+    leader=TEXT,
+    leader_url=TEXT,
+    config_offset=INT64,
+    delay_ms=INT32,
+)
+
+
+def holding(header: ConnectAssignment, assigned: Entries, revoked: Entries) -> ConnectAssignment:
+    """What a header with these entries says."""
+
+    def sorted_out(entries: Entries) -> tuple[tuple[str, ...], tuple[tuple[str, int], ...]]:
+        pairs = [(name, number) for name, numbers in entries for number in numbers]
+        names = tuple(name for name, number in pairs if number == THE_CONNECTOR)
+        return names, tuple(pair for pair in pairs if pair[1] != THE_CONNECTOR)
+
+    connectors, tasks = sorted_out(assigned)
+    revoked_connectors, revoked_tasks = sorted_out(revoked)
+    return replace(
+        header, connectors=connectors, tasks=tasks, revoked_connectors=revoked_connectors, revoked_tasks=revoked_tasks
+    )
+
+
+@given(st.lists(st.tuples(HEADERS, HEADERS, ENTRY_LISTS, ENTRY_LISTS, TEXT, INT64), min_size=1, max_size=3))
+def test_any_connect_group_is_read_back(drawn: list[tuple[Any, ...]]) -> None:
+    blobs, expected = [], []
+    for held, new, first, second, url, offset in drawn:
+        state = WorkerState(version=held.version % 3, url=url, config_offset=offset, allocation=held)
+        wire = encode_worker_state(state, first, second, allocation_version=held.version)
+        blobs.append((wire, encode_assignment(new, second, first)))
+        allocation = holding(held, first, second) if state.version else None
+        expected.append((replace(state, allocation=allocation), holding(new, second, first)))
+    value = record("connect", blobs)
+    assert MemberBlobs(0).read_whole(value) is not None
+    for members in (body(value, MemberBlobs(0)).members, body(value, PieceByPiece(0)).members):
+        assert [(one.subscription, one.assignment) for one in members] == expected
+
+
+PARTITIONS = st.lists(st.tuples(TEXT, INT32), max_size=6).map(tuple)
+SUBSCRIPTIONS = st.builds(
+    ConsumerSubscription,
+    version=st.just(3),
+    topics=st.lists(TEXT, max_size=3).map(tuple),
+    user_data=st.none() | st.binary(max_size=6),
+    owned=PARTITIONS,
+    generation=INT32,
+    rack=st.none() | TEXT,
+)
+SHARES = st.builds(
+    ConsumerAssignment, version=st.just(3), partitions=PARTITIONS, user_data=st.none() | st.binary(max_size=6)
+)
+
+
+@given(st.lists(st.tuples(SUBSCRIPTIONS, SHARES), min_size=1, max_size=3))
+def test_any_consumer_group_is_read_back(drawn: list[tuple[ConsumerSubscription, ConsumerAssignment]]) -> None:
+    value = record("consumer", [(encode_subscription(one), encode_shares(share)) for one, share in drawn])
+    assert MemberBlobs(0).read_whole(value) is not None
+    for members in (body(value, MemberBlobs(0)).members, body(value, PieceByPiece(0)).members):
+        for (subscription, share), member in zip(drawn, members, strict=True):
+            assert replace(member.subscription, owned=()) == replace(subscription, owned=())
+            assert sorted(member.subscription.owned) == sorted(subscription.owned)
+            assert replace(member.assignment, partitions=()) == replace(share, partitions=())
+            assert sorted(member.assignment.partitions) == sorted(share.partitions)

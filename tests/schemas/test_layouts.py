@@ -24,6 +24,7 @@ LAYOUTS = [
     *KEYS.values(),
     connect_protocol.WORKER_STATE,
     connect_protocol.ASSIGNMENT,
+    connect_protocol.STATIC_PART,
     consumer_protocol.SUBSCRIPTION,
     consumer_protocol.ASSIGNMENT,
 ]
@@ -49,7 +50,8 @@ def of_type(type_: Type, version: int, flexible: bool) -> st.SearchStrategy[Any]
 
 def of_fields(fields: tuple[Field, ...], version: int, flexible: bool) -> st.SearchStrategy[dict[str, Any]]:
     here = [f for f in fields if f.since <= version <= f.until]
-    required, optional = {}, {}
+    required: dict[str, st.SearchStrategy[Any]] = {}
+    optional: dict[str, st.SearchStrategy[Any]] = {}
     for f in here:
         value = of_type(f.type, version, flexible)
         (required if f.tag is None else optional)[f.name] = st.none() | value if f.nullable else value
