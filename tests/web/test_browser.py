@@ -88,6 +88,16 @@ def test_it_fits_a_phone(tab: Tab, page: httpx.Client, address: str, tmp_path: P
     assert len(tab.picture(tmp_path / "phone.png")) > 10_000
 
 
+def test_a_phone_shows_what_is_wrong_with_a_job_without_scrolling(tab: Tab, page: httpx.Client) -> None:
+    tab.look(at(page, "/group?cluster=gamma&group=waits"), width=390, height=740)
+    beside = "[...document.querySelectorAll('.matrix .note')].filter(one => one.checkVisibility() && one.textContent)"
+    assert tab.run(f"{beside}.length") == 4
+    assert tab.run(f"{beside}.every(one => one.getBoundingClientRect().right <= 390)")
+    tab.look(at(page))
+    tab.run("document.querySelector('.tiles a').click()")
+    assert tab.run("location.hash") == "#incidents"
+
+
 def test_everything_has_a_name_for_those_who_listen(tab: Tab, page: httpx.Client) -> None:
     for address in ("/", GROUP, MANY, UNREAD, RUNBOOK):
         tab.look(at(page, address))
