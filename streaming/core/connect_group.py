@@ -1,0 +1,245 @@
+"""One generation of a Connect group: what it shows, its verdict, why it happened, and which rules it breaks.
+
+record -> round       observed; whether there is evidence to judge it
+round -> hypotheses   what its leader may have known, each run again      leader_turn, judge_connect
+verdict               published with causes, moves and waits
+rules                 examined; incidents open, change and end; jobs without a holder are timed
+"""
+
+from dataclasses import dataclass, replace
+from functools import partial
+
+from schemas.connect_protocol import WorkerState
+from schemas.connect_topics import ConnectorConfigured, ConnectorDeleted, TasksCommitted
+from streaming.core import evidence, judge_connect, leader_turn, rules, unassigned, waits
+from streaming.core.causes import connect_causes
+from streaming.core.configured import configured_at, unsure_at
+from streaming.core.group_life import codes, moment_of, skipped
+from streaming.core.incidents import settle
+from streaming.core.intent import intent_of, remembered
+from streaming.core.judge_connect import Judgement
+from streaming.core.leader_answers import answered_as
+from streaming.core.leader_rounds import Case
+from streaming.core.observed import Job, Observed, job_name, observe
+from streaming.core.published import body_of, diff_of, published_as, source_of
+from streaming.core.records import GroupGeneration, Row
+from streaming.core.results import Generation, Grade, Result
+from streaming.core.routing import connect_settings
+from streaming.core.rules.memory import RuleMemory
+from streaming.core.rules.remembering import remember
+from streaming.core.settings import ClusterSettings, ConnectSettings
+from streaming.core.state import GroupState
+from streaming.core.subjects import Subject
+
+Outcome = tuple[GroupState, list[Result]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Turn:
+    """One record whose turn has come. `before` is the record before it, if that had members; `gap` counts generation
+    numbers between the two; `configured` are the jobs that exist, None where that is not known, `blind` where it cannot
+    be: no evidence came, or the leader is `foreign`."""
+
+    settings: ClusterSettings
+    topics: ConnectSettings
+    group: str
+    row: Row
+    body: GroupGeneration
+    observed: Observed
+    before: Observed | None
+    gap: int
+    judgement: Judgement
+    case: Case | None
+    foreign: bool
+    blind: bool
+    configured: frozenset[Job] | None
+
+
+def judged(settings: ClusterSettings, group: str, state: GroupState, row: Row, never_came: str | None) -> Outcome:
+    """The state after this record, what is published of it, and the incidents it moves.
+
+    `never_came`: the evidence that was waited for in vain.
+    """
+    if not body_of(row).members:
+        return _emptied(settings, group, state, row)
+    state, turn = _run_again(settings, group, state, row, never_came)
+    idle = unassigned.without_holder(turn.observed, turn.configured) if turn.configured is not None else ()
+    published = replace(_published(state, turn), unassigned=tuple(subject.id for subject in idle))
+    waiting, published = waits.follow(state.waits, published, turn.observed, turn.before, turn.configured)
+    state, results = _examined(replace(state, waits=waiting), turn, idle)
+    return state, [published, *results]
+
+
+def _emptied(settings: ClusterSettings, group: str, state: GroupState, row: Row) -> Outcome:
+    observed = observe(body_of(row), source_of(row), row.timestamp_ms, state.last)
+    incidents, ended = settle(state.incidents, (), moment_of(settings, group, state, row), codes(state))
+    after = replace(
+        state, last=observed, incidents=incidents, unassigned_since_ms={}, holds={}, rule_memory=RuleMemory()
+    )
+    return after, list(ended)
+
+
+def _run_again(
+    settings: ClusterSettings, group: str, state: GroupState, row: Row, never_came: str | None
+) -> tuple[GroupState, Turn]:
+    """The record's round with its verdict, and the state with what its leader knows now."""
+    body, last, topics = body_of(row), state.last, connect_settings(settings, group)
+    before = last if last is not None and last.views else None
+    gap = body.generation - state.generation - 1 if state.generation is not None else 0
+    observed = observe(body, source_of(row), row.timestamp_ms, last)
+    observed = replace(observed, unseen=_unseen(state, body))
+    state = leader_turn.met(state, observed, topics)
+    known = evidence.of(observed, state, topics, group, never_came, again=gap < 0)
+    case: Case | None = None
+    if known.reason is not None:
+        judgement = judge_connect.not_judged(known.reason)
+    else:
+        case = Case(
+            body=body,
+            observed=observed,
+            last=before,
+            history=state.history,
+            settings=topics,
+            carried=leader_turn.carried(state, observed, topics),
+            missing_generations=observed.unseen,
+        )
+        judgement = judge_connect.judge(case)
+        state = leader_turn.after_verdict(state, observed, judgement)
+    if judgement.verdict.grade is Grade.UNEXPLAINED and (unread := evidence.unread(observed, state, topics)):
+        judgement, known = judge_connect.not_judged(unread), replace(known, blind=True)
+    state = replace(state, sides=state.sides.after(observed, judgement.verdict.grade, foreign=known.foreign))
+    if judgement.verdict.grade is Grade.NOT_JUDGED and gap >= 0:
+        state, observed = leader_turn.after_no_verdict(state, observed, topics)
+    return state, Turn(
+        settings=settings,
+        topics=topics,
+        group=group,
+        row=row,
+        body=body,
+        observed=observed,
+        before=before,
+        gap=max(gap, 0),
+        judgement=judgement,
+        case=case,
+        foreign=known.foreign,
+        blind=known.blind,
+        configured=None if known.blind else configured_at(state.history, observed),
+    )
+
+
+def _unseen(state: GroupState, body: GroupGeneration) -> int:
+    """Generations without a record since a leader's memory last moved before our eyes: see `Observed`."""
+    last = state.last
+    carries_on = last is not None and (last.error or last.blind)
+    return max(skipped(state, body), 0) + (last.unseen if last is not None and carries_on else 0)
+
+
+def _published(state: GroupState, turn: Turn) -> Generation:
+    """The generation with its verdict, its causes, and what each worker gained and lost."""
+    observed, last = turn.observed, state.last
+    history = None if turn.blind else state.history
+    return replace(
+        published_as(
+            turn.settings,
+            turn.group,
+            state,
+            turn.row,
+            verdict=turn.judgement.verdict,
+            diff=diff_of(state.holds if last is None else _held_by_worker(last), _held_by_worker(observed)),
+            cause=connect_causes(observed, last, turn.topics.config_topic, history),
+        ),
+        delay_ms=observed.delay_ms,
+    )
+
+
+def _held_by_worker(observed: Observed) -> dict[str, tuple[str, ...]]:
+    """Names of the jobs each worker has in its hands after the round."""
+    return {
+        observed.process_of(member_id): tuple(sorted(map(job_name, view.holds)))
+        for member_id, view in observed.views.items()
+    }
+
+
+def _examined(state: GroupState, turn: Turn, idle: tuple[Subject, ...]) -> Outcome:
+    """The rules' findings become incidents; the state then holds what the next record needs."""
+    observed, configured = turn.observed, turn.configured
+    scene = _scene(state, turn)
+    found, evaluated = rules.examine(scene)
+    moment = moment_of(turn.settings, turn.group, state, turn.row)
+    incidents, transitions = settle(state.incidents, found, moment, evaluated)
+    state = replace(
+        state,
+        last=observed,
+        incidents=incidents,
+        holds={},
+        rule_memory=remember(scene),
+        declared=remembered(state.declared, turn.body, observed),
+        timeouts_ms=_timeouts_ms(turn.body),
+    )
+    if observed.error:
+        return state, list(transitions)
+    if configured is None:
+        state, ended = unassigned.without_evidence(state, turn.row, observed, foreign=turn.foreign)
+        return state, [*transitions, *ended]
+    state, ended = unassigned.noted(
+        turn.settings,
+        turn.group,
+        state,
+        turn.row,
+        unassigned.placeable(turn.body, idle, configured),
+        observed=observed,
+        before=turn.before,
+        window=scene.memory.window,
+    )
+    if observed.config_offset is not None:
+        needed = min(observed.config_offset, *_member_offsets(turn.body)) - 1
+        state = replace(state, history=state.history.trimmed(needed))
+    return state, [*transitions, *ended]
+
+
+def _scene(state: GroupState, turn: Turn) -> rules.Scene:
+    observed, before, configured, history = turn.observed, turn.before, turn.configured, state.history
+    known = configured is not None
+    return rules.Scene(
+        group=turn.group,
+        body=turn.body,
+        observed=observed,
+        last=before,
+        gap=turn.gap,
+        configured=configured,
+        configured_before=configured_at(history, before) if known and before is not None else None,
+        grade=turn.judgement.verdict.grade,
+        era=turn.judgement.verdict.era,
+        settings=turn.topics,
+        memory=state.rule_memory,
+        config_changes=_config_changes(state, before, observed, read=known),
+        unsure=unsure_at(history, observed, before) if known else frozenset(),
+        intent=None
+        if configured is None
+        else intent_of(turn.body, observed, turn.topics.placements, state.declared, configured),
+        declared=state.declared,
+        answered_as=partial(answered_as, turn.case),
+        reason=turn.judgement.verdict.reason,
+        foreign=turn.foreign,
+    )
+
+
+def _timeouts_ms(body: GroupGeneration) -> int:
+    """Until then a member that went away is noticed, and the rebalance without it has ended."""
+    longest = (max(member.rebalance_timeout_ms, 0) for member in body.members)
+    return max(longest, default=0) + max((max(member.session_timeout_ms, 0) for member in body.members), default=0)
+
+
+def _config_changes(state: GroupState, before: Observed | None, now: Observed, *, read: bool) -> int:
+    """Records between the two generations that make every worker ask for a rebalance; where the config topic is not
+    `read`, all that the generations' offsets show."""
+    if before is None or before.config_offset is None or now.config_offset is None:
+        return 0
+    if not read:
+        return max(now.config_offset - before.config_offset, 0)
+    between = state.history.between(before.config_offset, now.config_offset)
+    return sum(isinstance(one.record, ConnectorConfigured | ConnectorDeleted | TasksCommitted) for one in between)
+
+
+def _member_offsets(body: GroupGeneration) -> list[int]:
+    return [one.subscription.config_offset for one in body.members if isinstance(one.subscription, WorkerState)] or [0]

@@ -1,0 +1,82 @@
+"""The lives of a group id: it is deleted, it begins anew, and one record may be written twice."""
+
+from dataclasses import replace
+
+from streaming.core import judge_connect
+from streaming.core.incidents import Moment
+from streaming.core.observed import observe
+from streaming.core.published import body_of, published_as, source_of
+from streaming.core.records import GroupGeneration, Row
+from streaming.core.results import Cause, Certainty, Evidence, Generation
+from streaming.core.rules.memory import RuleMemory
+from streaming.core.settings import ClusterSettings
+from streaming.core.state import GroupState
+
+WRITTEN_AGAIN = "the same generation was written again"
+
+
+def lived_on(state: GroupState, body: GroupGeneration) -> GroupState:
+    """A tombstone, a lower number, or the same number with other members starts a new life of the group id.
+
+    What leaders remember outlives the group: it disappears ten minutes after its last member, processes stay.
+    """
+    if state.generation is None:
+        return replace(state, seen_from_start=state.seen_from_start or body.generation <= 1)
+    ids = frozenset(member.member_id for member in body.members)
+    reused = body.generation == state.generation and bool(ids) and not (ids & state.member_ids)
+    if not state.deleted and body.generation >= state.generation and not reused:
+        return state
+    return replace(
+        state,
+        incarnation=state.incarnation + 1,
+        generation=None,
+        seen_from_start=state.deleted or body.generation <= 1,
+        last=None,
+        unassigned_since_ms={},
+        holds={},
+        declared={},
+        rule_memory=RuleMemory(),
+    )
+
+
+def written_again(settings: ClusterSettings, group: str, state: GroupState, row: Row) -> Generation | None:
+    """The round before as it is published once more, if this record is only a copy of it: the leader's request was
+    repeated before the first record was replicated. It is no round, and moves nothing."""
+    last, body = state.last, body_of(row)
+    if last is None or not body.members or body.generation != state.generation:
+        return None
+    observed = observe(body, source_of(row), row.timestamp_ms, last)
+    copy = replace(last, source=observed.source, at_ms=observed.at_ms, unseen=observed.unseen, blind=observed.blind)
+    if copy != observed:
+        return None
+    verdict = judge_connect.not_judged(WRITTEN_AGAIN).verdict
+    cause = Cause(kind="unknown", certainty=Certainty.POSSIBLE, evidence=(Evidence(source=last.source),))
+    published = published_as(settings, group, state, row, verdict=verdict, cause=(cause,))
+    return replace(published, delay_ms=observed.delay_ms)
+
+
+def skipped(state: GroupState, body: GroupGeneration) -> int:
+    """Generations of this life that left no record before this one; below zero if this one was there before.
+
+    A life of the group begins with 1, whether its record was written or not.
+    """
+    if state.generation is not None:
+        return body.generation - state.generation - 1
+    return max(body.generation - 1, 0) if state.seen_from_start or state.processes else 0
+
+
+def moment_of(settings: ClusterSettings, group: str, state: GroupState, row: Row) -> Moment:
+    """When and where incidents of this record begin and end."""
+    return Moment(
+        cluster=settings.name,
+        group=group,
+        incarnation=state.incarnation,
+        generation=body_of(row).generation,
+        at_ms=row.timestamp_ms,
+        historic=state.historic,
+    )
+
+
+def codes(state: GroupState) -> frozenset[str]:
+    """Rules with an open incident."""
+    return frozenset(incident.code for incident in state.incidents.values())

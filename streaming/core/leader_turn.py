@@ -1,0 +1,64 @@
+"""The leader's memory from one record of a group to the next: what its leader may know, and what it knows afterwards.
+
+before the round   the minds of this process, or of one that has just started                `carried`
+after a verdict    the minds that gave this answer; a match narrows the group's families     `after_verdict`
+without one        the round moved the memory unseen: what was carried goes on               `after_no_verdict`
+"""
+
+from dataclasses import replace
+
+from streaming.core import leader
+from streaming.core.judge_connect import Judgement
+from streaming.core.observed import Observed
+from streaming.core.results import Grade
+from streaming.core.settings import ConnectSettings
+from streaming.core.state import GroupState
+
+
+def met(state: GroupState, observed: Observed, settings: ConnectSettings) -> GroupState:
+    """With the processes that this record shows under new member ids."""
+    eras = leader.eras_of(state.eras, settings)
+    return replace(state, processes=leader.met(state.processes, observed, state.last, eras, settings))
+
+
+def carried(state: GroupState, observed: Observed, settings: ConnectSettings) -> leader.Carried:
+    """What the leader of this round may know when it starts."""
+    view = observed.views.get(observed.leader or "")
+    if view is None:
+        return leader.Carried((), complete=True)
+    return leader.carried_into(
+        view,
+        state.processes,
+        leader.eras_of(state.eras, settings),
+        settings,
+        seen_from_start=state.seen_from_start,
+        nameless=observed.nameless(view.member_id),
+        new=state.last is not None and view.member_id not in state.last.views,
+    )
+
+
+def after_verdict(state: GroupState, observed: Observed, judgement: Judgement) -> GroupState:
+    """The leader as a process that knows what this answer leaves behind."""
+    view = observed.views.get(observed.leader or "")
+    if view is None or not judgement.hypotheses:
+        return state
+    state = _with_process(state, observed, leader.Process.of(view.member_id, judgement.hypotheses, cut=judgement.cut))
+    if judgement.verdict.grade is not Grade.MATCH or judgement.verdict.era == "eager" or observed.unseen:
+        return state
+    return replace(state, eras=tuple(dict.fromkeys(one.era for one in judgement.hypotheses)))
+
+
+def after_no_verdict(state: GroupState, observed: Observed, settings: ConnectSettings) -> tuple[GroupState, Observed]:
+    """A round that could not be run again moved its leader's memory all the same: as if it had left no record."""
+    observed = replace(observed, unseen=observed.unseen + 1, blind=True)
+    known = carried(state, observed, settings)
+    view = observed.views.get(observed.leader or "")
+    if view is None or not known.complete:
+        return state, observed
+    process = leader.Process.of(view.member_id, known.hypotheses, cut=known.cut)
+    return _with_process(state, observed, process), observed
+
+
+def _with_process(state: GroupState, observed: Observed, process: leader.Process) -> GroupState:
+    name = observed.process_of(process.member_id)
+    return replace(state, processes=leader.remembered(state.processes, name, process))
