@@ -184,7 +184,7 @@ def hundred_workers(now_ms: int) -> Generation:
     )
     return builders.generation(
         offset=40, cluster="gamma", group="hundred-workers", at_ms=now_ms - 900_000, generation=77, members=members,
-        unassigned=("connector-00-7777",),
+        unassigned=("connector-00-7777",), diff={one.worker or "": Change(gained=("a", "b")) for one in members},
     )  # fmt: skip
 
 

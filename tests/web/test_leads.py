@@ -20,7 +20,9 @@ def links(page: httpx.Client, address: str) -> set[str]:
 
 def test_every_link_of_the_fleet_is_answered(page: httpx.Client) -> None:
     found = links(page, "/") | links(page, "/group?cluster=gamma&group=waits")
-    assert {one.partition("?")[0] for one in found} >= {"/", "/group", "/runbook", "/api/v1/openapi.json"}
+    found |= links(page, "/group?cluster=gamma&group=hundred-workers")
+    wanted = {"/", "/group", "/runbook", "/api/v1/openapi.json", "/api/v1/generation"}
+    assert {one.partition("?")[0] for one in found} >= wanted
     for one in found:
         assert page.get(one).status_code == 200, one
 
