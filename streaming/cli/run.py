@@ -20,7 +20,7 @@ def run(config: str | None) -> int:
     dsn = database_dsn(settings, config)
     need("run", "pyspark", "streaming.sinks.postgres", "streaming.spark.job")
     from streaming.sinks.database import DatabaseUnreachable
-    from streaming.sinks.prometheus import PortTaken
+    from streaming.sinks.endpoint import PortTaken
     from streaming.spark.failures import CannotRun
 
     log_to_stderr()

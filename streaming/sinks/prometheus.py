@@ -14,7 +14,6 @@ from prometheus_client.exposition import generate_latest
 
 from streaming.core import metrics
 from streaming.core.results import Incident, Result, Standing
-from streaming.sinks.endpoint import PortTaken as PortTaken
 from streaming.sinks.endpoint import listen
 from streaming.sinks.families import Families
 from streaming.sinks.incident_series import ZERO_FOR_S

@@ -8,9 +8,10 @@ import pytest
 
 from streaming.core.metrics import METRICS
 from streaming.core.results import AlertSeverity, GapRecord, Grade, JobState, Standing, Subject, Verdict
+from streaming.sinks.endpoint import PortTaken
 from streaming.sinks.incident_series import ZERO_FOR_S
 from streaming.sinks.postgres import PostgresStore
-from streaming.sinks.prometheus import Exporter, PortTaken
+from streaming.sinks.prometheus import Exporter
 from tests.streaming.sinks.builders import TOPIC, commit, generation, incident, pending, undecodable
 
 INCIDENT = (
