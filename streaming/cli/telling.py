@@ -38,17 +38,23 @@ def delivery(settings: Settings, dsn: str, exporter: Exporter) -> Delivery | Non
     return Delivery(dsn, _receivers(settings, exporter), exporter)
 
 
+def style(settings: Settings, url: str) -> AlertStyle:
+    """What all pushed alerts share; `url` is the exporter's, for those who name nothing better."""
+    alerting = settings.alerting
+    return AlertStyle(
+        ends_ahead_ms=alerting.ends_ahead_ms,
+        generator_url=alerting.generator_url or f"{url}/metrics",
+        worker=settings.metrics.worker,
+        runbooks=alerting.runbooks_url,
+    )
+
+
 def _receivers(settings: Settings, exporter: Exporter) -> list[Receiver]:
     alerting = settings.alerting
     receivers: list[Receiver] = []
     if alerting.path == "push":
-        style = AlertStyle(
-            ends_ahead_ms=alerting.ends_ahead_ms,
-            generator_url=alerting.generator_url or exporter.url,
-            worker=settings.metrics.worker,
-            runbooks=alerting.runbooks_url,
-        )
-        receivers += [Alertmanager(url, style, resend_ms=alerting.resend_ms) for url in alerting.alertmanagers]
+        made = style(settings, exporter.url)
+        receivers += [Alertmanager(url, made, resend_ms=alerting.resend_ms) for url in alerting.alertmanagers]
     for one in alerting.webhooks:
         headers = {name: value.get_secret_value() for name, value in one.headers.items()}
         receivers.append(Webhook(one.name, one.url.get_secret_value(), headers, alerting.runbooks_url))
