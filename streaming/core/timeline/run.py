@@ -71,7 +71,8 @@ def advance(
         watermark_ms = sorted(one.at_ms for one in sightings)[len(sightings) // 2]
     if watermark_ms is None:
         return replace(timeline, sightings=sightings, steps=steps), []
-    events: list[Sighting | Step] = [*_in_job_order(timeline, sightings), *_in_record_order(timeline, steps)]
+    recorded = list(_in_record_order(timeline, steps))
+    events: list[Sighting | Step] = [*_in_job_order(timeline, _as_written(recorded, sightings)), *recorded]
     ordered = sorted(events, key=_place)
     due = [event for event in ordered if event.at_ms <= watermark_ms]
     later = ordered[len(due) :]
@@ -105,6 +106,26 @@ def due_ms(settings: ClusterSettings, group: str, timeline: Timeline) -> int | N
     if next_ms is not None:
         times.append(next_ms)
     return min(times) + settings.status_lag_ms if times else None
+
+
+def _as_written(steps: Sequence[Step], sightings: Sequence[Sighting]) -> Iterator[Sighting]:
+    """Statuses at times that can be: hosts' clocks differ, by minutes where nobody sets them.
+
+    A status states the generation its worker was in, so it was not written long before that generation's record. And
+    what stands behind it in its partition was written later, so far ahead of that it cannot be.
+    """
+    recorded_ms: dict[int, int] = {}
+    for step in steps:
+        recorded_ms.setdefault(step.generation, step.at_ms)
+    later_ms: dict[int, int] = {}
+    for one in sorted(sightings, key=lambda two: (two.partition, two.offset), reverse=True):
+        earliest_ms = recorded_ms.get(one.generation, 0)
+        at_ms = earliest_ms if one.at_ms < earliest_ms - twice.SKEW_MS else one.at_ms
+        next_ms = later_ms.get(one.partition, at_ms)
+        if at_ms > next_ms + twice.SKEW_MS:
+            at_ms = max(next_ms, min(earliest_ms, at_ms))
+        later_ms[one.partition] = min(at_ms, later_ms.get(one.partition, at_ms))
+        yield one if at_ms == one.at_ms else replace(one, at_ms=at_ms)
 
 
 def _in_job_order(timeline: Timeline, sightings: Iterable[Sighting]) -> Iterator[Sighting]:
