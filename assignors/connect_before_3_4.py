@@ -17,13 +17,14 @@ be given up still count as load while new ones are dealt; a list may name one ta
 are remembered as revoked.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
 from assignors.connect_eras import Era
+from assignors.connect_memory import memory_after
 from assignors.connect_model import ConnectMember, ConnectRound, Jobs, LeaderMemory, MemberShare, TaskId
-from assignors.connect_survey import Load, Survey, fill, remembered
+from assignors.connect_survey import Load, Survey, fill
 from assignors.connect_window import Window, handle_lost
 from assignors.java_order import copied_set, grouping_order, hash_map_order, hash_order, sorted_names, sorted_tasks
 
@@ -72,7 +73,7 @@ def balance(
     fill(loads, Jobs(sets.created.connectors + again.connectors, sets.created.tasks + again.tasks))
     before = {load.id: load for load in kept}
     shares = {load.id: _share(load, before[load.id], revoked.get(load.id, _Revoked())) for load in loads}
-    return shares, _remember(round_, sets, window, loads, revoked.values(), can_revoke=can_revoke)
+    return shares, memory_after(round_, sets, window, loads, revoked.values(), can_revoke=can_revoke)
 
 
 def _share(load: Load, before: Load, revoked: _Revoked) -> MemberShare:
@@ -173,35 +174,3 @@ def _one_floor(hands: Sequence[Sequence[J]], total: int, members: int) -> list[i
         taken.append(min(max(len(hand) - floor, 0), wanted))
         wanted -= taken[-1]
     return taken
-
-
-def _remember(
-    round_: ConnectRound,
-    sets: Survey,
-    window: Window,
-    loads: Sequence[Load],
-    revoked: Iterable[_Revoked],
-    *,
-    can_revoke: bool,
-) -> LeaderMemory:
-    stopped_connectors: set[str] = set()
-    stopped_tasks: set[TaskId] = set()
-    for one in revoked:
-        stopped_connectors.update(one.connectors)
-        stopped_tasks.update(one.tasks)
-    connectors = {name for load in loads for name in load.connectors}
-    tasks = {task for load in loads for task in load.tasks}
-    return LeaderMemory(
-        previous=remembered(
-            sets.configured,
-            connectors - stopped_connectors | set(sets.lost.connectors),
-            tasks - stopped_tasks | set(sets.lost.tasks),
-        ),
-        previous_revoked=remembered(sets.configured, stopped_connectors, stopped_tasks),
-        can_revoke=can_revoke,
-        scheduled_ms=window.scheduled_ms,
-        delay_ms=window.delay_ms,
-        candidates=tuple(window.candidates),
-        previous_generation=round_.generation,
-        previous_members=frozenset(member.id for member in sets.members),
-    )

@@ -21,13 +21,14 @@ own list (its allocation on the wire) decides which jobs it loses, the first one
 Protocol `static` (`connect_static`) is the same round with some members and jobs set apart.
 """
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from math import log
 from typing import TypeVar
 
 from assignors import connect_before_3_4
 from assignors.connect_eras import Era
+from assignors.connect_memory import memory_after
 from assignors.connect_model import (
     ConnectResult,
     ConnectRound,
@@ -38,7 +39,7 @@ from assignors.connect_model import (
 )
 from assignors.connect_round import CannotAssign, open_answer
 from assignors.connect_static import Declared, declared
-from assignors.connect_survey import JobSet, Load, Survey, fill, remembered, survey
+from assignors.connect_survey import JobSet, Load, Survey, fill, survey
 from assignors.connect_window import Window, handle_lost
 from assignors.java_order import copied_set
 
@@ -151,7 +152,15 @@ def _balance(
         )
         for load in loads
     }
-    return shares, _remember(round_, replace(sets, lost=waiting), window, loads, revoked.values(), successive)
+    return shares, memory_after(
+        round_,
+        replace(sets, lost=waiting),
+        window,
+        loads,
+        revoked.values(),
+        can_revoke=window.delay_ms == 0,
+        successive_revocations=successive,
+    )
 
 
 def _calm(memory: LeaderMemory, sets: Survey) -> bool:
@@ -244,37 +253,6 @@ def _new_jobs(load: Load, held: Jobs) -> Jobs:
     return Jobs(
         tuple([name for name in load.connectors if name not in connectors]),
         tuple([task for task in load.tasks if task not in tasks]),
-    )
-
-
-def _remember(
-    round_: ConnectRound,
-    sets: Survey,
-    window: Window,
-    loads: Iterable[Load],
-    revoked: Collection[_Revoked],
-    successive: int,
-) -> LeaderMemory:
-    connectors = {name for load in loads for name in load.connectors}
-    tasks = {task for load in loads for task in load.tasks}
-    stopped_connectors = {name for one in revoked for name in one.connectors}
-    stopped_tasks = {task for one in revoked for task in one.tasks}
-    # Lost jobs stay remembered even where they were just placed, or placed and taken back.
-    return LeaderMemory(
-        previous=remembered(
-            sets.configured,
-            connectors - stopped_connectors | set(sets.lost.connectors),
-            tasks - stopped_tasks | set(sets.lost.tasks),
-        ),
-        previous_revoked=remembered(sets.configured, stopped_connectors, stopped_tasks),
-        revoked_in_previous=window.revoked_in_previous,
-        can_revoke=window.delay_ms == 0,
-        successive_revocations=successive,
-        scheduled_ms=window.scheduled_ms,
-        delay_ms=window.delay_ms,
-        candidates=tuple(window.candidates),
-        previous_generation=round_.generation,
-        previous_members=frozenset(member.id for member in sets.members),
     )
 
 
