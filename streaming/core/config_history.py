@@ -22,6 +22,8 @@ from schemas.connect_topics import (
 
 V = TypeVar("V")
 
+CLOCKS_APART_MS = 12 * 3_600_000
+"""How far the clock of a worker that writes configuration may be ahead of the coordinator's."""
 MAX_LEFT = 256
 """Deleted connectors whose task counts are kept for their return, the newest."""
 _DELETIONS_COMPLETE, _COMMITS_CHECKED = parse_release("2.5.1"), parse_release("3.7.1")
@@ -79,7 +81,7 @@ class ConfigHistory:
     `hole_offset` is the first offset of which no record came (None: all came): the topic was compacted before it was
     read, or begins late. Of each key that has a record below some offset the newest one survives there, but a key whose
     records were all replaced later on is not to be seen. `unread` are the offsets of the newest records that were there
-    and could not be read.
+    and could not be read. `begins_ms` is the time of the first record that came.
     """
 
     base: ConfigState = field(default_factory=ConfigState)
@@ -88,6 +90,7 @@ class ConfigHistory:
     next_offset: int = 0
     hole_offset: int | None = None
     unread: tuple[int, ...] = ()
+    begins_ms: int | None = None
 
     def extended(self, entries: list[ConfigEntry]) -> "ConfigHistory":
         """With further records, in offset order; those already seen are dropped."""
@@ -117,6 +120,15 @@ class ConfigHistory:
             return self
         known = self.extended([ConfigEntry(offset, OtherConfig("unread"))])
         return replace(known, unread=(*self.unread, offset)[-MAX_UNREAD:])
+
+    def newer_than(self, at_ms: int) -> bool:
+        """Whether all that is known of the topic was written after this time."""
+        return self.begins_ms is not None and self.begins_ms - CLOCKS_APART_MS > at_ms
+
+    def seen_with(self, at_ms: int) -> "ConfigHistory":
+        """With a generation of this time: once one is as new as the topic, later ones that look older were written by
+        a coordinator whose clock has moved."""
+        return self if not self.begins_ms or self.newer_than(at_ms) else replace(self, begins_ms=0)
 
     def reaches(self, offset: int) -> bool:
         """Whether every record below `offset` has been seen."""

@@ -70,6 +70,8 @@ def of(
         reason: str | None = never_came
     elif topics.config_topic is None:
         reason = f"config topic not known: set clusters[].connect.{group}.config_topic"
+    elif _made_anew(observed, state):
+        reason = f"config topic {topics.config_topic} is newer than this generation: what its leader had read is gone"
     else:
         reason = strange = foreign.stranger(
             observed, state.history, state.sides, topics, group, historic=state.historic
@@ -84,3 +86,9 @@ def unread(observed: Observed, state: GroupState, topics: ConnectSettings) -> st
     """Which config record that could not be read may be behind an answer that nothing explains; "" for none."""
     offsets = state.history.unread_below(observed.config_offset)
     return f"could not be read: {topics.config_topic} offset {', '.join(map(str, offsets))}" if offsets else ""
+
+
+def _made_anew(observed: Observed, state: GroupState) -> bool:
+    """Whether the leader had read configuration, and all that is there now was written later."""
+    read = observed.config_offset is not None and observed.config_offset > 0
+    return read and state.history.newer_than(observed.at_ms)

@@ -114,6 +114,9 @@ class _Fold:
         source = Source(row.topic, row.partition, row.offset)
         match row.body:
             case ConfigChange(record=record):
+                if self.state.history.begins_ms is None:
+                    begun = replace(self.state.history, begins_ms=row.timestamp_ms)
+                    self.state = replace(self.state, history=begun)
                 self.config.append(ConfigEntry(row.offset, record))
                 if isinstance(record, OtherConfig) and record.what == NOT_JSON:
                     self.results.append(unreadable_config(self.settings.name, source, record))
@@ -237,6 +240,7 @@ class _Fold:
         late = self.tick is not None and self.tick.now_ms >= head.arrived_ms + self.settings.judge_wait_ms
         if missing is not None and not (late or end_of_input):
             return False
+        self.state = replace(self.state, history=self.state.history.seen_with(row.timestamp_ms))
         why = None
         if missing is not None:
             why = f"evidence missing: {missing}{foreign.ahead(body_of(row), self.state.history)}"
