@@ -5,6 +5,7 @@ unreadable input; 3 cannot tell; 4 internal error; 130 and 143 on SIGINT and SIG
 """
 
 import argparse
+import errno
 import sys
 import traceback
 from collections.abc import Callable, Sequence
@@ -229,7 +230,11 @@ def main(argv: Sequence[str]) -> int:
     except BrokenPipeError:
         sys.stderr.close()
         return DONE
-    except Exception:
+    except Exception as why:
+        if isinstance(why, OSError) and why.errno == errno.ENOSPC:
+            print(f"rebalance-monitor: can't write the output ({why.strerror}); make room for it", file=sys.stderr)
+            sys.stdout = None  # nothing more is written at the end
+            return BAD_INPUT
         print("rebalance-monitor: internal error; please report the lines below", file=sys.stderr)
         traceback.print_exc()
         return INTERNAL
