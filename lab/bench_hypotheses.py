@@ -177,7 +177,7 @@ def table(tracked: list[Tracked]) -> list[str]:
     rows += [
         "",
         "A judgement is at the least one run, the comparison of its bytes, and the building of the round from the "
-        "record. Releases that cannot differ in a round, because its answer rests on none of what separates them, share "
+        "record. Releases that cannot differ in a round, as its answer rests on nothing that separates them, share "
         "one run; each further release that may answer differently is a run more, until the configuration names the "
         "release or evidence excludes it.",
     ]
