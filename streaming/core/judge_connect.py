@@ -193,7 +193,8 @@ def _explanations(case: Case, rounds: tuple[ConnectRound, ...]) -> Iterator[tupl
     yield CLOCKS_APART, runs_of(case, rounds[:1], settled, java, clocks_apart=True)
     yield REVIVED, runs_of(case, tuple(revived_rounds(case, rounds)), settled, java)
     if case.missing_generations:
-        unseen = _after_gap(case, rounds, settled)
+        without = [replace(one, max_delay_ms=0) for one in case.carried.hypotheses if one.max_delay_ms is None]
+        unseen = _after_gap(case, rounds, [*settled, *without])
         yield "missing generations", runs_of(case, rounds, unseen, java, both_syncs=True)
     # Last, because it takes away what a leader must place: with it many a mistake would look right.
     yield CONFIG_FLAGGED, runs_of(case, tuple(flagged_rounds(case, rounds)), settled, java)
