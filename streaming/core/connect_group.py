@@ -178,8 +178,9 @@ def _examined(state: GroupState, turn: Turn, idle: tuple[Subject, ...]) -> Outco
     )
     if observed.error:
         return state, list(transitions)
-    if configured is None:
-        state, ended = unassigned.without_evidence(state, turn.row, observed, foreign=turn.foreign)
+    if configured is None or not observed.readable:
+        unsure = turn.foreign or not observed.readable
+        state, ended = unassigned.without_evidence(state, turn.row, observed, unsure=unsure)
         return state, [*transitions, *ended]
     state, ended = unassigned.noted(
         turn.settings,

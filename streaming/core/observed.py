@@ -41,7 +41,8 @@ def worker_of(url: str) -> str:
 class WorkerView:
     """One member of a Connect generation. `held` before, `holds` after applying the round.
 
-    `shown` is the header of the assignment it last applied: leader, config offset, error, delay in ms.
+    `shown` is the header of the assignment it last applied: leader, config offset, error, delay in ms. Of a member that
+    is not `readable` (not all of its bytes), `held` is what it had after the record before.
     """
 
     member_id: str
@@ -52,6 +53,7 @@ class WorkerView:
     held: frozenset[Job]
     assigned: frozenset[Job]
     revoked: frozenset[Job]
+    readable: bool = True
 
     @property
     def holds(self) -> frozenset[Job]:
@@ -81,12 +83,17 @@ class Observed:
     views: Mapping[str, WorkerView] = field(default_factory=dict)
 
     def holders(self) -> dict[Job, list[str]]:
-        """Member ids per job held after the round."""
+        """Member ids per job held after the round, of members that can be read."""
         found: dict[Job, list[str]] = {}
         for member_id, view in self.views.items():
-            for job in view.holds:
+            for job in view.holds if view.readable else ():
                 found.setdefault(job, []).append(member_id)
         return found
+
+    @property
+    def readable(self) -> bool:
+        """Whether every member's bytes could be read."""
+        return all(view.readable for view in self.views.values())
 
     def revoked(self) -> frozenset[Job]:
         return frozenset(job for view in self.views.values() for job in view.revoked)
@@ -117,9 +124,8 @@ def header_of(assignment: ConnectAssignment) -> tuple[str, int, int, int]:
 
 
 def observe(body: GroupGeneration, source: Source, at_ms: int, last: "Observed | None" = None) -> Observed:
-    """Read a Connect generation; undecodable blobs count as holding nothing.
-
-    A member whose subscription cannot be read is the same process as in the `last` record if its id is the same.
+    """Read a Connect generation. A member whose bytes cannot be read is the same process as in the `last` record if its
+    id is the same, and has what it had then: most answers change nothing.
     """
     known = last.views if last is not None else {}
     eager = body.protocol == EAGER
@@ -133,6 +139,8 @@ def observe(body: GroupGeneration, source: Source, at_ms: int, last: "Observed |
         held: frozenset[Job] = frozenset()
         if allocation is not None and not eager:
             held = frozenset((*allocation.connectors, *allocation.tasks))
+        elif before is not None and (given if eager else state) is None:
+            held = before.holds
         views[member.member_id] = WorkerView(
             member_id=member.member_id,
             worker=worker_of(state.url) if state else before.worker if before else None,
@@ -142,6 +150,7 @@ def observe(body: GroupGeneration, source: Source, at_ms: int, last: "Observed |
             held=held,
             assigned=frozenset((*given.connectors, *given.tasks)) if given else frozenset(),
             revoked=frozenset((*given.revoked_connectors, *given.revoked_tasks)) if given else frozenset(),
+            readable=state is not None and given is not None,
         )
     told = {one.member_id: one.assignment for one in body.members if isinstance(one.assignment, ConnectAssignment)}
     if told:

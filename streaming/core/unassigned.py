@@ -100,12 +100,12 @@ def noted(
 
 
 def without_evidence(
-    state: GroupState, row: Row, observed: Observed, *, foreign: bool
+    state: GroupState, row: Row, observed: Observed, *, unsure: bool
 ) -> tuple[GroupState, list[Incident]]:
-    """What can be said where the configured jobs are not known: who is held waits no longer. Of jobs that a `foreign`
-    leader does not know nobody can tell how long they wait."""
+    """What can be said where not everything is known: who is held waits no longer. `unsure`: any job may be in hands
+    that nobody sees, or be unknown to the leader; then nobody can tell how long it waits."""
     held = {f"{job_kind(job)} {job_name(job)}" for view in observed.views.values() for job in view.holds}
-    since = {} if foreign else {key: at for key, at in state.unassigned_since_ms.items() if key not in held}
+    since = {} if unsure else {key: at for key, at in state.unassigned_since_ms.items() if key not in held}
     over = {
         key: incident
         for key, incident in state.incidents.items()

@@ -62,7 +62,7 @@ def hold_not_carried_over(scene: Scene) -> Iterator[Finding]:
         before = last.views.get(member_id)
         if before is None or not view.had_allocation or view.held == before.holds:
             continue
-        if before.config_offset is None:  # its subscription could not be read
+        if not before.readable:
             continue
         if _missed(view, before, last):
             continue
@@ -252,7 +252,7 @@ def _names(jobs: frozenset[Job]) -> str:
 
 
 FROM_LAST = frozenset({Need.LAST})
-CONFIGURED = frozenset({Need.NO_ERROR, Need.CONFIG})
+CONFIGURED = frozenset({Need.NO_ERROR, Need.CONFIG, Need.READABLE})
 LAWS = (
     Law(rules=(HOLD_NOT_CARRIED_OVER,), needs=FROM_LAST, broken=hold_not_carried_over),
     Law(rules=(REBALANCE_STORM,), broken=rebalance_storm),

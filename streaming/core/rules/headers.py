@@ -115,13 +115,16 @@ def delay_out_of_range(scene: Scene) -> Iterator[Finding]:
 
 
 def undecodable_member(scene: Scene) -> Iterator[Finding]:
-    """CONNECT-I12: every member of a completed generation has a readable subscription and assignment."""
+    """CONNECT-I12: every member of a completed generation has a readable subscription and assignment. One that has
+    neither is only about to join."""
     yield from unreadable_blobs(scene.body, Evidence(source=scene.observed.source), UNDECODABLE_MEMBER)
 
 
 def unreadable_blobs(body: GroupGeneration, evidence: Evidence, rule: Rule) -> Iterator[Finding]:
     """Members whose bytes Kafka's own classes reject; an empty assignment means the leader left the member out."""
     for member in body.members:
+        if not member.subscription_bytes and not member.assignment_bytes:
+            continue
         for what, blob in (("subscription", member.subscription), ("assignment", member.assignment)):
             if isinstance(blob, BadBlob):
                 yield Finding(

@@ -57,10 +57,10 @@ def found(
 
 
 def active(observed: Observed) -> dict[Job, list[str]]:
-    """Member ids per job that they report as theirs."""
+    """Member ids per job that they report as theirs, of members that can be read."""
     holders: dict[Job, list[str]] = {}
     for member_id, view in observed.views.items():
-        for job in view.held:
+        for job in view.held if view.readable else ():
             holders.setdefault(job, []).append(member_id)
     return holders
 

@@ -169,7 +169,7 @@ def _names(jobs: frozenset[Job]) -> str:
     return shown if len(names) <= 5 else f"{shown} and {len(names) - 5} more"
 
 
-COOPERATIVE_STEP = frozenset({Need.NO_ERROR, Need.CONFIG})
+COOPERATIVE_STEP = frozenset({Need.NO_ERROR, Need.CONFIG, Need.READABLE})
 LAWS = (
     Law(rules=(WINDOW_END_MOVED,), needs=COOPERATIVE_STEP, broken=window_end_moved),
     Law(rules=(DELAY_WITHOUT_LOSS,), needs=COOPERATIVE_STEP, broken=delay_without_loss),
