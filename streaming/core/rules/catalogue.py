@@ -18,6 +18,7 @@ CONSUMER_UNDECODABLE = Rule(
     title="undecodable_member",
     severity=Severity.HIGH,
     meaning="Every member of a completed generation has a readable subscription and assignment.",
+    exceptions=("a member that is about to join has neither",),
     confirm=(GROUP_RECORD, MEMBERS),
     advice=(
         "Find the member's host in the message: its assignor writes bytes of its own.",

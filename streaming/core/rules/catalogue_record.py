@@ -175,6 +175,7 @@ UNDECODABLE_MEMBER = Rule(
     title="undecodable_member",
     severity=Severity.HIGH,
     meaning="Every member of a completed generation has a readable subscription and assignment.",
+    exceptions=("a member that is about to join has neither",),
     confirm=(GROUP_RECORD, VERSIONS),
     advice=(
         "Find the member's host in the message: it is a release or a client that writes another format.",

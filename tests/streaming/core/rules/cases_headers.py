@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from schemas.group_metadata import GroupMember
 from tests.streaming.core.rules.builders import Story
-from tests.streaming.core.rules.cases import Broken, Case
+from tests.streaming.core.rules.cases import Broken, Case, NearMiss
 from tests.streaming.core.rules.cases_record import (
     NOTHING_KNOWN,
     W1,
@@ -113,6 +113,31 @@ def unreadable_consumer() -> Story:
     return story
 
 
+def about_to_join(protocol_type: str) -> Story:
+    """A member of which there is nothing yet but its name."""
+    story = Story()
+    story.generation = 1
+    member = GroupMember(
+        member_id="new-1",
+        client_id="new",
+        client_host="/10.0.0.1",
+        rebalance_timeout_ms=60_000,
+        session_timeout_ms=10_000,
+        subscription=b"",
+        assignment=b"",
+    )
+    story.group_record((member,), protocol_type=protocol_type)
+    return story
+
+
+def a_worker_about_to_join() -> Story:
+    return about_to_join("connect")
+
+
+def a_consumer_about_to_join() -> Story:
+    return about_to_join("consumer")
+
+
 CASES: tuple[Case, ...] = (
     broken("I9", wrong_leader_url, C, W2, says="leader URL"),
     broken("I9", version_1_of_a_release_that_writes_2, C, W1, says="version 1"),
@@ -122,9 +147,15 @@ CASES: tuple[Case, ...] = (
     broken("I11", delay_too_long, M, W1),
     near("I11", "the leader's maximum is not known", long_delay_of_unknown_leader),
     broken("I12", left_out, H, "member connect-w2:8083-00000002", says="empty"),
+    near("I12", "a member that is about to join has neither", a_worker_about_to_join),
     broken("I13", swapped, H, W1, says="was given other jobs than expected"),
     near("I13", "an older algorithm family", old_family_unannounced),
     near("I13", "an unknown fork that speaks a protocol of its own", fork),
     near("I13", "a gap in the history", unseen_rounds),
     Broken(code="CONSUMER-C10", story=unreadable_consumer, severity=H, subjects=("member consumer-1",)),
+    NearMiss(
+        code="CONSUMER-C10",
+        exception="a member that is about to join has neither",
+        story=a_consumer_about_to_join,
+    ),
 )
