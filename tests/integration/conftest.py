@@ -1,4 +1,4 @@
-"""What several integration tests share: one Spark session of the test process, with worker processes of its own."""
+"""What several integration tests share: the stage of one file, and one Spark session with workers of its own."""
 
 import os
 from collections.abc import Iterator
@@ -7,6 +7,14 @@ from typing import Any
 import pytest
 
 from streaming.config.spark import SparkSection
+from tests.integration.watched import Watched, own_lab
+
+
+@pytest.fixture(scope="module")
+def watched(request: pytest.FixtureRequest) -> Iterator[Watched]:
+    """Broker and PostgreSQL for the tests of one file, in a folder of the file's name."""
+    with own_lab(request.module.__name__.rpartition("test_")[2].replace("_", "-")) as lab:
+        yield Watched(lab)
 
 
 @pytest.fixture(scope="session")

@@ -28,16 +28,10 @@ from tests.integration.told import (
     spoil,
     wait_told,
 )
-from tests.integration.watched import Watched, own_lab
+from tests.integration.watched import Watched
 
 pytestmark = [pytest.mark.integration, pytest.mark.prometheus, needs_prometheus]
 BOTH = {"duplicate_active", "imbalance"}
-
-
-@pytest.fixture(scope="module")
-def watched() -> Iterator[Watched]:
-    with own_lab("alert-paths") as lab:
-        yield Watched(lab)
 
 
 @pytest.fixture

@@ -5,7 +5,6 @@ offsets) divided by SPEED, and Prometheus looks every second.
 """
 
 import time
-from collections.abc import Iterator
 
 import pytest
 
@@ -24,19 +23,13 @@ from tests.integration.told import (
     spoil,
     wait_told,
 )
-from tests.integration.watched import Watched, own_lab
+from tests.integration.watched import Watched
 
 pytestmark = [pytest.mark.integration, pytest.mark.prometheus, needs_prometheus]
 GROUP = "blind"
 SPEED = 20
 DOWN_S = 600 / SPEED
 ABSENT = "RebalanceMonitorAbsent"
-
-
-@pytest.fixture
-def watched() -> Iterator[Watched]:
-    with own_lab("blind") as lab:
-        yield Watched(lab)
 
 
 def names(prometheus: Prometheus) -> set[str]:

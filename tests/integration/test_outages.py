@@ -13,15 +13,9 @@ import pytest
 from lab import postgres
 from lab.process import Child
 from lab.sessions import members
-from tests.integration.watched import PATIENCE_S, Watched, own_lab
+from tests.integration.watched import PATIENCE_S, Watched
 
 pytestmark = pytest.mark.integration
-
-
-@pytest.fixture(scope="module")
-def watched() -> Iterator[Watched]:
-    with own_lab("outages") as lab:
-        yield Watched(lab)
 
 
 @pytest.fixture
