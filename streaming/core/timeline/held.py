@@ -102,7 +102,8 @@ def _judge_stray(work: Work, job: JobKey, stray: Stray) -> None:
     facts = work.facts(job)
     shown = facts.shown
     known = stray.worker in work.members and stray.worker not in facts.holders
-    if known and shown is not None and shown.worker == stray.worker and stray.generation >= work.generation >= 0:
+    # Of a generation whose record is not there nobody knows what it gave to whom.
+    if known and shown is not None and shown.worker == stray.worker and stray.generation == work.generation:
         work.found(_not_held(work, job, stray, shown), stray.due_ms)
     else:
         del work.strays[job]

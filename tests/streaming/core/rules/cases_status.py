@@ -109,6 +109,16 @@ def record_comes_after_the_status() -> Story:
     return story.until(20_000)
 
 
+def record_is_never_read() -> Story:
+    """The job was given to its worker in a generation whose record is lost."""
+    story = owners()
+    first = owner_of(story, JOB)
+    story.leave(first)
+    story.rebalance(recorded=False, after_ms=3_000)
+    story.status(JOB, "RUNNING", owner_of(story, JOB))
+    return story.until(20_000)
+
+
 def started_before_it_was_taken() -> Story:
     story, first, second = handed_on()
     story.join(first)
@@ -201,6 +211,7 @@ CASES: list[Case] = [
         exception="the record of that generation is not read yet",
         story=record_comes_after_the_status,
     ),
+    NearMiss(code="CONNECT-K3", exception="the record of that generation is not read yet", story=record_is_never_read),
     NearMiss(code="CONNECT-K3", exception="a status of an earlier generation", story=started_before_it_was_taken),
     Broken(
         code="CONNECT-K4",
