@@ -46,6 +46,8 @@ class OwnerSection(Section):
     team: Annotated[str, Field(min_length=1, max_length=100)]
     alerts: Annotated[dict[RuleName, AlertSeverity], FromText] = Field(default_factory=dict)
     damping: DampingByRule = Field(default_factory=dict)
+    session_timeout_ms: Annotated[int, Field(ge=0)] | None = None
+    rebalance_timeout_ms: Annotated[int, Field(ge=0)] | None = None
 
     def core(self) -> Owner:
         return Owner(
@@ -53,6 +55,8 @@ class OwnerSection(Section):
             team=self.team,
             alerts=dict(self.alerts),
             damping={name: one.core() for name, one in self.damping.items()},
+            session_timeout_ms=self.session_timeout_ms,
+            rebalance_timeout_ms=self.rebalance_timeout_ms,
         )
 
 

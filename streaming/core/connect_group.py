@@ -30,6 +30,7 @@ from streaming.core.rules.remembering import remember
 from streaming.core.settings import ClusterSettings, ConnectSettings
 from streaming.core.state import GroupState
 from streaming.core.subjects import Subject
+from streaming.core.timeouts import timeouts_of
 
 Outcome = tuple[GroupState, list[Result]]
 
@@ -174,7 +175,7 @@ def _examined(state: GroupState, turn: Turn, idle: tuple[Subject, ...]) -> Outco
         holds={},
         rule_memory=remember(scene),
         declared=remembered(state.declared, turn.body, observed),
-        timeouts_ms=_timeouts_ms(turn.body),
+        timeouts_ms=timeouts_of(turn.settings, turn.group, turn.body).both_ms,
     )
     if observed.error:
         return state, list(transitions)
@@ -223,12 +224,6 @@ def _scene(state: GroupState, turn: Turn) -> rules.Scene:
         reason=turn.judgement.verdict.reason,
         foreign=turn.foreign,
     )
-
-
-def _timeouts_ms(body: GroupGeneration) -> int:
-    """Until then a member that went away is noticed, and the rebalance without it has ended."""
-    longest = (max(member.rebalance_timeout_ms, 0) for member in body.members)
-    return max(longest, default=0) + max((max(member.session_timeout_ms, 0) for member in body.members), default=0)
 
 
 def _config_changes(state: GroupState, before: Observed | None, now: Observed, *, read: bool) -> int:

@@ -134,7 +134,8 @@ class _Fold:
                 self._missing(row, row.body)
             case StatusChange(record=record):
                 historic = self.tick.historic if self.tick else False
-                self.sightings.append(telling.sighting_of(row, record, historic=historic))
+                at_ms = clocks.written_ms(self.state, row.timestamp_ms, self.tick)
+                self.sightings.append(telling.sighting_of(row, record, at_ms, historic=historic))
             case OtherGroup():
                 return
 
@@ -254,7 +255,7 @@ class _Fold:
         self.state = clocks.read(self.state, head, live=not end_of_input)
         self.results.extend(results)
         self._stands("Stable" if self.state.member_ids else "Empty", row)
-        self.steps.extend(steps_of(before, self.state, row, results))
+        self.steps.extend(steps_of(self.settings, self.group, before, self.state, row, results))
         return True
 
     def _doubt(self, before: GroupState, row: Row) -> None:

@@ -44,13 +44,16 @@ class Damping:
 class Owner:
     """Whose groups match `groups` (shell-style pattern).
 
-    By a rule's title or code: `alerts` says how loudly it speaks here, `damping` how soon and how long.
+    By a rule's title or code: `alerts` says how loudly it speaks here, `damping` how soon and how long. The time-outs
+    count instead of those that the groups' members state.
     """
 
     groups: str
     team: str
     alerts: Mapping[str, AlertSeverity] = field(default_factory=dict)
     damping: Mapping[str, Damping] = field(default_factory=dict)
+    session_timeout_ms: int | None = None
+    rebalance_timeout_ms: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,15 +4,19 @@ from collections.abc import Iterable, Iterator
 
 from streaming.core.observed import Observed
 from streaming.core.published import body_of, source_of
-from streaming.core.records import GroupDeleted, GroupGeneration, Row
+from streaming.core.records import GroupDeleted, Row
 from streaming.core.results import Generation, Result
+from streaming.core.settings import ClusterSettings
 from streaming.core.state import GroupState
 from streaming.core.timeline.step import Step, step_of
+from streaming.core.timeouts import Timeouts, timeouts_of
 
 CONNECT = "connect"
 
 
-def steps_of(before: GroupState, after: GroupState, row: Row, results: Iterable[Result]) -> Iterator[Step]:
+def steps_of(
+    settings: ClusterSettings, group: str, before: GroupState, after: GroupState, row: Row, results: Iterable[Result]
+) -> Iterator[Step]:
     """The step of this record, for a Connect group; an ending where the group emptied or was deleted."""
     if isinstance(row.body, GroupDeleted):
         yield _ending(before, row)
@@ -20,22 +24,18 @@ def steps_of(before: GroupState, after: GroupState, row: Row, results: Iterable[
     body = body_of(row)
     now = after.last
     if body.protocol_type == CONNECT and now is not None and now.source == source_of(row):
-        yield _step(before, after, body, now, results)
+        yield _step(before, after, timeouts_of(settings, group, body), now, results)
 
 
-def _step(
-    before: GroupState, after: GroupState, body: GroupGeneration, now: Observed, results: Iterable[Result]
-) -> Step:
+def _step(before: GroupState, after: GroupState, timeouts: Timeouts, now: Observed, results: Iterable[Result]) -> Step:
     published = next((one for one in results if isinstance(one, Generation) and one.source == now.source), None)
-    session_ms = max((member.session_timeout_ms for member in body.members), default=0)
-    rebalance_ms = max((member.rebalance_timeout_ms for member in body.members), default=0)
     return step_of(
         now,
         before.last if before.incarnation == after.incarnation else None,
         published,
         incarnation=after.incarnation,
-        session_ms=session_ms,
-        patience_ms=max(session_ms, 0) + max(rebalance_ms, 0),
+        session_ms=timeouts.session_ms,
+        patience_ms=timeouts.both_ms,
         historic=after.historic,
     )
 

@@ -25,6 +25,7 @@ from streaming.core.rules.memory import Window
 from streaming.core.rules.window import CLOCK_SLACK_MS
 from streaming.core.settings import ClusterSettings
 from streaming.core.state import GroupState
+from streaming.core.timeouts import timeouts_of
 
 Waits = tuple[Subject, ...]
 
@@ -72,7 +73,6 @@ def noted(
 
     `before` is the record before, `window` the delay that it announced.
     """
-    body = body_of(row)
     anew = _start_anew(observed, before, window)
     since = {
         _key(one): row.timestamp_ms if anew(one.id) else state.unassigned_since_ms.get(_key(one), row.timestamp_ms)
@@ -83,8 +83,6 @@ def noted(
         delay_ms = leader.DEFAULT_MAX_DELAY_MS
     if state.waits.open is not None:  # the leader's own maximum counts, and may be another one than is known
         delay_ms = max(delay_ms, state.waits.open.delay_ms)
-    rebalance_ms = max(member.rebalance_timeout_ms for member in body.members)
-    session_ms = max(member.session_timeout_ms for member in body.members)
     still: dict[str, Incident] = {}
     ended: list[Incident] = []
     for key, incident in state.incidents.items():
@@ -93,7 +91,7 @@ def noted(
             ended.append(replace(incident, transition="resolved", resolved_at_ms=row.timestamp_ms))
         else:
             still[key] = incident
-    patience_ms = delay_ms + max(rebalance_ms, 0) + max(session_ms, 0)
+    patience_ms = delay_ms + timeouts_of(settings, group, body_of(row)).both_ms
     if since.keys() & state.unassigned_since_ms.keys():
         patience_ms = max(patience_ms, state.patience_ms)
     return replace(state, incidents=still, unassigned_since_ms=since, patience_ms=patience_ms), ended

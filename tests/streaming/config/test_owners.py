@@ -23,13 +23,18 @@ def test_the_first_owner_that_fits_counts_and_its_damping_beats_everybody_s(tmp_
 alerting: {damping: {imbalance: {for_ms: 1000}, CONNECT-K10: {keep_firing_ms: 5}}}
 owners:
 - {team: other, cluster: test-*}
-- {team: pipelines, groups: connect-*, alerts: {imbalance: info}, damping: {CONNECT-I8: {for_ms: 7}}}
+- team: pipelines
+  groups: connect-*
+  alerts: {imbalance: info}
+  damping: {CONNECT-I8: {for_ms: 7}}
+  session_timeout_ms: 30000
 - {team: all}
 """
     core = load(written(tmp_path, text), {}).core_clusters()["prod"]
     owner = core.owner_of("connect-a")
     assert owner is not None
     assert (owner.team, owner.alerts) == ("pipelines", {"imbalance": AlertSeverity.INFO})
+    assert (owner.session_timeout_ms, owner.rebalance_timeout_ms) == (30_000, None)
     assert damping_of(core, "connect-a", "CONNECT-I8") == (7, 0)
     assert damping_of(core, "elsewhere", "CONNECT-I8") == (1000, 0)
     assert damping_of(core, "connect-a", "CONNECT-K10") == (0, 5)

@@ -11,7 +11,7 @@ from streaming.core.records import Row, Tick
 from streaming.core.replay import decode
 from streaming.core.results import AlertSeverity, Generation, Incident, Result
 from streaming.core.routing import route
-from streaming.core.settings import ClusterSettings
+from streaming.core.settings import ClusterSettings, Owner
 from streaming.core.state import GroupState
 
 CAPTURE = Path(__file__).parents[2] / "vectors" / "captures" / "sessioned-4.3.1"
@@ -85,3 +85,19 @@ def test_a_shorter_patience_is_counted_from_the_first_record_without_holder() ->
     hasty = replace(known, connect={group: replace(known.connect[group], max_delay_ms=0)})
     first = fold_early(hasty, group, early)
     assert due_ms(hasty, group, first) < idle.at_ms + 300_000
+
+
+def test_what_the_owner_says_of_time_outs_counts_instead_of_what_the_members_say() -> None:
+    known, group, early, _, _ = up_to_a_delay()
+    members = due_ms(known, group, fold_early(known, group, early))
+    owner = Owner(groups="*", team="pipelines", session_timeout_ms=0, rebalance_timeout_ms=0)
+    sooner = replace(known, owners=(owner,))
+    later = replace(known, owners=(replace(owner, session_timeout_ms=3_600_000),))
+    stranger = replace(known, owners=(replace(owner, groups="another-*"),))
+
+    at_once, an_hour, unchanged = (
+        due_ms(one, group, fold_early(one, group, early)) for one in (sooner, later, stranger)
+    )
+
+    assert at_once < members == unchanged
+    assert an_hour == at_once + 3_600_000
