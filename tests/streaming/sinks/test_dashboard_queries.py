@@ -43,30 +43,32 @@ def select(store: PostgresStore, text: str) -> list[dict[str, Any]]:
         return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
 
 
+@pytest.fixture(scope="module")
+def full(server: str) -> Any:
+    database = "dashboards"
+    with psycopg.connect(server, autocommit=True) as admin:
+        admin.execute(f"create database {database}".encode())
+    at_ms = now_ms()
+    store = PostgresStore(server.replace("/postgres?", f"/{database}?"), undecodable_kept=3, windows=Windows())
+    store.migrate()
+    with store.database.session() as connection:
+        add(connection, window(at_ms), "somebody")
+    results = [*folded(), *planted(at_ms)]
+    store.commit(commit(store.claim(), 0, 90_000, *results, states={STATE_OF: state()}))
+    yield store
+    store.close()
+    with psycopg.connect(server, autocommit=True) as admin:
+        admin.execute(f"drop database {database} with (force)".encode())
+
+
+@pytest.fixture(scope="module")
+def keys(full: PostgresStore) -> list[str]:
+    text = as_grafana_sends(next(one.text for one in sql() if one.where == "rebalance.json: $rebalance"), GROUP)
+    return [row["__value"] for row in select(full, text)]
+
+
 class TestEveryState:
     """A folded capture, and what it lacks."""
-
-    @pytest.fixture(scope="class")
-    def full(self, server: str) -> Any:
-        database = "dashboards"
-        with psycopg.connect(server, autocommit=True) as admin:
-            admin.execute(f"create database {database}".encode())
-        at_ms = now_ms()
-        store = PostgresStore(server.replace("/postgres?", f"/{database}?"), undecodable_kept=3, windows=Windows())
-        store.migrate()
-        with store.database.session() as connection:
-            add(connection, window(at_ms), "somebody")
-        results = [*folded(), *planted(at_ms)]
-        store.commit(commit(store.claim(), 0, 90_000, *results, states={STATE_OF: state()}))
-        yield store
-        store.close()
-        with psycopg.connect(server, autocommit=True) as admin:
-            admin.execute(f"drop database {database} with (force)".encode())
-
-    @pytest.fixture(scope="class")
-    def keys(self, full: PostgresStore) -> list[str]:
-        text = as_grafana_sends(next(one.text for one in sql() if one.where == "rebalance.json: $rebalance"), GROUP)
-        return [row["__value"] for row in select(full, text)]
 
     @pytest.mark.parametrize("asked", list(sql()), ids=lambda asked: asked.where)
     def test_runs_and_finds_something(self, full: PostgresStore, keys: list[str], asked: Asked) -> None:
