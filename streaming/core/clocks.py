@@ -17,11 +17,13 @@ from dataclasses import replace
 from schemas.connect_protocol import ConnectAssignment
 from streaming.core.observed import Observed
 from streaming.core.published import body_of
-from streaming.core.records import GroupGeneration
+from streaming.core.records import GroupGeneration, Tick
 from streaming.core.rules.across import DOWNGRADE_PATIENCE_MS
 from streaming.core.rules.memory import RuleMemory, shifted
 from streaming.core.state import GroupState, Waiting
 
+AHEAD_MS = 5_000
+"""A status dated less than this after everything else may be: it came between the tick and the read."""
 SLACK_MS = 1_000
 """Differences of two clocks below this are the time that messages take."""
 FARTHEST_MS = 12 * 3_600_000
@@ -107,3 +109,13 @@ def groups_time(state: GroupState, tick_ms: int) -> int:
 def monitors_time(state: GroupState, at_ms: int) -> int:
     """A time of the coordinator's clock on the monitor's."""
     return at_ms + (state.behind_ms or 0)
+
+
+def written_ms(state: GroupState, at_ms: int, tick: Tick | None) -> int:
+    """When a status that has come was written at the latest. The clock of a worker may be minutes ahead: told by it,
+    the worker would keep silent for as long."""
+    if tick is None:
+        return at_ms
+    newest_ms = state.waiting[-1].row.timestamp_ms if state.waiting else state.last.at_ms if state.last else 0
+    now_ms = max(tick.now_ms, groups_time(state, tick.now_ms), newest_ms)
+    return at_ms if at_ms <= now_ms + AHEAD_MS else now_ms

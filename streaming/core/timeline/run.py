@@ -42,14 +42,14 @@ def clock_of(settings: ClusterSettings, tick: Tick | None, waiting: Sequence[Wai
     return Clock(watermark_ms, watermark_ms)
 
 
-def sighting_of(row: Row, record: StatusRecord, *, historic: bool) -> Sighting:
-    """A status row as the timeline takes it."""
+def sighting_of(row: Row, record: StatusRecord, at_ms: int, *, historic: bool) -> Sighting:
+    """A status row, written at this time, as the timeline takes it."""
     return Sighting(
         job=job_key(record),
         state=record.state,
         worker=(record.worker_id or "").lower(),
         generation=record.generation if record.generation is not None else -1,
-        at_ms=row.timestamp_ms,
+        at_ms=at_ms,
         partition=row.partition,
         offset=row.offset,
         historic=historic,

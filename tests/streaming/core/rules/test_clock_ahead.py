@@ -1,0 +1,51 @@
+"""A worker whose clock is minutes ahead: its statuses are dated after the monitor's now, and are written anyway."""
+
+from dataclasses import replace
+
+import pytest
+
+from streaming.core.fold import fold_group
+from streaming.core.records import Tick
+from streaming.core.results import Result
+from tests.streaming.core.rules.builders import GROUP, STATUSES, Story, incidents
+from tests.streaming.core.rules.cases_status import owners
+
+CODE = "CONNECT-K4"
+AHEAD_MS = 300_000
+
+
+def taken_up(story: Story, silent: str = "") -> None:
+    """Every worker says of what it holds that it runs it, but for the silent job."""
+    for name, worker in story.workers.items():
+        for held in sorted(worker.holds() - {silent}):
+            story.status(held, "RUNNING", name)
+
+
+def watched(story: Story, ahead: str) -> list[Result]:
+    """What a monitor that reads along says within the next minutes; the clock of one worker is ahead."""
+    state, results = None, []
+    for row in story.rows:
+        tick = Tick(row.timestamp_ms + 500)
+        if row.topic == STATUSES and f"{ahead}:8083" in repr(row.body):
+            row = replace(row, timestamp_ms=row.timestamp_ms + AHEAD_MS)
+        outcome = fold_group(story.settings, GROUP, state, [row], tick)
+        state, results = outcome.state, [*results, *outcome.results]
+    for later_ms in range(10_000, 150_000, 10_000):
+        outcome = fold_group(story.settings, GROUP, state, [], Tick(story.now_ms + later_ms))
+        state, results = outcome.state, [*results, *outcome.results]
+    return results
+
+
+@pytest.mark.parametrize("ahead", ["w1", "w2"])
+def test_what_came_has_been_written(ahead: str) -> None:
+    story = owners()
+    taken_up(story)
+    assert incidents(watched(story, ahead), CODE) == []
+
+
+@pytest.mark.parametrize("ahead", ["w1", "w2"])
+def test_a_job_that_is_not_taken_up_is_told_of_all_the_same(ahead: str) -> None:
+    story = owners()
+    taken_up(story, silent="c1-0")
+    found = incidents(watched(story, ahead), CODE)
+    assert {subject.id for one in found for subject in one.subjects if subject.type == "task"} == {"c1-0"}
