@@ -113,9 +113,9 @@ def monitors_time(state: GroupState, at_ms: int) -> int:
 
 def written_ms(state: GroupState, at_ms: int, tick: Tick | None) -> int:
     """When a status that has come was written at the latest. The clock of a worker may be minutes ahead: told by it,
-    the worker would keep silent for as long."""
-    if tick is None:
+    the worker would keep silent for as long. A tick that is no time of day bounds nothing."""
+    if tick is None or at_ms - tick.now_ms > FARTHEST_MS:
         return at_ms
     newest_ms = state.waiting[-1].row.timestamp_ms if state.waiting else state.last.at_ms if state.last else 0
     now_ms = max(tick.now_ms, groups_time(state, tick.now_ms), newest_ms)
-    return at_ms if at_ms <= now_ms + AHEAD_MS else now_ms
+    return now_ms if at_ms > now_ms + AHEAD_MS else at_ms
