@@ -45,8 +45,8 @@ from streaming.core.settings import ClusterSettings, ConnectSettings
 from streaming.core.state import STATE_VERSION, GroupState, Waiting
 from streaming.core.statuses import Sighting
 from streaming.core.steps import steps_of
+from streaming.core.timeline import blind
 from streaming.core.timeline import run as telling
-from streaming.core.timeline.blind import after_gap
 from streaming.core.timeline.step import Step
 from streaming.core.unreadable import unreadable_config
 
@@ -110,6 +110,7 @@ class _Fold:
         place = f"{row.topic}-{row.partition}"
         if row.offset < self.state.next_offsets.get(place, 0):
             return
+        hole = row.offset > self.state.next_offsets.get(place, 0)
         self.state = replace(self.state, next_offsets={**self.state.next_offsets, place: row.offset + 1})
         source = Source(row.topic, row.partition, row.offset)
         match row.body:
@@ -135,6 +136,9 @@ class _Fold:
             case StatusChange(record=record):
                 historic = self.tick.historic if self.tick else False
                 at_ms = clocks.written_ms(self.state, row.timestamp_ms, self.tick)
+                if hole:
+                    timeline = blind.with_hole(self.state.timeline, row.partition, at_ms)
+                    self.state = replace(self.state, timeline=timeline)
                 self.sightings.append(telling.sighting_of(row, record, at_ms, historic=historic))
             case OtherGroup():
                 return
@@ -217,7 +221,7 @@ class _Fold:
         """What follows from statuses and records together, as far as both have come."""
         clock = telling.clock_of(self.settings, self.tick, self.state.waiting, end_of_input=end_of_input)
         if self.lost:
-            timeline, results, self.steps = after_gap(
+            timeline, results, self.steps = blind.after_gap(
                 self.settings, self.group, self.state.timeline, self.steps, frozenset(self.lost)
             )
             self.state = replace(self.state, timeline=timeline)

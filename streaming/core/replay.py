@@ -21,7 +21,7 @@ from streaming.core.results import (
     Source,
     UndecodableRecord,
 )
-from streaming.core.routing import CONFIG_SUFFIXES, STATUS_SUFFIXES, route
+from streaming.core.routing import CONFIG_SUFFIXES, STATUS_SUFFIXES, groups_of_topic, route
 from streaming.core.settings import ClusterSettings
 
 OFFSETS_TOPIC = "__consumer_offsets"
@@ -67,7 +67,8 @@ def decode(record: RawRecord, settings: ClusterSettings) -> Row | None:
 def replay(records: Iterable[RawRecord], settings: ClusterSettings, *, with_commits: bool = False) -> Replayed:
     """Everything the fold says about these records; the clock ends at the newest record. `with_commits` decodes the
     offset commits too and lists them, in the records' order, before the sums."""
-    count, rows, last_ms = 0, [], 0
+    count, last_ms = 0, 0
+    rows: list[Row] = []
     commits: list[OffsetCommit | UndecodableRecord] = []
     other_groups: dict[str, set[str]] = {}
     for record in records:
@@ -80,6 +81,7 @@ def replay(records: Iterable[RawRecord], settings: ClusterSettings, *, with_comm
                 commits.append(commit)
         row = decode(record, settings)
         if row is None:
+            rows.extend(_passed_over(record, settings))
             continue
         if isinstance(row.body, OtherGroup):
             other_groups.setdefault(row.body.kind, set()).add(row.group or "")
@@ -90,6 +92,21 @@ def replay(records: Iterable[RawRecord], settings: ClusterSettings, *, with_comm
         outcome = fold_group(settings, group, None, own, Tick(last_ms), end_of_input=True)
         results.extend(outcome.results)
     return _told(count, results, commits, {kind: len(groups) for kind, groups in other_groups.items()})
+
+
+def _passed_over(record: RawRecord, settings: ClusterSettings) -> Iterator[Row]:
+    """What the status topic says of topics is of no interest, but leaves no hole either."""
+    if record.topic == OFFSETS_TOPIC:
+        return
+    for group in groups_of_topic(settings, record.topic):
+        yield Row(
+            topic=record.topic,
+            partition=record.partition,
+            offset=record.offset,
+            timestamp_ms=record.timestamp_ms,
+            group=group,
+            body=OtherGroup("topic"),
+        )
 
 
 def _told(

@@ -17,6 +17,13 @@ from streaming.core.timeline.step import Step
 from streaming.core.timeline.work import Work
 
 
+def with_hole(timeline: Timeline, partition: int, at_ms: int) -> Timeline:
+    """What stood before the record of this time in its partition was replaced before it was read, or of no interest."""
+    place = str(partition)
+    newest_ms = max(at_ms, timeline.holes_ms.get(place, at_ms))
+    return replace(timeline, holes_ms={**timeline.holes_ms, place: newest_ms})
+
+
 def after_gap(
     settings: ClusterSettings, group: str, timeline: Timeline, steps: Iterable[Step], partitions: frozenset[int]
 ) -> tuple[Timeline, list[Result], list[Step]]:

@@ -88,7 +88,7 @@ def late(work: Work, now_ms: int) -> None:
     due = sorted((due_ms, job) for job, due_ms in work.asleep_ms.items() if due_ms <= now_ms)
     overslept: dict[tuple[int, str], list[JobKey]] = {}
     for due_ms, job in due:
-        if _excused(work, job):
+        if _excused(work, job) or _taken_up_unseen(work, job, now_ms):
             del work.asleep_ms[job]
         else:
             overslept.setdefault((due_ms, work.facts(job).holders[0]), []).append(job)
@@ -117,6 +117,18 @@ def _excused(work: Work, job: JobKey) -> bool:
     if connector is not None and connector.state in (PAUSED, STOPPED):
         return True
     return not work.members & work.heard
+
+
+def _taken_up_unseen(work: Work, job: JobKey, now_ms: int) -> bool:
+    """Whether what comes later shows that the job may have been taken up in time: what was said of it was replaced
+    since, or it was deleted, and the topic compacted before it was read."""
+    facts = work.facts(job)
+    holes = {place for place, at_ms in work.holes_ms.items() if at_ms >= facts.since_ms}
+    later = [one for one in work.coming.get(job, ()) if one.at_ms > now_ms]
+    if later or facts.shown is not None:
+        return any(str(one.partition) in holes for one in later)
+    coming = (step for step in work.recorded if step.at_ms > now_ms)
+    return bool(holes) and any(job in step.lost.get(facts.holders[0], ()) for step in coming)
 
 
 def _not_held(work: Work, job: JobKey, stray: Stray, shown: Sighting) -> Finding:

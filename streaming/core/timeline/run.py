@@ -77,6 +77,10 @@ def advance(
     due = [event for event in ordered if event.at_ms <= watermark_ms]
     later = ordered[len(due) :]
     work = Work(settings, group, timeline)
+    work.recorded = recorded
+    for event in ordered:
+        if isinstance(event, Sighting):
+            work.coming.setdefault(event.job, []).append(event)
     teller = _Teller(work)
     for event in due:
         teller.tell(event)

@@ -79,7 +79,7 @@ class Timeline:
     """`sightings` and `steps` are not told yet; everything else is how things stand after the last one told.
 
     `jobs` are lines of `timeline.packed`. `alive_ms` is the last sign of life of each worker ever seen, `heard` who of
-    them wrote statuses.
+    them wrote statuses. `holes_ms`: by partition of the status topic, the time of the newest record with a hole before.
     """
 
     sightings: tuple[Sighting, ...] = ()
@@ -104,3 +104,4 @@ class Timeline:
     bursts: tuple[Burst, ...] = ()
     incidents: Mapping[str, Incident] = field(default_factory=dict)
     lingering: Mapping[str, Incident] = field(default_factory=dict)
+    holes_ms: Mapping[str, int] = field(default_factory=dict)

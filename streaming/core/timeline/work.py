@@ -10,9 +10,10 @@ from streaming.core.routing import connect_settings
 from streaming.core.rules.scene import Finding
 from streaming.core.settings import ClusterSettings
 from streaming.core.state import GroupState
-from streaming.core.statuses import JobFacts, JobKey
+from streaming.core.statuses import JobFacts, JobKey, Sighting
 from streaming.core.timeline.packed import JobTable
 from streaming.core.timeline.state import Timeline
+from streaming.core.timeline.step import Step
 
 NO_FACTS = JobFacts()
 MOST_WORKERS = 256
@@ -36,6 +37,9 @@ class Work:
         self.asleep_ms, self.interruptions = dict(timeline.asleep_ms), dict(timeline.interruptions)
         self.unsettled, self.bursts = list(timeline.unsettled), list(timeline.bursts)
         self.incidents, self.lingering = dict(timeline.incidents), dict(timeline.lingering)
+        self.holes_ms = timeline.holes_ms
+        self.coming: dict[JobKey, list[Sighting]] = {}  # what this call knows of each job, told yet or not
+        self.recorded: list[Step] = []
         self.historic = False
         self.touched: set[JobKey] = set()
         self.results: list[Result] = []
@@ -64,6 +68,7 @@ class Work:
             bursts=tuple(self.bursts),
             incidents=dict(sorted(self.incidents.items())),
             lingering=dict(sorted(self.lingering.items())),
+            holes_ms=self.holes_ms,
         )
 
     def facts(self, job: JobKey) -> JobFacts:
