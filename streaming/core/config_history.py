@@ -125,10 +125,14 @@ class ConfigHistory:
         """Whether all that is known of the topic was written after this time."""
         return self.begins_ms is not None and self.begins_ms - CLOCKS_APART_MS > at_ms
 
+    def begins_after(self, at_ms: int) -> bool:
+        """Whether by its time all that is known of the topic was written after this."""
+        return self.begins_ms is not None and self.begins_ms > at_ms
+
     def seen_with(self, at_ms: int) -> "ConfigHistory":
         """With a generation of this time: once one is as new as the topic, later ones that look older were written by
         a coordinator whose clock has moved."""
-        return self if not self.begins_ms or self.newer_than(at_ms) else replace(self, begins_ms=0)
+        return replace(self, begins_ms=0) if self.begins_ms and not self.begins_after(at_ms) else self
 
     def reaches(self, offset: int) -> bool:
         """Whether every record below `offset` has been seen."""

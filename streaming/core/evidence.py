@@ -5,7 +5,9 @@ never came, topic not known, unreadable    not_judged, and why
 the leader reads another topic             not_judged: foreign worker
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 
 from schemas.connect_protocol import ConnectAssignment, WorkerState
 from streaming.core import foreign
@@ -17,6 +19,8 @@ from streaming.core.settings import ClusterSettings, ConnectSettings
 from streaming.core.state import GroupState
 
 CONNECT = "connect"
+LOOK_AHEAD = 256
+"""Generations in which offsets that begin anew are looked for."""
 
 
 def missing(settings: ClusterSettings, group: str, state: GroupState, row: Row) -> str | None:
@@ -89,6 +93,21 @@ def unread(observed: Observed, state: GroupState, topics: ConnectSettings) -> st
 
 
 def _made_anew(observed: Observed, state: GroupState) -> bool:
-    """Whether the leader had read configuration, and all that is there now was written later."""
-    read = observed.config_offset is not None and observed.config_offset > 0
-    return read and state.history.newer_than(observed.at_ms)
+    """Whether the leader had read configuration, and all that is there now was written later.
+
+    By the time alone that is sure only where no clock is that far off; else where the offsets begin anew after it too.
+    """
+    offset = observed.config_offset
+    if offset is None or offset <= 0 or not state.history.begins_after(observed.at_ms):
+        return False
+    return state.history.newer_than(observed.at_ms) or any(later < offset for later in _offsets_after(observed, state))
+
+
+def _offsets_after(observed: Observed, state: GroupState) -> Iterator[int]:
+    """The config offsets of the next generations, as far as they have come."""
+    own = observed.source.offset
+    coming = (one.row for one in state.waiting if one.row.offset > own and isinstance(one.row.body, GroupGeneration))
+    for row in islice(coming, LOOK_AHEAD):
+        offset = _needed_offset(body_of(row))
+        if offset is not None:
+            yield offset

@@ -1,7 +1,8 @@
 """The config topic was deleted and made anew before the monitor saw it; the group's older records are still there."""
 
+from streaming.core.fold import fold_group
 from streaming.core.results import Grade, Severity
-from tests.streaming.core.rules.builders import CONFIGS, Story, generations, incidents
+from tests.streaming.core.rules.builders import CONFIGS, GROUP, Story, generations, incidents
 
 
 def test_generations_older_than_the_config_topic_are_not_judged_by_it() -> None:
@@ -25,6 +26,41 @@ def test_generations_older_than_the_config_topic_are_not_judged_by_it() -> None:
     results = story.fold()
     verdicts = [one.verdict for one in generations(results) if one.verdict.pending_until_ms is None]
     assert [one.grade for one in verdicts[:2]] == [Grade.NOT_JUDGED] * 2
+    assert {one.reason for one in verdicts[:2]} == {
+        "config topic g-configs is newer than this generation: what its leader had read is gone"
+    }
+    assert Grade.UNEXPLAINED not in {one.grade for one in verdicts}
+    assert not [one for one in incidents(results) if one.severity is not Severity.INFO]
+
+
+def soon_after() -> Story:
+    """The topic is made anew within the minute, by the time of a group whose coordinator's clock is right."""
+    story = Story()
+    story.configure("old1", 2)
+    story.configure("old2", 1)
+    story.join("w1", "w2")
+    story.rebalance()
+    story.rebalance()
+    for name in ("w1", "w2"):
+        story.leave(name)
+    story.rows = [row for row in story.rows if row.topic != CONFIGS]
+    story.wait(20_000)
+    story.snapshots = [{}]
+    story.configure("new1", 1)
+    story.wait(1_000)
+    story.join("w1", "w2")
+    story.rebalance(leader="w1")
+    story.configure("new2", 3)
+    story.configure("new3", 1)
+    return story
+
+
+def test_offsets_that_begin_anew_tell_a_new_topic_from_a_slow_clock() -> None:
+    story = soon_after()
+    for _ in range(3):
+        story.rebalance()
+    results = fold_group(story.settings, GROUP, None, story.rows, None, end_of_input=True).results
+    verdicts = [one.verdict for one in generations(results) if one.verdict.pending_until_ms is None]
     assert {one.reason for one in verdicts[:2]} == {
         "config topic g-configs is newer than this generation: what its leader had read is gone"
     }
