@@ -17,7 +17,7 @@ from dataclasses import replace
 from schemas.connect_protocol import ConnectAssignment
 from streaming.core.observed import Observed
 from streaming.core.published import body_of
-from streaming.core.records import GroupGeneration, Tick
+from streaming.core.records import GroupGeneration, Row, Tick
 from streaming.core.rules.across import DOWNGRADE_PATIENCE_MS
 from streaming.core.rules.memory import RuleMemory, shifted
 from streaming.core.state import GroupState, Waiting
@@ -119,3 +119,10 @@ def written_ms(state: GroupState, at_ms: int, tick: Tick | None) -> int:
     newest_ms = state.waiting[-1].row.timestamp_ms if state.waiting else state.last.at_ms if state.last else 0
     now_ms = max(tick.now_ms, groups_time(state, tick.now_ms), newest_ms)
     return now_ms if at_ms > now_ms + AHEAD_MS else at_ms
+
+
+def timed(row: Row) -> Row:
+    """A group's record that was read without its time, at the one it states itself (since version 2 of its value)."""
+    if isinstance(row.body, GroupGeneration) and row.timestamp_ms <= 0 < row.body.state_ms:
+        return replace(row, timestamp_ms=row.body.state_ms)
+    return row

@@ -124,6 +124,7 @@ class _Fold:
             case GroupGeneration() | GroupDeleted():
                 if isinstance(row.body, GroupGeneration):
                     self.blobs.update(blobs_of(row.body))
+                row = clocks.timed(row)
                 arrived_ms = self.tick.now_ms if self.tick else row.timestamp_ms
                 historic = self.tick.historic if self.tick else False
                 ticked = self.tick is not None and not historic

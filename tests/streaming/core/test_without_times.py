@@ -1,0 +1,20 @@
+"""A capture that was taken without time stamps: what a group's record says of its own time is its clock."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from streaming.cli.replay import _settings, records_of
+from streaming.core.replay import HARMFUL, replay
+
+CAPTURE = Path(__file__).parents[2] / "vectors" / "captures" / "sessioned-4.3.1"
+SETTINGS = _settings(CAPTURE, None, use_settings=True)
+
+
+@pytest.mark.parametrize("none", [0, -1])
+def test_the_records_own_time_is_taken(none: int) -> None:
+    told = replay([replace(one, timestamp_ms=none) for one in records_of(CAPTURE)], SETTINGS)
+    harmful = {str(severity) for severity in HARMFUL}
+    assert told.objects[-1]["grades"]["unexplained"] == 0
+    assert not [one["message"] for one in told.objects if one["kind"] == "violation" and one["severity"] in harmful]
