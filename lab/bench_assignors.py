@@ -3,9 +3,9 @@
 Both answer the same rounds first, and nothing is timed unless their bytes are equal. Two ways are timed: *bytes*, from
 the members' subscription bytes to their assignment bytes (all that the leader's `performAssignment` does), and *sets*,
 the computation alone between decoded jobs and shares. Warm figures are medians once a JVM gets no faster, of the least
-disturbed of three series on either side; cold ones are the first such round in a new process whose earlier rounds were
-played once. All are the processor time of the thread that computes, so that other load on the machine does not count:
-on an idle one that is the time that passes.
+disturbed of many short series; ours and Kafka's take turns, so that a slow spell of the machine meets both. Cold ones
+are the first such round in a new process whose earlier rounds were played once. All are the processor time of the
+thread that computes, so that other load on the machine counts as little as it can.
 """
 
 import json
@@ -14,7 +14,7 @@ import platform
 import statistics
 import sys
 import time
-from base64 import b64decode, b64encode
+from base64 import b64decode
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass
@@ -22,25 +22,18 @@ from functools import partial
 from multiprocessing import get_context
 from typing import Any
 
-from assignors import connect_incremental
-from assignors.connect_eras import NEWEST
-from assignors.connect_model import ConfigSnapshot, ConnectMember, ConnectResult, ConnectRound, Jobs, LeaderMemory
-from assignors.java_order import Entries, wire_entries_assigned
+from assignors.connect_model import ConnectResult, LeaderMemory
 from lab import bench_hypotheses, jars, java
+from lab.bench_rounds import MAX_DELAY_MS, answer, decoded_round, round_of, story
 from lab.errors import LabError
 from lab.oracle.runner import Runner, Timed
-from lab.oracle.scenarios import Process
 from lab.paths import ROOT
-from schemas.connect_protocol import ConnectAssignment, WorkerState, decode_worker_state, encode_worker_state
-from schemas.outcomes import Decoded
 from streaming.core.connect_bytes import encode_share
 
 SIZES = ((10, 100), (100, 1_000), (100, 5_000))
-TASKS_PER_CONNECTOR = 10
-MAX_DELAY_MS = 300_000
 EVENTS = ("steady", "a worker lost", "its delay over", "a worker joins", "all new")
 WARM_UP_S, LONGEST_WARM_UP_S = 2.0, 6.0
-SERIES, MEASURED = 3, 21
+SERIES, MEASURED = 12, 9
 REPORT = ROOT / "docs" / "benchmarks-assignors"
 AIM_MS, AIM_TIMES_JVM = 10.0, 5.0
 AIMED_AT = (100, 1_000)
@@ -59,116 +52,6 @@ class Figures:
     kafka_sets_ms: float
     cold_bytes_ms: float
     kafka_cold_bytes_ms: float
-
-
-@dataclass(slots=True)
-class Story:
-    """A cluster of fixed names whose rounds are described as inputs of a rounds case."""
-
-    connectors: dict[str, int]
-    members: dict[str, Process]
-    memory: LeaderMemory
-    rounds: list[dict[str, Any]]
-    told: ConnectResult | None = None
-
-    @property
-    def config_offset(self) -> int:
-        """Behind the records of each connector: its configuration, one for each task, and their commit."""
-        return sum(count + 2 for count in self.connectors.values())
-
-    def play(self, now_ms: int) -> None:
-        """One generation, applied by everybody."""
-        generation = len(self.rounds) + 1
-        leader = next(iter(self.members))
-        described = {
-            "now_ms": now_ms,
-            "generation": generation,
-            "last_completed_generation": self.members[leader].last_completed,
-            "protocol": "sessioned",
-            "leader": leader,
-            "leader_process": "leader",
-            "config": {"offset": self.config_offset, "connectors": self.connectors},
-            "members": [
-                {"id": member_id, "subscription": b64encode(self.subscription(member_id, process.held)).decode()}
-                for member_id, process in self.members.items()
-            ],
-        }
-        self.rounds.append(described)
-        result, self.memory = answer(self.memory, round_of(described))
-        self.told = result
-        for member_id, process in self.members.items():
-            process.apply(result.shares[member_id], generation, eager=False)
-
-    def subscription(self, member_id: str, held: Jobs | None) -> bytes:
-        """What this worker reports when it joins."""
-        allocation: ConnectAssignment | None = None
-        entries: Entries = ()
-        if held is not None:
-            told = self.told
-            allocation = ConnectAssignment(
-                version=2,
-                leader=told.leader if told else "",
-                leader_url=told.leader_url if told else "",
-                config_offset=self.config_offset,
-                delay_ms=told.delay_ms if told else 0,
-            )
-            entries = wire_entries_assigned(held.connectors, held.tasks, 17)
-        state = WorkerState(
-            version=2, url=f"http://{member_id}/", config_offset=self.config_offset, allocation=allocation
-        )
-        return encode_worker_state(state, entries)
-
-
-def story(workers: int, tasks: int, event: str) -> list[dict[str, Any]]:
-    """Rounds whose last one shows the event."""
-    connectors = {f"orders-sink-{number}": TASKS_PER_CONNECTOR for number in range(tasks // TASKS_PER_CONNECTOR)}
-    ids = [f"connect-10.0.{n // 50}.{n % 50}:8083-{n * 0x9E3779B97F4A7C15 % 2**64:016x}" for n in range(workers + 1)]
-    told = Story(connectors, {one: Process(one) for one in ids[:workers]}, LeaderMemory(), [])
-    told.play(0)
-    if event == "all new":
-        return told.rounds
-    if event == "a worker joins":
-        told.members[ids[workers]] = Process(ids[workers])
-    elif event != "steady":
-        del told.members[ids[workers - 1]]
-    told.play(1_000)
-    if event == "its delay over":
-        told.play(1_000 + MAX_DELAY_MS)
-    return told.rounds
-
-
-def round_of(described: Mapping[str, Any]) -> ConnectRound:
-    """The round as the assignor takes it, all blobs decoded."""
-    return decoded_round(described, [(one["id"], b64decode(one["subscription"])) for one in described["members"]])
-
-
-def decoded_round(described: Mapping[str, Any], blobs: list[tuple[str, bytes]]) -> ConnectRound:
-    members = []
-    for member_id, blob in blobs:
-        read = decode_worker_state(blob)
-        assert isinstance(read, Decoded), "this bench wrote the blob itself"
-        held = read.value.allocation
-        members.append(
-            ConnectMember(
-                id=member_id,
-                url=read.value.url,
-                config_offset=read.value.config_offset,
-                held=Jobs(held.connectors, held.tasks) if held else Jobs(),
-            )
-        )
-    return ConnectRound(
-        now_ms=described["now_ms"],
-        generation=described["generation"],
-        last_completed_generation=described["last_completed_generation"],
-        protocol=described["protocol"],
-        leader=described["leader"],
-        config=ConfigSnapshot(described["config"]["offset"], described["config"]["connectors"]),
-        members=tuple(members),
-    )
-
-
-def answer(memory: LeaderMemory, round_: ConnectRound) -> tuple[ConnectResult, LeaderMemory]:
-    return connect_incremental.assign(memory, round_, max_delay_ms=MAX_DELAY_MS, era=NEWEST)
 
 
 def encoded(result: ConnectResult) -> dict[str, bytes]:
@@ -201,30 +84,35 @@ def cold_ms(workers: int, tasks: int, event: str) -> float:
 
 
 def median_ms(run: Callable[[], object]) -> float:
-    """The lowest median of SERIES times MEASURED runs, after three that are not counted."""
-    for _ in range(3):
+    """The median of MEASURED runs."""
+    taken = []
+    for _ in range(MEASURED):
+        began = time.thread_time()
         run()
-    medians = []
-    for _ in range(SERIES):
-        taken = []
-        for _ in range(MEASURED):
-            began = time.thread_time()
-            run()
-            taken.append(time.thread_time() - began)
-        medians.append(statistics.median(taken))
-    return min(medians) * 1000
+        taken.append(time.thread_time() - began)
+    return statistics.median(taken) * 1000
 
 
-def kafka_ms(runner: Runner, given: Mapping[str, Any], timed: Timed) -> float:
-    """Kafka's class, once the JVM has compiled it."""
+def warm(runner: Runner, given: Mapping[str, Any], timed: Timed) -> None:
+    """Kafka's class runs until the JVM gets no faster."""
     began, best = time.monotonic(), float("inf")
     while True:
         median = statistics.median(runner.play(given, timed, 100).repeated_ns)
         warm_s = time.monotonic() - began
         if warm_s > LONGEST_WARM_UP_S or (warm_s > WARM_UP_S and median > 0.95 * best):
-            break
+            return
         best = min(best, median)
-    return min(statistics.median(runner.play(given, timed, MEASURED).repeated_ns) for _ in range(SERIES)) / 1e6
+
+
+def in_turns(run: Callable[[], object], runner: Runner, given: Mapping[str, Any], timed: Timed) -> tuple[float, float]:
+    """Our median and Kafka's, in ms: on either side that of the least disturbed series."""
+    warm(runner, given, timed)
+    run()
+    own, kafkas = [], []
+    for _ in range(SERIES):
+        own.append(median_ms(run))
+        kafkas.append(statistics.median(runner.play(given, timed, MEASURED).repeated_ns) / 1e6)
+    return min(own), min(kafkas)
 
 
 def measure(found: java.Java, release: str) -> Iterator[Figures]:
@@ -238,18 +126,18 @@ def measure(found: java.Java, release: str) -> Iterator[Figures]:
                 first = runner.play(given)
                 if first.answers != answers:
                     raise LabError(f"our answer differs from Kafka's: {workers} workers, {tasks} tasks, {event}")
-                kafka_bytes_ms = kafka_ms(runner, given, Timed.BYTES)
-                kafka_sets_ms = kafka_ms(runner, given, Timed.SETS)
-            decoded = round_of(rounds[-1])
+                bytes_ms, kafka_bytes_ms = in_turns(from_bytes(before, rounds[-1]), runner, given, Timed.BYTES)
+                sets = partial(answer, before, round_of(rounds[-1]))
+                sets_ms, kafka_sets_ms = in_turns(sets, runner, given, Timed.SETS)
             with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as fresh:
                 cold = fresh.submit(cold_ms, workers, tasks, event).result()
             yield Figures(
                 workers=workers,
                 tasks=tasks,
                 event=event,
-                bytes_ms=median_ms(from_bytes(before, rounds[-1])),
+                bytes_ms=bytes_ms,
                 kafka_bytes_ms=kafka_bytes_ms,
-                sets_ms=median_ms(partial(answer, before, decoded)),
+                sets_ms=sets_ms,
                 kafka_sets_ms=kafka_sets_ms,
                 cold_bytes_ms=cold,
                 kafka_cold_bytes_ms=first.first_ns[-1] / 1e6,

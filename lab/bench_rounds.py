@@ -1,0 +1,129 @@
+"""The clusters of `make bench-assignors`: fixed names, and rounds up to the one that is timed."""
+
+from base64 import b64decode, b64encode
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from assignors import connect_incremental
+from assignors.connect_eras import NEWEST
+from assignors.connect_model import ConfigSnapshot, ConnectMember, ConnectResult, ConnectRound, Jobs, LeaderMemory
+from assignors.java_order import Entries, wire_entries_assigned
+from lab.oracle.scenarios import Process
+from schemas.connect_protocol import ConnectAssignment, WorkerState, decode_worker_state, encode_worker_state
+from schemas.outcomes import Decoded
+
+TASKS_PER_CONNECTOR = 10
+MAX_DELAY_MS = 300_000
+
+
+@dataclass(slots=True)
+class Story:
+    """A cluster of fixed names whose rounds are described as inputs of a rounds case."""
+
+    connectors: dict[str, int]
+    members: dict[str, Process]
+    memory: LeaderMemory
+    rounds: list[dict[str, Any]]
+    told: ConnectResult | None = None
+
+    @property
+    def config_offset(self) -> int:
+        """Behind the records of each connector: its configuration, one for each task, and their commit."""
+        return sum(count + 2 for count in self.connectors.values())
+
+    def play(self, now_ms: int) -> None:
+        """One generation, applied by everybody."""
+        generation = len(self.rounds) + 1
+        leader = next(iter(self.members))
+        described = {
+            "now_ms": now_ms,
+            "generation": generation,
+            "last_completed_generation": self.members[leader].last_completed,
+            "protocol": "sessioned",
+            "leader": leader,
+            "leader_process": "leader",
+            "config": {"offset": self.config_offset, "connectors": self.connectors},
+            "members": [
+                {"id": member_id, "subscription": b64encode(self.subscription(member_id, process.held)).decode()}
+                for member_id, process in self.members.items()
+            ],
+        }
+        self.rounds.append(described)
+        result, self.memory = answer(self.memory, round_of(described))
+        self.told = result
+        for member_id, process in self.members.items():
+            process.apply(result.shares[member_id], generation, eager=False)
+
+    def subscription(self, member_id: str, held: Jobs | None) -> bytes:
+        """What this worker reports when it joins."""
+        allocation: ConnectAssignment | None = None
+        entries: Entries = ()
+        if held is not None:
+            told = self.told
+            allocation = ConnectAssignment(
+                version=2,
+                leader=told.leader if told else "",
+                leader_url=told.leader_url if told else "",
+                config_offset=self.config_offset,
+                delay_ms=told.delay_ms if told else 0,
+            )
+            entries = wire_entries_assigned(held.connectors, held.tasks, 17)
+        state = WorkerState(
+            version=2, url=f"http://{member_id}/", config_offset=self.config_offset, allocation=allocation
+        )
+        return encode_worker_state(state, entries)
+
+
+def story(workers: int, tasks: int, event: str) -> list[dict[str, Any]]:
+    """Rounds whose last one shows the event."""
+    connectors = {f"orders-sink-{number}": TASKS_PER_CONNECTOR for number in range(tasks // TASKS_PER_CONNECTOR)}
+    ids = [f"connect-10.0.{n // 50}.{n % 50}:8083-{n * 0x9E3779B97F4A7C15 % 2**64:016x}" for n in range(workers + 1)]
+    told = Story(connectors, {one: Process(one) for one in ids[:workers]}, LeaderMemory(), [])
+    told.play(0)
+    if event == "all new":
+        return told.rounds
+    if event == "a worker joins":
+        told.members[ids[workers]] = Process(ids[workers])
+    elif event != "steady":
+        del told.members[ids[workers - 1]]
+    told.play(1_000)
+    if event == "its delay over":
+        told.play(1_000 + MAX_DELAY_MS)
+    return told.rounds
+
+
+def round_of(described: Mapping[str, Any]) -> ConnectRound:
+    """The round as the assignor takes it, all blobs decoded."""
+    return decoded_round(described, [(one["id"], b64decode(one["subscription"])) for one in described["members"]])
+
+
+def decoded_round(described: Mapping[str, Any], blobs: list[tuple[str, bytes]]) -> ConnectRound:
+    """The round of these members' subscription bytes, (member id, bytes)."""
+    members = []
+    for member_id, blob in blobs:
+        read = decode_worker_state(blob)
+        assert isinstance(read, Decoded), "this bench wrote the blob itself"
+        held = read.value.allocation
+        members.append(
+            ConnectMember(
+                id=member_id,
+                url=read.value.url,
+                config_offset=read.value.config_offset,
+                held=Jobs(held.connectors, held.tasks) if held else Jobs(),
+            )
+        )
+    return ConnectRound(
+        now_ms=described["now_ms"],
+        generation=described["generation"],
+        last_completed_generation=described["last_completed_generation"],
+        protocol=described["protocol"],
+        leader=described["leader"],
+        config=ConfigSnapshot(described["config"]["offset"], described["config"]["connectors"]),
+        members=tuple(members),
+    )
+
+
+def answer(memory: LeaderMemory, round_: ConnectRound) -> tuple[ConnectResult, LeaderMemory]:
+    """What a leader of the newest release makes of it, and remembers."""
+    return connect_incremental.assign(memory, round_, max_delay_ms=MAX_DELAY_MS, era=NEWEST)
