@@ -12,7 +12,8 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any
 
-from lab.bench_rounds import MAX_DELAY_MS, SIZES, median_ms, ours, story
+from lab.bench_assignors import SIZES, median_ms, ours
+from lab.bench_rounds import MAX_DELAY_MS, story
 from lab.errors import LabError
 from schemas.connect_protocol import decode_assignment, decode_worker_state
 from schemas.connect_topics import ConfigRecord, ConnectorConfigured, StatusRecord, TasksCommitted, TaskStaged
