@@ -1,13 +1,10 @@
 """Cases of the rules about what a group holds and what it waits for: CONNECT-K1, K5 to K9 and K14."""
 
-from dataclasses import replace
-
 from assignors.connect_model import Jobs
-from streaming.core.records import GroupGeneration
 from streaming.core.results import Severity
 from tests.streaming.core.rules.builders import Story
 from tests.streaming.core.rules.cases import Broken, NearMiss
-from tests.streaming.core.rules.edits import everyone, give
+from tests.streaming.core.rules.edits import everyone
 
 MINUTE_MS = 60_000
 DELAY_MS = 300_000
@@ -197,127 +194,8 @@ def the_group_emptied_after_a_revocation() -> Story:
     return story.until(20 * MINUTE_MS)
 
 
-# -- K7, K9 ------------------------------------------------------------------------------------------------------------
-
-
-def the_end_moved() -> Story:
-    story = departure()
-    story.rebalance(everyone(delay_ms=DELAY_MS), after_ms=20_000)
-    return story
-
-
-def a_new_window_after_a_reset() -> Story:
-    story = calm("w1", "w2", "w3", tasks=6)
-    lost = story.leave("w3")
-    story.rebalance(after_ms=10_000)
-    story.back(lost)
-    story.rebalance(after_ms=20_000)
-    story.leave("w3")
-    story.rebalance(after_ms=20_000)
-    story.rebalance(after_ms=20_000)
-    return story
-
-
-def a_loss_after_a_pause() -> Story:
-    story = pause_between_revoking_rounds()
-    story.rebalance(after_ms=100)
-    story.rebalance(after_ms=500)
-    story.leave("w2")
-    story.rebalance(after_ms=5_000)
-    story.rebalance(after_ms=5_000)
-    return story
-
-
-def handed_out_too_early() -> Story:
-    story = departure()
-    lost = {*story.workers["w1"].holds(), *story.workers["w2"].holds()}
-    missing = sorted({"c1", *(f"c1-{number}" for number in range(6))} - lost)
-
-    def early(given: dict[str, object]) -> None:
-        everyone(delay_ms=0)(given)  # type: ignore[arg-type]
-        for name, worker in zip(missing, ("w1", "w2"), strict=False):
-            give(worker, name)(given)  # type: ignore[arg-type]
-
-    story.rebalance(early, after_ms=20_000)
-    return story
-
-
-def the_jobs_came_back() -> Story:
-    story = calm("w1", "w2", "w3", tasks=6)
-    lost = story.leave("w3")
-    story.rebalance(after_ms=10_000)
-    story.back(lost)
-    story.rebalance(after_ms=20_000)
-    return story
-
-
-def another_leader_in_the_window() -> Story:
-    story = departure()
-    story.leave("w1")
-    story.rebalance(after_ms=20_000)
-    return story
-
-
-def a_mismatch_in_the_window() -> Story:
-    story = departure()
-    story.workers["w1"].reads_until = len(story.snapshots) - 1
-    story.configure("c2", 1)
-    story.rebalance(fresh=False, after_ms=20_000)
-    story.workers["w1"].reads_until = None
-    story.rebalance(after_ms=5_000)
-    return story
-
-
-def the_lost_jobs_were_deleted() -> Story:
-    story = departure()
-    story.delete("c1")
-    story.rebalance(after_ms=20_000)
-    story.rebalance(after_ms=5_000)
-    return story
-
-
-def a_loss_shares_the_pause() -> Story:
-    story = pause_between_revoking_rounds()
-    story.leave("w2")
-    story.rebalance(after_ms=200)
-    return story
-
-
-# -- two coordinators --------------------------------------------------------------------------------------------------
-
-
-def stamped_by_another(story: Story, ms: int) -> Story:
-    """The last record is written by a coordinator whose clock is ahead by so much."""
-    last = story.rows[-1]
-    assert isinstance(last.body, GroupGeneration)
-    body = replace(last.body, state_ms=last.body.state_ms + ms)
-    story.rows[-1] = replace(last, timestamp_ms=last.timestamp_ms + ms, body=body)
-    return story
-
-
-def handed_out_under_another_clock() -> Story:
-    story = departure()
-    story.rebalance(after_ms=DELAY_MS + 50)
-    return stamped_by_another(story, 20 * MINUTE_MS)
-
-
-def followed_up_under_another_clock() -> Story:
-    story = calm()
-    story.join("w3")
-    story.rebalance()
-    story.rebalance()
-    return stamped_by_another(story, 20 * MINUTE_MS)
-
-
-def the_rest_of_the_delay_under_another_clock() -> Story:
-    story = departure()
-    story.rebalance(after_ms=20_000)
-    return stamped_by_another(story, 100_000)
-
-
-CLOCKS = "by the clocks of two coordinators only, and over: info"
 INFO, MEDIUM, HIGH = Severity.INFO, Severity.MEDIUM, Severity.HIGH
-W1, W2 = "worker w1:8083", "worker w2:8083"
+W2 = "worker w2:8083"
 CASES = (
     Broken(code="CONNECT-K1", story=a_job_vanished_from_a_report, subjects=(W2,), severity=MEDIUM, says="lacks c1-"),
     Broken(code="CONNECT-K1", story=kept_what_it_was_told_to_stop, subjects=(W2,), severity=MEDIUM, says="still has"),
@@ -352,50 +230,10 @@ CASES = (
         exception="a wildcard job in a group without wildcard workers",
         story=nobody_may_run_it,
     ),
-    NearMiss(code="CONNECT-K5", exception=CLOCKS, story=handed_out_under_another_clock, at_most=INFO),
-    NearMiss(code="CONNECT-K6", exception=CLOCKS, story=handed_out_under_another_clock, at_most=INFO),
-    NearMiss(
-        code="CONNECT-K7",
-        exception="the clocks of two coordinators differ, the leader's own has gone on",
-        story=the_rest_of_the_delay_under_another_clock,
-    ),
-    NearMiss(code="CONNECT-K14", exception=CLOCKS, story=followed_up_under_another_clock, at_most=INFO),
     Broken(code="CONNECT-K6", story=nothing_came_after_the_delay, subjects=("group g",), severity=HIGH),
     NearMiss(code="CONNECT-K6", exception="the group emptied", story=the_group_emptied_during_the_delay),
-    Broken(
-        code="CONNECT-K7",
-        story=the_end_moved,
-        subjects=("member connect-w1:8083-00000001",),
-        severity=MEDIUM,
-        says="moved by 20000 ms",
-    ),
-    NearMiss(code="CONNECT-K7", exception="a new window after a reset", story=a_new_window_after_a_reset),
-    NearMiss(
-        code="CONNECT-K7",
-        exception="the pause between two revoking rounds gave way to a loss",
-        story=a_loss_after_a_pause,
-    ),
     Broken(code="CONNECT-K8", story=a_newcomer_left_after_a_revoking_round, subjects=("group g",), severity=INFO),
     NearMiss(code="CONNECT-K8", exception="the pause between two revoking rounds", story=pause_between_revoking_rounds),
-    Broken(
-        code="CONNECT-K9",
-        story=handed_out_too_early,
-        subjects=("task c1-2", "task c1-5"),
-        severity=INFO,
-    ),
-    NearMiss(code="CONNECT-K9", exception="the jobs came back", story=the_jobs_came_back),
-    NearMiss(code="CONNECT-K9", exception="another leader", story=another_leader_in_the_window),
-    NearMiss(
-        code="CONNECT-K9",
-        exception="the leader's memory is void after a config mismatch",
-        story=a_mismatch_in_the_window,
-    ),
-    NearMiss(code="CONNECT-K9", exception="the lost jobs were deleted", story=the_lost_jobs_were_deleted),
-    NearMiss(
-        code="CONNECT-K9",
-        exception="a loss that shares the pause between two revoking rounds",
-        story=a_loss_shares_the_pause,
-    ),
     Broken(
         code="CONNECT-K14",
         story=nobody_handed_out_what_was_taken,

@@ -5,7 +5,8 @@ from dataclasses import replace
 from streaming.core.results import Severity
 from tests.streaming.core.rules.builders import CONFIGS, Story
 from tests.streaming.core.rules.cases import Broken, NearMiss
-from tests.streaming.core.rules.cases_across import DELAY_MS, MINUTE_MS, calm, the_jobs_came_back
+from tests.streaming.core.rules.cases_across import DELAY_MS, MINUTE_MS, calm
+from tests.streaming.core.rules.cases_delay import the_jobs_came_back
 from tests.streaming.core.rules.edits import drop, revoke
 
 # -- K10 to K13 --------------------------------------------------------------------------------------------------------
