@@ -55,6 +55,7 @@ HELD_NOT_RUNNING = Rule(
         "the connector is paused or stopped",
         "the worker has not read the configuration yet",
         "no worker's statuses can be told apart",
+        "what the worker said may have been compacted away",
     ),
     confirm=(STATUS, STATUS_LOG),
     advice=(
