@@ -15,6 +15,7 @@ The rest of an interval is no proof of anything: what it alone would bring up is
 from dataclasses import replace
 
 from schemas.connect_protocol import ConnectAssignment
+from streaming.core.config_history import CLOCKS_APART_MS
 from streaming.core.observed import Observed
 from streaming.core.published import body_of
 from streaming.core.records import GroupGeneration, Row, Tick
@@ -26,7 +27,7 @@ AHEAD_MS = 5_000
 """A status dated less than this after everything else may be: it came between the tick and the read."""
 SLACK_MS = 1_000
 """Differences of two clocks below this are the time that messages take."""
-FARTHEST_MS = 12 * 3_600_000
+FARTHEST_MS = CLOCKS_APART_MS
 """A clock that is farther off than this is none: records of long ago are read, or the tick is no time of day."""
 
 

@@ -23,7 +23,7 @@ from schemas.connect_topics import (
 V = TypeVar("V")
 
 CLOCKS_APART_MS = 12 * 3_600_000
-"""How far the clock of a worker that writes configuration may be ahead of the coordinator's."""
+"""How far two clocks of one cluster may differ: what is farther apart was written at another time."""
 MAX_LEFT = 256
 """Deleted connectors whose task counts are kept for their return, the newest."""
 _DELETIONS_COMPLETE, _COMMITS_CHECKED = parse_release("2.5.1"), parse_release("3.7.1")

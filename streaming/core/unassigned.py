@@ -15,7 +15,6 @@ from streaming.core import leader
 from streaming.core.incidents import Moment, settle
 from streaming.core.intent import declared_by
 from streaming.core.observed import Job, Observed, job_kind, job_name
-from streaming.core.published import body_of
 from streaming.core.records import GroupGeneration, Row
 from streaming.core.results import Certainty, Evidence, Incident, Result, Severity, Subject
 from streaming.core.routing import connect_settings
@@ -25,7 +24,6 @@ from streaming.core.rules.memory import Window
 from streaming.core.rules.window import CLOCK_SLACK_MS
 from streaming.core.settings import ClusterSettings
 from streaming.core.state import GroupState
-from streaming.core.timeouts import timeouts_of
 
 Waits = tuple[Subject, ...]
 
@@ -91,7 +89,7 @@ def noted(
             ended.append(replace(incident, transition="resolved", resolved_at_ms=row.timestamp_ms))
         else:
             still[key] = incident
-    patience_ms = delay_ms + timeouts_of(settings, group, body_of(row)).both_ms
+    patience_ms = delay_ms + state.timeouts_ms
     if since.keys() & state.unassigned_since_ms.keys():
         patience_ms = max(patience_ms, state.patience_ms)
     return replace(state, incidents=still, unassigned_since_ms=since, patience_ms=patience_ms), ended

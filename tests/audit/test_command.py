@@ -178,9 +178,7 @@ class Told:
         self.said.append(failed)
 
     def wait_for(self, count: int) -> list[int | None]:
-        deadline = time.monotonic() + 120
-        while len(self.said) < count and time.monotonic() < deadline:
-            time.sleep(0.05)
+        until(lambda: len(self.said) >= count, 120)
         return self.said[:count]
 
 
