@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from streaming.core.results import ConnectShare, Generation, Share
+from streaming.core.shares import held_after
 from streaming.sinks.families import GroupKey
 from streaming.sinks.stored import LastGeneration
 from streaming.sinks.text import name
@@ -77,21 +78,18 @@ def loads_of(one: Generation) -> dict[str, Load]:
 
 
 def loads(shares: Iterable[tuple[str | None, Shares]]) -> dict[str, Load]:
-    """What workers hold after a round: what they had, less what was revoked, and what was assigned.
-
-    Connect's incremental protocols (KIP-415) send only what changes. The eager one sends all, and nothing is owned.
-    """
+    """How much each worker holds after a round."""
     found: dict[str, Load] = {}
     for worker, (assigned, revoked, owned) in shares:
         if worker is not None and isinstance(assigned, ConnectShare):
-            connectors, tasks = set(assigned.connectors), set(assigned.tasks)
-            if isinstance(owned, ConnectShare):
-                gone = revoked if isinstance(revoked, ConnectShare) else ConnectShare()
-                connectors |= set(owned.connectors) - set(gone.connectors)
-                tasks |= set(owned.tasks) - set(gone.tasks)
-            before = found.get(worker, (0, 0))
-            found[worker] = (before[0] + len(connectors), before[1] + len(tasks))
+            held = held_after(assigned, _connects(revoked), _connects(owned))
+            connectors, tasks = found.get(worker, (0, 0))
+            found[worker] = (connectors + len(held.connectors), tasks + len(held.tasks))
     return found
+
+
+def _connects(share: Share | None) -> ConnectShare | None:
+    return share if isinstance(share, ConnectShare) else None
 
 
 def key_of(cluster: str, group: str) -> GroupKey:

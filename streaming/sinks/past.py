@@ -1,9 +1,7 @@
 """What a start publishes again: open incidents, and each group's latest generation, state, workers and jobs."""
 
-from collections.abc import Mapping
-from typing import Any
-
-from streaming.core.results import ConnectShare, Incident, Standing
+from streaming.core.results import Incident, Standing
+from streaming.core.shares import connect_share_of
 from streaming.sinks.database import Database
 from streaming.sinks.known_group import Load, Shares, loads
 from streaming.sinks.stored import LastGeneration, incident_of
@@ -53,7 +51,7 @@ class Past:
             rows = connection.execute(_LOADS).fetchall()
         of_group: dict[tuple[str, str], list[tuple[str | None, Shares]]] = {}
         for cluster, group, worker, *shares in rows:
-            assigned, revoked, owned = (_share(one) for one in shares)
+            assigned, revoked, owned = map(connect_share_of, shares)
             of_group.setdefault((cluster, group), []).append((worker, (assigned, revoked, owned)))
         return {key: loads(members) for key, members in of_group.items()}
 
@@ -76,9 +74,3 @@ class Past:
         with self.database.session() as connection:
             rows = connection.execute('select cluster, "group", kind from rebalance_monitor.other_groups').fetchall()
         return [(cluster, group, kind) for cluster, group, kind in rows]
-
-
-def _share(stored: Mapping[str, Any] | None) -> ConnectShare | None:
-    if stored is None or "connectors" not in stored:
-        return None
-    return ConnectShare(tuple(stored["connectors"]), tuple((name, number) for name, number in stored["tasks"]))

@@ -12,6 +12,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from streaming.core.shares import connect_share_of, held_after
+
 Object = dict[str, Any]
 
 MOST_CELLS = 2_000
@@ -134,21 +136,12 @@ def share_names(share: Object | None) -> list[str]:
 
 
 def held(member: Object) -> set[str]:
-    """What a member has once it has obeyed its assignment.
-
-    Connect's incremental protocols assign what is new and revoke what goes (KIP-415); what a worker had it keeps.
-    """
-    share = member["assigned"]
-    if share is None or "connectors" not in share:
-        return set(share_names(share))
-    before = set(_job_names(member.get("owned"))) - set(_job_names(member.get("revoked")))
-    return before | set(_job_names(share))
-
-
-def _job_names(share: Object | None) -> list[str]:
-    """Like `share_names`; a connector is told apart from a task that bears the same name."""
-    connectors = [name + CONNECTOR for name in (share or {}).get("connectors", ())]
-    return connectors + share_names({**share, "connectors": ()} if share else None)
+    """What a member has once it has obeyed its assignment; a connector is told apart from a task of the same name."""
+    share = connect_share_of(member["assigned"])
+    if share is None:
+        return set(share_names(member["assigned"]))
+    after = held_after(share, connect_share_of(member.get("revoked")), connect_share_of(member.get("owned")))
+    return {name + CONNECTOR for name in after.connectors} | {f"{name}-{number}" for name, number in after.tasks}
 
 
 def _from_jobs(jobs: Iterable[Object]) -> dict[str, _Job]:
