@@ -19,7 +19,7 @@ class LeaderFault(Enum):
     DUPLICATE_AND_IMBALANCE = auto()  # one member is given all tasks that the busiest runs and keeps
     DUPLICATE = auto()  # a job that is handed out goes to a second member as well
     WRONG_ARITHMETIC = auto()  # a job is taken from a member without need
-    IMBALANCE = auto()  # all tasks that are handed out go to one member
+    IMBALANCE = auto()  # all tasks that are handed out, with nothing pending, go to one member
     STATIC_UNPLACED = auto()  # a static job that has to be handed out is left out
     WILDCARD_UNPLACED = auto()  # a wildcard job that has to be handed out is left out
     STATIC_ON_WILDCARD = auto()  # a static job goes to a wildcard worker
@@ -169,6 +169,8 @@ def _wrong_arithmetic(table: _Table) -> bool:
 
 
 def _imbalance(table: _Table) -> bool:
+    if table.idle() or any(hand.revoked for hand in table.hands):
+        return False  # what is still to be placed may even the loads out: no law of balance is broken yet
     out = [
         (hand, job)
         for hand, job in table.handed_out()

@@ -162,6 +162,29 @@ def test_a_static_job_goes_astray_while_it_is_placed(fault: LeaderFault, who: se
     assert bool(given) is bool(who)
 
 
+def test_loads_are_made_uneven_only_where_nothing_is_pending() -> None:
+    """While jobs are revoked or wait, an uneven answer breaks no law of balance: the fault would be a different one."""
+    held = Jobs(("alpha",), (("alpha", 0), ("alpha", 1)))
+    members = (member("w1", held), member("w2", Jobs()), member("w3", Jobs()))
+    given = {
+        "w2": MemberShare(Jobs(("beta",), (("beta", 0), ("beta", 1)))),
+        "w3": MemberShare(Jobs((), (("beta", 2),))),
+    }
+
+    def answer(first: MemberShare, **others: MemberShare) -> ConnectResult:
+        shares = {"w1": first, **given, **others}
+        return ConnectResult(
+            version=2, error=0, leader="w1", leader_url=URL, config_offset=7, delay_ms=0, shares=shares
+        )
+
+    wrong = spoil(LeaderFault.IMBALANCE, answer(MemberShare()), members, CONNECTORS)
+    assert wrong is not None
+    assert sorted(len(share.assigned.tasks) for share in wrong.shares.values()) == [0, 0, 3]
+    taken = MemberShare(Jobs(), Jobs(("alpha",), ()))
+    assert spoil(LeaderFault.IMBALANCE, answer(taken), members, CONNECTORS) is None
+    assert spoil(LeaderFault.IMBALANCE, answer(MemberShare(), w3=MemberShare()), members, CONNECTORS) is None
+
+
 def test_an_opportunity_that_is_not_there_is_not_taken() -> None:
     calm = ConnectResult(
         version=2, error=0, leader="w1", leader_url=URL, config_offset=7, delay_ms=0,
