@@ -1,5 +1,6 @@
 """Port numbers: a named block for the demo, free ones for tests."""
 
+import random
 import socket
 from collections.abc import Sequence
 from contextlib import ExitStack
@@ -7,16 +8,30 @@ from contextlib import ExitStack
 from lab.errors import LabError
 
 HOST = "127.0.0.1"
+CANDIDATES = range(22_000, 32_000)
 
 
 def free_ports(count: int) -> list[int]:
-    """`count` different ports that are free now; all are held until the last is found, so none comes twice."""
+    """`count` different ports that are free now; all are held until the last is found, so none comes twice.
+
+    Chosen at random below the range from which the system numbers outgoing connections: until a program that was just
+    started listens on its port, no client's connection may take it, and two runs at once hardly choose the same.
+    """
     with ExitStack() as held:
-        found = []
-        for _ in range(count):
+        found: list[int] = []
+        for port in random.sample(CANDIDATES, len(CANDIDATES)):
+            if len(found) == count:
+                break
             sock = held.enter_context(socket.socket())
-            sock.bind((HOST, 0))
-            found.append(int(sock.getsockname()[1]))
+            try:
+                sock.bind((HOST, port))
+            except OSError:
+                continue
+            found.append(port)
+        if len(found) < count:
+            raise LabError(
+                f"fewer than {count} ports of {HOST} from {CANDIDATES.start} on are free; end what holds them"
+            )
         return found
 
 

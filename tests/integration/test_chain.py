@@ -73,6 +73,6 @@ def test_every_rebalance_is_judged_and_survives_a_killed_job(stage: Stage) -> No
         return {one.at for one in records if one.members > 0} == {Coordinates(*key) for key in story.generations}
 
     # The groups go on rebalancing when members leave at the end of the play, so the two are compared until they meet.
-    stage.lab.wait_for("a told generation for each record with members", everything_told, stage.job, 30)
+    stage.lab.wait_for("a told generation for each record with members", everything_told, stage.job)
     statuses = {entry["status"] for entry in checker.received(stage.receiver_url)}
     assert statuses == {"firing", "resolved"}

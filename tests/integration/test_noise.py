@@ -20,7 +20,7 @@ from lab import broker, jars, java
 from lab.broker import Broker
 from lab.ports import free_ports
 from lab.process import Lab
-from lab.rehearsal import TIMING, Rehearsal, rehearsal
+from lab.rehearsal import PATIENCE_S, TIMING, Rehearsal, rehearsal
 from lab.simulated_protocol import Process
 from lab.watcher import Watcher
 from streaming.core.attention import alert_severity
@@ -33,7 +33,6 @@ SPEED = 20
 MAX_DELAY_MS = 300_000 // SPEED
 DAMPING = {one.code: Damping(one.for_ms // SPEED, one.keep_firing_ms // SPEED) for one in RULES}
 AN_HOUR_MS = 3_600_000
-PATIENCE_S = 120.0
 LOUD = (AlertSeverity.CRITICAL, AlertSeverity.WARNING)
 
 

@@ -192,7 +192,7 @@ def test_one_signal_ends_it_gracefully_and_a_second_one_at_once(
         os.kill(*spark_of(job), signal.SIGSTOP)  # so that the graceful end never comes
     assert end(watched, job, *numbers) == code
     # Python workers leave by themselves when their Java process is gone.
-    watched.lab.wait_for("no process left", lambda: not members(job.pid), timeout_s=20)
+    watched.lab.wait_for("no process left", lambda: not members(job.pid))
     assert list((watched.lab.folder / "spark").iterdir()) == []
     last = job.log.read_text().splitlines()[-1]
     assert json.loads(last)["event"] == ("stopped" if code == 0 else "ended_at_once")

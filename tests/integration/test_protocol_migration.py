@@ -22,6 +22,7 @@ from streaming.core.settings import ClusterSettings, ConnectSettings
 pytestmark = pytest.mark.integration
 GROUP = "migration"
 MAX_DELAY_MS = 2_000
+PATIENCE_S = 240
 CONNECTORS = {"orders": 3, "invoices": 2}
 JOBS = sum(1 + tasks for tasks in CONNECTORS.values())
 WORKERS = 3
@@ -71,7 +72,7 @@ class Cluster:
             present = set(found[-1].hands()) == {worker.address for worker in self.workers}
             return calm and present and last.protocol == protocol and len(held) == len(set(held)) == JOBS
 
-        self.lab.wait_for(f"the group under {protocol}", done, timeout_s=90)
+        self.lab.wait_for(f"the group under {protocol}", done, timeout_s=PATIENCE_S)
         return self.watcher.generations()
 
 
@@ -124,4 +125,4 @@ def test_the_group_moves_up_when_its_last_worker_does_and_down_with_its_first(cl
         twice = [one for one in cluster.watcher.findings(down.published.at_ms) if one.code == "CONNECT-K2"]
         return moved <= {subject.id for one in twice for subject in one.subjects}
 
-    cluster.lab.wait_for("a suspicion about each job that moved while its old worker runs on", suspected, timeout_s=20)
+    cluster.lab.wait_for("a suspicion about each job that moved while its old worker runs on", suspected)

@@ -9,7 +9,7 @@ from lab import broker, jars, java
 from lab.broker import Broker
 from lab.ports import free_ports
 from lab.process import Lab
-from lab.rehearsal import Rehearsal, rehearsal
+from lab.rehearsal import PATIENCE_S, Rehearsal, rehearsal
 from lab.simulated_faults import LeaderFault, WorkerFault
 from lab.simulated_protocol import Process
 from lab.watcher import Judged
@@ -49,7 +49,7 @@ def rounds(stage: Rehearsal, count: int) -> None:
     for _ in range(count):
         before = stage.group.generation
         stage.group.rejoin()
-        stage.lab.wait_for("another round", lambda before=before: stage.group.generation > before, timeout_s=20)  # type: ignore[misc]
+        stage.lab.wait_for("another round", lambda before=before: stage.group.generation > before, timeout_s=PATIENCE_S)  # type: ignore[misc]
 
 
 def follower(stage: Rehearsal) -> str:
@@ -127,7 +127,7 @@ def test_a_worker_that_secretly_goes_on(stage: Rehearsal) -> None:
         twice = [one for one in last if one.code == "CONNECT-K2" and one.certainty is Certainty.CERTAIN]
         return {subject.id for one in twice for subject in one.subjects if subject.type != "worker"} == wanted
 
-    stage.lab.wait_for("jobs that run twice", noticed, timeout_s=20)
+    stage.lab.wait_for("jobs that run twice", noticed, timeout_s=PATIENCE_S)
 
 
 def test_a_worker_that_stops_reading_the_config_topic(stage: Rehearsal) -> None:

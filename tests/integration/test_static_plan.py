@@ -18,7 +18,7 @@ from lab import broker, jars, java
 from lab.broker import Broker
 from lab.ports import free_ports
 from lab.process import Lab
-from lab.rehearsal import Rehearsal, rehearsal
+from lab.rehearsal import PATIENCE_S, Rehearsal, rehearsal
 from lab.simulated_faults import LeaderFault
 from lab.simulated_protocol import NO_JOBS, Job, Mode, Process
 from lab.watcher import Judged
@@ -376,4 +376,4 @@ def heal(plan: Plan, step: Step) -> None:
             return True
         return False
 
-    plan.stage.lab.wait_for(f"the group healed after step {step.name}", right, timeout_s=30)
+    plan.stage.lab.wait_for(f"the group healed after step {step.name}", right, timeout_s=PATIENCE_S)
