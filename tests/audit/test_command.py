@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +23,12 @@ from tests.audit.corruptions import CORRUPTIONS
 from tests.waiting import until
 
 # A dozen processes that each load the package: seconds of CPU every one.
-pytestmark = [pytest.mark.postgres, pytest.mark.integration]
-pytest.importorskip("great_expectations", reason="the extra [audit] is not installed")
+# Looked for, not imported: only those processes shall pay for it.
+pytestmark = [
+    pytest.mark.postgres,
+    pytest.mark.integration,
+    pytest.mark.skipif(find_spec("great_expectations") is None, reason="the extra [audit] is not installed"),
+]
 
 Configured = Callable[..., str]
 CONTRACTS = {contract.name: contract for suite in SUITES for contract in suite.contracts}
