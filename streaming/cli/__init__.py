@@ -1,240 +1,46 @@
-"""The command line: arguments in, exit code out. Heavy parts are imported by the command that needs them.
+"""The command line: arguments in, exit code out (`exit_codes`). Every expected failure is one sentence on stderr."""
 
-Exit codes, everywhere: 0 done, nothing found; 1 done, something found; 2 usage, configuration, connection or
-unreadable input; 3 cannot tell; 4 internal error; 130 and 143 on SIGINT and SIGTERM.
-"""
-
-import argparse
 import errno
 import sys
 import traceback
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
+from streaming.cli.commands import parser
 from streaming.cli.errors import InputError
-
-DONE, FOUND, BAD_INPUT, CANNOT_TELL, INTERNAL = 0, 1, 2, 3, 4
-INTERRUPTED = 130
-
-Command = Callable[[argparse.Namespace], int]
-
-
-class _Version(argparse.Action):
-    """Looks the version up only when it is asked for: that takes longer than the whole help."""
-
-    def __call__(self, parser: argparse.ArgumentParser, *_: Any, **__: Any) -> None:
-        from streaming.cli.opening import package_version
-
-        print(f"rebalance-monitor {package_version() or '(not installed)'}")
-        parser.exit()
-
-
-def parser() -> argparse.ArgumentParser:
-    """Every command with its arguments."""
-    top = argparse.ArgumentParser(
-        prog="rebalance-monitor",
-        description="Judges every Kafka rebalance: reads the coordinator's log, recomputes it, says what is wrong.",
-    )
-    top.add_argument("--version", nargs=0, action=_Version, help="print the version and exit")
-    commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
-
-    run = commands.add_parser("run", help="run the streaming job until it is stopped")
-    run.add_argument("--config", metavar="FILE", help="configuration (YAML); environment variables override it")
-    run.set_defaults(handle=_run)
-
-    serve = commands.add_parser("serve", help="serve the page and the JSON API, which `run` does by itself")
-    serve.add_argument("--config", metavar="FILE", help="the configuration that `run` has")
-    serve.add_argument("--monitor-url", metavar="URL", help="where the job's /metrics are, instead of what FILE says")
-    serve.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
-    serve.set_defaults(handle=_serve)
-
-    audit = commands.add_parser("audit", help="say whether the published tables keep their contracts")
-    audit.add_argument("--config", metavar="FILE", help="the configuration that `run` has")
-    audit.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
-    _output(audit)
-    audit.set_defaults(handle=_audit)
-
-    replay = commands.add_parser("replay", help="judge captured records without Spark")
-    replay.add_argument("paths", nargs="+", metavar="DIR|FILE", help="a capture's directory, or files of records")
-    replay.add_argument("--config", metavar="FILE", help="settings instead of the capture's own")
-    replay.add_argument("--no-settings", action="store_true", help="ignore the capture's cluster.json and metadata")
-    replay.add_argument("--with-commits", action="store_true", help="show the offset commits too")
-    _output(replay)
-    replay.set_defaults(handle=_replay)
-
-    plan = commands.add_parser("plan", help="compute what Kafka's own classes would answer")
-    plan.add_argument("--family", required=True, metavar="NAME", help="which kind of cases; a wrong NAME lists all")
-    plan.add_argument("file", nargs="?", default="-", metavar="FILE|-", help="JSON lines, gzip too; - reads stdin")
-    plan.set_defaults(handle=_plan)
-
-    decode = commands.add_parser("decode", help="show one record or payload in full")
-    decode.add_argument(
-        "inputs",
-        nargs="+",
-        metavar="KEY VALUE|PAYLOAD|CAPTURE|-",
-        help="hexadecimal or base64 (null: tombstone; keys of Connect's topics as text), a capture, or - for lines",
-    )
-    decode.add_argument("--topic-kind", default="offsets", metavar="KIND", help="where it came from, or which payload")
-    decode.add_argument("--encoding", default="auto", choices=("auto", "hex", "base64"))
-    decode.add_argument("--topic", help="of a capture: records of this topic")
-    decode.add_argument("--partition", type=int)
-    decode.add_argument("--offset", type=int)
-    _output(decode)
-    decode.set_defaults(handle=_decode)
-
-    config = commands.add_parser("config", help="look at the configuration")
-    actions = config.add_subparsers(dest="action", required=True, metavar="ACTION")
-    check = actions.add_parser("check", help="say whether the configuration is sound")
-    check.add_argument("--config", metavar="FILE")
-    _output(check)
-    check.set_defaults(handle=_config_check)
-
-    maintenance = commands.add_parser("maintenance", help="windows during which incidents are told to nobody")
-    windows = maintenance.add_subparsers(dest="action", required=True, metavar="ACTION")
-    add = windows.add_parser("add", help="begin or plan a window")
-    add.add_argument("--groups", required=True, metavar="PATTERN", help="group ids, with * and ? as in file names")
-    add.add_argument("--cluster", default="*", metavar="PATTERN", help="the cluster's name, likewise (default: all)")
-    add.add_argument("--owner", required=True, help="who answers for it")
-    add.add_argument("--reason", required=True)
-    add.add_argument("--for", dest="lasts", required=True, metavar="TIME", help="90m, 2h, 1d12h; 7 days at most")
-    add.add_argument("--begins", metavar="MOMENT", help="such as 2026-01-10T20:00:00Z (default: now)")
-    show = windows.add_parser("list", help="windows that run or are planned")
-    show.add_argument("--all", action="store_true", dest="everything", help="those of the past too")
-    _output(show)
-    end = windows.add_parser("end", help="end a window before its time")
-    end.add_argument("window_id", metavar="ID", help="as `maintenance list` shows it")
-    for action in (add, show, end):
-        action.add_argument("--config", metavar="FILE")
-        action.set_defaults(handle=_maintenance)
-
-    rules = commands.add_parser("rules", help="list what is judged, or show the runbook of one rule")
-    rules.add_argument("name", nargs="?", metavar="TITLE_OR_CODE")
-    _output(rules)
-    rules.set_defaults(handle=_rules)
-
-    dashboards = commands.add_parser("dashboards", help="build or publish dashboards and alert rules", add_help=False)
-    dashboards.add_argument("rest", nargs=argparse.REMAINDER)
-    dashboards.set_defaults(handle=_dashboards)
-    return top
-
-
-def _output(command: argparse.ArgumentParser) -> None:
-    command.add_argument(
-        "-o", "--output", choices=("table", "json"), default="table", help="for people, or for programs"
-    )
-
-
-def _run(arguments: argparse.Namespace) -> int:
-    from streaming.cli.run import run
-
-    return int(run(arguments.config))
-
-
-def _serve(arguments: argparse.Namespace) -> int:
-    from streaming.cli.serve import serve
-
-    return serve(arguments.config, arguments.monitor_url, child=arguments.child)
-
-
-def _audit(arguments: argparse.Namespace) -> int:
-    from streaming.cli.audit import audit
-
-    return audit(arguments.config, output=arguments.output, child=arguments.child)
-
-
-def _replay(arguments: argparse.Namespace) -> int:
-    from streaming.cli.replay import replay
-
-    return replay(
-        arguments.paths,
-        arguments.config,
-        use_settings=not arguments.no_settings,
-        with_commits=arguments.with_commits,
-        output=arguments.output,
-    )
-
-
-def _plan(arguments: argparse.Namespace) -> int:
-    from streaming.cli.plan import plan
-
-    return plan(arguments.family, arguments.file)
-
-
-def _decode(arguments: argparse.Namespace) -> int:
-    from streaming.cli.decode import KINDS, Coordinates, decode
-
-    if arguments.topic_kind not in KINDS:
-        raise InputError(f"unknown --topic-kind {arguments.topic_kind!r}; known are {', '.join(KINDS)}")
-    at = Coordinates(topic=arguments.topic, partition=arguments.partition, offset=arguments.offset)
-    return decode(
-        arguments.inputs, kind=arguments.topic_kind, encoding=arguments.encoding, at=at, output=arguments.output
-    )
-
-
-def _config_check(arguments: argparse.Namespace) -> int:
-    from streaming.cli.config_check import config_check
-
-    return config_check(arguments.config, output=arguments.output)
-
-
-def _maintenance(arguments: argparse.Namespace) -> int:
-    from streaming.cli import maintenance
-
-    match arguments.action:
-        case "add":
-            given = maintenance.Given(
-                cluster=arguments.cluster,
-                groups=arguments.groups,
-                owner=arguments.owner.strip(),
-                reason=arguments.reason.strip(),
-                lasts=arguments.lasts,
-                begins=arguments.begins,
-            )
-            return maintenance.add(arguments.config, given)
-        case "list":
-            return maintenance.show(arguments.config, everything=arguments.everything, output=arguments.output)
-        case _:
-            return maintenance.end(arguments.config, arguments.window_id)
-
-
-def _rules(arguments: argparse.Namespace) -> int:
-    from streaming.cli.rules import rules
-
-    return rules(arguments.name, output=arguments.output)
-
-
-def _dashboards(arguments: argparse.Namespace) -> int:
-    action, rest = (arguments.rest[0], arguments.rest[1:]) if arguments.rest else ("", [])
-    if action not in ("build", "publish"):
-        raise InputError("dashboards needs an action: build or publish")
-    try:
-        from dashboards import build, publish
-    except ImportError as why:
-        raise InputError(f"{why.name} is not installed; install rebalance-monitor[dashboards]") from why
-    return int(build.main(rest) if action == "build" else publish.main(rest))
+from streaming.cli.exit_codes import BAD_INPUT, DONE, INTERNAL, INTERRUPTED
+from streaming.cli.output import ready_streams
 
 
 def main(argv: Sequence[str]) -> int:
-    """Run one command; every expected failure is one sentence on stderr."""
-    arguments = parser().parse_args(argv)
-    handle: Command = arguments.handle
+    """Run one command and say how it went; SystemExit is argparse's, after help and wrong usage."""
+    ready_streams()
     try:
-        code = handle(arguments)
-        sys.stdout.flush()
-        return code
+        return _run(argv)
     except InputError as why:
         print(f"rebalance-monitor: {why}", file=sys.stderr)
         return BAD_INPUT
     except KeyboardInterrupt:
         return INTERRUPTED
     except BrokenPipeError:
-        sys.stderr.close()
+        sys.stdout = None  # whoever read the output has seen enough: nothing more is written at the end
         return DONE
     except Exception as why:
         if isinstance(why, OSError) and why.errno == errno.ENOSPC:
             print(f"rebalance-monitor: can't write the output ({why.strerror}); make room for it", file=sys.stderr)
-            sys.stdout = None  # nothing more is written at the end
+            sys.stdout = None  # likewise
             return BAD_INPUT
         print("rebalance-monitor: internal error; please report the lines below", file=sys.stderr)
         traceback.print_exc()
         return INTERNAL
+
+
+def _run(argv: Sequence[str]) -> int:
+    """All output is out at the end, so that a full disk shows here and not behind the last line of the program."""
+    try:
+        arguments = parser().parse_args(argv)
+        code: int = arguments.handle(arguments)
+    except SystemExit:
+        sys.stdout.flush()
+        raise
+    sys.stdout.flush()
+    return code

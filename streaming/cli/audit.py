@@ -1,17 +1,15 @@
 """`audit`: whether the published tables keep their contracts; `run` starts it now and then, as a child."""
 
-import json
 import os
 import sys
 import threading
 from typing import Any
 
 from streaming.cli.errors import InputError
+from streaming.cli.exit_codes import CANNOT_TELL, DONE, ENDED, FOUND
 from streaming.cli.opening import database_dsn, need, settings_from
+from streaming.cli.output import print_json
 from streaming.config import Settings
-
-DONE, FOUND, CANNOT_TELL = 0, 1, 3
-ENDED_WITH_PARENT = 143
 
 
 def audit(config: str | None, *, output: str, child: bool = False) -> int:
@@ -47,7 +45,7 @@ def _audit(settings: Settings, dsn: str, output: str) -> int:
         raise InputError(f"the Data Docs can't be written to {folder} ({why.strerror or why})") from why
     if output == "json":
         for one in (*map(finding_object, report.findings), summary_object(report)):
-            print(json.dumps(one, ensure_ascii=False, separators=(",", ":"), default=str))
+            print_json(one)
     else:
         _print(report)
     if report.of("broken"):
@@ -106,4 +104,4 @@ def _end_with_parent() -> None:
             pass
     except (OSError, ValueError):
         pass
-    os._exit(ENDED_WITH_PARENT)
+    os._exit(ENDED)

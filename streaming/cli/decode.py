@@ -12,15 +12,15 @@ import re
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
-from io import TextIOWrapper
 from pathlib import Path
 
 from streaming.cli.errors import InputError
+from streaming.cli.exit_codes import BAD_INPUT, DONE
 from streaming.cli.outline import outline
+from streaming.cli.output import print_json
 from streaming.core.shown import PAYLOADS, RECORDS, Shown, show_payload, show_record
 
 KINDS = (*RECORDS, *PAYLOADS)
-ENCODINGS = ("auto", "hex", "base64")
 ABSENT = frozenset({"null", "none", "-1", "tombstone"})
 
 _HEX = re.compile(r"(0x)?[0-9a-fA-F\s:]*")
@@ -40,25 +40,17 @@ class Coordinates:
 
 
 def decode(inputs: list[str], *, kind: str, encoding: str, at: Coordinates, output: str) -> int:
-    """Print everything that can be read; exit code 2 if an input or a record could not."""
-    _never_fail_on_text()
+    """Print everything that can be read; BAD_INPUT if an input or a record could not."""
     sound, before = True, ""
     for shown in _shown(inputs, kind, encoding, at):
         sound = sound and shown.get("outcome") != "unreadable" and "error" not in shown
         if output == "json":
-            sys.stdout.write(json.dumps(shown, separators=(",", ":")) + "\n")
+            print_json(shown)
         else:
             sys.stdout.write(before + "\n".join(outline(shown)) + "\n")
             before = "\n"
         sys.stdout.flush()
-    return 0 if sound else 2
-
-
-def _never_fail_on_text() -> None:
-    """A name that this terminal's encoding lacks is shown escaped, and a stray byte on standard input is bad input."""
-    for stream, errors in ((sys.stdin, "surrogateescape"), (sys.stdout, "backslashreplace")):
-        if isinstance(stream, TextIOWrapper):
-            stream.reconfigure(errors=errors)
+    return DONE if sound else BAD_INPUT
 
 
 def _shown(inputs: list[str], kind: str, encoding: str, at: Coordinates) -> Iterator[Shown]:
@@ -108,7 +100,7 @@ def _line(line: str, number: int, kind: str, encoding: str) -> Shown:
 def _object(line: str, kind: str) -> Shown:
     try:
         parsed = json.loads(line)
-    except ValueError as why:
+    except (ValueError, RecursionError) as why:
         raise InputError(f"begins like an object but is not JSON: {why}") from None
     from streaming.cli.decode_capture import kind_of
 

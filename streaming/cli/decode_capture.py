@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from pathlib import Path
 
+from streaming.cli.captures import records_of
 from streaming.cli.decode import Coordinates
 from streaming.cli.errors import InputError
-from streaming.cli.replay import records_of
 from streaming.core.replay import OFFSETS_TOPIC
 from streaming.core.routing import CONFIG_SUFFIXES, STATUS_SUFFIXES
 from streaming.core.shown import PAYLOADS, Shown, show_record

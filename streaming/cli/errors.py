@@ -2,4 +2,4 @@
 
 
 class InputError(Exception):
-    """Exit code 2."""
+    """Ends the command with BAD_INPUT."""

@@ -1,7 +1,6 @@
 """`maintenance`: windows during which incidents are told to nobody, given on the command line."""
 
 import getpass
-import json
 import os
 import re
 import time
@@ -16,7 +15,9 @@ from rich.table import Table
 from rich.text import Text
 
 from streaming.cli.errors import InputError
+from streaming.cli.exit_codes import DONE
 from streaming.cli.opening import need, settings_from
+from streaming.cli.output import print_json
 from streaming.config import Settings
 from streaming.core.maintenance import Maintenance, problem
 
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from streaming.sinks.database import Connection
     from streaming.sinks.maintenance import Stored
 
-DONE = 0
 _UNIT_MS = {"s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 
 
@@ -83,7 +83,7 @@ def show(config: str | None, *, everything: bool, output: str) -> int:
     objects += [_object(one.window, one.state(now_ms), one) for one in stored]
     if output == "json":
         for one in objects:
-            print(json.dumps(one, ensure_ascii=False))
+            print_json(one)
     else:
         _table(objects)
     return DONE

@@ -8,13 +8,15 @@ from collections.abc import Iterator
 from typing import Any, BinaryIO, cast
 
 from streaming.cli.errors import InputError
+from streaming.cli.exit_codes import BAD_INPUT, DONE
+from streaming.cli.output import print_json
 from streaming.core.plan import FAMILIES, Solve
 
 GZIP_MAGIC = b"\x1f\x8b"
 
 
 def plan(family: str, path: str) -> int:
-    """Solve every line; a bad line is reported in place and gives exit code 2 at the end."""
+    """Solve every line; a bad line is reported in place and gives BAD_INPUT at the end."""
     solve = FAMILIES.get(family)
     if solve is None:
         raise InputError(f"unknown family {family!r}; known are {', '.join(sorted(FAMILIES))}")
@@ -24,16 +26,16 @@ def plan(family: str, path: str) -> int:
             continue
         answer, sound = _answer(solve, line, number)
         bad = bad or not sound
-        sys.stdout.write(json.dumps(answer, ensure_ascii=False, separators=(",", ":")) + "\n")
+        print_json(answer)
     sys.stdout.flush()
-    return 2 if bad else 0
+    return BAD_INPUT if bad else DONE
 
 
 def _answer(solve: Solve, line: bytes, number: int) -> tuple[dict[str, Any], bool]:
     try:
         case = json.loads(line)
         return {"id": case["id"], "expected": solve(case)}, True
-    except (ValueError, KeyError, TypeError, AttributeError, IndexError) as why:
+    except (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError) as why:
         return {"id": None, "error": f"not a case of this family: {type(why).__name__} {why}", "line": number}, False
 
 

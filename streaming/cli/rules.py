@@ -1,11 +1,12 @@
 """`rules`: what is judged, how loudly people are told, and each rule's runbook, from the one catalogue."""
 
-import json
 from collections.abc import Iterable
 from typing import Any
 
 from dashboards.runbooks import FOLDER, pages
 from streaming.cli.errors import InputError
+from streaming.cli.exit_codes import DONE
+from streaming.cli.output import print_json
 from streaming.core.rules.catalogue import RULES
 from streaming.core.rules.rule import Rule
 from streaming.core.runbooks import damping_text, loudness_text, told_as
@@ -21,17 +22,17 @@ def rules(name: str | None, *, output: str) -> int:
     if output == "json":
         return _list(chosen, output)
     print(pages()[f"{FOLDER}/{chosen[0].title}.md"], end="")
-    return 0
+    return DONE
 
 
 def _list(some: Iterable[Rule], output: str) -> int:
     for rule in some:
         if output == "json":
-            print(json.dumps(rule_object(rule), ensure_ascii=False))
+            print_json(rule_object(rule))
         else:
             told = f"{loudness_text(rule)}; {damping_text(rule)}"
             print(f"{rule.code:14} {rule.title:40} {rule.severity.value:9} {told}")
-    return 0
+    return DONE
 
 
 def rule_object(rule: Rule) -> dict[str, Any]:

@@ -4,11 +4,10 @@ import logging
 from contextlib import ExitStack
 
 from streaming.cli.errors import InputError
+from streaming.cli.exit_codes import DONE
 from streaming.cli.json_lines import log_to_stderr
 from streaming.cli.opening import database_dsn, need, package_version, settings_from
 from streaming.config import Settings
-
-DONE = 0
 
 
 def run(config: str | None) -> int:

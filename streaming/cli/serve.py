@@ -4,10 +4,10 @@ import logging
 import sys
 
 from streaming.cli.errors import InputError
+from streaming.cli.exit_codes import DONE
 from streaming.cli.opening import database_dsn, need, package_version, settings_from
 from streaming.config import Settings
 
-DONE = 0
 CONNECTIONS = 4
 STATEMENT_TIMEOUT_MS = 10_000
 # Enough for one statement after the other; the page must never be able to write.

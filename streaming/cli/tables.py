@@ -12,10 +12,13 @@ SEVERITY_COLOURS = {"critical": "bold red", "high": "red", "medium": "yellow", "
 
 
 def clock(at_ms: int | None) -> str:
-    """UTC time of day with milliseconds."""
+    """UTC time of day with milliseconds; the number itself where it is no day of any calendar."""
     if at_ms is None:
         return "-"
-    return datetime.fromtimestamp(at_ms / 1000, UTC).strftime("%H:%M:%S.%f")[:-3]
+    try:
+        return datetime.fromtimestamp(at_ms / 1000, UTC).strftime("%H:%M:%S.%f")[:-3]
+    except (OverflowError, OSError, ValueError):
+        return str(at_ms)
 
 
 def print_generations(objects: list[dict[str, Any]]) -> None:

@@ -4,7 +4,7 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-from streaming.cli.replay import _settings, records_of
+from streaming.cli.captures import records_of, settings_of
 from streaming.core.fold import STATE_VERSION, fold_group
 from streaming.core.ports import Commit, GroupKey, PartitionKey, Range, StoredState
 from streaming.core.records import OtherGroup, Tick
@@ -69,7 +69,7 @@ def _rest(store: PostgresStore) -> None:
 def capture(store: PostgresStore, name: str, cluster: str, batch_id: int, part: float = 1.0) -> None:
     """Folds this part of a capture, by time, in one batch; what still waits at its end is judged without it."""
     folder = VECTORS / name
-    given = replace(_settings(folder, None, use_settings=True), name=cluster)
+    given = replace(settings_of(folder), name=cluster)
     some = list(records_of(folder))
     first_ms, last_ms = (edge(one.timestamp_ms for one in some if one.timestamp_ms) for edge in (min, max))
     some = [one for one in some if one.timestamp_ms <= first_ms + (last_ms - first_ms) * part]

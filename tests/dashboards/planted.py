@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from streaming.cli.replay import records_of
+from streaming.cli.captures import records_of
 from streaming.core.fold import fold_group
 from streaming.core.maintenance import Maintenance
 from streaming.core.records import OtherGroup, Tick

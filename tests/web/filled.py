@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
-from streaming.cli.replay import _settings, records_of
+from streaming.cli.captures import records_of, settings_of
 from streaming.core.effects import DelayWait
 from streaming.core.fold import STATE_VERSION, fold_group
 from streaming.core.maintenance import Maintenance
@@ -38,7 +38,7 @@ HOSTILE = "<script>alert('1')</script> & \"Ω\"/../?a=b#c"
 def capture(store: PostgresStore, name: str, cluster: str, for_ms: int | None = None) -> list[Result]:
     """Folds a capture, or its first `for_ms`, and commits what comes of it."""
     folder = VECTORS / name
-    given = replace(_settings(folder, None, use_settings=True), name=cluster)
+    given = replace(settings_of(folder), name=cluster)
     some = list(records_of(folder))
     if for_ms is not None:
         some = [one for one in some if one.timestamp_ms <= some[0].timestamp_ms + for_ms]

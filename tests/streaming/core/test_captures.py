@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from streaming.cli.replay import _settings, records_of
+from streaming.cli.captures import records_of, settings_of
 from streaming.core.replay import replay
 
 CAPTURES = Path(__file__).parents[2] / "vectors" / "captures"
@@ -24,7 +24,7 @@ def lines(path: Path) -> list[dict[str, Any]]:
 @pytest.fixture(scope="module", params=NAMES)
 def capture(request: pytest.FixtureRequest) -> tuple[Path, list[dict[str, Any]]]:
     path = CAPTURES / request.param
-    return path, replay(records_of(path), _settings(path, None, use_settings=True)).objects
+    return path, replay(records_of(path), settings_of(path)).objects
 
 
 def test_one_generation_per_record_with_members(capture: tuple[Path, list[dict[str, Any]]]) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from streaming.cli.replay import _settings, records_of
+from streaming.cli.captures import records_of, settings_of
 from streaming.core.replay import replay
 
 CAPTURES = Path(__file__).parents[2] / "vectors" / "captures"
@@ -66,7 +66,7 @@ def lines(path: Path) -> Iterator[Object]:
 
 def compared(name: str) -> Compared:
     path = CAPTURES / name
-    objects = replay(records_of(path), _settings(path, None, use_settings=True)).objects
+    objects = replay(records_of(path), settings_of(path)).objects
     generations = [one for one in objects if one["kind"] == "generation"]
     urls = {
         one["worker"]: one["url"].split("/")[2] for one in json.loads((path / "cluster.json").read_text())["workers"]

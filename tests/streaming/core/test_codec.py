@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from streaming.cli.replay import _settings, records_of
+from streaming.cli.captures import records_of, settings_of
 from streaming.core.codec import CodecError, dumps, loads
 from streaming.core.fold import fold_group
 from streaming.core.records import Row, Tick
@@ -18,7 +18,7 @@ CAPTURES = Path(__file__).parents[2] / "vectors" / "captures"
 @pytest.mark.parametrize("name", ["zombie", "eager-2.8.2"])
 def test_every_row_of_a_real_cluster_survives_the_border(name: str) -> None:
     path = CAPTURES / name
-    known = _settings(path, None, use_settings=True)
+    known = settings_of(path)
     for record in records_of(path):
         row = decode(record, known)
         if row is not None:
@@ -27,7 +27,7 @@ def test_every_row_of_a_real_cluster_survives_the_border(name: str) -> None:
 
 def test_the_state_survives_and_is_written_the_same_again() -> None:
     path = CAPTURES / "zombie"
-    known = _settings(path, None, use_settings=True)
+    known = settings_of(path)
     rows = [row for record in records_of(path) if (row := decode(record, known)) is not None]
     (group,) = known.connect
     state = fold_group(known, group, None, route(rows, known)[group], Tick(0)).state

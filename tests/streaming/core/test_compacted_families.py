@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from streaming.cli.replay import records_of
+from streaming.cli.captures import records_of
 from streaming.core.replay import OFFSETS_TOPIC, RawRecord, replay
 from streaming.core.settings import ClusterSettings
 

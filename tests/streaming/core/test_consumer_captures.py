@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from schemas.consumer_protocol import ConsumerAssignment
-from streaming.cli.replay import _settings, records_of
+from streaming.cli.captures import records_of, settings_of
 from streaming.core.judge_consumer import judge
 from streaming.core.records import GroupGeneration, MemberRow
 from streaming.core.replay import Replayed, decode, replay
@@ -21,7 +21,7 @@ CAPTURES = Path(__file__).parents[2] / "vectors" / "captures-groups"
 
 def replayed(name: str) -> Replayed:
     path = CAPTURES / name
-    return replay(records_of(path), _settings(path, None, use_settings=True))
+    return replay(records_of(path), settings_of(path))
 
 
 @pytest.mark.parametrize("name", ["java-classic", "kip848-a", "python-clients"])
@@ -67,7 +67,7 @@ def test_leaders_of_other_clients_are_explained_where_they_sort_static_members_t
 def test_a_foreign_order_excuses_no_other_share() -> None:
     """Each partition of a group of static and other members given to the wrong one is still seen."""
     path = CAPTURES / "python-clients"
-    settings = _settings(path, None, use_settings=True)
+    settings = settings_of(path)
     mutants = []
     for record in records_of(path):
         row = decode(record, settings)

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from streaming.cli.replay import _settings, records_of
+from streaming.cli.captures import records_of, settings_of
 from streaming.core.replay import replay
 
 CAPTURES = Path(__file__).parents[2] / "vectors" / "captures"
@@ -14,7 +14,7 @@ Object = dict[str, Any]
 
 def objects_of(name: str) -> list[Object]:
     path = CAPTURES / name
-    return replay(records_of(path), _settings(path, None, use_settings=True)).objects
+    return replay(records_of(path), settings_of(path)).objects
 
 
 def generations(name: str) -> dict[int, Object]:

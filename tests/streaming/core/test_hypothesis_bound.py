@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from assignors.connect_model import Jobs, LeaderMemory
-from streaming.cli.replay import records_of
+from streaming.cli.captures import records_of
 from streaming.core import judge_connect, leader
 from streaming.core.leader import MAX_HYPOTHESES, Carried, Process
 from streaming.core.leader_rounds import Case

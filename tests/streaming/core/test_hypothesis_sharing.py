@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from assignors import connect_incremental
 from assignors.connect_eras import ERAS, Era
 from assignors.connect_model import ConnectResult, ConnectRound, Jobs, LeaderMemory
-from streaming.cli.replay import _settings, records_of
+from streaming.cli.captures import records_of
 from streaming.core import judge_connect
 from streaming.core.leader import Carried
 from streaming.core.leader_rounds import Case
@@ -22,6 +22,7 @@ from streaming.core.minds import Hypothesis
 from streaming.core.observed import EAGER
 from streaming.core.replay import replay
 from streaming.core.results import Grade
+from streaming.core.settings import ClusterSettings
 
 CAPTURES = Path(__file__).parents[2] / "vectors" / "captures"
 NAMES = sorted(path.name for path in CAPTURES.iterdir() if path.is_dir() and not path.name.startswith("eager"))
@@ -40,7 +41,7 @@ def cases(name: str) -> tuple[Case, ...]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(judge_connect, "judge", noted)
-        replay(records_of(CAPTURES / name), _settings(CAPTURES / name, None, use_settings=False))
+        replay(records_of(CAPTURES / name), ClusterSettings(name=name))
     return tuple(one for one in seen if one.body.protocol != EAGER)
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from assignors.java_order import wire_entries_assigned, wire_entries_revoked
 from schemas.connect_protocol import ConnectAssignment, encode_assignment
-from streaming.cli.replay import _settings, records_of
+from streaming.cli.captures import records_of, settings_of
 from streaming.core.fold import fold_group
 from streaming.core.observed import Job
 from streaming.core.records import GroupGeneration, MemberRow, Tick
@@ -109,7 +109,7 @@ def test_mutants_are_noticed(name: str) -> None:
     explainable, no law may speak, and what the members report in the next record shows that it was no such leader.
     """
     path = CAPTURES / name
-    known = _settings(path, None, use_settings=True)
+    known = settings_of(path)
     (group,) = known.connect
     rows = [row for record in records_of(path) if (row := decode(record, known)) is not None]
     own = [row for row in route(rows, known)[group] if row.topic == "__consumer_offsets"]

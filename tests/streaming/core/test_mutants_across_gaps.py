@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from streaming.cli.replay import _settings, records_of
+from streaming.cli.captures import records_of, settings_of
 from streaming.core.fold import fold_group
 from streaming.core.observed import EAGER
 from streaming.core.records import GroupGeneration, Row, Tick
@@ -23,7 +23,7 @@ LOST = (1, 2) if EVERY_JOB else (1,)
 def states_of(name: str) -> tuple[ClusterSettings, str, list[Row], list[bytes]]:
     """The group's records, and its state before each of them."""
     path = CAPTURES / name
-    known = _settings(path, None, use_settings=True)
+    known = settings_of(path)
     (group,) = known.connect
     rows = route([row for record in records_of(path) if (row := decode(record, known)) is not None], known)[group]
     own = [row for row in rows if row.topic == "__consumer_offsets"]

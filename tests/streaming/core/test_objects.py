@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from jsonschema import Draft202012Validator
 
-from streaming.cli.replay import _settings, records_of
+from streaming.cli.captures import records_of, settings_of
 from streaming.core import replay as replay_module
 
 ROOT = Path(replay_module.__file__).parent
@@ -17,7 +17,7 @@ VALIDATOR = Draft202012Validator(json.loads((ROOT / "objects.schema.json").read_
 @pytest.mark.parametrize("name", sorted(path.name for path in CAPTURES.iterdir() if path.is_dir()))
 def test_replayed_objects_obey_the_schema(name: str) -> None:
     path = CAPTURES / name
-    for one in replay_module.replay(records_of(path), _settings(path, None, use_settings=True)).objects:
+    for one in replay_module.replay(records_of(path), settings_of(path)).objects:
         VALIDATOR.validate(json.loads(json.dumps(one)))
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from streaming.cli.replay import _settings, records_of
+from streaming.cli.captures import records_of, settings_of
 from streaming.core.fold import fold_group
 from streaming.core.records import Row, Tick
 from streaming.core.replay import decode
@@ -20,7 +20,7 @@ CAPTURES = Path(__file__).parents[2] / "vectors" / "captures"
 
 def rows_of(name: str) -> tuple[ClusterSettings, str, list[Row]]:
     path = CAPTURES / name
-    known = _settings(path, None, use_settings=True)
+    known = settings_of(path)
     rows = [row for record in records_of(path) if (row := decode(record, known)) is not None]
     (group,) = known.connect
     return known, group, route(rows, known)[group]

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from assignors.connect_eras import ERAS
 from assignors.connect_model import Jobs, LeaderMemory
 from lab.bench_state import folded
-from streaming.cli.replay import _settings, records_of
+from streaming.cli.captures import records_of, settings_of
 from streaming.core import minds
 from streaming.core.codec import dumps, loads
 from streaming.core.fold import fold_group
@@ -36,7 +36,7 @@ def old_state() -> bytes:
 
 def told(state: bytes | None, *, from_generation: int) -> list[tuple[int, Grade | str, str]]:
     """Verdicts and incidents of the capture's later generations, going on from this state."""
-    known = _settings(ZOMBIE, None, use_settings=True)
+    known = settings_of(ZOMBIE)
     (group,) = known.connect
     rows = [row for record in records_of(ZOMBIE) if (row := decode(record, known)) is not None]
     results = fold_group(known, group, state, route(rows, known)[group], Tick(0)).results

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from pathlib import Path
 
-from streaming.cli.replay import _settings, records_of
+from streaming.cli.captures import records_of, settings_of
 from streaming.core import timers
 from streaming.core.codec import loads
 from streaming.core.fold import FoldOutcome, fold_group
@@ -20,7 +20,7 @@ CODE = "CONNECT-K5"
 
 def up_to_a_delay() -> tuple[ClusterSettings, str, list[Row], list[Row], Generation]:
     """The capture's rows up to the first generation with idle jobs and a delay, and the rest."""
-    known = _settings(CAPTURE, None, use_settings=True)
+    known = settings_of(CAPTURE)
     (group,) = known.connect
     rows = [row for record in records_of(CAPTURE) if (row := decode(record, known)) is not None]
     own = route(rows, known)[group]

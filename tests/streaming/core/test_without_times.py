@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from streaming.cli.replay import _settings, records_of
+from streaming.cli.captures import records_of, settings_of
 from streaming.core.replay import HARMFUL, replay
 
 CAPTURE = Path(__file__).parents[2] / "vectors" / "captures" / "sessioned-4.3.1"
-SETTINGS = _settings(CAPTURE, None, use_settings=True)
+SETTINGS = settings_of(CAPTURE)
 
 
 @pytest.mark.parametrize("none", [0, -1])

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import settings as profile
 from hypothesis import strategies as st
 
-from streaming.cli.replay import _settings, records_of
+from streaming.cli.captures import records_of, settings_of
 from streaming.core.fold import FoldOutcome
 from streaming.core.ports import Deposed, OutOfStep, PartitionKey, Range
 from streaming.core.records import Gap, OtherGroup, Row, Tick
@@ -36,7 +36,7 @@ def partition(place: Place) -> PartitionKey:
 @cache
 def capture(name: str) -> tuple[ClusterSettings, dict[Place, tuple[Row, ...]]]:
     path = CAPTURES / name
-    known = _settings(path, None, use_settings=True)
+    known = settings_of(path)
     rows: dict[Place, tuple[Row, ...]] = {}
     for record in records_of(path):
         if (row := decode(record, known)) is not None:

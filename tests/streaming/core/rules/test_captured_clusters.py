@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 
-from streaming.cli.replay import _settings, records_of
+from streaming.cli.captures import records_of, settings_of
 from streaming.core.replay import replay
+from streaming.core.settings import ClusterSettings
 
 CAPTURES = Path(__file__).parents[3] / "vectors" / "captures"
 NAMES = sorted(path.name for path in CAPTURES.iterdir() if path.is_dir())
@@ -20,7 +21,8 @@ ZOMBIES = {11: 3, 14: 5, 20: 5}
 
 def found(name: str, *, use_settings: bool) -> list[dict[str, Any]]:
     path = CAPTURES / name
-    objects = replay(records_of(path), _settings(path, None, use_settings=use_settings)).objects
+    settings = settings_of(path) if use_settings else ClusterSettings(name=name)
+    objects = replay(records_of(path), settings).objects
     return [one for one in objects if one.get("code", "").startswith(("CONNECT-I", "CONNECT-S", "CONNECT-P"))]
 
 

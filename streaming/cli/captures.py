@@ -1,0 +1,165 @@
+"""Reads a capture: its records, and what it tells of the cluster they were taken from. Every damage is one sentence.
+
+A capture is a file of records, one JSON object a line (`topic`, `partition`, `offset`, `timestamp` in ms, `key` and
+`value` in base64 or null), gzip or not; or a folder with such a file, `records.jsonl.gz`, and perhaps `cluster.json`
+(the Connect groups' settings) and `metadata.jsonl.gz` (which partitions the topics had, and when).
+"""
+
+import base64
+import binascii
+import gzip
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+from streaming.cli.errors import InputError
+from streaming.core.replay import RawRecord
+from streaming.core.settings import ClusterSettings, ConnectSettings, TopicMetadata
+
+Line = dict[str, Any]
+T = TypeVar("T")
+_SHAPES: Mapping[type, str] = {str: "a text", int: "a whole number of 64 bits", list: "a list", dict: "an object"}
+
+
+def records_of(path: Path) -> Iterator[RawRecord]:
+    """The records of a capture, in the file's order. Raises InputError."""
+    files = [path]
+    if path.is_dir():
+        files = [one for one in (path / "records.jsonl.gz", path / "records.jsonl") if one.exists()]
+        if not files:
+            raise InputError(f"{path}: holds no records.jsonl.gz; name a capture's directory or a file of records")
+    for file in files:
+        for where, line in _json_lines(file):
+            place = f"{where}: not a captured record"
+            yield RawRecord(
+                topic=_typed(line, "topic", str, place),
+                partition=_typed(line, "partition", int, place),
+                offset=_typed(line, "offset", int, place),
+                timestamp_ms=0 if line.get("timestamp") is None else _typed(line, "timestamp", int, place),
+                key=_bytes(line, "key", place),
+                value=_bytes(line, "value", place),
+            )
+
+
+def name_of(path: Path) -> str:
+    """What the cluster is called where the capture does not say: as the folder."""
+    return path.name if path.is_dir() else path.parent.name or path.stem
+
+
+def settings_of(path: Path) -> ClusterSettings:
+    """What the capture tells of its cluster; nothing but a name if it tells nothing. Raises InputError."""
+    described = path / "cluster.json"
+    if not path.is_dir() or not described.exists():
+        return ClusterSettings(name=name_of(path))
+    try:
+        text = described.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as why:
+        raise _unreadable(described, why) from why
+    cluster = _parsed(text, str(described))
+    return ClusterSettings(
+        name=str(cluster.get("capture") or name_of(path)),
+        connect=_connect(cluster, str(described)),
+        metadata=metadata_of(path),
+    )
+
+
+def metadata_of(path: Path) -> tuple[TopicMetadata, ...]:
+    """What the cluster said of its topics while the capture was taken, in time order. Raises InputError."""
+    file = path / "metadata.jsonl.gz"
+    return tuple(_metadata(file)) if file.exists() else ()
+
+
+def _metadata(file: Path) -> Iterator[TopicMetadata]:
+    for where, line in _json_lines(file):
+        topics = {}
+        for name, topic in _typed(line, "topics", dict, where).items():
+            racks = topic.get("racks") if isinstance(topic, dict) else None
+            if not isinstance(racks, list) or not all(isinstance(one, list) for one in racks):
+                raise InputError(f"{where}: topics.{name}.racks must be a list of racks for each partition")
+            topics[name] = tuple(frozenset(map(str, one)) for one in racks)
+        yield TopicMetadata(_typed(line, "at_ms", int, where), topics)
+
+
+def _connect(cluster: Line, where: str) -> dict[str, ConnectSettings]:
+    groups = cluster.get("groups")
+    if not isinstance(groups, list):  # captures of consumers describe their groups in another way
+        return {}
+    java = _java(str(cluster.get("java", "")))
+    found = {}
+    for index, group in enumerate(groups):
+        place = f"{where}: groups[{index}]"
+        if not isinstance(group, dict):
+            raise InputError(f"{place} must be an object; correct it, or leave the file out with --no-settings")
+        if "config.storage.topic" not in group:
+            continue
+        releases = _typed(group, "worker releases", list, place) if group.get("worker releases") else []
+        delay = str(group.get("scheduled.rebalance.max.delay.ms"))
+        found[_typed(group, "group.id", str, place)] = ConnectSettings(
+            config_topic=_typed(group, "config.storage.topic", str, place),
+            status_topic=_typed(group, "status.storage.topic", str, place) if "status.storage.topic" in group else None,
+            max_delay_ms=int(delay) if delay.isdecimal() else None,
+            release=str(releases[0]) if len(releases) == 1 else None,
+            java_version=java,
+        )
+    return found
+
+
+def _java(text: str) -> int | None:
+    """The feature release in `openjdk version "17.0.15" …`."""
+    quoted = text.split('"')
+    digits = quoted[1].split(".")[0] if len(quoted) > 1 else ""
+    return int(digits) if digits.isdecimal() else None
+
+
+def _typed(line: Line, name: str, kind: type[T], where: str) -> T:
+    value = line.get(name)
+    if not isinstance(value, kind) or isinstance(value, bool) or (isinstance(value, int) and value.bit_length() > 63):
+        raise InputError(f"{where}: {name} must be {_SHAPES[kind]}")
+    return value
+
+
+def _bytes(line: Line, name: str, where: str) -> bytes | None:
+    text = line.get(name)
+    if text is None:
+        return None
+    try:
+        return base64.b64decode(text, validate=True)
+    except (TypeError, ValueError, binascii.Error):
+        raise InputError(f"{where}: {name} must be base64 or null") from None
+
+
+def _json_lines(path: Path) -> Iterator[tuple[str, Line]]:
+    """Every line's place, for messages, and its object."""
+    opened = gzip.open if path.suffix == ".gz" else open
+    try:
+        with opened(path, "rt", encoding="utf-8") as text:
+            for number, line in enumerate(text, start=1):
+                if line.strip():
+                    where = f"{path}:{number}"
+                    yield where, _parsed(line, where)
+    except (OSError, EOFError, UnicodeDecodeError) as why:
+        raise _unreadable(path, why) from why
+
+
+def _parsed(text: str, where: str) -> Line:
+    try:
+        parsed = json.loads(text)
+    except RecursionError:
+        raise InputError(f"{where}: too many brackets within each other") from None
+    except ValueError as why:
+        raise InputError(f"{where}: not JSON: {why}") from why
+    if not isinstance(parsed, dict):
+        raise InputError(f"{where}: not a JSON object")
+    return parsed
+
+
+def _unreadable(path: Path, why: Exception) -> InputError:
+    match why:
+        case UnicodeDecodeError():
+            said = "it is not UTF-8 text; a file packed with gzip must be called .gz"
+        case OSError(strerror=str(strerror)):
+            said = strerror
+        case _:
+            said = str(why)
+    return InputError(f"cannot read {path}: {said}")

@@ -1,0 +1,13 @@
+"""How every command ends; the README says the same. On SIGTERM the shell sees 143, as ever."""
+
+DONE = 0
+"""Nothing found."""
+FOUND = 1
+BAD_INPUT = 2
+"""Usage, configuration, connection or unreadable input."""
+CANNOT_TELL = 3
+INTERNAL = 4
+INTERRUPTED = 130
+"""SIGINT."""
+ENDED = 143
+"""SIGTERM, and a child whose parent has gone."""

@@ -1,0 +1,34 @@
+"""What commands print: safe on every stream that a shell can hand over, and one JSON object a line for programs."""
+
+import json
+import os
+import sys
+from io import TextIOWrapper
+from typing import Any
+
+
+def ready_streams() -> None:
+    """After this no text is too strange to print, and a stream that the shell has closed takes or gives nothing.
+
+    A name that the terminal's encoding lacks is shown escaped, and a stray byte on standard input is bad input.
+    """
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115 - it lasts as long as the program
+    for stream, errors in ((sys.stdin, "surrogateescape"), (sys.stdout, "backslashreplace")):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors=errors)
+
+
+def print_json(value: object) -> None:
+    """One line of JSON, whole even where the output's encoding lacks a letter: then JSON's own escapes stand for it."""
+    text = _compact(value, ensure_ascii=False)
+    try:
+        text.encode(sys.stdout.encoding or "utf-8")
+    except UnicodeEncodeError:
+        text = _compact(value, ensure_ascii=True)
+    sys.stdout.write(text + "\n")
+
+
+def _compact(value: object, **how: Any) -> str:
+    return json.dumps(value, separators=(",", ":"), default=str, **how)

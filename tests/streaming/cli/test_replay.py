@@ -1,0 +1,163 @@
+"""`replay`: which settings judge a capture, and one sentence for each way in which a capture can be damaged."""
+
+import gzip
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from streaming.cli import main
+from streaming.cli.captures import settings_of
+
+CAPTURE = Path(__file__).parents[2] / "vectors" / "captures" / "zombie"
+RECORD: dict[str, Any] = {"topic": "__consumer_offsets", "partition": 0, "offset": 1, "timestamp": 1, "key": "AAIAAWE="}
+GROUP = {"group.id": "g", "config.storage.topic": "g-configs"}
+
+
+@pytest.fixture
+def capture(tmp_path: Path) -> Path:
+    """A capture's folder, for damaging."""
+    return Path(shutil.copytree(CAPTURE, tmp_path / "capture"))
+
+
+def refusal(capsys: pytest.CaptureFixture[str], *words: str) -> str:
+    assert main(["replay", *words]) == 2
+    told = capsys.readouterr().err
+    assert told.count("\n") == 1
+    return told
+
+
+def summary(capsys: pytest.CaptureFixture[str], *words: str) -> dict[str, Any]:
+    assert main(["replay", "-o", "json", *words]) in (0, 1)
+    return [json.loads(line) for line in capsys.readouterr().out.splitlines()][-1]
+
+
+@pytest.mark.parametrize(
+    ("damage", "sentence"),
+    [
+        ({"topic": None}, "topic must be a text"),
+        ({"topic": ["a"]}, "topic must be a text"),
+        ({"partition": "0"}, "partition must be a whole number"),
+        ({"offset": 1.5}, "offset must be a whole number"),
+        ({"offset": True}, "offset must be a whole number"),
+        ({"offset": 1 << 63}, "offset must be a whole number"),
+        ({"timestamp": "now"}, "timestamp must be a whole number"),
+        ({"key": 5}, "key must be base64 or null"),
+        ({"value": "AA="}, "value must be base64 or null"),
+    ],
+)
+def test_a_damaged_record_is_told_with_its_line(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, damage: dict[str, Any], sentence: str
+) -> None:
+    file = tmp_path / "records.jsonl"
+    file.write_text(f"{json.dumps(RECORD)}\n{json.dumps(RECORD | damage)}\n")
+    assert f"{file}:2: not a captured record: {sentence}" in refusal(capsys, str(file))
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        (b"[" * 100_000, "too many brackets within each other"),
+        (b"{", "not JSON"),
+        (b"[1]", "not a JSON object"),
+        (b"\xff\n", "not UTF-8 text"),
+        (gzip.compress(b"{}\n"), "a file packed with gzip must be called .gz"),
+    ],
+)
+def test_a_file_that_holds_no_records(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, content: bytes, sentence: str
+) -> None:
+    file = tmp_path / "records.jsonl"
+    file.write_bytes(content)
+    told = refusal(capsys, str(file))
+    assert str(file) in told
+    assert sentence in told
+
+
+def test_a_file_that_is_not_there_or_is_cut_off(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    assert "none: No such file or directory\n" in refusal(capsys, str(tmp_path / "none"))
+    cut = tmp_path / "cut.jsonl.gz"
+    cut.write_bytes((CAPTURE / "records.jsonl.gz").read_bytes()[:1000])
+    assert "end-of-stream" in refusal(capsys, str(cut))
+
+
+@pytest.mark.parametrize(
+    ("described", "sentence"),
+    [
+        ({"groups": [1]}, "groups[0] must be an object"),
+        ({"groups": [{"config.storage.topic": "c"}]}, "groups[0]: group.id must be a text"),
+        ({"groups": [{**GROUP, "group.id": 7}]}, "groups[0]: group.id must be a text"),
+        ({"groups": [{**GROUP, "status.storage.topic": 7}]}, "groups[0]: status.storage.topic must be a text"),
+        ({"groups": [{**GROUP, "worker releases": 5}]}, "groups[0]: worker releases must be a list"),
+    ],
+)
+def test_a_damaged_description_is_one_sentence_and_can_be_left_out(
+    capsys: pytest.CaptureFixture[str], capture: Path, described: dict[str, Any], sentence: str
+) -> None:
+    (capture / "cluster.json").write_text(json.dumps(described))
+    assert sentence in refusal(capsys, str(capture))
+    assert summary(capsys, "--no-settings", str(capture))["generations"] > 0
+
+
+@pytest.mark.parametrize("damage", [lambda file: file.mkdir(), lambda file: file.write_bytes(b"\xff")])
+def test_a_description_that_cannot_be_read(capsys: pytest.CaptureFixture[str], capture: Path, damage: Any) -> None:
+    (capture / "cluster.json").unlink()
+    damage(capture / "cluster.json")
+    assert "cluster.json" in refusal(capsys, str(capture))
+
+
+@pytest.mark.parametrize(
+    ("line", "sentence"),
+    [
+        ({"at_ms": 1}, "topics must be an object"),
+        ({"at_ms": "x", "topics": {}}, "at_ms must be a whole number"),
+        ({"at_ms": 1, "topics": {"t": {"racks": 5}}}, "topics.t.racks must be a list"),
+        ({"at_ms": 1, "topics": {"t": 5}}, "topics.t.racks must be a list"),
+    ],
+)
+def test_damaged_metadata_is_one_sentence(
+    capsys: pytest.CaptureFixture[str], capture: Path, line: dict[str, Any], sentence: str
+) -> None:
+    (capture / "metadata.jsonl.gz").write_bytes(gzip.compress(json.dumps(line).encode()))
+    told = refusal(capsys, str(capture))
+    assert "metadata.jsonl.gz:1: " in told
+    assert sentence in told
+
+
+def configured(folder: Path, *names: str, **more: Any) -> str:
+    own = settings_of(CAPTURE).connect["zombies"]
+    connect = {"zombies": {"config_topic": own.config_topic, "status_topic": own.status_topic}}
+    clusters = [{"name": name, "bootstrap_servers": "k:9092", "connect": connect} for name in names]
+    file = folder / "monitor.yaml"
+    file.write_text(json.dumps({"clusters": clusters, **more}))
+    return str(file)
+
+
+def test_a_configuration_is_taken_whole(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """What `run` would do with it: sections beside the clusters count too."""
+    config = configured(tmp_path, "a", owners=[{"team": "pipelines", "alerts": {"duplicate_active": "info"}}])
+    assert main(["replay", "-o", "json", "--config", config, str(CAPTURE)]) in (0, 1)
+    objects = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert {one["team"] for one in objects if one["kind"] == "violation"} == {"pipelines"}
+
+
+def test_of_several_clusters_the_one_with_the_captures_name_counts(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert summary(capsys, "--config", configured(tmp_path, "a", "zombie"), str(CAPTURE))["generations"] > 0
+    told = refusal(capsys, "--config", configured(tmp_path, "a", "b"), str(CAPTURE))
+    assert "called zombie as the capture; found a, b" in told
+    monkeypatch.setenv("REBALANCE_MONITOR__CLUSTERS__1__NAME", "zombie")
+    assert summary(capsys, "--config", configured(tmp_path, "a", "b"), str(CAPTURE))["generations"] > 0
+
+
+@pytest.mark.parametrize("at_ms", [-(1 << 62), -1, 1 << 62])
+def test_any_moment_can_be_shown(capsys: pytest.CaptureFixture[str], tmp_path: Path, at_ms: int) -> None:
+    """A record's time is 64 bits that its producer wrote: most of them are no day of any calendar."""
+    with gzip.open(CAPTURE / "records.jsonl.gz", "rt", encoding="utf-8") as records:
+        lines = [json.dumps(json.loads(line) | {"timestamp": at_ms}) + "\n" for line in records]
+    (tmp_path / "records.jsonl").write_text("".join(lines))
+    assert main(["replay", str(tmp_path)]) in (0, 1)
+    assert " 0 generations" not in capsys.readouterr().out
