@@ -29,6 +29,8 @@ MAX_LEFT = 256
 _DELETIONS_COMPLETE, _COMMITS_CHECKED = parse_release("2.5.1"), parse_release("3.7.1")
 
 MAX_UNREAD = 16
+MAX_TASKS = 8192
+"""As many tasks as a count is believed that names more than were staged: a commit can name any number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,6 +215,11 @@ def apply(state: ConfigState, record: ConfigRecord) -> ConfigState:
 
 
 def _committed(state: ConfigState, name: str, count: int | None) -> ConfigState:
+    staged_tasks = state.staged.get(name, frozenset[int]())
+    # A set of tasks is complete only if all were staged; the count itself may be any number, and is not counted to.
+    complete = count is not None and count <= len(staged_tasks) and frozenset(range(count)) <= staged_tasks
+    if count is not None and not complete:
+        count = min(count, MAX_TASKS)
     if name not in state.counts:
         without = replace(state, staged=_without(state.staged, name))
         if count is None:
@@ -222,7 +229,6 @@ def _committed(state: ConfigState, name: str, count: int | None) -> ConfigState:
         return state
     if name in state.left:
         state = replace(state, left=_without(state.left, name), stray=_without(state.stray, name))
-    complete = frozenset(range(count)) <= state.staged.get(name, frozenset())
     inconsistent = state.inconsistent - {name} if complete else state.inconsistent | {name}
     staged = {**state.staged, name: frozenset[int]()} if name in state.staged else state.staged
     return replace(state, counts={**state.counts, name: count}, inconsistent=inconsistent, staged=staged)
