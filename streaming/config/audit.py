@@ -2,8 +2,7 @@
 
 from pathlib import Path
 
-from pydantic import SecretStr
-
+from streaming.config.database import Dsn
 from streaming.config.section import Milliseconds, Section
 
 
@@ -12,5 +11,5 @@ class AuditSection(Section):
 
     every_ms: Milliseconds | None = 3_600_000
     statement_timeout_ms: Milliseconds = 60_000
-    dsn: SecretStr | None = None
+    dsn: Dsn | None = None
     data_docs_dir: Path | None = None

@@ -2,9 +2,20 @@
 
 from typing import Annotated
 
-from pydantic import Field, SecretStr
+from pydantic import AfterValidator, Field, SecretStr
 
 from streaming.config.section import Milliseconds, Section
+
+
+def _given(text: SecretStr) -> SecretStr:
+    """An empty one is what a script leaves where the secret is missing; libpq would take its own defaults for it."""
+    if not text.get_secret_value().strip():
+        raise ValueError("is empty; give a PostgreSQL connection text such as postgresql://monitor@db/monitor")
+    return text
+
+
+Dsn = Annotated[SecretStr, AfterValidator(_given)]
+"""PostgreSQL's connection text, as an URL or as keys and values."""
 
 
 class DatabaseSection(Section):
@@ -13,7 +24,7 @@ class DatabaseSection(Section):
     `maintenance_dsn`: the role that `rebalance-monitor maintenance` writes as; None: the monitor's own.
     """
 
-    dsn: SecretStr | None = None
-    maintenance_dsn: SecretStr | None = None
+    dsn: Dsn | None = None
+    maintenance_dsn: Dsn | None = None
     connect_timeout_ms: Milliseconds = 5_000
     undecodable_kept: Annotated[int, Field(ge=0)] = 100

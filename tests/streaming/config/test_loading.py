@@ -1,5 +1,6 @@
 """Defaults < file < environment, and one clear line for each mistake."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -106,8 +107,8 @@ def test_each_cluster_becomes_the_folds_settings(written) -> None:
     [
         ("htpp: {port: 1}", "htpp: this key is unknown; remove it"),
         ("http: {prot: 1}", "http.prot: this key is unknown; remove it"),
-        ("http: {port: many}", "http.port: input should be a valid integer"),
-        ("http: {port: 70000}", "http.port: input should be less than or equal to 65535; correct the value"),
+        ("http: {port: many}", "http.port: must be a whole number; correct the value"),
+        ("http: {port: 70000}", "http.port: must be less than or equal to 65535; correct the value"),
         ("http: {port: 1}\nhttp: {port: 2}", "line 2, column 1: the key 'http' stands twice; correct the YAML there"),
         ("http: [", "correct the YAML there"),
         ("just words", "the file must hold keys and values, not a str; see conf/default.yaml"),
@@ -118,7 +119,7 @@ def test_each_cluster_becomes_the_folds_settings(written) -> None:
         (CLUSTER.replace("}]", "}, {name: a, bootstrap_servers: 'k:1'}]"), "two clusters are called 'a'"),
         ("alerting: {path: push}", "alerting: path is push, so alertmanagers must list at least one URL"),
         ("alerting: {resend_ms: 900000}", "alerting: ends_ahead_ms must exceed resend_ms by at least 900000"),
-        ("alerting: {alertmanagers: [9093]}", "alerting.alertmanagers[0]: input should be a valid string"),
+        ("alerting: {alertmanagers: [9093]}", "alerting.alertmanagers[0]: must be a text, perhaps in quotes"),
         ("database: null", "database: "),
     ],
 )
@@ -151,3 +152,54 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     (tmp_path / "latin.yaml").write_bytes(b"http: {host: \xe9}")
     (line,) = refusal(tmp_path / "latin.yaml")
     assert "not UTF-8" in line
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("? {a: b}\n: 1", "line 1, column 3: a key must be a single value; correct the YAML there"),
+        ("? [a, [b]]\n: 1", "line 1, column 3: a key must be a single value; correct the YAML there"),
+        ("a: " + "[" * 3000, "the lists and mappings lie too deep within each other; correct the YAML"),
+        ("1: 2", "the key 1 is no text; put it in quotes"),
+        ("http: {null: 2}", "http: the key None is no text; put it in quotes"),
+        ("http: 5", "http: must hold keys and values; correct the value"),
+        ("audit: [1]", "audit: must hold keys and values; correct the value"),
+        ("clusters: {}", "clusters: must be a list; correct the value"),
+        (
+            "maintenance: [{owner: a, reason: b, begins: 2026-01-01, ends: 2026-01-02T00:00:00Z}]",
+            "maintenance[0].begins: ",
+        ),
+    ],
+)
+def test_a_value_of_the_wrong_shape_is_told_in_plain_words(written, text: str, line: str) -> None:
+    path = written(text)
+    (only,) = refusal(path)
+    assert only.startswith(f"{path}: ")
+    assert line in only
+    assert not re.search("dictionary|instance|tuple|Section|datetime", only)
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "read"),
+    [
+        ("PAGE__HOSTS__0", "monitor.example", lambda settings: settings.page.hosts),
+        ("METRICS__IGNORED_GROUPS__0", "adhoc-*", lambda settings: settings.metrics.ignored_groups),
+        ("PAGE__TOKENS__0__CLUSTERS__0", "eu-*", lambda settings: settings.page.tokens[0].clusters),
+        ("CLUSTERS__0__CONNECT__C__PLACEMENTS__J__0", "w:1", lambda s: s.clusters[0].connect["c"].placements["j"]),
+    ],
+)
+def test_every_list_takes_a_position_in_a_variable(variable: str, value: str, read) -> None:
+    rest = {
+        "CLUSTERS__0__NAME": "a",
+        "CLUSTERS__0__BOOTSTRAP_SERVERS": "k:9092",
+        "PAGE__TOKENS__0__NAME": "people",
+        "PAGE__TOKENS__0__TOKEN": "x" * 16,
+    }
+    given = {**rest, variable: value}
+    assert read(load(None, {f"REBALANCE_MONITOR__{name}": text for name, text in given.items()})) == (value,)
+
+
+def test_an_empty_variable_is_no_address_of_a_database() -> None:
+    """As a shell script leaves it where the secret is missing: libpq would take its own defaults for it."""
+    (line,) = refusal(None, {"REBALANCE_MONITOR__DATABASE__DSN": ""})
+    assert line.startswith("environment variable REBALANCE_MONITOR__DATABASE__DSN: database.dsn: is empty")
