@@ -25,7 +25,7 @@ class Alertmanager:
         self._url, self._style, self._resend_ms, self._now_ms = url.rstrip("/"), style, resend_ms, clock_ms
         self._name = re.sub(r"//[^/]*@", "//", self._url)
         self._sender = HttpSender()
-        self._resend_at_ms = 0
+        self._looked_ms, self._resend_at_ms = 0, 0
         self._pushed_ms: dict[str, int] = {}  # incident id -> when this receiver last got it
 
     @property
@@ -35,24 +35,32 @@ class Alertmanager:
 
     def send(self, one: Waiting) -> None:
         """Its alerts, made anew for every attempt, because times are cut to the clock."""
-        self._post(notification(one.document, one.transition, one.previous, self._now_ms(), self._style), one.key)
-        self._pushed_ms[one.document["incident_id"]] = self._now_ms()
+        at_ms = self._now_ms()
+        self._post(notification(one.document, one.transition, one.previous, at_ms, self._style), one.key)
+        self._pushed_ms[one.document["incident_id"]] = at_ms
 
     def again(self, connection: Connection, push: Callable[[Callable[[], None], str], str | None]) -> None:
-        """Every firing alert that it has not got for `resend_ms`."""
+        """Every firing alert that it has not got for `resend_ms`, and all of them once the clock was set back."""
         began_ms = self._now_ms()
-        if began_ms < self._resend_at_ms:
+        if self._looked_ms <= began_ms < self._resend_at_ms:
+            self._looked_ms = began_ms
             return
         incidents = firing(connection, self._name)
-        due = [one for one in incidents if self._pushed_ms.get(one.incident_id, 0) + self._resend_ms <= began_ms]
+        fresh = range(began_ms - self._resend_ms + 1, began_ms + 1)
+        due = [one for one in incidents if self._pushed_ms.get(one.incident_id) not in fresh]
         for start in range(0, len(due), RESENT_AT_ONCE):
             some = due[start : start + RESENT_AT_ONCE]
             ids = "".join(one.incident_id for one in some)
             key = f"again:{hashlib.sha256(ids.encode()).hexdigest()[:12]}:{began_ms}"
-            push(lambda some=some, key=key: self._send_again(some, key), key)  # type: ignore[misc]
+            refused = push(lambda some=some, key=key: self._send_again(some, key), key)  # type: ignore[misc]
+            if refused is not None and len(some) > 1:
+                # One that it does not like, or too many at once: the others must not end for it.
+                for one in some:
+                    push(lambda one=one, key=key: self._send_again([one], f"{key}:{one.incident_id}"), key)  # type: ignore[misc]
         resent = dict.fromkeys((one.incident_id for one in due), began_ms)
         self._pushed_ms = {one.incident_id: self._pushed_ms.get(one.incident_id, 0) for one in incidents} | resent
         self._resend_at_ms = min(self._pushed_ms.values(), default=began_ms) + self._resend_ms
+        self._looked_ms = began_ms
 
     def close(self) -> None:
         """Closes the connection."""

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from tenacity import (
+    RetryCallState,
     RetryError,
     Retrying,
     retry_if_exception_type,
@@ -33,7 +34,14 @@ TRY_FOR_S = 60.0
 
 
 class NotAccepted(Exception):
-    """The receiver did not take it this time; worth trying again. The text holds no secret."""
+    """The receiver did not take it this time; worth trying again. The text holds no secret.
+
+    `wait_s`: how long it asks to be left alone.
+    """
+
+    def __init__(self, why: str, wait_s: float | None = None) -> None:
+        super().__init__(why)
+        self.wait_s = wait_s
 
 
 class Refused(Exception):
@@ -99,6 +107,16 @@ class Delivery:
                 thread.join(timeout_s)
 
 
+_GROWING = wait_exponential_jitter(multiplier=0.2, max=30.0, jitter=0.2)
+
+
+def _pause_s(attempts: RetryCallState) -> float:
+    """Growing pauses, or longer where the receiver asks for it."""
+    why = attempts.outcome.exception() if attempts.outcome is not None else None
+    asked_s = why.wait_s if isinstance(why, NotAccepted) else None
+    return max(float(_GROWING(attempts)), asked_s or 0.0)
+
+
 class _Thread:
     """One receiver's loop."""
 
@@ -138,22 +156,28 @@ class _Thread:
             if not self._settled:
                 settle(connection, self._names)
                 self._settled = True
+            # Before the first attempt too: while nobody accepts anything, no round comes to its end.
+            self._count(connection)
             todo = waiting(connection, self._receiver.name)
             for one in todo:
                 refused = self._push(lambda one=one: self._receiver.send(one), one.key)  # type: ignore[misc]
                 mark_sent(connection, one.key, self._receiver.name, self._names, refused)
-            if self._told is not None:
-                self._told.outbox_pending(waiting_count(connection))
+            if todo:
+                self._count(connection)
             self._receiver.again(connection, self._push)
             if not todo and not self._stop.is_set():
                 for _ in connection.notifies(timeout=LOOK_EVERY_S, stop_after=1):
                     pass
 
+    def _count(self, connection: Connection) -> None:
+        if self._told is not None:
+            self._told.outbox_pending(waiting_count(connection))
+
     def _push(self, attempt: Callable[[], None], key: str) -> str | None:
         """Until the receiver accepts (None) or refuses for good (why); RetryError after TRY_FOR_S."""
         attempts = Retrying(
             retry=retry_if_exception_type(NotAccepted),
-            wait=wait_exponential_jitter(multiplier=0.2, max=30.0, jitter=0.2),
+            wait=_pause_s,
             stop=stop_any(stop_when_event_set(self._stop), stop_after_delay(TRY_FOR_S)),
             sleep=sleep_using_event(self._stop),
         )
@@ -170,6 +194,13 @@ class _Thread:
         except (NotAccepted, Refused) as why:
             self._note("failed", why)
             raise
+        except Exception as why:
+            # An error of ours is tried again like the receiver's, with pauses, counted and seen by the alert.
+            if not self._failing:
+                log.exception("a notification to %s could not be made", self._receiver.name)
+            ours = NotAccepted(f"an error of the monitor itself, {type(why).__name__}")
+            self._note("failed", ours)
+            raise ours from None
         self._note("sent", None)
 
     def _note(self, outcome: str, why: Exception | None) -> None:

@@ -9,6 +9,8 @@ from typing import Literal, Protocol
 
 import httpx
 
+from streaming.sinks.http_sender import NoAnswer, ask, http_client
+
 log = logging.getLogger("rebalance_monitor.heartbeat")
 
 
@@ -47,7 +49,7 @@ class Heartbeat:
             self._thread.join(5.0)
 
     def _run(self) -> None:
-        with httpx.Client(timeout=5.0, trust_env=False) as client:
+        with http_client() as client:
             while not self._stop.is_set():
                 self._monitor.beat(self.once(client))
                 self._stop.wait(self._every_s)
@@ -57,10 +59,10 @@ class Heartbeat:
         if not self._monitor.well(self._within_s):
             return "withheld"
         try:
-            answer = client.request(self._method, self._url)
-            why = None if answer.is_success else f"it answers {answer.status_code}"
-        except (httpx.HTTPError, httpx.InvalidURL) as trouble:
-            why = type(trouble).__name__
+            answer = ask(client, self._method, self._url)
+            why = None if answer.accepted else str(answer)
+        except NoAnswer as trouble:
+            why = str(trouble)
         if (why is not None) != self._failing:
             log.warning("the heartbeat's receiver %s", f"fails ({why})" if why else "answers again")
         self._failing = why is not None

@@ -4,13 +4,18 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+import psycopg
 import pytest
 
 from streaming.sinks.alertmanager import Pusher
 from streaming.sinks.alerts import AlertStyle
+from streaming.sinks.delivery import Delivery
+from streaming.sinks.outbox import Waiting
 from streaming.sinks.postgres import PostgresStore
+from streaming.sinks.webhook import Webhook
 from tests.streaming.sinks.builders import commit, incident
 from tests.streaming.sinks.receiver import receiving
+from tests.waiting import until
 
 pytestmark = pytest.mark.postgres
 
@@ -125,3 +130,94 @@ def test_historic_incidents_are_never_pushed(store: PostgresStore, dsn: str) -> 
         store.commit(commit(epoch, 0, 10, incident(historic=True), incident(incident_id="i2")))
         receiver.wait_for(3)
         assert all(one["labels"]["incident_id"] == "i2" for _, alerts in receiver.requests for one in alerts)
+
+
+def test_what_waits_is_counted_while_the_only_receiver_is_dead(store: PostgresStore, dsn: str) -> None:
+    """Else the alert about stuck notifications could never fire where there is one receiver."""
+    epoch = store.claim()
+    with pushing(dsn, ["http://127.0.0.1:9"]) as told:
+        until(lambda: told.waiting == 0)
+        store.commit(commit(epoch, 0, 10, incident(), incident("resolved")))
+        until(lambda: told["failed"] >= 1)
+        until(lambda: told.waiting == 2)
+
+
+def test_alerts_are_pushed_again_at_once_when_the_clock_was_set_back(store: PostgresStore, dsn: str) -> None:
+    """Else nothing would be pushed until the clock is where it was, and Alertmanager would take the alert for over."""
+    clock = [2_000_000_000_000]
+    epoch = store.claim()
+    with receiving() as receiver, pushing(dsn, [receiver.url], clock_ms=lambda: clock[0]):
+        store.commit(commit(epoch, 0, 10, incident()))
+        receiver.wait_for(1)
+        clock[0] -= 3_600_000
+        (key, (again,)) = receiver.wait_for(2)[1]
+        assert (key.split(":")[0], again["endsAt"]) == ("again", "2033-05-18T02:53:20.000Z")
+        clock[0] += 7_200_000
+        (key, (again,)) = receiver.wait_for(3)[2]
+        assert (key.split(":")[0], again["endsAt"]) == ("again", "2033-05-18T04:53:20.000Z")
+
+
+def test_one_alert_that_is_refused_takes_no_other_with_it(store: PostgresStore, dsn: str) -> None:
+    store.commit(commit(store.claim(), 0, 10, *(incident(incident_id=f"i{n}") for n in range(3))))
+    with receiving() as receiver:
+        with pushing(dsn, [receiver.url], resend_ms=3_600_000):
+            receiver.wait_for(3)
+        receiver.answers += [400, 400]
+        with pushing(dsn, [receiver.url], resend_ms=3_600_000):
+            requests = receiver.wait_for(7)[3:]
+    assert [len(alerts) for _, alerts in requests] == [3, 1, 1, 1]
+    assert len({key for key, _ in requests}) == 4
+
+
+def test_a_mark_that_is_lost_means_the_same_notification_again(store: PostgresStore, dsn: str) -> None:
+    """The connection dies between the receiver's yes and the mark."""
+    end = (
+        "select pg_terminate_backend(pid) from pg_stat_activity"
+        " where datname = current_database() and pid <> pg_backend_pid()"
+    )
+
+    class Cut(Webhook):
+        times = 0
+
+        def send(self, one: Waiting) -> None:
+            super().send(one)
+            self.times += 1
+            if self.times <= 2:
+                with psycopg.connect(dsn, autocommit=True) as admin:
+                    admin.execute(end)
+
+    with receiving("/hook") as receiver:
+        store.commit(commit(store.claim(), 0, 10, incident(), incident("resolved")))
+        store.database.close()  # it would be cut as well
+        delivery = Delivery(dsn, [Cut("chat", f"{receiver.url}/hook", {})])
+        delivery.start()
+        requests = receiver.wait_for(4)
+        until(lambda: not_done(store) == 0)
+        delivery.stop()
+    assert [key for key, _ in requests] == ["i1:fired"] * 3 + ["i1:resolved"]
+    assert requests[0] == requests[1] == requests[2]
+
+
+def test_an_error_of_ours_is_counted_and_tried_again_with_pauses(
+    store: PostgresStore, dsn: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    class Broken(Webhook):
+        tries = 0
+
+        def send(self, one: Waiting) -> None:
+            self.tries += 1
+            if self.tries < 3:
+                raise KeyError(one.key)
+            super().send(one)
+
+    told = Counts()
+    with receiving("/hook") as receiver:
+        store.commit(commit(store.claim(), 0, 10, incident()))
+        delivery = Delivery(dsn, [Broken("chat", f"{receiver.url}/hook", {})], told)
+        delivery.start()
+        receiver.wait_for(1)
+        until(lambda: told["sent"] == 1)
+        delivery.stop()
+    assert told["failed"] == 2
+    assert caplog.text.count("Traceback") == 1
+    assert "an error of the monitor itself, KeyError" in caplog.text

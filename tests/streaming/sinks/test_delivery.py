@@ -78,7 +78,7 @@ def test_no_secret_is_stored_or_logged(store: PostgresStore, dsn: str, caplog: p
         manager = Alertmanager(f"http://jane:{SECRET}@127.0.0.1:9", AlertStyle(generator_url="http://a"))
         with delivering(dsn, hook, dead, manager):
             program.wait_for(3)
-    assert "webhook:chat accepts no notification (it answers 500)" in caplog.text
+    assert "webhook:chat accepts no notification (it answers 500 Internal Server Error)" in caplog.text
     assert SECRET not in caplog.text
     with store.database.session() as connection:
         rows = connection.execute("select url, refused from rebalance_monitor.outbox_sent order by 1, 2").fetchall()

@@ -45,7 +45,7 @@ def test_a_failure_is_counted_and_says_no_address(caplog: pytest.LogCaptureFixtu
         beating = heart(f"{service.url}/ping/secret", outcomes)
         assert [beating.once(client) for _ in range(3)] == ["failed", "failed", "sent"]
         assert heart("http://127.0.0.1:9/secret", outcomes).once(client) == "failed"
-    assert caplog.text.count("fails (it answers 500)") == 1
+    assert caplog.text.count("fails (it answers 500 Internal Server Error)") == 1
     assert "answers again" in caplog.text
     assert "secret" not in caplog.text
 
