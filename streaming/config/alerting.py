@@ -6,13 +6,15 @@ Webhooks and the topic of alerts go along with either way: they carry the same t
 import re
 from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, model_validator
+from pydantic import AfterValidator, Field, SecretStr, model_validator
 
-from streaming.config.clusters import client_properties, in_clear
+from streaming.config.kafka import KafkaSection
 from streaming.config.owners import DampingByRule
 from streaming.config.section import FromText, HttpUrl, Milliseconds, Section
 from streaming.core.runbooks import RUNBOOKS
 
+# Alertmanager resolves an alert by itself at endsAt, so what was pushed must outlive a restart of the monitor.
+OUTLIVES_MS = 900_000
 _URL = re.compile(r"https?://[^\s/]+(/\S*)?")
 _HEADER = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 
@@ -42,18 +44,10 @@ class WebhookSection(Section):
         return self
 
 
-class AlertsTopicSection(Section):
+class AlertsTopicSection(KafkaSection):
     """A topic of Kafka that gets every transition, with credentials of its own: they write, the monitor's only read."""
 
-    bootstrap_servers: Annotated[str, Field(pattern=r"^[^\s,]+:\d+(,[^\s,]+:\d+)*$")]
     topic: Annotated[str, Field(pattern=r"^_?[A-Za-z0-9.-][A-Za-z0-9._-]{0,247}$")]
-    client: Annotated[dict[str, str | SecretStr], BeforeValidator(client_properties), FromText] = Field(
-        default_factory=dict
-    )
-
-    def librdkafka(self) -> dict[str, str]:
-        """Properties for a producer, credentials in clear: never print or log the result."""
-        return {"bootstrap.servers": self.bootstrap_servers, **in_clear(self.client)}
 
 
 class AlertingSection(Section):
@@ -64,8 +58,7 @@ class AlertingSection(Section):
     generator_url: HttpUrl | None = None
     runbooks_url: Annotated[str, Field(pattern=r"^\S+$")] = RUNBOOKS
     resend_ms: Milliseconds = 300_000
-    # Alertmanager resolves an alert by itself at endsAt, so it must outlive a restart of the monitor.
-    ends_ahead_ms: Annotated[int, Field(ge=900_000)] = 1_200_000
+    ends_ahead_ms: Annotated[int, Field(ge=OUTLIVES_MS)] = 1_200_000
     damping: DampingByRule = Field(default_factory=dict)
     webhooks: Annotated[tuple[Annotated[WebhookSection, FromText], ...], FromText] = ()
     kafka: Annotated[AlertsTopicSection, FromText] | None = None
@@ -77,8 +70,8 @@ class AlertingSection(Section):
     def _consistent(self) -> Self:
         if self.path == "push" and not self.alertmanagers:
             raise ValueError("path is push, so alertmanagers must list at least one URL")
-        if self.ends_ahead_ms - self.resend_ms < 900_000:
-            raise ValueError("ends_ahead_ms must exceed resend_ms by at least 900000 (15 minutes)")
+        if self.ends_ahead_ms - self.resend_ms < OUTLIVES_MS:
+            raise ValueError(f"ends_ahead_ms must exceed resend_ms by at least {OUTLIVES_MS} (15 minutes)")
         names = [one.name for one in self.webhooks]
         if len(set(names)) < len(names):
             raise ValueError("two webhooks share a name; give each its own")

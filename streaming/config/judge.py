@@ -5,6 +5,7 @@ from typing import Annotated
 from pydantic import Field
 
 from streaming.config.section import Section
+from streaming.core.settings import JUDGE_WAIT_MS, SETTLE_MS, START_WAIT_MS, STATUS_LAG_MS
 
 
 class JudgeSection(Section):
@@ -14,7 +15,7 @@ class JudgeSection(Section):
     until its last word; `start_wait_ms`: how long a worker may take to start what it holds (CONNECT-K4).
     """
 
-    wait_ms: Annotated[int, Field(ge=0)] = 60_000
-    status_lag_ms: Annotated[int, Field(ge=0)] = 5_000
-    settle_ms: Annotated[int, Field(ge=0)] = 10_000
-    start_wait_ms: Annotated[int, Field(ge=0)] = 60_000
+    wait_ms: Annotated[int, Field(ge=0)] = JUDGE_WAIT_MS
+    status_lag_ms: Annotated[int, Field(ge=0)] = STATUS_LAG_MS
+    settle_ms: Annotated[int, Field(ge=0)] = SETTLE_MS
+    start_wait_ms: Annotated[int, Field(ge=0)] = START_WAIT_MS

@@ -5,8 +5,7 @@ from typing import Annotated, Self
 
 from pydantic import Field, model_validator
 
-from streaming.config.owners import Pattern
-from streaming.config.section import FromText, Section
+from streaming.config.section import FromText, Pattern, Section
 
 THROW_AWAY = (
     "console-consumer-*",

@@ -1,12 +1,10 @@
-"""Whose groups these are, how soon and how loudly their people want to hear, and when they do not."""
+"""Whose groups these are, and how soon and how loudly their people want to hear."""
 
-from datetime import UTC, datetime
-from typing import Annotated, Self
+from typing import Annotated
 
-from pydantic import AfterValidator, AwareDatetime, Field, model_validator
+from pydantic import AfterValidator, Field
 
-from streaming.config.section import FromText, Section
-from streaming.core.maintenance import Maintenance, problem
+from streaming.config.section import FromText, Pattern, Section
 from streaming.core.results import AlertSeverity
 from streaming.core.rules import RULES
 from streaming.core.settings import Damping, Owner
@@ -21,8 +19,6 @@ def _known_rule(name: str) -> str:
 
 
 RuleName = Annotated[str, AfterValidator(_known_rule)]
-Pattern = Annotated[str, Field(min_length=1)]
-"""With * and ? as in file names."""
 
 
 class DampingSection(Section):
@@ -58,35 +54,3 @@ class OwnerSection(Section):
             session_timeout_ms=self.session_timeout_ms,
             rebalance_timeout_ms=self.rebalance_timeout_ms,
         )
-
-
-class MaintenanceSection(Section):
-    """One window during which incidents are told to nobody."""
-
-    cluster: Pattern = "*"
-    groups: Pattern = "*"
-    owner: Annotated[str, Field(min_length=1)]
-    reason: Annotated[str, Field(min_length=1)]
-    begins: AwareDatetime
-    ends: AwareDatetime
-
-    @model_validator(mode="after")
-    def _short(self) -> Self:
-        wrong = problem(_ms(self.begins), _ms(self.ends))
-        if wrong is not None:
-            raise ValueError(f"the window {wrong}")
-        return self
-
-    def core(self) -> Maintenance:
-        return Maintenance(
-            cluster=self.cluster,
-            groups=self.groups,
-            owner=self.owner,
-            reason=self.reason,
-            from_ms=_ms(self.begins),
-            until_ms=_ms(self.ends),
-        )
-
-
-def _ms(moment: datetime) -> int:
-    return int(moment.astimezone(UTC).timestamp() * 1000)

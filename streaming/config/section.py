@@ -26,5 +26,7 @@ def _from_text(value: Any) -> Any:
 
 FromText = BeforeValidator(_from_text)
 Milliseconds = Annotated[int, Field(gt=0)]
+Pattern = Annotated[str, Field(min_length=1)]
+"""With * and ? as in file names."""
 Port = Annotated[int, Field(ge=0, le=65535)]
 HttpUrl = Annotated[str, Field(pattern=r"^https?://[^\s/]+(/\S*)?$")]

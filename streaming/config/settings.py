@@ -8,12 +8,14 @@ from pydantic import Field, model_validator
 
 from streaming.config.alerting import AlertingSection
 from streaming.config.audit import AuditSection
-from streaming.config.clusters import ClusterSection, in_clear
+from streaming.config.clusters import ClusterSection
 from streaming.config.database import DatabaseSection
 from streaming.config.http import HttpSection
 from streaming.config.judge import JudgeSection
+from streaming.config.kafka import in_clear
+from streaming.config.maintenance import MaintenanceSection
 from streaming.config.metrics import MetricsSection
-from streaming.config.owners import MaintenanceSection, OwnerSection
+from streaming.config.owners import OwnerSection
 from streaming.config.page import PageSection
 from streaming.config.section import FromText, Section
 from streaming.config.source import SourceSection
@@ -72,7 +74,8 @@ class Settings(Section):
         damping = {name: one.core() for name, one in self.alerting.damping.items()}
         return {
             cluster.name: replace(
-                cluster.core(self.judge.wait_ms),
+                cluster.core(),
+                judge_wait_ms=self.judge.wait_ms,
                 status_lag_ms=self.judge.status_lag_ms,
                 settle_ms=self.judge.settle_ms,
                 start_wait_ms=self.judge.start_wait_ms,

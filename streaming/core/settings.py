@@ -6,6 +6,14 @@ from fnmatch import fnmatchcase
 
 from streaming.core.results import AlertSeverity
 
+# What holds where nobody says otherwise; the two time-outs are the defaults of Connect's workers.
+JUDGE_WAIT_MS = 60_000
+STATUS_LAG_MS = 5_000
+SETTLE_MS = 10_000
+START_WAIT_MS = 60_000
+SESSION_TIMEOUT_MS = 10_000
+REBALANCE_TIMEOUT_MS = 60_000
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConnectSettings:
@@ -67,12 +75,12 @@ class ClusterSettings:
 
     name: str
     connect: Mapping[str, ConnectSettings] = field(default_factory=dict)
-    judge_wait_ms: int = 60_000
-    status_lag_ms: int = 5_000
-    settle_ms: int = 10_000
-    start_wait_ms: int = 60_000
-    session_timeout_ms: int = 10_000
-    rebalance_timeout_ms: int = 60_000
+    judge_wait_ms: int = JUDGE_WAIT_MS
+    status_lag_ms: int = STATUS_LAG_MS
+    settle_ms: int = SETTLE_MS
+    start_wait_ms: int = START_WAIT_MS
+    session_timeout_ms: int = SESSION_TIMEOUT_MS
+    rebalance_timeout_ms: int = REBALANCE_TIMEOUT_MS
     metadata: tuple[TopicMetadata, ...] = ()
     owners: tuple[Owner, ...] = ()
     damping: Mapping[str, Damping] = field(default_factory=dict)

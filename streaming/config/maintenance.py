@@ -1,0 +1,41 @@
+"""When incidents are told to nobody."""
+
+from datetime import UTC, datetime
+from typing import Annotated, Self
+
+from pydantic import AwareDatetime, Field, model_validator
+
+from streaming.config.section import Pattern, Section
+from streaming.core.maintenance import Maintenance, problem
+
+
+class MaintenanceSection(Section):
+    """One window during which incidents are told to nobody."""
+
+    cluster: Pattern = "*"
+    groups: Pattern = "*"
+    owner: Annotated[str, Field(min_length=1)]
+    reason: Annotated[str, Field(min_length=1)]
+    begins: AwareDatetime
+    ends: AwareDatetime
+
+    @model_validator(mode="after")
+    def _short(self) -> Self:
+        wrong = problem(_ms(self.begins), _ms(self.ends))
+        if wrong is not None:
+            raise ValueError(f"the window {wrong}")
+        return self
+
+    def core(self) -> Maintenance:
+        return Maintenance(
+            cluster=self.cluster,
+            groups=self.groups,
+            owner=self.owner,
+            reason=self.reason,
+            from_ms=_ms(self.begins),
+            until_ms=_ms(self.ends),
+        )
+
+
+def _ms(moment: datetime) -> int:
+    return int(moment.astimezone(UTC).timestamp() * 1000)
