@@ -8,8 +8,9 @@
 What still waited for a receiver when the window began is not sent any more.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from streaming.core.maintenance import Maintenance
 from streaming.core.objects import as_object
@@ -27,7 +28,11 @@ _TOLD = (
     "select incident_id, document, transition, muted_by from rebalance_monitor.incidents"
     " where firing and not historic order by opened_at_ms, incident_id"
 )
-_WITHDRAW = "update rebalance_monitor.outbox set done = true where incident_id = any(%s) and not done"
+_WITHDRAW = (
+    "update rebalance_monitor.outbox set done = true where incident_id = any(%s) and not done"
+    " returning sequence, incident_id, previous"
+)
+_TAKEN = "select from rebalance_monitor.outbox where key = %s"
 _MARK = (
     "update rebalance_monitor.incidents i set muted_by = given.window_id"
     " from unnest(%s::text[], %s::text[]) as given (incident_id, window_id) where i.incident_id = given.incident_id"
@@ -62,8 +67,9 @@ def before_transitions(
 ) -> Muting:
     """Brings every told incident in line with the windows of this moment. `tell` False writes no notification."""
     ending = {one.incident_id for one in transitions if not one.firing}
-    muting, rows = Muting(windows, now_ms), []
-    withdrawn: list[str] = []
+    muting = Muting(windows, now_ms)
+    begun: list[tuple[Incident, str]] = []
+    over: list[tuple[Incident, str]] = []
     marks: dict[str, str | None] = {}
     for incident_id, document, transition, muted_by in connection.execute(_TOLD).fetchall():
         one = incident_of(document, transition)
@@ -72,18 +78,14 @@ def before_transitions(
             muting.hushed.add(incident_id)
             if muted_by is None:
                 marks[incident_id] = window_name(window)
-                withdrawn.append(incident_id)
-                rows += _row(replace(one, transition=MUTED, firing=False), window_name(window), batch_id)
+                begun.append((replace(one, transition=MUTED, firing=False), window_name(window)))
         elif muted_by is not None and incident_id in ending:
             muting.hushed.add(incident_id)
         elif muted_by is not None:
             marks[incident_id] = None
-            rows += _row(replace(one, transition=UNMUTED), muted_by, batch_id)
-    if tell and withdrawn:
-        connection.execute(_WITHDRAW, (withdrawn,))
-    if tell and rows:
-        tables.OUTBOX.write(connection, rows)
-        connection.execute(f"notify {CHANNEL}")
+            over.append((replace(one, transition=UNMUTED), muted_by))
+    if tell:
+        _tell(connection, begun, over, batch_id)
     mark(connection, marks)
     return muting
 
@@ -99,8 +101,38 @@ def window_name(window: Maintenance) -> str:
     return window.window_id or f"config-{window.owner}-{window.from_ms}"
 
 
-def _row(one: Incident, window: str, batch_id: int) -> list[tuple[object, ...]]:
-    if one.alert is AlertSeverity.INFO:
-        return []
-    key = f"{one.incident_id}:{one.transition}:{window}"
-    return [(key, one.incident_id, one.transition, json_text(as_object(one)), None, batch_id)]
+def _tell(
+    connection: Connection, begun: Sequence[tuple[Incident, str]], over: Sequence[tuple[Incident, str]], batch_id: int
+) -> None:
+    """Withdraws what waits of the incidents that are muted from now on, and writes the notifications of both kinds."""
+    withdrawn = [one.incident_id for one, _ in begun]
+    before: dict[str, Any] = {}
+    if withdrawn:
+        # An update that never went out would have ended the labels before it; now the `muted` does.
+        for _, incident_id, previous in sorted(connection.execute(_WITHDRAW, (withdrawn,)), key=lambda row: row[0]):
+            if previous is not None:
+                before.setdefault(incident_id, previous)
+    rows = []
+    for one, window in (*begun, *over):
+        # A report that was never told has labels before it only if it was louder once.
+        if one.alert is not AlertSeverity.INFO or one.incident_id in before:
+            previous = before.get(one.incident_id) if one.transition == MUTED else None
+            key = _free(connection, f"{one.incident_id}:{one.transition}:{window}")
+            rows.append(
+                (
+                    key, one.incident_id, one.transition, json_text(as_object(one)),
+                    None if previous is None else json_text(previous), batch_id,
+                )
+            )  # fmt: skip
+    if rows:
+        tables.OUTBOX.write(connection, rows)
+        connection.execute(f"notify {CHANNEL}")
+
+
+def _free(connection: Connection, key: str) -> str:
+    """The key, numbered when the window has muted before: it was made longer after its end, or a clock was set back."""
+    free, number = key, 1
+    while connection.execute(_TAKEN, (free,)).fetchone() is not None:
+        number += 1
+        free = f"{key}:{number}"
+    return free

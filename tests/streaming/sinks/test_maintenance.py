@@ -10,8 +10,9 @@ import pytest
 from streaming.core.maintenance import MAX_WINDOW_MS, Maintenance
 from streaming.core.results import AlertSeverity
 from streaming.sinks import maintenance
+from streaming.sinks.alerts import AlertStyle, notification, rfc3339
 from streaming.sinks.maintenance import LOOK_EVERY_MS, NoSuchWindow, Windows
-from streaming.sinks.outbox import firing
+from streaming.sinks.outbox import firing, waiting
 from streaming.sinks.postgres import PostgresStore
 from streaming.sinks.prometheus import Exporter
 from tests.streaming.sinks.builders import commit, incident
@@ -133,6 +134,42 @@ def test_fired_again_after_a_window_is_told_as_usual(world: World) -> None:
     world.batch(minutes=60)
     assert world.batch(incident(times_told=2)) == ["i1:fired:2"]
     assert world.batch() == []
+
+
+def test_labels_whose_end_no_receiver_has_heard_of_end_with_the_window(world: World) -> None:
+    """`updated`, which ends the warning and fires the critical one, is withdrawn: the warning's end must be told."""
+    quiet = incident(alert=AlertSeverity.WARNING)
+    world.batch(quiet)
+    world.batch(incident("updated"))
+    number = world.add(from_ms=T0 + 3 * MINUTE)
+    assert world.batch() == [f"i1:muted:{number}"]
+    with world.store.database.session() as connection:
+        (told,) = waiting(connection, "http://a")
+    alerts = notification(
+        told.document, told.transition, told.previous, world.clock.now_ms, AlertStyle(generator_url="")
+    )
+    assert {one["labels"]["severity"] for one in alerts} == {"warning", "critical"}
+    assert {one["endsAt"] for one in alerts} == {rfc3339(world.clock.now_ms)}
+
+
+def test_the_same_window_twice_is_told_twice(dsn: str) -> None:
+    """It was made longer in the configuration after its end."""
+    world, longer = World(dsn, window()), None
+    try:
+        world.clock.now_ms -= 5 * MINUTE
+        assert world.batch(incident()) == ["i1:fired"]
+        (muted,) = world.batch(minutes=5)
+        (unmuted,) = world.batch(minutes=60)
+        longer = World(dsn, window(until_ms=T0 + 120 * MINUTE))
+        longer.clock.now_ms, longer.at = world.clock.now_ms, world.at
+        (muted_again,) = longer.batch()
+        (unmuted_again,) = longer.batch(minutes=60)
+    finally:
+        world.close()
+        if longer is not None:
+            longer.close()
+    assert [key.split(":")[1] for key in (muted, unmuted, muted_again, unmuted_again)] == ["muted", "unmuted"] * 2
+    assert len({muted, unmuted, muted_again, unmuted_again}) == 4
 
 
 def test_other_groups_and_reports_are_not_concerned(world: World) -> None:
