@@ -73,8 +73,12 @@ def recompute(members: Sequence[ConsumerMember], topics: TopicRacks, *, era: Con
     """The same, and whether Java's hash order could be followed."""
     ordered = member_order(members, era)
     names, unsure = _topic_order(members, topics, era)
-    states = [_TopicState(topic, topics[topic], _consumers(ordered, topic, era)) for topic in names]
     shares: dict[str, list[TopicPartition]] = {member.id: [] for member in members}
+    if not era.racks:
+        for topic in names:
+            _deal_blocks(topic, len(topics[topic]), ordered, shares)
+        return ConsumerResult(shares={name: tuple(share) for name, share in shares.items()}, order_unsure=unsure)
+    states = [_TopicState(topic, topics[topic], _consumers(ordered, topic)) for topic in names]
     use_racks = any(state.needs_rack for state in states)
     if use_racks:
         _deal_by_rack(states, shares)
@@ -101,8 +105,19 @@ def _topic_order(members: Sequence[ConsumerMember], topics: TopicRacks, era: Con
     return list(second), members_unsure or first_unsure or second_unsure
 
 
-def _consumers(ordered: Sequence[ConsumerMember], topic: str, era: ConsumerEra) -> dict[str, str | None]:
-    return {member.id: (member.rack or None) if era.racks else None for member in ordered if topic in member.topics}
+def _consumers(ordered: Sequence[ConsumerMember], topic: str) -> dict[str, str | None]:
+    return {member.id: member.rack or None for member in ordered if topic in member.topics}
+
+
+def _deal_blocks(topic: str, partitions: int, ordered: Sequence[ConsumerMember], shares: Shares) -> None:
+    """One block for each time a member lists the topic: up to 3.4, a topic listed twice gives a member two seats."""
+    seats = [member.id for member in ordered for listed in member.topics if listed == topic]
+    per, extra = divmod(partitions, len(seats))
+    start = 0
+    for at, member_id in enumerate(seats):
+        end = start + per + (at < extra)
+        shares[member_id].extend((topic, partition) for partition in range(start, end))
+        start = end
 
 
 def _deal(state: _TopicState, shares: Shares, fits: Callable[[str, int], bool]) -> None:

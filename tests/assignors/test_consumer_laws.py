@@ -156,3 +156,19 @@ def test_eras_follow_the_release() -> None:
     assert [era_of(r).name for r in ("2.3.1", "2.4.1", "3.4.1", "3.5.0", "4.3.1", "9.0.0")] == [
         "up to 2.3", "2.4 to 3.4", "2.4 to 3.4", "since 3.5", "since 3.5", "since 3.5",
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("release", "first", "second"),
+    [("3.4.1", ("t-0", "t-1", "t-2", "t-3"), ("t-4", "t-5")), ("3.5.0", ("t-0", "t-1", "t-2"), ("t-3", "t-4", "t-5"))],
+)
+def test_a_topic_listed_twice_is_two_seats_for_range_up_to_3_4(
+    release: str, first: tuple[str, ...], second: tuple[str, ...]
+) -> None:
+    members = [
+        ConsumerMember(id="a", instance_id=None, topics=("t", "t"), rack=None),
+        ConsumerMember(id="b", instance_id=None, topics=("t",), rack=None),
+    ]
+    shares = consumer_range.assign(members, {"t": (NO_RACK,) * 6}, era=era_of(release))
+    assert [f"{topic}-{number}" for topic, number in shares["a"]] == list(first)
+    assert [f"{topic}-{number}" for topic, number in shares["b"]] == list(second)
