@@ -39,6 +39,7 @@ def records_of(path: Path) -> Iterator[RawRecord]:
                 timestamp_ms=0 if line.get("timestamp") is None else _typed(line, "timestamp", int, place),
                 key=_bytes(line, "key", place),
                 value=_bytes(line, "value", place),
+                append_time=line.get("timestampType") == 1,
             )
 
 

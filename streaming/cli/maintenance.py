@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
@@ -18,6 +17,7 @@ from streaming.cli.errors import InputError
 from streaming.cli.exit_codes import DONE
 from streaming.cli.opening import need, settings_from
 from streaming.cli.output import print_json
+from streaming.cli.terminal import Terminal
 from streaming.config import Settings
 from streaming.core.maintenance import Maintenance, problem
 
@@ -198,13 +198,13 @@ def _object(window: Maintenance, state: str, stored: "Stored | None" = None) -> 
 
 
 def _table(objects: list[dict[str, Any]]) -> None:
-    console = Console()
     if not objects:
-        return console.print("no window runs or is planned")
+        print("no window runs or is planned")
+        return
     table = Table("id", "state", "cluster", "groups", "begins", "ends", "owner", "added by", "reason", box=None)
     for one in objects:
         added = one.get("added")
         by = f"{added['operator']} as {added['by']}" if added else "configuration"
         keys = ("state", "cluster", "groups", "begins", "ends", "owner")
         table.add_row(one["id"] or "-", *(Text(one[key]) for key in keys), Text(by), Text(one["reason"]))
-    console.print(table)
+    Terminal().print_whole(table)

@@ -3,9 +3,10 @@
 from datetime import UTC, datetime
 from typing import Any
 
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
+
+from streaming.cli.terminal import Terminal
 
 COLOURS = {"match": "green", "explainable": "cyan", "unexplained": "red", "not_judged": "yellow"}
 SEVERITY_COLOURS = {"critical": "bold red", "high": "red", "medium": "yellow", "low": "cyan", "info": "dim"}
@@ -23,14 +24,10 @@ def clock(at_ms: int | None) -> str:
 
 def print_generations(objects: list[dict[str, Any]]) -> None:
     """A table of generations, one of violations, and one line of sums."""
-    console = Console()
+    console = Terminal()
     generations = [one for one in objects if one["kind"] == "generation"]
     violations = [one for one in objects if one["kind"] == "violation"]
-    table = Table(box=None)
-    for heading in ("time (UTC)", "group", "gen", "protocol", "members", "verdict"):
-        table.add_column(heading, no_wrap=True)
-    for heading in ("cause", "why"):
-        table.add_column(heading, overflow="fold", ratio=1)
+    table = Table("time (UTC)", "group", "gen", "protocol", "members", "verdict", "cause", "why", box=None)
     for one in generations:
         verdict = one["verdict"]
         table.add_row(
@@ -44,7 +41,7 @@ def print_generations(objects: list[dict[str, Any]]) -> None:
             Text(verdict["reason"] or ""),
         )
     if generations:
-        console.print(table)
+        console.print_whole(table)
     if violations:
         found = Table("opened", "resolved", "severity", "rule", "code", "message", box=None)
         for one in violations:
@@ -56,7 +53,7 @@ def print_generations(objects: list[dict[str, Any]]) -> None:
                 one["code"],
                 Text(one["message"]),
             )
-        console.print(found)
+        console.print_whole(found)
     _print_commits(console, [one for one in objects if one["kind"] == "offset_commit"])
     summary = objects[-1]
     grades = ", ".join(f"{count} {grade}" for grade, count in summary["grades"].items() if count)
@@ -66,7 +63,7 @@ def print_generations(objects: list[dict[str, Any]]) -> None:
     )
 
 
-def _print_commits(console: Console, commits: list[dict[str, Any]]) -> None:
+def _print_commits(console: Terminal, commits: list[dict[str, Any]]) -> None:
     if not commits:
         return
     table = Table("committed (UTC)", "group", "topic", "partition", "offset", "metadata", box=None)
@@ -74,4 +71,4 @@ def _print_commits(console: Console, commits: list[dict[str, Any]]) -> None:
         offset = Text("deleted", style="yellow") if one["offset"] is None else Text(str(one["offset"]))
         place = Text(one["group"]), Text(one["topic"]), str(one["partition"])
         table.add_row(clock(one["commit_ms"]), *place, offset, Text(one["metadata"] or ""))
-    console.print(table)
+    console.print_whole(table)

@@ -1,0 +1,32 @@
+"""Tables for people: nothing in them is cut, however narrow the terminal; a file or a pipe gets one line a row."""
+
+from rich.cells import cell_len
+from rich.console import Console
+from rich.measure import Measurement
+from rich.table import Column, Table
+
+# Wider than any row, and still a width.
+_UNBOUNDED = 100_000
+
+
+class Terminal(Console):
+    """Standard output. A reader who leaves early ends the command as everywhere else."""
+
+    def on_broken_pipe(self) -> None:
+        """Rich would end with exit code 1, which says that something was found."""
+        raise BrokenPipeError
+
+    def print_whole(self, table: Table) -> None:
+        """Texts wrap between words at the terminal's width; a row that is wider even so is left to the terminal."""
+        for column in table.columns:
+            column.min_width = _longest_word(column)
+        needed = Measurement.get(self, self.options.update(max_width=_UNBOUNDED), table)
+        width = self.width
+        self.width = max(width, needed.minimum) if self.is_terminal else needed.maximum
+        self.print(table, crop=False)
+        self.width = width
+
+
+def _longest_word(column: Column) -> int:
+    cells = [str(cell) for cell in (column.header, *column.cells)]
+    return max(cell_len(word) for cell in cells for word in (cell.split() or [""]))
