@@ -1,10 +1,13 @@
 """JSON as Connect's converter reads it (schemas off), and the two key rules of Connect's stores.
 
-What the converter takes and Python's parser alone would not: text behind the first value, and an empty value (it reads
-as null, so it deletes). What Python would take and the converter refuses: NaN and infinities.
+What the converter takes and Python's parser alone would not: whatever stands behind the first value, be it no text at
+all, a byte order mark, UTF-16 and UTF-32, and an empty value (it reads as null, so it deletes). What Python would take
+and the converter refuses: NaN and infinities, and a number or word that runs on (`nullx`, `1.`).
 """
 
 import json
+import re
+from json import detect_encoding
 from typing import Any, NoReturn
 
 from schemas.errors import SchemaError
@@ -22,16 +25,39 @@ def _refuse(word: str) -> NoReturn:
 
 _DECODER = json.JSONDecoder(parse_constant=_refuse)
 _WHITESPACE = " \t\r\n"
+_RUNS_ON = {
+    type(None): re.compile(r"[\w$]"),
+    bool: re.compile(r"[\w$]"),
+    int: re.compile(r"\S"),
+    float: re.compile(r"\S"),
+}
 
 
 def parse(value: bytes) -> Any:
     """The first JSON value of `value`. The error says nothing about the content: it may be a secret."""
     try:
-        text = value.decode("utf-8").lstrip(_WHITESPACE)
-        return _DECODER.raw_decode(text)[0] if text else None
+        text = _text(value).lstrip(_WHITESPACE)
+        if not text:
+            return None
+        parsed, end = _DECODER.raw_decode(text)
+        further = _RUNS_ON.get(type(parsed))
+        if further is not None and further.match(text, end):
+            _refuse("runs on")
+        return parsed
     except (ValueError, RecursionError):
         # `from None`: the decoder's own error carries the document.
         raise NotJson(f"{len(value)} bytes") from None
+
+
+def _text(value: bytes) -> str:
+    encoding = detect_encoding(value)
+    try:
+        return value.decode(encoding)
+    except UnicodeDecodeError as why:
+        # What cannot be read may stand behind the first value, where nobody looks.
+        if why.start == 0:
+            raise
+        return value[: why.start].decode(encoding)
 
 
 def java_int(value: object) -> int | None:

@@ -36,6 +36,10 @@ VECTORS = Path(__file__).parents[1] / "vectors" / "consumer" / "connect-topics-w
         ("connector-a", "[]", OtherConfig("connector_ignored")),
         ("connector-a", "{bad", OtherConfig("not_json", advances=False, size_bytes=4)),
         ("connector-a", '{"properties":{"x":NaN}}', OtherConfig("not_json", advances=False, size_bytes=24)),
+        ("connector-a", "nullx", OtherConfig("not_json", advances=False, size_bytes=5)),
+        ("connector-a", "null,", ConnectorDeleted("a")),
+        ("connector-a", "1.", OtherConfig("not_json", advances=False, size_bytes=2)),
+        ("connector-a", '\ufeff{"properties":{}}', ConnectorConfigured("a")),
         ("task-a-1-0", '{"properties":{}} trailing', TaskStaged("a-1", 0)),
         ("task-a-x", '{"properties":{}}', OtherConfig("task_ignored")),
         ("task-a-0", None, OtherConfig("task_ignored")),
@@ -122,3 +126,21 @@ def test_no_session_key_of_real_stores_survives() -> None:
                 OtherConfig("session_key")
             )
     assert planted
+
+
+@pytest.mark.parametrize(
+    ("value", "record"),
+    [
+        (b'{"tasks":3}\xff\xff', TasksCommitted("a", 3)),
+        (b'{"tasks":3}\xc3', TasksCommitted("a", 3)),
+        ('{"tasks":3}'.encode("utf-16-le"), TasksCommitted("a", 3)),
+        ('{"tasks":3}'.encode("utf-32"), TasksCommitted("a", 3)),
+        (b'{"x":"\xff","tasks":3}', OtherConfig("not_json", advances=False, size_bytes=19)),
+        (b"\xff", OtherConfig("not_json", advances=False, size_bytes=1)),
+    ],
+)
+def test_bytes_are_read_as_the_converters_parser_reads_them(value: bytes, record: ConfigRecord) -> None:
+    """Seen on Jackson as in Connect 2.3.1 to 4.3.1."""
+    outcome = decode_config_record(b"commit-a", value)
+    assert isinstance(outcome, Decoded)
+    assert outcome.value == record
