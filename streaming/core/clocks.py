@@ -3,7 +3,8 @@
 Brokers' clocks differ. When another broker takes over a group's partition, the times in its records jump, ahead or
 back; Spark's reader does not show the failover itself. So what lies between two records counts as passed only as far
 as something else confirms it: the leader's own clock (within one delay the announced rest shrinks with it), the
-monitor's clock when both records were read as they came, or else the time in which the group had to go on anyway.
+monitor's clock when both records were read as they came, other clocks of a replay's input, or else the time in which
+the group had to go on anyway.
 
     10:00:00  delay 300 s             broker 1
     10:21:00  delay 240 s left        broker 2, whose clock is 20 minutes ahead: 60 s have passed, not 21 minutes
@@ -27,13 +28,14 @@ AHEAD_MS = 5_000
 """A status dated less than this after everything else may be: it came between the tick and the read."""
 SLACK_MS = 1_000
 """Differences of two clocks below this are the time that messages take."""
+FOREVER_MS = 1 << 62
 FARTHEST_MS = CLOCKS_APART_MS
 """A clock that is farther off than this is none: records of long ago are read, or the tick is no time of day."""
 
 
-def rebased(state: GroupState, head: Waiting) -> tuple[GroupState, bool]:
+def rebased(state: GroupState, head: Waiting, others_ms: int | None = None) -> tuple[GroupState, bool]:
     """The state as it is to be looked at by the clock of this record: what waits has waited as long as is sure; and
-    whether it may as well have waited as long as the records say."""
+    whether it may as well have waited as long as the records say. `others_ms`: what other clocks say has passed."""
     last = state.last
     body = body_of(head.row)
     if last is None or not last.views or not body.members:
@@ -41,7 +43,7 @@ def rebased(state: GroupState, head: Waiting) -> tuple[GroupState, bool]:
     passed_ms = head.row.timestamp_ms - last.at_ms
     shown_ms = _by_the_leader(last, body)
     seen_ms = _by_the_monitor(state, last, head)
-    sure_ms = _sure(state, last, passed_ms, shown_ms, seen_ms)
+    sure_ms = _sure(state, last, passed_ms, shown_ms, others_ms if seen_ms is None else seen_ms)
     apart_ms = passed_ms - sure_ms
     window_ms = passed_ms - shown_ms if shown_ms is not None and abs(passed_ms - shown_ms) > SLACK_MS else 0
     memory: RuleMemory = shifted(state.rule_memory, apart_ms, window_ms=window_ms)
@@ -56,22 +58,24 @@ def rebased(state: GroupState, head: Waiting) -> tuple[GroupState, bool]:
 
 
 def _sure(state: GroupState, last: Observed, passed_ms: int, shown_ms: int | None, seen_ms: int | None) -> int:
-    bound_ms = _bound(state, last)
+    bound_ms, least_ms = _bounds(state, last)
     if passed_ms < 0:
         seen_ms = max(seen_ms or 0, 0)
-        return seen_ms if bound_ms is None else min(seen_ms, bound_ms)
+        return min(seen_ms, bound_ms)
     if shown_ms is not None and shown_ms < passed_ms - SLACK_MS:
         return shown_ms
-    if bound_ms is None or passed_ms <= bound_ms or (seen_ms is not None and passed_ms <= seen_ms + SLACK_MS):
+    if passed_ms <= bound_ms or (seen_ms is not None and passed_ms <= seen_ms + SLACK_MS):
         return passed_ms
-    return bound_ms if seen_ms is None else min(passed_ms, max(seen_ms, bound_ms))
+    return min(passed_ms, max(seen_ms or 0, least_ms))
 
 
-def _bound(state: GroupState, last: Observed) -> int | None:
-    """Until then a group that works has its next record; None while nothing asks for one."""
+def _bounds(state: GroupState, last: Observed) -> tuple[int, int]:
+    """How long nothing comes of the time between two records, and what is believed of a longer one all the same: until
+    then a group that works has its next record, where something asks for one."""
     if last.delay_ms or last.error or state.unassigned_since_ms or last.revoked():
-        return max(last.delay_ms, 0) + max(state.timeouts_ms - 1, 0)
-    return DOWNGRADE_PATIENCE_MS - 1 if state.rule_memory.downgrade is not None else None
+        bound_ms = max(last.delay_ms, 0) + max(state.timeouts_ms - 1, 0)
+        return bound_ms, bound_ms
+    return (DOWNGRADE_PATIENCE_MS - 1, 0) if state.rule_memory.downgrade is not None else (FOREVER_MS, 0)
 
 
 def _by_the_leader(last: Observed, body: GroupGeneration) -> int | None:

@@ -14,41 +14,21 @@ records' own times, and the cluster's tick when nothing comes.
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from schemas.connect_topics import NOT_JSON, OtherConfig
 from streaming.core import attention, clocks, evidence, foreign, judge_group
 from streaming.core import timers as group_timers
 from streaming.core.codec import dumps, loads
-from streaming.core.config_history import ConfigEntry, ConfigHistory
 from streaming.core.incidents import Moment, resolved, settle
-from streaming.core.published import blobs_of, body_of
-from streaming.core.records import (
-    ConfigChange,
-    Gap,
-    GroupDeleted,
-    GroupGeneration,
-    OtherGroup,
-    Row,
-    StatusChange,
-    Tick,
-    Undecodable,
-)
-from streaming.core.results import (
-    GapRecord,
-    Result,
-    Source,
-    Standing,
-    UndecodableRecord,
-)
-from streaming.core.routing import connect_settings
-from streaming.core.rules.memory import without_offsets
-from streaming.core.settings import ClusterSettings, ConnectSettings
+from streaming.core.intake import Intake
+from streaming.core.published import body_of
+from streaming.core.records import GroupDeleted, GroupGeneration, Row, Tick
+from streaming.core.results import Result, Standing
+from streaming.core.rules import Finding
+from streaming.core.settings import ClusterSettings
 from streaming.core.state import STATE_VERSION, GroupState, Waiting
-from streaming.core.statuses import Sighting
 from streaming.core.steps import steps_of
 from streaming.core.timeline import blind
 from streaming.core.timeline import run as telling
-from streaming.core.timeline.step import Step
-from streaming.core.unreadable import unreadable_config
+from streaming.core.witnesses import Hearing, Witnesses
 
 __all__ = ["STATE_VERSION", "FoldOutcome", "fold_group"]
 
@@ -71,10 +51,12 @@ def fold_group(
     tick: Tick | None,
     *,
     end_of_input: bool = False,
+    witnesses: Witnesses | None = None,
 ) -> FoldOutcome:
-    """Fold these rows, then the tick. `end_of_input` judges what still waits without its missing evidence."""
+    """Fold these rows, then the tick. `end_of_input` judges what still waits without its missing evidence; `witnesses`
+    speak for the times of a whole input that nobody read as it came."""
     before = loads(GroupState, state) if state is not None else GroupState()
-    fold = _Fold(settings, group, before, tick)
+    fold = _Fold(settings, group, before, tick, witnesses)
     for row in sorted(rows, key=lambda one: (one.topic, one.partition, one.offset)):
         fold.take(row)
     fold.settle(end_of_input=end_of_input)
@@ -91,116 +73,19 @@ def _due_ms(settings: ClusterSettings, group: str, state: GroupState) -> int | N
     return min([*timers, *(one for one in others if one is not None)], default=None)
 
 
-class _Fold:
-    """One call of `fold_group`: the state as it moves, and the results so far."""
+class _Fold(Intake):
+    """One call of `fold_group`: what has been taken in is judged, and what only time brings up is told."""
 
-    def __init__(self, settings: ClusterSettings, group: str, state: GroupState, tick: Tick | None) -> None:
-        self.settings, self.group, self.state, self.tick = settings, group, state, tick
-        self.results: list[Result] = []
-        self.blobs: dict[str, bytes] = {}
-        self.sightings: list[Sighting] = []
-        self.config: list[ConfigEntry] = []  # put into the history at one go: a topic read from its beginning is long
-        self.steps: list[Step] = []
-        self.topics = connect_settings(settings, group) if group else ConnectSettings()
-        self.lost: list[int] = []  # partitions of the status topic with a gap
-
-    def take(self, row: Row) -> None:
-        """Sort one row into the state; rows that were folded before are dropped."""
-        self._recreated(row)
-        place = f"{row.topic}-{row.partition}"
-        if row.offset < self.state.next_offsets.get(place, 0):
-            return
-        hole = row.offset > self.state.next_offsets.get(place, 0)
-        self.state = replace(self.state, next_offsets={**self.state.next_offsets, place: row.offset + 1})
-        source = Source(row.topic, row.partition, row.offset)
-        match row.body:
-            case ConfigChange(record=record):
-                if self.state.history.begins_ms is None:
-                    begun = replace(self.state.history, begins_ms=row.timestamp_ms)
-                    self.state = replace(self.state, history=begun)
-                self.config.append(ConfigEntry(row.offset, record))
-                if isinstance(record, OtherConfig) and record.what == NOT_JSON:
-                    self.results.append(unreadable_config(self.settings.name, source, record))
-            case GroupGeneration() | GroupDeleted():
-                if isinstance(row.body, GroupGeneration):
-                    self.blobs.update(blobs_of(row.body))
-                row = clocks.timed(row)
-                arrived_ms = self.tick.now_ms if self.tick else row.timestamp_ms
-                historic = self.tick.historic if self.tick else False
-                ticked = self.tick is not None and not historic
-                waiting = Waiting(row, arrived_ms, historic, ticked=ticked)
-                self.state = replace(self.state, waiting=(*self.state.waiting, waiting))
-            case Undecodable():
-                self._not_read(row, source, row.body)
-            case Gap():
-                self._missing(row, row.body)
-            case StatusChange(record=record):
-                historic = self.tick.historic if self.tick else False
-                at_ms = clocks.written_ms(self.state, row.timestamp_ms, self.tick)
-                if hole:
-                    timeline = blind.with_hole(self.state.timeline, row.partition, at_ms)
-                    self.state = replace(self.state, timeline=timeline)
-                self.sightings.append(telling.sighting_of(row, record, at_ms, historic=historic))
-            case OtherGroup():
-                return
-
-    def _not_read(self, row: Row, source: Source, body: Undecodable) -> None:
-        """A record of the group, or of its config topic, that could not be read. Rows of topics are published by the
-        fold of group ""; here they only say what is not known."""
-        if row.group is not None:
-            self.state = replace(self.state, unread=source)
-        elif row.topic == self.topics.config_topic:
-            self._put_config()
-            self.state = replace(self.state, history=self.state.history.with_unread(row.offset))
-        if row.group is not None or not self.group:
-            self.results.append(
-                UndecodableRecord(
-                    cluster=self.settings.name,
-                    source=source,
-                    reason=body.reason,
-                    size_bytes=body.size_bytes,
-                    sample=body.sample,
-                )
-            )
-
-    def _missing(self, row: Row, body: Gap) -> None:
-        """Records that were gone before they were read."""
-        if row.topic == self.topics.config_topic:
-            self._put_config()
-            self.state = replace(self.state, history=self.state.history.without(row.offset, body.to_offset))
-        elif row.topic == self.topics.status_topic:
-            self.sightings = [one for one in self.sightings if one.partition != row.partition]
-            self.lost.append(row.partition)
-        else:
-            self.state = replace(self.state, seen_from_start=False)
-            self.results.append(
-                GapRecord(
-                    cluster=self.settings.name,
-                    topic=row.topic,
-                    partition=row.partition,
-                    from_offset=row.offset,
-                    to_offset=body.to_offset,
-                    reason=body.reason,
-                )
-            )
-
-    def _put_config(self) -> None:
-        self.state = replace(self.state, history=self.state.history.extended(self.config))
-        self.config = []
-
-    def _recreated(self, row: Row) -> None:
-        """A topic of another id begins anew: its offsets, and the config history if it is the config topic."""
-        known = self.state.topic_ids.get(row.topic)
-        if known == row.topic_id or not row.topic_id:
-            return
-        state = replace(self.state, topic_ids={**self.state.topic_ids, row.topic: row.topic_id})
-        if known is not None:
-            offsets = {place: at for place, at in state.next_offsets.items() if place.rpartition("-")[0] != row.topic}
-            state = replace(state, next_offsets=offsets)
-            if row.topic == self.topics.config_topic:
-                self.config.clear()
-                state = replace(state, history=ConfigHistory(), rule_memory=without_offsets(state.rule_memory))
-        self.state = state
+    def __init__(
+        self,
+        settings: ClusterSettings,
+        group: str,
+        state: GroupState,
+        tick: Tick | None,
+        witnesses: Witnesses | None = None,
+    ) -> None:
+        super().__init__(settings, group, state, tick)
+        self.hearing = Hearing(witnesses)
 
     def settle(self, *, end_of_input: bool) -> None:
         """Judge every waiting record whose evidence is there, in order; then the timers of the tick."""
@@ -215,7 +100,7 @@ class _Fold:
         # A timer never fires in history: what it saw may long be over further on in the log.
         if self.tick is not None and not self.tick.historic and not waiting:
             now_ms = self.tick.now_ms if end_of_input else clocks.groups_time(self.state, self.tick.now_ms)
-            self._timers(now_ms)
+            self._timers(self.hearing.until_ms(self.state.last, now_ms), now_ms)
         self._tell(end_of_input=end_of_input)
 
     def _tell(self, *, end_of_input: bool) -> None:
@@ -251,9 +136,10 @@ class _Fold:
         if missing is not None:
             why = f"evidence missing: {missing}{foreign.ahead(body_of(row), self.state.history)}"
         before = self.state
-        self.state, doubtful = clocks.rebased(before, head)
+        self.state, doubtful = clocks.rebased(before, head, self.hearing.passed_ms(before.last, row))
         if doubtful:
-            self._doubt(before, row)
+            by, at_ms = group_timers.BY_COORDINATOR, row.timestamp_ms
+            self._doubt(group_timers.unsure(self.group, before, at_ms, by, sure=self.state), at_ms)
         self.state, results = judge_group.generation(
             self.settings, self.group, self.state, row, missing=why, historic=head.historic
         )
@@ -263,23 +149,21 @@ class _Fold:
         self.steps.extend(steps_of(self.settings, self.group, before, self.state, row, results))
         return True
 
-    def _doubt(self, before: GroupState, row: Row) -> None:
-        """What only the clocks of two coordinators together would bring up."""
-        found = group_timers.unsure(self.group, self.state, before, row.timestamp_ms)
+    def _doubt(self, found: list[Finding], at_ms: int) -> None:
+        """What only one clock brings up, or those of two coordinators together."""
         if found:
-            moment = self._moment(row)
-            incidents, opened = settle(self.state.incidents, found, moment, frozenset())
+            incidents, opened = settle(self.state.incidents, found, self._moment(at_ms), frozenset())
             state = replace(self.state, incidents=incidents)
-            self.state, told = attention.follow(self.settings, state, opened, row.timestamp_ms)
+            self.state, told = attention.follow(self.settings, state, opened, at_ms)
             self.results.extend(told)
 
-    def _moment(self, row: Row) -> Moment:
+    def _moment(self, at_ms: int) -> Moment:
         return Moment(
             cluster=self.settings.name,
             group=self.group,
             incarnation=self.state.incarnation,
             generation=self.state.generation or 0,
-            at_ms=row.timestamp_ms,
+            at_ms=at_ms,
             historic=self.state.historic,
         )
 
@@ -302,12 +186,20 @@ class _Fold:
         if self.state.generation is None and not self.state.incidents:
             self.state = replace(self.state, seen_from_start=True)
             return
-        moment = replace(self._moment(row), historic=False)
+        moment = replace(self._moment(row.timestamp_ms), historic=False)
         ended = [resolved(one, moment) for one in self.state.incidents.values()]
         self.state = replace(self.state, deleted=True, last=None, incidents={}, unassigned_since_ms={}, holds={})
         self.state, results = attention.follow(self.settings, self.state, ended, row.timestamp_ms)
         self.results.extend(results)
 
-    def _timers(self, now_ms: int) -> None:
-        self.state, results = group_timers.overdue(self.settings, self.group, self.state, now_ms, historic=False)
+    def _timers(self, sure_ms: int, now_ms: int) -> None:
+        """Up to `sure_ms` the group has surely brought nothing new; people are told of what lasts until `now_ms`."""
+        self.state, results = group_timers.overdue(self.settings, self.group, self.state, sure_ms, historic=False)
         self.results.extend(results)
+        if sure_ms < now_ms:
+            self.state, results = attention.follow(self.settings, self.state, (), now_ms)
+            self.results.extend(results)
+        latest_ms = self.hearing.newest_ms()
+        if latest_ms is not None and latest_ms > sure_ms:
+            by = group_timers.BY_ONE_CLOCK
+            self._doubt(group_timers.unsure(self.group, self.state, latest_ms, by), latest_ms)

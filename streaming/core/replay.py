@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from streaming.core.commits import OffsetCommit, commit_object, decode_commit
-from streaming.core.decoding import decode_config_row, decode_offsets_record, decode_status_row
+from streaming.core.decoding import decode_config_row, decode_offsets_record, decode_status_row, wanted_key_prefix
 from streaming.core.fold import fold_group
 from streaming.core.objects import as_object
 from streaming.core.records import OtherGroup, Row, Tick
@@ -23,6 +23,7 @@ from streaming.core.results import (
 )
 from streaming.core.routing import CONFIG_SUFFIXES, STATUS_SUFFIXES, groups_of_topic, route
 from streaming.core.settings import ClusterSettings
+from streaming.core.witnesses import Stamps, Witnesses
 
 OFFSETS_TOPIC = "__consumer_offsets"
 HARMFUL = frozenset({Severity.MEDIUM, Severity.HIGH, Severity.CRITICAL})
@@ -38,6 +39,8 @@ class RawRecord:
     timestamp_ms: int
     key: bytes | None
     value: bytes | None
+    append_time: bool = False
+    """Whether `timestamp_ms` is the time of the append, by the clock of the partition's broker."""
 
 
 @dataclass(slots=True)
@@ -65,15 +68,18 @@ def decode(record: RawRecord, settings: ClusterSettings) -> Row | None:
 
 
 def replay(records: Iterable[RawRecord], settings: ClusterSettings, *, with_commits: bool = False) -> Replayed:
-    """Everything the fold says about these records; the clock ends at the newest record. `with_commits` decodes the
-    offset commits too and lists them, in the records' order, before the sums."""
-    count, last_ms = 0, 0
+    """Everything the fold says about these records; the clock ends at a time that more than one of the clocks they
+    carry has reached. `with_commits` decodes the offset commits too and lists them, in the records' order, before the
+    sums."""
+    count, stamps = 0, Stamps()
     rows: list[Row] = []
     commits: list[OffsetCommit | UndecodableRecord] = []
     other_groups: dict[str, set[str]] = {}
     for record in records:
         count += 1
-        last_ms = max(last_ms, record.timestamp_ms)
+        if record.topic == OFFSETS_TOPIC:
+            place = (record.topic, record.partition, record.offset, record.timestamp_ms)
+            stamps.logged(*place, exact=wanted_key_prefix(record.key))
         if with_commits and record.topic == OFFSETS_TOPIC:
             source = Source(record.topic, record.partition, record.offset)
             commit = decode_commit(settings.name, source, record.key, record.value)
@@ -87,11 +93,21 @@ def replay(records: Iterable[RawRecord], settings: ClusterSettings, *, with_comm
             other_groups.setdefault(row.body.kind, set()).add(row.group or "")
             continue
         rows.append(row)
+        if record.append_time:
+            stamps.appended.add(record.topic)
+        stamps.written(row)
+    kinds = {kind: len(groups) for kind, groups in other_groups.items()}
+    return _told(count, folded(rows, stamps, settings), commits, kinds)
+
+
+def folded(rows: Iterable[Row], stamps: Stamps, settings: ClusterSettings) -> list[Result]:
+    """What the fold says of all groups with these rows, a whole input with the `stamps` of all its records."""
     results: list[Result] = []
     for group, own in route(rows, settings).items():
-        outcome = fold_group(settings, group, None, own, Tick(last_ms), end_of_input=True)
-        results.extend(outcome.results)
-    return _told(count, results, commits, {kind: len(groups) for kind, groups in other_groups.items()})
+        witnesses = Witnesses.of(stamps, own)
+        end = Tick(witnesses.end_ms())
+        results.extend(fold_group(settings, group, None, own, end, end_of_input=True, witnesses=witnesses).results)
+    return results
 
 
 def _passed_over(record: RawRecord, settings: ClusterSettings) -> Iterator[Row]:

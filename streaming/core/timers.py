@@ -52,16 +52,22 @@ def _open_deadlines(group: str, state: GroupState) -> Iterator[Deadline]:
             yield one
 
 
-def unsure(group: str, sure: GroupState, plain: GroupState, at_ms: int) -> list[Finding]:
-    """What the record of `at_ms` brings up by its own time, and not by what surely passed: `plain` is the state before
-    it was looked at by this clock, `sure` the one after."""
-    known = {*sure.incidents, *(key_of(one.rule.code, one.subjects) for one in _due(group, sure, at_ms))}
+BY_COORDINATOR = "by the coordinator's clock alone, which may have been another one meanwhile"
+BY_ONE_CLOCK = "by one clock alone of those that wrote the input"
+
+
+def unsure(group: str, plain: GroupState, at_ms: int, by: str, sure: GroupState | None = None) -> list[Finding]:
+    """What a clock that nobody confirms brings up at `at_ms`: `plain` is the state before it was looked at by this
+    clock, `sure` the one after, of which what surely passed brings up the rest."""
+    known = set(plain.incidents)
+    if sure is not None:
+        known = {*sure.incidents, *(key_of(one.rule.code, one.subjects) for one in _due(group, sure, at_ms))}
     return [
         replace(
             one,
             severity=Severity.INFO,
             certainty=Certainty.POSSIBLE,
-            message=f"{one.message}: by the coordinator's clock alone, which may have been another one meanwhile",
+            message=f"{one.message}: {by}",
         )
         for one in _due(group, plain, at_ms)
         if key_of(one.rule.code, one.subjects) not in known

@@ -58,7 +58,8 @@ def stepped(work: Work, step: Step) -> None:
         work.change(job, facts)
         _woke(work, job, step.at_ms)
         if not facts.started:
-            work.asleep_ms[job] = step.at_ms + work.settings.start_wait_ms
+            given_ms = work.words.given_ms(step, facts.holders[0]) if len(facts.holders) == 1 else step.at_ms
+            work.asleep_ms[job] = given_ms + work.settings.start_wait_ms
     for job in [one for one in work.asleep_ms if len(work.facts(one).holders) != 1]:
         _woke(work, job, step.at_ms)
 

@@ -13,11 +13,12 @@ from streaming.core.records import Row, Tick
 from streaming.core.results import Result
 from streaming.core.settings import ClusterSettings
 from streaming.core.state import Waiting
-from streaming.core.statuses import Sighting, after, job_key
+from streaming.core.statuses import SKEW_MS, Sighting, after, job_key
 from streaming.core.timeline import aftermath, bursts, downtime, held, jobs, twice
 from streaming.core.timeline.packed import JobTable
 from streaming.core.timeline.state import Timeline
 from streaming.core.timeline.step import Step
+from streaming.core.timeline.words import words_of
 from streaming.core.timeline.work import Work
 
 MAX_UNTOLD = 20_000
@@ -78,6 +79,7 @@ def advance(
     later = ordered[len(due) :]
     work = Work(settings, group, timeline)
     work.recorded = recorded
+    work.words = words_of(sightings, recorded, finite=watermark_ms == END_MS, heard=timeline.heard)
     for event in ordered:
         if isinstance(event, Sighting):
             work.coming.setdefault(event.job, []).append(event)
@@ -124,9 +126,9 @@ def _as_written(steps: Sequence[Step], sightings: Sequence[Sighting]) -> Iterato
     later_ms: dict[int, int] = {}
     for one in sorted(sightings, key=lambda two: (two.partition, two.offset), reverse=True):
         earliest_ms = recorded_ms.get(one.generation, 0)
-        at_ms = earliest_ms if one.at_ms < earliest_ms - twice.SKEW_MS else one.at_ms
+        at_ms = earliest_ms if one.at_ms < earliest_ms - SKEW_MS else one.at_ms
         next_ms = later_ms.get(one.partition, at_ms)
-        if at_ms > next_ms + twice.SKEW_MS:
+        if at_ms > next_ms + SKEW_MS:
             at_ms = max(next_ms, min(earliest_ms, at_ms))
         later_ms[one.partition] = min(at_ms, later_ms.get(one.partition, at_ms))
         yield one if at_ms == one.at_ms else replace(one, at_ms=at_ms)

@@ -16,13 +16,10 @@ from dataclasses import replace
 from streaming.core.results import Certainty, Evidence, Severity, Source, Subject
 from streaming.core.rules.catalogue_status import RUNNING_TWICE
 from streaming.core.rules.scene import Finding
-from streaming.core.statuses import ENDED, RUNNING, Claim, JobFacts, JobKey, Sighting, subject_of
+from streaming.core.statuses import ENDED, RUNNING, SKEW_MS, Claim, JobFacts, JobKey, Sighting, subject_of
 from streaming.core.timeline.state import Suspicion
 from streaming.core.timeline.step import Step
 from streaming.core.timeline.work import Work, incident_key
-
-SKEW_MS = 5_000
-"""How far the clocks of two workers may differ before the order of their writes is doubted."""
 
 
 def sighted(work: Work, one: Sighting, before: JobFacts) -> None:

@@ -14,6 +14,7 @@ from streaming.core.statuses import JobFacts, JobKey, Sighting
 from streaming.core.timeline.packed import JobTable
 from streaming.core.timeline.state import Timeline
 from streaming.core.timeline.step import Step
+from streaming.core.timeline.words import FirstWords
 
 NO_FACTS = JobFacts()
 MOST_WORKERS = 256
@@ -40,6 +41,7 @@ class Work:
         self.holes_ms = timeline.holes_ms
         self.coming: dict[JobKey, list[Sighting]] = {}  # what this call knows of each job, told yet or not
         self.recorded: list[Step] = []
+        self.words = FirstWords((), ())
         self.historic = False
         self.touched: set[JobKey] = set()
         self.results: list[Result] = []

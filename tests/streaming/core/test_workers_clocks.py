@@ -7,28 +7,46 @@ from pathlib import Path
 import pytest
 
 from streaming.cli.captures import records_of, settings_of
-from streaming.core.replay import HARMFUL, replay
+from streaming.core.replay import HARMFUL, RawRecord, replay
 
-CAPTURE = Path(__file__).parents[2] / "vectors" / "captures" / "sessioned-4.3.1"
-SETTINGS = settings_of(CAPTURE)
-RECORDS = list(records_of(CAPTURE))
-WRITERS = {
-    (one.partition, one.offset): json.loads(one.value)["worker_id"]
-    for one in RECORDS
-    if one.topic.endswith("-status") and one.value
-}
-WORKERS = sorted(set(WRITERS.values()))
+CAPTURES = Path(__file__).parents[2] / "vectors" / "captures"
+HARM = {str(severity) for severity in HARMFUL}
 
 
-@pytest.mark.parametrize("apart_ms", [-300_000, -30_000, 30_000])
-@pytest.mark.parametrize("worker", WORKERS[:2])
-def test_a_workers_clock_makes_no_alarm(worker: str, apart_ms: int) -> None:
-    moved = [
+def records_with(name: str, worker: int, apart_ms: int) -> tuple[list[RawRecord], list[RawRecord]]:
+    """A capture's records, and the same as if the clock of this worker were off."""
+    records = list(records_of(CAPTURES / name))
+    writers = {
+        (one.topic, one.partition, one.offset): json.loads(one.value)["worker_id"]
+        for one in records
+        if one.topic.endswith("-status") and one.value
+    }
+    wrong = sorted(set(writers.values()))[worker]
+    return records, [
         replace(one, timestamp_ms=one.timestamp_ms + apart_ms)
-        if one.topic.endswith("-status") and WRITERS.get((one.partition, one.offset)) == worker
+        if writers.get((one.topic, one.partition, one.offset)) == wrong
         else one
-        for one in RECORDS
+        for one in records
     ]
-    harmful = {str(severity) for severity in HARMFUL}
-    told = [one for one in replay(moved, SETTINGS).objects if one["kind"] == "violation"]
-    assert not [one["message"] for one in told if one["severity"] in harmful]
+
+
+def harm_in(name: str, records: list[RawRecord]) -> set[str]:
+    known = settings_of(CAPTURES / name)
+    told = [one for one in replay(records, known).objects if one["kind"] == "violation"]
+    return {one["message"] for one in told if one["severity"] in HARM}
+
+
+@pytest.mark.parametrize("apart_ms", [-300_000, -30_000, 30_000, 300_000])
+@pytest.mark.parametrize("worker", [0, 1])
+def test_a_workers_clock_makes_no_alarm(worker: int, apart_ms: int) -> None:
+    assert not harm_in("sessioned-4.3.1", records_with("sessioned-4.3.1", worker, apart_ms)[1])
+
+
+@pytest.mark.parametrize(
+    ("name", "worker"), [("steady", 1), ("steady", 2), ("zombie", 0), ("zombie", 1), ("zombie", 2)]
+)
+def test_a_clock_ahead_leaves_no_job_untaken(name: str, worker: int) -> None:
+    """Nothing follows in the same partition that would show when the status was written at the latest."""
+    records, moved = records_with(name, worker, 300_000)
+    assert not {one for one in harm_in(name, moved) if "has not taken them up" in one}
+    assert {one for one in harm_in(name, records) if "twice" in one} or name == "steady"

@@ -22,9 +22,12 @@ from schemas.group_metadata import GroupMember, GroupMetadata
 from schemas.offsets_topic import encode_group_metadata
 from streaming.core.decoding import decode_config_row, decode_offsets_record, decode_status_row
 from streaming.core.fold import fold_group
+from streaming.core.observed import Job, job_kind, job_name
 from streaming.core.records import Row, Tick
+from streaming.core.replay import folded
 from streaming.core.results import Generation, Incident, Result
 from streaming.core.settings import ClusterSettings, ConnectSettings
+from streaming.core.witnesses import Stamps
 from tests.streaming.core.rules.processes import JAVA, Given, Worker, assignment_of, encoded, job, jobs
 
 GROUP, CONFIGS, STATUSES, OFFSETS = "g", "g-configs", "g-status", "__consumer_offsets"
@@ -62,6 +65,7 @@ class Story:
         self.snapshots: list[dict[str, int]] = [{}]
         self.offsets = {OFFSETS: 0, STATUSES: 0}
         self.before = LeaderMemory()
+        self.commits: list[tuple[int, int, int]] = []
         self._processes = 0
 
     # -- what exists -----------------------------------------------------------------------------------------------
@@ -90,9 +94,10 @@ class Story:
         self.rows.append(row)
         self.snapshots.append(dict(after))
 
-    def status(self, name: str, state: str | None, worker: str, generation: int | None = None) -> None:
-        """One record of the status topic, as `worker` writes it."""
-        kind = "connector" if isinstance(job(name), str) else "task"
+    def status(self, what: Job, state: str | None, worker: str, generation: int | None = None) -> None:
+        """One record of the status topic, as `worker` writes it; a text that looks like a task is one."""
+        one = job(what) if isinstance(what, str) and what not in self.snapshots[-1] else what
+        kind, name = job_kind(one), job_name(one)
         value = {"state": state, "worker_id": f"{worker}:8083", "generation": generation or self.generation}
         body = None if state is None else json.dumps(value).encode()
         offset = self.offsets[STATUSES]
@@ -256,6 +261,12 @@ class Story:
         assert row is not None
         self.rows.append(row)
 
+    def commit_offsets(self, partition: int = 0) -> None:
+        """Some consumer's commit in a partition of the coordinator's log."""
+        offset = self.offsets[OFFSETS] if partition == 0 else len(self.commits)
+        self.offsets[OFFSETS] += partition == 0
+        self.commits.append((partition, offset, self.now_ms))
+
     # -- what the monitor says -----------------------------------------------------------------------------------------
 
     def until(self, end_ms: int) -> "Story":
@@ -273,6 +284,16 @@ class Story:
         tick = None if self.end_ms is None else Tick(self.end_ms)
         results += fold_group(self.settings, GROUP, state, [], tick, end_of_input=True).results
         return results
+
+    def replayed(self) -> list[Result]:
+        """The same of the whole input at once, as `replay` reads it, commits and all."""
+        stamps = Stamps()
+        group = [(row.partition, row.offset, row.timestamp_ms) for row in self.rows if row.topic == OFFSETS]
+        for partition, offset, at_ms in sorted({*group, *self.commits}):
+            stamps.logged(OFFSETS, partition, offset, at_ms, exact=(partition, offset, at_ms) in group)
+        for row in self.rows:
+            stamps.written(row)
+        return folded(self.rows, stamps, self.settings)
 
 
 def incidents(results: Iterable[Result], code: str | None = None) -> list[Incident]:

@@ -1,0 +1,145 @@
+"""Rows as they come: each is sorted into the group's state once, whatever the order of partitions.
+
+config record     into the history, at one go        group record    waits for its turn
+status            into the sightings                 gap             whom it concerns knows less from there on
+"""
+
+from dataclasses import replace
+
+from schemas.connect_topics import NOT_JSON, OtherConfig
+from streaming.core import clocks
+from streaming.core.config_history import ConfigEntry, ConfigHistory
+from streaming.core.published import blobs_of
+from streaming.core.records import (
+    ConfigChange,
+    Gap,
+    GroupDeleted,
+    GroupGeneration,
+    OtherGroup,
+    Row,
+    StatusChange,
+    Tick,
+    Undecodable,
+)
+from streaming.core.results import GapRecord, Result, Source, UndecodableRecord
+from streaming.core.routing import connect_settings
+from streaming.core.rules.memory import without_offsets
+from streaming.core.settings import ClusterSettings, ConnectSettings
+from streaming.core.state import GroupState, Waiting
+from streaming.core.statuses import Sighting
+from streaming.core.timeline import blind
+from streaming.core.timeline import run as telling
+from streaming.core.timeline.step import Step
+from streaming.core.unreadable import unreadable_config
+
+
+class Intake:
+    """The state as rows are sorted into it, and the results so far."""
+
+    def __init__(self, settings: ClusterSettings, group: str, state: GroupState, tick: Tick | None) -> None:
+        self.settings, self.group, self.state, self.tick = settings, group, state, tick
+        self.results: list[Result] = []
+        self.blobs: dict[str, bytes] = {}
+        self.sightings: list[Sighting] = []
+        self.config: list[ConfigEntry] = []  # put into the history at one go: a topic read from its beginning is long
+        self.steps: list[Step] = []
+        self.topics = connect_settings(settings, group) if group else ConnectSettings()
+        self.lost: list[int] = []  # partitions of the status topic with a gap
+
+    def take(self, row: Row) -> None:
+        """Sort one row into the state; rows that were folded before are dropped."""
+        self._recreated(row)
+        place = f"{row.topic}-{row.partition}"
+        if row.offset < self.state.next_offsets.get(place, 0):
+            return
+        hole = row.offset > self.state.next_offsets.get(place, 0)
+        self.state = replace(self.state, next_offsets={**self.state.next_offsets, place: row.offset + 1})
+        source = Source(row.topic, row.partition, row.offset)
+        match row.body:
+            case ConfigChange(record=record):
+                if self.state.history.begins_ms is None:
+                    begun = replace(self.state.history, begins_ms=row.timestamp_ms)
+                    self.state = replace(self.state, history=begun)
+                self.config.append(ConfigEntry(row.offset, record))
+                if isinstance(record, OtherConfig) and record.what == NOT_JSON:
+                    self.results.append(unreadable_config(self.settings.name, source, record))
+            case GroupGeneration() | GroupDeleted():
+                if isinstance(row.body, GroupGeneration):
+                    self.blobs.update(blobs_of(row.body))
+                row = clocks.timed(row)
+                arrived_ms = self.tick.now_ms if self.tick else row.timestamp_ms
+                historic = self.tick.historic if self.tick else False
+                ticked = self.tick is not None and not historic
+                waiting = Waiting(row, arrived_ms, historic, ticked=ticked)
+                self.state = replace(self.state, waiting=(*self.state.waiting, waiting))
+            case Undecodable():
+                self._not_read(row, source, row.body)
+            case Gap():
+                self._missing(row, row.body)
+            case StatusChange(record=record):
+                historic = self.tick.historic if self.tick else False
+                at_ms = clocks.written_ms(self.state, row.timestamp_ms, self.tick)
+                if hole:
+                    timeline = blind.with_hole(self.state.timeline, row.partition, at_ms)
+                    self.state = replace(self.state, timeline=timeline)
+                self.sightings.append(telling.sighting_of(row, record, at_ms, historic=historic))
+            case OtherGroup():
+                return
+
+    def _not_read(self, row: Row, source: Source, body: Undecodable) -> None:
+        """A record of the group, or of its config topic, that could not be read. Rows of topics are published by the
+        fold of group ""; here they only say what is not known."""
+        if row.group is not None:
+            self.state = replace(self.state, unread=source)
+        elif row.topic == self.topics.config_topic:
+            self._put_config()
+            self.state = replace(self.state, history=self.state.history.with_unread(row.offset))
+        if row.group is not None or not self.group:
+            self.results.append(
+                UndecodableRecord(
+                    cluster=self.settings.name,
+                    source=source,
+                    reason=body.reason,
+                    size_bytes=body.size_bytes,
+                    sample=body.sample,
+                )
+            )
+
+    def _missing(self, row: Row, body: Gap) -> None:
+        """Records that were gone before they were read."""
+        if row.topic == self.topics.config_topic:
+            self._put_config()
+            self.state = replace(self.state, history=self.state.history.without(row.offset, body.to_offset))
+        elif row.topic == self.topics.status_topic:
+            self.sightings = [one for one in self.sightings if one.partition != row.partition]
+            self.lost.append(row.partition)
+        else:
+            self.state = replace(self.state, seen_from_start=False)
+            self.results.append(
+                GapRecord(
+                    cluster=self.settings.name,
+                    topic=row.topic,
+                    partition=row.partition,
+                    from_offset=row.offset,
+                    to_offset=body.to_offset,
+                    reason=body.reason,
+                )
+            )
+
+    def _put_config(self) -> None:
+        self.state = replace(self.state, history=self.state.history.extended(self.config))
+        self.config = []
+
+    def _recreated(self, row: Row) -> None:
+        """A topic of another id begins anew: its offsets, and the config history if it is the config topic."""
+        known = self.state.topic_ids.get(row.topic)
+        if known == row.topic_id or not row.topic_id:
+            return
+        state = replace(self.state, topic_ids={**self.state.topic_ids, row.topic: row.topic_id})
+        if known is not None:
+            offsets = {place: at for place, at in state.next_offsets.items() if place.rpartition("-")[0] != row.topic}
+            state = replace(state, next_offsets=offsets)
+            if row.topic == self.topics.config_topic:
+                self.config.clear()
+                state = replace(state, history=ConfigHistory(), rule_memory=without_offsets(state.rule_memory))
+        self.state = state
