@@ -76,7 +76,7 @@ class Database:
     def _sentence(self, why: psycopg.Error) -> DatabaseUnreachable:
         lines = [line.strip() for line in str(why).splitlines() if line.strip()]
         # The first line of a failed connection repeats addresses; the reason stands after the last colon.
-        reason = (lines[0] if lines else type(why).__name__).rpartition(": ")[2].rstrip(".")
+        reason = (lines[0] if lines else type(why).__name__).rpartition(": ")[2].strip().rstrip(".")
         return DatabaseUnreachable(f"PostgreSQL at {self.address} can't be used ({reason}); {self._advice}")
 
 

@@ -159,7 +159,8 @@ ROUTES: tuple[Route, ...] = (
     Route(
         path=f"{PREFIX}/events",
         name="events",
-        summary="Server-sent events: `changed` with the groups of which something new is known.",
+        summary="Server-sent events: `changed` with the groups of which something new is known; "
+        "`health` when the monitor's own state has changed.",
         answer="change",
         media="text/event-stream",
     ),

@@ -1,6 +1,9 @@
 """Live by asking, not by LISTEN: once in `every_s`, and only while somebody watches, one question that touches no table
 (which transactions have ended). Only when that differs, each group's row versions are read and compared.
 
+How the monitor itself is gets looked at as often: whoever watches an open page must see that the database is gone, or
+that the job has fallen silent, for then no row will ever change.
+
 Why not LISTEN/NOTIFY: the writer would have to tell of every commit, watched or not; a read replica allows no LISTEN;
 and what a reader with a scoped token may hear of must be worked out from rows anyway. The price is up to a second.
 """
@@ -8,7 +11,8 @@ and what a reader with a scoped token may hear of must be worked out from rows a
 import asyncio
 import contextlib
 import json
-from collections.abc import AsyncIterator
+import re
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
 
 from starlette.concurrency import run_in_threadpool
@@ -17,6 +21,7 @@ from streaming.web import fleet
 from streaming.web.reader import Reader, Unavailable
 from streaming.web.rows import Key
 from streaming.web.scope import Scope, TeamOf
+from streaming.web.upstream import Readiness
 
 EVERY_S = 1.0
 BREATH_S = 15.0
@@ -31,14 +36,22 @@ class Crowded(Exception):
 @dataclass(eq=False)
 class _Watcher:
     scope: Scope
-    waiting: asyncio.Queue[list[Key] | None] = field(default_factory=lambda: asyncio.Queue(MOST_WAITING))
+    waiting: asyncio.Queue[bytes | None] = field(default_factory=lambda: asyncio.Queue(MOST_WAITING))
 
 
 class Live:
-    """Tells every watcher which of the groups it may see have changed."""
+    """Tells every watcher which of the groups it may see have changed, and when the monitor's own state has."""
 
-    def __init__(self, reader: Reader, team_of: TeamOf, every_s: float = EVERY_S, most: int = MOST_WATCHERS) -> None:
-        self._reader, self._team_of, self._every_s, self._most = reader, team_of, every_s, most
+    def __init__(
+        self,
+        reader: Reader,
+        team_of: TeamOf,
+        readiness: Callable[[], Readiness],
+        every_s: float = EVERY_S,
+        most: int = MOST_WATCHERS,
+    ) -> None:
+        self._reader, self._team_of, self._readiness = reader, team_of, readiness
+        self._every_s, self._most = every_s, most
         self._watchers: set[_Watcher] = set()
         self._task: asyncio.Task[None] | None = None
         self._looked = asyncio.Event()
@@ -59,13 +72,13 @@ class Live:
             yield b"retry: 2000\n: hello\n\n"
             while not self._ended:
                 try:
-                    keys = await asyncio.wait_for(watcher.waiting.get(), BREATH_S)
+                    told = await asyncio.wait_for(watcher.waiting.get(), BREATH_S)
                 except TimeoutError:
                     yield b": still here\n\n"
                     continue
-                if keys is None:
+                if told is None:
                     return
-                yield event(keys)
+                yield told
         finally:
             self._watchers.discard(watcher)
 
@@ -89,6 +102,7 @@ class Live:
         """Runs while somebody watches. Where the database gives no answer it is asked again later."""
         clock: str | None = None
         before: dict[Key, tuple[str, ...]] | None = None
+        was: object = None
         while self._watchers:
             try:
                 now = await run_in_threadpool(self._reader.clock)
@@ -98,8 +112,15 @@ class Live:
                         self._tell(fleet.changed(before, after))
                     clock, before = now, after
                 self._looked.set()
+                reachable = True
             except Unavailable:
-                clock = None
+                clock, reachable = None, False
+            job = await run_in_threadpool(self._readiness)
+            state = (reachable, *_kind(job))
+            if was is not None and was != state:
+                for watcher in tuple(self._watchers):
+                    _put(watcher, health_event(job.ready and reachable))
+            was = state
             await asyncio.sleep(self._every_s)
 
     def _versions(self) -> dict[Key, tuple[str, ...]]:
@@ -110,17 +131,27 @@ class Live:
         for watcher in tuple(self._watchers):
             seen = [key for key in keys if watcher.scope.sees(key[0], self._team_of(*key))]
             if seen:
-                _put(watcher, seen)
+                _put(watcher, event(seen))
 
 
-def _put(watcher: _Watcher, keys: list[Key] | None) -> None:
+def _kind(job: Readiness) -> tuple[object, ...]:
+    """What the job says of itself without its numbers, which change all the time while it catches up."""
+    return job.ready, re.sub(r"\d+", "", json.dumps([job.clusters, job.degraded], sort_keys=True))
+
+
+def _put(watcher: _Watcher, told: bytes | None) -> None:
     """A watcher that does not read loses the oldest news: each says no more than "look again"."""
     if watcher.waiting.full():
         watcher.waiting.get_nowait()
-    watcher.waiting.put_nowait(keys)
+    watcher.waiting.put_nowait(told)
 
 
 def event(keys: list[Key]) -> bytes:
     """One server-sent event."""
     told = {"groups": [{"cluster": cluster, "group": group} for cluster, group in keys]}
     return f"event: changed\ndata: {json.dumps(told)}\n\n".encode()
+
+
+def health_event(ready: bool) -> bytes:
+    """The monitor's own state has changed; the page or `/api/v1/health` says how."""
+    return f"event: health\ndata: {json.dumps({'ready': ready})}\n\n".encode()

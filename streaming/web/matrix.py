@@ -87,6 +87,12 @@ class Matrix:
         low, high = min(self.totals), max(self.totals)
         return f"{low} each" if low == high else f"{low} to {high}"
 
+    @property
+    def spread_words(self) -> str:
+        """The same inside a sentence."""
+        low, _, high = self.spread.partition(" to ")
+        return f"{low} to {high} jobs on one" if high else f"{low.removesuffix(' each')} jobs each"
+
 
 NOTHING = Matrix((), (), ())
 

@@ -199,6 +199,7 @@ def group_page(source: Source, scope: Scope, cluster: str, group: str, before: s
         live_key=(cluster, group),
         now_ms=source.clock_ms(),
         version=source.version,
+        health=health(source, scope),
         one=one,
         leader="" if told is None else told.leader,
         wait="" if told is None else told.wait,

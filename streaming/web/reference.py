@@ -16,7 +16,8 @@ milliseconds since 1970, UTC. Objects have the names of `streaming/core/objects.
 * `/healthz` says that the process lives. `/readyz` is 200 once the job has caught up and the database answers, else
   503; it needs no token and tells details only to one that sees everything. `/metrics` passes on what the job exports.
 * `{PREFIX}/events` is a stream: an event `changed` names the groups of which something new is known. It is found out
-  by asking the database once a second while somebody listens, so it comes up to a second late.
+  by asking the database once a second while somebody listens, so it comes up to a second late. An event `health`
+  (`{{"ready": …}}`) says that the database or the job itself is gone or back, or waits for something else than before.
 """
 
 

@@ -87,7 +87,7 @@ async def _serve(
     parent: BinaryIO | None,
     listening: Callable[[], None],
 ) -> None:
-    live = Live(source.reader, source.team_of)
+    live = Live(source.reader, source.team_of, source.job.readiness)
     server = _Server(
         uvicorn.Config(
             application(source, live, tokens, address.names),

@@ -5,10 +5,13 @@ import time
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import httpx
+import psycopg
 import pytest
 
+from streaming.sinks.prometheus import Exporter
 from tests.streaming.sinks import builders
 from tests.web import filled
 from tests.web.browser import Tab, browser
@@ -94,7 +97,7 @@ def test_a_phone_shows_what_is_wrong_with_a_job_without_scrolling(tab: Tab, page
     assert tab.run(f"{beside}.length") == 4
     assert tab.run(f"{beside}.every(one => one.getBoundingClientRect().right <= 390)")
     tab.look(at(page))
-    tab.run("document.querySelector('.tiles a').click()")
+    tab.run("document.querySelector('.tiles a[href=\"#incidents\"]').click()")
     assert tab.run("location.hash") == "#incidents"
 
 
@@ -188,6 +191,55 @@ def test_it_follows_by_itself(tab: Tab, server: str, tmp_path: Path) -> None:
         tab.wait("document.getElementById('live').textContent.startsWith('connection lost')")
         # The browser itself tells of the lost connection.
         tab.said[:] = [one for one in tab.said if "ERR_" not in one]
+
+
+def test_a_monitor_that_falls_silent_is_seen_on_an_open_page(tab: Tab, server: str, tmp_path: Path) -> None:
+    """Fleet and group: nothing in the database will ever change again, and the page must not look well."""
+    warned = "document.body.innerText.includes('gives no answer')"
+    for address in ("/", "/group?cluster=c&group=g"):
+        job = Exporter(0)
+        job.start()
+        with database(server) as store:
+            filled.put(store, builders.generation(offset=1, cluster="c", group="g", generation=1, at_ms=_now_ms()))
+            job.restore(store)
+            with served(tmp_path, dsn_of(store), {"monitor_url": job.url}) as url:
+                tab.look(url + address)
+                tab.wait("document.getElementById('live').textContent === 'live'")
+                assert not tab.run(warned)
+                job.stop()
+                tab.wait(warned)
+        tab.said[:] = [one for one in tab.said if "ERR_" not in one]
+
+
+def test_a_database_that_goes_and_comes_is_seen_on_an_open_page(tab: Tab, server: str, tmp_path: Path) -> None:
+    chip = "document.getElementById('live')?.textContent"
+    with database(server) as store:
+        filled.put(store, builders.generation(offset=1, cluster="c", group="g", generation=1, at_ms=_now_ms()))
+        with served(tmp_path, dsn_of(store)) as url, psycopg.connect(server, autocommit=True) as admin:
+            name = store.database.address.rpartition("/")[2]
+            store.close()
+            tab.look(f"{url}/")
+            tab.wait(f"{chip} === 'live'")
+            _admit(admin, name, False)
+            tab.wait(f"{chip} === 'not up to date'")
+            assert "What you see is old. PostgreSQL at" in tab.run("document.querySelector('.old').textContent")
+            assert tab.run("document.querySelector('.groups').innerText.includes('g')")
+            assert httpx.get(f"{url}/").status_code == 503
+            _admit(admin, name, True)
+            tab.wait(f"{chip} === 'live' && !document.querySelector('.old')")
+            _admit(admin, name, False)
+            # A page asked for meanwhile comes back by itself, without any script.
+            tab.look(f"{url}/")
+            tab.wait("document.body.innerText.includes('tries again every 5 seconds')")
+            _admit(admin, name, True)
+            tab.wait(f"{chip} === 'live'")
+    tab.said[:] = [one for one in tab.said if "503" not in one and "ERR_" not in one]
+
+
+def _admit(admin: psycopg.Connection[Any], name: str, yes: bool) -> None:
+    admin.execute(f"alter database {name} with allow_connections {yes}".encode())
+    if not yes:
+        admin.execute("select pg_terminate_backend(pid) from pg_stat_activity where datname = %s", (name,))
 
 
 def _now_ms() -> int:

@@ -42,8 +42,10 @@
     again = false;
     try {
       const answer = await fetch(location.href, { headers: { Accept: "text/html" }, cache: "no-store" });
-      if (answer.ok) {
-        const fresh = new DOMParser().parseFromString(await answer.text(), "text/html").getElementById("main");
+      const told = new DOMParser().parseFromString(await answer.text(), "text/html");
+      if (!answer.ok) old(told.querySelector("h1")?.textContent || `the page answers ${answer.status}`);
+      else {
+        const fresh = told.getElementById("main");
         const main = document.getElementById("main");
         // Nothing is taken away from under somebody who types or reads on.
         const open = new Set([...main.querySelectorAll("details[open]")].map((one) => one.parentElement.textContent.slice(0, 80)));
@@ -53,13 +55,28 @@
           if (open.has(one.parentElement.textContent.slice(0, 80))) one.open = true;
         if (typing) fresh.querySelector("input[name=q]")?.replaceWith(typing);
         main.replaceChildren(...fresh.childNodes);
+        document.querySelector("footer").replaceWith(told.querySelector("footer"));
         typing?.focus();
         main.querySelectorAll(".scroll").forEach((one, n) => { one.scrollLeft = across[n] || 0; });
+        if (events?.readyState === EventSource.OPEN) say("live", "on");
         tick();
       }
     } catch { /* the next event, or the next connection, tries again */ }
     running = false;
     if (again) refresh();
+  };
+
+  const say = (text, kind) => { status.textContent = text; status.className = `chip ${kind}`; };
+  // What stands here stays readable, but nobody may take it for what is now.
+  const old = (why) => {
+    say("not up to date", "off");
+    const main = document.getElementById("main");
+    const notice = main.querySelector(".old") || document.createElement("p");
+    notice.className = "notice old";
+    notice.setAttribute("role", "alert");
+    notice.replaceChildren(Object.assign(document.createElement("strong"), { textContent: "What you see is old. " }), why);
+    if (!notice.isConnected) main.prepend(notice);
+    setTimeout(() => { if (notice.isConnected) refresh(); }, 5_000);
   };
 
   const mine = (groups) => {
@@ -71,16 +88,15 @@
     if (document.hidden || (events && events.readyState !== EventSource.CLOSED)) return;
     events = new EventSource("/api/v1/events");
     events.onopen = () => {
-      status.textContent = "live";
-      status.className = "chip on";
+      say("live", "on");
       refresh();  // what happened between the page and the connection
     };
     events.onerror = () => {
-      status.textContent = "connection lost, trying again";
-      status.className = "chip off";
+      say("connection lost, trying again", "off");
       // A browser gives up for good after an answer that is none of a stream's.
       if (events.readyState === EventSource.CLOSED) setTimeout(listen, 5_000);
     };
+    events.addEventListener("health", refresh);
     events.addEventListener("changed", (told) => { if (mine(JSON.parse(told.data).groups)) refresh(); });
   };
   // A page that nobody looks at keeps no connection: a browser has few of them for one site. A runbook never changes.
