@@ -11,7 +11,15 @@ from streaming.web.scope import TeamOf
 
 Object = dict[str, Any]
 # The order in which people look: worst first.
-STATES = ("critical", "warning", "muted", "watched", "waiting", "fine")
+STATES = {
+    "critical": "people are woken for an open incident",
+    "warning": "people are told of an open incident that can wait for the morning",
+    "muted": "there is one, and a maintenance window hides it from people",
+    "watched": "something was found that nobody is told of: too young, too small, or part of a storm",
+    "waiting": "a delay holds jobs back, for as long as its row says",
+    "fine": "nothing is wrong that can be seen",
+}
+_ORDER = tuple(STATES)
 # Without members there is nobody to wait for.
 NOBODY = ("Empty", "Dead")
 _LOUDNESS = {"critical": 0, "warning": 1, "info": 2}
@@ -82,7 +90,7 @@ def fleet(
     for one in told:
         by_group[one.row.key].append(one)
     groups = [group_state(row, by_group.get(row.key, ()), team_of(*row.key), now_ms) for row in rows]
-    groups.sort(key=lambda one: (STATES.index(one.state), one.row.status in NOBODY, -(one.row.at_ms or 0), one.row.key))
+    groups.sort(key=lambda one: (_ORDER.index(one.state), one.row.status in NOBODY, -(one.row.at_ms or 0), one.row.key))
     counts = {state: sum(one.state == state for one in groups) for state in STATES}
     counts |= {name: sum(one.attention == name for one in told) for name in ("told", "quiet")}
     counts["silenced"] = sum(one.attention == "muted" for one in told)

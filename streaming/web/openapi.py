@@ -6,6 +6,7 @@ from importlib.resources import files
 from typing import Any
 
 from streaming.web.contract import ROUTES, Parameter, Route, Schema
+from streaming.web.fleet import STATES
 
 _DEFS = "#/$defs/"
 _COMPONENTS = "#/components/schemas/"
@@ -33,9 +34,10 @@ _GROUP = {
     "group": _TEXT,
     "team": _TEXT,
     "state": {
-        "enum": ["critical", "warning", "muted", "watched", "waiting", "fine"],
-        "description": "The worst that can be said: told as critical or warning, muted by a maintenance window, "
-        "found but not told, waiting for a delay's end, or nothing.",
+        "enum": [*STATES],
+        "description": "The worst that can be said. "
+        + "; ".join(f"{state}: {meaning}" for state, meaning in STATES.items())
+        + ".",
     },
     "status": {
         "enum": ["Stable", "Empty", "Dead", ""],

@@ -15,11 +15,11 @@ from streaming.core.rules import RULES
 from streaming.core.runbooks import damping_text, left_open, loudness_text, rules_titled
 from streaming.web.api import NotFound, Source, health
 from streaming.web.contract import MOST, PREFIX
-from streaming.web.fleet import NOBODY
+from streaming.web.fleet import NOBODY, STATES
 from streaming.web.matrix import MARKS, NOTHING, matrix
 from streaming.web.parameters import cursor, place
 from streaming.web.scope import Scope
-from streaming.web.story import Story, story, words
+from streaming.web.story import GRADES, Story, story, words
 
 GROUPS_ON_A_PAGE = 100
 INCIDENTS_SHOWN = 50
@@ -116,6 +116,7 @@ def _environment() -> Environment:
         "static": _static,
         "count": _count,
         "nobody": NOBODY,
+        "meanings": {"State": STATES, "Last verdict": GRADES},
         "rules": {rule.code: rule for rule in RULES},
     }
     return environment
