@@ -36,8 +36,9 @@ TOLD = 1 << 62
 def sighted(work: Work, one: Sighting, facts: JobFacts) -> None:
     """A status of a job; `facts` with it."""
     stray = work.strays.pop(one.job, None)
-    if one.state == RUNNING and one.worker in work.members and one.worker not in facts.holders:
-        work.strays[one.job] = Stray(one.worker, one.generation, one.at_ms + STRAY_MS)
+    ahead = one.generation > work.generation
+    if one.state == RUNNING and (ahead or one.worker in work.members) and one.worker not in facts.holders:
+        work.strays[one.job] = Stray(one.worker, one.generation, one.at_ms + STRAY_MS, one.at_ms, ahead)
     if stray is not None:
         _close_strays(work, one.job, one.at_ms, but=work.strays.get(one.job))
     if facts.started or one.state is None:
@@ -49,10 +50,15 @@ def sighted(work: Work, one: Sighting, facts: JobFacts) -> None:
 def stepped(work: Work, step: Step) -> None:
     """A record, after its changes are applied."""
     for job, stray in list(work.strays.items()):
+        if stray.generation > step.generation:
+            continue
         gone = stray.worker not in work.members or stray.worker in work.facts(job).holders
         if gone or (step.downgraded and stray.generation <= step.generation):
             del work.strays[job]
             _close_strays(work, job, step.at_ms, but=None)
+        elif stray.generation == step.generation:  # its record has come, perhaps long after it
+            due_ms = max(stray.since_ms + STRAY_MS, step.at_ms)
+            work.strays[job] = replace(stray, due_ms=due_ms, awaited=False)
     for job in _to_start(work, step):
         facts = replace(work.facts(job), since=step.generation, since_ms=step.at_ms)
         work.change(job, facts)
@@ -99,15 +105,31 @@ def late(work: Work, now_ms: int) -> None:
 
 
 def _judge_stray(work: Work, job: JobKey, stray: Stray) -> None:
+    wait_ms = stray.since_ms + max(work.settings.judge_wait_ms, STRAY_MS)
+    if stray.generation > work.generation and stray.due_ms < wait_ms:
+        work.strays[job] = replace(stray, due_ms=wait_ms)
+        return
     work.strays[job] = replace(stray, due_ms=TOLD)
     facts = work.facts(job)
     shown = facts.shown
     known = stray.worker in work.members and stray.worker not in facts.holders
-    # Of a generation whose record is not there nobody knows what it gave to whom.
-    if known and shown is not None and shown.worker == stray.worker and stray.generation == work.generation:
-        work.found(_not_held(work, job, stray, shown), stray.due_ms)
-    else:
-        del work.strays[job]
+    if known and shown is not None and shown.worker == stray.worker:
+        if stray.awaited:
+            work.found(_not_judged(job, stray, _place(work, shown)), stray.due_ms)
+            return
+        if stray.generation == work.generation:
+            work.found(_not_held(work, job, stray, _place(work, shown)), stray.due_ms)
+            return
+    del work.strays[job]
+    _close_strays(work, job, stray.due_ms, but=None)
+
+
+def unjudged(work: Work) -> None:
+    """The input has ended: runs whose generation's record never came."""
+    for job, stray in work.strays.items():
+        shown = work.facts(job).shown
+        if stray.awaited and stray.due_ms < TOLD and stray.worker in work.members and shown is not None:
+            work.found(_not_judged(job, stray, _place(work, shown)), stray.since_ms)
 
 
 def _excused(work: Work, job: JobKey) -> bool:
@@ -132,7 +154,7 @@ def _taken_up_unseen(work: Work, job: JobKey, now_ms: int) -> bool:
     return bool(holes) and any(job in step.lost.get(facts.holders[0], ()) for step in coming)
 
 
-def _not_held(work: Work, job: JobKey, stray: Stray, shown: Sighting) -> Finding:
+def _not_held(work: Work, job: JobKey, stray: Stray, place: Evidence) -> Finding:
     subject, holders = subject_of(job), work.facts(job).holders
     whose = f"held by {' and '.join(holders)}" if holders else "held by nobody"
     return Finding(
@@ -141,8 +163,25 @@ def _not_held(work: Work, job: JobKey, stray: Stray, shown: Sighting) -> Finding
         certainty=Certainty.LIKELY,
         subjects=(subject, Subject("worker", stray.worker)),
         message=f"{stray.worker} runs {subject.type} {subject.id}, {whose}",
-        evidence=(Evidence(source=Source(work.status_topic, shown.partition, shown.offset)),),
+        evidence=(place,),
     )
+
+
+def _not_judged(job: JobKey, stray: Stray, place: Evidence) -> Finding:
+    subject = subject_of(job)
+    return Finding(
+        rule=RUNNING_NOT_HELD,
+        severity=Severity.INFO,
+        certainty=Certainty.POSSIBLE,
+        subjects=(subject, Subject("worker", stray.worker)),
+        message=f"{stray.worker} runs {subject.type} {subject.id}; whether it holds it is not judged: generation "
+        f"{stray.generation} has left no record",
+        evidence=(place,),
+    )
+
+
+def _place(work: Work, shown: Sighting) -> Evidence:
+    return Evidence(source=Source(work.status_topic, shown.partition, shown.offset))
 
 
 def _close_strays(work: Work, job: JobKey, at_ms: int, but: Stray | None) -> None:
@@ -170,4 +209,4 @@ def _not_running(work: Work, worker: str, jobs: list[JobKey]) -> Finding:
 
 def _last_words(work: Work, jobs: list[JobKey]) -> list[Evidence]:
     shown = [facts.shown for facts in map(work.facts, jobs) if facts.shown is not None]
-    return [Evidence(source=Source(work.status_topic, one.partition, one.offset)) for one in shown[:8]]
+    return [_place(work, one) for one in shown[:8]]

@@ -102,6 +102,7 @@ def finish(settings: ClusterSettings, group: str, timeline: Timeline) -> tuple[T
     work = Work(settings, group, timeline)
     work.results.extend(aftermath.last_word(work, one) for one in work.unsettled)
     work.unsettled.clear()
+    held.unjudged(work)
     return replace(work.frozen(), sightings=timeline.sightings, steps=timeline.steps), work.results
 
 

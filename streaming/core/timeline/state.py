@@ -27,11 +27,14 @@ class Suspicion:
 
 @dataclass(frozen=True, slots=True)
 class Stray:
-    """A RUNNING by a worker that does not hold the job (CONNECT-K3), to be looked at again at `due_ms`."""
+    """A RUNNING by a worker that does not hold the job (CONNECT-K3), to be looked at again at `due_ms`. `awaited`: it
+    came before its generation's record, which is waited for since `since_ms`."""
 
     worker: str
     generation: int
     due_ms: int
+    since_ms: int = 0
+    awaited: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -109,6 +109,34 @@ def record_comes_after_the_status() -> Story:
     return story.until(20_000)
 
 
+def record_comes_long_after_the_status() -> Story:
+    """The first owner is gone; its successor says that it runs the job long before the record that gives it to it."""
+    story = owners()
+    first = owner_of(story, JOB)
+    second = next(one for one in story.workers if one != first)
+    story.status(JOB, "RUNNING", second, generation=2)
+    story.leave(first)
+    story.rebalance(after_ms=45_000)
+    return story.until(20_000)
+
+
+def runs_what_a_late_record_gives_to_another() -> Story:
+    story = owners()
+    stranger = next(one for one in story.workers if one != owner_of(story, JOB))
+    story.status(JOB, "RUNNING", stranger, generation=2)
+    story.rebalance(after_ms=45_000)
+    return story.until(12_000)
+
+
+def runs_what_a_late_record_gives_to_another_before_it_is_known() -> Story:
+    """The stranger is new in the generation whose record comes late."""
+    story = owners()
+    story.status(JOB, "RUNNING", "w3", generation=2)
+    story.join("w3")
+    story.rebalance(after_ms=45_000)
+    return story.until(12_000)
+
+
 def record_is_never_read() -> Story:
     """The job was given to its worker in a generation whose record is lost."""
     story = owners()
@@ -211,7 +239,32 @@ CASES: list[Case] = [
         exception="the record of that generation is not read yet",
         story=record_comes_after_the_status,
     ),
-    NearMiss(code="CONNECT-K3", exception="the record of that generation is not read yet", story=record_is_never_read),
+    Broken(
+        code="CONNECT-K3",
+        story=runs_what_a_late_record_gives_to_another,
+        subjects=("task c1-0", "worker w2:8083"),
+        severity=Severity.HIGH,
+        says="held by w1:8083",
+    ),
+    Broken(
+        code="CONNECT-K3",
+        story=runs_what_a_late_record_gives_to_another_before_it_is_known,
+        subjects=("task c1-0", "worker w3:8083"),
+        severity=Severity.HIGH,
+        says="held by w1:8083",
+    ),
+    NearMiss(
+        code="CONNECT-K3",
+        exception="the record of that generation is not read yet",
+        story=record_comes_long_after_the_status,
+        at_most=Severity.INFO,
+    ),
+    NearMiss(
+        code="CONNECT-K3",
+        exception="the record of that generation is not read yet",
+        story=record_is_never_read,
+        at_most=Severity.INFO,
+    ),
     NearMiss(code="CONNECT-K3", exception="a status of an earlier generation", story=started_before_it_was_taken),
     Broken(
         code="CONNECT-K4",
