@@ -24,7 +24,6 @@ from streaming.spark.folding import FoldMany, Task, fold_here
 from streaming.spark.offsets import Kind
 from streaming.spark.rows import Batch, RawRow, read_batch
 
-# No cluster can be configured without a name, so this key never meets a group's.
 log = logging.getLogger("rebalance_monitor.job")
 
 CLUSTER_STATE_VERSION = 1
@@ -67,7 +66,10 @@ class BatchReport:
 
 
 class BatchFunction:
-    """Called with each batch's table, in order. Positions are read once: the writer epoch keeps others off them."""
+    """Called with each batch's table, in order. Positions are read once: the writer epoch keeps others off them.
+
+    `spread` is another way to fold, and from how many rows on it pays; None: every batch is folded here.
+    """
 
     def __init__(
         self,
@@ -79,14 +81,14 @@ class BatchFunction:
         started_ms: int,
         on_results: Callable[[BatchReport], None],
         publish: Callable[[Control], None],
-        spread: FoldMany | None = None,
-        spread_from_rows: int = 20_000,
+        spread: tuple[FoldMany, int] | None = None,
     ) -> None:
         self._store, self._settings, self._epoch = store, settings, writer_epoch
         self._cluster_id, self._started_ms = cluster_id, started_ms
         self._on_results, self._publish = on_results, publish
-        self._spread, self._spread_from_rows = spread, spread_from_rows
+        self._spread = spread
         self._positions = {key: at for key, at in store.positions().items() if key.cluster_id == cluster_id}
+        # No cluster can be configured without a name, so this key never meets a group's.
         self._own_key = GroupKey("", settings.name)
         stored = store.load([self._own_key]).get(self._own_key)
         self._own = loads(ClusterState, stored.state) if stored is not None else ClusterState()
@@ -105,8 +107,7 @@ class BatchFunction:
         own = self._remember(batch)
         tick = self._tick(batch)
         tasks = self._tasks(batch, tick)
-        spread = self._spread is not None and len(batch.rows) >= self._spread_from_rows
-        fold = self._spread if spread and self._spread is not None else fold_here
+        fold = self._fold_for(len(batch.rows))
         outcomes = fold(self._settings, tasks, tick)
         others = _other_groups(self._settings.name, batch.rows)
         results = tuple(result for _, outcome in sorted(outcomes.items()) for result in outcome.results)
@@ -140,7 +141,7 @@ class BatchFunction:
                 groups=len(tasks),
                 tick_ms=batch.tick.now_ms if batch.tick else None,
                 caught_up=own.caught_up,
-                spread=spread,
+                spread=fold is not fold_here,
                 seconds=time.monotonic() - began_s,
                 results=results,
                 ranges=ranges,
@@ -150,6 +151,13 @@ class BatchFunction:
             )
         )
         self._complete(batch)
+
+    def _fold_for(self, rows: int) -> FoldMany:
+        if self._spread is not None:
+            spread, from_rows = self._spread
+            if rows >= from_rows:
+                return spread
+        return fold_here
 
     def _in_step(self, batch: Batch) -> dict[PartitionKey, Range]:
         """Ranges with what is stored already cut off; refuses a batch that leaves something out."""
@@ -216,7 +224,7 @@ class BatchFunction:
     def _tell_reader(self, due_ms: int | None, bytes_per_record: float) -> None:
         topics: dict[str, Kind] = {}
         for group in {*self._own.connect_groups, *self._settings.connect}:
-            topics.update(_topics(connect_settings(self._settings, group)))
+            topics.update(topics_of(connect_settings(self._settings, group)))
         measured = bytes_per_record or self._control.bytes_per_record
         if self._control.bytes_per_record and abs(measured / self._control.bytes_per_record - 1) < 0.2:
             measured = self._control.bytes_per_record  # not worth a write
@@ -226,7 +234,8 @@ class BatchFunction:
             self._publish(control)
 
 
-def _topics(connect: ConnectSettings) -> dict[str, Kind]:
+def topics_of(connect: ConnectSettings) -> dict[str, Kind]:
+    """The topics of a Connect group that are known, each with what it holds."""
     named: dict[str, Kind] = {}
     if connect.config_topic is not None:
         named[connect.config_topic] = "config"

@@ -15,11 +15,12 @@ from streaming.config.clusters import ClusterSection
 from streaming.core.ports import Deposed, OutOfStep, Store
 from streaming.core.routing import connect_settings
 from streaming.core.settings import ClusterSettings
-from streaming.spark.batch import BatchFunction, BatchReport
+from streaming.spark.batch import BatchFunction, BatchReport, topics_of
 from streaming.spark.channel import Channel, ReaderStatus
 from streaming.spark.ends import ClientRefused, ClusterError, KafkaView
 from streaming.spark.failures import BatchFailed, CannotRun, first_line, no_room
 from streaming.spark.folding import SpreadFold
+from streaming.spark.java import NoJava
 from streaming.spark.offsets import Kind
 from streaming.spark.scratch import scratch_folder
 from streaming.spark.session import jvm_ended, stop_session
@@ -157,8 +158,7 @@ class Job:
             started_ms=time.time_ns() // 1_000_000,
             on_results=self._report,
             publish=self._channel.publish,
-            spread=SpreadFold(self._spark),
-            spread_from_rows=self._settings.spark.distributed_rows,
+            spread=(SpreadFold(self._spark), self._settings.spark.distributed_rows),
         )
 
         def on_batch(frame: Any, batch_id: int) -> None:
@@ -187,11 +187,7 @@ class Job:
         source = self._settings.source
         topics: dict[str, Kind] = {source.offsets_topic: "offsets"}
         for group in self._core.connect:
-            connect = connect_settings(self._core, group)
-            if connect.config_topic is not None:
-                topics[connect.config_topic] = "config"
-            if connect.status_topic is not None:
-                topics[connect.status_topic] = "status"
+            topics.update(topics_of(connect_settings(self._core, group)))
         return SourceOptions(
             cluster=self._section.name,
             cluster_id=self._cluster_id,
@@ -258,20 +254,21 @@ class Job:
 
 
 def run_job(settings: Settings, store: Store, observer: Observer) -> None:
-    """Everything from the session's start to its stop, for the one configured cluster. Raises CannotRun."""
+    """Everything from the session's start to its stop, for the one configured cluster. Raises CannotRun.
+
+    A signal before the session's start ends it at once, by KeyboardInterrupt or as the system does.
+    """
     if len(settings.clusters) != 1:
         raise CannotRun(
             f"clusters lists {len(settings.clusters)} clusters, one job watches exactly one; "
             "run one job per cluster, each with its own database"
         )
-    from streaming.spark.java import NoJava
-
+    section = settings.clusters[0]
+    cluster_id(section)  # a wrong address shows before Spark's start, not after it
     with (
         scratch_folder(settings.spark.checkpoint_dir) as scratch,
         Stop(partial(end_at_once, scratch)).on_signals() as stop,
     ):
-        section = settings.clusters[0]
-        cluster_id(section)  # a wrong address shows before Spark's start, not after it
         began_s = time.monotonic()
         try:
             spark = start_session_aside(settings.spark, scratch, stop)

@@ -77,8 +77,7 @@ class Run:
             started_ms=0,
             on_results=self.reports.append,
             publish=self.controls.append,
-            spread=spread,
-            spread_from_rows=0,
+            spread=None if spread is None else (spread, 0),
         )
 
     @property

@@ -1,0 +1,37 @@
+"""The first question to a cluster, before Spark starts: a signal need not wait for its answer."""
+
+import json
+import signal
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[3]
+JOB = """
+import json, sys
+from streaming.config.settings import Settings
+from streaming.spark.failures import CannotRun
+from streaming.spark.job import run_job
+
+try:
+    run_job(Settings.model_validate(json.loads(sys.argv[1])), None, None)
+except KeyboardInterrupt:
+    sys.exit("interrupted")
+except CannotRun as why:
+    sys.exit(str(why))
+"""
+
+
+def test_control_c_ends_the_wait_for_a_broker_that_says_nothing() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as broker:
+        address = f"127.0.0.1:{broker.getsockname()[1]}"
+        settings = json.dumps({"clusters": [{"name": "a", "bootstrap_servers": address}]})
+        job = subprocess.Popen([sys.executable, "-c", JOB, settings], cwd=ROOT, stderr=subprocess.PIPE, text=True)
+        broker.settimeout(60)
+        asked, _ = broker.accept()
+        with asked:
+            job.send_signal(signal.SIGINT)
+            _, said = job.communicate(timeout=60)
+
+    assert said == "interrupted\n"
