@@ -31,7 +31,7 @@ def sighted(work: Work, one: Sighting, before: JobFacts) -> None:
         if one.worker == suspicion.new:
             if one.state in ENDED:
                 _close(work, [suspicion], one.at_ms)
-        elif one.state == RUNNING and _handed_back(before, one, suspicion):
+        elif one.state == RUNNING and _handed_back(work, before, one, suspicion):
             _close(work, [suspicion], one.at_ms)
         else:
             _sign_of_life(work, suspicion, one)
@@ -41,8 +41,11 @@ def sighted(work: Work, one: Sighting, before: JobFacts) -> None:
                 _suspect(work, one, claim)
 
 
-def _handed_back(facts: JobFacts, one: Sighting, suspicion: Suspicion) -> bool:
-    """The old owner was given the job anew, after the other had it: it starts it rightly."""
+def _handed_back(work: Work, facts: JobFacts, one: Sighting, suspicion: Suspicion) -> bool:
+    """The old owner was given the job anew, after the other had it: it starts it rightly. Where the other's generation
+    and all since have left no record, that may be so."""
+    if work.generation < suspicion.generation < one.generation and not work.recorded_in(one.generation):
+        return True
     return one.worker in facts.holders and suspicion.generation < facts.since <= one.generation
 
 

@@ -76,6 +76,10 @@ class Work:
     def facts(self, job: JobKey) -> JobFacts:
         return self.jobs.get(job) or NO_FACTS
 
+    def recorded_in(self, generation: int) -> bool:
+        """Whether this call tells of the generation's record."""
+        return any(step.generation == generation for step in self.recorded)
+
     def change(self, job: JobKey, facts: JobFacts) -> None:
         self.jobs.put(job, facts)
         self.touched.add(job)

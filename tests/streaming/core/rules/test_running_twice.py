@@ -161,3 +161,29 @@ def test_one_name_for_all_workers_is_never_a_second_run() -> None:
         story.status(JOB, "RUNNING", "a->b")
         story.rebalance(after_ms=10_000)
     assert not found(story.until(200_000))
+
+
+# -- what was written before the first record that is there ------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("generation", "sure"), [(12, False), (3, True)])
+def test_who_runs_it_in_a_later_generation_without_a_record_may_have_been_given_it_anew(
+    generation: int, sure: bool
+) -> None:
+    """The group's topic was compacted, the statuses of days are there: a worker that was killed unseen had the job
+    before this one. A write of its former generation shows that it ran all the time."""
+    story = Story()
+    story.configure("c1", 2)
+    story.status(JOB, "RUNNING", "w1", generation=3)
+    story.wait(15_000)
+    story.status(JOB, "RUNNING", "w2", generation=7)
+    story.wait(15_000)
+    story.status(JOB, "RUNNING", "w1", generation=generation)
+    story.wait(5_000)
+    story.status(JOB, "UNASSIGNED", "w1", generation=generation)
+    story.skip(19)
+    story.join("w1", "w2")
+    story.rebalance()
+    story.status(JOB, "RUNNING", owner_of(story, JOB))
+    story.until(1_000)
+    assert certain(story) is sure
