@@ -83,7 +83,7 @@ class ConfigHistory:
     `hole_offset` is the first offset of which no record came (None: all came): the topic was compacted before it was
     read, or begins late. Of each key that has a record below some offset the newest one survives there, but a key whose
     records were all replaced later on is not to be seen. `unread` are the offsets of the newest records that were there
-    and could not be read. `begins_ms` is the time of the first record that came.
+    and could not be read. `begins_ms` is the time of the first record that came, `newest_ms` the latest of all.
     """
 
     base: ConfigState = field(default_factory=ConfigState)
@@ -93,6 +93,7 @@ class ConfigHistory:
     hole_offset: int | None = None
     unread: tuple[int, ...] = ()
     begins_ms: int | None = None
+    newest_ms: int = 0
 
     def extended(self, entries: list[ConfigEntry]) -> "ConfigHistory":
         """With further records, in offset order; those already seen are dropped."""

@@ -57,9 +57,11 @@ class Intake:
         source = Source(row.topic, row.partition, row.offset)
         match row.body:
             case ConfigChange(record=record):
-                if self.state.history.begins_ms is None:
-                    begun = replace(self.state.history, begins_ms=row.timestamp_ms)
-                    self.state = replace(self.state, history=begun)
+                history = self.state.history
+                if history.begins_ms is None or history.newest_ms < row.timestamp_ms:
+                    begins_ms = row.timestamp_ms if history.begins_ms is None else history.begins_ms
+                    history = replace(history, begins_ms=begins_ms, newest_ms=max(history.newest_ms, row.timestamp_ms))
+                    self.state = replace(self.state, history=history)
                 self.config.append(ConfigEntry(row.offset, record))
                 if isinstance(record, OtherConfig) and record.what == NOT_JSON:
                     self.results.append(unreadable_config(self.settings.name, source, record))
@@ -133,13 +135,24 @@ class Intake:
     def _recreated(self, row: Row) -> None:
         """A topic of another id begins anew: its offsets, and the config history if it is the config topic."""
         known = self.state.topic_ids.get(row.topic)
-        if known == row.topic_id or not row.topic_id:
+        anew = self._stands_where_older_stood(row)
+        if (known == row.topic_id or not row.topic_id) and not anew:
             return
-        state = replace(self.state, topic_ids={**self.state.topic_ids, row.topic: row.topic_id})
-        if known is not None:
+        state = self.state
+        if row.topic_id:
+            state = replace(state, topic_ids={**state.topic_ids, row.topic: row.topic_id})
+        if known is not None or anew:
             offsets = {place: at for place, at in state.next_offsets.items() if place.rpartition("-")[0] != row.topic}
             state = replace(state, next_offsets=offsets)
             if row.topic == self.topics.config_topic:
                 self.config.clear()
                 state = replace(state, history=ConfigHistory(), rule_memory=without_offsets(state.rule_memory))
         self.state = state
+
+    def _stands_where_older_stood(self, row: Row) -> bool:
+        """Whether a config record from a source that knows no ids is of another topic of that name: its offset was read
+        before, and it is newer than all that was read. One that is only read again has its old time."""
+        if row.topic_id or row.topic != self.topics.config_topic or not isinstance(row.body, ConfigChange):
+            return False
+        read = row.offset < self.state.next_offsets.get(f"{row.topic}-{row.partition}", 0)
+        return read and 0 < self.state.history.newest_ms < row.timestamp_ms

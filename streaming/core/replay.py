@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from streaming.core import lives
 from streaming.core.commits import OffsetCommit, commit_object, decode_commit
 from streaming.core.decoding import decode_config_row, decode_offsets_record, decode_status_row, wanted_key_prefix
 from streaming.core.fold import fold_group
@@ -21,7 +22,7 @@ from streaming.core.results import (
     Source,
     UndecodableRecord,
 )
-from streaming.core.routing import CONFIG_SUFFIXES, STATUS_SUFFIXES, groups_of_topic, route
+from streaming.core.routing import CONFIG_SUFFIXES, STATUS_SUFFIXES, connect_settings, groups_of_topic, route
 from streaming.core.settings import ClusterSettings
 from streaming.core.witnesses import Stamps, Witnesses
 
@@ -106,7 +107,13 @@ def folded(rows: Iterable[Row], stamps: Stamps, settings: ClusterSettings) -> li
     for group, own in route(rows, settings).items():
         witnesses = Witnesses.of(stamps, own)
         end = Tick(witnesses.end_ms())
-        results.extend(fold_group(settings, group, None, own, end, end_of_input=True, witnesses=witnesses).results)
+        state = None
+        *before, last = lives.of_topic(own, connect_settings(settings, group).config_topic)
+        for rows_of_a_life in before:
+            outcome = fold_group(settings, group, state, rows_of_a_life, None, witnesses=witnesses)
+            state = outcome.state
+            results.extend(outcome.results)
+        results.extend(fold_group(settings, group, state, last, end, end_of_input=True, witnesses=witnesses).results)
     return results
 
 
