@@ -12,6 +12,7 @@ from schemas.compiled import Row, row_of, row_reader
 from schemas.errors import SchemaError, UnsupportedVersion, unreadable
 from schemas.frozen import maker
 from schemas.group_metadata import GroupMember, GroupMetadata
+from schemas.java_text import decode_utf8
 from schemas.layouts import UNKNOWN_TAGS, Array, Field, Group, Kind, Layout
 from schemas.outcomes import Decoded, Ignored, Outcome, Tombstone, Unreadable
 from schemas.struct_writers import writer
@@ -67,6 +68,10 @@ def decode_key(key: bytes | None) -> Outcome[Key]:
     """The key; `Ignored("unknown_type <n>")` for a type nobody has described."""
     if key is None:
         return Unreadable("null_key")
+    named = _GROUPS_ALONE.get(key[:2])
+    # The hottest keys of all, those of classic groups, are a group's name and no more.
+    if named is not None and len(key) - 4 == int.from_bytes(key[2:4], "big") <= wire.MAX_STRING_BYTES:
+        return _decoded(_make_key(*named, decode_utf8(key[4:]), None, None, None), 0)
     try:
         type_, pos = wire.read_int16(key, 0)
         if type_ not in RECORD_TYPES:
@@ -84,7 +89,13 @@ def decode_key(key: bytes | None) -> Outcome[Key]:
     return Decoded(_make_key(type_, name, group, member, topic, partition), len(key) - pos)
 
 
+_GROUPS_ALONE = {
+    type_.to_bytes(2, "big"): (type_, name)
+    for type_, (name, _) in RECORD_TYPES.items()
+    if type_ not in _WITH_TOPIC | _WITH_MEMBER
+}
 _make_key = maker(Key)
+_decoded = maker(Decoded)
 
 
 GROUP_METADATA = Layout(

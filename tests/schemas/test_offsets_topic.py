@@ -111,6 +111,17 @@ def test_keys(hexed: str, key: Key) -> None:
     assert {type(decode_key(raw[:n])) for n in range(len(raw))} == {Unreadable}
 
 
+@pytest.mark.parametrize("said", [0, 1, 300, 0x7FFF, 0x8000, 0xFFFF])
+def test_a_group_alone_is_read_by_its_length(said: int) -> None:
+    """However long the key is: a name that ends early is cut, one that ends late leaves bytes, a negative is null."""
+    for there in {0, 1, said - 1, said, said + 1} - {-1}:
+        found = decode_key(b"\x00\x02" + said.to_bytes(2, "big") + b"x" * there)
+        if there < said or said > 0x7FFF:
+            assert isinstance(found, Unreadable)
+        else:
+            assert found == Decoded(Key(type=2, name="GroupMetadata", group="x" * said), there - said)
+
+
 def test_keys_of_nobody() -> None:
     assert decode_key(None) == Unreadable("null_key")
     assert decode_key(b"\x00\x63\x00\x01g") == Ignored("unknown_type 99")
