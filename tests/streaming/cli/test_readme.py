@@ -1,0 +1,57 @@
+"""What the README tells a newcomer to type and to write works as it stands there."""
+
+import json
+import re
+import shlex
+import textwrap
+from pathlib import Path
+
+import pytest
+import yaml
+
+from streaming.cli import main
+from streaming.cli.commands import EXIT_CODES, parser
+from streaming.config import load
+
+ROOT = Path(__file__).parents[3]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+BLOCKS = [textwrap.dedent(block).strip() for block in re.findall(r"(?:^    .*\n|^\n(?=    ))+", README, flags=re.M)]
+COMMANDS = [
+    shlex.split(line, comments=True)[1:]
+    for block in BLOCKS
+    for line in block.splitlines()
+    if line.startswith("rebalance-monitor ")
+]
+ALONE = [words for words in COMMANDS if words[0] in ("replay", "plan", "decode", "rules")]
+
+
+def test_every_command_is_one() -> None:
+    assert {words[0] for words in COMMANDS} >= {"config", "run", "serve", "replay", "plan", "decode", "rules"}
+    for words in COMMANDS:
+        parser().parse_args(words)
+
+
+@pytest.mark.parametrize("words", ALONE, ids=" ".join)
+def test_what_needs_no_cluster_runs_from_the_clone(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, words: list[str]
+) -> None:
+    monkeypatch.chdir(ROOT)
+    assert main(words) in (0, 1)
+    printed = capsys.readouterr()
+    assert (bool(printed.out), printed.err) == (True, "")
+    if words[-1] == "json":
+        assert [json.loads(line) for line in printed.out.splitlines()]
+
+
+def test_the_configuration_is_sound(tmp_path: Path) -> None:
+    (example,) = [block for block in BLOCKS if block.startswith("clusters:")]
+    (tmp_path / "monitor.yaml").write_text(example, encoding="utf-8")
+    cluster = load(tmp_path / "monitor.yaml", {}).clusters[0]
+    assert cluster.name == yaml.safe_load(example)["clusters"][0]["name"]
+    variables = dict.fromkeys(re.findall(r"REBALANCE_MONITOR__\w+", README), "postgresql://monitor:pw@db/monitor")
+    assert load(tmp_path / "monitor.yaml", variables).clusters[0].librdkafka()["sasl.password"]
+
+
+def test_exit_codes_are_those_of_the_help() -> None:
+    told = " ".join(README.split())
+    assert EXIT_CODES.removeprefix("Exit codes: ") in told
