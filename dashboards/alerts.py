@@ -17,7 +17,8 @@ from dashboards.alert import Alert
 from dashboards.monitor_alerts import monitor_alerts
 from dashboards.queries import SEVERITIES, aggregated, series
 from streaming.core import metrics
-from streaming.core.runbooks import RUNBOOKS, runbook_url
+from streaming.core.rules.catalogue import RULES
+from streaming.core.runbooks import RUNBOOKS, next_step, runbook_url
 
 WHILE_BLIND = "RebalanceIncidentWhileBlind"
 _SURVIVES_RESTART = "15m"
@@ -43,8 +44,25 @@ def _incident(severity: str) -> Alert:
         description="The monitor has an open incident of this rule"
         "{{ with $labels.worker }}, worker {{ . }}{{ end }}{{ with $labels.connector }}, connector {{ . }}{{ end }}. "
         "Its evidence is in the group's dashboard and in the table incidents.",
+        advice=(_next_step(),),
         runbook="{{ $labels.rule }}",
     )
+
+
+def _next_step() -> str:
+    """A template that says of each rule what to do first: the label is all that the gauge tells."""
+    titles: dict[str, list[str]] = {}
+    for rule in RULES:
+        titles.setdefault(next_step(rule.title), []).append(rule.title)
+    cases = [
+        f"{{{{ {'else ' if number else ''}if eq $labels.rule {' '.join(map(_quoted, dict.fromkeys(some)))} }}}}{step}"
+        for number, (step, some) in enumerate(titles.items())
+    ]
+    return "".join(cases) + "{{ end }}"
+
+
+def _quoted(text: str) -> str:
+    return f'"{text}"'
 
 
 def _while_blind() -> Alert:
@@ -102,6 +120,7 @@ def _rule(alert: Alert, runbooks: str) -> dict[str, Any]:
         "annotations": {
             "summary": alert.summary,
             "description": alert.description,
+            "next_step": alert.advice[0],
             "runbook_url": runbook_url(alert.runbook or alert.name, runbooks),
         },
     }

@@ -154,8 +154,8 @@ def _partly_blind() -> tuple[Alert, ...]:
             f"and on () ({grew(metrics.NOTIFICATIONS, (), _FAILED)})",
             hold="10m",
             severity="warning",
-            summary="Nobody accepts the monitor's notifications",
-            description="{{ $value }} notifications wait. They are kept and sent as soon as a receiver answers.",
+            summary="A receiver does not accept the monitor's notifications",
+            description="{{ $value }} notifications wait for it. They are kept, and sent in order once it takes them.",
             confirm=(
                 Check(
                     "psql -c 'select key, created_at from rebalance_monitor.outbox where not done order by sequence'",

@@ -13,12 +13,18 @@ from streaming.core.runbooks import damping_text, loudness_text, told_as
 
 
 def rules(name: str | None, *, output: str) -> int:
-    """List every rule, or show the runbook of one, by its title or code. Raises InputError."""
+    """List every rule, or show one runbook: by a rule's title or code, or an alert's name. Raises InputError."""
     if name is None:
         return _list(RULES, output)
     chosen = [rule for rule in RULES if name in (rule.title, rule.code)]
+    about_us = pages().get(f"{FOLDER}/{name}.md") if not chosen else None
+    if about_us is not None and output != "json":
+        print(about_us, end="")
+        return DONE
     if not chosen:
-        raise InputError(f"no rule has the title or code {name!r}; `rebalance-monitor rules` lists them")
+        known = "`rebalance-monitor rules` lists them"
+        hint = "the label `rule` of that alert names one" if name.startswith("RebalanceIncident") else known
+        raise InputError(f"no rule has the title or code {name!r}; {hint}")
     if output == "json":
         return _list(chosen, output)
     print(pages()[f"{FOLDER}/{chosen[0].title}.md"], end="")

@@ -44,6 +44,11 @@ def rules_titled(title: str) -> tuple[Rule, ...]:
     return tuple(rule for rule in RULES if rule.title == title)
 
 
+def next_step(title: str) -> str:
+    """What to do first about an incident of this title; empty for a title that the catalogue does not have."""
+    return next((rule.advice[0] for rule in rules_titled(title)), "")
+
+
 def left_open(checks: Iterable[Check]) -> dict[str, str]:
     """The variables of these commands, in order, with where each is found."""
     named = {name for check in checks for name in re.findall(r"\$([A-Z_]+)", check.run)}

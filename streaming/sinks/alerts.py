@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from streaming.core.results import Incident
-from streaming.core.runbooks import RUNBOOKS, runbook_url
+from streaming.core.runbooks import RUNBOOKS, next_step, runbook_url
 from streaming.sinks.labels import incident_labels
 from streaming.sinks.limits import as_it_is
 from streaming.sinks.stored import incident_of
@@ -55,6 +55,7 @@ def alert(incident: Incident, now_ms: int, style: AlertStyle, ended_ms: int | No
             "description": clean(incident.message),
             "certainty": incident.certainty.value,
             "transition": incident.transition,
+            "next_step": next_step(incident.rule),
             "runbook_url": runbook_url(incident.rule, style.runbooks),
         },
         "startsAt": rfc3339(min(incident.fired_at_ms or incident.opened_at_ms, ends_ms, now_ms)),

@@ -1,6 +1,7 @@
 """A program as receiver: one JSON object for each transition, with the notification's key.
 
-    {"key": "4f1c…:fired", "transition": "fired", "incident": {…}, "previous": null, "runbook_url": "…/imbalance.md"}
+    {"key": "4f1c…:fired", "transition": "fired", "incident": {…}, "previous": null,
+     "next_step": "If the load matters, …", "runbook_url": "…/imbalance.md"}
 
 `incident` is the object that `replay -o json` prints and the table `incidents` keeps, as it was at the transition;
 `previous` the one before an `updated`. A repeat is the same bytes under the same `Idempotency-Key`.
@@ -9,7 +10,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from streaming.core.runbooks import RUNBOOKS, runbook_url
+from streaming.core.runbooks import RUNBOOKS, next_step, runbook_url
 from streaming.sinks.database import Connection
 from streaming.sinks.http_sender import HttpSender
 from streaming.sinks.outbox import Waiting
@@ -22,6 +23,7 @@ def message(one: Waiting, runbooks: str) -> dict[str, Any]:
         "transition": one.transition,
         "incident": dict(one.document),
         "previous": None if one.previous is None else dict(one.previous),
+        "next_step": next_step(one.document["rule"]),
         "runbook_url": runbook_url(one.document["rule"], runbooks),
     }
 

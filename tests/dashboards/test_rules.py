@@ -11,6 +11,8 @@ import yaml
 
 from dashboards.alerts import IDENTITY, WHILE_BLIND, alerts, prometheus_rule, rule_file
 from streaming.core.metrics import METRICS
+from streaming.core.rules.catalogue import RULES
+from streaming.core.runbooks import next_step
 
 ROOT = Path(__file__).parents[2]
 PROMTOOL = shutil.which("promtool")
@@ -36,6 +38,15 @@ def test_rules_are_well_formed() -> None:
 def test_rules_fire_and_resolve_as_described() -> None:
     done = promtool("test", "rules", str(TESTS))
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_an_alert_says_of_every_rule_what_to_do_first() -> None:
+    """Both paths say the same: the label is all that the published gauge tells."""
+    (group, _) = rule_file()["groups"]
+    for told in (rule for rule in group["rules"] if rule["alert"] != WHILE_BLIND):
+        for rule in RULES:
+            (case,) = (one for one in told["annotations"]["next_step"].split("{{ ") if f'"{rule.title}"' in one)
+            assert case.partition("}}")[2] == next_step(rule.title) != ""
 
 
 def seconds(duration: str) -> float:

@@ -25,6 +25,13 @@ def test_shows_a_runbook_by_title_or_code(capsys: pytest.CaptureFixture[str], na
     assert "warning, after 10 minutes critical; at once, its end 5 min later" in capsys.readouterr().out
 
 
+def test_shows_the_runbook_of_an_alert_about_the_monitor(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["rules", "RebalanceMonitorStale"]) == 0
+    assert "## What to do" in capsys.readouterr().out
+    assert main(["rules", "RebalanceIncidentCritical"]) == 2
+    assert "the label `rule` of that alert names one" in capsys.readouterr().err
+
+
 def test_an_unknown_name_is_one_sentence(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["rules", "nonsense"]) == 2
     assert capsys.readouterr().err.count("\n") == 1

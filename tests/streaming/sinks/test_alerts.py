@@ -36,6 +36,7 @@ def test_a_firing_alert_ends_well_ahead() -> None:
 
 def test_an_alert_leads_to_the_runbook_of_its_rule() -> None:
     assert alert(incident(), NOW_MS, STYLE)["annotations"]["runbook_url"] == "docs/runbooks/duplicate_active.md"
+    assert alert(incident(), NOW_MS, STYLE)["annotations"]["next_step"].startswith("Find out which of the two runs")
     own = AlertStyle(generator_url="http://a", runbooks="https://wiki.example/r/")
     told = alert(incident("resolved"), NOW_MS, own)
     assert told["annotations"]["runbook_url"] == "https://wiki.example/r/duplicate_active.md"
