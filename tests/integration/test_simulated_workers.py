@@ -94,7 +94,9 @@ def test_a_worker_that_was_cut_off_returns_with_its_jobs(stage: Rehearsal) -> No
 
 
 def test_a_worker_that_ignores_a_revocation(stage: Rehearsal) -> None:
-    """In the log it looks like one that missed its answer, and nobody is given a job before its holder has let go."""
+    """Nobody is given a job before its holder has let go. In the log it looks like one that missed its answer, until
+    the leader pauses between two revocations: who has heard of the pause has heard of the revocation before (K1).
+    """
     for worker in stage.group.workers:
         worker.faults.add(WorkerFault.IGNORED_REVOCATION)
     story = after(stage, lambda: stage.join("D", Process()))
@@ -107,7 +109,8 @@ def test_a_worker_that_ignores_a_revocation(stage: Rehearsal) -> None:
     stage.group.relent()
     story = after(stage, stage.group.rejoin)
     assert grades(story) == {Grade.MATCH}
-    assert codes(stage, story) == set()
+    assert codes(stage, story) <= {"CONNECT-K1"}
+    assert codes(stage, story[-1:]) == set()
     assert len(stage.hands()["D"]) > 0
     assert len(story[-1].held()) == len(set(story[-1].held())) == 10
 
