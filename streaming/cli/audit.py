@@ -3,6 +3,7 @@
 import os
 import sys
 import threading
+from contextlib import closing
 from typing import Any
 
 from streaming.cli.errors import InputError
@@ -59,21 +60,23 @@ def _can_read(dsn: str, settings: Settings, tables: list[str]) -> None:
 
     advice = "check audit.dsn (else database.dsn), that the server runs, and that the role may read the schema"
     try:
-        database = Database(dsn, settings.database.connect_timeout_ms, advice)
-        with database.session() as connection:
+        with (
+            closing(Database(dsn, settings.database.connect_timeout_ms, advice)) as database,
+            database.session() as connection,
+        ):
             found = connection.execute(
                 "select c.relname, has_schema_privilege(n.oid, 'usage') and has_table_privilege(c.oid, 'select')"
                 " from pg_class c join pg_namespace n on n.oid = c.relnamespace"
                 " where n.nspname = 'rebalance_monitor' and c.relname = any(%s)",
                 (tables,),
             ).fetchall()
-        database.close()
+            address = database.address
     except DatabaseUnreachable as why:
         raise InputError(str(why)) from why
     readable: dict[str, bool] = dict(found)
     if missing := [table for table in tables if table not in readable]:
         raise InputError(
-            f"PostgreSQL at {database.address} has no table rebalance_monitor.{missing[0]};"
+            f"PostgreSQL at {address} has no table rebalance_monitor.{missing[0]};"
             " start `rebalance-monitor run` of this version once, it makes what is missing"
         )
     if hidden := [table for table in tables if not readable[table]]:

@@ -5,9 +5,10 @@ import os
 import re
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
 from rich.table import Table
@@ -137,9 +138,8 @@ def _writer(settings: Settings) -> "Iterator[Connection]":
             advice="check database.maintenance_dsn (or dsn), that the server runs, and the role's rights"
             " (docs/maintenance.md)",
         )
-        with database.session() as connection:
+        with closing(database), database.session() as connection:
             yield connection
-        database.close()
     except DatabaseUnreachable as why:
         raise InputError(str(why)) from why
     except NotSetUp:
@@ -149,8 +149,6 @@ def _writer(settings: Settings) -> "Iterator[Connection]":
 
 
 def _covers_a_cluster(settings: Settings, pattern: str) -> bool:
-    from fnmatch import fnmatchcase
-
     return not settings.clusters or any(fnmatchcase(one.name, pattern) for one in settings.clusters)
 
 

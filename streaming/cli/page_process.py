@@ -36,24 +36,24 @@ class PageProcess:
         tries = 0
         while not self._ending.is_set():
             # A session of its own: a signal from the terminal is the job's to answer.
-            process = subprocess.Popen(
+            with subprocess.Popen(
                 self._command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
-            )
-            self.process = process
-            last = ""
-            assert process.stderr is not None
-            for line in process.stderr:
-                last = line.strip()
-                if last.startswith("page at "):
-                    tries = 0
-                    log.info("page", extra={"fields": {"url": last.removeprefix("page at ")}})
-                elif not last.startswith("rebalance-monitor: "):
-                    log.warning("page says", extra={"fields": {"text": last}})
-            code = process.wait()
+            ) as process:
+                self.process = process
+                if self._ending.is_set() and process.stdin is not None:
+                    process.stdin.close()  # `stop` may have looked for it a moment too soon
+                last = ""
+                for line in process.stderr or ():
+                    last = line.strip()
+                    if last.startswith("page at "):
+                        tries = 0
+                        log.info("page", extra={"fields": {"url": last.removeprefix("page at ")}})
+                    elif not last.startswith("rebalance-monitor: "):
+                        log.warning("page says", extra={"fields": {"text": last}})
             if self._ending.is_set():
                 return
             pause = PAUSES_S[min(tries, len(PAUSES_S) - 1)]
             why = last.removeprefix("rebalance-monitor: ")
-            log.warning("page ended", extra={"fields": {"code": code, "why": why, "again_in_s": pause}})
+            log.warning("page ended", extra={"fields": {"code": process.returncode, "why": why, "again_in_s": pause}})
             tries += 1
             self._ending.wait(pause)
