@@ -106,7 +106,7 @@ class BatchFunction:
         ranges = self._in_step(batch)
         own = self._remember(batch)
         tick = self._tick(batch)
-        tasks = self._tasks(batch, tick)
+        tasks = self._tasks(batch, tick, own.connect_groups)
         fold = self._fold_for(len(batch.rows))
         outcomes = fold(self._settings, tasks, tick)
         others = _other_groups(self._settings.name, batch.rows)
@@ -187,12 +187,12 @@ class BatchFunction:
         known |= {row.group for row in batch.rows if row.group is not None and _CONNECT_MARK in row.body}
         return ClusterState(self._own.caught_up or batch.tick is not None, tuple(sorted(known)))
 
-    def _tasks(self, batch: Batch, tick: Tick | None) -> list[Task]:
+    def _tasks(self, batch: Batch, tick: Tick | None, connect_groups: Sequence[str]) -> list[Task]:
         """The touched groups with their rows, and those whose timer is due."""
         bodies: dict[str, list[str]] = {}
         for raw in batch.rows:
             if raw.group is None:
-                for group in groups_concerned(self._settings, raw.topic, raw.kind):
+                for group in groups_concerned(self._settings, raw.topic, raw.kind, connect_groups):
                     bodies.setdefault(group, []).append(raw.body)
             elif raw.kind != _OTHER:
                 bodies.setdefault(raw.group, []).append(raw.body)

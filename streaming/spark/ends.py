@@ -175,7 +175,7 @@ class Sampler:
         self._lows: dict[Key, int] = {}
         self._topics_at_s = -METADATA_EVERY_S
         self._names: tuple[str, ...] = ()
-        self._stopped = threading.Event()
+        self._stopped, self._sampled = threading.Event(), threading.Event()
         self._thread = threading.Thread(target=self._run, name="ends", daemon=True)
         self.topics = Topics()
         self.sample: Sample | None = None
@@ -186,6 +186,11 @@ class Sampler:
 
     def stop(self) -> None:
         self._stopped.set()
+
+    def wait(self, seconds: float) -> Sample | None:
+        """The last sample; the first one is waited for, so long at most."""
+        self._sampled.wait(seconds)
+        return self.sample
 
     def kind(self, topic: str) -> Kind:
         return self._wanted().get(topic, "status")
@@ -230,6 +235,7 @@ class Sampler:
         if not complete or not places:
             self._topics_at_s = min(self._topics_at_s, now_s - METADATA_EVERY_S + 1.0)  # look again soon
         self.sample = Sample(tick_ms, bounds, complete)
+        self._sampled.set()
         return moved
 
     def _key(self, place: Place) -> Key:

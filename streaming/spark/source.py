@@ -139,11 +139,7 @@ class KafkaReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  # type:
 
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
         """Fix the target at what the cluster holds now. The one call that may wait for a broker."""
-        sampler = self._running()
-        deadline_s = time.monotonic() + self._options.read_timeout_ms / 1000
-        while sampler.sample is None and time.monotonic() < deadline_s:
-            time.sleep(0.02)
-        self._target = sampler.sample
+        self._target = self._running().wait(self._options.read_timeout_ms / 1000)
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
         before, after = Offset.parse(start), Offset.parse(end)
@@ -185,9 +181,7 @@ class KafkaReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  # type:
                 self._made_on_demand(),
             )
             self._sampler.start()
-            deadline_s = time.monotonic() + FIRST_SAMPLE_WAIT_S
-            while self._sampler.sample is None and time.monotonic() < deadline_s:
-                time.sleep(0.01)
+            self._sampler.wait(FIRST_SAMPLE_WAIT_S)
         return self._sampler
 
     def _made_on_demand(self) -> str | None:
