@@ -64,6 +64,8 @@ def judged(settings: ClusterSettings, group: str, state: GroupState, row: Row, n
     if not body_of(row).members:
         return _emptied(settings, group, state, row)
     state, turn = _run_again(settings, group, state, row, never_came)
+    if evidence.lost(turn.observed, state):
+        state = replace(state, unassigned_since_ms={})
     idle = unassigned.without_holder(turn.observed, turn.configured) if turn.configured is not None else ()
     published = replace(_published(state, turn), unassigned=tuple(subject.id for subject in idle))
     waiting, published = waits.follow(state.waits, published, turn.observed, turn.before, turn.configured)
@@ -104,7 +106,7 @@ def _run_again(
             carried=leader_turn.carried(state, observed, topics),
             missing_generations=observed.unseen,
         )
-        judgement = judge_connect.judge(case)
+        judgement = judge_connect.with_lost(case, judge_connect.judge(case), evidence.lost(observed, state))
         state = leader_turn.after_verdict(state, observed, judgement)
     if judgement.verdict.grade is Grade.UNEXPLAINED and (unread := evidence.unread(observed, state, topics)):
         judgement, known = judge_connect.not_judged(unread), replace(known, blind=True)

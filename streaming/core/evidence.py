@@ -92,6 +92,18 @@ def unread(observed: Observed, state: GroupState, topics: ConnectSettings) -> st
     return f"could not be read: {topics.config_topic} offset {', '.join(map(str, offsets))}" if offsets else ""
 
 
+def lost(observed: Observed, state: GroupState) -> str:
+    """Which records of the group's partition were gone before they were read, since the record before: the generations
+    that are missing may have been among them. "" for none."""
+    last = state.last
+    if last is None or not observed.unseen:
+        return ""
+    ranges = [one for one in state.lost if last.source.offset < one[0] and one[1] <= observed.source.offset]
+    offsets = ", ".join(f"{first} to {end - 1}" for first, end in ranges)
+    place = f"{observed.source.topic}-{observed.source.partition}"
+    return f"{place} offsets {offsets} were gone before they were read" if ranges else ""
+
+
 def _made_anew(observed: Observed, state: GroupState) -> bool:
     """Whether the leader had read configuration, and all that is there now was written later.
 

@@ -106,6 +106,9 @@ class _Fold(Intake):
     def _tell(self, *, end_of_input: bool) -> None:
         """What follows from statuses and records together, as far as both have come."""
         clock = telling.clock_of(self.settings, self.tick, self.state.waiting, end_of_input=end_of_input)
+        if self.lost_from is not None:
+            timeline, self.steps = blind.after_lost_records(self.state.timeline, self.steps, self.lost_from)
+            self.state = replace(self.state, timeline=timeline)
         if self.lost:
             timeline, results, self.steps = blind.after_gap(
                 self.settings, self.group, self.state.timeline, self.steps, frozenset(self.lost)

@@ -32,6 +32,9 @@ from streaming.core.timeline import run as telling
 from streaming.core.timeline.step import Step
 from streaming.core.unreadable import unreadable_config
 
+MAX_LOST = 16
+"""Gaps of the group's partition that are remembered."""
+
 
 class Intake:
     """The state as rows are sorted into it, and the results so far."""
@@ -45,11 +48,14 @@ class Intake:
         self.steps: list[Step] = []
         self.topics = connect_settings(settings, group) if group else ConnectSettings()
         self.lost: list[int] = []  # partitions of the status topic with a gap
+        self.lost_from: int | None = None  # offset of the newest gap in the group's own partition
 
     def take(self, row: Row) -> None:
         """Sort one row into the state; rows that were folded before are dropped."""
         self._recreated(row)
         place = f"{row.topic}-{row.partition}"
+        if isinstance(row.body, Gap) and self._elsewhere(row.topic, place):
+            return
         if row.offset < self.state.next_offsets.get(place, 0):
             return
         hole = row.offset > self.state.next_offsets.get(place, 0)
@@ -57,11 +63,7 @@ class Intake:
         source = Source(row.topic, row.partition, row.offset)
         match row.body:
             case ConfigChange(record=record):
-                history = self.state.history
-                if history.begins_ms is None or history.newest_ms < row.timestamp_ms:
-                    begins_ms = row.timestamp_ms if history.begins_ms is None else history.begins_ms
-                    history = replace(history, begins_ms=begins_ms, newest_ms=max(history.newest_ms, row.timestamp_ms))
-                    self.state = replace(self.state, history=history)
+                self._dated(row.timestamp_ms)
                 self.config.append(ConfigEntry(row.offset, record))
                 if isinstance(record, OtherConfig) and record.what == NOT_JSON:
                     self.results.append(unreadable_config(self.settings.name, source, record))
@@ -87,6 +89,14 @@ class Intake:
                 self.sightings.append(telling.sighting_of(row, record, at_ms, historic=historic))
             case OtherGroup():
                 return
+
+    def _dated(self, at_ms: int) -> None:
+        """A config record of this time."""
+        history = self.state.history
+        if history.begins_ms is None or history.newest_ms < at_ms:
+            begins_ms = at_ms if history.begins_ms is None else history.begins_ms
+            history = replace(history, begins_ms=begins_ms, newest_ms=max(history.newest_ms, at_ms))
+            self.state = replace(self.state, history=history)
 
     def _not_read(self, row: Row, source: Source, body: Undecodable) -> None:
         """A record of the group, or of its config topic, that could not be read. Rows of topics are published by the
@@ -115,6 +125,11 @@ class Intake:
         elif row.topic == self.topics.status_topic:
             self.sightings = [one for one in self.sightings if one.partition != row.partition]
             self.lost.append(row.partition)
+        elif self.group:
+            newest = Source(row.topic, row.partition, body.to_offset - 1)
+            lost = (*self.state.lost, (row.offset, body.to_offset))[-MAX_LOST:]
+            self.state = replace(self.state, unread=newest, lost=lost)
+            self.lost_from = row.offset
         else:
             self.state = replace(self.state, seen_from_start=False)
             self.results.append(
@@ -127,6 +142,16 @@ class Intake:
                     reason=body.reason,
                 )
             )
+
+    def _elsewhere(self, topic: str, place: str) -> bool:
+        """Whether a gap of the coordinator's log lies in another partition than this group's records."""
+        own_topics = (self.topics.config_topic, self.topics.status_topic)
+        return bool(self.group) and topic not in own_topics and not self._at_home(topic, place)
+
+    def _at_home(self, topic: str, place: str) -> bool:
+        waiting = (f"{one.row.topic}-{one.row.partition}" for one in self.state.waiting)
+        last = self.state.last
+        return place in waiting or (last is not None and place == f"{last.source.topic}-{last.source.partition}")
 
     def _put_config(self) -> None:
         self.state = replace(self.state, history=self.state.history.extended(self.config))

@@ -35,6 +35,7 @@ __all__ = ["Case", "Judgement", "judge", "not_judged"]
 CONFIG_BEHIND = "config snapshot one record behind its offset"
 CONFIG_FLAGGED = "a connector's tasks are inconsistent for the leader and not for others, or the other way round"
 REVIVED = "a connector that was made anew has its old tasks back, as in releases before 3.7.1"
+MISSING_GENERATIONS = "missing generations"
 CLOCKS_APART = "the coordinator's clock has moved against the leader's"
 COMPACTED = "the config topic was compacted: what was configured at this generation's offset is not known"
 
@@ -66,6 +67,19 @@ def judge(case: Case) -> Judgement:
     if body.protocol == EAGER:
         return _judge_eager(case, rounds)
     return _judge_incremental(case, rounds)
+
+
+def with_lost(case: Case, judgement: Judgement, lost: str) -> Judgement:
+    """The judgement where `lost` says that records before this one were gone before they were read ("" if none): what
+    nothing explains is then as if the history began here, and what missing generations explain says which."""
+    verdict = judgement.verdict
+    if lost and verdict.grade is Grade.UNEXPLAINED:
+        again = judge(replace(case, carried=replace(case.carried, complete=False)))
+        if again.verdict.grade is Grade.EXPLAINABLE:  # the eager leader has no memory that could have been missed
+            judgement, verdict = again, replace(again.verdict, reason=MISSING_GENERATIONS)
+    if not lost or verdict.reason != MISSING_GENERATIONS:
+        return judgement
+    return replace(judgement, verdict=replace(verdict, reason=f"{MISSING_GENERATIONS}: {lost}"))
 
 
 def _judge_eager(case: Case, rounds: tuple[ConnectRound, ...]) -> Judgement:
@@ -195,7 +209,7 @@ def _explanations(case: Case, rounds: tuple[ConnectRound, ...]) -> Iterator[tupl
     if case.missing_generations:
         without = [replace(one, max_delay_ms=0) for one in case.carried.hypotheses if one.max_delay_ms is None]
         unseen = _after_gap(case, rounds, [*settled, *without])
-        yield "missing generations", runs_of(case, rounds, unseen, java, both_syncs=True)
+        yield MISSING_GENERATIONS, runs_of(case, rounds, unseen, java, both_syncs=True)
     # Last, because it takes away what a leader must place: with it many a mistake would look right.
     yield CONFIG_FLAGGED, runs_of(case, tuple(flagged_rounds(case, rounds)), settled, java)
 

@@ -1,7 +1,7 @@
 """A capture through the fold, without Spark: every generation once and final, every violation once, then the sums."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -101,7 +101,7 @@ def replay(records: Iterable[RawRecord], settings: ClusterSettings, *, with_comm
     return _told(count, folded(rows, stamps, settings), commits, kinds)
 
 
-def folded(rows: Iterable[Row], stamps: Stamps, settings: ClusterSettings) -> list[Result]:
+def folded(rows: Sequence[Row], stamps: Stamps, settings: ClusterSettings) -> list[Result]:
     """What the fold says of all groups with these rows, a whole input with the `stamps` of all its records."""
     results: list[Result] = []
     for group, own in route(rows, settings).items():

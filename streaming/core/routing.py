@@ -1,8 +1,8 @@
 """Which rows concern which group: group records by key, Connect's other records by the topics in use."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
-from streaming.core.records import ConfigChange, Gap, Row, StatusChange, Undecodable
+from streaming.core.records import ConfigChange, Gap, GroupGeneration, Row, StatusChange, Undecodable
 from streaming.core.settings import ClusterSettings, ConnectSettings
 
 CONFIG_SUFFIXES = ("-configs", "-config")
@@ -42,19 +42,30 @@ def groups_of_topic(settings: ClusterSettings, topic: str) -> list[str]:
     return []
 
 
-def route(rows: Iterable[Row], settings: ClusterSettings) -> dict[str, list[Row]]:
+def route(rows: Sequence[Row], settings: ClusterSettings) -> dict[str, list[Row]]:
     """Rows per group, each list in the order given. Undecodable records and gaps without a group are under "", where
-    they are published, and with the Connect groups whose topic it is, which know less from there on."""
+    they are published, and with the Connect groups whose topic or partition it is, which know less from there on."""
     routed: dict[str, list[Row]] = {}
+    known = tuple(_connect_groups(rows)) if any(isinstance(row.body, Gap) for row in rows) else ()
     for row in rows:
-        concerned = groups_concerned(settings, row.topic, type(row.body).__name__) if row.group is None else [row.group]
+        at_home = (group for group, place in known if place == (row.topic, row.partition))
+        kind = type(row.body).__name__
+        concerned = groups_concerned(settings, row.topic, kind, at_home) if row.group is None else [row.group]
         for group in concerned:
             routed.setdefault(group, []).append(row)
     return routed
 
 
-def groups_concerned(settings: ClusterSettings, topic: str, kind: str) -> list[str]:
-    """Which groups a row without a group of its own goes to; `kind` is the class name of its body."""
+def _connect_groups(rows: Iterable[Row]) -> dict[tuple[str, tuple[str, int]], None]:
+    """Connect groups and the partition that each has its records in, once."""
+    generations = (row for row in rows if row.group is not None and isinstance(row.body, GroupGeneration))
+    return {(row.group or "", (row.topic, row.partition)): None for row in generations}
+
+
+def groups_concerned(settings: ClusterSettings, topic: str, kind: str, connect_groups: Iterable[str] = ()) -> list[str]:
+    """Which groups a row without a group of its own goes to; `kind` is the class name of its body. A gap in a topic of
+    no group, which is the coordinator's log, goes to all these Connect groups: each knows its own partition."""
     if kind in _OF_EVERYBODY:
-        return ["", *groups_of_topic(settings, topic)]
+        owners = groups_of_topic(settings, topic)
+        return ["", *(connect_groups if kind == Gap.__name__ and not owners else owners)]
     return groups_of_topic(settings, topic) if kind in _OF_CONNECT else [""]

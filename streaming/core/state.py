@@ -34,7 +34,8 @@ class GroupState:
 
     `behind_ms`: how far the coordinator's clock is behind the monitor's, if that is known; `apart_ms`: how much longer
     the time since the last record looks than it surely was (`streaming.core.clocks`); `unread`: the last record of the
-    group that could not be read.
+    group that could not be read; `lost`: offsets (from, to; the end exclusive) in the group's partition that were gone
+    before they were read, the newest.
     """
 
     incarnation: int = 0
@@ -61,6 +62,7 @@ class GroupState:
     behind_ms: int | None = None
     apart_ms: int = 0
     unread: Source | None = None
+    lost: tuple[tuple[int, int], ...] = ()
     sides: Sides = field(default_factory=Sides)
     timeline: Timeline = field(default_factory=Timeline)
     waits: Waits = field(default_factory=Waits)

@@ -44,6 +44,17 @@ def after_gap(
     return blind, work.results, [_started_unseen(one) for one in steps]
 
 
+def after_lost_records(timeline: Timeline, steps: Iterable[Step], offset: int) -> tuple[Timeline, list[Step]]:
+    """The timeline, and the steps still to be told, where records of the group may be lost from this offset on: nobody
+    knows whether a job is still its worker's, so none is missed and none runs at a stranger's."""
+    return replace(
+        timeline,
+        asleep_ms={job: due_ms for job, due_ms in timeline.asleep_ms.items() if due_ms == TOLD},
+        strays={job: one for job, one in timeline.strays.items() if one.due_ms == TOLD},
+        steps=tuple(map(_started_unseen, timeline.steps)),
+    ), [_started_unseen(one) if one.source.offset < offset else one for one in steps]
+
+
 def _told(due_ms: int, work: Work, job: str) -> bool:
     return due_ms == TOLD or work.facts(job).shown is not None
 
