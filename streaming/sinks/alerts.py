@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from streaming.core.results import Incident
+from streaming.core.results import AlertSeverity, Incident
 from streaming.core.runbooks import RUNBOOKS, next_step, runbook_url
 from streaming.sinks.labels import incident_labels
 from streaming.sinks.limits import as_it_is
@@ -33,12 +33,16 @@ class AlertStyle:
 def notification(
     document: Mapping[str, Any], transition: str, previous: Mapping[str, Any] | None, now_ms: int, style: AlertStyle
 ) -> list[Alert]:
-    """The alerts of one outbox row. A change of labels ends the old set and fires the new one in one push."""
+    """The alerts of one outbox row. A change of labels ends the old set and fires the new one in one push.
+
+    What has become a report fires no more: the end of the set before is all that is told.
+    """
     incident = incident_of(document, transition)
-    alerts = [alert(incident, now_ms, style)]
+    now = alert(incident, now_ms, style)
+    alerts = [] if incident.firing and incident.alert is AlertSeverity.INFO else [now]
     if previous is not None:
         before = incident_of(previous, transition)
-        if alert_labels(before, style) != alerts[0]["labels"]:
+        if alert_labels(before, style) != now["labels"]:
             alerts.insert(0, alert(before, now_ms, style, ended_ms=now_ms))
     return alerts
 
