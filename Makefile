@@ -9,7 +9,7 @@ DEMO_FLAGS := $(if $(filter-out 0,$(KEEP)),--keep) $(if $(PORTS),--ports $(PORTS
 .PHONY: help install lock demo stop bench bench-assignors bench-decode fuzz oracle test check metrics-page clean
 
 help:  ## list these targets
-	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 install:  ## create .venv from requirements.lock and put the command at .venv/bin/rebalance-monitor
 	@$(PYTHON) lab/install.py
@@ -18,7 +18,7 @@ demo: install  ## start Kafka, Connect, PostgreSQL and the job on loopback, brea
 	@exec $(BIN)/python -m lab.demo $(DEMO_FLAGS)
 
 stop:  ## end a demo that was left running
-	@$(BIN)/python -m lab.kept
+	@if [ -x $(BIN)/python ]; then $(BIN)/python -m lab.kept; else echo "nothing is installed here, so nothing was left running"; fi
 
 bench: install  ## measure latency, drain, memory and idle CPU of the whole job; writes docs/benchmarks.md (ARGS="--quiet-s 60" is shorter)
 	@exec $(BIN)/python -m lab.bench $(ARGS)

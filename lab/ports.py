@@ -8,6 +8,7 @@ from contextlib import ExitStack
 from lab.errors import LabError
 
 HOST = "127.0.0.1"
+LAST_PORT = 65_535
 CANDIDATES = range(22_000, 32_000)
 
 
@@ -36,8 +37,10 @@ def free_ports(count: int) -> list[int]:
 
 
 def require_free(ports: Sequence[int], advice: str) -> None:
-    """Raise one sentence naming the first port that something else listens on."""
+    """Raise one sentence naming the first port that is none, or that something else listens on."""
     for port in ports:
+        if not 0 < port <= LAST_PORT:
+            raise LabError(f"{port} is no port; ports go from 1 to {LAST_PORT}, and {len(ports)} are needed in a row")
         with socket.socket() as sock:
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             try:

@@ -25,6 +25,14 @@ def test_a_taken_port_ends_the_demo_before_anything_starts() -> None:
     assert port != FIRST_PORT
 
 
+@pytest.mark.parametrize("first", ["0", "-5", "65530", "70000"])
+def test_numbers_that_are_no_ports_are_one_sentence(first: str) -> None:
+    command = [sys.executable, "-m", "lab.demo", f"--ports={first}"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert "ports go from 1 to 65535" in done.stderr
+
+
 @pytest.mark.integration
 def test_without_an_installed_java_the_bundled_one_is_found() -> None:
     java = find({"PATH": "/nonexistent", "HOME": "/nonexistent"})
