@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from lab.demo import FIRST_PORT
+from lab.demo import FIRST_PORT, main
 from lab.java import find
 from lab.paths import ROOT
 
@@ -26,11 +26,14 @@ def test_a_taken_port_ends_the_demo_before_anything_starts() -> None:
 
 
 @pytest.mark.parametrize("first", ["0", "-5", "65530", "70000"])
-def test_numbers_that_are_no_ports_are_one_sentence(first: str) -> None:
-    command = [sys.executable, "-m", "lab.demo", f"--ports={first}"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
-    assert "ports go from 1 to 65535" in done.stderr
+def test_numbers_that_are_no_ports_are_one_sentence(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], first: str
+) -> None:
+    monkeypatch.setattr("sys.argv", ["make demo", f"--ports={first}"])
+    assert main() == 2
+    told = capsys.readouterr().err
+    assert told.count("\n") == 1
+    assert "ports go from 1 to 65535" in told
 
 
 @pytest.mark.integration
