@@ -16,11 +16,15 @@ def settings_from(config: str | None) -> Settings:
         raise InputError(str(why)) from why
 
 
+def source(config: str | None) -> str:
+    """Where the settings come from, as the beginning of a sentence about them."""
+    return config or "the environment (no --config is given)"
+
+
 def database_dsn(settings: Settings, config: str | None) -> str:
     """Where the database is, password included: for connecting only."""
     if settings.database.dsn is None:
-        where = config or "the configuration"
-        raise InputError(f"{where}: database.dsn is missing; give a PostgreSQL connection text")
+        raise InputError(f"{source(config)}: database.dsn is missing; give a PostgreSQL connection text")
     return settings.database.dsn.get_secret_value()
 
 

@@ -34,9 +34,18 @@ def plan(family: str, path: str) -> int:
 def _answer(solve: Solve, line: bytes, number: int) -> tuple[dict[str, Any], bool]:
     try:
         case = json.loads(line)
+    except (ValueError, RecursionError) as why:
+        return _unsolved(f"not JSON: {why}", number), False
+    try:
         return {"id": case["id"], "expected": solve(case)}, True
-    except (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError) as why:
-        return {"id": None, "error": f"not a case of this family: {type(why).__name__} {why}", "line": number}, False
+    except KeyError as why:
+        return _unsolved(f"not a case of this family: it lacks {why}", number), False
+    except (ValueError, TypeError, AttributeError, IndexError, RecursionError) as why:
+        return _unsolved(f"not a case of this family: {why}", number), False
+
+
+def _unsolved(why: str, line: int) -> dict[str, Any]:
+    return {"id": None, "error": why, "line": line}
 
 
 def _lines(path: str) -> Iterator[bytes]:

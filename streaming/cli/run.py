@@ -6,7 +6,7 @@ from contextlib import ExitStack
 from streaming.cli.errors import InputError
 from streaming.cli.exit_codes import DONE
 from streaming.cli.json_lines import log_to_stderr
-from streaming.cli.opening import database_dsn, need, package_version, settings_from
+from streaming.cli.opening import database_dsn, need, package_version, settings_from, source
 from streaming.config import Settings
 
 
@@ -14,8 +14,9 @@ def run(config: str | None) -> int:
     """0 after a graceful stop. InputError where something outside must be mended first."""
     settings = settings_from(config)
     if not settings.clusters:
-        where = config or "the configuration"
-        raise InputError(f"{where}: clusters is empty, so there is nothing to watch; list at least one cluster")
+        raise InputError(
+            f"{source(config)}: clusters is empty, so there is nothing to watch; list at least one cluster"
+        )
     dsn = database_dsn(settings, config)
     need("run", "pyspark", "streaming.sinks.postgres", "streaming.spark.job")
     from streaming.sinks.database import DatabaseUnreachable

@@ -58,4 +58,7 @@ def _line(path: Path, why: yaml.YAMLError) -> str:
         problem = " ".join((why.problem or problem).split())
         if why.problem_mark is not None:
             place = f" line {why.problem_mark.line + 1}, column {why.problem_mark.column + 1}:"
+    elif isinstance(why, yaml.reader.ReaderError):
+        place = f" character {why.position + 1}:"
+        problem = "a character that YAML does not allow"
     return f"{path}:{place} {problem}; correct the YAML there"

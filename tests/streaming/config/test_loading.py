@@ -160,6 +160,7 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
         ("? {a: b}\n: 1", "line 1, column 3: a key must be a single value; correct the YAML there"),
         ("? [a, [b]]\n: 1", "line 1, column 3: a key must be a single value; correct the YAML there"),
         ("a: " + "[" * 3000, "the lists and mappings lie too deep within each other; correct the YAML"),
+        ("a: \0", "character 4: a character that YAML does not allow; correct the YAML there"),
         ("1: 2", "the key 1 is no text; put it in quotes"),
         ("http: {null: 2}", "http: the key None is no text; put it in quotes"),
         ("http: 5", "http: must hold keys and values; correct the value"),
