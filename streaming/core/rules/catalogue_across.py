@@ -4,7 +4,6 @@ from streaming.core.results import Severity
 from streaming.core.rules.confirming import (
     ASSIGNMENTS,
     CONFIG_LOG,
-    MEMBERS,
     NEXT_GENERATION,
     REBALANCE_ONCE,
     REBALANCES,
@@ -129,9 +128,9 @@ REBALANCE_STORM = Rule(
         "many connectors created at once",
         "revocations that follow members that come one after the other",
     ),
-    confirm=(REBALANCES, ASSIGNMENTS, MEMBERS),
+    confirm=(REBALANCES, ASSIGNMENTS),
     advice=(
-        "The coordinator's reason in the log names the member and why: it leaves, is dropped or joins again and again.",
+        "Look at the coordinator's log: its reason names the member that leaves, is dropped or joins again and again.",
         "`session timeout` means a process that stands still; `leave` one that restarts: look after that one first.",
         "After ten minutes it wakes somebody, because a group that rebalances all the time works little.",
     ),
