@@ -84,6 +84,8 @@ class ConfigHistory:
     read, or begins late. Of each key that has a record below some offset the newest one survives there, but a key whose
     records were all replaced later on is not to be seen. `unread` are the offsets of the newest records that were there
     and could not be read. `begins_ms` is the time of the first record that came, `newest_ms` the latest of all.
+    `odd` and `doubted` (by connector, before `base_offset`) are the offsets of records that no worker writes so:
+    `streaming.core.config_sanity`.
     """
 
     base: ConfigState = field(default_factory=ConfigState)
@@ -94,6 +96,8 @@ class ConfigHistory:
     unread: tuple[int, ...] = ()
     begins_ms: int | None = None
     newest_ms: int = 0
+    odd: tuple[int, ...] = ()
+    doubted: Mapping[str, int] = field(default_factory=dict)
 
     def extended(self, entries: list[ConfigEntry]) -> "ConfigHistory":
         """With further records, in offset order; those already seen are dropped."""

@@ -11,7 +11,7 @@ from functools import partial
 
 from schemas.connect_protocol import WorkerState
 from schemas.connect_topics import ConnectorConfigured, ConnectorDeleted, TasksCommitted
-from streaming.core import evidence, judge_connect, leader_turn, rules, unassigned, waits
+from streaming.core import config_sanity, evidence, judge_connect, leader_turn, rules, unassigned, waits
 from streaming.core.causes import connect_causes
 from streaming.core.configured import configured_at, unsure_at
 from streaming.core.group_life import codes, moment_of, skipped
@@ -108,6 +108,8 @@ def _run_again(
         )
         judgement = judge_connect.with_lost(case, judge_connect.judge(case), evidence.lost(observed, state))
         state = leader_turn.after_verdict(state, observed, judgement)
+        if judgement.verdict.grade is Grade.MATCH and any(view.assigned for view in observed.views.values()):
+            state = replace(state, history=config_sanity.confirmed(state.history, observed.config_offset))
     if judgement.verdict.grade is Grade.UNEXPLAINED and (unread := evidence.unread(observed, state, topics)):
         judgement, known = judge_connect.not_judged(unread), replace(known, blind=True)
     state = replace(state, sides=state.sides.after(observed, judgement.verdict.grade, foreign=known.foreign))
@@ -197,7 +199,7 @@ def _examined(state: GroupState, turn: Turn, idle: tuple[Subject, ...]) -> Outco
     )
     if observed.config_offset is not None:
         needed = min(observed.config_offset, *_member_offsets(turn.body)) - 1
-        state = replace(state, history=state.history.trimmed(needed))
+        state = replace(state, history=config_sanity.trimmed(state.history, needed))
     return state, [*transitions, *ended]
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from schemas.connect_protocol import ConnectAssignment, WorkerState
-from streaming.core import foreign
+from streaming.core import config_sanity, foreign
 from streaming.core.observed import Observed
 from streaming.core.published import body_of
 from streaming.core.records import GroupGeneration, Row
@@ -80,6 +80,8 @@ def of(
         reason = strange = foreign.stranger(
             observed, state.history, state.sides, topics, group, historic=state.historic
         )
+        if strange is not None and (hidden := unread(observed, state, topics)):
+            reason, strange = hidden, None
     blind = reason is not None
     return Known(
         reason="the same generation was written again" if again else reason, blind=blind, foreign=strange is not None
@@ -87,9 +89,16 @@ def of(
 
 
 def unread(observed: Observed, state: GroupState, topics: ConnectSettings) -> str:
-    """Which config record that could not be read may be behind an answer that nothing explains; "" for none."""
+    """Which config record that could not be read, or not as it was written, may be behind an answer that nothing
+    explains; "" for none."""
     offsets = state.history.unread_below(observed.config_offset)
-    return f"could not be read: {topics.config_topic} offset {', '.join(map(str, offsets))}" if offsets else ""
+    if offsets:
+        return f"could not be read: {topics.config_topic} offset {', '.join(map(str, offsets))}"
+    offsets = config_sanity.doubted_below(state.history, observed.config_offset)
+    if offsets:
+        places = f"{topics.config_topic} offset {', '.join(map(str, offsets))}"
+        return f"cannot be as a worker wrote it, so it is damaged or foreign: {places}"
+    return ""
 
 
 def lost(observed: Observed, state: GroupState) -> str:

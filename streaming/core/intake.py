@@ -7,7 +7,7 @@ status            into the sightings                 gap             whom it con
 from dataclasses import replace
 
 from schemas.connect_topics import NOT_JSON, OtherConfig
-from streaming.core import clocks
+from streaming.core import clocks, config_sanity
 from streaming.core.config_history import ConfigEntry, ConfigHistory
 from streaming.core.published import blobs_of
 from streaming.core.records import (
@@ -154,7 +154,7 @@ class Intake:
         return place in waiting or (last is not None and place == f"{last.source.topic}-{last.source.partition}")
 
     def _put_config(self) -> None:
-        self.state = replace(self.state, history=self.state.history.extended(self.config))
+        self.state = replace(self.state, history=config_sanity.extended(self.state.history, self.config))
         self.config = []
 
     def _recreated(self, row: Row) -> None:
