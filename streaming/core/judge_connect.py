@@ -127,7 +127,7 @@ def _judge_incremental(case: Case, rounds: tuple[ConnectRound, ...]) -> Judgemen
         return _accepted(Grade.EXPLAINABLE, case, fits, "history missing before the first record", others)
     if not case.carried.complete:
         return _unexplained(case, rounds, runs)
-    for reason, tries in _explanations(case, rounds):
+    for reason, tries in _explanations(case, rounds, runs):
         more = fitting(case.body, tries, versions)
         if more:
             # A leader of another release is one that fits by chance, if the one expected has made a mistake.
@@ -192,8 +192,9 @@ def _after_unknown(case: Case, rounds: tuple[ConnectRound, ...], eras: Iterable[
     return list(after_unknown(case.observed, _configured(rounds), eras, case.settings.max_delay_ms))
 
 
-def _explanations(case: Case, rounds: tuple[ConnectRound, ...]) -> Iterator[tuple[str, Iterable[Run]]]:
-    """What else may be behind an answer that nothing carried gives, most likely first; each yields its runs."""
+def _explanations(case: Case, rounds: tuple[ConnectRound, ...], runs: list[Run]) -> Iterator[tuple[str, Iterable[Run]]]:
+    """What else may be behind an answer that nothing carried gives, most likely first; each yields its runs. `runs` are
+    those of what was carried."""
     seen_ms = case.observed.delay_ms
     java = java_versions(case.settings)[0]
     if case.settings.max_delay_ms is None:
@@ -205,6 +206,10 @@ def _explanations(case: Case, rounds: tuple[ConnectRound, ...]) -> Iterator[tupl
     settled = _settled(case, case.carried.hypotheses)
     yield CONFIG_BEHIND, runs_of(case, rounds[1:], settled, java)
     yield CLOCKS_APART, runs_of(case, rounds[:1], settled, java, clocks_apart=True)
+    if case.settings.max_delay_ms is not None and all(run.result.delay_ms != seen_ms for run in runs):
+        # Each worker has a setting of its own; another one must show in the delay, else it would excuse any mistake.
+        why = f"the leader's scheduled.rebalance.max.delay.ms is not the configured {case.settings.max_delay_ms}"
+        yield why, runs_of(case, rounds, _with_delay(case.carried.hypotheses, seen_ms), java)
     yield REVIVED, runs_of(case, tuple(revived_rounds(case, rounds)), settled, java)
     if case.missing_generations:
         without = [replace(one, max_delay_ms=0) for one in case.carried.hypotheses if one.max_delay_ms is None]
@@ -218,6 +223,10 @@ def _other_release(case: Case) -> str:
     if case.settings.release is None:
         return "the leader runs another release than those before it"
     return f"the leader runs another release than the configured {case.settings.release}"
+
+
+def _with_delay(hypotheses: Iterable[Hypothesis], max_delay_ms: int) -> list[Hypothesis]:
+    return list(dict.fromkeys(replace(one, max_delay_ms=max_delay_ms) for one in hypotheses))
 
 
 def _settled(case: Case, hypotheses: Iterable[Hypothesis]) -> list[Hypothesis]:
