@@ -171,6 +171,27 @@ def _partly_blind() -> tuple[Alert, ...]:
             ),
             resolves="When the outbox is empty, or 15 minutes after the last failed attempt.",
         ),
+        Alert(
+            name="RebalanceMonitorNotificationsRefused",
+            expr=grew(metrics.NOTIFICATIONS, (), _REFUSED),
+            severity="warning",
+            summary="A receiver refuses the monitor's notifications",
+            description="Notifications were refused for good, so whoever they were for was not told. "
+            "They are not sent again; the table outbox_sent has the receiver and its answer.",
+            confirm=(
+                Check(
+                    "psql -c 'select sent_at, url, key, refused from rebalance_monitor.outbox_sent"
+                    " where refused is not null order by sent_at desc limit 5'",
+                    "the latest ones: receiver, incident and transition, and what was answered",
+                ),
+            ),
+            advice=(
+                "Look at the open incidents on the monitor's page: somebody may not have heard of them.",
+                "An answer 400 or 422 means that another program than the expected one listens there, or another "
+                "version of it: compare the address in `alerting`. 413 and MSG_SIZE_TOO_LARGE are its limits.",
+            ),
+            resolves="15 minutes after the last refusal.",
+        ),
     )
 
 
@@ -237,3 +258,4 @@ def _reports() -> tuple[Alert, ...]:
 _OVERFLOW = 'reason="overflow"'
 _UNEXPLAINED = 'grade="unexplained"'
 _FAILED = 'outcome="failed"'
+_REFUSED = 'outcome="refused"'

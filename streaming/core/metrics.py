@@ -256,7 +256,7 @@ OUTBOX_PENDING = Metric(
 NOTIFICATIONS = Metric(
     name="rebalance_monitor_notifications_total",
     kind="counter",
-    help="Attempts to hand a notification to a receiver, by outcome (sent, failed).",
+    help="Attempts to hand a notification to a receiver, by outcome (sent, failed, refused for good).",
     labels=("outcome",),
 )
 HEARTBEATS_SENT = Metric(

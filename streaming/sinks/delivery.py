@@ -52,7 +52,7 @@ class Told(Protocol):
     """Who counts attempts; the exporter does."""
 
     def notified(self, outcome: str) -> None:
-        """An attempt ended: `sent` or `failed`."""
+        """An attempt ended: `sent`, `failed` or `refused`."""
         ...
 
     def outbox_pending(self, count: int) -> None:
@@ -191,8 +191,12 @@ class _Thread:
     def _attempt(self, attempt: Callable[[], None]) -> None:
         try:
             attempt()
-        except (NotAccepted, Refused) as why:
+        except NotAccepted as why:
             self._note("failed", why)
+            raise
+        except Refused:
+            # An answer for good: nothing is tried again, and whoever should have been told was not.
+            self._note("refused", None)
             raise
         except Exception as why:
             # An error of ours is tried again like the receiver's, with pauses, counted and seen by the alert.
@@ -209,5 +213,5 @@ class _Thread:
         if why is not None and not self._failing:
             log.warning("%s accepts no notification (%s); trying again until it does", self._receiver.name, why)
         if why is None and self._failing:
-            log.warning("%s accepts notifications again", self._receiver.name)
+            log.warning("%s answers again", self._receiver.name)
         self._failing = why is not None

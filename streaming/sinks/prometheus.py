@@ -214,7 +214,7 @@ class Exporter:
                 self._families.gauge(metrics.DEGRADED, cluster, reason).set(int(reason in reasons))
 
     def notified(self, outcome: str) -> None:
-        """A push ended: `sent` or `failed`."""
+        """A push ended: `sent`, `failed` or `refused`."""
         self._families.counter(metrics.NOTIFICATIONS, outcome).inc()
 
     def outbox_pending(self, count: int) -> None:

@@ -116,8 +116,10 @@ def test_content_the_receiver_never_accepts_does_not_block_the_rest(store: Postg
     with receiving() as receiver:
         receiver.answers.append(400)
         store.commit(commit(epoch, 0, 10, incident(), incident("resolved")))
-        with pushing(dsn, [receiver.url]):
+        with pushing(dsn, [receiver.url]) as told:
             receiver.wait_for(2)
+            until(lambda: told["sent"] == 1)
+    assert (told["refused"], told["failed"]) == (1, 0)  # an alert of its own tells of it
     with store.database.session() as connection:
         query = "select key from rebalance_monitor.outbox_sent where refused is not null"
         refused = connection.execute(query).fetchall()
