@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from streaming.cli.errors import InputError
+from streaming.core.leader import DEFAULT_MAX_DELAY_MS
 from streaming.core.replay import RawRecord
 from streaming.core.settings import ClusterSettings, ConnectSettings, TopicMetadata
 
@@ -95,7 +96,8 @@ def _connect(cluster: Line, where: str) -> dict[str, ConnectSettings]:
         if "config.storage.topic" not in group:
             continue
         releases = _typed(group, "worker releases", list, place) if group.get("worker releases") else []
-        delay = str(group.get("scheduled.rebalance.max.delay.ms"))
+        # A description lists what was set: what it leaves out is Kafka's default. null: nobody knows.
+        delay = str(group.get("scheduled.rebalance.max.delay.ms", DEFAULT_MAX_DELAY_MS))
         found[_typed(group, "group.id", str, place)] = ConnectSettings(
             config_topic=_typed(group, "config.storage.topic", str, place),
             status_topic=_typed(group, "status.storage.topic", str, place) if "status.storage.topic" in group else None,

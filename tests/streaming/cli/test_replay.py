@@ -126,6 +126,18 @@ def test_damaged_metadata_is_one_sentence(
     assert sentence in told
 
 
+@pytest.mark.parametrize(
+    ("listed", "known_ms"),
+    [({}, 300_000), ({"scheduled.rebalance.max.delay.ms": None}, None), ({"scheduled.rebalance.max.delay.ms": 7}, 7)],
+)
+def test_what_a_description_leaves_out_is_kafkas_default(
+    capture: Path, listed: dict[str, Any], known_ms: int | None
+) -> None:
+    group = {"group.id": "g", "config.storage.topic": "g-configs", **listed}
+    (capture / "cluster.json").write_text(json.dumps({"groups": [group]}))
+    assert settings_of(capture).connect["g"].max_delay_ms == known_ms
+
+
 def configured(folder: Path, *names: str, **more: Any) -> str:
     own = settings_of(CAPTURE).connect["zombies"]
     connect = {"zombies": {"config_topic": own.config_topic, "status_topic": own.status_topic}}
