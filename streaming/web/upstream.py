@@ -39,19 +39,23 @@ class Job:
     def readiness(self) -> Readiness:
         """Caught up, or what is waited for; a job that does not answer is not ready, and that is the reason."""
         try:
-            told: Any = self._get("/readyz").json()
+            return _read(self._get("/readyz").json())
         except Silent as why:
             return Readiness(False, {"": str(why)})
-        except ValueError:
+        except (ValueError, TypeError, AttributeError):
             return Readiness(False, {"": f"what answers at {self.url} is not the monitor; correct page.monitor_url"})
-        clusters = {str(name): str(why) for name, why in dict(told.get("clusters") or {}).items()}
-        if "database" in told:
-            clusters[""] = str(told["database"])
-        degraded = {str(name): [str(one) for one in why] for name, why in dict(told.get("degraded") or {}).items()}
-        return Readiness(bool(told.get("ready")), clusters, degraded)
 
     def _get(self, path: str) -> httpx.Response:
         try:
             return self._client.get(self.url + path)
         except httpx.HTTPError:
             raise Silent(f"the streaming job gives no answer at {self.url}; is it running?") from None
+
+
+def _read(told: Any) -> Readiness:
+    """Raises one of several errors where it is not what the job says."""
+    clusters = {str(name): str(why) for name, why in dict(told.get("clusters") or {}).items()}
+    if "database" in told:
+        clusters[""] = str(told["database"])
+    degraded = {str(name): [str(one) for one in why] for name, why in dict(told.get("degraded") or {}).items()}
+    return Readiness(bool(told.get("ready")), clusters, degraded)
