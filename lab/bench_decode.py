@@ -8,7 +8,7 @@ timed. All records and all blobs differ, and nothing is remembered, except in th
 import json
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
 from time import perf_counter
 from typing import Any
@@ -119,27 +119,49 @@ def compare(case: Case, value: bytes) -> None:
         raise LabError(f"{case.name}: the two decoders read different values; nothing was timed")
 
 
-def measure(case: Case) -> Figures:
-    """Rounds over the same records in which the columns alternate; each record's own best of each column counts."""
+@dataclass(frozen=True, slots=True)
+class _Columns:
+    """What is timed for one case, on which records, and each record's best so far, in seconds."""
+
+    case: Case
+    decode: dict[str, Decode]
+    values: dict[str, list[bytes]]
+    best: dict[str, dict[bytes, float]]
+
+
+def measure(cases: Iterable[Case]) -> list[Figures]:
+    """Rounds over the same records in which cases and columns alternate, so that a slow spell of the machine meets all
+    of them; each record's own best of each column counts."""
+    running = [_columns(case) for case in cases]
+    for _ in range(ROUNDS):
+        for one in running:
+            for name, decode in one.decode.items():
+                _time(decode, one.values[name], one.best[name])
+    return [_figures(one) for one in running]
+
+
+def _columns(case: Case) -> _Columns:
     values = [case.make(at) for at in range(1, RECORDS + 1)]
     for value in values:
         compare(case, value)
     remembering = MemberBlobs(64 << 20)
-    columns: dict[str, Decode] = {
+    decode: dict[str, Decode] = {
         "kafka": lambda value: case.peer(KEY, value, memoryview),
         "kafka on bytes": lambda value: case.peer(KEY, value, bytes),
         "ours": lambda value: case.ours(value, NOTHING_REMEMBERED),
         "remembering": lambda value: case.ours(value, remembering),
         "floor": _floor(case, values[:FLOORS]),
     }
-    best: dict[str, dict[bytes, float]] = {name: {} for name in columns}
-    for _ in range(ROUNDS):
-        for name, decode in columns.items():
-            _time(decode, values[:FLOORS] if name == "floor" else values, best[name])
-    taken = {name: sum(times.values()) / len(times) * 1e6 for name, times in best.items()}
+    timed = {name: values[:FLOORS] if name == "floor" else values for name in decode}
+    return _Columns(case, decode, timed, {name: {} for name in decode})
+
+
+def _figures(one: _Columns) -> Figures:
+    taken = {name: sum(times.values()) / len(times) * 1e6 for name, times in one.best.items()}
+    first = one.values["ours"][0]
     return Figures(
-        name=case.name,
-        bytes=len(values[0]),
+        name=one.case.name,
+        bytes=len(first),
         kafka_python_us=round(taken["kafka"], 1),
         kafka_python_on_bytes_us=round(taken["kafka on bytes"], 1),
         ours_us=round(taken["ours"], 1),
@@ -147,8 +169,8 @@ def measure(case: Case) -> Figures:
         ours_remembering_us=round(taken["remembering"], 1),
         ratio_remembering=round(taken["kafka"] / taken["remembering"], 2),
         floor_us=round(taken["floor"], 1),
-        aim=case.aim,
-        steps={name: steps(columns[name], values[0]) for name in ("kafka", "ours", "floor")},
+        aim=one.case.aim,
+        steps={name: steps(one.decode[name], first) for name in ("kafka", "ours", "floor")},
     )
 
 
@@ -174,7 +196,7 @@ def main() -> int:
     """Measure, print, write docs/benchmarks-decode.md and .json."""
     os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
     try:
-        figures = [measure(case) for case in CASES]
+        figures = measure(CASES)
     except LabError as why:
         print(f"bench-decode: {why}", file=sys.stderr)
         return 2
