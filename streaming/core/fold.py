@@ -33,6 +33,9 @@ from streaming.core.witnesses import Hearing, Witnesses
 __all__ = ["STATE_VERSION", "FoldOutcome", "fold_group"]
 
 
+ENDED_UNREAD = "ended because this release cannot read what was stored of the group: what still holds is found again"
+
+
 @dataclass(frozen=True, slots=True)
 class FoldOutcome:
     """The group's next state as stored bytes, when its next timer is due, and what is to be published."""
@@ -90,6 +93,7 @@ class _Fold(Intake):
     def settle(self, *, end_of_input: bool) -> None:
         """Judge every waiting record whose evidence is there, in order; then the timers of the tick."""
         self._put_config()
+        self._end_orphans()
         waiting = list(self.state.waiting)
         while waiting:
             head = waiting[0]
@@ -102,6 +106,20 @@ class _Fold(Intake):
             now_ms = self.tick.now_ms if end_of_input else clocks.groups_time(self.state, self.tick.now_ms)
             self._timers(self.hearing.until_ms(self.state.last, now_ms), now_ms)
         self._tell(end_of_input=end_of_input)
+
+    def _end_orphans(self) -> None:
+        """Incidents of a state that could not be read end here, with the reason; what still holds is found again."""
+        if not self.state.orphans:
+            return
+        at_ms = self.tick.now_ms if self.tick is not None else max(one.opened_at_ms for one in self.state.orphans)
+        moment = replace(self._moment(at_ms), historic=False)
+        ended: list[Result] = []
+        for one in self.state.orphans:
+            one = replace(one, message=f"{one.message}; {ENDED_UNREAD}")
+            over = one.transition in ("resolved", "ended")
+            ended.append(replace(one, transition="ended", firing=False) if over else resolved(one, moment))
+        self.state, told = attention.follow(self.settings, replace(self.state, orphans=()), ended, at_ms)
+        self.results.extend(told)
 
     def _tell(self, *, end_of_input: bool) -> None:
         """What follows from statuses and records together, as far as both have come."""

@@ -35,7 +35,7 @@ class GroupState:
     `behind_ms`: how far the coordinator's clock is behind the monitor's, if that is known; `apart_ms`: how much longer
     the time since the last record looks than it surely was (`streaming.core.clocks`); `unread`: the last record of the
     group that could not be read; `lost`: offsets (from, to; the end exclusive) in the group's partition that were gone
-    before they were read, the newest.
+    before they were read, the newest; `orphans`: incidents of a state that could not be read, to be ended.
     """
 
     incarnation: int = 0
@@ -63,6 +63,7 @@ class GroupState:
     apart_ms: int = 0
     unread: Source | None = None
     lost: tuple[tuple[int, int], ...] = ()
+    orphans: tuple[Incident, ...] = ()
     sides: Sides = field(default_factory=Sides)
     timeline: Timeline = field(default_factory=Timeline)
     waits: Waits = field(default_factory=Waits)

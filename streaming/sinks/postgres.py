@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from streaming.core.ports import Commit, Deposed, GroupKey, OutOfStep, PartitionKey, Range, StoredState
+from streaming.core.state_versions import READABLE
 from streaming.sinks import jobs, tables
 from streaming.sinks.contents import Contents, contents, outbox_rows
 from streaming.sinks.database import Connection, Database
@@ -68,8 +69,14 @@ class PostgresStore(Past):
         self.database.close()
 
     def claim(self) -> int:
-        """Become the writer: raises the writer epoch and returns it. Every earlier writer is deposed."""
+        """Become the writer: raises the writer epoch and returns it. Every earlier writer is deposed.
+
+        Groups whose state this release cannot read are due at once: what they left open has to end."""
         with self.database.session() as connection:
+            connection.execute(
+                "update rebalance_monitor.states set due_ms = 0 where cluster <> '' and version <> all(%s)",
+                (list(READABLE),),
+            )
             row = connection.execute(
                 "insert into rebalance_monitor.writer as old (epoch) values (1)"
                 " on conflict (only_row) do update set epoch = old.epoch + 1, claimed_at = now() returning epoch"

@@ -18,7 +18,7 @@ from streaming.core.records import GroupGeneration, OtherGroup, Row, Tick
 from streaming.core.results import Result
 from streaming.core.routing import connect_settings, groups_concerned
 from streaming.core.settings import ClusterSettings, ConnectSettings
-from streaming.core.state_versions import present, unreadable
+from streaming.core.state_versions import begun_anew, present, unreadable
 from streaming.spark.channel import Control
 from streaming.spark.folding import FoldMany, Task, fold_here
 from streaming.spark.offsets import Kind
@@ -251,6 +251,7 @@ def _state(group: str, stored: StoredState | None) -> bytes | None:
     state = present(stored.version, stored.state)
     if state is None:
         log.warning("state_not_read", extra={"fields": {"group": group, "reason": unreadable(stored.version)}})
+        return begun_anew(stored.state)
     return state
 
 

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -21,10 +22,13 @@ from streaming.core.replay import decode
 from streaming.core.results import Generation, Grade, Incident
 from streaming.core.routing import route
 from streaming.core.state import STATE_VERSION, GroupState
-from streaming.core.state_versions import present, unreadable
+from streaming.core.state_versions import begun_anew, present, unreadable
 from streaming.core.statuses import RUNNING, Claim, End, JobFacts, JobKey, Sighting
 from streaming.core.timeline import packed
 from streaming.core.timeline.packed import JobTable
+from tests.streaming.core.rules.builders import GROUP, Story
+from tests.streaming.core.rules.cases_across import never_handed_out_after_the_delay
+from tests.streaming.core.rules.cases_status import runs_what_another_holds
 
 VECTORS = Path(__file__).parents[2] / "vectors"
 ZOMBIE = VECTORS / "captures" / "zombie"
@@ -69,6 +73,32 @@ def test_the_layout_before_is_carried_on_without_a_break() -> None:
 def test_what_cannot_be_read_is_said(version: int, state: bytes) -> None:
     assert present(version, state) is None
     assert f"layout {version}" in unreadable(version)
+
+
+@pytest.mark.parametrize("story", [runs_what_another_holds, never_handed_out_after_the_delay])
+def test_incidents_of_a_state_that_cannot_be_read_end_once_with_the_reason(story: Callable[[], Story]) -> None:
+    """Be they the group's or its timeline's, told or not; and what still holds is found again."""
+    told = story().until(30 * 60_000)
+    outcome = fold_group(told.settings, GROUP, None, told.rows, Tick(told.now_ms))
+    for now_ms in (told.now_ms + 15_000, told.now_ms + 600_000):
+        outcome = fold_group(told.settings, GROUP, outcome.state, [], Tick(now_ms))
+    held = loads(GroupState, outcome.state)
+    left = {one.incident_id for one in (*held.incidents.values(), *held.timeline.incidents.values())}
+    assert left
+    anew = begun_anew(outcome.state)
+    assert anew is not None
+    first = fold_group(told.settings, GROUP, anew, [], Tick(told.now_ms + 700_000))
+    ended = {one.incident_id: one for one in first.results if isinstance(one, Incident)}
+    assert left == ended.keys()
+    assert all(one.transition == "resolved" and not one.firing for one in ended.values())
+    assert all("cannot read what was stored" in one.message for one in ended.values())
+    second = fold_group(told.settings, GROUP, first.state, [], Tick(told.now_ms + 800_000))
+    assert not second.results
+
+
+@pytest.mark.parametrize("state", [b"\xff", b"[]", b"{}", b'{"incidents":{"a":{"rule":1}},"timeline":[]}', b"null"])
+def test_what_holds_no_readable_incident_begins_anew_like_any(state: bytes) -> None:
+    assert begun_anew(state) is None
 
 
 def test_the_present_layout_is_left_as_it_is() -> None:

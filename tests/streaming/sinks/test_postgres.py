@@ -5,8 +5,9 @@ from typing import Any
 import psycopg
 import pytest
 
-from streaming.core.ports import Deposed, GroupKey
+from streaming.core.ports import Deposed, GroupKey, StoredState
 from streaming.core.results import AlertSeverity, GapRecord
+from streaming.core.state import STATE_VERSION
 from streaming.sinks.database import DatabaseUnreachable
 from streaming.sinks.postgres import PostgresStore
 from tests.streaming.sinks.builders import (
@@ -139,6 +140,16 @@ def test_timers(store: PostgresStore) -> None:
     assert store.due("c", 300) == [GroupKey("c", "b"), GroupKey("c", "a")]
     store.commit(commit(epoch, 10, 20, states={GroupKey("c", "b"): state(None)}))
     assert store.earliest_due_ms("c") == 300
+
+
+def test_groups_whose_state_cannot_be_read_are_due_at_once_when_a_job_starts(store: PostgresStore) -> None:
+    old, present = GroupKey("c", "old"), GroupKey("c", "present")
+    newest = StoredState(version=STATE_VERSION, state=b"{}", due_ms=None)
+    store.commit(commit(store.claim(), states={old: state(None), present: newest, GroupKey("", "c"): state(None)}))
+    assert store.due("c", 1) == []
+    store.claim()
+    assert store.due("c", 1) == [old]
+    assert store.due("", 1) == []
 
 
 def test_the_timers_are_found_by_an_index(store: PostgresStore) -> None:
