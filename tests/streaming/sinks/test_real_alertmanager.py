@@ -11,8 +11,12 @@ from typing import Any
 import httpx
 import pytest
 
+from streaming.core.maintenance import Maintenance
+from streaming.core.results import AlertSeverity
+from streaming.sinks import maintenance
 from streaming.sinks.alertmanager import Pusher
 from streaming.sinks.alerts import AlertStyle
+from streaming.sinks.maintenance import LOOK_EVERY_MS
 from streaming.sinks.postgres import PostgresStore
 from tests.streaming.sinks.builders import commit, incident
 from tests.streaming.sinks.receiver import receiving
@@ -78,3 +82,45 @@ def test_it_fires_and_resolves_once(store: PostgresStore, dsn: str, alertmanager
         pusher.stop()
     assert [firing["status"], resolved["status"]] == ["firing", "resolved"]
     assert firing["alerts"][0]["labels"] == resolved["alerts"][0]["labels"]
+
+
+def test_severity_and_maintenance_end_and_begin_alerts_there(dsn: str, alertmanager: str, webhook: Any) -> None:
+    """What our rows say is what a real Alertmanager makes of it: each set of labels fires and ends when it should."""
+    opened_ms = time.time_ns() // 1_000_000
+    clock, at = [opened_ms], iter(range(0, 100, 10))
+    store = PostgresStore(dsn, now_ms=lambda: clock[0])
+    store.migrate()
+    epoch = store.claim()
+
+    def batch(*results: Any) -> None:
+        start = next(at)
+        clock[0] += LOOK_EVERY_MS  # the store looks for windows no more often
+        store.commit(commit(epoch, start, start + 10, *results))
+
+    def told(count: int) -> list[tuple[str, str]]:
+        return [(one["status"], one["commonLabels"]["severity"]) for _, one in webhook.wait_for(count)]
+
+    pusher = Pusher(dsn, [alertmanager], AlertStyle(generator_url="http://127.0.0.1:9470/metrics"))
+    pusher.start()
+    try:
+        batch(incident(opened_at_ms=opened_ms, alert=AlertSeverity.WARNING))
+        assert told(1) == [("firing", "warning")]
+        batch(incident("updated", opened_at_ms=opened_ms))
+        assert sorted(told(3)[1:]) == [("firing", "critical"), ("resolved", "warning")]
+        with store.database.session() as connection:
+            window = Maintenance(
+                cluster="*", groups="*", owner="jane", reason="upgrade",
+                from_ms=opened_ms - 1, until_ms=opened_ms + 3_600_000,
+            )  # fmt: skip
+            number = maintenance.add(connection, window, "jane")
+        batch()
+        assert told(4)[3] == ("resolved", "critical")
+        with store.database.session() as connection:
+            maintenance.end(connection, number, "jane")
+        batch()
+        assert told(5)[4] == ("firing", "critical")
+        batch(incident("resolved", opened_at_ms=opened_ms, resolved_at_ms=time.time_ns() // 1_000_000))
+        assert told(6)[5] == ("resolved", "critical")
+    finally:
+        pusher.stop()
+        store.close()
