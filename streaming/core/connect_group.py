@@ -232,13 +232,17 @@ def _scene(state: GroupState, turn: Turn) -> rules.Scene:
 
 def _config_changes(state: GroupState, before: Observed | None, now: Observed, *, read: bool) -> int:
     """Records between the two generations that make every worker ask for a rebalance; where the config topic is not
-    `read`, all that the generations' offsets show."""
+    `read`, all that the generations' offsets show, and where it was compacted, those of which nothing is left."""
     if before is None or before.config_offset is None or now.config_offset is None:
         return 0
     if not read:
         return max(now.config_offset - before.config_offset, 0)
     between = state.history.between(before.config_offset, now.config_offset)
-    return sum(isinstance(one.record, ConnectorConfigured | ConnectorDeleted | TasksCommitted) for one in between)
+    told = sum(isinstance(one.record, ConnectorConfigured | ConnectorDeleted | TasksCommitted) for one in between)
+    hole = state.history.hole_offset
+    if hole is None or hole >= now.config_offset:
+        return told
+    return told + max(now.config_offset - before.config_offset - len(between), 0)
 
 
 def _member_offsets(body: GroupGeneration) -> list[int]:

@@ -2,7 +2,7 @@
 
 from streaming.core.results import Severity
 from streaming.core.settings import ConnectSettings
-from tests.streaming.core.rules.builders import STATUSES, Story, incidents
+from tests.streaming.core.rules.builders import CONFIGS, STATUSES, Story, incidents
 
 
 def created_in_bulk(known: ConnectSettings | None = None) -> Story:
@@ -20,6 +20,21 @@ def test_connectors_made_in_bulk_are_no_storm_though_the_config_topic_may_not_be
     known = ConnectSettings(config_topic=None, status_topic=STATUSES, max_delay_ms=300_000)
     results = created_in_bulk(known).fold()
     assert not [one for one in incidents(results) if one.severity is not Severity.INFO]
+
+
+def test_connectors_changed_in_bulk_are_no_storm_though_the_changes_were_compacted_away() -> None:
+    story = Story()
+    story.configure("c1", 2)
+    story.configure("c2", 2)
+    story.join("w1", "w2", "w3")
+    story.rebalance()
+    for _ in range(8):
+        story.configure("c1", 2)
+        story.rebalance(after_ms=300)
+        story.rebalance(after_ms=300)
+    newest = {repr(row.body): row for row in story.rows if row.topic == CONFIGS}.values()
+    story.rows = [row for row in story.rows if row.topic != CONFIGS or row in newest]
+    assert not incidents(story.fold(), "CONNECT-K10")
 
 
 def test_a_storm_is_one_though_the_config_topic_may_not_be_read() -> None:
