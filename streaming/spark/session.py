@@ -15,6 +15,20 @@ if TYPE_CHECKING:
 
 JVM_LEAVES_S = 10.0
 
+# A query that ends is reported once, by the job, in one line. Read from a file, because set in any other way Spark
+# first says so itself, in the middle of a log of JSON lines.
+_LOGGING = """
+rootLogger.level = fatal
+rootLogger.appenderRef.stderr.ref = stderr
+appender.stderr.type = Console
+appender.stderr.name = stderr
+appender.stderr.target = SYSTEM_ERR
+appender.stderr.layout.type = PatternLayout
+appender.stderr.layout.pattern = %m%n
+# Started as a shell, Spark would raise the level to that of this logger, and say so.
+logger.shell.name = org.apache.spark.api.python.PythonGatewayServer
+logger.shell.level = fatal
+"""
 _CHECKPOINTING = "org.apache.spark.sql.execution.streaming.checkpointing"
 
 
@@ -25,7 +39,6 @@ def spark_settings(section: SparkSection, scratch: Path) -> dict[str, str]:
         "spark.app.name": "rebalance-monitor",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
-        "spark.log.level": "FATAL",  # a query that ends is reported once, by the job, in one line
         # Without both, Spark binds the outer interface.
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.driver.host": "127.0.0.1",
@@ -69,6 +82,14 @@ def unzipped_home(scratch: Path) -> Path:
     return home
 
 
+def logging_folder(scratch: Path) -> Path:
+    """A SPARK_CONF_DIR in which Spark finds how little it shall log."""
+    folder = scratch / "conf"
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "log4j2.properties").write_text(_LOGGING, encoding="utf-8")
+    return folder
+
+
 def start_session(section: SparkSection, scratch: Path) -> "SparkSession":
     """A running session. Raises NoJava when there is no Java."""
     os.environ["JAVA_HOME"] = str(java_home(section.java_home, os.environ, scratch))
@@ -77,6 +98,8 @@ def start_session(section: SparkSection, scratch: Path) -> "SparkSession":
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     if "SPARK_HOME" not in os.environ:
         os.environ["SPARK_HOME"] = str(unzipped_home(scratch))
+    if "SPARK_CONF_DIR" not in os.environ:
+        os.environ["SPARK_CONF_DIR"] = str(logging_folder(scratch))
     from pyspark.sql import SparkSession
 
     builder = SparkSession.builder
