@@ -173,13 +173,26 @@ class Witnesses:
             near.append(self.configs_ms.get(offset - 1))
         return any(one is not None and abs(one - row.timestamp_ms) <= SKEW_MS for one in near)
 
+    def against(self, row: Row, last: Observed | None) -> bool:
+        """Whether something speaks against the time of this record: the one before it is later, or a worker's clock
+        tells another time of its generation."""
+        generation, at_ms = body_of(row).generation, row.timestamp_ms
+        if last is not None and at_ms < last.at_ms - SKEW_MS:
+            return True
+        answers = [one.assignment for one in body_of(row).members if isinstance(one.assignment, ConnectAssignment)]
+        starts = any(one.connectors or one.tasks for one in answers)  # else the first word may come at any time
+        apart_ms = self.first_ms.get(generation, at_ms) - at_ms
+        if apart_ms < -SKEW_MS or (starts and apart_ms > SKEW_MS):
+            return True
+        return self.stopped_ms.get(generation - 1, at_ms) > at_ms + SKEW_MS
+
 
 class Hearing:
     """The witnesses' word on one group's records, one after the other. Without witnesses nothing is confirmed."""
 
     def __init__(self, witnesses: Witnesses | None) -> None:
         self.witnesses = witnesses
-        self._last_vouched = self._ever_vouched = False
+        self._last_vouched = self._ever_vouched = False  # the second: before, and nothing has spoken against it since
 
     def passed_ms(self, last: Observed | None, row: Row) -> int | None:
         """How much of the time since the last record is confirmed; None where nobody can say anything. To be asked of
@@ -187,7 +200,8 @@ class Hearing:
         if self.witnesses is None:
             return None
         before, self._last_vouched = self._last_vouched, self.witnesses.vouch_for(row, last)
-        self._ever_vouched = self._ever_vouched or self._last_vouched
+        if self._last_vouched or self.witnesses.against(row, last):
+            self._ever_vouched = self._last_vouched
         if last is None:
             return None
         if before and self._last_vouched:

@@ -52,7 +52,7 @@ class Punctual(Fate):
     def settle(self) -> None:
         """Follow-ups until nothing is pending; sometimes the next thing happens within the delay."""
         while self.revoked or self.delay_ms:
-            if self.delay_ms > 40_000 and self.dice.random() < 0.3:
+            if self.delay_ms > 40_000 and not self.revoked and self.dice.random() < 0.3:
                 self.round(self.dice.randint(1_000, self.delay_ms // 2))
                 return
             self.round(300 if self.revoked else self.delay_ms + 50)
