@@ -165,6 +165,19 @@ def test_a_thousand_tasks_on_a_hundred_workers_are_counted_and_trouble_is_named(
     tab.wait("location.pathname === '/runbook' && document.readyState === 'complete'")
 
 
+def test_a_hundred_incidents_leave_the_groups_in_sight(tab: Tab, server: str, tmp_path: Path) -> None:
+    with database(server) as store:
+        filled.put(store, builders.generation(offset=1, cluster="c", group="g", generation=1, at_ms=_now_ms()))
+        some = (builders.incident(incident_id=f"i{number}", cluster="c", group="g") for number in range(100))
+        filled.put(store, *some)
+        with served(tmp_path, dsn_of(store)) as url:
+            tab.look(f"{url}/group?cluster=c&group=g", width=390)
+            assert tab.run("document.querySelector('details.more summary').textContent") == "90 more incidents"
+            assert tab.run("document.getElementById('matrix').getBoundingClientRect().top") < 4_000
+            tab.run("document.querySelector('details.more summary').click()")
+            assert tab.run("document.querySelectorAll('.incident').length") == 100
+
+
 def test_a_delay_counts_down(tab: Tab, page: httpx.Client) -> None:
     tab.look(at(page, "/group?cluster=gamma&group=waits"))
     shown = "document.querySelector('.notice time').textContent"

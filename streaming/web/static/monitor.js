@@ -31,6 +31,7 @@
     }
   };
 
+  const named = (details) => `${details.className} ${details.parentElement.textContent.slice(0, 80)}`;
   // At most once in this time: a monitor that catches up has news every second.
   const PAUSE_MS = 1500;
   let running = false, again = false, last = -PAUSE_MS;
@@ -48,11 +49,11 @@
         const fresh = told.getElementById("main");
         const main = document.getElementById("main");
         // Nothing is taken away from under somebody who types or reads on.
-        const open = new Set([...main.querySelectorAll("details[open]")].map((one) => one.parentElement.textContent.slice(0, 80)));
+        const open = new Set([...main.querySelectorAll("details[open]")].map(named));
         const typing = document.activeElement?.name === "q" ? document.activeElement : null;
         const across = [...main.querySelectorAll(".scroll")].map((one) => one.scrollLeft);
         for (const one of fresh.querySelectorAll("details"))
-          if (open.has(one.parentElement.textContent.slice(0, 80))) one.open = true;
+          if (open.has(named(one))) one.open = true;
         if (typing) fresh.querySelector("input[name=q]")?.replaceWith(typing);
         main.replaceChildren(...fresh.childNodes);
         document.querySelector("footer").replaceWith(told.querySelector("footer"));
@@ -61,7 +62,9 @@
         if (events?.readyState === EventSource.OPEN) say("live", "on");
         tick();
       }
-    } catch { /* the next event, or the next connection, tries again */ }
+    } catch {
+      setTimeout(refresh, 5_000);  // no event may come for long: what was missed is asked for again
+    }
     running = false;
     if (again) refresh();
   };
