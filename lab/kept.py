@@ -37,19 +37,24 @@ def write(lab: Lab, stage: Stage) -> None:
 
 
 def stop() -> int:
-    """End what an earlier demo left running."""
+    """End what an earlier demo left running; 0, or 2 when nobody can tell what that is."""
     if not RECORD.exists():
         print("nothing was left running")
         return 0
-    record = json.loads(RECORD.read_text())
-    for session in reversed(record["sessions"]):
+    try:
+        record = json.loads(RECORD.read_text())
+        sessions, data = [int(one) for one in record["sessions"]], Path(record["postgres"])
+    except (ValueError, KeyError, TypeError):
+        print(f"stop: {RECORD} can't be read; end the demo's processes by hand, then remove it", file=sys.stderr)
+        return 2
+    for session in reversed(sessions):
         # A session number may belong to somebody else by now: only those whose folder is the demo's are ended.
         if any(_ours(pid) for pid in members(session)):
             for pid in members(session):
                 with suppress(OSError):
                     os.kill(pid, signal.SIGTERM)
             end_session(session)
-    stop_server(Path(record["postgres"]))
+    stop_server(data)
     RECORD.unlink()
     print("stopped")
     return 0

@@ -4,9 +4,11 @@ import os
 import socket
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
+from lab import kept
 from lab.demo import FIRST_PORT, main
 from lab.java import find
 from lab.paths import ROOT
@@ -34,6 +36,16 @@ def test_numbers_that_are_no_ports_are_one_sentence(
     told = capsys.readouterr().err
     assert told.count("\n") == 1
     assert "ports go from 1 to 65535" in told
+
+
+@pytest.mark.parametrize("text", ['{"sessions": [12', "{}", '{"sessions": 3, "postgres": "x"}', '["x"]'])
+def test_a_record_that_was_cut_short_is_one_sentence(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path, text: str
+) -> None:
+    (tmp_path / "running.json").write_text(text)
+    monkeypatch.setattr(kept, "RECORD", tmp_path / "running.json")
+    assert kept.stop() == 2
+    assert capsys.readouterr().err.endswith("end the demo's processes by hand, then remove it\n")
 
 
 @pytest.mark.integration
