@@ -155,24 +155,3 @@ from {SCHEMA}.maintenance
 order by from_ms desc
 limit 100
 """.strip()
-
-POST_MORTEM_SQL = {
-    "clusters": CLUSTERS_SQL,
-    "groups": GROUPS_SQL,
-    "rebalances": REBALANCES_SQL,
-    "summary": SUMMARY_SQL,
-    "causes": CAUSES_SQL,
-    "moves": MOVES_SQL,
-    "who": WHO_SQL,
-    "expected": EXPECTED_SQL,
-    "wait": WAIT_SQL,
-    "other_delays": OTHER_DELAYS_SQL,
-    "idle": IDLE_SQL,
-    "downtime": DOWNTIME_SQL,
-    "around": AROUND_SQL,
-    "undecodable": UNDECODABLE_SQL,
-    "gaps": GAPS_SQL,
-    "positions": POSITIONS_SQL,
-    "outbox": OUTBOX_SQL,
-    "maintenance": MAINTENANCE_SQL,
-}
