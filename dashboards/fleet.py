@@ -95,6 +95,19 @@ def _groups() -> list[Panel]:
             stacked=True,
         ),
         graph(
+            "Generations per minute by team",
+            [(f"60 * {queries.by_team(queries.rate(metrics.GENERATIONS, _OF, FLEET), FLEET)}", "{{team}}")],
+            unit="none",
+            description="Whose groups rebalance, by the owners in the configuration; without a name: nobody's.",
+        ),
+        graph(
+            "Groups by team",
+            [(queries.aggregated(metrics.GROUP_INFO, ("team",), FLEET), "{{team}}")],
+            unit="none",
+            description="How many groups each owner has; without a name: nobody's.",
+            stacked=True,
+        ),
+        graph(
             "Groups by state",
             [(queries.aggregated(metrics.GROUP_STATE, ("state",), FLEET), "{{state}}")],
             unit="none",

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from streaming.core.metrics import INCIDENT, Metric
+from streaming.core.metrics import GROUP_INFO, INCIDENT, Metric
 from streaming.core.results import AlertSeverity
 
 # The dashboards' variables; `fleet` lets several clusters be chosen, `group` one of each.
@@ -26,6 +26,11 @@ def aggregated(metric: Metric, by: Sequence[str] = (), scope: str = "", how: str
 def rate(metric: Metric, by: Sequence[str] = (), scope: str = "", window: str = "$__rate_interval") -> str:
     """Per-second rate of a counter."""
     return f"sum{_by(metric, by)} (rate({series(metric, scope)}[{window}]))"
+
+
+def by_team(of_groups: str, scope: str = "") -> str:
+    """Values of groups (by cluster and group), summed by the team that owns each."""
+    return f"sum by (team) ({of_groups} * on (cluster, group) group_left (team) {series(GROUP_INFO, scope)})"
 
 
 def increase(metric: Metric, by: Sequence[str] = (), scope: str = "", window: str = "$__range") -> str:

@@ -7,6 +7,7 @@ from streaming.cli.errors import InputError
 from streaming.cli.exit_codes import DONE
 from streaming.cli.opening import database_dsn, need, package_version, settings_from
 from streaming.config import Settings
+from streaming.core.settings import teams
 
 CONNECTIONS = 4
 STATEMENT_TIMEOUT_MS = 10_000
@@ -33,13 +34,7 @@ def _serve(settings: Settings, dsn: str, monitor_url: str | None, *, child: bool
     from streaming.web.scope import Scope, Token
     from streaming.web.upstream import Job
 
-    page, clusters = settings.page, settings.core_clusters()
-
-    def team_of(cluster: str, group: str) -> str:
-        known = clusters.get(cluster)
-        owner = None if known is None else known.owner_of(group)
-        return "" if owner is None else owner.team
-
+    page = settings.page
     _log_to_stderr()
     try:
         Database(dsn)  # whether the text is one, before it is taken apart
@@ -57,7 +52,7 @@ def _serve(settings: Settings, dsn: str, monitor_url: str | None, *, child: bool
     source = Source(
         reader=reader,
         job=job,
-        team_of=team_of,
+        team_of=teams(settings.core_clusters()),
         windows=tuple(one.core() for one in settings.maintenance),
         version=package_version(),
     )

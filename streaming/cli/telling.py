@@ -2,6 +2,7 @@
 
 from streaming.cli.errors import InputError
 from streaming.config import Settings
+from streaming.core.settings import teams
 from streaming.sinks.alertmanager import Alertmanager
 from streaming.sinks.alerts import AlertStyle
 from streaming.sinks.delivery import Delivery, Receiver
@@ -28,6 +29,7 @@ def limits(settings: Settings) -> Limits:
         max_groups=section.max_groups,
         max_tasks=section.max_tasks,
         worker=section.worker,
+        team=teams(settings.core_clusters()),
     )
 
 

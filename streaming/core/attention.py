@@ -85,8 +85,7 @@ def _followed(
             )
             incidents[key] = again
             return again
-        owner = settings.owner_of(one.group)
-        opened = replace(one, team=owner.team if owner is not None else "")
+        opened = replace(one, team=settings.team_of(one.group))
         incidents[key] = opened
         return opened
     if one.transition == "resolved" and one.firing:

@@ -77,6 +77,13 @@ GROUP_STATE = Metric(
     "is never written to the log, so PreparingRebalance and CompletingRebalance can't be seen.",
     labels=("cluster", "group", "state"),
 )
+GROUP_INFO = Metric(
+    name="rebalance_monitor_group_info",
+    kind="info",
+    help="Constant 1 for each group that has series, with the team that owns it: joined to any other series of the "
+    "group (on cluster and group, group_left team), that has the team too.",
+    labels=("cluster", "group", "team"),
+)
 GROUP_GENERATION = Metric(
     name="rebalance_monitor_group_generation",
     kind="gauge",
@@ -287,7 +294,7 @@ AUDIT_FAILED_EXPECTATIONS = Metric(
 
 METRICS: tuple[Metric, ...] = (
     BUILD_INFO, GENERATIONS, INCIDENT, INCIDENT_TRANSITIONS, MUTED_INCIDENTS, MAINTENANCE_END,
-    GROUP_GENERATION, GROUP_MEMBERS, GROUP_STATE, GROUP_LAST_GENERATION,
+    GROUP_INFO, GROUP_GENERATION, GROUP_MEMBERS, GROUP_STATE, GROUP_LAST_GENERATION,
     CONNECT_WORKER_CONNECTORS, CONNECT_WORKER_TASKS, CONNECT_JOBS, CONNECT_TASK, HIDDEN_GROUPS, HIDDEN_TASKS,
     CONNECT_UNASSIGNED_TASKS, CONNECT_DELAY_END, CONNECT_IDLE_TASK_SECONDS, OTHER_GROUPS, RECORDS, UNDECODABLE_RECORDS,
     UNKNOWN_TAGGED_FIELDS, GAP_RECORDS, POSITION_LAG,

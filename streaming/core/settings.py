@@ -1,6 +1,6 @@
 """What the fold must be told: per cluster and per Connect group. Plain values; the shell's configuration makes them."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 
@@ -88,3 +88,18 @@ class ClusterSettings:
     def owner_of(self, group: str) -> Owner | None:
         """The first owner whose pattern fits."""
         return next((one for one in self.owners if fnmatchcase(group, one.groups)), None)
+
+    def team_of(self, group: str) -> str:
+        """The owner's team; empty where nobody owns the group."""
+        owner = self.owner_of(group)
+        return "" if owner is None else owner.team
+
+
+def teams(clusters: Mapping[str, ClusterSettings]) -> Callable[[str, str], str]:
+    """(cluster, group) -> team; empty where nobody owns the group, or nobody knows the cluster."""
+
+    def team_of(cluster: str, group: str) -> str:
+        known = clusters.get(cluster)
+        return "" if known is None else known.team_of(group)
+
+    return team_of

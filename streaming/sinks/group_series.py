@@ -171,6 +171,7 @@ class Groups:
         known = self._known[key]
         self._shown[key] = known.rank
         self._by_rank[known.rank].add(key)
+        self._families.gauge(metrics.GROUP_INFO, *key, self._limits.team(*key)).set(1)
         if known.last is not None:
             self._show_generation(key, known)
         self._show_state(key, known)

@@ -19,6 +19,7 @@ from streaming.core.records import OtherGroup, Tick
 from streaming.core.replay import decode
 from streaming.core.results import AlertSeverity, GapRecord, JobState, Result, Subject
 from streaming.core.routing import route
+from streaming.core.settings import ClusterSettings, Owner, teams
 from streaming.sinks.limits import Limits
 from streaming.sinks.maintenance import Windows
 from streaming.sinks.prometheus import Exporter
@@ -28,6 +29,7 @@ from tests.streaming.sinks.builders import generation, incident, undecodable
 PAGE = Path(__file__).parents[3] / "docs" / "metrics.md"
 MOST_SAMPLES = 4  # of one metric; the rest only repeats
 OFFSETS = "__consumer_offsets"
+OWNED = ClusterSettings(name="c", owners=(Owner(groups="orders*", team="orders"),))
 
 MARK = "<!-- below: made by `make metrics-page` -->"
 
@@ -79,7 +81,7 @@ def _exporter() -> Exporter:
         version="0.1.0",
         clock_s=lambda: now_ms / 1000,
         now_s=lambda: now_ms / 1000,
-        limits=Limits(ignored_groups=("console-consumer-*",)),
+        limits=Limits(ignored_groups=("console-consumer-*",), team=teams({"c": OWNED})),
         windows=Windows([window]),
     )
     results = list(_folded(records))

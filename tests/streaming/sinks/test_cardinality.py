@@ -26,8 +26,9 @@ class World:
         disable_created_metrics()
         section = MetricsSection(max_groups=max_groups, **more)  # type: ignore[arg-type]
         limits = Limits(
-            ignored_groups=section.ignored_groups, max_groups=max_groups, max_tasks=10, worker=section.worker
-        )
+            ignored_groups=section.ignored_groups, max_groups=max_groups, max_tasks=10, worker=section.worker,
+            team=lambda _, group: group.partition("-")[0],
+        )  # fmt: skip
         self.now_s, self.families, self._offsets = 0.0, Families(), count()
         self.series = Series(self.families, "prometheus", lambda: self.now_s, limits)
 
@@ -101,8 +102,8 @@ def test_a_month_of_deploys_and_one_off_groups(capsys: pytest.CaptureFixture[str
             counts.append(world.count())
     with capsys.disabled():
         print(f"\n{GROUPS} groups, {DAYS} deploys, {ONE_OFF} one-off groups: {counts[-1]} series, {max(peaks)} at most")
-    # A group: generation, members, time, three states, a counter; of Connect also delay, unassigned and its workers.
-    wanted = (GROUPS - CONNECT) * 7 + CONNECT * (9 + 2 * WORKERS)
+    # A group: team, generation, members, time, three states, a counter; of Connect also delay, unassigned, its workers.
+    wanted = (GROUPS - CONNECT) * 8 + CONNECT * (10 + 2 * WORKERS)
     assert counts[-1] == counts[0]
     assert wanted <= counts[-1] <= wanted + 100
     assert max(peaks) <= wanted + CONNECT * 2 * WORKERS + 100

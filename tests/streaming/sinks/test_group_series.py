@@ -13,7 +13,7 @@ from streaming.core.routing import route
 from streaming.sinks.known_group import loads_of
 from streaming.sinks.postgres import PostgresStore
 from tests.streaming.sinks import test_capture as capture
-from tests.streaming.sinks.builders import commit, generation, member, pending
+from tests.streaming.sinks.builders import commit, generation, incident, member, pending
 from tests.streaming.sinks.test_cardinality import World, job
 
 TASKS = "rebalance_monitor_connect_worker_tasks"
@@ -113,3 +113,16 @@ def test_a_restart_publishes_the_same_loads(store: PostgresStore) -> None:
     again = replace(latest, verdict=verdict, source=replace(latest.source, offset=10_000))
     store.commit(commit(store.claim(), 10, 20, again))
     assert [one.unassigned for one in store.latest_generations()] == [None]
+
+
+def test_a_group_with_series_says_whose_it_is() -> None:
+    world = World(max_groups=1)
+
+    def owners() -> dict[str, str]:
+        samples = world.families.gauges["rebalance_monitor_group_info"].collect()[0].samples
+        return {one.labels["group"]: one.labels["team"] for one in samples}
+
+    world.rebalance("orders-sinks")
+    assert owners() == {"orders-sinks": "orders"}
+    world.series.observe([incident(group="billing-sinks")])
+    assert owners() == {"billing-sinks": "billing"}, "it goes with the group's other series"
