@@ -9,11 +9,13 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[3]
 JOB = """
-import json, sys
+import json, signal, sys
 from streaming.config.settings import Settings
 from streaming.spark.failures import CannotRun
 from streaming.spark.job import run_job
 
+# As at a terminal: what a shell starts in the background begins with this signal ignored.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 try:
     run_job(Settings.model_validate(json.loads(sys.argv[1])), None, None)
 except KeyboardInterrupt:
