@@ -1,7 +1,8 @@
 """`make test`: every tier, one line for each at the end (run or skipped, and why).
 
-Integration tests mostly wait for brokers, workers and Spark, so their tier runs beside the others, which run one after
-the other; what it says comes after what they say.
+Integration tests mostly wait for brokers, workers and Spark, so they run a file at a time beside the other tiers, which
+run one after the other, and two files at a time once these have ended. What the files say comes after what the other
+tiers say, each file's in one piece.
 
 With RM_REQUIRE_ALL_TIERS=1 each skip, of a tier or of a single test, is a failure.
 """
@@ -9,16 +10,16 @@ With RM_REQUIRE_ALL_TIERS=1 each skip, of a tier or of a single test, is a failu
 import importlib.util
 import os
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
+from collections import deque
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Self
 from xml.etree import ElementTree
 
 from lab import jars, java
@@ -27,7 +28,6 @@ from lab.paths import ROOT
 
 SWITCH = "RM_REQUIRE_ALL_TIERS"
 NO_TESTS = 5  # pytest's exit code
-POLL_S = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,79 +93,113 @@ TIERS = (
 )
 
 
-class Running:
-    """One tier's tests in a process of their own, which begins at once; what it says goes to the terminal or a file."""
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One call of pytest: its exit code, its counts of tests, and what it said (empty where that was shown at once)."""
 
-    def __init__(self, tier: Tier, extra: Sequence[str], output: Path | None = None) -> None:
-        self.tier = tier
-        self._folder = tempfile.TemporaryDirectory()
-        self._report = Path(self._folder.name) / "report.xml"
-        self._began = time.monotonic()
-        self.why_not = tier.missing()
-        if self.why_not is None:
-            command = [sys.executable, "-m", "pytest", "-q", "-m", tier.marker, f"--junit-xml={self._report}", *extra]
-            with output.open("wb") if output else nullcontext() as said:
-                self.process = subprocess.Popen(command, cwd=ROOT, stdout=said, stderr=said)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        """Nothing goes on when we end early: Ctrl-C has reached pytest, too, which cleans up before it ends."""
-        if self.why_not is None:
-            if kind is not None and kind is not KeyboardInterrupt:
-                self.process.send_signal(signal.SIGINT)
-            self.process.wait()
-        self._folder.cleanup()
-
-    def outcome(self) -> Outcome:
-        """What came of it, once it has ended."""
-        if self.why_not is not None:
-            return Outcome(self.tier.name, why_not=self.why_not)
-        code = self.process.wait()
-        if code == NO_TESTS:
-            return Outcome(self.tier.name, why_not="it has no tests")
-        passed, failed, skipped = _counts(self._report)
-        if code != 0 and failed == 0:
-            failed = 1  # pytest itself failed, for instance while collecting
-        return Outcome(self.tier.name, passed, failed, skipped, time.monotonic() - self._began)
-
-    def follow(self, output: Path) -> None:
-        """Show what it has said into the file, and what it goes on saying until it ends."""
-        if self.why_not is not None:
-            return
-        with output.open("rb") as said:
-            ended = False
-            while not ended:
-                ended = _ends_within(self.process, POLL_S)
-                sys.stdout.buffer.write(said.read())
-                sys.stdout.flush()
+    code: int
+    passed: int
+    failed: int
+    skipped: int
+    said: bytes = b""
 
 
-def _ends_within(process: subprocess.Popen[bytes], seconds: float) -> bool:
-    try:
-        process.wait(seconds)
-    except subprocess.TimeoutExpired:
-        return False
-    return True
+def pytest(tests: Sequence[str], *, shown: bool) -> Run:
+    """Run these tests in a process of their own. Ctrl-C reaches it by itself, and it cleans up before it ends."""
+    with tempfile.TemporaryDirectory() as folder:
+        report = Path(folder) / "report.xml"
+        command = [sys.executable, "-m", "pytest", "-q", f"--junit-xml={report}", *tests]
+        output = None if shown else subprocess.PIPE
+        with subprocess.Popen(command, cwd=ROOT, stdout=output, stderr=subprocess.STDOUT) as process:
+            try:
+                said, _ = process.communicate()
+            finally:
+                process.wait()
+        passed, failed, skipped = _counts(report)
+    if process.returncode not in (0, NO_TESTS) and failed == 0:
+        failed = 1  # pytest itself failed, for instance while collecting
+    return Run(process.returncode, passed, failed, skipped, said or b"")
+
+
+def outcome(tier: Tier, runs: Sequence[Run], seconds: float) -> Outcome:
+    """What came of a tier that ran in these pieces."""
+    if all(one.code == NO_TESTS for one in runs):
+        return Outcome(tier.name, why_not="it has no tests")
+    passed, failed, skipped = (
+        sum(counts) for counts in zip(*((one.passed, one.failed, one.skipped) for one in runs), strict=True)
+    )
+    return Outcome(tier.name, passed, failed, skipped, seconds)
+
+
+class Files:
+    """The files of a tier, taken one after the other by everyone who works at it."""
+
+    def __init__(self, tier: Tier, extra: Sequence[str]) -> None:
+        self._tier, self._extra = tier, extra
+        marked = (path for path in (ROOT / "tests").rglob("test_*.py") if f"mark.{tier.marker}" in path.read_text())
+        # The longest first: so that nobody is left alone with one at the end.
+        self._waiting = deque(sorted(marked, key=lambda path: path.stat().st_size, reverse=True))
+        self._unshown: deque[bytes] = deque()
+        self._showing = threading.Event()
+        self.runs: list[Run] = []
+
+    def work(self) -> None:
+        """Until no file is left."""
+        while True:
+            try:
+                path = self._waiting.popleft()
+            except IndexError:
+                return
+            run = pytest(["-m", self._tier.marker, str(path.relative_to(ROOT)), *self._extra], shown=False)
+            self.runs.append(run)
+            if run.code != NO_TESTS:
+                self._unshown.append(f"{path.relative_to(ROOT)}\n".encode() + run.said)
+            if self._showing.is_set():
+                self._show()
+
+    def show(self) -> None:
+        """From now on, what files say is shown when they have ended."""
+        self._showing.set()
+        self._show()
+
+    def end(self) -> None:
+        """No further file."""
+        self._waiting.clear()
+
+    def _show(self) -> None:
+        while self._unshown:
+            sys.stdout.buffer.write(self._unshown.popleft())
+            sys.stdout.flush()
 
 
 def run_all(extra: Sequence[str]) -> list[Outcome]:
     """Every tier's outcome, in the order of TIERS."""
-    outcomes = []
-    with tempfile.TemporaryDirectory() as folder:
-        output = Path(folder) / "integration.log"
-        with Running(INTEGRATION, extra, output) as beside:
-            print(f"tier {INTEGRATION.name} runs beside the others; what it says comes last", flush=True)
-            for tier in TIERS:
-                print(f"\n=== tier {tier.name} ===", flush=True)
-                if tier is INTEGRATION:
-                    beside.follow(output)
-                    outcomes.append(beside.outcome())
-                else:
-                    with Running(tier, extra) as one:
-                        outcomes.append(one.outcome())
-    return outcomes
+    with ThreadPoolExecutor(1) as beside:
+        why_not, began = INTEGRATION.missing(), time.monotonic()
+        files = Files(INTEGRATION, extra)
+        if why_not is None:
+            print("integration tests run beside the others; what they say comes last", flush=True)
+            other = beside.submit(files.work)
+        try:
+            outcomes = [_in_turn(tier, extra) for tier in TIERS if tier is not INTEGRATION]
+            print(f"\n=== tier {INTEGRATION.name} ===", flush=True)
+            if why_not is not None:
+                return [*outcomes, Outcome(INTEGRATION.name, why_not=why_not)]
+            files.show()
+            files.work()
+            other.result()
+            files.show()
+        finally:
+            files.end()
+    return [*outcomes, outcome(INTEGRATION, files.runs, time.monotonic() - began)]
+
+
+def _in_turn(tier: Tier, extra: Sequence[str]) -> Outcome:
+    print(f"\n=== tier {tier.name} ===", flush=True)
+    why_not, began = tier.missing(), time.monotonic()
+    if why_not is not None:
+        return Outcome(tier.name, why_not=why_not)
+    return outcome(tier, [pytest(["-m", tier.marker, *extra], shown=True)], time.monotonic() - began)
 
 
 def _counts(report: Path) -> tuple[int, int, int]:
