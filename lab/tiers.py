@@ -114,7 +114,7 @@ def pytest(tests: Sequence[str], *, shown: bool) -> Run:
             try:
                 said, _ = process.communicate()
             finally:
-                process.wait()
+                process.wait()  # at Ctrl-C `communicate` gives up long before pytest has cleaned up
         passed, failed, skipped = _counts(report)
     if process.returncode not in (0, NO_TESTS) and failed == 0:
         failed = 1  # pytest itself failed, for instance while collecting

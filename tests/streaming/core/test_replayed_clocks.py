@@ -46,6 +46,18 @@ def busy(story: Story, ms: int, partition: int = 0) -> None:
     story.wait(ms % 4_000)
 
 
+def followed(story: Story, after_ms: int, *, told: bool, commits: bool) -> Story:
+    """The next generation, so much later; `commits`: its partition has records all the while, `told`: workers say that
+    they have started."""
+    if commits:
+        busy(story, after_ms)
+        after_ms = 0
+    story.rebalance(after_ms=after_ms)
+    if told:
+        starts(story)
+    return story
+
+
 def left(after_ms: int, *, told: bool = True, commits: bool = False) -> Story:
     """w3 leaves, a delay is announced, and what follows comes `after_ms` later."""
     story = calm("w1", "w2", "w3", tasks=6)
@@ -54,13 +66,7 @@ def left(after_ms: int, *, told: bool = True, commits: bool = False) -> Story:
     story.wait(1_000)
     story.leave("w3")
     story.rebalance(after_ms=100)
-    if commits:
-        busy(story, after_ms)
-        after_ms = 0
-    story.rebalance(after_ms=after_ms)
-    if told:
-        starts(story)
-    return story
+    return followed(story, after_ms, told=told, commits=commits)
 
 
 def taken(after_ms: int, *, told: bool = True, commits: bool = False) -> Story:
@@ -74,13 +80,7 @@ def taken(after_ms: int, *, told: bool = True, commits: bool = False) -> Story:
         for name, worker in story.workers.items():
             for job in sorted(before[name] - worker.holds()):
                 story.status(job, "UNASSIGNED", name, generation=story.generation - 1)
-    if commits:
-        busy(story, after_ms)
-        after_ms = 0
-    story.rebalance(after_ms=after_ms)
-    if told:
-        starts(story)
-    return story
+    return followed(story, after_ms, told=told, commits=commits)
 
 
 def downgraded(after_ms: int, *, told: bool = True, commits: bool = False) -> Story:
