@@ -1,5 +1,7 @@
-"""What people see of a replay: one line per generation, then the violations and the sums."""
+"""What people see of a replay: one line per generation, the violations, the groups of other kinds, the sums."""
 
+from collections import Counter
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
 
@@ -7,8 +9,16 @@ from rich.table import Table
 from rich.text import Text
 
 from streaming.cli.terminal import Terminal
+from streaming.core.results import Grade
 
 COLOURS = {"match": "green", "explainable": "cyan", "unexplained": "red", "not_judged": "yellow"}
+OTHER_KINDS = {
+    "consumer": "KIP-848 consumer group",
+    "share": "KIP-932 share group",
+    "streams": "KIP-1071 Streams group",
+    "unknown": "unknown record type",
+}
+NOT_JUDGED_YET = frozenset({"consumer", "share", "streams"})
 SEVERITY_COLOURS = {"critical": "bold red", "high": "red", "medium": "yellow", "low": "cyan", "info": "dim"}
 
 
@@ -23,7 +33,7 @@ def clock(at_ms: int | None) -> str:
 
 
 def print_generations(objects: list[dict[str, Any]]) -> None:
-    """A table of generations, one of violations, and one line of sums."""
+    """Tables of generations, violations, commits and groups of other kinds; then the sums, and what has no verdict."""
     console = Terminal()
     generations = [one for one in objects if one["kind"] == "generation"]
     violations = [one for one in objects if one["kind"] == "violation"]
@@ -55,12 +65,52 @@ def print_generations(objects: list[dict[str, Any]]) -> None:
             )
         console.print_whole(found)
     _print_commits(console, [one for one in objects if one["kind"] == "offset_commit"])
+    others = [one for one in objects if one["kind"] == "other_group"]
+    _print_other_groups(console, others)
     summary = objects[-1]
     grades = ", ".join(f"{count} {grade}" for grade, count in summary["grades"].items() if count)
     console.print(
         f"{summary['records']} records, {summary['generations']} generations ({grades or 'none'}), "
         f"{len(violations)} violations, {summary['undecodable']} undecodable, {summary['gaps']} gaps"
     )
+    for sentence in _not_judged(generations, others):
+        console.print(Text(sentence))
+
+
+def _print_other_groups(console: Terminal, others: list[dict[str, Any]]) -> None:
+    if not others:
+        return
+    table = Table("group", "kind", "epoch", "members", "records", "first (UTC)", "last (UTC)", box=None)
+    for one in others:
+        epoch = Text("deleted", style="yellow") if one["deleted"] else Text(str(_or_dash(one["epoch"])))
+        when = clock(one["first_at_ms"]), clock(one["last_at_ms"])
+        kind = OTHER_KINDS[one["group_kind"]]
+        table.add_row(Text(one["group"] or "-"), kind, epoch, str(one["members"]), str(one["records"]), *when)
+    console.print_whole(table)
+
+
+def _or_dash(value: int | None) -> int | str:
+    return "-" if value is None else value
+
+
+def _not_judged(generations: list[dict[str, Any]], others: list[dict[str, Any]]) -> Iterator[str]:
+    """One sentence for each reason why something in the capture has no verdict."""
+    reasons = Counter(
+        one["verdict"]["reason"] or "" for one in generations if one["verdict"]["grade"] == Grade.NOT_JUDGED
+    )
+    for reason, count in reasons.most_common():
+        yield f"Not judged: {_counted(count, 'generation')}: {reason}"
+    for kind, count in sorted(Counter(one["group_kind"] for one in others).items()):
+        records = sum(one["records"] for one in others if one["group_kind"] == kind)
+        if kind in NOT_JUDGED_YET:
+            what = _counted(count, OTHER_KINDS[kind])
+            yield f"Not judged yet: {what} ({_counted(records, 'record')}). This version counts their records only."
+        else:
+            yield f"Not read: {_counted(records, 'record')} of a type that this version does not know."
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count} {what}{'' if count == 1 else 's'}"
 
 
 def _print_commits(console: Terminal, commits: list[dict[str, Any]]) -> None:

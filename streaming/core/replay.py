@@ -10,6 +10,7 @@ from streaming.core.commits import OffsetCommit, commit_object, decode_commit
 from streaming.core.decoding import decode_config_row, decode_offsets_record, decode_status_row, wanted_key_prefix
 from streaming.core.fold import fold_group
 from streaming.core.objects import as_object
+from streaming.core.other_groups import OtherGroups, other_group_object
 from streaming.core.records import OtherGroup, Row, Tick
 from streaming.core.results import (
     Aftermath,
@@ -75,7 +76,7 @@ def replay(records: Iterable[RawRecord], settings: ClusterSettings, *, with_comm
     count, stamps = 0, Stamps()
     rows: list[Row] = []
     commits: list[OffsetCommit | UndecodableRecord] = []
-    other_groups: dict[str, set[str]] = {}
+    others = OtherGroups()
     for record in records:
         count += 1
         if record.topic == OFFSETS_TOPIC:
@@ -91,14 +92,13 @@ def replay(records: Iterable[RawRecord], settings: ClusterSettings, *, with_comm
             rows.extend(_passed_over(record, settings))
             continue
         if isinstance(row.body, OtherGroup):
-            other_groups.setdefault(row.body.kind, set()).add(row.group or "")
+            others.add(row.body.kind, row.group or "", record.timestamp_ms, record.key, record.value)
             continue
         rows.append(row)
         if record.append_time:
             stamps.appended.add(record.topic)
         stamps.written(row)
-    kinds = {kind: len(groups) for kind, groups in other_groups.items()}
-    return _told(count, folded(rows, stamps, settings), commits, kinds)
+    return _told(count, folded(rows, stamps, settings), commits, others, settings.name)
 
 
 def folded(rows: Sequence[Row], stamps: Stamps, settings: ClusterSettings) -> list[Result]:
@@ -136,7 +136,8 @@ def _told(
     count: int,
     results: list[Result],
     commits: list[OffsetCommit | UndecodableRecord],
-    other_groups: dict[str, int],
+    others: OtherGroups,
+    cluster: str,
 ) -> Replayed:
     told = Replayed()
     last_words = {one.source: one for one in results if isinstance(one, Aftermath)}
@@ -155,6 +156,7 @@ def _told(
     published: list[Result] = [*generations, *incidents, *undecodable, *gaps]
     told.objects.extend(map(as_object, published))
     told.objects.extend(commit_object(one) for one in commits if isinstance(one, OffsetCommit))
+    told.objects.extend(other_group_object(cluster, one) for one in others.seen())
     grades = Counter(one.verdict.grade.value for one in generations)
     told.found = bool(grades[Grade.UNEXPLAINED.value]) or any(one.severity in HARMFUL for one in incidents)
     told.objects.append(
@@ -166,7 +168,7 @@ def _told(
             "violations": dict(sorted(Counter(one.rule for one in incidents).items())),
             "undecodable": len(undecodable),
             "gaps": len(gaps),
-            "other_groups": dict(sorted(other_groups.items())),
+            "other_groups": others.counts(),
         }
     )
     return told

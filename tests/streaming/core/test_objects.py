@@ -10,13 +10,13 @@ from streaming.cli.captures import records_of, settings_of
 from streaming.core import replay as replay_module
 
 ROOT = Path(replay_module.__file__).parent
-CAPTURES = Path(__file__).parents[2] / "vectors" / "captures"
+VECTORS = Path(__file__).parents[2] / "vectors"
+CAPTURES = [path for kind in ("captures", "captures-groups") for path in sorted((VECTORS / kind).iterdir())]
 VALIDATOR = Draft202012Validator(json.loads((ROOT / "objects.schema.json").read_text(encoding="utf-8")))
 
 
-@pytest.mark.parametrize("name", sorted(path.name for path in CAPTURES.iterdir() if path.is_dir()))
-def test_replayed_objects_obey_the_schema(name: str) -> None:
-    path = CAPTURES / name
+@pytest.mark.parametrize("path", CAPTURES, ids=lambda path: path.name)
+def test_replayed_objects_obey_the_schema(path: Path) -> None:
     for one in replay_module.replay(records_of(path), settings_of(path)).objects:
         VALIDATOR.validate(json.loads(json.dumps(one)))
 

@@ -1,0 +1,85 @@
+"""What a replay saw of KIP-848 consumer groups, share groups and Streams groups (KIP-1071), which are not judged.
+
+Their records lie in `__consumer_offsets` under keys of their own (coordinator-log.md, Part 3). Only what one record
+says by itself is kept: the group's epoch, who is a member, how many records there were and when.
+"""
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+from schemas.coordinator_records import decode_record
+from schemas.outcomes import Decoded
+
+GROUP_TYPES = frozenset({3, 11, 17})
+"""Record types that state a group's epoch; a tombstone of one of them deletes the group."""
+MEMBER_TYPES = frozenset({5, 10, 19})
+"""Record types whose key names a member; a tombstone of one of them says that the member is gone."""
+
+
+@dataclass(slots=True, kw_only=True)
+class OtherGroupSeen:
+    """One group of one kind (`consumer`, `share` or `streams`) after the records seen so far. `epoch` is None until a
+    record states one; `members` are those whose latest record is no tombstone."""
+
+    kind: str
+    group: str
+    records: int = 0
+    epoch: int | None = None
+    deleted: bool = False
+    members: set[str] = field(default_factory=set)
+    first_at_ms: int = 0
+    last_at_ms: int = 0
+
+
+class OtherGroups:
+    """The groups of other kinds, by kind and group id."""
+
+    def __init__(self) -> None:
+        self._seen: dict[tuple[str, str], OtherGroupSeen] = {}
+
+    def add(self, kind: str, group: str, at_ms: int, key: bytes | None, value: bytes | None) -> None:
+        """One record of such a group; its value is read only where it states an epoch or a member."""
+        seen = self._seen.get((kind, group))
+        if seen is None:
+            seen = self._seen[kind, group] = OtherGroupSeen(kind=kind, group=group, first_at_ms=at_ms)
+        seen.records += 1
+        seen.first_at_ms, seen.last_at_ms = min(seen.first_at_ms, at_ms), max(seen.last_at_ms, at_ms)
+        type_ = int.from_bytes((key or b"")[:2], "big")
+        if type_ not in GROUP_TYPES | MEMBER_TYPES:
+            return
+        outcome = decode_record(key, value)
+        if not isinstance(outcome, Decoded):
+            return
+        record = outcome.value
+        if type_ in MEMBER_TYPES:
+            member = str(record.key.get("memberId"))
+            (seen.members.discard if value is None else seen.members.add)(member)
+        else:
+            seen.deleted = value is None
+            epoch = (record.value or {}).get("epoch")
+            seen.epoch = epoch if isinstance(epoch, int) else seen.epoch
+
+    def counts(self) -> dict[str, int]:
+        """How many groups of each kind."""
+        return dict(sorted(Counter(kind for kind, _ in self._seen).items()))
+
+    def seen(self) -> list[OtherGroupSeen]:
+        """All of them, by kind and group id."""
+        return [self._seen[place] for place in sorted(self._seen)]
+
+
+def other_group_object(cluster: str, one: OtherGroupSeen) -> dict[str, Any]:
+    """The object that `replay -o json` prints."""
+    return {
+        "kind": "other_group",
+        "cluster": cluster,
+        "group": one.group,
+        "group_kind": one.kind,
+        "records": one.records,
+        "epoch": one.epoch,
+        "deleted": one.deleted,
+        "members": len(one.members),
+        "first_at_ms": one.first_at_ms,
+        "last_at_ms": one.last_at_ms,
+    }
