@@ -1,0 +1,56 @@
+"""States that the release before stored in the present layout go on: the same incidents, nothing told twice."""
+
+import gzip
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.streaming.carried.live import LONG_MS, VECTORS, Live, arrives_ms, final_grades, held, story, transitions
+
+FILES = sorted((VECTORS / "states").glob("*-layout-3-*.json.gz"))
+ONCE = ("opened", "fired", "resolved", "ended")
+"""Steps that an incident takes once, unless it is told again after a pause."""
+
+
+@pytest.fixture(scope="module", params=FILES, ids=lambda path: path.name.removesuffix(".json.gz"))
+def stored(request: pytest.FixtureRequest) -> dict[str, Any]:
+    path: Path = request.param
+    found: dict[str, Any] = json.loads(gzip.decompress(path.read_bytes()))
+    return found
+
+
+@pytest.fixture(scope="module")
+def gone_on(stored: dict[str, Any]) -> Live:
+    known, group, rows = story(stored["capture"])
+    live = Live(known, group, stored["state"].encode("utf-8", "surrogatepass"), stored["due_ms"], stored["now_ms"])
+    return live.go_on(rows[stored["cut"] :]).until(arrives_ms(rows[-1]) + LONG_MS)
+
+
+def test_the_files_hold_open_incidents_and_waiting_records() -> None:
+    states = []
+    for path in FILES:
+        value = json.loads(gzip.decompress(path.read_bytes()))
+        live = Live(*story(value["capture"])[:2], value["state"].encode("utf-8", "surrogatepass"))
+        states.append(live.value)
+    assert len(states) == 10
+    assert sum(len(held(state)) for state in states) >= 30
+    assert sum(len(state.waiting) for state in states) >= 10
+
+
+def test_open_incidents_end_as_the_release_before_ended_them(stored: dict[str, Any], gone_on: Live) -> None:
+    known = {one for one, _, _ in stored["after"]}
+    steps = [list(one) for one in transitions(gone_on.results) if one[0] in known]
+    assert sorted(steps) == sorted(stored["after"])
+
+
+def test_nothing_is_told_twice(stored: dict[str, Any], gone_on: Live) -> None:
+    steps = Counter(map(tuple, [*stored["before"], *transitions(gone_on.results)]))
+    assert {step: times for step, times in steps.items() if times > 1 and step[2] in ONCE} == {}
+
+
+def test_records_that_waited_are_judged_as_before(stored: dict[str, Any], gone_on: Live) -> None:
+    grades = final_grades(gone_on.results)
+    assert [[*at, grades.get((at[0], at[1]))] for *at, _ in stored["grades"]] == stored["grades"]
