@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from streaming.config.kafka import KafkaSection
+from streaming.config.kafka import KafkaSection, TopicName
 from streaming.config.section import FromText, Milliseconds, Section
 from streaming.core.routing import guessed_config_topic, guessed_status_topic
 from streaming.core.settings import REBALANCE_TIMEOUT_MS, SESSION_TIMEOUT_MS, ClusterSettings, ConnectSettings
@@ -18,8 +18,8 @@ Worker = Annotated[str, Field(pattern=r"^[^\s/]+$")]
 class ConnectSection(Section):
     """One Connect cluster. A value left null is treated as unknown, and verdicts that need it say so."""
 
-    config_topic: str | None = None
-    status_topic: str | None = None
+    config_topic: TopicName | None = None
+    status_topic: TopicName | None = None
     max_delay_ms: Annotated[int, Field(ge=0)] | None = None
     release: Annotated[str, Field(pattern=r"^\d+\.\d+(\.\d+)*$")] | None = None
     java_version: Annotated[int, Field(ge=7)] | None = None

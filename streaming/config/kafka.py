@@ -3,9 +3,10 @@
 from collections.abc import Mapping
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator, Field, SecretStr
+from pydantic import AfterValidator, BeforeValidator, Field, SecretStr
 
 from streaming.config.section import FromText, Section
+from streaming.core.topic_names import why_illegal
 
 # The monitor sets these itself: a user's value would make it join a group, commit, or miss records.
 OWNED_BY_MONITOR = frozenset(
@@ -13,6 +14,16 @@ OWNED_BY_MONITOR = frozenset(
 )
 # librdkafka's properties that carry a credential; matched as parts of the name.
 SECRET_PARTS = ("password", "secret", "ssl.key.pem", "sasl.oauthbearer.config", "ssl.keystore.pem")
+
+
+def _is_topic(name: str) -> str:
+    why = why_illegal(name)
+    if why is not None:
+        raise ValueError(f"no topic can have this name ({why})")
+    return name
+
+
+TopicName = Annotated[str, AfterValidator(_is_topic)]
 
 
 def _client_properties(value: Any) -> Any:

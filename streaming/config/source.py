@@ -4,13 +4,14 @@ from typing import Annotated
 
 from pydantic import Field
 
+from streaming.config.kafka import TopicName
 from streaming.config.section import Milliseconds, Section
 
 
 class SourceSection(Section):
     """Limits and intervals of the reader. The byte limit protects the brokers while the job catches up."""
 
-    offsets_topic: Annotated[str, Field(min_length=1)] = "__consumer_offsets"
+    offsets_topic: TopicName = "__consumer_offsets"
     max_bytes_per_second_per_broker: Annotated[int, Field(gt=0)] = 10_000_000
     heartbeat_ms: Milliseconds = 10_000
     poll_max_ms: Milliseconds = 500

@@ -10,11 +10,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from streaming.core.topic_names import why_illegal
 from streaming.spark.offsets import Bounds, Key, Kind, Sample
 
 METADATA_EVERY_S = 5.0
 REQUEST_TIMEOUT_S = 5.0
 NO_SUCH_TOPIC = "no_such_topic"
+NOT_AUTHORIZED = "not_authorized"
+INVALID_NAME = "invalid_name"
 SHORTEST_PAUSE_S = 0.02
 # A broker that has just started may not know every topic yet: one look is not enough to say that one never was.
 LOOKS_FOR_NEVER = 2
@@ -93,28 +96,32 @@ class KafkaView:
         return str(found.cluster_id)
 
     def topics(self, names: tuple[str, ...]) -> Topics:
-        from confluent_kafka import KafkaError, KafkaException, TopicCollection
+        from confluent_kafka import KafkaException, TopicCollection
 
         found: dict[str, TopicInfo] = {}
-        missing: dict[str, str] = {}
-        if not names:
-            return Topics()
-        answers = self._admin.describe_topics(TopicCollection(list(names)), request_timeout=REQUEST_TIMEOUT_S)
+        # No topic can have an illegal name, so the broker is not asked for it (it answers "Invalid topic").
+        missing = {name: f"{INVALID_NAME}: {why}" for name in names if (why := why_illegal(name)) is not None}
+        legal = [name for name in names if name not in missing]
+        if not legal:
+            return Topics(missing=missing)
+        answers = self._admin.describe_topics(TopicCollection(legal), request_timeout=REQUEST_TIMEOUT_S)
+        failed: BaseException | None = None
+        definite = False
         for name, answer in answers.items():
             try:
                 topic = answer.result(REQUEST_TIMEOUT_S + 1)
             except (KafkaException, TimeoutError) as why:
-                code = why.args[0].code() if isinstance(why, KafkaException) else None
-                if code == KafkaError.UNKNOWN_TOPIC_OR_PART:
-                    missing[name] = NO_SUCH_TOPIC
-                elif code == KafkaError.TOPIC_AUTHORIZATION_FAILED:
-                    missing[name] = "not_authorized"
-                else:
-                    raise ClusterError(_reason(why)) from why
+                missing[name] = _ASKED.get(_code(why), _reason(why))
+                definite |= _code(why) in _ASKED
+                failed = why
                 continue
+            definite = True
             # The client answers with an empty partition list while it has no metadata of the topic.
             leaders = {p.id: (p.leader.id if p.leader is not None else None) for p in topic.partitions}
             found[name] = TopicInfo(str(topic.topic_id), leaders)
+        # An error of every topic concerns the request; any other error concerns its own topic only.
+        if failed is not None and not definite:
+            raise ClusterError(_reason(failed)) from failed
         return Topics(found, missing)
 
     def ends(self, places: tuple[Place, ...], committed: bool) -> Mapping[Place, int | None]:
@@ -145,6 +152,17 @@ class KafkaView:
         if last is not None and all(offset is None for offset in out.values()):
             raise ClusterError(_reason(last)) from last
         return out
+
+
+# Kafka's error codes that say something lasting about a topic.
+_ASKED = {3: NO_SUCH_TOPIC, 29: NOT_AUTHORIZED}
+LASTING = (NO_SUCH_TOPIC, NOT_AUTHORIZED, INVALID_NAME)
+
+
+def _code(why: BaseException) -> int:
+    """The error's code in Kafka's protocol; librdkafka's own errors are below -1. 0 for a time-out of ours."""
+    first: Any = why.args[0] if why.args else None
+    return int(first.code()) if hasattr(first, "code") else 0
 
 
 def _reason(why: BaseException) -> str:
@@ -230,13 +248,21 @@ class Sampler:
             if end is not None and low is not None and leader is not None:
                 bounds[key] = Bounds(low, end, leader)
         nothing_yet = self._looks_without >= LOOKS_FOR_NEVER and not self._lows
-        complete = len(bounds) == len(places) if places else nothing_yet
+        complete = (len(bounds) == len(places) if places else nothing_yet) and not self._unanswered()
         moved = {k: b.end for k, b in bounds.items()} != {k: b.end for k, b in before.items()}
         if not complete or not places:
             self._topics_at_s = min(self._topics_at_s, now_s - METADATA_EVERY_S + 1.0)  # look again soon
         self.sample = Sample(tick_ms, bounds, complete)
         self._sampled.set()
         return moved
+
+    def _unanswered(self) -> bool:
+        """Whether the end of a topic that is read is not known now, because of a passing error of its own."""
+        read = {key.topic for key in self._lows}
+        return any(
+            not why.startswith(LASTING) and (name in read or self.kind(name) == "offsets")
+            for name, why in self.topics.missing.items()
+        )
 
     def _key(self, place: Place) -> Key:
         return Key(place[0], self.topics.found[place[0]].topic_id, place[1])

@@ -116,6 +116,11 @@ def test_each_cluster_becomes_the_folds_settings(written) -> None:
         ("clusters: [{name: a, bootstrap_servers: k}]", "clusters[0].bootstrap_servers: the value has the wrong form"),
         (CLUSTER.replace("}]", ", client: {group.id: x}}]"), f"client: {TAKEN}"),
         (CLUSTER.replace("}]", ", connect: {g: {max_dealy_ms: 1}}}]"), "connect.g.max_dealy_ms: this key is unknown"),
+        (
+            CLUSTER.replace("}]", ", connect: {g: {config_topic: my topic}}}]"),
+            "config_topic: no topic can have this name",
+        ),
+        ("source: {offsets_topic: ''}", "source.offsets_topic: no topic can have this name (an empty name)"),
         (CLUSTER.replace("}]", "}, {name: a, bootstrap_servers: 'k:1'}]"), "two clusters are called 'a'"),
         ("alerting: {path: push}", "alerting: path is push, so alertmanagers must list at least one URL"),
         ("alerting: {resend_ms: 900000}", "alerting: ends_ahead_ms must exceed resend_ms by at least 900000"),

@@ -67,3 +67,23 @@ def test_a_topic_that_was_there_is_waited_for() -> None:
     assert not any(looks.look().complete for _ in range(3))
     read_before = Looks(NEVER, made_on_demand=None)
     assert not any(read_before.look().complete for _ in range(3))
+
+
+@pytest.mark.parametrize(
+    ("why", "complete"), [("Broker: Leader not available", False), ("invalid_name: 300 characters", True)]
+)
+def test_a_passing_error_of_a_topic_that_was_read_holds_the_clock(why: str, complete: bool) -> None:
+    both = {OFFSETS: TopicInfo("id", {0: 1}), "connect-configs": TopicInfo("id", {0: 1})}
+    looks = Looks(Topics(found=both))
+    assert looks.look().complete
+    looks.cluster.says = Topics(found={OFFSETS: both[OFFSETS]}, missing={"connect-configs": why})
+    assert looks.look().complete is complete
+
+
+def test_the_error_of_a_topic_that_was_never_read_is_its_own() -> None:
+    looks = Looks(Topics(found=THERE.found, missing={"connect-configs": "Broker: Unknown error"}))
+    assert looks.look().complete
+    looks = Looks(
+        Topics(found={"connect-configs": TopicInfo("id", {0: 1})}, missing={OFFSETS: "Broker: Unknown error"})
+    )
+    assert not looks.look().complete, "without the offsets topic nothing is known"

@@ -13,10 +13,11 @@ from lab.broker import Broker
 from lab.paths import BUILD
 from lab.ports import free_ports
 from lab.process import Lab, Progress
-from streaming.spark.ends import KafkaView, Sampler
+from streaming.spark.ends import ClusterError, KafkaView, Sampler
 from streaming.spark.offsets import Key, Kind, Span
 from streaming.spark.reading import Reading, read_spans
 from streaming.spark.rows import Line
+from tests.waiting import until
 
 pytestmark = pytest.mark.integration
 FOLDER = BUILD / "reading"
@@ -106,6 +107,34 @@ def test_topics_and_partitions_are_found_while_running(server: Broker) -> None:
             break
     assert len(sampler.sample.bounds) == 2
     assert sampler.sample.complete
+
+
+ILLEGAL = ("my connect-configs", "ünï-configs", "a/b-status", "x" * 300, "", ".", "..", "a\x00b", "\ud800")
+
+
+def test_names_that_no_topic_can_have_leave_the_others_their_answer(server: Broker) -> None:
+    client = {"bootstrap.servers": server.address}
+    admin, view = AdminClient(client), KafkaView(client)
+    admin.create_topics([NewTopic("sound", num_partitions=1)])["sound"].result()
+
+    def answered() -> bool:
+        said = view.topics(("sound", "never", *ILLEGAL))
+        return bool(said.found) and bool(said.found["sound"].leaders)
+
+    until(answered)
+    said = view.topics(("sound", "never", *ILLEGAL))
+    assert set(said.found) == {"sound"}
+    assert said.missing.pop("never") == "no_such_topic"
+    assert set(said.missing) == set(ILLEGAL)
+    assert all(why.startswith("invalid_name: ") for why in said.missing.values())
+    assert set(view.topics(ILLEGAL).missing) == set(ILLEGAL), "nothing legal is left to ask for"
+
+
+def test_an_error_that_concerns_every_topic_is_the_clusters() -> None:
+    (port,) = free_ports(1)
+    view = KafkaView({"bootstrap.servers": f"127.0.0.1:{port}"})
+    with pytest.raises(ClusterError):
+        view.topics(("sound", "my connect-configs"))
 
 
 def test_an_address_where_nobody_answers_is_a_sentence_and_a_short_read() -> None:
