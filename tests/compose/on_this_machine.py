@@ -90,7 +90,7 @@ class Machine:
             for volume in service.get("volumes", []):
                 source, inside, *_ = volume.split(":")
                 if inside == target and source.startswith("./"):
-                    return ROOT / source
+                    return Path(ROOT / source)
         return None
 
     def environment(self, name: str) -> dict[str, str]:

@@ -6,6 +6,7 @@ import socket
 import subprocess
 import time
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -115,7 +116,7 @@ def prometheus(exporter: Exporter, tmp_path_factory: pytest.TempPathFactory) -> 
         for number in range(3):
             disturb(exporter, number)
             batches = f"rebalance_monitor_batches_total >= {number + 2}"
-            until(lambda asked=batches: server.ask(asked))
+            until(partial(server.ask, batches))
         yield server
     finally:
         process.terminate()

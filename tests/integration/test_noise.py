@@ -40,7 +40,8 @@ LOUD = (AlertSeverity.CRITICAL, AlertSeverity.WARNING)
 def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Lab, Broker]]:
     with Lab(Path(tmp_path_factory.mktemp("noise"))) as lab:
         runtime = java.find()
-        yield lab, broker.start(lab, runtime, jars.fetch(runtime), *free_ports(2))
+        port, controller_port = free_ports(2)
+        yield lab, broker.start(lab, runtime, jars.fetch(runtime), port, controller_port)
 
 
 # -- what is said of a scenario --------------------------------------------------------------------------------------

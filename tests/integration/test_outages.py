@@ -6,6 +6,7 @@ import re
 import signal
 from collections.abc import Iterator
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -30,6 +31,14 @@ def job(watched: Watched, request: pytest.FixtureRequest) -> Iterator[Child]:
 def assert_clean(job: Child) -> None:
     said = job.log.read_text()
     assert not [word for word in ("Traceback", "Exception", "StackOverflow") if word in said], said
+
+
+def has_java(job: Child) -> bool:
+    return bool(spark_of(job))
+
+
+def has_query(job: Child) -> bool:
+    return "query_starts" in job.log.read_text()
 
 
 def spark_of(job: Child) -> list[int]:
@@ -97,7 +106,8 @@ def test_a_lost_broker_is_waited_for_and_nothing_is_lost(watched: Watched, job: 
 
 
 def test_a_dead_java_process_ends_the_job_in_one_sentence(watched: Watched, job: Child) -> None:
-    os.kill(*spark_of(job), signal.SIGKILL)
+    (java,) = spark_of(job)
+    os.kill(java, signal.SIGKILL)
     assert job.process.wait(PATIENCE_S) == 2
     assert job.log.read_text().splitlines()[-1].startswith("rebalance-monitor: Spark's Java process has ended")
     assert members(job.pid) == []
@@ -106,7 +116,7 @@ def test_a_dead_java_process_ends_the_job_in_one_sentence(watched: Watched, job:
 def test_a_signal_while_spark_starts_ends_it_at_once(watched: Watched) -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         with watched.job(f"starting-{number.name}") as job:
-            watched.lab.wait_for("a start", lambda job=job: bool(spark_of(job)), job, PATIENCE_S)
+            watched.lab.wait_for("a start", partial(has_java, job), job, PATIENCE_S)
             assert end(watched, job, number) == 0
         assert members(job.pid) == []
         assert_clean(job)
@@ -118,7 +128,7 @@ def test_stopping_in_the_middle_of_a_batch_leaves_a_clean_log(watched: Watched) 
         watched.rebalance(f"turn-{turn}")
         with watched.job(f"interrupted-{turn}") as job:
             # The first batch takes seconds, most of it in the call that the stop then interrupts.
-            watched.lab.wait_for("a query", lambda job=job: "query_starts" in job.log.read_text(), job, PATIENCE_S)
+            watched.lab.wait_for("a query", partial(has_query, job), job, PATIENCE_S)
             watched.wait_not_ready(job, "")
             assert end(watched, job, signal.SIGTERM) == 0
         assert_clean(job)
@@ -189,7 +199,8 @@ def test_one_signal_ends_it_gracefully_and_a_second_one_at_once(
     watched: Watched, job: Child, numbers: tuple[signal.Signals, ...], code: int
 ) -> None:
     if len(numbers) > 1:
-        os.kill(*spark_of(job), signal.SIGSTOP)  # so that the graceful end never comes
+        (java,) = spark_of(job)
+        os.kill(java, signal.SIGSTOP)  # so that the graceful end never comes
     assert end(watched, job, *numbers) == code
     # Python workers leave by themselves when their Java process is gone.
     watched.lab.wait_for("no process left", lambda: not members(job.pid))

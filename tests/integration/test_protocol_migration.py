@@ -80,12 +80,17 @@ class Cluster:
 def cluster(tmp_path: Path) -> Iterator[Cluster]:
     with Lab(tmp_path) as lab:
         runtime = java.find()
-        node = broker.start(lab, runtime, jars.fetch(runtime), *free_ports(2))
-        topics = {"config_topic": workers.config_topic(GROUP), "status_topic": workers.status_topic(GROUP)}
-        config_topic.create(node.address, {topics["config_topic"]: 1, topics["status_topic"]: 3})
+        port, controller_port = free_ports(2)
+        node = broker.start(lab, runtime, jars.fetch(runtime), port, controller_port)
+        configs, statuses = workers.config_topic(GROUP), workers.status_topic(GROUP)
+        config_topic.create(node.address, {configs: 1, statuses: 3})
         known = ConnectSettings(
-            **topics, max_delay_ms=MAX_DELAY_MS, release=jars.kafka_release(), java_version=runtime.version
-        )  # type: ignore[arg-type]
+            config_topic=configs,
+            status_topic=statuses,
+            max_delay_ms=MAX_DELAY_MS,
+            release=jars.kafka_release(),
+            java_version=runtime.version,
+        )
         settings = ClusterSettings(
             name="migration", session_timeout_ms=6_000, rebalance_timeout_ms=20_000, connect={GROUP: known}
         )

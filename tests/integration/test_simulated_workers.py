@@ -26,13 +26,19 @@ LOUD = frozenset({Severity.MEDIUM, Severity.HIGH, Severity.CRITICAL})
 def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Lab, Broker]]:
     with Lab(Path(tmp_path_factory.mktemp("simulated-workers"))) as lab:
         runtime = java.find()
-        yield lab, broker.start(lab, runtime, jars.fetch(runtime), *free_ports(2))
+        port, controller_port = free_ports(2)
+        yield lab, broker.start(lab, runtime, jars.fetch(runtime), port, controller_port)
 
 
 @pytest.fixture
 def stage(kafka: tuple[Lab, Broker], request: pytest.FixtureRequest) -> Iterator[Rehearsal]:
     with rehearsal(*kafka, request.node.name.replace("_", "-"), CONNECTORS, max_delay_ms=MAX_DELAY_MS) as made:
-        after(made, lambda: [made.join(name, Process()) for name in "ABC"])
+
+        def all_join() -> None:
+            for name in "ABC":
+                made.join(name, Process())
+
+        after(made, all_join)
         yield made
 
 

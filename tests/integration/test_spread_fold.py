@@ -11,7 +11,7 @@ import pytest
 
 from streaming.core.codec import dumps
 from streaming.core.ports import Range
-from streaming.core.records import Tick
+from streaming.core.records import Row, Tick
 from streaming.core.routing import connect_settings, route
 from streaming.spark.folding import SpreadFold, Task, fold_here
 from tests.streaming.spark.test_batch import Place, Run, capture, table
@@ -70,7 +70,8 @@ def test_any_cut_of_batches_gives_the_same_commits(spark: Any) -> None:
     at: dict[Place, int] = dict.fromkeys(by_place, 0)
     number = 0
     while any(at[place] < len(rows) for place, rows in by_place.items()):
-        taken, ranges = [], {}
+        taken: list[Row] = []
+        ranges = {}
         for place, rows in by_place.items():
             part = rows[at[place] : at[place] + dice.randint(0, 40)]
             if part:

@@ -56,7 +56,8 @@ def listed(jobs: Jobs) -> frozenset[Job]:
 def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Lab, Broker]]:
     with Lab(Path(tmp_path_factory.mktemp("static-plan"))) as lab:
         runtime = java.find()
-        yield lab, broker.start(lab, runtime, jars.fetch(runtime), *free_ports(2))
+        port, controller_port = free_ports(2)
+        yield lab, broker.start(lab, runtime, jars.fetch(runtime), port, controller_port)
 
 
 @dataclass(slots=True)

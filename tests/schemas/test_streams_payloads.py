@@ -8,7 +8,7 @@ import tracemalloc
 from base64 import b64decode
 from collections.abc import Callable
 from dataclasses import fields
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -171,7 +171,8 @@ def subscriptions(draw: st.DrawFn) -> SubscriptionInfo:
 def assignments(draw: st.DrawFn) -> AssignmentInfo:
     version = draw(st.integers(1, 11))
     partitions = st.lists(st.tuples(TEXT, INT32), max_size=3).map(tuple)
-    found = partitions if version < 5 else PAIRS.map(lambda pairs: tuple(n for pair in pairs for n in pair))
+    numbers = PAIRS.map(lambda pairs: tuple(n for pair in pairs for n in pair))
+    found: st.SearchStrategy[tuple[tuple[str, int], ...] | tuple[int, ...]] = partitions if version < 5 else numbers
     hosts = st.lists(st.tuples(TEXT, INT32, found), max_size=3).map(tuple)
     return AssignmentInfo(
         version=version,
@@ -271,7 +272,7 @@ def test_no_damage_raises_and_both_readers_see_the_same() -> None:
         if 1 <= version <= 11:
             for release in ((2, 8), (4, 2), (4, 3)):
                 fast, exact = reader(layout, version, release), exact_reader(layout, version, release)
-                assert read_or_reason(lambda r=fast, b=raw: r(b, 0)) == read_or_reason(lambda r=exact, b=raw: r(b, 0))
+                assert read_or_reason(partial(fast, raw, 0)) == read_or_reason(partial(exact, raw, 0))
     # Damage that nothing survives, or that everything does, would test nothing.
     assert min(decoded, unreadable) > FUZZ_INPUTS // 10
 

@@ -127,15 +127,16 @@ def planted(now_ms: int) -> Iterable[Result]:
         diff={f"{HOSTILE}:8083": Change(gained=(HOSTILE,))},
     )
     yield hundred_workers(now_ms)
+    opened_ms = now_ms - 120_000
     yield builders.generation(offset=30, cluster="gamma", group="under-work", at_ms=now_ms - 600_000, generation=4)
-    opened = {"cluster": "gamma", "opened_at_ms": now_ms - 120_000}
     yield builders.incident(
         incident_id="told",
         group=HOSTILE,
         message=f"connector {HOSTILE} runs twice",
         subjects=(Subject("connector", HOSTILE),),
         evidence=(Evidence(text=HOSTILE),),
-        **opened,
+        cluster="gamma",
+        opened_at_ms=opened_ms,
     )
     yield builders.incident(
         incident_id="muted",
@@ -145,7 +146,8 @@ def planted(now_ms: int) -> Iterable[Result]:
         message="3 jobs here, 9 there",
         severity=Severity.MEDIUM,
         alert=AlertSeverity.WARNING,
-        **opened,
+        cluster="gamma",
+        opened_at_ms=opened_ms,
     )
     yield builders.incident(
         "opened",
@@ -158,7 +160,8 @@ def planted(now_ms: int) -> Iterable[Result]:
         firing=False,
         fired_at_ms=None,
         times_told=0,
-        **opened,
+        cluster="gamma",
+        opened_at_ms=opened_ms,
     )
     yield builders.incident(
         incident_id="unread",
@@ -167,9 +170,12 @@ def planted(now_ms: int) -> Iterable[Result]:
         code="CONNECT-I12",
         message="member w9 can't be read",
         alert=AlertSeverity.WARNING,
-        **opened,
+        cluster="gamma",
+        opened_at_ms=opened_ms,
     )
-    yield builders.incident("resolved", "over", group="waits", message="task orders-1 ran twice", **opened)
+    yield builders.incident(
+        "resolved", "over", group="waits", message="task orders-1 ran twice", cluster="gamma", opened_at_ms=opened_ms
+    )
 
 
 def hundred_workers(now_ms: int) -> Generation:

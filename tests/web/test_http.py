@@ -50,9 +50,9 @@ def test_a_hostile_name_is_text_everywhere(page: httpx.Client) -> None:
         assert not re.search(r"\son\w+=|style=|javascript:", text)
     shown = page.get(f"/group?{group}").text
     assert "&lt;script&gt;alert(&#39;1&#39;)&lt;/script&gt;" in shown
-    address = re.search(r'href="(/group\?cluster=gamma&amp;group=%3Cscript[^"#]*)"', page.get("/").text)
-    assert address is not None
-    assert page.get(address[1].replace("&amp;", "&")).status_code == 200
+    found = re.search(r'href="(/group\?cluster=gamma&amp;group=%3Cscript[^"#]*)"', page.get("/").text)
+    assert found is not None
+    assert page.get(found[1].replace("&amp;", "&")).status_code == 200
 
 
 def test_a_group_shows_matrix_timeline_and_countdown(page: httpx.Client) -> None:

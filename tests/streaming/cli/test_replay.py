@@ -32,7 +32,8 @@ def refusal(capsys: pytest.CaptureFixture[str], *words: str) -> str:
 
 def summary(capsys: pytest.CaptureFixture[str], *words: str) -> dict[str, Any]:
     assert main(["replay", "-o", "json", *words]) in (0, 1)
-    return [json.loads(line) for line in capsys.readouterr().out.splitlines()][-1]
+    lines: list[dict[str, Any]] = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    return lines[-1]
 
 
 @pytest.mark.parametrize(

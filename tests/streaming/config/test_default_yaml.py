@@ -3,6 +3,7 @@
 import re
 from itertools import takewhile
 from pathlib import Path
+from typing import Any
 
 import yaml
 from pydantic import BaseModel
@@ -14,13 +15,14 @@ from streaming.config.settings import Settings
 PATH = Path(__file__).parents[3] / "conf" / "default.yaml"
 
 
-def example() -> dict[str, object]:
+def example() -> dict[str, Any]:
     """The commented-out cluster entry, as YAML."""
     lines = PATH.read_text(encoding="utf-8").splitlines()
     start = next(n for n, line in enumerate(lines) if line.startswith("#- name"))
     entry = [line[1:] for line in takewhile(lambda line: line.startswith("#"), lines[start:])]
     text = "\n".join(entry).replace("connect: {}", "connect:")
-    (cluster,) = yaml.safe_load(text)
+    clusters: list[dict[str, Any]] = yaml.safe_load(text)
+    (cluster,) = clusters
     return cluster
 
 

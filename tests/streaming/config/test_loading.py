@@ -1,6 +1,7 @@
 """Defaults < file < environment, and one clear line for each mistake."""
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -11,8 +12,11 @@ TAKEN = "group.id is set by the monitor itself; remove it"
 CLUSTER = "clusters: [{name: a, bootstrap_servers: 'k:9092'}]\n"
 
 
+Writes = Callable[[str], Path]
+
+
 @pytest.fixture
-def written(tmp_path: Path):
+def written(tmp_path: Path) -> Writes:
     def write(text: str) -> Path:
         path = tmp_path / "monitor.yaml"
         path.write_text(text, encoding="utf-8")
@@ -21,7 +25,7 @@ def written(tmp_path: Path):
     return write
 
 
-def refusal(path, env=None) -> list[str]:
+def refusal(path: Path | None, env: dict[str, str] | None = None) -> list[str]:
     with pytest.raises(ConfigError) as caught:
         load(path, env or {})
     return str(caught.value).splitlines()
@@ -31,13 +35,13 @@ def test_without_file_and_environment_the_defaults_hold() -> None:
     assert load(None, {}) == Settings()
 
 
-def test_file_wins_over_defaults_and_environment_over_file(written) -> None:
+def test_file_wins_over_defaults_and_environment_over_file(written: Writes) -> None:
     path = written("http: {port: 1, host: '::1'}\njudge: {wait_ms: 5}\n")
     settings = load(path, {"REBALANCE_MONITOR__HTTP__PORT": "2", "PATH": "/bin", "REBALANCE_MONITOR_OTHER": "x"})
     assert (settings.http.port, settings.http.host, settings.judge.wait_ms) == (2, "::1", 5)
 
 
-def test_environment_reaches_into_lists_client_properties_and_group_names(written) -> None:
+def test_environment_reaches_into_lists_client_properties_and_group_names(written: Writes) -> None:
     path = written("clusters: [{name: a, bootstrap_servers: 'k:9092', connect: {My-Group: {}}}]\n")
     cluster = load(
         path,
@@ -71,7 +75,7 @@ def test_a_whole_configuration_fits_into_the_environment() -> None:
     assert settings.alerting.alertmanagers == ("http://127.0.0.1:9093",)
 
 
-def test_secrets_never_print(written) -> None:
+def test_secrets_never_print(written: Writes) -> None:
     path = written(
         "database: {dsn: 'postgresql://u:hush@h/d'}\n"
         "clusters: [{name: a, bootstrap_servers: 'k:1', client: {sasl.password: hush, ssl.ca.location: /ca}}]\n"
@@ -82,7 +86,7 @@ def test_secrets_never_print(written) -> None:
     assert "/ca" in repr(settings)
 
 
-def test_a_refused_value_is_never_repeated(written) -> None:
+def test_a_refused_value_is_never_repeated(written: Writes) -> None:
     cluster = "{name: a, bootstrap_servers: 'k:1', client: {sasl.password: [hush]}}"
     path = written(f"database: {{dsn: [hush]}}\nclusters: [{cluster}]")
     lines = refusal(path)
@@ -90,7 +94,7 @@ def test_a_refused_value_is_never_repeated(written) -> None:
     assert "hush" not in "".join(lines)
 
 
-def test_each_cluster_becomes_the_folds_settings(written) -> None:
+def test_each_cluster_becomes_the_folds_settings(written: Writes) -> None:
     path = written(
         "judge: {wait_ms: 7}\n"
         "clusters:\n- name: a\n  bootstrap_servers: k:9092\n"
@@ -128,14 +132,14 @@ def test_each_cluster_becomes_the_folds_settings(written) -> None:
         ("database: null", "database: "),
     ],
 )
-def test_a_mistake_is_one_line_with_file_key_and_remedy(written, text: str, line: str) -> None:
+def test_a_mistake_is_one_line_with_file_key_and_remedy(written: Writes, text: str, line: str) -> None:
     path = written(text)
     (only,) = refusal(path)
     assert only.startswith(f"{path}: ")
     assert line in only
 
 
-def test_every_problem_is_listed_one_a_line(written) -> None:
+def test_every_problem_is_listed_one_a_line(written: Writes) -> None:
     lines = refusal(written("http: {port: x, hots: y}\njudge: {wait_ms: -1}\n"))
     assert len(lines) == 3
 
@@ -177,7 +181,7 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_a_value_of_the_wrong_shape_is_told_in_plain_words(written, text: str, line: str) -> None:
+def test_a_value_of_the_wrong_shape_is_told_in_plain_words(written: Writes, text: str, line: str) -> None:
     path = written(text)
     (only,) = refusal(path)
     assert only.startswith(f"{path}: ")
@@ -194,7 +198,9 @@ def test_a_value_of_the_wrong_shape_is_told_in_plain_words(written, text: str, l
         ("CLUSTERS__0__CONNECT__C__PLACEMENTS__J__0", "w:1", lambda s: s.clusters[0].connect["c"].placements["j"]),
     ],
 )
-def test_every_list_takes_a_position_in_a_variable(variable: str, value: str, read) -> None:
+def test_every_list_takes_a_position_in_a_variable(
+    variable: str, value: str, read: Callable[[Settings], object]
+) -> None:
     rest = {
         "CLUSTERS__0__NAME": "a",
         "CLUSTERS__0__BOOTSTRAP_SERVERS": "k:9092",

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import replace
 
+from schemas.connect_protocol import ConnectAssignment
 from streaming.core.fold import fold_group
 from streaming.core.records import Tick
 from streaming.core.results import AlertSeverity, Incident
@@ -12,6 +13,7 @@ from tests.streaming.core.rules.cases_across import calm
 from tests.streaming.core.rules.cases_headers import swapped
 from tests.streaming.core.rules.cases_rounds import again_and_again
 from tests.streaming.core.rules.edits import give
+from tests.streaming.core.rules.processes import Given
 
 MINUTE_MS = 60_000
 
@@ -41,11 +43,13 @@ def lopsided() -> Story:
     story.configure("c2", 6)
     anything_else(story)
 
-    def all_to_one(given: dict[str, object]) -> None:
+    def all_to_one(given: Given) -> None:
         names = ("c2", *(f"c2-{number}" for number in range(6)))
         for worker in given:
-            given[worker] = replace(given[worker], connectors=(), tasks=())  # type: ignore[type-var]
-        give("w1", *names)(given)  # type: ignore[arg-type]
+            answer = given[worker]
+            assert isinstance(answer, ConnectAssignment)
+            given[worker] = replace(answer, connectors=(), tasks=())
+        give("w1", *names)(given)
 
     story.rebalance(all_to_one)
     return story
@@ -81,10 +85,12 @@ def test_found_again_within_the_time_kept_it_is_the_same_incident() -> None:
     story.configure("c3", 6)
     anything_else(story)
 
-    def all_to_one(given: dict[str, object]) -> None:
+    def all_to_one(given: Given) -> None:
         for worker in given:
-            given[worker] = replace(given[worker], connectors=(), tasks=())  # type: ignore[type-var]
-        give("w1", "c3", *(f"c3-{number}" for number in range(6)))(given)  # type: ignore[arg-type]
+            answer = given[worker]
+            assert isinstance(answer, ConnectAssignment)
+            given[worker] = replace(answer, connectors=(), tasks=())
+        give("w1", "c3", *(f"c3-{number}" for number in range(6)))(given)
 
     story.rebalance(all_to_one)
     settings = replace(story.settings, damping={"imbalance": Damping(for_ms=0, keep_firing_ms=MINUTE_MS)})

@@ -52,7 +52,7 @@ def test_assignments_equal_what_the_workers_received(capture: tuple[Path, list[d
     current: dict[tuple[str, int], tuple[str, str, int]] = {}
     compared = 0
     for line in lines(path / "truth.jsonl.gz"):
-        process = (line.get("worker"), line.get("incarnation"))
+        process = (line.get("worker", ""), line.get("incarnation", 0))
         if line["kind"] == "member" and line.get("memberId"):
             current[process] = (line["memberId"], line["group"], line["generation"])
         elif line["kind"] == "received" and process in current:

@@ -133,7 +133,7 @@ def must_rebalance(event: Object, path: Path) -> bool:
             for one in lines(path / "events.jsonl.gz")
             if one["detail"].get("connector") == detail["connector"] and one["at_ms"] < at_ms
         ]
-        return before[-1] == "connector stop"
+        return bool(before[-1] == "connector stop")
     return True
 
 

@@ -69,12 +69,12 @@ def test_a_sound_commit_heals() -> None:
     told = [one.verdict.grade for one in generations(story.fold()) if one.verdict.pending_until_ms is None]
     assert told[-1] is not Grade.UNEXPLAINED
     story.configure("c3", 2)
-    story.rebalance(drop_given)  # type: ignore[arg-type]
+    story.rebalance(drop_given)
     assert generations(story.fold())[-1].verdict.grade is Grade.UNEXPLAINED
 
 
 def test_a_wrong_answer_is_unexplained_where_every_record_is_sound() -> None:
     story = calm()
     story.configure("c2", 3)
-    story.rebalance(drop_given)  # type: ignore[arg-type]
+    story.rebalance(drop_given)
     assert generations(story.fold())[-1].verdict.grade is Grade.UNEXPLAINED

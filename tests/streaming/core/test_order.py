@@ -48,7 +48,8 @@ def published(results: list[Result]) -> tuple[dict[object, Result], dict[str, In
 
 
 def fold_in_batches(known: ClusterSettings, group: str, batches: list[list[Row]], last_ms: int) -> list[Result]:
-    state, results = None, []
+    state: bytes | None = None
+    results: list[Result] = []
     for batch in batches:
         outcome = fold_group(known, group, state, batch, Tick(0))
         state = outcome.state
@@ -163,7 +164,9 @@ def test_a_clock_that_runs_along_gives_the_same_results_as_one_reading() -> None
         arrivals.append((reached[place] + 300 * row.partition, row.topic, row.partition, row.offset, row))
     arrivals.sort(key=lambda one: one[:4])
     last_ms = max(row.timestamp_ms for row in rows)
-    state, results, told = None, [], 0
+    state: bytes | None = None
+    results: list[Result] = []
+    told = 0
     for now_ms in range(arrivals[0][0], arrivals[-1][0] + 1_000, 1_000):
         batch = [row for at_ms, *_, row in arrivals[told:] if at_ms < now_ms]
         told += len(batch)

@@ -12,6 +12,7 @@ from streaming.core.fold import STATE_VERSION, fold_group
 from streaming.core.ports import Commit, GroupKey, PartitionKey, Range, StoredState
 from streaming.core.records import OtherGroup, Tick
 from streaming.core.replay import RawRecord, decode, replay
+from streaming.core.results import Result
 from streaming.core.routing import route
 from streaming.core.settings import ClusterSettings, ConnectSettings
 from streaming.sinks.postgres import PostgresStore
@@ -50,7 +51,8 @@ def batch(store: PostgresStore, given: ClusterSettings, some: list[RawRecord], n
     for one in some:
         ends[PartitionKey("k1", f"id-{one.topic}", one.topic, one.partition)] = one.offset + 1
     known = store.positions()
-    states, results = {}, []
+    states: dict[GroupKey, StoredState] = {}
+    results: list[Result] = []
     groups = {GroupKey("c", group): own for group, own in route(rows, given).items()}
     stored = store.load(list(groups))
     last = number == 2

@@ -18,12 +18,14 @@ GROUPS, CONNECT, WORKERS, DAYS, ONE_OFF = 2_000, 200, 5, 30, 10_000
 DAY_S = 86_400.0
 HOUR_S = 3_600.0
 
+NO_SAMPLE = -1.0
+
 
 class World:
     """A month on an injected clock."""
 
     def __init__(self, max_groups: int = GROUPS, **more: object) -> None:
-        disable_created_metrics()
+        disable_created_metrics()  # type: ignore[no-untyped-call]
         section = MetricsSection(max_groups=max_groups, **more)  # type: ignore[arg-type]
         limits = Limits(
             ignored_groups=section.ignored_groups, max_groups=max_groups, max_tasks=10, worker=section.worker,
@@ -69,9 +71,11 @@ class World:
         self.series.sweep(int(self.now_s * 1000))
         return sum(len(family.samples) for family in self.families.registry.collect())
 
-    def value(self, name: str, **labels: str) -> float | None:
+    def value(self, name: str, **labels: str) -> float:
+        """The sample's value; NO_SAMPLE where there is none."""
         self.series.sweep(int(self.now_s * 1000))
-        return self.families.registry.get_sample_value(name, {"cluster": "c", **labels})
+        found = self.families.registry.get_sample_value(name, {"cluster": "c", **labels})
+        return NO_SAMPLE if found is None else found
 
 
 def one_off(number: int) -> str:
@@ -120,12 +124,12 @@ def test_an_incident_takes_the_place_of_a_group_that_has_none() -> None:
     world.now_s += 1
     world.rebalance("new")
     world.rebalance("late")
-    assert world.value("rebalance_monitor_group_members", group="late") is None
+    assert world.value("rebalance_monitor_group_members", group="late") == NO_SAMPLE
     world.series.observe([incident(group="late")])
     assert world.value("rebalance_monitor_group_members", group="late") == 3
-    assert world.value("rebalance_monitor_group_members", group="old") is None
+    assert world.value("rebalance_monitor_group_members", group="old") == NO_SAMPLE
     world.series.observe([world.standing("new", "Empty"), incident(group="other", incident_id="i2")])
-    assert world.value("rebalance_monitor_group_members", group="new") is None
+    assert world.value("rebalance_monitor_group_members", group="new") == NO_SAMPLE
     world.series.observe([incident(group="third", incident_id="i3")])
     world.count()
     shown = world.families.gauges["rebalance_monitor_incident"].collect()
@@ -139,7 +143,7 @@ def test_a_place_that_is_free_again_goes_to_who_waited() -> None:
     world.series.observe([world.standing("first", "Dead")])
     assert world.value("rebalance_monitor_group_state", group="first", state="Dead") == 1
     world.now_s += GONE_FOR_S + 1
-    assert world.value("rebalance_monitor_group_state", group="first", state="Dead") is None
+    assert world.value("rebalance_monitor_group_state", group="first", state="Dead") == NO_SAMPLE
     assert world.value("rebalance_monitor_group_members", group="second") == 3
     assert world.value("rebalance_monitor_hidden_groups", reason="overflow") == 0
 
@@ -153,7 +157,7 @@ def test_a_worker_that_left_shows_zero_for_an_hour() -> None:
     world.now_s += GONE_FOR_S
     assert world.value(tasks, group="g", worker="w2:1") == 0
     world.now_s += 1
-    assert world.value(tasks, group="g", worker="w2:1") is None
+    assert world.value(tasks, group="g", worker="w2:1") == NO_SAMPLE
     world.rebalance("g", ("w2:1",))
     assert world.value(tasks, group="g", worker="w2:1") == 1
     world.series.observe([world.standing("g", "Empty")])
@@ -190,7 +194,7 @@ def test_only_tasks_that_wait_or_are_in_an_incident_have_series() -> None:
     assert world.value("rebalance_monitor_connect_jobs", group="g", agreement="ok") == 500
     assert world.value(one, group="g", connector="my-sink", task="0", reason="waiting") == 1
     world.series.observe([job("my-sink-0", "ok"), incident(group="g", subjects=(Subject("task", "calm-7"),))])
-    assert world.value(one, group="g", connector="my-sink", task="0", reason="waiting") is None
+    assert world.value(one, group="g", connector="my-sink", task="0", reason="waiting") == NO_SAMPLE
     assert world.value(one, group="g", connector="calm", task="7", reason="incident") == 1
     world.series.observe([job(f"calm-{n}", "unassigned") for n in range(500)])
     assert world.value("rebalance_monitor_hidden_tasks") == 501 - 10

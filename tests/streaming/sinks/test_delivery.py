@@ -4,6 +4,7 @@ import json
 import logging
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 import pytest
 from confluent_kafka import Consumer, Producer
@@ -117,7 +118,7 @@ def broker() -> Iterator[str]:
 def records(broker: str, topic: str, count: int) -> Sequence[tuple[bytes | None, bytes | None]]:
     consumer = Consumer({"bootstrap.servers": broker, "group.id": "reader", "auto.offset.reset": "earliest"})
     consumer.subscribe([topic])
-    found = []
+    found: list[Any] = []
     while len(found) < count:
         record = consumer.poll(20)
         assert record is not None, f"only {len(found)} records came"

@@ -14,7 +14,7 @@ from streaming.sinks.known_group import loads_of
 from streaming.sinks.postgres import PostgresStore
 from tests.streaming.sinks import test_capture as capture
 from tests.streaming.sinks.builders import commit, generation, incident, member, pending
-from tests.streaming.sinks.test_cardinality import World, job
+from tests.streaming.sinks.test_cardinality import NO_SAMPLE, World, job
 
 TASKS = "rebalance_monitor_connect_worker_tasks"
 CONNECTORS = "rebalance_monitor_connect_worker_connectors"
@@ -34,9 +34,13 @@ def folded() -> Iterator[Result]:
 
 
 def held(world: World, group: str) -> float:
-    samples = [*world.families.gauges[TASKS].collect()[0].samples]
-    samples += world.families.gauges[CONNECTORS].collect()[0].samples
-    return sum(one.value for one in samples if one.labels["group"] == group)
+    samples = [
+        one
+        for name in (TASKS, CONNECTORS)
+        for family in world.families.gauges[name].collect()
+        for one in family.samples
+    ]
+    return float(sum(one.value for one in samples if one.labels["group"] == group))
 
 
 def test_workers_hold_what_the_round_before_left_them() -> None:
@@ -90,7 +94,7 @@ def test_a_verdict_that_comes_after_the_last_leave_brings_nobody_back() -> None:
 def test_a_pending_verdict_says_nothing_of_who_waits() -> None:
     world, group = World(), {"group": "connect-1"}
     world.series.observe([pending()])
-    assert world.value(UNASSIGNED, **group) is None
+    assert world.value(UNASSIGNED, **group) == NO_SAMPLE
     world.series.observe([generation(unassigned=("a-1", "a-2"))])
     world.series.observe([pending(9, generation=8)])
     assert world.value(UNASSIGNED, **group) == 2
@@ -119,7 +123,8 @@ def test_a_group_with_series_says_whose_it_is() -> None:
     world = World(max_groups=1)
 
     def owners() -> dict[str, str]:
-        samples = world.families.gauges["rebalance_monitor_group_info"].collect()[0].samples
+        (family,) = world.families.gauges["rebalance_monitor_group_info"].collect()
+        samples = family.samples
         return {one.labels["group"]: one.labels["team"] for one in samples}
 
     world.rebalance("orders-sinks")

@@ -19,6 +19,7 @@ INCIDENT = (
     'rule="duplicate_active",severity="%s",team="",worker="w1:8083"}'
 )
 OPEN = INCIDENT % "critical"
+Scrape = Callable[[], dict[str, float]]
 
 
 class Clock:
@@ -42,7 +43,7 @@ def exporter(clock: Clock) -> Iterator[Exporter]:
 
 
 @pytest.fixture
-def scrape(exporter: Exporter) -> Callable[[], dict[str, float]]:
+def scrape(exporter: Exporter) -> Scrape:
     def read() -> dict[str, float]:
         lines = httpx.get(f"{exporter.url}/metrics", trust_env=False).text.splitlines()
         return {line.rpartition(" ")[0]: float(line.rpartition(" ")[2]) for line in lines if line[0] != "#"}
@@ -67,7 +68,7 @@ def test_every_declared_metric_is_known_under_its_own_name(exporter: Exporter) -
     assert "python_" not in text
 
 
-def test_a_batch_moves_the_counters(exporter: Exporter, scrape) -> None:
+def test_a_batch_moves_the_counters(exporter: Exporter, scrape: Scrape) -> None:
     gap = GapRecord(cluster="c", topic=TOPIC, partition=3, from_offset=10, to_offset=14, reason="deleted")
     bad = undecodable(6)
     exporter.batch(
@@ -89,7 +90,7 @@ def test_a_batch_moves_the_counters(exporter: Exporter, scrape) -> None:
     assert seen["rebalance_monitor_heartbeat_timestamp_seconds"] > 1_700_000_000
 
 
-def test_a_group_shows_its_latest_generation_whatever_comes_late(exporter: Exporter, scrape) -> None:
+def test_a_group_shows_its_latest_generation_whatever_comes_late(exporter: Exporter, scrape: Scrape) -> None:
     final = Verdict(grade=Grade.NOT_JUDGED, reason="evidence missing")
     newer = generation(9, generation=8, delay_ms=3_000, unassigned=("a-0",))
     exporter.observe([newer, generation(5, generation=7, verdict=final)])
@@ -99,7 +100,7 @@ def test_a_group_shows_its_latest_generation_whatever_comes_late(exporter: Expor
     assert seen[f"rebalance_monitor_connect_delay_end_timestamp_seconds{group}"] == 4.0
 
 
-def test_an_incident_is_one_while_open_then_zero_then_gone(exporter: Exporter, scrape, clock: Clock) -> None:
+def test_an_incident_is_one_while_open_then_zero_then_gone(exporter: Exporter, scrape: Scrape, clock: Clock) -> None:
     exporter.observe([incident()])
     assert scrape()[OPEN] == 1
     exporter.observe([incident("resolved")])
@@ -110,31 +111,31 @@ def test_an_incident_is_one_while_open_then_zero_then_gone(exporter: Exporter, s
     assert OPEN not in scrape()
 
 
-def test_incidents_with_equal_labels_are_one_series_until_the_last_ends(exporter: Exporter, scrape) -> None:
+def test_incidents_with_equal_labels_are_one_series_until_the_last_ends(exporter: Exporter, scrape: Scrape) -> None:
     exporter.observe([incident(), incident(incident_id="i2"), incident("resolved")])
     assert scrape()[OPEN] == 1
     exporter.observe([incident("resolved", "i2")])
     assert scrape()[OPEN] == 0
 
 
-def test_a_change_of_severity_ends_the_old_labels(exporter: Exporter, scrape) -> None:
+def test_a_change_of_severity_ends_the_old_labels(exporter: Exporter, scrape: Scrape) -> None:
     exporter.observe([incident(), incident("updated", alert=AlertSeverity.WARNING)])
     assert (scrape()[OPEN], scrape()[INCIDENT % "warning"]) == (0, 1)
     exporter.observe([incident("updated", alert=AlertSeverity.CRITICAL)])
     assert (scrape()[OPEN], scrape()[INCIDENT % "warning"]) == (1, 0)
 
 
-def test_an_incident_of_one_batch_leaves_an_explicit_zero(exporter: Exporter, scrape) -> None:
+def test_an_incident_of_one_batch_leaves_an_explicit_zero(exporter: Exporter, scrape: Scrape) -> None:
     exporter.observe([incident(), incident("resolved")])
     assert scrape()[OPEN] == 0
 
 
-def test_history_raises_no_gauge(exporter: Exporter, scrape) -> None:
+def test_history_raises_no_gauge(exporter: Exporter, scrape: Scrape) -> None:
     exporter.observe([incident(historic=True)])
     assert OPEN not in scrape()
 
 
-def test_ready_only_when_restored_reachable_and_caught_up(exporter: Exporter, scrape) -> None:
+def test_ready_only_when_restored_reachable_and_caught_up(exporter: Exporter, scrape: Scrape) -> None:
     past = SimpleNamespace(
         open_incidents=lambda _: [incident()], latest_generations=lambda: [], counted_groups=lambda: [],
         latest_loads=lambda: {}, standings=lambda: [], agreements=lambda: [], look_for_windows=lambda: None,
@@ -161,7 +162,7 @@ def test_ready_only_when_restored_reachable_and_caught_up(exporter: Exporter, sc
     assert answer() == (200, '{"ready": true, "clusters": {}}\n')
 
 
-def test_what_is_missing_degrades_and_comes_back(exporter: Exporter, scrape) -> None:
+def test_what_is_missing_degrades_and_comes_back(exporter: Exporter, scrape: Scrape) -> None:
     series = 'rebalance_monitor_degraded{cluster="c",reason="connect-configs: no such topic"}'
     exporter.reader("c", status(missing={"connect-configs": "no such topic"}))
     assert scrape()[series] == 1
@@ -169,7 +170,7 @@ def test_what_is_missing_degrades_and_comes_back(exporter: Exporter, scrape) -> 
     assert scrape()[series] == 0
 
 
-def test_a_topic_that_is_read_no_more_has_no_lag(exporter: Exporter, scrape) -> None:
+def test_a_topic_that_is_read_no_more_has_no_lag(exporter: Exporter, scrape: Scrape) -> None:
     series = 'rebalance_monitor_position_lag_records{cluster="c",topic="connect-configs"}'
     exporter.reader("c", status(backlog={TOPIC: 0, "connect-configs": 4}))
     exporter.reader("c", status(backlog={}, problem="no broker answers", caught_up=False))
@@ -191,7 +192,7 @@ def test_a_taken_port_is_one_sentence(exporter: Exporter) -> None:
 
 
 @pytest.mark.postgres
-def test_a_start_publishes_what_the_database_knows(store: PostgresStore, exporter: Exporter, scrape) -> None:
+def test_a_start_publishes_what_the_database_knows(store: PostgresStore, exporter: Exporter, scrape: Scrape) -> None:
     epoch = store.claim()
     first = generation(5, generation=1)
     others = {("c", "kip848", "consumer"): 2, ("c", "two", "consumer"): 1}

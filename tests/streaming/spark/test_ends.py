@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import pytest
 
 from streaming.spark.ends import METADATA_EVERY_S, NO_SUCH_TOPIC, Place, Sampler, TopicInfo, Topics
-from streaming.spark.offsets import Key, Offset, Sample, Span, advance, spans
+from streaming.spark.offsets import Key, Kind, Offset, Sample, Span, advance, spans
 
 OFFSETS = "__consumer_offsets"
 HEARTBEAT_MS = 500
@@ -34,7 +34,7 @@ class Looks:
 
     def __init__(self, says: Topics, made_on_demand: str | None = OFFSETS) -> None:
         self.cluster, self._at_s = Cluster(says), 0.0
-        wanted = {OFFSETS: "offsets", "connect-configs": "config"}
+        wanted: dict[str, Kind] = {OFFSETS: "offsets", "connect-configs": "config"}
         self._sampler = Sampler(self.cluster, lambda: wanted, 1.0, lambda: 1_000, lambda _: None, made_on_demand)
 
     def look(self) -> Sample:

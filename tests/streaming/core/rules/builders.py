@@ -276,7 +276,8 @@ class Story:
 
     def fold(self) -> list[Result]:
         """Everything the fold publishes, one record at a time in the order told."""
-        state, results = None, []
+        state: bytes | None = None
+        results: list[Result] = []
         for row in self.rows:
             outcome = fold_group(self.settings, GROUP, state, [row], None)
             state = outcome.state

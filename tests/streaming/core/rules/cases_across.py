@@ -5,6 +5,7 @@ from streaming.core.results import Severity
 from tests.streaming.core.rules.builders import Story
 from tests.streaming.core.rules.cases import Broken, NearMiss
 from tests.streaming.core.rules.edits import everyone
+from tests.streaming.core.rules.processes import Given
 
 MINUTE_MS = 60_000
 DELAY_MS = 300_000
@@ -100,9 +101,9 @@ def never_handed_out_after_the_delay() -> Story:
     return story.until(10 * MINUTE_MS)
 
 
-def drop_given(given: dict[str, object]) -> None:
+def drop_given(given: Given) -> None:
     """Hand out nothing at all."""
-    everyone(connectors=(), tasks=())(given)  # type: ignore[arg-type]
+    everyone(connectors=(), tasks=())(given)
 
 
 def another_departure_opened_a_new_window() -> Story:

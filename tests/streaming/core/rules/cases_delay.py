@@ -5,6 +5,7 @@ from tests.streaming.core.rules.builders import Story
 from tests.streaming.core.rules.cases import Broken, NearMiss
 from tests.streaming.core.rules.cases_across import DELAY_MS, calm, departure, pause_between_revoking_rounds
 from tests.streaming.core.rules.edits import everyone, give
+from tests.streaming.core.rules.processes import Given
 
 
 def the_end_moved() -> Story:
@@ -40,10 +41,10 @@ def handed_out_too_early() -> Story:
     lost = {*story.workers["w1"].holds(), *story.workers["w2"].holds()}
     missing = sorted({"c1", *(f"c1-{number}" for number in range(6))} - lost)
 
-    def early(given: dict[str, object]) -> None:
-        everyone(delay_ms=0)(given)  # type: ignore[arg-type]
+    def early(given: Given) -> None:
+        everyone(delay_ms=0)(given)
         for name, worker in zip(missing, ("w1", "w2"), strict=False):
-            give(worker, name)(given)  # type: ignore[arg-type]
+            give(worker, name)(given)
 
     story.rebalance(early, after_ms=20_000)
     return story

@@ -7,10 +7,11 @@ from dataclasses import replace
 
 from assignors import connect_incremental
 from streaming.core.results import Severity
-from tests.streaming.core.rules.builders import Given, Story, assignment_of, jobs
+from tests.streaming.core.rules.builders import Story
 from tests.streaming.core.rules.cases import Broken, Case
 from tests.streaming.core.rules.cases_record import broken, near, settled, swapped_answer
 from tests.streaming.core.rules.edits import Change, both, drop, give, spare
+from tests.streaming.core.rules.processes import Given, assignment_of, jobs
 
 H, M, INFO = Severity.HIGH, Severity.MEDIUM, Severity.INFO
 W1, W2, W3, W4 = (f"worker w{number}:8083" for number in range(1, 5))

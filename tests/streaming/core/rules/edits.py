@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from schemas.connect_protocol import ConnectAssignment
-from tests.streaming.core.rules.builders import Given, jobs
+from tests.streaming.core.rules.processes import Given, jobs
 
 Change = Callable[[Given], None]
 

@@ -23,7 +23,8 @@ def taken_up(story: Story, silent: str = "") -> None:
 
 def watched(story: Story, ahead: str) -> list[Result]:
     """What a monitor that reads along says within the next minutes; the clock of one worker is ahead."""
-    state, results = None, []
+    state: bytes | None = None
+    results: list[Result] = []
     for row in story.rows:
         tick = Tick(row.timestamp_ms + 500)
         if row.topic == STATUSES and f"{ahead}:8083" in repr(row.body):
