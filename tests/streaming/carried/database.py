@@ -70,7 +70,7 @@ class Run:
         self._number += 1
 
 
-def tables_of(connection: psycopg.Connection[object]) -> dict[str, dict[str, object]]:
+def tables_of(connection: psycopg.Connection[tuple[object, ...]]) -> dict[str, dict[str, object]]:
     """Every table's columns and rows, as COPY writes them."""
     names = connection.execute(
         "select table_name from information_schema.tables"
@@ -78,20 +78,20 @@ def tables_of(connection: psycopg.Connection[object]) -> dict[str, dict[str, obj
         (SCHEMA_NAME,),
     ).fetchall()
     found: dict[str, dict[str, object]] = {}
-    for (name,) in names:  # type: ignore[misc]
+    for (name,) in names:
         columns = connection.execute(
             "select column_name from information_schema.columns where table_schema = %s and table_name = %s"
             " and is_generated = 'NEVER' order by ordinal_position",
             (SCHEMA_NAME, name),
         ).fetchall()
-        listed = [str(column[0]) for column in columns]  # type: ignore[index]
+        listed = [str(column[0]) for column in columns]
         with connection.cursor().copy(_copy(str(name), listed, "to stdout")) as out:
             text = b"".join(bytes(part) for part in out).decode()
         found[str(name)] = {"columns": listed, "text": text}
     return found
 
 
-def restore(connection: psycopg.Connection[object], tables: Mapping[str, Mapping[str, object]]) -> None:
+def restore(connection: psycopg.Connection[tuple[object, ...]], tables: Mapping[str, Mapping[str, object]]) -> None:
     """Fills the empty tables of a schema that has them."""
     connection.execute(f"set session_replication_role = replica; truncate {SCHEMA_NAME}.writer")
     for name, table in tables.items():
