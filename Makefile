@@ -32,8 +32,9 @@ oracle: install  ## compare our Connect assignors with Kafka's own on random inp
 bench-decode: install  ## measure decoding against kafka-python on one core; writes docs/benchmarks-decode.md
 	@exec $(BIN)/python -m lab.bench_decode
 
-fuzz: install  ## throw 200,000 damaged records at every decoder; print the worst memory per layout
+fuzz: install  ## throw 200,000 damaged records at every decoder and 5,000 damaged captures at the fold (about 15 min)
 	@RM_FUZZ_INPUTS=200000 $(BIN)/pytest -q -s tests/schemas/test_fuzzing.py tests/schemas/test_memory.py
+	@RM_FUZZ_CAPTURES=5000 $(BIN)/pytest -q -s tests/streaming/core/test_damaged_captures.py
 
 test: install  ## run every test, one line per tier
 	@exec $(BIN)/python -m lab.tiers

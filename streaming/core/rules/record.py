@@ -93,9 +93,12 @@ def _shared(scene: Scene, rule: Rule, job: Job, members: Iterable[str], severity
 
 
 def assigned_while_active(scene: Scene) -> Iterator[Finding]:
-    """CONNECT-I3: a job that a member reports, and keeps, is not handed out, not even to the same member."""
+    """CONNECT-I3: a job that a member reports, and keeps, is not handed out, not even to the same member.
+
+    A member that cannot be read reports nothing: what it had after the record before proves no run.
+    """
     holders = active(scene.observed)
-    kept = frozenset(job for view in scene.observed.views.values() for job in view.held - view.revoked)
+    kept = frozenset(job for job, members in holders.items() if _stays(scene, job, members))
     for member_id, view in sorted(scene.observed.views.items()):
         for job in sorted_jobs(view.assigned & kept):
             worker, running = scene.worker(member_id), sorted(map(scene.worker, holders[job]))
@@ -105,6 +108,11 @@ def assigned_while_active(scene: Scene) -> Iterator[Finding]:
                 (*subjects_of([job]), *scene.subjects([member_id])),
                 f"{job_kind(job)} {job_name(job)} was handed to {worker} while it runs on {' and '.join(running)}",
             )
+
+
+def _stays(scene: Scene, job: Job, members: Iterable[str]) -> bool:
+    """Whether one of these members, which report the job, is not told to stop it."""
+    return any(job not in scene.observed.views[member_id].revoked for member_id in members)
 
 
 def unassigned(scene: Scene) -> Iterator[Finding]:

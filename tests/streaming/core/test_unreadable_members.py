@@ -9,6 +9,7 @@ from streaming.core.records import BadBlob, GroupGeneration, MemberRow
 from streaming.core.results import Grade, Severity
 from tests.streaming.core.rules.builders import Story, generations, incidents
 from tests.streaming.core.rules.cases_across import DELAY_MS, MINUTE_MS, calm, departure
+from tests.streaming.core.rules.edits import give
 
 EMPTY, CUT = BadBlob("empty"), BadBlob("truncated")
 
@@ -106,3 +107,23 @@ def test_a_member_that_the_leader_left_out_is_one() -> None:
     story.rebalance()
     spoilt(story, "w2", lambda one: replace(one, assignment=EMPTY, assignment_bytes=b""))
     assert [one.code for one in incidents(story.fold(), "CONNECT-I12")] == ["CONNECT-I12"]
+
+
+@pytest.mark.parametrize("change", UNREAD)
+@pytest.mark.parametrize("protocol", ["default", "sessioned"])
+def test_a_job_of_an_unreadable_member_that_another_is_given_proves_no_second_run(
+    change: Callable[[MemberRow], MemberRow], protocol: str
+) -> None:
+    """What it had in the record before is not what it reports now: it may have given up its jobs."""
+    story = Story(protocol)
+    story.configure("c1", 4)
+    story.join("w1", "w2")
+    story.rebalance()
+    story.rebalance()
+    theirs = sorted(story.workers["w2"].holds())
+    assert theirs
+    story.rebalance(give("w1", *theirs))
+    spoilt(story, "w2", change)
+    story.rebalance()
+    found = incidents(story.fold())
+    assert not {"CONNECT-I3"} & {one.code for one in found}

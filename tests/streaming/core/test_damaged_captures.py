@@ -1,0 +1,82 @@
+"""No damage to a capture makes the fold raise, live or replayed. The fold is called as it is, without any isolation.
+
+`RM_FUZZ_CAPTURES=5000` (`make fuzz`) is the long profile; `RM_FUZZ_SEED` is the first seed.
+"""
+
+import os
+import time
+import traceback
+from collections import Counter
+
+from streaming.core.fold import fold_group
+from streaming.core.records import OtherGroup, Row, Tick
+from streaming.core.replay import decode, folded
+from streaming.core.results import Generation, Result
+from streaming.core.routing import route
+from streaming.core.witnesses import Stamps
+from tests.streaming.core.damage import Damaged, damaged
+
+COUNT = int(os.environ.get("RM_FUZZ_CAPTURES", "200"))
+SEED = int(os.environ.get("RM_FUZZ_SEED", "20261122"))
+LONGEST_S = 20.0
+"""No damage may make a stretch of fourteen group records take this long."""
+IN_ONE_BATCH = 4
+
+
+def rows_of(one: Damaged) -> list[Row]:
+    rows = (decode(record, one.settings) for record in one.records)
+    return [row for row in rows if row is not None and not isinstance(row.body, OtherGroup)]
+
+
+def replayed(one: Damaged, rows: list[Row]) -> list[Result]:
+    """As `replay` does, in the file's order."""
+    stamps = Stamps()
+    for row in rows:
+        stamps.logged(row.topic, row.partition, row.offset, row.timestamp_ms, exact=True)
+        stamps.written(row)
+    return folded(rows, stamps, one.settings)
+
+
+def live(one: Damaged, rows: list[Row]) -> list[Result]:
+    """Batch by batch, the clock with the newest record, then an hour of silence."""
+    states: dict[str, bytes] = {}
+    results: list[Result] = []
+    now_ms = 0
+    for at in range(0, len(rows) + 1, IN_ONE_BATCH):
+        some = rows[at : at + IN_ONE_BATCH]
+        now_ms = max([now_ms, *(row.timestamp_ms for row in some if row.timestamp_ms < 2**61)])
+        last = at + IN_ONE_BATCH > len(rows)
+        tick = Tick(now_ms + (3_600_000 if last else 50))
+        routed = route(some, one.settings)
+        for group in {**dict.fromkeys(states if last else ()), **routed}:
+            own = routed.get(group, [])
+            outcome = fold_group(one.settings, group, states.get(group), own, tick)
+            states[group] = outcome.state
+            results += outcome.results
+    return results
+
+
+def test_no_damage_makes_the_fold_raise() -> None:
+    raised: dict[str, list[tuple[str, int, str]]] = {}
+    told: Counter[str] = Counter()
+    slow: list[tuple[int, float]] = []
+    for seed in range(SEED, SEED + COUNT):
+        one = damaged(seed)
+        began_s = time.monotonic()
+        for fold in (live, replayed):
+            try:
+                results = fold(one, rows_of(one))
+            except Exception as why:
+                where = traceback.extract_tb(why.__traceback__)[-1]
+                what = f"{type(why).__name__} at {where.filename}:{where.lineno}"
+                raised.setdefault(what, []).append((fold.__name__, seed, str(why)[:80]))
+            else:
+                told.update(result.verdict.grade.value for result in results if isinstance(result, Generation))
+        if time.monotonic() - began_s > LONGEST_S:
+            slow.append((seed, time.monotonic() - began_s))
+    print(f"\n{COUNT} damaged captures from seed {SEED}, {len(raised)} places raised: {dict(told)}")
+    assert {what: (len(found), found[:3]) for what, found in raised.items()} == {}
+    assert slow == []
+    # Damage must leave a good part sound, or the fold would only ever see rubble.
+    assert told["match"] > COUNT
+    assert told["not_judged"] > COUNT // 2
