@@ -143,12 +143,14 @@ def emptied_assignment(one: GroupMember, dice: Random, all_of: Sequence[GroupMem
 
 def renamed(one: GroupMember, dice: Random, all_of: Sequence[GroupMember]) -> GroupMember:
     name = dice.choice((*NAMES, *(other.member_id for other in all_of)))
-    return replace(one, **{dice.choice(("member_id", "client_id", "client_host", "instance_id")): name})
+    changes: dict[str, Any] = {dice.choice(("member_id", "client_id", "client_host", "instance_id")): name}
+    return replace(one, **changes)
 
 
 def timed_out(one: GroupMember, dice: Random, all_of: Sequence[GroupMember]) -> GroupMember:
     field = dice.choice(("rebalance_timeout_ms", "session_timeout_ms"))
-    return replace(one, **{field: dice.choice(NUMBERS)})  # type: ignore[arg-type]
+    changes: dict[str, Any] = {field: dice.choice(NUMBERS)}
+    return replace(one, **changes)
 
 
 def group_field(records: list[RawRecord], dice: Random) -> None:
@@ -165,7 +167,8 @@ def group_field(records: list[RawRecord], dice: Random) -> None:
             ("members", ()),
         )
     )
-    in_group_record(records, dice, lambda group: replace(group, **{field: value}))
+    changes: dict[str, Any] = {field: value}
+    in_group_record(records, dice, lambda group: replace(group, **changes))
 
 
 def member_gone(records: list[RawRecord], dice: Random) -> None:
