@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from streaming.config.kafka import KafkaSection, TopicName
 from streaming.config.section import FromText, Milliseconds, Section
@@ -15,15 +15,27 @@ Worker = Annotated[str, Field(pattern=r"^[^\s/]+$")]
 """host:port as the worker advertises it, with * and ? as in file names."""
 
 
+def _some(workers: tuple[str, ...]) -> tuple[str, ...]:
+    if not workers:
+        raise ValueError("must name at least one worker; leave the job out if any worker may run it")
+    return workers
+
+
+Workers = Annotated[tuple[Worker, ...], AfterValidator(_some)]
+MaxDelay = Annotated[int, Field(ge=0, le=2**31 - 1)]
+"""Milliseconds, as Connect accepts them."""
+
+
 class ConnectSection(Section):
     """One Connect cluster. A value left null is treated as unknown, and verdicts that need it say so."""
 
     config_topic: TopicName | None = None
     status_topic: TopicName | None = None
-    max_delay_ms: Annotated[int, Field(ge=0)] | None = None
+    max_delay_ms: MaxDelay | None = None
+    max_delay_ms_by_worker: Annotated[dict[Worker, MaxDelay], FromText] = Field(default_factory=dict)
     release: Annotated[str, Field(pattern=r"^\d+\.\d+(\.\d+)*$")] | None = None
     java_version: Annotated[int, Field(ge=7)] | None = None
-    placements: Annotated[dict[Job, tuple[Worker, ...]], FromText] = Field(default_factory=dict)
+    placements: Annotated[dict[Job, Workers], FromText] = Field(default_factory=dict)
 
     def core(self, group: str) -> ConnectSettings:
         """What the fold needs. Topics that are not named follow Connect's naming convention, marked as a guess."""
@@ -32,6 +44,7 @@ class ConnectSection(Section):
             status_topic=self.status_topic or guessed_status_topic(group),
             guessed_topics=self.config_topic is None or self.status_topic is None,
             max_delay_ms=self.max_delay_ms,
+            max_delay_ms_by_worker=dict(self.max_delay_ms_by_worker),
             release=self.release,
             java_version=self.java_version,
             placements=dict(self.placements),

@@ -10,11 +10,11 @@ leader must obey; no Kafka release speaks it, so elsewhere these are wishes that
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from fnmatch import fnmatchcase
 
 from schemas.connect_protocol import WorkerState
 from streaming.core.observed import STATIC, Job, Observed, job_name
 from streaming.core.records import GroupGeneration
+from streaming.core.settings import is_worker
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,7 +79,7 @@ def _placed(observed: Observed, placements: Mapping[str, tuple[str, ...]], confi
     for name, patterns in placements.items():
         job = names.get(name) or _read(name)
         for pattern in patterns:
-            matching = [member_id for worker, member_id in workers.items() if _meant(worker, pattern.lower())]
+            matching = [member_id for worker, member_id in workers.items() if is_worker(worker, pattern)]
             for member_id in matching:
                 lists.setdefault(member_id, set()).add(job)
             if not matching:
@@ -89,11 +89,6 @@ def _placed(observed: Observed, placements: Mapping[str, tuple[str, ...]], confi
         lists={member_id: frozenset(jobs) for member_id, jobs in lists.items()},
         away={pattern: frozenset(jobs) for pattern, jobs in away.items()},
     )
-
-
-def _meant(worker: str, pattern: str) -> bool:
-    # The brackets of an IPv6 address are a set of characters to a pattern.
-    return worker == pattern or fnmatchcase(worker, pattern)
 
 
 def _read(name: str) -> Job:

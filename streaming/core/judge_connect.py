@@ -8,6 +8,7 @@ carried hypotheses x {clock readings} x {sync applied, missed}, with the config 
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import chain
 
 from assignors import connect_eager
 from assignors.connect_model import ConnectResult, ConnectRound
@@ -32,6 +33,7 @@ from streaming.core.results import ConnectShare, ExpectedShare, Grade, Verdict
 
 __all__ = ["Case", "Judgement", "judge", "not_judged"]
 
+UNKNOWN_MAXIMUM = "unknown setting: scheduled.rebalance.max.delay.ms of the leader"
 CONFIG_BEHIND = "config snapshot one record behind its offset"
 CONFIG_FLAGGED = "a connector's tasks are inconsistent for the leader and not for others, or the other way round"
 REVIVED = "a connector that was made anew has its old tasks back, as in releases before 3.7.1"
@@ -127,7 +129,7 @@ def _judge_incremental(case: Case, rounds: tuple[ConnectRound, ...]) -> Judgemen
         return _accepted(Grade.EXPLAINABLE, case, fits, "history missing before the first record", others)
     if not case.carried.complete:
         return _unexplained(case, rounds, runs)
-    for reason, tries in _explanations(case, rounds, runs):
+    for reason, tries in _explanations(case, rounds):
         more = fitting(case.body, tries, versions)
         if more:
             # A leader of another release is one that fits by chance, if the one expected has made a mistake.
@@ -151,13 +153,9 @@ def _other_families(case: Case, rounds: tuple[ConnectRound, ...], fits: list[Run
     if not others:
         return []
     versions = java_versions(case.settings)
-    delays = [
-        replace(one, max_delay_ms=ms)
-        for one in others
-        if one.max_delay_ms is None
-        for ms in dict.fromkeys((case.observed.delay_ms, 0))
-    ]
-    found = list(fitting(case.body, runs_of(case, rounds[:1], delays, versions[0]), versions))
+    found = list(
+        fitting(case.body, runs_of(case, rounds[:1], leader.guessed(others, case.observed), versions[0]), versions)
+    )
     return [*found, *fitting(case.body, runs_of(case, rounds[1:], _settled(case, others), versions[0]), versions)]
 
 
@@ -189,31 +187,30 @@ def _doubted_families(case: Case, rounds: tuple[ConnectRound, ...], fits: list[R
 
 
 def _after_unknown(case: Case, rounds: tuple[ConnectRound, ...], eras: Iterable[str]) -> list[Hypothesis]:
-    return list(after_unknown(case.observed, _configured(rounds), eras, case.settings.max_delay_ms))
+    known_ms = leader.agreed_maximum(case.carried.hypotheses) if case.max_delay_ms is None else case.max_delay_ms
+    return list(after_unknown(case.observed, _configured(rounds), eras, known_ms, case.observed.delay_ms))
 
 
-def _explanations(case: Case, rounds: tuple[ConnectRound, ...], runs: list[Run]) -> Iterator[tuple[str, Iterable[Run]]]:
-    """What else may be behind an answer that nothing carried gives, most likely first; each yields its runs. `runs` are
-    those of what was carried."""
-    seen_ms = case.observed.delay_ms
+def _explanations(case: Case, rounds: tuple[ConnectRound, ...]) -> Iterator[tuple[str, Iterable[Run]]]:
+    """What else may be behind an answer that nothing carried gives, most likely first; each yields its runs.
+
+    Each changes one cause: with two, many a mistake would look right.
+    """
     java = java_versions(case.settings)[0]
-    if case.settings.max_delay_ms is None:
-        # A maximum that was guessed from a back-off or a rest of a delay may be guessed again.
-        guesses = dict.fromkeys((leader.DEFAULT_MAX_DELAY_MS, seen_ms, 0))
-        tries = dict.fromkeys(replace(one, max_delay_ms=ms) for one in case.carried.hypotheses for ms in guesses)
-        yield "unknown setting: scheduled.rebalance.max.delay.ms of the leader", runs_of(case, rounds, tries, java)
+    guessed = leader.guessed(case.carried.hypotheses, case.observed)
+    if guessed:
+        tries = runs_of(case, rounds[:1], guessed, java)
+        if case.missing_generations:  # the rest of a delay that began unseen looks like a maximum
+            unseen = _after_gap(case, rounds, case.carried.hypotheses)
+            tries = chain(tries, runs_of(case, rounds[:1], unseen, java, both_syncs=True))
+        yield UNKNOWN_MAXIMUM, tries
     yield _other_release(case), runs_of(case, rounds[:1], _settled(case, case.carried.other_releases), java)
     settled = _settled(case, case.carried.hypotheses)
     yield CONFIG_BEHIND, runs_of(case, rounds[1:], settled, java)
     yield CLOCKS_APART, runs_of(case, rounds[:1], settled, java, clocks_apart=True)
-    if case.settings.max_delay_ms is not None and all(run.result.delay_ms != seen_ms for run in runs):
-        # Each worker has a setting of its own; another one must show in the delay, else it would excuse any mistake.
-        why = f"the leader's scheduled.rebalance.max.delay.ms is not the configured {case.settings.max_delay_ms}"
-        yield why, runs_of(case, rounds, _with_delay(case.carried.hypotheses, seen_ms), java)
     yield REVIVED, runs_of(case, tuple(revived_rounds(case, rounds)), settled, java)
     if case.missing_generations:
-        without = [replace(one, max_delay_ms=0) for one in case.carried.hypotheses if one.max_delay_ms is None]
-        unseen = _after_gap(case, rounds, [*settled, *without])
+        unseen = _after_gap(case, rounds, [*case.carried.hypotheses, *guessed])
         yield MISSING_GENERATIONS, runs_of(case, rounds, unseen, java, both_syncs=True)
     # Last, because it takes away what a leader must place: with it many a mistake would look right.
     yield CONFIG_FLAGGED, runs_of(case, tuple(flagged_rounds(case, rounds)), settled, java)
@@ -225,14 +222,10 @@ def _other_release(case: Case) -> str:
     return f"the leader runs another release than the configured {case.settings.release}"
 
 
-def _with_delay(hypotheses: Iterable[Hypothesis], max_delay_ms: int) -> list[Hypothesis]:
-    return list(dict.fromkeys(replace(one, max_delay_ms=max_delay_ms) for one in hypotheses))
-
-
 def _settled(case: Case, hypotheses: Iterable[Hypothesis]) -> list[Hypothesis]:
-    """With a maximum delay where none is known yet: the one that the record shows, or the usual."""
-    shown_ms = case.observed.delay_ms or leader.DEFAULT_MAX_DELAY_MS
-    return [one if one.max_delay_ms is not None else replace(one, max_delay_ms=shown_ms) for one in hypotheses]
+    """With a maximum delay where none is known yet and the record shows one."""
+    known = list(hypotheses)
+    return [*known, *leader.guessed(known, case.observed)] if case.observed.delay_ms else known
 
 
 def _accepted(
@@ -240,7 +233,7 @@ def _accepted(
 ) -> Judgement:
     first = runs[0]
     verdict = _verdict(grade, case, first.result, first.after.era, reason)
-    after, cut = leader.bounded((*(run.after for run in runs), *also))
+    after, cut = leader.bounded(leader.widest((*(run.after for run in runs), *also)))
     return Judgement(verdict, after, cut=cut or case.carried.cut)
 
 
@@ -256,13 +249,27 @@ def _unexplained(case: Case, rounds: tuple[ConnectRound, ...], runs: list[Run]) 
         verdict = Verdict(grade=Grade.EXPLAINABLE, assignor=_assignor(case), era=eras[0], reason=reason)
         return Judgement(verdict, after)
     runs = runs or list(
-        runs_of(case, rounds[:1], _settled(case, case.carried.hypotheses), java_versions(case.settings)[0])
+        runs_of(case, rounds[:1], leader.usual(case.carried.hypotheses), java_versions(case.settings)[0])
     )
     if not runs:
         return not_judged("the leader's round cannot be run on this record", assignor=_assignor(case))
     result = runs[0].result
-    verdict = _verdict(Grade.UNEXPLAINED, case, result, runs[0].after.era, difference(case.body, result))
-    return Judgement(verdict, after)
+    reason = difference(case.body, result) + _other_maximum(case, rounds, result)
+    return Judgement(_verdict(Grade.UNEXPLAINED, case, result, runs[0].after.era, reason), after)
+
+
+def _other_maximum(case: Case, rounds: tuple[ConnectRound, ...], expected: ConnectResult) -> str:
+    """What to set if the leader's maximum delay is another one than configured; "" where that would not explain it."""
+    seen_ms, java = case.observed.delay_ms, java_versions(case.settings)
+    if case.max_delay_ms is None or expected.delay_ms == seen_ms:
+        return ""
+    others = [replace(one, max_delay_ms=seen_ms) for one in case.carried.hypotheses]
+    if not fitting(case.body, runs_of(case, rounds[:1], others, java[0]), java):
+        return ""
+    return (
+        f"; right only if scheduled.rebalance.max.delay.ms is {seen_ms} on {case.leader_view.worker}: "
+        "then set max_delay_ms_by_worker"
+    )
 
 
 def _eras(case: Case) -> tuple[str, ...]:

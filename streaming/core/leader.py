@@ -17,7 +17,7 @@ record determines and is whole again. Memory of at most MAX_PROCESSES workers is
 
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from assignors.connect_eras import ERAS, era_of
 from assignors.connect_model import Jobs, LeaderMemory
@@ -95,29 +95,75 @@ def carried_into(
     `nameless`: its address does not tell it from others, so only its member id does; then nobody knows who a `new`
     member, one that is not in the record before, was earlier.
     """
-    initial = first_minds(eras, settings)
+    max_delay_ms = settings.max_delay_of(view.worker)
+    initial = first_minds(eras, max_delay_ms)
     known = next((one for one in processes.values() if one.member_id == view.member_id), None)
     if known is None and not nameless:
         known = processes.get(view.worker or view.member_id)
     if known is None:
         stranger = nameless and new and view.had_allocation
         complete = not stranger and (seen_from_start or not view.had_allocation)
-        return Carried(initial, complete=complete, other_releases=_other_releases(initial, settings))
-    either, cut = known.hypotheses, known.cut
+        return Carried(initial, complete=complete, other_releases=_other_releases(initial, max_delay_ms))
+    either, cut = with_configured(known.hypotheses, max_delay_ms), known.cut
     if known.member_id != view.member_id and not view.had_allocation:
-        either, cut = bounded((*initial, *known.hypotheses))
-    return Carried(either, complete=True, cut=cut or known.cut, other_releases=_other_releases(either, settings))
+        either, cut = bounded((*initial, *either))
+    return Carried(either, complete=True, cut=cut or known.cut, other_releases=_other_releases(either, max_delay_ms))
 
 
-def first_minds(eras: Iterable[str], settings: ConnectSettings) -> tuple[Hypothesis, ...]:
-    """A process that has just started, of each of these families."""
-    return tuple(Hypothesis(era, LeaderMemory(), settings.max_delay_ms) for era in eras)
+def first_minds(eras: Iterable[str], max_delay_ms: int | None) -> tuple[Hypothesis, ...]:
+    """A process that has just started, of each of these families, with the maximum delay that is configured for it."""
+    return tuple(Hypothesis(era, LeaderMemory(), max_delay_ms) for era in eras)
 
 
-def _other_releases(carried: tuple[Hypothesis, ...], settings: ConnectSettings) -> tuple[Hypothesis, ...]:
+def with_configured(hypotheses: tuple[Hypothesis, ...], max_delay_ms: int | None) -> tuple[Hypothesis, ...]:
+    """The same with the configured maximum delay, whatever was inferred before somebody configured it."""
+    if max_delay_ms is None or all(one.max_delay_ms == max_delay_ms for one in hypotheses):
+        return hypotheses
+    return tuple(dict.fromkeys(replace(one, max_delay_ms=max_delay_ms, at_least_ms=0) for one in hypotheses))
+
+
+def guessed(hypotheses: Iterable[Hypothesis], observed: Observed) -> list[Hypothesis]:
+    """With a maximum delay that the record would show, where none is known: the announced delay, or one ms more (a
+    back-off is rounded down), or 0. A process that announced a longer delay before has another maximum."""
+    seen_ms = observed.delay_ms
+    tries = (seen_ms, seen_ms + 1) if seen_ms > 0 else (0,)
+    return [
+        replace(one, max_delay_ms=ms, at_least_ms=0)
+        for one in hypotheses
+        if one.max_delay_ms is None
+        for ms in tries
+        if ms >= one.at_least_ms
+    ]
+
+
+def usual(hypotheses: Iterable[Hypothesis]) -> list[Hypothesis]:
+    """With Kafka's default maximum delay, or the longest announced, where none is known."""
+    return [
+        replace(one, max_delay_ms=max(DEFAULT_MAX_DELAY_MS, one.at_least_ms), at_least_ms=0)
+        if one.max_delay_ms is None
+        else one
+        for one in hypotheses
+    ]
+
+
+def widest(hypotheses: Iterable[Hypothesis]) -> list[Hypothesis]:
+    """Without those whose maximum delay is one of many that the answer allows."""
+    found = list(hypotheses)
+    open_ = {(one.era, one.memory) for one in found if one.max_delay_ms is None}
+    return [one for one in found if one.max_delay_ms is None or (one.era, one.memory) not in open_]
+
+
+def agreed_maximum(hypotheses: Iterable[Hypothesis]) -> int | None:
+    """The maximum delay of a process if all that it may remember agree on it: it stays what it is, whatever else the
+    process remembers."""
+    values = {one.max_delay_ms for one in hypotheses}
+    return values.pop() if len(values) == 1 else None
+
+
+def _other_releases(carried: tuple[Hypothesis, ...], max_delay_ms: int | None) -> tuple[Hypothesis, ...]:
     """First minds of further families, where the process may be one that has never led."""
     fresh = {one.era for one in carried if one.memory == LeaderMemory()}
-    return first_minds((era for era in all_eras() if era not in fresh), settings) if fresh else ()
+    return first_minds((era for era in all_eras() if era not in fresh), max_delay_ms) if fresh else ()
 
 
 def met(
@@ -140,7 +186,7 @@ def met(
             continue
         minds, cut = known.hypotheses, known.cut
         if not view.had_allocation or observed.unseen:
-            minds, cut = bounded((*first_minds(eras, settings), *known.hypotheses))
+            minds, cut = bounded((*first_minds(eras, settings.max_delay_of(view.worker)), *known.hypotheses))
         found[name] = Process.of(member_id, minds, cut=cut or known.cut)
     return found
 

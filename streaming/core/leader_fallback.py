@@ -95,9 +95,15 @@ def _balances(era: str, counts: Iterable[int]) -> tuple[LeaderMemory, ...]:
 
 
 def after_unknown(
-    observed: Observed, configured: frozenset[Job], eras: Iterable[str], max_delay_ms: int | None
+    observed: Observed,
+    configured: frozenset[Job],
+    eras: Iterable[str],
+    max_delay_ms: int | None,
+    at_least_ms: int,
 ) -> Iterator[Hypothesis]:
     """Memory after a round whose start is not known, as far as the record determines it.
+
+    `max_delay_ms` is the maximum delay of the process, None if it is not known; then it is at least `at_least_ms`.
 
     Not determined: whether revocations were for balance, how many such rounds it were in a row, and who became a
     candidate before this round; members idle in this one did if it holds a delay for lost jobs. Before 3.4 a round that
@@ -126,4 +132,4 @@ def after_unknown(
                 successive_revocations=balance.successive_revocations,
                 candidates=chosen,
             )
-            yield Hypothesis(era, changed, max_delay_ms)
+            yield Hypothesis(era, changed, max_delay_ms, at_least_ms if max_delay_ms is None else 0)

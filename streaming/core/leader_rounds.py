@@ -36,6 +36,11 @@ class Case:
     def leader_view(self) -> WorkerView:
         return self.observed.views[self.body.leader or ""]
 
+    @property
+    def max_delay_ms(self) -> int | None:
+        """What the configuration says of the leader's maximum delay; None where it says nothing."""
+        return self.settings.max_delay_of(self.leader_view.worker)
+
 
 def rounds_of(case: Case) -> Iterator[ConnectRound]:
     """The round's inputs: first with the config at the stated offsets, then with one record less (connect.md 4.3).

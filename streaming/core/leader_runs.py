@@ -17,12 +17,13 @@ from assignors import connect_incremental
 from assignors.connect_eras import ERAS, Era
 from assignors.connect_model import ConnectResult, ConnectRound, LeaderMemory
 from assignors.connect_round import CannotAssign
-from streaming.core.leader import DEFAULT_MAX_DELAY_MS
 from streaming.core.leader_rounds import Case
 from streaming.core.minds import Hypothesis
 from streaming.core.observed import Observed
 
 CLOCK_SLACK_MS = 1_000
+NOT_KNOWN_MS = 2**31 - 1
+"""Stands for a maximum delay that is not known: the largest that Connect accepts, which cuts no other delay short."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,14 +62,14 @@ def runs_of(
 ) -> Iterator[Run]:
     """Every way the round may have gone, for each hypothesis in turn.
 
-    Where the maximum delay is not known, only answers without a delay count: any other would show it. `both_syncs`:
-    nothing tells what the process completed. `clocks_apart`: the coordinator's clock has moved against the leader's
-    since the record before.
+    Where the maximum delay is not known, every answer counts that does not show it: the rest of a delay that runs, or a
+    back-off that it does not cut short. `both_syncs`: nothing tells what the process completed. `clocks_apart`: the
+    coordinator's clock has moved against the leader's since the record before.
     """
     told: list[_Told] = []
     for hypothesis in hypotheses:
         memory, era = hypothesis.memory, ERAS[hypothesis.era]
-        max_delay_ms = DEFAULT_MAX_DELAY_MS if hypothesis.max_delay_ms is None else hypothesis.max_delay_ms
+        max_delay_ms = NOT_KNOWN_MS if hypothesis.max_delay_ms is None else hypothesis.max_delay_ms
         same = next((one for one in told if one.serve(memory, era, max_delay_ms)), None)
         if same is None:
             same = _Told(memory, era, max_delay_ms, [])
@@ -81,8 +82,11 @@ def runs_of(
                 same.answers.append((result, after))
                 same.rests_on |= result.rests_on
         for result, after in same.answers:
-            if hypothesis.max_delay_ms is not None or result.delay_ms == 0:
-                yield Run(Hypothesis(hypothesis.era, after, hypothesis.max_delay_ms), result)
+            if hypothesis.max_delay_ms is not None:
+                yield Run(replace(hypothesis, memory=after), result)
+            elif result.delay_ms != NOT_KNOWN_MS:
+                least_ms = max(hypothesis.at_least_ms, result.delay_ms)
+                yield Run(replace(hypothesis, memory=after, at_least_ms=least_ms), result)
 
 
 def _answers(

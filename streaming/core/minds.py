@@ -7,7 +7,7 @@ connector, with runs of task numbers, and minds that differ in their release alo
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from assignors.connect_model import Jobs, LeaderMemory
 
@@ -16,11 +16,16 @@ ITSELF, TO = "c", ".."
 
 @dataclass(frozen=True, slots=True)
 class Hypothesis:
-    """One possible mind: memory, the algorithm family, and the maximum delay (None: not seen yet)."""
+    """One possible mind: memory, the algorithm family, and the maximum delay, which is constant for a process.
+
+    `max_delay_ms` None: no answer of this process has shown it. It is then not less than `at_least_ms`, the longest
+    delay that the process has announced.
+    """
 
     era: str
     memory: LeaderMemory
     max_delay_ms: int | None = None
+    at_least_ms: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,23 +46,36 @@ class PackedMemory:
 
 @dataclass(frozen=True, slots=True)
 class PackedMinds:
-    """Hypotheses in order: each names its release's era, its maximum delay, and one of the memories."""
+    """Hypotheses in order: each names its release's era, its maximum delay, and one of the memories.
+
+    `at_least_ms` has one value for each of the `minds`. Without it, they were stored by a release that also kept a
+    maximum which no answer had shown, only excluded no other.
+    """
 
     memories: tuple[PackedMemory, ...] = ()
     minds: tuple[tuple[str, int | None, int], ...] = ()
+    at_least_ms: tuple[int, ...] = ()
 
 
 def pack(hypotheses: Iterable[Hypothesis]) -> PackedMinds:
     """The short form of these hypotheses."""
+    hypotheses = tuple(hypotheses)
     places: dict[LeaderMemory, int] = {}
     minds = tuple((one.era, one.max_delay_ms, places.setdefault(one.memory, len(places))) for one in hypotheses)
-    return PackedMinds(tuple(map(_packed, places)), minds)
+    return PackedMinds(tuple(map(_packed, places)), minds, tuple(one.at_least_ms for one in hypotheses))
 
 
 def unpack(packed: PackedMinds) -> tuple[Hypothesis, ...]:
     """The hypotheses; those that shared a memory share it again. The jobs of each are sorted."""
     memories = tuple(map(_unpacked, packed.memories))
-    return tuple(Hypothesis(era, memories[place], max_delay_ms) for era, max_delay_ms, place in packed.minds)
+    least = packed.at_least_ms or (0,) * len(packed.minds)
+    found = [
+        Hypothesis(era, memories[place], max_delay_ms, at_least_ms)
+        for (era, max_delay_ms, place), at_least_ms in zip(packed.minds, least, strict=True)
+    ]
+    if packed.minds and not packed.at_least_ms:
+        found += dict.fromkeys(replace(one, max_delay_ms=None) for one in found if one.max_delay_ms is not None)
+    return tuple(found)
 
 
 def _packed(memory: LeaderMemory) -> PackedMemory:

@@ -15,12 +15,20 @@ SESSION_TIMEOUT_MS = 10_000
 REBALANCE_TIMEOUT_MS = 60_000
 
 
+def is_worker(worker: str, pattern: str) -> bool:
+    """Whether a pattern of the configuration, host:port with * and ?, means this worker. Case does not count."""
+    worker, pattern = worker.lower(), pattern.lower()
+    # The brackets of an IPv6 address are a set of characters to a pattern.
+    return worker == pattern or fnmatchcase(worker, pattern)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConnectSettings:
     """One Connect cluster. None means "not known": the fold then treats the value as hidden.
 
-    `max_delay_ms` is the workers' scheduled.rebalance.max.delay.ms; `release` the workers' Kafka release;
-    `placements` where jobs are meant to run, job -> workers (host:port or patterns).
+    `max_delay_ms` is the workers' scheduled.rebalance.max.delay.ms, `max_delay_ms_by_worker` the same of single workers
+    (host:port or a pattern -> ms); `release` the workers' Kafka release; `placements` where jobs are meant to run,
+    job -> workers (host:port or patterns).
     """
 
     config_topic: str | None = None
@@ -30,6 +38,15 @@ class ConnectSettings:
     release: str | None = None
     java_version: int | None = None
     placements: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    max_delay_ms_by_worker: Mapping[str, int] = field(default_factory=dict)
+
+    def max_delay_of(self, worker: str | None) -> int | None:
+        """The maximum delay of this worker (host:port) in ms: the first pattern that fits, else what all workers share;
+        None if nobody says. Only the leader's counts in a round."""
+        for pattern, max_delay_ms in self.max_delay_ms_by_worker.items():
+            if worker is not None and is_worker(worker, pattern):
+                return max_delay_ms
+        return self.max_delay_ms
 
 
 @dataclass(frozen=True, slots=True)

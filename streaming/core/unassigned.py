@@ -76,7 +76,8 @@ def noted(
         _key(one): row.timestamp_ms if anew(one.id) else state.unassigned_since_ms.get(_key(one), row.timestamp_ms)
         for one in waits
     }
-    delay_ms = connect_settings(settings, group).max_delay_ms
+    leading = observed.views.get(observed.leader or "")
+    delay_ms = connect_settings(settings, group).max_delay_of(leading.worker if leading is not None else None)
     if delay_ms is None:
         delay_ms = leader.DEFAULT_MAX_DELAY_MS
     if state.waits.open is not None:  # the leader's own maximum counts, and may be another one than is known

@@ -166,7 +166,8 @@ DELAY_OUT_OF_RANGE = Rule(
     advice=(
         "Compare `scheduled.rebalance.max.delay.ms` on all workers: the leader's value counts, and they should be "
         "equal.",
-        "Tell the monitor the value: `clusters[].connect.<group>.max_delay_ms`.",
+        "Give the monitor the value: `clusters[].connect.<group>.max_delay_ms`; a worker that must differ from the "
+        "others stands in `max_delay_ms_by_worker`.",
     ),
     resolves=NEXT_GENERATION,
 )
@@ -200,6 +201,8 @@ UNEXPLAINED = Rule(
     advice=(
         "Nobody needs to get up: the jobs are assigned, but in no way that a known leader would choose.",
         "Name the leader's release in `clusters[].connect.<group>.release` if the configuration lacks it.",
+        "If the message names another maximum delay: correct `max_delay_ms`, or list the worker that differs from the "
+        "others in `max_delay_ms_by_worker`.",
         "If it stays, keep the evidence: a report on it is worth more than a restart.",
     ),
     resolves="With the next generation that can be explained.",

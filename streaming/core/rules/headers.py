@@ -100,7 +100,7 @@ def config_offset_wrong(scene: Scene) -> Iterator[Finding]:
 
 def delay_out_of_range(scene: Scene) -> Iterator[Finding]:
     """CONNECT-I11: no negative delay, none above the leader's maximum, and nothing but the error in an error round."""
-    observed, most_ms = scene.observed, scene.settings.max_delay_ms
+    observed, most_ms = scene.observed, scene.max_delay_ms
     if observed.delay_ms < 0:
         wrong = f"the delay is {observed.delay_ms} ms"
     elif most_ms is not None and observed.delay_ms > most_ms:

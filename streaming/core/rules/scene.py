@@ -66,6 +66,12 @@ class Scene:
     foreign: bool = False
 
     @property
+    def max_delay_ms(self) -> int | None:
+        """What the configuration says of the leader's maximum delay; None where it says nothing."""
+        view = self.observed.views.get(self.observed.leader or "")
+        return self.settings.max_delay_of(view.worker if view is not None else None)
+
+    @property
     def surely(self) -> frozenset[Job]:
         """Jobs that exist for every leader."""
         return (self.configured or frozenset()) - self.unsure

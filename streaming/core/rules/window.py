@@ -39,7 +39,7 @@ def window_of(scene: Scene) -> Window | None:
     elif _continues(scene):
         before = scene.memory.window
         kind = before.kind if before is not None else WindowKind.WASTED
-    elif is_backoff(now.delay_ms, scene.settings.max_delay_ms) or not _departed(scene):
+    elif is_backoff(now.delay_ms, scene.max_delay_ms) or not _departed(scene):
         kind = WindowKind.BACKOFF
     else:
         kind = WindowKind.WASTED

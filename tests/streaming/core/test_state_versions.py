@@ -168,12 +168,24 @@ memories = st.builds(
 )
 
 
-@given(st.lists(st.builds(Hypothesis, st.sampled_from(list(ERAS)), memories, st.none() | numbers), max_size=4))
+hypotheses = st.builds(Hypothesis, st.sampled_from(list(ERAS)), memories, st.none() | numbers, numbers)
+
+
+@given(st.lists(hypotheses, max_size=4))
 @settings(max_examples=25)
 def test_minds_survive_the_way_to_the_database(some: list[Hypothesis]) -> None:
     short = minds.pack([*some, *some])
     assert minds.unpack(loads(PackedMinds, dumps(short))) == (*some, *some)
     assert len(short.memories) == len({one.memory for one in some})
+
+
+def test_a_maximum_delay_stored_before_it_had_to_be_shown_excludes_no_other() -> None:
+    text = '{"memories":[{}],"minds":[["A5",300000,0],["A4",null,0]]}'
+    assert minds.unpack(loads(PackedMinds, text)) == (
+        Hypothesis("A5", LeaderMemory(), 300_000),
+        Hypothesis("A4", LeaderMemory()),
+        Hypothesis("A5", LeaderMemory()),
+    )
 
 
 def test_tasks_in_a_row_are_kept_as_one() -> None:
