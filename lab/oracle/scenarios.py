@@ -107,6 +107,8 @@ class Cluster:
                 self.members[pick].lag = 1
             case "forget":
                 self.members[pick].held = None
+            case "vanish" | "return" | "delete":
+                pass  # nobody is there for it
             case "repeat":
                 held = self.members[pick].held
                 if held is not None and held.tasks:

@@ -5,8 +5,17 @@ it is only possible that it left, and `streaming.core.timeline.aftermath` says t
 """
 
 from collections.abc import Iterator
+from typing import assert_never
 
-from schemas.connect_topics import ConfigRecord, ConnectorConfigured, ConnectorDeleted, TasksCommitted
+from schemas.connect_topics import (
+    ConfigRecord,
+    ConnectorConfigured,
+    ConnectorDeleted,
+    OtherConfig,
+    TargetState,
+    TasksCommitted,
+    TaskStaged,
+)
 from streaming.core.config_history import ConfigHistory
 from streaming.core.observed import Observed
 from streaming.core.results import Cause, Certainty, Evidence, Source, Subject
@@ -127,8 +136,12 @@ def _change(known: dict[str, int | None], record: ConfigRecord) -> tuple[str, st
             if before is None:
                 return ("connector_created", name)
             return ("connector_reconfigured" if before == count else "connector_rescaled", name)
-        case _:
+        case (
+            ConnectorConfigured() | ConnectorDeleted() | TasksCommitted() | TaskStaged() | TargetState() | OtherConfig()
+        ):
             return None
+        case _:
+            assert_never(record)
 
 
 def _continuations(now: Observed, last: Observed) -> Iterator[Cause]:

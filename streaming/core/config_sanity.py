@@ -13,8 +13,18 @@ Where the topic was compacted before it was read, all of this is usual, and noth
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from typing import assert_never
 
-from schemas.connect_topics import NOT_JSON, ConfigRecord, ConnectorDeleted, OtherConfig, TasksCommitted, TaskStaged
+from schemas.connect_topics import (
+    NOT_JSON,
+    ConfigRecord,
+    ConnectorConfigured,
+    ConnectorDeleted,
+    OtherConfig,
+    TargetState,
+    TasksCommitted,
+    TaskStaged,
+)
 from streaming.core.config_history import MAX_TASKS, MAX_UNREAD, ConfigEntry, ConfigHistory, ConfigState, apply
 
 MAX_DOUBTED = 64
@@ -40,8 +50,10 @@ def doubts(state: ConfigState, entries: Iterable[ConfigEntry], before: Mapping[s
                 found[name] = entry.offset
             case ConnectorDeleted(name=name):
                 found.pop(name, None)
-            case _:
+            case ConnectorConfigured() | TaskStaged() | TargetState() | OtherConfig():
                 pass
+            case _:
+                assert_never(entry.record)
         state = apply(state, entry.record)
     return dict(sorted(found.items(), key=lambda one: one[1])[-MAX_DOUBTED:])
 

@@ -2,9 +2,19 @@
 
 import time
 from collections.abc import Callable, Iterable, Sequence
+from typing import assert_never
 
 from streaming.core import metrics
-from streaming.core.results import GapRecord, Generation, Incident, JobState, Result, Standing, UndecodableRecord
+from streaming.core.results import (
+    Aftermath,
+    GapRecord,
+    Generation,
+    Incident,
+    JobState,
+    Result,
+    Standing,
+    UndecodableRecord,
+)
 from streaming.core.unreadable import counted_reason
 from streaming.sinks.families import Families
 from streaming.sinks.group_series import Groups
@@ -47,6 +57,8 @@ class Series:
             match result:
                 case Generation():
                     self._generation(result)
+                case Aftermath():
+                    pass  # it adds nothing that is counted
                 case Standing():
                     self._groups.stands(result)
                 case JobState():
@@ -57,6 +69,8 @@ class Series:
                     undecodable[result.cluster, result.source] = result
                 case GapRecord():
                     gaps[result.cluster, result.topic, result.partition, result.from_offset] = result
+                case _:
+                    assert_never(result)
         for record in undecodable.values():
             self._families.counter(
                 metrics.UNDECODABLE_RECORDS, record.cluster, self._reason(counted_reason(record))

@@ -5,12 +5,21 @@ belongs to the row already stored for that record.
 """
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, assert_never
 
 from psycopg import Connection
 
 from streaming.core.ports import PartitionKey, Range
-from streaming.core.results import GapRecord, Incident, JobState, Result, Standing
+from streaming.core.results import (
+    Aftermath,
+    GapRecord,
+    Generation,
+    Incident,
+    JobState,
+    Result,
+    Standing,
+    UndecodableRecord,
+)
 
 Place = tuple[str, str, int, int]  # cluster, topic, partition, offset
 
@@ -71,5 +80,9 @@ def _place(result: Result) -> Place | None:
             return None
         case GapRecord(cluster=cluster, topic=topic, partition=partition, from_offset=start):
             return (cluster, topic, partition, start)
+        case Generation(cluster=cluster, source=at) | Aftermath(cluster=cluster, source=at):
+            return (cluster, at.topic, at.partition, at.offset)
+        case UndecodableRecord(cluster=cluster, source=at):
+            return (cluster, at.topic, at.partition, at.offset)
         case _:
-            return (result.cluster, result.source.topic, result.source.partition, result.source.offset)
+            assert_never(result)

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
+from typing import assert_never
 
 import pytest
 from hypothesis import given, settings
@@ -11,7 +12,17 @@ from streaming.cli.captures import records_of, settings_of
 from streaming.core.fold import fold_group
 from streaming.core.records import Row, Tick
 from streaming.core.replay import decode
-from streaming.core.results import Aftermath, Generation, Grade, Incident, JobState, Result
+from streaming.core.results import (
+    Aftermath,
+    GapRecord,
+    Generation,
+    Grade,
+    Incident,
+    JobState,
+    Result,
+    Standing,
+    UndecodableRecord,
+)
 from streaming.core.routing import route
 from streaming.core.settings import ClusterSettings
 
@@ -44,6 +55,10 @@ def published(results: list[Result]) -> tuple[dict[object, Result], dict[str, In
                 incidents[one.incident_id] = one
             case JobState():
                 jobs[one.job] = one
+            case Standing() | UndecodableRecord() | GapRecord():
+                pass
+            case _:
+                assert_never(one)
     return generations, incidents, jobs
 
 

@@ -97,6 +97,8 @@ class Fate:
                     self.gone.append(story.leave(self.one()))
                 case "restart":
                     story.restart(self.one())
+                case _:
+                    raise ValueError(what)
 
     def change(self, what: str) -> None:
         story, dice = self.story, self.dice
@@ -111,6 +113,8 @@ class Fate:
             case "catch_up":
                 for worker in story.workers.values():
                     worker.reads_until = None
+            case _:
+                raise ValueError(what)
 
 
 def lived(world: str, seed: int, max_delay_ms: int, rounds: int, *, told: bool) -> Story:
