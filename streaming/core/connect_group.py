@@ -23,7 +23,7 @@ from streaming.core.leader_rounds import Case
 from streaming.core.observed import Job, Observed, job_name, observe
 from streaming.core.published import body_of, diff_of, published_as, source_of
 from streaming.core.records import GroupGeneration, Row
-from streaming.core.results import Generation, Grade, Result
+from streaming.core.results import Generation, Grade, Incident, Result
 from streaming.core.routing import connect_settings
 from streaming.core.rules.memory import RuleMemory
 from streaming.core.rules.remembering import remember
@@ -64,13 +64,25 @@ def judged(settings: ClusterSettings, group: str, state: GroupState, row: Row, n
     if not body_of(row).members:
         return _emptied(settings, group, state, row)
     state, turn = _run_again(settings, group, state, row, never_came)
-    if evidence.lost(turn.observed, state):
-        state = replace(state, unassigned_since_ms={})
     idle = unassigned.without_holder(turn.observed, turn.configured) if turn.configured is not None else ()
+    state, doubted = _waits_unseen(settings, group, state, turn, idle)
     published = replace(_published(state, turn), unassigned=tuple(subject.id for subject in idle))
     waiting, published = waits.follow(state.waits, published, turn.observed, turn.before, turn.configured)
     state, results = _examined(replace(state, waits=waiting), turn, idle)
-    return state, [published, *results]
+    return state, [published, *doubted, *results]
+
+
+def _waits_unseen(
+    settings: ClusterSettings, group: str, state: GroupState, turn: Turn, idle: tuple[Subject, ...]
+) -> tuple[GroupState, list[Incident]]:
+    """A generation that left no record may have placed a job that waits at both ends: how long it waits is not known,
+    and is counted from this record on. What would have been too long is possible, no more."""
+    if not turn.gap and not evidence.lost(turn.observed, state):
+        return state, []
+    doubts = unassigned.doubted(state, idle, turn.row.timestamp_ms) if turn.gap else []
+    moment = moment_of(settings, group, state, turn.row)
+    incidents, opened = settle(state.incidents, doubts, moment, frozenset())
+    return replace(state, unassigned_since_ms={}, incidents=incidents), opened
 
 
 def _emptied(settings: ClusterSettings, group: str, state: GroupState, row: Row) -> Outcome:

@@ -25,7 +25,7 @@ def generation(
     state = replace(group_life.lived_on(state, body), historic=historic)
     results: list[Result] = []
     if body.members:
-        state, found = timers.overdue(settings, group, state, row.timestamp_ms, historic=historic)
+        state, found = timers.overdue_before(settings, group, state, row, body.generation, historic=historic)
         results.extend(found)
     again = group_life.written_again(settings, group, state, row)
     if again is not None:

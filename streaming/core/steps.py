@@ -29,10 +29,12 @@ def steps_of(
 
 def _step(before: GroupState, after: GroupState, timeouts: Timeouts, now: Observed, results: Iterable[Result]) -> Step:
     published = next((one for one in results if isinstance(one, Generation) and one.source == now.source), None)
+    same_life = before.incarnation == after.incarnation and before.generation is not None
     return step_of(
         now,
         before.last if before.incarnation == after.incarnation else None,
         published,
+        unseen=same_life and now.generation > (before.generation or 0) + 1,
         incarnation=after.incarnation,
         session_ms=timeouts.session_ms,
         patience_ms=timeouts.both_ms,

@@ -9,7 +9,8 @@ from dataclasses import replace
 
 from streaming.core import attention, unassigned
 from streaming.core.incidents import Moment, key_of, resolved, settle
-from streaming.core.results import Certainty, Result, Severity
+from streaming.core.records import Row
+from streaming.core.results import Certainty, Result, Severity, Source
 from streaming.core.rules import Finding
 from streaming.core.rules.remembering import Deadline, deadlines
 from streaming.core.settings import ClusterSettings
@@ -50,6 +51,21 @@ def _open_deadlines(group: str, state: GroupState) -> Iterator[Deadline]:
     for one in deadlines(group, state.rule_memory, last, state.timeouts_ms):
         if (one.rule.code in open_codes) != (one.finding is not None):
             yield one
+
+
+def overdue_before(
+    settings: ClusterSettings, group: str, state: GroupState, row: Row, generation: int, *, historic: bool
+) -> tuple[GroupState, list[Result]]:
+    """Fire every timer due before this record of a generation. Where generations between the last record and this one
+    left none, what a timer waits for may have come with one of them: then no timer of the group's jobs fires, and
+    people are told of what is open as ever."""
+    unseen = state.generation is not None and generation > state.generation + 1
+    if not unseen:
+        return overdue(settings, group, state, row.timestamp_ms, historic=historic)
+    unread = state.unread
+    blind = replace(state, unread=Source(row.topic, row.partition, row.offset))
+    state, told = overdue(settings, group, blind, row.timestamp_ms, historic=historic)
+    return replace(state, unread=unread), told
 
 
 BY_COORDINATOR = "by the coordinator's clock alone, which may have been another one meanwhile"

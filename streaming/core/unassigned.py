@@ -152,6 +152,22 @@ def late(state: GroupState, at_ms: int) -> list[Finding]:
     return [_finding(state, since_ms) for since_ms in times]
 
 
+def doubted(state: GroupState, idle: Waits, at_ms: int) -> list[Finding]:
+    """Jobs that wait at a record and at the one before it, too long in between if no unseen generation placed them."""
+    still = frozenset(idle)
+    found = []
+    for one in late(state, at_ms):
+        subjects = tuple(subject for subject in one.subjects if subject in still)
+        if subjects:
+            message = (
+                f"{len(subjects)} configured jobs without holder in two records that lie further apart than delay and "
+                "time-outs; a generation between the two left no record and may have placed them"
+            )
+            doubt = replace(one, severity=Severity.INFO, certainty=Certainty.POSSIBLE)
+            found.append(replace(doubt, subjects=subjects, message=message))
+    return found
+
+
 def _finding(state: GroupState, since_ms: int) -> Finding:
     jobs = sorted(_subject(key) for key, since in state.unassigned_since_ms.items() if since == since_ms)
     return Finding(

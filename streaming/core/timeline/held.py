@@ -59,6 +59,9 @@ def stepped(work: Work, step: Step) -> None:
         elif stray.generation == step.generation:  # its record has come, perhaps long after it
             due_ms = max(stray.since_ms + STRAY_MS, step.at_ms)
             work.strays[job] = replace(stray, due_ms=due_ms, awaited=False)
+    if step.unseen:
+        wait_ms = step.at_ms + work.settings.start_wait_ms
+        work.asleep_ms.update((job, wait_ms) for job, due_ms in work.asleep_ms.items() if due_ms != TOLD)
     for job in _to_start(work, step):
         facts = replace(work.facts(job), since=step.generation, since_ms=step.at_ms)
         work.change(job, facts)
@@ -89,7 +92,16 @@ def _woke(work: Work, job: JobKey, at_ms: int) -> None:
 
 
 def late(work: Work, now_ms: int) -> None:
-    """Timers of both rules that are due."""
+    """Timers of both rules that are due. Where unseen generations lie between the last record and the next one, the
+    time between the two proves nothing: the timers then start again with the next record."""
+    blind_ms = _unseen_until_ms(work)
+    if blind_ms is not None and blind_ms > now_ms:
+        wait_ms = blind_ms + work.settings.start_wait_ms
+        work.asleep_ms.update((job, wait_ms) for job, due_ms in work.asleep_ms.items() if due_ms <= now_ms)
+        work.strays.update(
+            (job, replace(one, due_ms=blind_ms)) for job, one in work.strays.items() if one.due_ms <= now_ms
+        )
+        return
     for job, stray in [(job, one) for job, one in work.strays.items() if one.due_ms <= now_ms]:
         _judge_stray(work, job, stray)
     due = sorted((due_ms, job) for job, due_ms in work.asleep_ms.items() if due_ms <= now_ms)
@@ -102,6 +114,11 @@ def late(work: Work, now_ms: int) -> None:
     for (due_ms, worker), jobs in sorted(overslept.items()):
         work.asleep_ms.update(dict.fromkeys(jobs, TOLD))
         work.found(_not_running(work, worker, jobs), due_ms)
+
+
+def _unseen_until_ms(work: Work) -> int | None:
+    """The time of the next record, if generations between the last one and it left none."""
+    return work.following.at_ms if work.following is not None and work.following.unseen else None
 
 
 def _judge_stray(work: Work, job: JobKey, stray: Stray) -> None:

@@ -163,6 +163,8 @@ class _Teller:
 
     def __init__(self, work: Work) -> None:
         self.work = work
+        self._coming = iter(work.recorded)
+        work.following = next(self._coming, None)
         self._low_ms = 0  # no timer is due before
         settings = work.settings
         self._ahead_ms = min(settings.settle_ms, settings.start_wait_ms, held.STRAY_MS, work.patience_ms)
@@ -208,6 +210,7 @@ class _Teller:
 
     def _step(self, step: Step) -> None:
         work = self.work
+        work.following = next(self._coming, None)
         if step.incarnation != work.incarnation:
             work.forget()
             work.incarnation = step.incarnation

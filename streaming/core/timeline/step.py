@@ -19,7 +19,8 @@ class Step:
     that it did not hold after the record before, `absent` jobs it held and does not report; `started` are jobs it must
     start now (under the eager protocol all it holds, told by `restarts`). `behind` have not read the configuration the
     round was made from. `unexpected` says where the recomputed assignment puts jobs elsewhere (None: nowhere);
-    `judged` whether there is one. A record that ends everything (`over`) has no members.
+    `judged` whether there is one. A record that ends everything (`over`) has no members. `unseen`: generations before
+    this one left no record that was read.
     """
 
     source: Source
@@ -28,6 +29,7 @@ class Step:
     at_ms: int
     state_ms: int
     over: bool = False
+    unseen: bool = False
     error: int = 0
     restarts: bool = False
     downgraded: bool = False
@@ -72,6 +74,7 @@ def step_of(
     session_ms: int,
     patience_ms: int,
     historic: bool,
+    unseen: bool = False,
 ) -> Step:
     """The step of a record, against the record before it in this life of the group. `published` None: no members."""
     before, after = seats(last), seats(now)
@@ -93,6 +96,7 @@ def step_of(
         at_ms=now.at_ms,
         state_ms=now.state_ms if now.state_ms > 0 else now.at_ms,
         over=not now.views,
+        unseen=unseen,
         error=now.error,
         restarts=eager and bool(now.views) and now.error == 0,
         downgraded=eager and last is not None and bool(last.views) and last.protocol != EAGER,

@@ -41,6 +41,7 @@ class Work:
         self.holes_ms = timeline.holes_ms
         self.coming: dict[JobKey, list[Sighting]] = {}  # what this call knows of each job, told yet or not
         self.recorded: list[Step] = []
+        self.following: Step | None = None  # the next of them to be told
         self.words = FirstWords((), ())
         self.historic = False
         self.touched: set[JobKey] = set()

@@ -1,0 +1,97 @@
+"""Generations that left no record: the time between two records that were read proves nothing about them."""
+
+import os
+import random
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+
+from streaming.cli.captures import records_of, settings_of
+from streaming.core.fold import fold_group
+from streaming.core.records import GroupGeneration, Tick
+from streaming.core.replay import RawRecord, Replayed, decode, replay
+from streaming.core.results import Certainty, Result, Severity
+from streaming.core.settings import ClusterSettings
+from tests.streaming.core.rules.builders import GROUP, Story, incidents
+from tests.streaming.core.rules.cases_across import DELAY_MS, MINUTE_MS, calm, departure
+from tests.streaming.core.rules.cases_status import owners
+from tests.streaming.core.rules.edits import everyone
+
+CAPTURES = Path(__file__).parents[2] / "vectors" / "captures"
+NAMES = sorted(path.name for path in CAPTURES.iterdir() if path.is_dir())
+EVERY_HOLE = os.environ.get("RM_MUTANTS") == "all"
+
+
+def harmful(told: Replayed) -> set[tuple[str, str]]:
+    """Code and subjects of every incident above info."""
+    incidents_ = (one for one in told.objects if one["kind"] == "incident")
+    return {(one["code"], str(one["subjects"])) for one in incidents_ if one["severity"] != "info"}
+
+
+def recorded(known: ClusterSettings, records: list[RawRecord]) -> list[int]:
+    """The places of the group's own records."""
+    rows = ((at, decode(record, known)) for at, record in enumerate(records))
+    return [at for at, row in rows if row is not None and isinstance(row.body, GroupGeneration)]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_neighbouring_records_left_out_accuse_nobody(name: str) -> None:
+    """One to three records left out at every place: no incident above info that the whole capture does not have."""
+    known = settings_of(CAPTURES / name)
+    records = list(records_of(CAPTURES / name))
+    own = recorded(known, records)
+    holes = [own[at : at + count] for count in (1, 2, 3) for at in range(len(own) - count + 1)]
+    chosen = holes if EVERY_HOLE else random.Random(name).sample(holes, min(len(holes), 12))
+    whole = harmful(replay(records, known))
+    for hole in chosen:
+        rest = [record for at, record in enumerate(records) if at not in hole]
+        assert harmful(replay(rest, known)) <= whole, hole
+
+
+def live(story: Story) -> list[Result]:
+    """As a monitor tells it that was down while some records came: every record is read with the time of its own."""
+    state, results = None, list[Result]()
+    for row in story.rows:
+        outcome = fold_group(
+            story.settings, GROUP, state, [row], Tick(max(row.timestamp_ms, story.rows[0].timestamp_ms))
+        )
+        state, results = outcome.state, [*results, *outcome.results]
+    return results
+
+
+def above_info(results: Iterable[Result]) -> set[str]:
+    return {one.code for one in incidents(results) if one.severity is not Severity.INFO}
+
+
+def test_a_delay_may_have_been_resolved_by_a_generation_that_left_no_record() -> None:
+    story = departure()
+    story.rebalance(recorded=False, after_ms=DELAY_MS + 50)
+    story.rebalance(after_ms=20 * MINUTE_MS)
+    assert not above_info(live(story))
+    assert not above_info(story.fold())
+
+
+def test_a_job_that_waits_at_both_ends_of_a_hole_is_at_most_possibly_forgotten() -> None:
+    """And it is certain once the next records show it again, without a hole."""
+    story = calm()
+    story.configure("c2", 1)
+    nothing = everyone(connectors=(), tasks=())
+    story.rebalance(nothing)
+    story.skip(1)
+    story.rebalance(nothing, after_ms=20 * MINUTE_MS)
+    told = incidents(live(story), "CONNECT-K5")
+    assert {(one.severity, one.certainty) for one in told} == {(Severity.INFO, Certainty.POSSIBLE)}
+    story.rebalance(nothing, after_ms=20 * MINUTE_MS)
+    told = incidents(live(story), "CONNECT-K5")
+    assert (told[-1].severity, told[-1].certainty) == (Severity.HIGH, Certainty.CERTAIN)
+
+
+def test_a_task_may_have_been_moved_meanwhile() -> None:
+    story = owners()
+    for name in sorted(story.workers["w2"].holds()):
+        story.status(name, "RUNNING", "w2")
+    story.skip(2)
+    story.rebalance(after_ms=5 * MINUTE_MS)
+    assert "CONNECT-K4" not in above_info(live(story))
+    assert "CONNECT-K4" in above_info(story.until(2 * MINUTE_MS).fold())  # and has not been taken up since
