@@ -33,8 +33,11 @@ NO_ADDRESS = "NOTUSED"
 
 def worker_of(url: str) -> str:
     """host:port of an advertised URL, the worker id of the status topic; the text itself where it is no URL."""
-    parts = urlsplit(url)
-    return parts.netloc.lower() if parts.netloc else url
+    try:
+        place = urlsplit(url).netloc
+    except ValueError:  # a bracket without its partner, or a character that stands for a separator
+        return url
+    return place.lower() if place else url
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,14 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+from schemas.connect_protocol import (
+    ConnectAssignment,
+    Entries,
+    decode_assignment,
+    decode_worker_state,
+    encode_assignment,
+    encode_worker_state,
+)
 from schemas.group_metadata import GroupMember, GroupMetadata
 from schemas.offsets_topic import decode_group_metadata, encode_group_metadata
 from schemas.outcomes import Decoded
@@ -26,6 +34,8 @@ GROUP_RECORDS = 14
 NUMBERS = (-1, -(2**31), 2**31 - 1, 0, 1, 2**15, 1_000_000)
 OFFSETS = (-1, -(2**63), 2**63 - 1, 0, 1, 7)
 NAMES = ("", "\x00", "a" * 5_000, "é\ud7ff", "{", "connect-1", "c", "http://host:8083/", "http://[::1", "NOTUSED", "//")
+
+URLS = (*NAMES, "http://[host:8083/", "http://h\u2100t:8083", "http://h:x/", "HTTP://A:1/", "http://\x00:1/", "\ud7ff")
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +149,61 @@ def emptied_both(one: GroupMember, dice: Random, all_of: Sequence[GroupMember]) 
 
 def emptied_assignment(one: GroupMember, dice: Random, all_of: Sequence[GroupMember]) -> GroupMember:
     return replace(one, assignment=b"")
+
+
+def rewritten_state(one: GroupMember, dice: Random, all_of: Sequence[GroupMember]) -> GroupMember:
+    """A worker's report that is sound, and says what no worker says."""
+    read = decode_worker_state(one.subscription)
+    if not isinstance(read, Decoded):
+        return one
+    state, allocation = read.value, read.value.allocation
+    odd = dice.randrange(4)
+    if odd == 0:
+        state = replace(state, url=dice.choice(URLS))
+    elif odd == 1:
+        state = replace(state, config_offset=dice.choice(OFFSETS))
+    elif odd == 2 or allocation is None:
+        state = replace(state, allocation=None)
+    else:
+        state = replace(state, allocation=odd_answer(allocation, dice))
+    entries = ((), ()) if state.allocation is None else entries_of(state.allocation)
+    return replace(one, subscription=encode_worker_state(state, *entries))
+
+
+def rewritten_answer(one: GroupMember, dice: Random, all_of: Sequence[GroupMember]) -> GroupMember:
+    """An assignment that is sound, and says what no leader says."""
+    read = decode_assignment(one.assignment)
+    if not isinstance(read, Decoded):
+        return one
+    answer = odd_answer(read.value, dice)
+    return replace(one, assignment=encode_assignment(answer, *entries_of(answer)))
+
+
+def odd_answer(answer: ConnectAssignment, dice: Random) -> ConnectAssignment:
+    task = (dice.choice((*NAMES, "c")), dice.choice(NUMBERS))
+    changes: dict[str, Any] = dice.choice(
+        (
+            {"leader": dice.choice(NAMES)},
+            {"leader_url": dice.choice(URLS)},
+            {"config_offset": dice.choice(OFFSETS)},
+            {"delay_ms": dice.choice(NUMBERS)},
+            {"error": dice.choice((-1, 1, 2, 32_767))},
+            {"connectors": (*answer.connectors, dice.choice(NAMES))},
+            {"tasks": (*answer.tasks, task)},
+            {"revoked_tasks": (*answer.revoked_tasks, *answer.tasks[:2], task)},
+            {"revoked_connectors": (*answer.revoked_connectors, *answer.connectors)},
+            {"tasks": (), "connectors": ()},
+        )
+    )
+    return replace(answer, **changes)
+
+
+def entries_of(answer: ConnectAssignment) -> tuple[Entries, Entries]:
+    """Its jobs as they are written: connectors as task -1, one entry each."""
+    return (
+        (*((name, (-1,)) for name in answer.connectors), *((name, (task,)) for name, task in answer.tasks)),
+        (*((name, (-1,)) for name in answer.revoked_connectors), *((name, (at,)) for name, at in answer.revoked_tasks)),
+    )
 
 
 def renamed(one: GroupMember, dice: Random, all_of: Sequence[GroupMember]) -> GroupMember:
@@ -279,6 +344,8 @@ def deleted(records: list[RawRecord], dice: Random) -> None:
 
 DAMAGES: tuple[Callable[[list[RawRecord], Random], None], ...] = (
     *(members(one, 3) for one in (subscription, assignment, emptied_both, emptied_assignment, renamed, timed_out)),
+    members(rewritten_state, 2),
+    members(rewritten_answer, 2),
     members(subscription, 3),
     members(assignment, 3),
     group_field,

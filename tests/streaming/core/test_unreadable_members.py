@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from streaming.core.observed import worker_of
 from streaming.core.records import BadBlob, GroupGeneration, MemberRow
 from streaming.core.results import Grade, Severity
 from tests.streaming.core.rules.builders import Story, generations, incidents
@@ -127,3 +128,8 @@ def test_a_job_of_an_unreadable_member_that_another_is_given_proves_no_second_ru
     story.rebalance()
     found = incidents(story.fold())
     assert not {"CONNECT-I3"} & {one.code for one in found}
+
+
+@pytest.mark.parametrize("url", ["http://[fe80::1:8083/", "http://wor\u2100ker:8083/", "", "\x00"])
+def test_an_address_that_is_no_url_is_a_name_like_any(url: str) -> None:
+    assert worker_of(url) == url
