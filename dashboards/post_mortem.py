@@ -22,7 +22,9 @@ limit 500
 
 SUMMARY_SQL = f"""
 select to_timestamp(at_ms / 1000.0) as at, generation, protocol, leader, member_count as members,
-    unassigned_count as unassigned, delay_ms as delay, grade, assignor, era, reason,
+    unassigned_count as unassigned, delay_ms as delay, grade, assignor,
+    coalesce((select string_agg(family, ' or ')
+        from jsonb_array_elements_text(document -> 'verdict' -> 'eras') as family), era) as era, reason,
     (document ->> 'stayed')::integer as stayed, document -> 'burst' ->> 'kind' as part_of,
     (document -> 'burst' ->> 'first_generation')::integer as first,
     (document -> 'burst' ->> 'last_generation')::integer as last,

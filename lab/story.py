@@ -10,7 +10,7 @@ import psycopg
 from lab.process import Progress
 
 _ROWS = """
-    select topic, partition, "offset", "group", generation, protocol_type, member_count, delay_ms, grade, reason, era,
+    select topic, partition, "offset", "group", generation, protocol_type, member_count, delay_ms, grade, reason,
            at_ms, document
       from rebalance_monitor.generations order by at_ms, partition, "offset"
 """
@@ -76,7 +76,7 @@ class Story:
 
     def _generation(
         self, topic: str, partition: int, offset: int, group: str, generation: int, protocol_type: str,
-        members: int, delay_ms: int | None, grade: str, reason: str | None, era: str | None, at_ms: int,
+        members: int, delay_ms: int | None, grade: str, reason: str | None, at_ms: int,
         document: dict[str, Any],
     ) -> None:  # fmt: skip
         key = (topic, partition, offset)
@@ -91,14 +91,12 @@ class Story:
         )  # fmt: skip
         self.generations[key] = one
         if before is None:
-            self._new_generation(one, protocol_type, at_ms, era, document)
+            self._new_generation(one, protocol_type, at_ms, document)
         elif not before.settled and one.settled:
-            self.progress.say(f"{group} generation {generation}: verdict now {_verdict(one, era)}")
+            self.progress.say(f"{group} generation {generation}: verdict now {_verdict(one, document)}")
 
-    def _new_generation(
-        self, one: Seen, protocol_type: str, at_ms: int, era: str | None, document: dict[str, Any]
-    ) -> None:
-        verdict = _verdict(one, era)
+    def _new_generation(self, one: Seen, protocol_type: str, at_ms: int, document: dict[str, Any]) -> None:
+        verdict = _verdict(one, document)
         if protocol_type != "connect":
             self.progress.say(
                 f"{one.group} generation {one.generation} ({protocol_type}, {one.members} members): {verdict}"
@@ -139,8 +137,9 @@ def _causes(document: Mapping[str, Any]) -> Iterable[str]:
         yield f"{cause['kind']} {subjects}".strip() + certainty
 
 
-def _verdict(one: Seen, era: str | None) -> str:
-    details = ", ".join(part for part in (era, one.reason) if part)
+def _verdict(one: Seen, document: Mapping[str, Any]) -> str:
+    eras = " or ".join(document["verdict"]["eras"])
+    details = ", ".join(part for part in (eras, one.reason) if part)
     return f"{one.grade}{f' ({details})' if details else ''}"
 
 

@@ -227,7 +227,7 @@ def _scene(state: GroupState, turn: Turn) -> rules.Scene:
         configured=configured,
         configured_before=configured_at(history, before) if known and before is not None else None,
         grade=turn.judgement.verdict.grade,
-        era=turn.judgement.verdict.era,
+        eras=turn.judgement.eras,
         settings=turn.topics,
         memory=state.rule_memory,
         config_changes=_config_changes(state, before, observed, read=known),

@@ -37,18 +37,27 @@ UNKNOWN_MAXIMUM = "unknown setting: scheduled.rebalance.max.delay.ms of the lead
 CONFIG_BEHIND = "config snapshot one record behind its offset"
 CONFIG_FLAGGED = "a connector's tasks are inconsistent for the leader and not for others, or the other way round"
 REVIVED = "a connector that was made anew has its old tasks back, as in releases before 3.7.1"
+EAGER_ASSIGNOR = "eager"
 MISSING_GENERATIONS = "missing generations"
 CLOCKS_APART = "the coordinator's clock has moved against the leader's"
+EAGER_ALONE = (EAGER_ASSIGNOR,)
 COMPACTED = "the config topic was compacted: what was configured at this generation's offset is not known"
 
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """The verdict, and what the leader may remember after the round; `cut`: the bound left something out."""
+    """The verdict, and what the leader may remember after the round; `cut`: the bound left something out.
+    `expected_era`: the family whose answer an unexplained verdict expects."""
 
     verdict: Verdict
     hypotheses: tuple[Hypothesis, ...] = ()
     cut: bool = False
+    expected_era: str | None = None
+
+    @property
+    def eras(self) -> tuple[str, ...]:
+        """The families that the answer is measured by: those that can have given it, else the expected one."""
+        return self.verdict.eras or ((self.expected_era,) if self.expected_era is not None else ())
 
 
 def not_judged(reason: str, *, assignor: str | None = None) -> Judgement:
@@ -90,20 +99,20 @@ def _judge_eager(case: Case, rounds: tuple[ConnectRound, ...]) -> Judgement:
     for result in results:
         if equal_bytes(case.body, result, java):
             if result is results[0]:
-                return Judgement(_verdict(Grade.MATCH, case, result, "eager"))
-            return Judgement(_verdict(Grade.EXPLAINABLE, case, result, "eager", CONFIG_BEHIND))
+                return Judgement(_verdict(Grade.MATCH, case, result, EAGER_ALONE))
+            return Judgement(_verdict(Grade.EXPLAINABLE, case, result, EAGER_ALONE, CONFIG_BEHIND))
     for revived in map(connect_eager.assign, revived_rounds(case, rounds)):
         if equal_bytes(case.body, revived, java):
-            return Judgement(_verdict(Grade.EXPLAINABLE, case, revived, "eager", REVIVED))
+            return Judgement(_verdict(Grade.EXPLAINABLE, case, revived, EAGER_ALONE, REVIVED))
     for flagged in map(connect_eager.assign, flagged_rounds(case, rounds)):
         if equal_bytes(case.body, flagged, java):
-            return Judgement(_verdict(Grade.EXPLAINABLE, case, flagged, "eager", CONFIG_FLAGGED))
+            return Judgement(_verdict(Grade.EXPLAINABLE, case, flagged, EAGER_ALONE, CONFIG_FLAGGED))
     for result in results:
         if same_sets(case.body, result):
-            return Judgement(_verdict(Grade.EXPLAINABLE, case, result, "eager", "order inside the arrays"))
+            return Judgement(_verdict(Grade.EXPLAINABLE, case, result, EAGER_ALONE, "order inside the arrays"))
     if _compacted(case):
-        return not_judged(COMPACTED, assignor="eager")
-    return Judgement(_verdict(Grade.UNEXPLAINED, case, results[0], "eager", difference(case.body, results[0])))
+        return not_judged(COMPACTED, assignor=EAGER_ASSIGNOR)
+    return Judgement(_verdict(Grade.UNEXPLAINED, case, results[0], (), difference(case.body, results[0])))
 
 
 def _judge_incremental(case: Case, rounds: tuple[ConnectRound, ...]) -> Judgement:
@@ -133,8 +142,8 @@ def _judge_incremental(case: Case, rounds: tuple[ConnectRound, ...]) -> Judgemen
         more = fitting(case.body, tries, versions)
         if more:
             # A leader of another release is one that fits by chance, if the one expected has made a mistake.
-            also = _after_unknown(case, rounds, _eras(case)) if reason == _other_release(case) else ()
-            return _accepted(Grade.EXPLAINABLE, case, more, reason, also)
+            wrong = _after_unknown(case, rounds, _eras(case)) if reason == _other_release(case) else ()
+            return _accepted(Grade.EXPLAINABLE, case, more, reason, mistaken=wrong)
     loosely = [run for run in runs if same_sets(case.body, run.result)]
     if loosely:
         return _accepted(Grade.EXPLAINABLE, case, loosely, "order inside the arrays")
@@ -229,11 +238,19 @@ def _settled(case: Case, hypotheses: Iterable[Hypothesis]) -> list[Hypothesis]:
 
 
 def _accepted(
-    grade: Grade, case: Case, runs: list[Run], reason: str | None = None, also: Iterable[Hypothesis] = ()
+    grade: Grade,
+    case: Case,
+    runs: list[Run],
+    reason: str | None = None,
+    also: Iterable[Hypothesis] = (),
+    mistaken: Iterable[Hypothesis] = (),
 ) -> Judgement:
-    first = runs[0]
-    verdict = _verdict(grade, case, first.result, first.after.era, reason)
-    after, cut = leader.bounded(leader.widest((*(run.after for run in runs), *also)))
+    """The answer is one of these runs. `also`: what a leader knows afterwards that may have given the same answer from
+    a memory that is not known; `mistaken`: what one knows that has given a wrong answer."""
+    minds = (*(run.after for run in runs), *also)
+    eras = leader.newest_first(one.era for one in minds)
+    verdict = _verdict(grade, case, runs[0].result, eras, reason)
+    after, cut = leader.bounded(leader.widest((*minds, *mistaken)))
     return Judgement(verdict, after, cut=cut or case.carried.cut)
 
 
@@ -246,7 +263,9 @@ def _unexplained(case: Case, rounds: tuple[ConnectRound, ...], runs: list[Run]) 
     after, _ = leader.bounded(_after_unknown(case, rounds, eras))
     if case.carried.cut or not case.carried.complete:
         reason = leader.BOUND_EXCEEDED if case.carried.cut else "history missing before the first record"
-        verdict = Verdict(grade=Grade.EXPLAINABLE, assignor=_assignor(case), era=eras[0], reason=reason)
+        verdict = Verdict(
+            grade=Grade.EXPLAINABLE, assignor=_assignor(case), eras=leader.newest_first(eras), reason=reason
+        )
         return Judgement(verdict, after)
     runs = runs or list(
         runs_of(case, rounds[:1], leader.usual(case.carried.hypotheses), java_versions(case.settings)[0])
@@ -255,7 +274,7 @@ def _unexplained(case: Case, rounds: tuple[ConnectRound, ...], runs: list[Run]) 
         return not_judged("the leader's round cannot be run on this record", assignor=_assignor(case))
     result = runs[0].result
     reason = difference(case.body, result) + _other_maximum(case, rounds, result)
-    return Judgement(_verdict(Grade.UNEXPLAINED, case, result, runs[0].after.era, reason), after)
+    return Judgement(_verdict(Grade.UNEXPLAINED, case, result, (), reason), after, expected_era=runs[0].after.era)
 
 
 def _other_maximum(case: Case, rounds: tuple[ConnectRound, ...], expected: ConnectResult) -> str:
@@ -291,10 +310,12 @@ def _configured(rounds: tuple[ConnectRound, ...]) -> frozenset[Job]:
 
 
 def _assignor(case: Case) -> str:
-    return "eager" if case.body.protocol == EAGER else "incremental cooperative"
+    return EAGER_ASSIGNOR if case.body.protocol == EAGER else "incremental cooperative"
 
 
-def _verdict(grade: Grade, case: Case, result: ConnectResult, era: str, reason: str | None = None) -> Verdict:
+def _verdict(
+    grade: Grade, case: Case, result: ConnectResult, eras: tuple[str, ...], reason: str | None = None
+) -> Verdict:
     expected: Mapping[str, ExpectedShare] = {
         member_id: ExpectedShare(
             assigned=ConnectShare(share.assigned.connectors, share.assigned.tasks),
@@ -302,4 +323,4 @@ def _verdict(grade: Grade, case: Case, result: ConnectResult, era: str, reason: 
         )
         for member_id, share in result.shares.items()
     }
-    return Verdict(grade=grade, assignor=_assignor(case), era=era, reason=reason, expected=expected)
+    return Verdict(grade=grade, assignor=_assignor(case), eras=eras, reason=reason, expected=expected)

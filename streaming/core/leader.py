@@ -75,6 +75,12 @@ def all_eras() -> tuple[str, ...]:
     return tuple(reversed(tuple(ERAS)))
 
 
+def newest_first(eras: Iterable[str]) -> tuple[str, ...]:
+    """Each of these families once, in the order of `all_eras`."""
+    found = frozenset(eras)
+    return tuple(era for era in all_eras() if era in found)
+
+
 def eras_of(known: tuple[str, ...], settings: ConnectSettings) -> tuple[str, ...]:
     """The families a new leader is expected to be of: the configured release's, else those that the group has shown."""
     return first_eras(settings) if settings.release is not None or not known else known

@@ -9,16 +9,19 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from assignors.connect_model import ConnectResult, MemberShare
-from schemas.connect_protocol import ConnectAssignment
+from assignors.java_order import wire_entries_assigned, wire_entries_revoked
+from schemas.connect_protocol import ConnectAssignment, encode_assignment
 from streaming.core.connect_bytes import encode_share
 from streaming.core.leader import DEFAULT_MAX_DELAY_MS, jobs
 from streaming.core.leader_rounds import Case, rounds_of
 from streaming.core.leader_runs import Run, runs_of
 from streaming.core.observed import Job
-from streaming.core.records import GroupGeneration
+from streaming.core.records import GroupGeneration, MemberRow
 from streaming.core.settings import ConnectSettings
 
 JAVA_BEFORE_19, JAVA_FROM_19 = 17, 21
+REPLACED = "\ufffd"
+"""What a decoder puts in place of bytes that are no text."""
 
 
 def java_versions(settings: ConnectSettings) -> tuple[int, ...]:
@@ -84,18 +87,27 @@ def answered_as(case: Case | None, protocol: str, lists: Mapping[str, frozenset[
 
 
 def same_sets(body: GroupGeneration, result: ConnectResult) -> bool:
-    """Whether every member is given and loses these jobs under this header, in whatever order."""
+    """Whether every member's bytes are these but for the order of jobs inside the arrays."""
     for member in body.members:
         share, given = result.shares.get(member.member_id), member.assignment
         if share is None or not isinstance(given, ConnectAssignment):
             return False
         if _header(given) != _header(result):
             return False
-        if {*given.connectors, *given.tasks} != {*share.assigned.connectors, *share.assigned.tasks}:
+        if _counted(given.connectors, given.tasks) != _counted(share.assigned.connectors, share.assigned.tasks):
             return False
-        if {*given.revoked_connectors, *given.revoked_tasks} != {*share.revoked.connectors, *share.revoked.tasks}:
+        if _counted(given.revoked_connectors, given.revoked_tasks) != _counted(
+            share.revoked.connectors, share.revoked.tasks
+        ):
+            return False
+        if not _nothing_else(member, given):
             return False
     return True
+
+
+def _counted(connectors: Iterable[str], tasks: Iterable[tuple[str, int]]) -> Counter[Job]:
+    """Jobs as the wire holds them: a connector once, a task as often as it is listed."""
+    return Counter[Job]([*frozenset(connectors), *tasks])
 
 
 def same_but_for_choice(body: GroupGeneration, result: ConnectResult, lists: Mapping[str, frozenset[Job]]) -> bool:
@@ -116,9 +128,30 @@ def same_but_for_choice(body: GroupGeneration, result: ConnectResult, lists: Map
             return False
         if {*given.revoked_connectors, *given.revoked_tasks} != {*share.revoked.connectors, *share.revoked.tasks}:
             return False
+        if not _nothing_else(member, given):
+            return False
         placed += got & open_
         wanted += due & open_
     return Counter(placed) == Counter(wanted)
+
+
+def _nothing_else(member: MemberRow, given: ConnectAssignment) -> bool:
+    """Whether the bytes hold this assignment as a leader writes it, in whatever order of jobs, and nothing more.
+
+    Another order of entries or tasks keeps every byte; a byte behind the last field, a connector in two entries or null
+    for an empty array does not. Of a text that is not UTF-8 the bytes are not known.
+    """
+    names = (given.leader, given.leader_url, *given.connectors, *given.revoked_connectors)
+    if any(REPLACED in name for name in (*names, *(name for name, _ in (*given.tasks, *given.revoked_tasks)))):
+        return True
+    return sorted(member.assignment_bytes) == sorted(_written(given))
+
+
+def _written(given: ConnectAssignment) -> bytes:
+    """This assignment as a leader writes it."""
+    assigned = wire_entries_assigned(given.connectors, given.tasks, JAVA_FROM_19)
+    revoked = wire_entries_revoked(given.revoked_connectors, given.revoked_tasks)
+    return encode_assignment(given, assigned, revoked)
 
 
 def _header(one: ConnectAssignment | ConnectResult) -> tuple[int, int, str, str, int, int]:
@@ -139,4 +172,15 @@ def difference(body: GroupGeneration, result: ConnectResult) -> str:
             return f"{member.member_id} was given other jobs than expected"
         if {*given.revoked_connectors, *given.revoked_tasks} != {*share.revoked.connectors, *share.revoked.tasks}:
             return f"{member.member_id} has to stop other jobs than expected"
+        if len(given.tasks) > len(share.assigned.tasks) or len(given.revoked_tasks) > len(share.revoked.tasks):
+            return f"{member.member_id} has a task listed more often than expected"
+        if _header(given) == _header(result) and not _nothing_else(member, given):
+            return f"{member.member_id} was given the expected jobs in {_odd_bytes(member, given)}"
     return "the headers or the order inside the arrays differ from the expected ones"
+
+
+def _odd_bytes(member: MemberRow, given: ConnectAssignment) -> str:
+    more = len(member.assignment_bytes) - len(_written(given))
+    if more > 0:
+        return f"{more} byte{'' if more == 1 else 's'} more than a leader writes for them"
+    return "bytes that a leader does not write"

@@ -8,7 +8,7 @@ without one        the round moved the memory unseen: what was carried goes on  
 from dataclasses import replace
 
 from streaming.core import leader
-from streaming.core.judge_connect import Judgement
+from streaming.core.judge_connect import EAGER_ASSIGNOR, Judgement
 from streaming.core.observed import Observed
 from streaming.core.results import Grade
 from streaming.core.settings import ConnectSettings
@@ -43,7 +43,7 @@ def after_verdict(state: GroupState, observed: Observed, judgement: Judgement) -
     if view is None or not judgement.hypotheses:
         return state
     state = _with_process(state, observed, leader.Process.of(view.member_id, judgement.hypotheses, cut=judgement.cut))
-    if judgement.verdict.grade is not Grade.MATCH or judgement.verdict.era == "eager" or observed.unseen:
+    if judgement.verdict.grade is not Grade.MATCH or judgement.verdict.assignor == EAGER_ASSIGNOR or observed.unseen:
         return state
     return replace(state, eras=tuple(dict.fromkeys(one.era for one in judgement.hypotheses)))
 

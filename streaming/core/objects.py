@@ -157,6 +157,7 @@ def _verdict(verdict: Verdict) -> Object:
         "grade": verdict.grade.value,
         "assignor": verdict.assignor,
         "era": verdict.era,
+        "eras": list(verdict.eras),
         "reason": verdict.reason,
         "expected": _expected(verdict.expected),
     }

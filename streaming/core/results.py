@@ -111,12 +111,20 @@ class ExpectedShare:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
+    """`eras`: the families of releases that can have given this answer by all that is known, newest first; empty where
+    none gives it or none was asked."""
+
     grade: Grade
     assignor: str | None = None
-    era: str | None = None
+    eras: tuple[str, ...] = ()
     reason: str | None = None
     expected: Mapping[str, ExpectedShare] | None = None
     pending_until_ms: int | None = None
+
+    @property
+    def era(self) -> str | None:
+        """The leader's family where the answer separates it from all others, else None."""
+        return self.eras[0] if len(self.eras) == 1 else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

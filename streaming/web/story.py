@@ -77,7 +77,7 @@ def story(row: GenerationRow) -> Story:
         grade=verdict["grade"],
         meaning=GRADES[verdict["grade"]],
         reason=verdict["reason"] or "",
-        assignor=" ".join(part for part in (verdict["assignor"], verdict["era"]) if part),
+        assignor=_assignor(verdict),
         leader=_named(workers, one["leader"]),
         members=len(one["members"]),
         causes=tuple(_cause(cause) for cause in one["cause"]),
@@ -120,6 +120,13 @@ def duration(ms: int) -> str:
 def words(kind: str) -> str:
     """A name in code as words."""
     return kind.replace("_", " ")
+
+
+def _assignor(verdict: Object) -> str:
+    """The assignor and the families of releases that can have given the answer; old documents name one at most."""
+    eras = verdict.get("eras") or [verdict["era"]]
+    families = " or ".join(one for one in eras if one and one != verdict["assignor"])
+    return " ".join(part for part in (verdict["assignor"], families) if part)
 
 
 def _named(workers: dict[str, str], member_id: str | None) -> str:

@@ -228,7 +228,7 @@ def imbalance(scene: Scene) -> Iterator[Finding]:
     """
     if scene.intent is not None and scene.intent.enforced and scene.intent.lists:
         return
-    if scene.era is not None and scene.era not in BALANCED_ERAS:
+    if scene.eras and BALANCED_ERAS.isdisjoint(scene.eras):
         return
     yield from lopsided(scene, scene.observed.views, IMBALANCE)
 
@@ -268,7 +268,7 @@ def _by_design(scene: Scene, most: Subject) -> str:
     """Where the answer is a right one, people are told that it is, and what would change it."""
     if not scene.explained:
         return ""
-    why = f"this is what the leader's algorithm ({scene.era}) does"
+    why = f"this is what the leader's algorithm ({' or '.join(scene.eras)}) does"
     return f"; {why}, and a restart of {most.id} would spread its jobs anew"
 
 

@@ -40,7 +40,8 @@ class Scene:
     without a record between the two. `configured` and `configured_before` are the jobs that existed at the config
     offsets of the two records, None where the config topic does not tell; `config_changes` counts the records between
     that make workers rebalance. `unsure` are jobs of which nobody can tell whether the leader knew them as configured.
-    `memory` is what the laws across records kept after the record before. `intent` says what is meant to run where,
+    `eras` are the families of releases that can have given the answer, or the one it was expected of. `memory` is what
+    the laws across records kept after the record before. `intent` says what is meant to run where,
     `declared` what workers declared when last seen under `static`, `reason` why the verdict is what it is, and
     `answered_as(protocol, lists)` whether the record's bytes, but for the version, are those of a leader of that
     protocol to whom the members (by id) declare these jobs. `foreign`: the leader reads another config topic.
@@ -54,7 +55,7 @@ class Scene:
     configured: frozenset[Job] | None
     configured_before: frozenset[Job] | None
     grade: Grade
-    era: str | None
+    eras: tuple[str, ...]
     settings: ConnectSettings
     memory: RuleMemory = field(default_factory=RuleMemory)
     config_changes: int = 0

@@ -42,7 +42,8 @@ def test_the_first_leader_of_another_release_is_explained_and_then_known() -> No
     results = story.fold()
     verdicts = [one.verdict for one in generations(results)]
     assert [one.reason for one in verdicts if one.grade is not Grade.MATCH] == [ANOTHER]
-    assert verdicts[-1].era == "A5"
+    assert "A5" in verdicts[-1].eras
+    assert "A3a" not in verdicts[-1].eras
     assert not [one for one in incidents(results) if one.severity is not Severity.INFO]
 
 
@@ -66,7 +67,7 @@ def test_a_first_leader_that_answers_like_the_old_release_may_still_be_of_anothe
     story.rebalance(after_ms=10)
     verdicts = [one.verdict for one in generations(story.fold())]
     assert {one.grade for one in verdicts} == {Grade.MATCH}
-    assert verdicts[-1].era in ("A4", "A5")
+    assert "A5" in verdicts[-1].eras
 
 
 def test_a_mistake_of_the_first_leader_of_another_release_is_still_one() -> None:
