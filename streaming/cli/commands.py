@@ -80,8 +80,9 @@ def parser() -> argparse.ArgumentParser:
 
     config = commands.add_parser("config", help="look at the configuration")
     actions = config.add_subparsers(dest="action", required=True, metavar="ACTION")
-    check = actions.add_parser("check", help="say whether the configuration is sound")
+    check = actions.add_parser("check", help="say whether `run` would start with the configuration")
     check.add_argument("--config", metavar="FILE")
+    check.add_argument("--connect", action="store_true", help="ask brokers, database and receivers too; writes nothing")
     _output(check)
     check.set_defaults(handle=_config_check)
 
@@ -172,7 +173,7 @@ def _decode(arguments: argparse.Namespace) -> int:
 def _config_check(arguments: argparse.Namespace) -> int:
     from streaming.cli.config_check import config_check
 
-    return config_check(arguments.config, output=arguments.output)
+    return config_check(arguments.config, connect=arguments.connect, output=arguments.output)
 
 
 def _maintenance(arguments: argparse.Namespace) -> int:

@@ -1,16 +1,92 @@
-"""`config check`: is the configuration sound, and what does it amount to."""
+"""`config check`: would `run` start with this configuration, and what does it amount to."""
 
-from streaming.cli.exit_codes import DONE
-from streaming.cli.opening import settings_from
+from streaming.cli.errors import InputError
+from streaming.cli.exit_codes import BAD_INPUT, DONE
+from streaming.cli.opening import settings_from, source
 from streaming.cli.output import print_json
+from streaming.config import Settings
+from streaming.config.kafka import KafkaSection
+from streaming.config.runnable import lacking
+
+UNCHECKED = "the properties of clusters[].client are not checked: the package confluent-kafka is not installed"
 
 
-def config_check(path: str | None, *, output: str) -> int:
-    """Print what was understood, secrets masked. InputError says what is wrong."""
+def config_check(path: str | None, *, connect: bool, output: str) -> int:
+    """Print what was understood, with secrets masked; with `connect`, also what brokers and database answer.
+
+    InputError names everything that would keep `run` from starting.
+    """
     settings = settings_from(path)
+    problems = [f"{source(path)}: {one}" for one in (*lacking(settings), *refused(settings))]
+    if problems:
+        raise InputError("\n".join(problems))
     if output == "json":
         print_json(settings.model_dump(mode="json"))
     else:
         names = ", ".join(cluster.name for cluster in settings.clusters)
-        print(f"{path or 'defaults and environment'}: sound; clusters: {names or 'none'}")
-    return DONE
+        print(f"{source(path)}: sound; clusters: {names}")
+        if not client_installed():
+            print(UNCHECKED)
+    return _connected(settings, output) if connect else DONE
+
+
+def client_installed() -> bool:
+    """Whether librdkafka is there to say which properties it knows."""
+    try:
+        import confluent_kafka  # noqa: F401
+    except ImportError:
+        return False
+    return True
+
+
+def refused(settings: Settings) -> list[str]:
+    """What librdkafka and PostgreSQL's library refuse before any connection: an unknown property, an unreadable
+    certificate, a text that names no database. Empty where these packages are not installed."""
+    problems = []
+    if client_installed():
+        from streaming.spark.ends import ClientRefused, KafkaView
+
+        sections: list[tuple[str, KafkaSection]] = [
+            (f"clusters[{index}].client", one) for index, one in enumerate(settings.clusters)
+        ]
+        if settings.alerting.kafka is not None:
+            sections.append(("alerting.kafka.client", settings.alerting.kafka))
+        for name, section in sections:
+            try:
+                KafkaView(section.librdkafka())
+            except ClientRefused as why:
+                problems.append(f"{name} is not accepted ({why}); correct it")
+    for key in ("dsn", "maintenance_dsn"):
+        given = getattr(settings.database, key)
+        if given is not None and not _names_a_database(given.get_secret_value()):
+            problems.append(
+                f"database.{key} is not a PostgreSQL connection text;"
+                " write it like postgresql://user:password@host:5432/database"
+            )
+    return problems
+
+
+def _names_a_database(dsn: str) -> bool:
+    try:
+        from psycopg import ProgrammingError
+        from psycopg.conninfo import conninfo_to_dict
+    except ImportError:
+        return True
+    try:
+        conninfo_to_dict(dsn)
+    except ProgrammingError:
+        return False
+    return True
+
+
+def _connected(settings: Settings, output: str) -> int:
+    from streaming.cli.config_connect import answers
+
+    sound = True
+    for one in answers(settings):
+        sound = sound and one.problem is None
+        if output == "json":
+            print_json({"kind": "answer", "what": one.what, "sound": one.problem is None, "problem": one.problem})
+        else:
+            print(f"{one.what}: {one.problem or 'sound'}")
+    return DONE if sound else BAD_INPUT

@@ -8,15 +8,15 @@ from streaming.cli.exit_codes import DONE
 from streaming.cli.json_lines import log_to_stderr
 from streaming.cli.opening import database_dsn, need, package_version, settings_from, source
 from streaming.config import Settings
+from streaming.config.runnable import lacking
 
 
 def run(config: str | None) -> int:
     """0 after a graceful stop. InputError where something outside must be mended first."""
     settings = settings_from(config)
-    if not settings.clusters:
-        raise InputError(
-            f"{source(config)}: clusters is empty, so there is nothing to watch; list at least one cluster"
-        )
+    problems = lacking(settings)
+    if problems:
+        raise InputError("\n".join(f"{source(config)}: {one}" for one in problems))
     dsn = database_dsn(settings, config)
     need("run", "pyspark", "streaming.sinks.postgres", "streaming.spark.job")
     from streaming.sinks.database import DatabaseUnreachable

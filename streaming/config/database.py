@@ -6,11 +6,16 @@ from pydantic import AfterValidator, Field, SecretStr
 
 from streaming.config.section import Milliseconds, Section
 
+EXAMPLE = "give a PostgreSQL connection text such as postgresql://monitor@db/monitor"
+
 
 def _given(text: SecretStr) -> SecretStr:
     """An empty one is what a script leaves where the secret is missing; libpq would take its own defaults for it."""
     if not text.get_secret_value().strip():
-        raise ValueError("is empty; give a PostgreSQL connection text such as postgresql://monitor@db/monitor")
+        raise ValueError(f"is empty; {EXAMPLE}")
+    scheme, found, _ = text.get_secret_value().strip().partition("://")
+    if found and scheme not in ("postgresql", "postgres") and "=" not in scheme:
+        raise ValueError(f"is no connection text of PostgreSQL; {EXAMPLE}")
     return text
 
 

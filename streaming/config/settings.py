@@ -8,11 +8,11 @@ from pydantic import Field, model_validator
 
 from streaming.config.alerting import AlertingSection
 from streaming.config.audit import AuditSection
+from streaming.config.client_properties import in_clear
 from streaming.config.clusters import ClusterSection
 from streaming.config.database import DatabaseSection
 from streaming.config.http import HttpSection
 from streaming.config.judge import JudgeSection
-from streaming.config.kafka import in_clear
 from streaming.config.maintenance import MaintenanceSection
 from streaming.config.metrics import MetricsSection
 from streaming.config.owners import OwnerSection

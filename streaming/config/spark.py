@@ -6,11 +6,16 @@ from pydantic import Field
 
 from streaming.config.section import Milliseconds, Section
 
+MASTER = (
+    r"^(local(\[(\d+|\*)(,\d+)?\])?|local-cluster\[\d+,\d+,\d+\]|spark://[^\s/]+:\d+(,[^\s/]+:\d+)*|yarn|k8s://\S+)$"
+)
+"""Where Spark runs, in the forms that Spark knows."""
+
 
 class SparkSection(Section):
     """Spark's own settings. The checkpoint is disposable: progress lives in the database."""
 
-    master: str = "local[2]"
+    master: Annotated[str, Field(pattern=MASTER)] = "local[2]"
     driver_memory: Annotated[str, Field(pattern=r"^\d+[kmgKMG]$")] = "900m"
     trigger_ms: Milliseconds = 100
     checkpoint_dir: str | None = None

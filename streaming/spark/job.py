@@ -254,16 +254,12 @@ class Job:
 
 
 def run_job(settings: Settings, store: Store, observer: Observer) -> None:
-    """Everything from the session's start to its stop, for the one configured cluster. Raises CannotRun.
+    """Everything from the session's start to its stop, for the one configured cluster. Raises CannotRun;
+    ValueError where another number of clusters is configured (`streaming.config.runnable` refuses that first).
 
     A signal before the session's start ends it at once, by KeyboardInterrupt or as the system does.
     """
-    if len(settings.clusters) != 1:
-        raise CannotRun(
-            f"clusters lists {len(settings.clusters)} clusters, one job watches exactly one; "
-            "run one job per cluster, each with its own database"
-        )
-    section = settings.clusters[0]
+    (section,) = settings.clusters
     cluster_id(section)  # a wrong address shows before Spark's start, not after it
     with (
         scratch_folder(settings.spark.checkpoint_dir) as scratch,

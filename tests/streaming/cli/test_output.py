@@ -60,7 +60,9 @@ def test_a_letter_that_the_encoding_lacks_is_shown_escaped(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, words: list[str]
 ) -> None:
     config = tmp_path / "monitor.yaml"
-    config.write_text("clusters: [{name: café, bootstrap_servers: 'k:9092'}]", encoding="utf-8")
+    config.write_text(
+        "database: {dsn: 'postgresql://db/m'}\nclusters: [{name: café, bootstrap_servers: 'k:9092'}]", encoding="utf-8"
+    )
     out = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
     monkeypatch.setattr("sys.stdout", out)
 

@@ -1,0 +1,169 @@
+"""`config check --connect`: what brokers, database and receivers answer to this configuration. Nothing is written."""
+
+import os
+import socket
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from streaming.cli.opening import need
+from streaming.config import Settings
+from streaming.config.clusters import ClusterSection
+
+PATIENCE_S = 5.0
+READ_PATIENCE_S = 3.0
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What was asked, and one sentence if the answer is not good."""
+
+    what: str
+    problem: str | None = None
+
+
+def answers(settings: Settings) -> Iterator[Answer]:
+    """Every answer, one after the other: the clusters with their topics, the database, ports, Java, receivers."""
+    need("run", "confluent_kafka", "psycopg", "pyspark")
+    for cluster in settings.clusters:
+        yield from _cluster(settings, cluster)
+    if settings.database.dsn is not None:
+        yield _asked("database", partial(_database, settings))
+    for name, host, port in (
+        ("http", settings.http.host, settings.http.port),
+        *((("page", settings.page.host, settings.page.port),) if settings.page.enabled else ()),
+    ):
+        yield _asked(f"{name}.port {host}:{port}", partial(_port, host, port))
+    yield _asked("Java", partial(_java, settings))
+    urls = [*settings.alerting.alertmanagers, *(one.url.get_secret_value() for one in settings.alerting.webhooks)]
+    if settings.alerting.heartbeat_url is not None:
+        urls.append(settings.alerting.heartbeat_url.get_secret_value())
+    for address in dict.fromkeys(map(_address, urls)):
+        yield _asked(f"receiver {address[0]}:{address[1]}", partial(_reached, address))
+
+
+def _asked(what: str, ask: Callable[[], str | None]) -> Answer:
+    return Answer(what, ask())
+
+
+def _cluster(settings: Settings, cluster: ClusterSection) -> Iterator[Answer]:
+    from streaming.spark.ends import ClusterError, KafkaView
+
+    view = KafkaView(cluster.librdkafka())
+    try:
+        view.cluster_id()
+    except ClusterError as why:
+        yield Answer(
+            f"cluster {cluster.name}",
+            f"no broker answers at {cluster.bootstrap_servers} ({why}); "
+            "check clusters[].bootstrap_servers and clusters[].client",
+        )
+        return
+    yield Answer(f"cluster {cluster.name}")
+    wanted = [settings.source.offsets_topic]
+    for section in cluster.core().connect.values():
+        wanted += [one for one in (section.config_topic, section.status_topic) if one is not None]
+    try:
+        topics = view.topics(tuple(dict.fromkeys(wanted)))
+    except ClusterError as why:
+        yield Answer(f"topics of {cluster.name}", f"the cluster does not describe its topics ({why})")
+        return
+    for name in dict.fromkeys(wanted):
+        if name in topics.missing:
+            yield Answer(f"topic {name}", _why_missing(topics.missing[name]))
+        else:
+            yield Answer(f"topic {name}", _unreadable(cluster, name, min(topics.found[name].leaders, default=0)))
+
+
+def _why_missing(reason: str) -> str:
+    match reason:
+        case "no_such_topic":
+            return "there is no such topic; check its name, or start what creates it"
+        case "not_authorized":
+            return "this user may not describe it; grant it Read"
+        case _:
+            return reason
+
+
+def _unreadable(cluster: ClusterSection, topic: str, partition: int) -> str | None:
+    """Why the first partition cannot be read: describing a topic is allowed to more users than reading it."""
+    from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
+
+    consumer = Consumer(
+        {**cluster.librdkafka(), "group.id": "rebalance-monitor-check", "enable.auto.commit": "false", "log_level": "0"}
+    )
+    try:
+        low, high = consumer.get_watermark_offsets(TopicPartition(topic, partition), timeout=PATIENCE_S)
+        if low == high:
+            return None
+        consumer.assign([TopicPartition(topic, partition, low)])
+        for message in consumer.consume(1, timeout=READ_PATIENCE_S):
+            problem = message.error()
+            if problem is not None and problem.code() == KafkaError.TOPIC_AUTHORIZATION_FAILED:
+                return "this user may not read it; grant it Read"
+    except KafkaException as why:
+        return f"it cannot be read ({why.args[0].str()})"
+    finally:
+        consumer.close()
+    return None
+
+
+def _database(settings: Settings) -> str | None:
+    from streaming.sinks.database import Database, DatabaseUnreachable
+
+    assert settings.database.dsn is not None
+    try:
+        database = Database(settings.database.dsn.get_secret_value(), settings.database.connect_timeout_ms)
+        with database.session() as connection:
+            row = connection.execute(
+                "select coalesce(has_schema_privilege(to_regnamespace('rebalance_monitor')::oid, 'CREATE'),"
+                " has_database_privilege(current_database(), 'CREATE')),"
+                " current_setting('transaction_read_only') = 'on'"
+            ).fetchone()
+        database.close()
+    except DatabaseUnreachable as why:
+        return str(why)
+    may_create, read_only = (bool(row[0]), bool(row[1])) if row is not None else (False, True)
+    if read_only:
+        return "it is read-only; give the address of the primary"
+    return None if may_create else "this user may not create the schema rebalance_monitor; grant it CREATE"
+
+
+def _port(host: str, port: int) -> str | None:
+    try:
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        with socket.socket(family, socket.SOCK_STREAM) as listener:
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listener.bind((host, port))
+    except (OSError, OverflowError) as why:
+        reason = getattr(why, "strerror", None) or str(why)
+        return f"can't listen there ({reason}); is the job running already? Else set another address"
+    return None
+
+
+def _java(settings: Settings) -> str | None:
+    from streaming.spark.java import NoJava, java_home
+
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            java_home(settings.spark.java_home, os.environ, Path(folder))
+        except NoJava as why:
+            return str(why)
+    return None
+
+
+def _address(url: str) -> tuple[str, int]:
+    """Host and port of a URL. The rest may be a credential and is never shown."""
+    parts = urlsplit(url)
+    return parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
+
+
+def _reached(address: tuple[str, int]) -> str | None:
+    try:
+        socket.create_connection(address, timeout=PATIENCE_S).close()
+    except OSError as why:
+        return f"nothing listens there ({why.strerror or why}); check the URL"
+    return None

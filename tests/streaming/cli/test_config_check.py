@@ -1,0 +1,105 @@
+"""`config check`: what would keep `run` from starting is said before, and no credential is ever printed."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from streaming.cli import main
+from streaming.config import load
+from streaming.config.client_properties import JAVA_ONLY, OWNED_BY_MONITOR, SHOWN
+
+CLUSTER = "{name: a, bootstrap_servers: 'k:1'}"
+DATABASE = "database: {dsn: 'postgresql://monitor@db/monitor'}\n"
+Written = Callable[[str], str]
+
+
+@pytest.fixture
+def written(tmp_path: Path) -> Written:
+    def write(text: str) -> str:
+        path = tmp_path / "monitor.yaml"
+        path.write_text(text, encoding="utf-8")
+        return str(path)
+
+    return write
+
+
+def check(path: str, capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str]:
+    """The exit code, and everything printed."""
+    code = main(["config", "check", "--config", path, *words])
+    said = capsys.readouterr()
+    return code, said.out + said.err
+
+
+def test_what_run_would_accept_is_sound(written: Written, capsys: pytest.CaptureFixture[str]) -> None:
+    assert check(written(f"{DATABASE}clusters: [{CLUSTER}]\n"), capsys)[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (DATABASE, "clusters is empty"),
+        (f"clusters: [{CLUSTER}]\n", "database.dsn is missing"),
+        (f"{DATABASE}clusters: [{CLUSTER}, {{name: b, bootstrap_servers: 'k:1'}}]\n", "one job watches exactly one"),
+        (f"database: {{dsn: 'mysql://u@h/d'}}\nclusters: [{CLUSTER}]\n", "no connection text of PostgreSQL"),
+        (
+            f"database: {{dsn: 'host port'}}\nclusters: [{CLUSTER}]\n",
+            "database.dsn is not a PostgreSQL connection text",
+        ),
+        (f"{DATABASE}spark: {{master: lokal}}\nclusters: [{CLUSTER}]\n", "spark.master"),
+        (
+            f"{DATABASE}clusters: [{{name: a, bootstrap_servers: 'k:1', client: {{sasl.pasword: hush}}}}]\n",
+            'clusters[0].client is not accepted (No such configuration property: "sasl.pasword")',
+        ),
+        (
+            f"{DATABASE}clusters: [{{name: a, bootstrap_servers: 'k:1', client: {{security.protocol: SSLL}}}}]\n",
+            "clusters[0].client is not accepted",
+        ),
+    ],
+)
+def test_what_run_would_refuse_is_said(
+    written: Written, capsys: pytest.CaptureFixture[str], text: str, says: str
+) -> None:
+    code, said = check(written(text), capsys)
+    assert code == 2
+    assert says in said
+    assert "hush" not in said
+    assert "Traceback" not in said
+
+
+def test_every_reason_is_one_line(written: Written, capsys: pytest.CaptureFixture[str]) -> None:
+    code, said = check(written("{}"), capsys)
+    assert code == 2
+    assert ["clusters" in said.splitlines()[0], "database.dsn" in said.splitlines()[1]] == [True, True]
+
+
+@pytest.mark.parametrize("name", sorted(JAVA_ONLY))
+def test_a_property_of_java_is_refused_with_what_to_do(
+    written: Written, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    cluster = f"{{name: a, bootstrap_servers: 'k:1', client: {{{name}: hush}}}}"
+    code, said = check(written(f"{DATABASE}clusters: [{cluster}]\n"), capsys, "-o", "json")
+    assert code == 2
+    assert f"{name} is a property of Java's clients" in said
+    assert JAVA_ONLY[name] in said
+    assert "hush" not in said
+
+
+names = st.text("abcdefghijklmnopqrstuvwxyz._", min_size=1, max_size=30).filter(
+    lambda name: name not in JAVA_ONLY and name not in OWNED_BY_MONITOR and name not in SHOWN
+)
+
+
+@given(
+    name=names | st.sampled_from(["sasl.password", "ssl.key.pem", "ssl.keystore.password", "sasl.oauthbearer.config"])
+)
+def test_a_value_is_shown_only_where_it_is_known_to_be_harmless(name: str) -> None:
+    cluster = json.dumps([{"name": "a", "bootstrap_servers": "k:1", "client": {name: "hush", "client.id": "seen"}}])
+    settings = load(None, {"REBALANCE_MONITOR__CLUSTERS": cluster})
+    shown = json.dumps(settings.model_dump(mode="json")) + repr(settings)
+    assert "hush" not in shown
+    assert "seen" in shown
+    assert settings.clusters[0].librdkafka()[name] == "hush"
