@@ -7,6 +7,7 @@ import pytest
 
 from streaming.core.fold import fold_group
 from streaming.core.judge_connect import CONFIG_BEHIND, UNKNOWN_MAXIMUM
+from streaming.core.observed import Job
 from streaming.core.results import Grade, Verdict
 from streaming.core.settings import ConnectSettings
 from tests.streaming.core.rules.builders import CONFIGS, STATUSES, Story, generations, incidents
@@ -117,9 +118,13 @@ def test_a_process_that_has_shown_its_maximum_skips_no_delay(known: ConnectSetti
     assert verdicts(story)[-1].grade is Grade.UNEXPLAINED
 
 
-def lost_jobs(story: Story) -> list[object]:
-    held = {one for worker in story.workers.values() for one in (*worker.held.connectors, *worker.held.tasks)}
-    exist = {*story.snapshots[-1], *((name, n) for name, count in story.snapshots[-1].items() for n in range(count))}
+def lost_jobs(story: Story) -> list[Job]:
+    held: set[Job] = set()
+    for worker in story.workers.values():
+        held.update(worker.held.connectors)
+        held.update(worker.held.tasks)
+    exist: set[Job] = set(story.snapshots[-1])
+    exist.update((name, number) for name, count in story.snapshots[-1].items() for number in range(count))
     return sorted(exist - held, key=str)
 
 
