@@ -65,10 +65,8 @@ def _run(settings: Settings, dsn: str, config: str | None, ending: ExitStack) ->
     exporter.start()
     exporter.restore(store)
     logging.getLogger("rebalance_monitor.job").info("metrics", extra={"fields": {"url": f"{exporter.url}/metrics"}})
-    for teller in (telling.delivery(settings, dsn, exporter), telling.heartbeat(settings, exporter)):
-        if teller is not None:
-            ending.callback(teller.stop)
-            teller.start()
+    notifying = telling.notifying(settings, dsn, exporter)
+    ending.callback(notifying.stop)
     if settings.page.enabled:
         page = PageProcess(config, exporter.url)
         ending.callback(page.stop)
@@ -77,4 +75,10 @@ def _run(settings: Settings, dsn: str, config: str | None, ending: ExitStack) ->
         audit = AuditProcess(config, exporter, every_ms=settings.audit.every_ms)
         ending.callback(audit.stop)
         audit.start()
-    run_job(settings, store, exporter)
+
+    def claimed(epoch: int) -> None:
+        # Until now another job may have been the writer: it notified, and went on after what was restored above.
+        exporter.restore(store)
+        notifying.start(epoch)
+
+    run_job(settings, store, exporter, claimed)

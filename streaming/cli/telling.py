@@ -1,5 +1,7 @@
 """Everything that tells people, made from the configuration: receivers of the outbox and the outgoing heartbeat."""
 
+from dataclasses import dataclass
+
 from streaming.cli.errors import InputError
 from streaming.config import Settings
 from streaming.core.settings import teams
@@ -10,6 +12,7 @@ from streaming.sinks.heartbeat import Heartbeat
 from streaming.sinks.limits import Limits
 from streaming.sinks.prometheus import Exporter
 from streaming.sinks.webhook import Webhook
+from streaming.sinks.writer import Writer
 
 # A quiet cluster commits an empty batch every `source.heartbeat_ms`; this many may be late before it counts as stopped.
 MISSED_BATCHES = 3
@@ -68,6 +71,34 @@ def _receivers(settings: Settings, exporter: Exporter) -> list[Receiver]:
         except ClientRefused as why:
             raise InputError(f"alerting.kafka.client is not accepted ({why}); correct it") from why
     return receivers
+
+
+@dataclass(frozen=True, slots=True)
+class Notifying:
+    """What notifies people and services; it begins when this job has become the writer."""
+
+    dsn: str
+    delivery: Delivery | None
+    heartbeat: Heartbeat | None
+
+    def start(self, epoch: int) -> None:
+        """Begins, as the writer that has claimed this epoch."""
+        if self.delivery is not None:
+            self.delivery.start(epoch)
+        if self.heartbeat is not None:
+            self.heartbeat.start(Writer(self.dsn, epoch))
+
+    def stop(self) -> None:
+        """Ends. What is not sent stays in the outbox."""
+        if self.heartbeat is not None:
+            self.heartbeat.stop()
+        if self.delivery is not None:
+            self.delivery.stop()
+
+
+def notifying(settings: Settings, dsn: str, exporter: Exporter) -> Notifying:
+    """Delivery and heartbeat as configured. InputError where librdkafka refuses a property."""
+    return Notifying(dsn, delivery(settings, dsn, exporter), heartbeat(settings, exporter))
 
 
 def heartbeat(settings: Settings, exporter: Exporter) -> Heartbeat | None:

@@ -15,6 +15,8 @@ _OUTSIDE = (
     psycopg.InterfaceError,
     psycopg.errors.InsufficientPrivilege,
     psycopg.errors.ReadOnlySqlTransaction,
+    # A process that stood still inside a transaction finds its connection ended by the server.
+    psycopg.errors.IdleInTransactionSessionTimeout,
 )
 
 

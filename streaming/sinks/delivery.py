@@ -2,6 +2,9 @@
 
 A dead receiver delays nobody else. A notification is marked only after the receiver has accepted it; a kill in between
 repeats it under the same key, which receivers that honour keys see once.
+
+Only the writer notifies: delivery begins with the epoch that the job has claimed, each attempt is a turn (see
+`writer`), and delivery ends when another job has claimed the next epoch.
 """
 
 import logging
@@ -22,8 +25,10 @@ from tenacity import (
 )
 from tenacity.nap import sleep_using_event
 
+from streaming.core.ports import Deposed
 from streaming.sinks.database import Connection, Database, DatabaseUnreachable
-from streaming.sinks.outbox import CHANNEL, Waiting, mark_sent, settle, waiting, waiting_count
+from streaming.sinks.outbox import CHANNEL, Waiting, mark_sent, settle, still_waits, waiting, waiting_count
+from streaming.sinks.writer import TurnTaken, check_epoch, turn
 
 log = logging.getLogger("rebalance_monitor.delivery")
 
@@ -31,6 +36,8 @@ log = logging.getLogger("rebalance_monitor.delivery")
 LOOK_EVERY_S = 1.0
 # A notification that is not accepted for so long is looked up anew: maintenance may have withdrawn it.
 TRY_FOR_S = 60.0
+# How often it looks whether the turn of the job before is over.
+TURN_EVERY_S = 0.2
 
 
 class NotAccepted(Exception):
@@ -85,17 +92,16 @@ class Delivery:
     """The threads, from `start` to `stop`."""
 
     def __init__(self, dsn: str, receivers: Sequence[Receiver], told: Told | None = None) -> None:
+        self._dsn, self._receivers, self._told = dsn, receivers, told
         self._stop = threading.Event()
-        names = [one.name for one in receivers]
-        self._threads = [
-            threading.Thread(
-                target=_Thread(Database(dsn), one, names, told, self._stop).run, name=one.name, daemon=True
-            )
-            for one in receivers
-        ]
+        self._threads: list[threading.Thread] = []
 
-    def start(self) -> None:
-        """Begins to tell."""
+    def start(self, epoch: int) -> None:
+        """Begins to notify, as the writer that has claimed this epoch."""
+        names = [one.name for one in self._receivers]
+        for one in self._receivers:
+            loop = _Thread(Database(self._dsn), epoch, one, names, self._told, self._stop)
+            self._threads.append(threading.Thread(target=loop.run, name=one.name, daemon=True))
         for thread in self._threads:
             thread.start()
 
@@ -113,6 +119,8 @@ _GROWING = wait_exponential_jitter(multiplier=0.2, max=30.0, jitter=0.2)
 def _pause_s(attempts: RetryCallState) -> float:
     """Growing pauses, or longer where the receiver asks for it."""
     why = attempts.outcome.exception() if attempts.outcome is not None else None
+    if isinstance(why, TurnTaken):
+        return TURN_EVERY_S
     asked_s = why.wait_s if isinstance(why, NotAccepted) else None
     return max(float(_GROWING(attempts)), asked_s or 0.0)
 
@@ -121,15 +129,23 @@ class _Thread:
     """One receiver's loop."""
 
     def __init__(
-        self, database: Database, receiver: Receiver, names: Sequence[str], told: Told | None, stop: threading.Event
+        self,
+        database: Database,
+        epoch: int,
+        receiver: Receiver,
+        names: Sequence[str],
+        told: Told | None,
+        stop: threading.Event,
     ) -> None:
-        self._database, self._receiver, self._names, self._told, self._stop = database, receiver, names, told, stop
+        self._database, self._epoch, self._receiver, self._names = database, epoch, receiver, names
+        self._told, self._stop = told, stop
+        self._name = receiver.name
         self._listening: Connection | None = None
         self._settled = False
         self._failing = False
 
     def run(self) -> None:
-        """Until stopped: send what waits, say again what must be, sleep until the database has news."""
+        """Until stopped or deposed: send what waits, say again what must be, sleep until the database has news."""
         try:
             while not self._stop.is_set():
                 try:
@@ -138,11 +154,14 @@ class _Thread:
                     self._listening = None
                     log.warning("%s", why)
                     self._stop.wait(LOOK_EVERY_S)
+                except Deposed:
+                    log.warning("another job has taken over; %s gets no more notifications from this one", self._name)
+                    return
                 except RetryError:
                     continue  # stopped, or it is time to look whether the notification is still to be sent
                 except Exception:
                     # This thread is the only one that tells people: it must outlive whatever went wrong.
-                    log.exception("a round of notifications to %s failed", self._receiver.name)
+                    log.exception("a round of notifications to %s failed", self._name)
                     self._stop.wait(LOOK_EVERY_S)
         finally:
             self._receiver.close()
@@ -153,18 +172,19 @@ class _Thread:
             if connection is not self._listening:
                 connection.execute(f"listen {CHANNEL}")
                 self._listening = connection
-            if not self._settled:
-                settle(connection, self._names)
-                self._settled = True
+            with connection.transaction():
+                check_epoch(connection, self._epoch, lock=not self._settled)
+                if not self._settled:
+                    settle(connection, self._names)
+            self._settled = True
             # Before the first attempt too: while nobody accepts anything, no round comes to its end.
             self._count(connection)
-            todo = waiting(connection, self._receiver.name)
+            todo = waiting(connection, self._name)
             for one in todo:
-                refused = self._push(lambda one=one: self._receiver.send(one), one.key)  # type: ignore[misc]
-                mark_sent(connection, one.key, self._receiver.name, self._names, refused)
+                self._push(connection, lambda one=one: self._receiver.send(one), one.key, mark=True)  # type: ignore[misc]
             if todo:
                 self._count(connection)
-            self._receiver.again(connection, self._push)
+            self._receiver.again(connection, lambda attempt, key: self._push(connection, attempt, key, mark=False))
             if not todo and not self._stop.is_set():
                 for _ in connection.notifies(timeout=LOOK_EVERY_S, stop_after=1):
                     pass
@@ -173,20 +193,35 @@ class _Thread:
         if self._told is not None:
             self._told.outbox_pending(waiting_count(connection))
 
-    def _push(self, attempt: Callable[[], None], key: str) -> str | None:
-        """Until the receiver accepts (None) or refuses for good (why); RetryError after TRY_FOR_S."""
+    def _push(self, connection: Connection, attempt: Callable[[], None], key: str, *, mark: bool) -> str | None:
+        """Until the receiver accepts (None) or refuses for good (why); RetryError after TRY_FOR_S.
+
+        With `mark` the key is one of the outbox: it is marked in the same turn, and not sent once it waits no more.
+        """
         attempts = Retrying(
-            retry=retry_if_exception_type(NotAccepted),
+            retry=retry_if_exception_type((NotAccepted, TurnTaken)),
             wait=_pause_s,
             stop=stop_any(stop_when_event_set(self._stop), stop_after_delay(TRY_FOR_S)),
             sleep=sleep_using_event(self._stop),
         )
-        try:
-            attempts(self._attempt, attempt)
-        except Refused as why:
-            log.error("%s will never accept the notification %s: %s", self._receiver.name, key, why)
-            return str(why)
-        return None
+        refused: str | None = attempts(self._turn, connection, attempt, key, mark)
+        if refused is not None:
+            log.error("%s will never accept the notification %s: %s", self._name, key, refused)
+        return refused
+
+    def _turn(self, connection: Connection, attempt: Callable[[], None], key: str, mark: bool) -> str | None:
+        """One attempt and its mark, while no other job notifies this receiver. Returns why it was refused for good."""
+        refused: str | None = None
+        with turn(connection, self._name, self._epoch):
+            if mark and not still_waits(connection, key, self._name):
+                return None
+            try:
+                self._attempt(attempt)
+            except Refused as why:
+                refused = str(why)
+            if mark:
+                mark_sent(connection, key, self._name, self._names, refused)
+        return refused
 
     def _attempt(self, attempt: Callable[[], None]) -> None:
         try:
@@ -201,7 +236,7 @@ class _Thread:
         except Exception as why:
             # An error of ours is tried again like the receiver's, with pauses, counted and seen by the alert.
             if not self._failing:
-                log.exception("a notification to %s could not be made", self._receiver.name)
+                log.exception("a notification to %s could not be made", self._name)
             ours = NotAccepted(f"an error of the monitor itself, {type(why).__name__}")
             self._note("failed", ours)
             raise ours from None
@@ -211,7 +246,7 @@ class _Thread:
         if self._told is not None:
             self._told.notified(outcome)
         if why is not None and not self._failing:
-            log.warning("%s accepts no notification (%s); trying again until it does", self._receiver.name, why)
+            log.warning("%s accepts no notification (%s); trying again until it does", self._name, why)
         if why is None and self._failing:
-            log.warning("%s answers again", self._receiver.name)
+            log.warning("%s answers again", self._name)
         self._failing = why is not None

@@ -1,6 +1,7 @@
 """The outgoing heartbeat: a URL that is asked as long as the monitor does its work, so that silence means something.
 
-Withheld while a cluster is not caught up or nothing commits; a failure is counted and never stops anything.
+Withheld while a cluster is not caught up or nothing commits, and by a job that is not the writer (any more); a failure
+is counted and never stops anything.
 """
 
 import logging
@@ -26,6 +27,18 @@ class Monitor(Protocol):
         ...
 
 
+class Leads(Protocol):
+    """Who knows whether this job is the writer; `writer.Writer` does."""
+
+    def leads(self) -> bool:
+        """Whether this job is the writer now; False where that is not known."""
+        ...
+
+    def close(self) -> None:
+        """Releases what the question needs."""
+        ...
+
+
 class Heartbeat:
     """One thread from `start` to `stop`. The URL may be a credential: it is never shown."""
 
@@ -35,28 +48,32 @@ class Heartbeat:
         self._url, self._method, self._every_s = url, method, every_ms / 1000
         self._monitor, self._within_s = monitor, committed_within_ms / 1000
         self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="heartbeat", daemon=True)
+        self._thread: threading.Thread | None = None
         self._failing = False
 
-    def start(self) -> None:
-        """Begins."""
+    def start(self, writer: Leads) -> None:
+        """Begins, for a job that has become the writer."""
+        self._thread = threading.Thread(target=self._run, args=(writer,), name="heartbeat", daemon=True)
         self._thread.start()
 
     def stop(self) -> None:
         """Ends."""
         self._stop.set()
-        if self._thread.is_alive():
+        if self._thread is not None and self._thread.is_alive():
             self._thread.join(5.0)
 
-    def _run(self) -> None:
-        with http_client() as client:
-            while not self._stop.is_set():
-                self._monitor.beat(self.once(client))
-                self._stop.wait(self._every_s)
+    def _run(self, writer: Leads) -> None:
+        try:
+            with http_client() as client:
+                while not self._stop.is_set():
+                    self._monitor.beat(self.once(client, writer))
+                    self._stop.wait(self._every_s)
+        finally:
+            writer.close()
 
-    def once(self, client: httpx.Client) -> str:
+    def once(self, client: httpx.Client, writer: Leads) -> str:
         """One beat; returns its outcome."""
-        if not self._monitor.well(self._within_s):
+        if not self._monitor.well(self._within_s) or not writer.leads():
             return "withheld"
         try:
             answer = ask(client, self._method, self._url)

@@ -32,6 +32,16 @@ def waiting(connection: Connection, url: str) -> list[Waiting]:
     return [Waiting(*row) for row in rows]
 
 
+def still_waits(connection: Connection, key: str, url: str) -> bool:
+    """Whether this URL has not got the notification yet, and nobody withdrew it."""
+    row = connection.execute(
+        "select from rebalance_monitor.outbox o where key = %s and not done and not exists"
+        " (select from rebalance_monitor.outbox_sent s where s.key = o.key and s.url = %s)",
+        (key, url),
+    ).fetchone()
+    return row is not None
+
+
 def waiting_count(connection: Connection) -> int:
     """Notifications that at least one receiver has not got."""
     row = connection.execute("select count(*) from rebalance_monitor.outbox where not done").fetchone()

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
-from streaming.core.ports import Commit, Deposed, GroupKey, OutOfStep, PartitionKey, Range, StoredState
+from streaming.core.ports import Commit, GroupKey, OutOfStep, PartitionKey, Range, StoredState
 from streaming.core.state_versions import READABLE
 from streaming.sinks import jobs, tables
 from streaming.sinks.contents import Contents, contents, outbox_rows
@@ -22,6 +22,7 @@ from streaming.sinks.outbox import CHANNEL
 from streaming.sinks.past import Past
 from streaming.sinks.text import name, original, restored
 from streaming.sinks.topic_ids import TopicIds
+from streaming.sinks.writer import check_epoch
 
 KEPT_UNDECODABLE = 100
 
@@ -129,7 +130,7 @@ class PostgresStore(Past):
     def commit(self, commit: Commit) -> None:
         """Check epoch and positions, write everything, advance the positions. Raises OutOfStep or Deposed."""
         with self.database.transaction() as connection:
-            _check_epoch(connection, commit.writer_epoch)
+            check_epoch(connection, commit.writer_epoch, lock=True)
             stored = _lock_positions(connection, commit.ranges)
             ids = TopicIds(connection, commit.ranges)
             ids.prepare(commit.results)
@@ -212,13 +213,6 @@ class PostgresStore(Past):
             room = max(0, self._undecodable_kept - (total[0] - count))
             kept = [row for row in new.values() if (row[0], row[5]) == (cluster, reason)][:room]
             tables.UNDECODABLE.write(connection, kept)
-
-
-def _check_epoch(connection: Connection, epoch: int) -> None:
-    row = connection.execute("select epoch from rebalance_monitor.writer for update").fetchone()
-    if row is None or row[0] != epoch:
-        owner = "nobody" if row is None else f"epoch {row[0]}"
-        raise Deposed(f"this writer has epoch {epoch}, but the database belongs to {owner}; another job has taken over")
 
 
 def _lock_positions(connection: Connection, ranges: Mapping[PartitionKey, Range]) -> dict[Place, int]:

@@ -4,6 +4,7 @@ import logging
 import shutil
 import tempfile
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -86,7 +87,9 @@ class Job:
         store: Store,
         observer: Observer,
         scratch: Path,
+        claimed: Callable[[int], None],
     ) -> None:
+        self._claimed = claimed
         self._spark, self._settings, self._section = spark, settings, section
         self._store, self._observer, self._scratch = store, observer, scratch
         self._core: ClusterSettings = settings.core_clusters()[section.name]
@@ -101,6 +104,7 @@ class Job:
     def run(self, stop: Stop) -> None:
         """Until a signal, or until another writer takes over (CannotRun)."""
         epoch = self._store.claim()
+        self._claimed(epoch)
         pause_s = FIRST_PAUSE_S
         while not stop:
             committed = self._committed
@@ -253,9 +257,11 @@ class Job:
         log_event("catching_up", cluster=self._section.name, records_left=left, eta_s=eta_s)
 
 
-def run_job(settings: Settings, store: Store, observer: Observer) -> None:
+def run_job(settings: Settings, store: Store, observer: Observer, claimed: Callable[[int], None]) -> None:
     """Everything from the session's start to its stop, for the one configured cluster. Raises CannotRun;
     ValueError where another number of clusters is configured (`streaming.config.runnable` refuses that first).
+
+    `claimed` is called with the writer epoch as soon as this job has it, before the first batch.
 
     A signal before the session's start ends it at once, by KeyboardInterrupt or as the system does.
     """
@@ -276,7 +282,7 @@ def run_job(settings: Settings, store: Store, observer: Observer) -> None:
             return log_event("stopped", cluster=section.name)
         log_event("session_started", seconds=round(time.monotonic() - began_s, 1))
         try:
-            Job(spark, settings, section, store, observer, scratch).run(stop)
+            Job(spark, settings, section, store, observer, scratch, claimed).run(stop)
         finally:
             stop_session(spark)
         log_event("stopped", cluster=section.name)

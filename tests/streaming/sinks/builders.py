@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import psycopg
+
 from streaming.core.ports import Commit, GroupKey, PartitionKey, Range, StoredState
 from streaming.core.results import (
     AlertSeverity,
@@ -75,3 +77,14 @@ def incident(transition: str = "fired", incident_id: str = "i1", **more: Any) ->
 
 def undecodable(offset: int, reason: str = "trailing bytes") -> UndecodableRecord:
     return UndecodableRecord(cluster="c", source=Source(TOPIC, 3, offset), reason=reason, size_bytes=4, sample="00ff")
+
+
+def writer_epoch(dsn: str) -> int:
+    """The epoch of the database's writer; claimed if nobody has claimed one yet."""
+    with psycopg.connect(dsn) as database:
+        row = database.execute(
+            "insert into rebalance_monitor.writer as old (epoch) values (1)"
+            " on conflict (only_row) do update set epoch = old.epoch returning epoch"
+        ).fetchone()
+    assert row is not None
+    return int(row[0])

@@ -16,7 +16,7 @@ from streaming.sinks.delivery import Delivery, NotAccepted, Receiver
 from streaming.sinks.outbox import Waiting, waiting_count
 from streaming.sinks.postgres import PostgresStore
 from streaming.sinks.webhook import Webhook
-from tests.streaming.sinks.builders import commit, incident
+from tests.streaming.sinks.builders import commit, incident, writer_epoch
 from tests.streaming.sinks.receiver import receiving
 
 SECRET = "planted-secret"
@@ -26,7 +26,7 @@ KEYS = ["i1:fired", "i1:resolved"]
 @contextmanager
 def delivering(dsn: str, *receivers: Receiver) -> Iterator[None]:
     delivery = Delivery(dsn, receivers)
-    delivery.start()
+    delivery.start(writer_epoch(dsn))
     try:
         yield
     finally:

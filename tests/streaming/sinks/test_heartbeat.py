@@ -22,6 +22,22 @@ class Outcomes(list[str]):
         self.append(outcome)
 
 
+class Role:
+    """Whether the job is the writer."""
+
+    def __init__(self, writer: bool = True) -> None:
+        self.writer = writer
+
+    def leads(self) -> bool:
+        return self.writer
+
+    def close(self) -> None:
+        pass
+
+
+WRITER = Role()
+
+
 def heart(url: str, monitor: Any, method: Any = "GET", every_ms: int = 1_000) -> Heartbeat:
     return Heartbeat(url, method, every_ms, monitor, committed_within_ms=30_000)
 
@@ -31,7 +47,7 @@ def test_it_beats_until_it_is_stopped(method: str) -> None:
     outcomes = Outcomes()
     with receiving("/ping/secret") as service:
         beating = heart(f"{service.url}/ping/secret", outcomes, method, every_ms=10)
-        beating.start()
+        beating.start(WRITER)
         service.wait_for(3)
         beating.stop()
     assert {one for one, _ in service.seen} == {method}
@@ -43,8 +59,8 @@ def test_a_failure_is_counted_and_says_no_address(caplog: pytest.LogCaptureFixtu
     with httpx.Client(trust_env=False) as client, receiving("/ping/secret") as service:
         service.answers += [500, 500, 200]
         beating = heart(f"{service.url}/ping/secret", outcomes)
-        assert [beating.once(client) for _ in range(3)] == ["failed", "failed", "sent"]
-        assert heart("http://127.0.0.1:9/secret", outcomes).once(client) == "failed"
+        assert [beating.once(client, WRITER) for _ in range(3)] == ["failed", "failed", "sent"]
+        assert heart("http://127.0.0.1:9/secret", outcomes).once(client, WRITER) == "failed"
     assert caplog.text.count("fails (it answers 500 Internal Server Error)") == 1
     assert "answers again" in caplog.text
     assert "secret" not in caplog.text
@@ -54,8 +70,18 @@ def test_it_is_withheld_while_the_monitor_is_not_well() -> None:
     outcomes = Outcomes()
     outcomes.ok = False
     with httpx.Client(trust_env=False) as client, receiving("/ping") as service:
-        assert heart(f"{service.url}/ping", outcomes).once(client) == "withheld"
+        assert heart(f"{service.url}/ping", outcomes).once(client, WRITER) == "withheld"
     assert service.requests == []
+
+
+def test_it_is_withheld_by_a_job_that_is_not_the_writer() -> None:
+    role = Role()
+    with httpx.Client(trust_env=False) as client, receiving("/ping") as service:
+        beating = heart(f"{service.url}/ping", Outcomes())
+        assert beating.once(client, role) == "sent"
+        role.writer = False
+        assert beating.once(client, role) == "withheld"
+    assert len(service.requests) == 1
 
 
 def test_well_means_caught_up_and_committing() -> None:
