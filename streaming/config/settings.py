@@ -17,6 +17,7 @@ from streaming.config.maintenance import MaintenanceSection
 from streaming.config.metrics import MetricsSection
 from streaming.config.owners import OwnerSection
 from streaming.config.page import PageSection
+from streaming.config.ready import ReadySection
 from streaming.config.section import FromText, Section
 from streaming.config.source import SourceSection
 from streaming.config.spark import SparkSection
@@ -33,6 +34,7 @@ class Settings(Section):
     database: DatabaseSection = Field(default_factory=DatabaseSection)
     source: SourceSection = Field(default_factory=SourceSection)
     judge: JudgeSection = Field(default_factory=JudgeSection)
+    ready: ReadySection = Field(default_factory=ReadySection)
     http: HttpSection = Field(default_factory=HttpSection)
     page: PageSection = Field(default_factory=PageSection)
     alerting: AlertingSection = Field(default_factory=AlertingSection)

@@ -96,6 +96,11 @@ class BatchFunction:
         self._tell_reader(store.earliest_due_ms(settings.name), 0.0)
 
     @property
+    def revision(self) -> int:
+        """The number of the topics that the reader was last told of."""
+        return self._control.revision
+
+    @property
     def positions(self) -> Mapping[PartitionKey, int]:
         """Next offset to read of each known partition of this cluster."""
         return self._positions
@@ -103,6 +108,9 @@ class BatchFunction:
     def __call__(self, table: pa.Table, batch_id: int) -> None:
         began_s = time.monotonic()
         batch = read_batch(table, self._cluster_id, self._positions)
+        if any(reached.end < reached.planned for reached in batch.reached.values()):
+            # The tick says that everything before it is in the batch. What could not be read in time is not.
+            batch = replace(batch, tick=None)
         ranges = self._in_step(batch)
         own = self._remember(batch)
         tick = self._tick(batch)
@@ -228,7 +236,10 @@ class BatchFunction:
         measured = bytes_per_record or self._control.bytes_per_record
         if self._control.bytes_per_record and abs(measured / self._control.bytes_per_record - 1) < 0.2:
             measured = self._control.bytes_per_record  # not worth a write
-        control = replace(self._control, due_ms=due_ms, topics=topics, bytes_per_record=measured)
+        revision = self._control.revision + (topics != self._control.topics)
+        control = replace(
+            self._control, due_ms=due_ms, topics=topics, bytes_per_record=measured, revision=revision
+        )
         if control != self._control:
             self._control = control
             self._publish(control)

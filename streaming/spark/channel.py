@@ -16,18 +16,21 @@ from streaming.spark.offsets import Kind
 
 @dataclass(frozen=True, slots=True)
 class Control:
-    """What the reader must know. `topics` = name -> kind, beside those in its options."""
+    """What the reader must know. `topics` = name -> kind, beside those in its options; `revision` counts their changes."""
 
     due_ms: int | None = None
     topics: dict[str, Kind] = field(default_factory=dict)
     bytes_per_record: float = 0.0
+    revision: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class ReaderStatus:
-    """What the reader sees. `backlog` = topic -> records not handed out yet, `missing` = topic -> why it can't be read.
+    """What the reader sees. `backlog` = topic -> records not committed yet, `missing` = topic -> why it can't be read.
 
-    `problem` is the sentence why the cluster can't be read at all (None: it answers).
+    `problem` is the sentence why the cluster can't be read at all (None: it answers). `caught_up`: the ends of at most
+    `ready.max_lag_s` ago are reached; `all_read`: those of the topics of the control's `revision` too. `behind_s` is
+    the age of the newest ends that are reached (None: none yet), `pid` the reader's process.
     """
 
     at_ms: int = 0
@@ -35,6 +38,10 @@ class ReaderStatus:
     missing: dict[str, str] = field(default_factory=dict)
     problem: str | None = None
     caught_up: bool = False
+    all_read: bool = False
+    revision: int = 0
+    behind_s: float | None = None
+    pid: int = 0
 
 
 def _replace(path: Path, value: dict[str, Any]) -> None:
@@ -68,6 +75,10 @@ class Channel:
 
     def report(self, status: ReaderStatus) -> None:
         _replace(self._status, asdict(status))
+
+    def forget(self) -> None:
+        """What a reader before said is gone: it is not to be taken for the next one's."""
+        self._status.unlink(missing_ok=True)
 
     def status(self) -> ReaderStatus:
         """What the reader last said; the empty status before it said anything."""

@@ -192,7 +192,8 @@ class Sampler:
         self._pause_s = SHORTEST_PAUSE_S
         self._lows: dict[Key, int] = {}
         self._topics_at_s = -METADATA_EVERY_S
-        self._names: tuple[str, ...] = ()
+        self.names: tuple[str, ...] = ()
+        self.sampled_s = 0.0
         self._stopped, self._sampled = threading.Event(), threading.Event()
         self._thread = threading.Thread(target=self._run, name="ends", daemon=True)
         self.topics = Topics()
@@ -229,8 +230,8 @@ class Sampler:
     def refresh(self, now_s: float) -> bool:
         """Take one sample; True when an end moved."""
         names = tuple(sorted(self._wanted()))
-        if names != self._names or now_s - self._topics_at_s >= METADATA_EVERY_S:
-            self.topics, self._names, self._topics_at_s = self._view.topics(names), names, now_s
+        if names != self.names or now_s - self._topics_at_s >= METADATA_EVERY_S:
+            self.topics, self.names, self._topics_at_s = self._view.topics(names), names, now_s
             never = self._made_on_demand is not None and self.topics.missing.get(self._made_on_demand) == NO_SUCH_TOPIC
             self._looks_without = self._looks_without + 1 if never else 0
         before = self.sample.bounds if self.sample is not None else {}
@@ -252,7 +253,7 @@ class Sampler:
         moved = {k: b.end for k, b in bounds.items()} != {k: b.end for k, b in before.items()}
         if not complete or not places:
             self._topics_at_s = min(self._topics_at_s, now_s - METADATA_EVERY_S + 1.0)  # look again soon
-        self.sample = Sample(tick_ms, bounds, complete)
+        self.sample, self.sampled_s = Sample(tick_ms, bounds, complete), now_s
         self._sampled.set()
         return moved
 

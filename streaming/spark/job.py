@@ -98,6 +98,8 @@ class Job:
         self._failure: BaseException | None = None
         self._committed = 0
         self._ticked = False
+        self._settled = False
+        self._function: BatchFunction | None = None
         self._progress: tuple[float, int] | None = None
         spark.dataSource.register(KafkaSource)
 
@@ -129,10 +131,11 @@ class Job:
 
     def _run_query(self, epoch: int, stop: Stop) -> BaseException | None:
         """One life of the query. Returns why it ended."""
-        self._failure, self._ticked = None, False
+        self._failure, self._ticked, self._settled, self._function = None, False, False, None
         checkpoint: Path | None = None
         query: StreamingQuery | None = None
         try:
+            self._channel.forget()
             checkpoint = Path(tempfile.mkdtemp(prefix="checkpoint-", dir=self._scratch))
             query = self._start(epoch, checkpoint)
             self._observer.reader(self._section.name, self._status())
@@ -154,7 +157,7 @@ class Job:
                 shutil.rmtree(checkpoint, ignore_errors=True)
 
     def _start(self, epoch: int, checkpoint: Path) -> "StreamingQuery":
-        function = BatchFunction(
+        function = self._function = BatchFunction(
             self._store,
             self._core,
             cluster_id=self._cluster_id,
@@ -202,6 +205,7 @@ class Job:
             heartbeat_ms=source.heartbeat_ms,
             poll_max_ms=source.poll_max_ms,
             read_timeout_ms=source.read_timeout_ms,
+            max_lag_s=self._settings.ready.max_lag_s,
             client=self._section.librdkafka(),
         )
 
@@ -237,12 +241,19 @@ class Job:
                 self._catching_up(status, now_s)
 
     def _status(self) -> ReaderStatus:
-        """What the reader says; it speaks of what it handed out, and only a batch with a tick commits all of that."""
+        """What the reader says; only a batch with a tick commits all that it handed out.
+
+        Topics that the first batches bring up are read before the job is ready for the first time; what comes up later
+        has as long as everything else.
+        """
         status = self._channel.status()
         silent_s = time.time() - status.at_ms / 1000
         if status.at_ms and status.problem is None and silent_s > SILENT_S:
             status = replace(status, problem=f"the reader has said nothing for {silent_s:.0f} s", caught_up=False)
-        return status if self._ticked else replace(status, caught_up=False)
+        known = self._function is not None and status.revision == self._function.revision
+        caught_up = self._ticked and status.caught_up and (self._settled or (known and status.all_read))
+        self._settled = caught_up
+        return replace(status, caught_up=caught_up)
 
     def _catching_up(self, status: ReaderStatus, now_s: float) -> None:
         """How much is left and for how long, while something is."""

@@ -6,6 +6,7 @@ Start positions come from the database through the options, so Spark's checkpoin
 """
 
 import json
+import os
 import time
 from collections.abc import Iterator, MutableMapping, Sequence
 from contextlib import suppress
@@ -25,6 +26,7 @@ from pyspark.sql.streaming.datasource import (
 from streaming.core.records import Tick
 from streaming.spark.channel import Channel, ReaderStatus
 from streaming.spark.ends import KafkaView, Sampler
+from streaming.spark.lag import Lag
 from streaming.spark.offsets import Key, Kind, Offset, Sample, Span, TokenBucket, advance, backlog, bundles, spans
 from streaming.spark.reading import Reading, read_spans
 from streaming.spark.rows import SPARK_SCHEMA, arrow_batches, tick_line
@@ -54,6 +56,7 @@ class SourceOptions:
     heartbeat_ms: int
     poll_max_ms: int
     read_timeout_ms: int
+    max_lag_s: float
     client: dict[str, str]
 
     def spark(self) -> dict[str, str]:
@@ -100,7 +103,10 @@ class KafkaReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  # type:
         self._bucket: TokenBucket | None = None
         self._bytes_per_record = FIRST_GUESS_BYTES
         self._target: Sample | None = None
-        self._start = Offset()
+        self._start = Offset(
+            partitions={Key(topic, topic_id, number): at for topic, topic_id, number, at in options.positions}
+        )
+        self._lag: Lag | None = None
         self._reported_s = 0.0
 
     # -- asked by Spark; the names are PySpark's ---------------------------------------------------------------
@@ -108,18 +114,22 @@ class KafkaReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  # type:
     def initialOffset(self) -> dict[str, Any]:  # noqa: N802
         """The database's positions. Partitions that it does not know begin at their beginning."""
         self._running()
-        positions = {Key(topic, topic_id, number): at for topic, topic_id, number, at in self._options.positions}
-        return Offset(partitions=positions).json()
+        return self._start.json()
 
     def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802
         return ReadMaxBytes(self._options.max_bytes_per_second_per_broker)
 
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:  # noqa: N802
-        """The end of the next batch, from memory; `start` itself while there is nothing to do."""
+        """The end of the next batch, from memory; `start` itself while there is nothing to do.
+
+        Spark asks once the batch before is committed, so everything before `start` is stored.
+        """
         sample = self._target or self._running().sample
+        self._start = begin = Offset.parse(start)
+        if self._lag is not None:
+            self._lag.committed(begin)
         if sample is None:
             return start
-        self._start = begin = Offset.parse(start)
         control = self._channel.control()
         self._bytes_per_record = control.bytes_per_record or FIRST_GUESS_BYTES
         allowed = None if isinstance(limit, ReadAllAvailable) else self._allowed(sample, limit)
@@ -134,7 +144,6 @@ class KafkaReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  # type:
             for span in spans(begin, end):
                 if (bounds := sample.bounds.get(span.key)) is not None:
                     self._bucket.take(bounds.broker, (span.end - span.start) * self._bytes_per_record)
-        self._start = end
         return end.json()
 
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
@@ -172,9 +181,10 @@ class KafkaReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  # type:
 
     def _running(self) -> Sampler:
         if self._sampler is None:
+            self._lag = Lag(self._options.max_lag_s)
             self._sampler = Sampler(
                 KafkaView(self._options.client),
-                lambda: {**self._options.topics, **self._channel.control().topics},
+                self._wanted,
                 self._options.poll_max_ms / 1000,
                 lambda: time.time_ns() // 1_000_000,
                 self._report,
@@ -183,6 +193,9 @@ class KafkaReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  # type:
             self._sampler.start()
             self._sampler.wait(FIRST_SAMPLE_WAIT_S)
         return self._sampler
+
+    def _wanted(self) -> dict[str, Kind]:
+        return {**self._options.topics, **self._channel.control().topics}
 
     def _made_on_demand(self) -> str | None:
         """The offsets topic, unless it was read before: then it was there, and being gone is no beginning."""
@@ -203,21 +216,28 @@ class KafkaReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  # type:
     def _report(self, sampler: Sampler) -> None:
         """Runs in the sampler's thread: what health and progress need to know, now and then."""
         now_s = time.monotonic()
-        if now_s - self._reported_s < STATUS_EVERY_S:
+        sample, lag = sampler.sample, self._lag
+        if sample is not None and lag is not None and sampler.problem is None:
+            lag.sampled(sampler.sampled_s, sample, sampler.names)
+        if now_s - self._reported_s < STATUS_EVERY_S or lag is None:
             return
         self._reported_s = now_s
         behind: dict[str, int] = {}
-        reached = self._start.tick_ms > 0
-        sample = sampler.sample
         if sample is not None:
             for key, (begin, end) in backlog(self._start, sample).items():
                 behind[key.topic] = behind.get(key.topic, 0) + end - begin
+        control = self._channel.control()
+        asked = sampler.names == tuple(sorted({**self._options.topics, **control.topics}))
         status = ReaderStatus(
             at_ms=time.time_ns() // 1_000_000,
             backlog=behind,
             missing=dict(sampler.topics.missing),
             problem=sampler.problem,
-            caught_up=reached and sample is not None and sample.complete and not any(behind.values()),
+            caught_up=lag.current(now_s),
+            all_read=asked and lag.all_current(now_s),
+            revision=control.revision,
+            behind_s=lag.behind_s(now_s),
+            pid=os.getpid(),
         )
         # On a full disk the sampling goes on; the job sees that the last status grows old.
         with suppress(OSError):
