@@ -1,26 +1,15 @@
-"""The ends of all watched partitions, sampled by a thread of the reader's process.
+"""The questions that are asked of a cluster: which topics there are, where their partitions begin and end."""
 
-Spark asks for offsets in its trigger loop, so the answer must never wait for a broker: this thread asks the cluster,
-and `latestOffset` only reads the last sample. The pause between two samples grows while nothing happens.
-"""
-
-import threading
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from streaming.core.topic_names import why_illegal
-from streaming.spark.offsets import Bounds, Key, Kind, Sample
 
-METADATA_EVERY_S = 5.0
 REQUEST_TIMEOUT_S = 5.0
 NO_SUCH_TOPIC = "no_such_topic"
 NOT_AUTHORIZED = "not_authorized"
 INVALID_NAME = "invalid_name"
-SHORTEST_PAUSE_S = 0.02
-# A broker that has just started may not know every topic yet: one look is not enough to say that one never was.
-LOOKS_FOR_NEVER = 2
 
 
 class ClusterError(Exception):
@@ -168,110 +157,3 @@ def _code(why: BaseException) -> int:
 def _reason(why: BaseException) -> str:
     first: Any = why.args[0] if why.args else None
     return str(first.str()) if hasattr(first, "str") else type(why).__name__
-
-
-class Sampler:
-    """Keeps the last sample fresh. `wanted` gives the topics (name -> kind) and may grow at any time.
-
-    `made_on_demand` is a topic that a new cluster does not have yet (None: no such one). While it never was, and
-    nothing else is there to be read, there is nothing to wait for: such samples are complete, so the clock goes on.
-    """
-
-    def __init__(
-        self,
-        view: ClusterView,
-        wanted: Callable[[], Mapping[str, Kind]],
-        longest_pause_s: float,
-        now_ms: Callable[[], int],
-        on_change: Callable[["Sampler"], None],
-        made_on_demand: str | None = None,
-    ) -> None:
-        self._view, self._wanted, self._now_ms, self._on_change = view, wanted, now_ms, on_change
-        self._longest_pause_s, self._made_on_demand = longest_pause_s, made_on_demand
-        self._looks_without = 0
-        self._pause_s = SHORTEST_PAUSE_S
-        self._lows: dict[Key, int] = {}
-        self._topics_at_s = -METADATA_EVERY_S
-        self.names: tuple[str, ...] = ()
-        self.sampled_s = 0.0
-        self._stopped, self._sampled = threading.Event(), threading.Event()
-        self._thread = threading.Thread(target=self._run, name="ends", daemon=True)
-        self.topics = Topics()
-        self.sample: Sample | None = None
-        self.problem: str | None = None
-
-    def start(self) -> None:
-        self._thread.start()
-
-    def stop(self) -> None:
-        self._stopped.set()
-
-    def wait(self, seconds: float) -> Sample | None:
-        """The last sample; the first one is waited for, so long at most."""
-        self._sampled.wait(seconds)
-        return self.sample
-
-    def kind(self, topic: str) -> Kind:
-        return self._wanted().get(topic, "status")
-
-    def _run(self) -> None:
-        while not self._stopped.is_set():
-            try:
-                moved = self.refresh(time.monotonic())
-                self.problem = None
-            except ClusterError as why:
-                # Whoever waits for timers must not see an old sample as a new one: the tick stays where it was.
-                moved, self.problem = False, f"the cluster gives no answer ({why})"
-                self._topics_at_s = -METADATA_EVERY_S
-            self._on_change(self)
-            self._pause_s = SHORTEST_PAUSE_S if moved else min(self._longest_pause_s, self._pause_s * 1.5)
-            self._stopped.wait(self._pause_s)
-
-    def refresh(self, now_s: float) -> bool:
-        """Take one sample; True when an end moved."""
-        names = tuple(sorted(self._wanted()))
-        if names != self.names or now_s - self._topics_at_s >= METADATA_EVERY_S:
-            self.topics, self.names, self._topics_at_s = self._view.topics(names), names, now_s
-            never = self._made_on_demand is not None and self.topics.missing.get(self._made_on_demand) == NO_SUCH_TOPIC
-            self._looks_without = self._looks_without + 1 if never else 0
-        before = self.sample.bounds if self.sample is not None else {}
-        tick_ms = self._now_ms()
-        places = [(name, p) for name, info in sorted(self.topics.found.items()) for p in sorted(info.leaders)]
-        # A transaction that is open hides its records: Connect's own readers see a config topic that way too.
-        stable = tuple(place for place in places if self.kind(place[0]) == "config")
-        plain = tuple(place for place in places if self.kind(place[0]) != "config")
-        ends = {**self._view.ends(plain, committed=False), **self._view.ends(stable, committed=True)}
-        lows = self._beginnings(places)
-        bounds: dict[Key, Bounds] = {}
-        for place in places:
-            key, end = self._key(place), ends.get(place)
-            low, leader = lows.get(key), self.topics.found[place[0]].leaders[place[1]]
-            if end is not None and low is not None and leader is not None:
-                bounds[key] = Bounds(low, end, leader)
-        nothing_yet = self._looks_without >= LOOKS_FOR_NEVER and not self._lows
-        complete = (len(bounds) == len(places) if places else nothing_yet) and not self._unanswered()
-        moved = {k: b.end for k, b in bounds.items()} != {k: b.end for k, b in before.items()}
-        if not complete or not places:
-            self._topics_at_s = min(self._topics_at_s, now_s - METADATA_EVERY_S + 1.0)  # look again soon
-        self.sample, self.sampled_s = Sample(tick_ms, bounds, complete), now_s
-        self._sampled.set()
-        return moved
-
-    def _unanswered(self) -> bool:
-        """Whether the end of a topic that is read is not known now, because of a passing error of its own."""
-        read = {key.topic for key in self._lows}
-        return any(
-            not why.startswith(LASTING) and (name in read or self.kind(name) == "offsets")
-            for name, why in self.topics.missing.items()
-        )
-
-    def _key(self, place: Place) -> Key:
-        return Key(place[0], self.topics.found[place[0]].topic_id, place[1])
-
-    def _beginnings(self, places: list[Place]) -> Mapping[Key, int]:
-        """Low watermarks of partitions not seen before; later ones show themselves when a read starts below them."""
-        new = tuple(place for place in places if self._key(place) not in self._lows)
-        for place, low in self._view.beginnings(new).items():
-            if low is not None:
-                self._lows[self._key(place)] = low
-        return self._lows

@@ -4,9 +4,11 @@ The offset is JSON of our own:
 
     {"partitions": {"<topic>|<topic id>|<partition>": next offset},
      "begins":     {same key: first offset}      for partitions that the offset before did not have,
+     "gone":       {same key: why}               for partitions whose records up to the offset cannot be read any more
      "tick":       milliseconds}                 the cluster's clock, or 0 before the first caught-up point
 
-A re-created topic has another id, so its partitions are new keys that start at their own beginning.
+A re-created topic has another id, so its partitions are new keys that start at their own beginning. What was known of
+the topic before and not read is given up first, in a step of its own: it becomes a gap.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,6 +18,8 @@ from typing import Any, Literal, NamedTuple
 Kind = Literal["offsets", "config", "status"]
 
 SMALL_RANGE_RECORDS = 2_000
+DELETED = "topic_deleted"
+MADE_ANEW = "topic_made_anew"
 
 
 class Key(NamedTuple):
@@ -47,11 +51,15 @@ class Bounds:
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """The ends of all partitions, sampled after `tick_ms`. `complete` is False where a partition gave no answer."""
+    """The ends of all partitions, sampled after `tick_ms`. `complete` is False where a partition gave no answer.
+
+    `gone` is what was last known of the partitions of topics that were deleted, or made anew, since sampling began.
+    """
 
     tick_ms: int
     bounds: Mapping[Key, Bounds]
     complete: bool = True
+    gone: Mapping[Key, Bounds] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,11 +69,13 @@ class Offset:
     partitions: Mapping[Key, int] = field(default_factory=dict)
     begins: Mapping[Key, int] = field(default_factory=dict)
     tick_ms: int = 0
+    gone: Mapping[Key, str] = field(default_factory=dict)
 
     def json(self) -> dict[str, Any]:
         return {
             "partitions": {key.text: offset for key, offset in sorted(self.partitions.items())},
             "begins": {key.text: offset for key, offset in sorted(self.begins.items())},
+            "gone": {key.text: why for key, why in sorted(self.gone.items())},
             "tick": self.tick_ms,
         }
 
@@ -75,6 +85,7 @@ class Offset:
             partitions={Key.parse(text): int(offset) for text, offset in raw["partitions"].items()},
             begins={Key.parse(text): int(offset) for text, offset in raw["begins"].items()},
             tick_ms=int(raw["tick"]),
+            gone={Key.parse(text): why for text, why in raw["gone"].items()},
         )
 
 
@@ -107,6 +118,14 @@ def advance(
     `allowed_records` limits each broker's share (None: no limit). The tick goes along only when the batch reaches
     every sampled end, so a timer never fires before the records that came before it were folded.
     """
+    if lost := _given_up(start, sample):
+        # The new life of a topic is read in the next step: in one batch its offsets would stand among the old ones.
+        return Offset(
+            partitions={**start.partitions, **{key: to for key, (_, to, _) in lost.items()}},
+            begins={key: begin for key, (begin, _, _) in lost.items() if key not in start.partitions},
+            tick_ms=start.tick_ms,
+            gone={**start.gone, **{key: why for key, (_, _, why) in lost.items()}},
+        )
     ranges = backlog(start, sample)
     ends = _limited(ranges, sample, allowed_records)
     moved = any(end > ranges[key][0] for key, end in ends.items()) or any(key not in start.partitions for key in ends)
@@ -123,7 +142,34 @@ def advance(
         partitions={**kept, **ends},
         begins={key: ranges[key][0] for key in ends if key not in start.partitions},
         tick_ms=sample.tick_ms if ticks else start.tick_ms,
+        gone={key: why for key, why in start.gone.items() if key in kept},
     )
+
+
+def _given_up(start: Offset, sample: Sample) -> dict[Key, tuple[int, int, str]]:
+    """Per partition that is gone (from, to, why) of what can't be read any more and was not stated yet.
+
+    A topic that was made anew is stated even where all that is known of it was read: its state begins anew as well.
+    """
+    ids = {key.topic: key.topic_id for key in sample.bounds}
+    read = {key.topic: key.topic_id for key in start.partitions}
+    begun = {key.topic for key in start.partitions if ids.get(key.topic) == key.topic_id}
+    lost = {}
+    for key in {*start.partitions, *sample.gone}:
+        anew = ids.get(key.topic, key.topic_id) != key.topic_id
+        last = sample.gone.get(key)
+        if key in start.gone or (last is None and not anew) or (anew and key.topic in begun):
+            continue
+        begin = start.partitions.get(key)
+        if begin is not None:
+            to = max(begin, last.end) if last is not None else begin
+        elif last is not None and read.get(key.topic, key.topic_id) == key.topic_id:
+            begin, to = last.low, last.end
+        else:
+            continue
+        if to > begin or (anew and begin > 0 and key in start.partitions):
+            lost[key] = (begin, to, MADE_ANEW if anew else DELETED)
+    return lost
 
 
 def _limited(
@@ -153,7 +199,7 @@ def spans(start: Offset, end: Offset) -> list[Span]:
     found = []
     for key, to in sorted(end.partitions.items()):
         begin = start.partitions.get(key, end.begins.get(key, to))
-        if to > begin or key not in start.partitions:
+        if to > begin or key not in start.partitions or (key in end.gone and key not in start.gone):
             found.append(Span(key, begin, to))
     return found
 

@@ -8,7 +8,7 @@ time is told by the position reached; nothing here raises for a broker's sake.
 import gc
 import secrets
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -28,6 +28,9 @@ from streaming.spark.rows import Line, Reached, position_line, row_line
 POLL_BELOW_RECORDS = 500
 CONSUME_AT_MOST = 10_000
 POLL_S = 0.05
+# So long nothing at all comes before the client is taken for stuck: what librdkafka remembers of a topic may be of
+# the life before, or of the time when it was not there. A new client asks anew.
+QUIET_S = 2.0
 
 # Digests of unreadable config records can be compared as long as this process lives, and by nobody else.
 DIGEST_KEY = secrets.token_bytes(32)
@@ -56,14 +59,16 @@ class _Progress:
     records: int = 0
     bytes: int = 0
     jumped: bool = False
+    why: str = ""
 
     @property
     def done(self) -> bool:
         return self.at >= self.span.end
 
 
-def consumer(client: Mapping[str, str], committed: bool) -> Any:
-    """This process's consumer. It is only ever assigned to, so it joins no group and commits nothing."""
+def consumer(client: Mapping[str, str], committed: bool, *, renewed: bool = False) -> Any:
+    """This process's consumer. It is only ever assigned to, so it joins no group and commits nothing. `renewed`: the one
+    there is, is given up for a new one."""
     from confluent_kafka import Consumer
 
     settings = {
@@ -83,6 +88,8 @@ def consumer(client: Mapping[str, str], committed: bool) -> Any:
         "log_level": "0",
     }
     name = tuple(sorted(settings.items()))
+    if renewed and (old := _consumers.pop(name, None)) is not None:
+        old.close()
     if name not in _consumers:
         _consumers[name] = Consumer(settings)
         # PySpark's worker collects garbage after every task, through all that its imports made: more work than a
@@ -99,23 +106,46 @@ def read_spans(reading: Reading, spans: list[Span]) -> Iterator[Line]:
     for committed in (False, True):
         mine = [one for one in work if (one.kind == "config") is committed and not one.done]
         if mine:
-            yield from _read(reading, consumer(reading.client, committed), mine, deadline_s)
+            yield from _read(reading, committed, mine, deadline_s)
     for one in work:
         # A record past the end moves the position past it too, but the range was read up to its end.
         end = min(one.at, one.span.end)
-        reached = Reached(one.span.start, end, one.span.end, one.records, one.bytes)
+        reached = Reached(one.span.start, end, one.span.end, one.records, one.bytes, "" if one.done else one.why)
         key = PartitionKey(reading.cluster_id, one.span.key.topic_id, one.span.key.topic, one.span.key.partition)
         yield position_line(reading.cluster, key, reached)
 
 
-def _read(reading: Reading, source: Any, work: list[_Progress], deadline_s: float) -> Iterator[Line]:
+def gone_spans(reading: Reading, gone: Iterable[tuple[Span, str]]) -> Iterator[Line]:
+    """What is told of ranges that nobody can read any more, with the reason of each."""
+    for span, why in gone:
+        one = _Progress(span, "status", span.start)
+        yield _gap(reading, one, span.end, why)
+        key = PartitionKey(reading.cluster_id, span.key.topic_id, span.key.topic, span.key.partition)
+        yield position_line(reading.cluster, key, Reached(span.start, span.end, span.end))
+
+
+def _read(reading: Reading, committed: bool, work: list[_Progress], deadline_s: float) -> Iterator[Line]:
     from confluent_kafka import KafkaException, TopicPartition
 
+    source = consumer(reading.client, committed)
     by_place = {(one.span.key.topic, one.span.key.partition): one for one in work}
-    source.assign([TopicPartition(topic, number, one.at) for (topic, number), one in by_place.items()])
+
+    def assign() -> None:
+        source.assign([TopicPartition(*at, one.at) for at, one in by_place.items() if not one.done])
+
+    assign()
+    quiet_s, renewed = time.monotonic(), False
     try:
-        while time.monotonic() < deadline_s and (left := sum(one.span.end - one.at for one in work if not one.done)):
-            for message in _next(source, left):
+        while (now_s := time.monotonic()) < deadline_s and (
+            left := sum(one.span.end - one.at for one in work if not one.done)
+        ):
+            messages = _next(source, left)
+            if messages:
+                quiet_s = now_s
+            elif now_s - quiet_s > QUIET_S and not renewed:
+                source, renewed = consumer(reading.client, committed, renewed=True), True
+                assign()
+            for message in messages:
                 one = by_place.get((message.topic(), message.partition()))
                 if one is None or one.done:
                     continue
@@ -126,7 +156,7 @@ def _read(reading: Reading, source: Any, work: list[_Progress], deadline_s: floa
                 if one.jumped and not one.done:
                     # Not `seek`, which a partition in error refuses; what is fetched twice is passed over.
                     one.jumped = False
-                    source.assign([TopicPartition(*at, other.at) for at, other in by_place.items() if not other.done])
+                    assign()
                 if one.done:
                     source.pause([TopicPartition(one.span.key.topic, one.span.key.partition)])
     except KafkaException:
@@ -176,15 +206,19 @@ def _event(reading: Reading, source: Any, one: _Progress, message: Any) -> Itera
         one.at = max(one.at, message.offset())
     elif code in (KafkaError.OFFSET_OUT_OF_RANGE, KafkaError._AUTO_OFFSET_RESET):
         try:
-            low, _ = source.get_watermark_offsets(place, timeout=2.0)
+            low, high = source.get_watermark_offsets(place, timeout=2.0)
         except KafkaException:
             return
         if low > one.at:
             to = min(low, one.span.end)
             yield _gap(reading, one, to, "deleted_before_read")
-        else:
-            # The log ends below the planned end: it was truncated. What is left of the range does not exist.
+        elif high <= one.at:
+            # The log ends before the place wanted: it was truncated. What is left of the range does not exist.
             yield _gap(reading, one, one.span.end, "log_truncated")
+        else:
+            one.jumped = True  # it is there: the error was a passing one
+    else:
+        one.why = str(message.error().str())
 
 
 def _gap(reading: Reading, one: _Progress, to: int, reason: str) -> Line:

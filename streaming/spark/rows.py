@@ -5,7 +5,7 @@ Columns: cluster, topic, topic_id, partition, offset, group (None for rows of Co
 kind      body                                            offset
 row       JSON of a `Row`                                 the record's
 tick      JSON of a `Tick`                                its milliseconds
-position  {"start","end","planned","records","bytes"}     the end reached; one for each partition of the batch
+position  {"start","end","planned","records","bytes","why"}  the end reached; one for each partition of the batch
 """
 
 import json
@@ -67,13 +67,14 @@ def position_line(cluster: str, partition: PartitionKey, reached: "Reached") -> 
 
 
 class Reached(NamedTuple):
-    """How far a task came in one partition: [start, end) was read, up to `planned` was asked for."""
+    """How far a task came in one partition: [start, end) was read, up to `planned` was asked for; `why` not further."""
 
     start: int
     end: int
     planned: int
     records: int = 0
     bytes: int = 0
+    why: str = ""
 
 
 def arrow_batches(lines: Iterable[Line]) -> Iterator[pa.RecordBatch]:

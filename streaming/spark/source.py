@@ -25,11 +25,12 @@ from pyspark.sql.streaming.datasource import (
 
 from streaming.core.records import Tick
 from streaming.spark.channel import Channel, ReaderStatus
-from streaming.spark.ends import KafkaView, Sampler
+from streaming.spark.ends import KafkaView
 from streaming.spark.lag import Lag
 from streaming.spark.offsets import Key, Kind, Offset, Sample, Span, TokenBucket, advance, backlog, bundles, spans
-from streaming.spark.reading import Reading, read_spans
+from streaming.spark.reading import Reading, gone_spans, read_spans
 from streaming.spark.rows import SPARK_SCHEMA, arrow_batches, tick_line
+from streaming.spark.sampling import Sampler
 
 FORMAT = "rebalance_monitor_kafka"
 # A record of an unknown topic is taken for this large until the first batch has measured it.
@@ -86,11 +87,14 @@ class KafkaSource(DataSource):  # type: ignore[misc]  # PySpark is not followed 
 
 
 class Bundle(InputPartition):  # type: ignore[misc]
-    """What one task reads: spans, and the tick of the batch in one of its tasks."""
+    """What one task reads: spans, and the tick of the batch in one of its tasks. `gone`: spans that nobody can read any
+    more, with the reason."""
 
-    def __init__(self, todo: list[Span], tick_ms: int, kinds: dict[str, Kind]) -> None:
+    def __init__(
+        self, todo: list[Span], tick_ms: int, kinds: dict[str, Kind], gone: list[tuple[Span, str]] | None = None
+    ) -> None:
         super().__init__(None)
-        self.spans, self.tick_ms, self.kinds = todo, tick_ms, kinds
+        self.spans, self.tick_ms, self.kinds, self.gone = todo, tick_ms, kinds, gone or []
 
 
 class KafkaReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  # type: ignore[misc]
@@ -152,13 +156,18 @@ class KafkaReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  # type:
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
         before, after = Offset.parse(start), Offset.parse(end)
-        todo = spans(before, after)
+        every = spans(before, after)
+        gone = [(span, after.gone[span.key]) for span in every if span.key in after.gone]
+        todo = [span for span in every if span.key not in after.gone]
         tick_ms = after.tick_ms if after.tick_ms > before.tick_ms else 0
-        if not todo and not tick_ms:
+        if not every and not tick_ms:
             return []
         groups: list[list[Span]] = bundles(todo, TASKS_AT_MOST) if todo else [[]]
         kinds = {**self._options.topics, **self._channel.control().topics}
-        return [Bundle(group, tick_ms if first == 0 else 0, kinds) for first, group in enumerate(groups)]
+        return [
+            Bundle(group, tick_ms if first == 0 else 0, kinds, gone if first == 0 else None)
+            for first, group in enumerate(groups)
+        ]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """Runs in a worker process: decoded rows, positions, and the tick if this task carries it."""
@@ -167,6 +176,7 @@ class KafkaReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  # type:
         reading = Reading(options.cluster, options.cluster_id, options.client, options.read_timeout_ms, partition.kinds)
 
         def lines() -> Iterator[Any]:
+            yield from gone_spans(reading, partition.gone)
             yield from read_spans(reading, partition.spans)
             if partition.tick_ms:
                 yield tick_line(options.cluster, Tick(partition.tick_ms))

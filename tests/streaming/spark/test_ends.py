@@ -1,11 +1,13 @@
 """What a sample says of a cluster that has no offsets topic yet, or has none any more."""
 
+import threading
 from collections.abc import Mapping
 
 import pytest
 
-from streaming.spark.ends import METADATA_EVERY_S, NO_SUCH_TOPIC, Place, Sampler, TopicInfo, Topics
-from streaming.spark.offsets import Key, Kind, Offset, Sample, Span, advance, spans
+from streaming.spark.ends import NO_SUCH_TOPIC, Place, TopicInfo, Topics
+from streaming.spark.offsets import Bounds, Key, Kind, Offset, Sample, Span, advance, spans
+from streaming.spark.sampling import METADATA_EVERY_S, Sampler
 
 OFFSETS = "__consumer_offsets"
 HEARTBEAT_MS = 500
@@ -36,6 +38,10 @@ class Looks:
         self.cluster, self._at_s = Cluster(says), 0.0
         wanted: dict[str, Kind] = {OFFSETS: "offsets", "connect-configs": "config"}
         self._sampler = Sampler(self.cluster, lambda: wanted, 1.0, lambda: 1_000, lambda _: None, made_on_demand)
+
+    @property
+    def blind(self) -> str | None:
+        return self._sampler.blind
 
     def look(self) -> Sample:
         self._at_s += METADATA_EVERY_S
@@ -87,3 +93,73 @@ def test_the_error_of_a_topic_that_was_never_read_is_its_own() -> None:
         Topics(found={"connect-configs": TopicInfo("id", {0: 1})}, missing={OFFSETS: "Broker: Unknown error"})
     )
     assert not looks.look().complete, "without the offsets topic nothing is known"
+
+
+CONFIGS = TopicInfo("id", {0: 1})
+
+
+@pytest.mark.parametrize("why", [NO_SUCH_TOPIC, "not_authorized"])
+@pytest.mark.parametrize("others", [{}, {"connect-configs": CONFIGS}])
+def test_without_the_offsets_topic_the_clock_stands_whatever_else_can_be_read(
+    why: str, others: dict[str, TopicInfo]
+) -> None:
+    looks = Looks(Topics(found={**THERE.found, **others}))
+    assert looks.look().complete
+    assert looks.blind is None
+    looks.cluster.says = Topics(found=others, missing={OFFSETS: why})
+    assert not any(looks.look().complete for _ in range(3))
+    assert looks.blind == f"{OFFSETS} ({why})"
+    looks.cluster.says = Topics(found={**THERE.found, **others})
+    assert looks.look().complete
+    assert looks.blind is None
+
+
+def test_a_new_cluster_is_not_blind_and_neither_is_one_that_has_only_just_been_asked() -> None:
+    looks = Looks(Topics(found={"connect-configs": CONFIGS}, missing=NEVER.missing))
+    assert [looks.look().complete for _ in range(3)] == [False, True, True]
+    assert looks.blind is None
+    read_before = Looks(NEVER, made_on_demand=None)
+    read_before.look()
+    assert read_before.blind is None, "a broker that has just started may not know every topic yet"
+    read_before.look()
+    assert read_before.blind is not None
+
+
+def test_what_was_last_known_of_a_deleted_topic_is_kept() -> None:
+    both = Topics(found={**THERE.found, "connect-configs": CONFIGS})
+    looks = Looks(both)
+    looks.look()
+    looks.cluster.says = Topics(found=THERE.found, missing={"connect-configs": NO_SUCH_TOPIC})
+    assert not looks.look().gone, "one look is not enough"
+    assert looks.look().gone == {Key("connect-configs", "id", 0): Bounds(3, 7, 1)}
+    looks.cluster.says = Topics(found={**THERE.found, "connect-configs": TopicInfo("id-2", {0: 1})})
+    sample = looks.look()
+    assert Key("connect-configs", "id-2", 0) in sample.bounds
+    looks.cluster.says = Topics(found={OFFSETS: TopicInfo("id-2", {0: 1})}, missing={"connect-configs": "hidden"})
+    assert Key(OFFSETS, "id", 0) in looks.look().gone, "made anew between two looks"
+
+
+def test_what_goes_wrong_beside_the_cluster_is_a_problem_and_the_sampling_goes_on() -> None:
+    """Any exception of the client, or of a file: the thread states it and samples again."""
+    told: list[str | None] = []
+    wrong: list[Exception] = [RuntimeError("of the client"), OSError(24, "Too many open files"), KeyError("control")]
+    seen = threading.Event()
+
+    def wanted() -> dict[str, Kind]:
+        if wrong:
+            raise wrong.pop(0)
+        return {OFFSETS: "offsets"}
+
+    def note(one: Sampler) -> None:
+        told.append(one.problem)
+        if one.problem is None:
+            seen.set()
+
+    sampler = Sampler(Cluster(THERE), wanted, 0.01, lambda: 1_000, note)
+    sampler.start()
+    assert seen.wait(30)
+    sampler.stop()
+    problems = [one for one in told if one is not None]
+    assert len(problems) == 3
+    assert all(one.startswith("the reader takes no samples (") for one in problems)
+    assert "Too many open files" in problems[1]

@@ -1,9 +1,22 @@
 """Planning from one offset to the next, without Kafka or Spark."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streaming.spark.offsets import Bounds, Key, Offset, Sample, Span, TokenBucket, advance, bundles, spans
+from streaming.spark.offsets import (
+    DELETED,
+    MADE_ANEW,
+    Bounds,
+    Key,
+    Offset,
+    Sample,
+    Span,
+    TokenBucket,
+    advance,
+    bundles,
+    spans,
+)
 
 A, B = Key("t", "id", 0), Key("t", "id", 1)
 HEARTBEAT_MS = 10_000
@@ -15,7 +28,7 @@ def sample(tick_ms: int, *ends: int, low: int = 0, complete: bool = True) -> Sam
 
 
 def test_json_and_back() -> None:
-    offset = Offset({A: 5, B: 0}, {B: 0}, 77)
+    offset = Offset({A: 5, B: 0}, {B: 0}, 77, {A: MADE_ANEW})
     assert Offset.parse(offset.json()) == offset
 
 
@@ -59,11 +72,43 @@ def test_a_new_partition_begins_at_its_beginning() -> None:
     assert spans(Offset({A: 5}, {}, 1_000), end) == [Span(B, 3, 9)]
 
 
-def test_a_recreated_topic_is_read_from_its_own_beginning() -> None:
-    old = Offset({Key("t", "old", 0): 500}, {}, 1_000)
-    end = advance(old, sample(1_500, 4), None, None, HEARTBEAT_MS)
-    assert end.partitions == {A: 4}
-    assert spans(old, end) == [Span(A, 0, 4)]
+OLD = Key("t", "old", 0)
+
+
+def test_a_topic_made_anew_is_stated_first_and_then_read_from_its_own_beginning() -> None:
+    start = Offset({OLD: 500}, {}, 1_000)
+    stated = advance(start, sample(1_500, 4), None, None, HEARTBEAT_MS)
+    assert (stated.partitions, stated.gone, stated.tick_ms) == ({OLD: 500}, {OLD: MADE_ANEW}, 1_000)
+    assert spans(start, stated) == [Span(OLD, 500, 500)]
+    end = advance(stated, sample(1_500, 4), None, None, HEARTBEAT_MS)
+    assert (end.partitions, end.gone, end.tick_ms) == ({A: 4}, {}, 1_500)
+    assert spans(stated, end) == [Span(A, 0, 4)]
+    assert advance(end, sample(1_600, 4), None, None, HEARTBEAT_MS) is end, "once"
+
+
+@pytest.mark.parametrize("again", [False, True])
+def test_what_was_known_of_a_deleted_topic_and_not_read_is_given_up(again: bool) -> None:
+    gone = {OLD: Bounds(0, 620, 1), Key("t", "old", 1): Bounds(3, 9, 1), Key("t", "old", 2): Bounds(0, 7, 1)}
+    seen = Sample(1_500, {A: Bounds(0, 4, 1)} if again else {}, again, gone)
+    start = Offset({OLD: 500, Key("t", "old", 2): 7}, {}, 1_000)
+    stated = advance(start, seen, None, None, HEARTBEAT_MS)
+    told = [(span.key.partition, span.start, span.end) for span in spans(start, stated)]
+    assert told == [(0, 500, 620), (1, 3, 9), *([(2, 7, 7)] if again else [])]
+    assert set(stated.gone.values()) == {MADE_ANEW if again else DELETED}
+    after = advance(stated, seen, None, None, HEARTBEAT_MS)
+    assert (after.partitions == {A: 4}) if again else (after is stated)
+    made = Sample(2_000, {A: Bounds(0, 4, 1)}, True, gone)
+    for _ in range(3):
+        further = advance(after, made, None, None, HEARTBEAT_MS)
+        assert not [one for one in spans(after, further) if one.key in further.gone and one.end > one.start], "once"
+        after = further
+    assert after.partitions == {A: 4}
+    assert advance(after, made, None, None, HEARTBEAT_MS) is after
+
+
+def test_a_partition_that_gives_no_answer_for_a_while_is_not_given_up() -> None:
+    start = Offset({A: 5, B: 7}, {}, 1_000)
+    assert advance(start, sample(1_500, 5, complete=False), None, None, HEARTBEAT_MS) is start
 
 
 def test_a_truncated_log_never_moves_an_offset_back() -> None:

@@ -13,10 +13,11 @@ from lab.broker import Broker
 from lab.paths import BUILD
 from lab.ports import free_ports
 from lab.process import Lab, Progress
-from streaming.spark.ends import ClusterError, KafkaView, Sampler
+from streaming.spark.ends import ClusterError, KafkaView
 from streaming.spark.offsets import Key, Kind, Span
 from streaming.spark.reading import Reading, read_spans
 from streaming.spark.rows import Line
+from streaming.spark.sampling import Sampler
 from tests.waiting import until
 
 pytestmark = pytest.mark.integration
@@ -72,7 +73,7 @@ def test_ranges_end_by_position(server: Broker) -> None:
     assert [offset for offset, _ in rows] == [0, 1, 2, 3, 4, 12, 13, 14, 15, 16]
     assert (reached["start"], reached["end"], reached["records"]) == (0, end, 10)
     # A range of nothing but aborted records and markers still ends.
-    assert read(5, 12) == ([], {"start": 5, "end": 12, "planned": 12, "records": 0, "bytes": 0})
+    assert read(5, 12) == ([], {"start": 5, "end": 12, "planned": 12, "records": 0, "bytes": 0, "why": ""})
 
     for deleted in admin.delete_records([TopicPartition(TOPIC, 0, 14)]).values():
         deleted.result(30)
@@ -143,4 +144,4 @@ def test_an_address_where_nobody_answers_is_a_sentence_and_a_short_read() -> Non
     client = {"bootstrap.servers": f"127.0.0.1:{port}"}
     reading = Reading("c", "kafka", client, 500, {})
     lines = list(read_spans(reading, [Span(Key("t", "id", 0), 3, 9)]))
-    assert outline(lines)[1] == {"start": 3, "end": 3, "planned": 9, "records": 0, "bytes": 0}
+    assert outline(lines)[1] == {"start": 3, "end": 3, "planned": 9, "records": 0, "bytes": 0, "why": ""}

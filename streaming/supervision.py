@@ -1,0 +1,117 @@
+"""One way to keep a background part going: whatever goes wrong in it is stated as a problem, and it goes on.
+
+A part is a thread that makes one step after the other. A step that raises is logged with the place it came from and
+handed to whoever answers for the monitor's state; the next one follows after a pause that grows while steps fail.
+"""
+
+import logging
+import threading
+import traceback
+from collections.abc import Callable
+from typing import Protocol
+
+FIRST_PAUSE_S = 0.5
+LONGEST_PAUSE_S = 30.0
+MOST_PLACES = 8
+log = logging.getLogger("rebalance_monitor.parts")
+
+
+class PartFailed(Exception):
+    """A part cannot go on as it is; the text is one sentence without a secret."""
+
+
+class Answerable(Protocol):
+    """Who is told how a part is doing."""
+
+    def part(self, name: str, problem: str | None) -> None:
+        """`problem`: why the part fails now, at every failed step; None: its last step came to its end."""
+        ...
+
+
+class Supervised:
+    """A thread of the given name from `start` to `stop`. `step` returns how many seconds later the next one follows."""
+
+    def __init__(
+        self,
+        name: str,
+        step: Callable[[], float],
+        told: Answerable | None,
+        *,
+        stop: threading.Event | None = None,
+        first_pause_s: float = FIRST_PAUSE_S,
+        at_end: Callable[[], None] | None = None,
+    ) -> None:
+        self.name, self._step, self._told, self._at_end = name, step, told, at_end
+        self._first_pause_s, self._pause_s = first_pause_s, first_pause_s
+        self._failing: str | None = None
+        self.stopped = stop if stop is not None else threading.Event()
+        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
+
+    def start(self) -> None:
+        """Returns at once."""
+        self._thread.start()
+
+    def stop(self, timeout_s: float = 5.0) -> None:
+        """No further step; waits for the one under way, so long at most."""
+        self.stopped.set()
+        if self._thread.is_alive() and self._thread is not threading.current_thread():
+            self._thread.join(timeout_s)
+
+    def alive(self) -> bool:
+        """Whether the thread runs."""
+        return self._thread.is_alive()
+
+    def _run(self) -> None:
+        try:
+            while not self.stopped.is_set():
+                self.stopped.wait(self._once())
+        finally:
+            if self._at_end is not None:
+                self._at_end()
+
+    def _once(self) -> float:
+        try:
+            pause_s = self._step()
+        except BaseException as why:  # the thread must outlive whatever it was
+            if self.stopped.is_set():
+                return 0.0
+            return self._failed(why)
+        if self._failing is not None:
+            log.warning("part_goes_on", extra={"fields": {"part": self.name}})
+            self._failing = None
+        self._pause_s = self._first_pause_s
+        self._tell(None)
+        return pause_s
+
+    def _failed(self, why: BaseException) -> float:
+        problem = sentence(why)
+        if problem != self._failing:
+            fields = {"part": self.name, "why": problem, "stack": places(why)}
+            log.error("part_failed", extra={"fields": fields})
+        self._failing = problem
+        self._tell(problem)
+        pause_s, self._pause_s = self._pause_s, min(self._pause_s * 2, LONGEST_PAUSE_S)
+        return pause_s
+
+    def _tell(self, problem: str | None) -> None:
+        if self._told is None:
+            return
+        try:
+            self._told.part(self.name, problem)
+        except Exception as why:
+            log.error("part_failed", extra={"fields": {"part": self.name, "why": sentence(why), "stack": places(why)}})
+
+
+def sentence(why: BaseException) -> str:
+    """What is shown of an error. Texts of libraries may hold an address with a password, so they are left out."""
+    if isinstance(why, PartFailed):
+        return str(why)
+    if isinstance(why, OSError) and why.strerror:
+        return f"{type(why).__name__}, {why.strerror}"
+    return f"{type(why).__name__} at {places(why)[-1] if places(why) else 'an unknown place'}"
+
+
+def places(why: BaseException) -> list[str]:
+    """Where it came from, outermost first: file, line and function of the innermost frames."""
+    frames = traceback.extract_tb(why.__traceback__)[-MOST_PLACES:]
+    return [f"{frame.filename.rpartition('/')[2]}:{frame.lineno} {frame.name}" for frame in frames]
