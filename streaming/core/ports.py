@@ -77,7 +77,7 @@ class Store(Protocol):
         ...
 
     def positions(self) -> Mapping[PartitionKey, int]:
-        """Next offset to read, for each partition ever committed."""
+        """Next offset to read, for each partition ever committed; those that moved last come last."""
         ...
 
     def load(self, keys: Collection[GroupKey]) -> Mapping[GroupKey, StoredState]:

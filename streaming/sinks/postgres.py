@@ -86,10 +86,11 @@ class PostgresStore(Past):
         return int(row[0])
 
     def positions(self) -> dict[PartitionKey, int]:
-        """Next offset to read, for each partition ever committed."""
+        """Next offset to read, for each partition ever committed; those that moved last come last."""
         with self.database.session() as connection:
             rows = connection.execute(
                 "select cluster_id, topic_id, topic, partition, next_offset from rebalance_monitor.positions"
+                " order by updated_at, topic, partition"
             ).fetchall()
         return {PartitionKey(*row[:4]): row[4] for row in rows}
 

@@ -237,9 +237,7 @@ class BatchFunction:
         if self._control.bytes_per_record and abs(measured / self._control.bytes_per_record - 1) < 0.2:
             measured = self._control.bytes_per_record  # not worth a write
         revision = self._control.revision + (topics != self._control.topics)
-        control = replace(
-            self._control, due_ms=due_ms, topics=topics, bytes_per_record=measured, revision=revision
-        )
+        control = replace(self._control, due_ms=due_ms, topics=topics, bytes_per_record=measured, revision=revision)
         if control != self._control:
             self._control = control
             self._publish(control)

@@ -16,7 +16,7 @@ from streaming.spark.offsets import Kind
 
 @dataclass(frozen=True, slots=True)
 class Control:
-    """What the reader must know. `topics` = name -> kind, beside those in its options; `revision` counts their changes."""
+    """What the reader must know. `topics` = name -> kind, beside those in its options; `revision` counts changes."""
 
     due_ms: int | None = None
     topics: dict[str, Kind] = field(default_factory=dict)

@@ -195,11 +195,17 @@ class Job:
         topics: dict[str, Kind] = {source.offsets_topic: "offsets"}
         for group in self._core.connect:
             topics.update(topics_of(connect_settings(self._core, group)))
+        # A topic that was made anew has positions of every life; only the last one can have ended unseen.
+        latest = {key.topic: key.topic_id for key in function.positions}
         return SourceOptions(
             cluster=self._section.name,
             cluster_id=self._cluster_id,
             topics=topics,
-            positions=tuple((k.topic, k.topic_id, k.partition, at) for k, at in function.positions.items()),
+            positions=tuple(
+                (k.topic, k.topic_id, k.partition, at)
+                for k, at in function.positions.items()
+                if k.topic_id == latest[k.topic]
+            ),
             channel=str(self._scratch),
             max_bytes_per_second_per_broker=source.max_bytes_per_second_per_broker,
             heartbeat_ms=source.heartbeat_ms,

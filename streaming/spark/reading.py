@@ -67,8 +67,10 @@ class _Progress:
 
 
 def consumer(client: Mapping[str, str], committed: bool, *, renewed: bool = False) -> Any:
-    """This process's consumer. It is only ever assigned to, so it joins no group and commits nothing. `renewed`: the one
-    there is, is given up for a new one."""
+    """This process's consumer. It is only ever assigned to, so it joins no group and commits nothing.
+
+    `renewed`: the one there is gives way to a new one.
+    """
     from confluent_kafka import Consumer
 
     settings = {

@@ -47,7 +47,8 @@ class Drained:
             max_bytes_per_second_per_broker=bytes_per_second,
             heartbeat_ms=3_600_000,
             poll_max_ms=500,
-            read_timeout_ms=10_000, max_lag_s=10.0,
+            read_timeout_ms=10_000,
+            max_lag_s=10.0,
             client={"bootstrap.servers": watched.broker.address},
         )
 
