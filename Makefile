@@ -6,7 +6,7 @@ KEEP ?= 0
 DEMO_FLAGS := $(if $(filter-out 0,$(KEEP)),--keep) $(if $(PORTS),--ports $(PORTS))
 
 .DEFAULT_GOAL := help
-.PHONY: help install lock demo stop bench bench-assignors bench-decode fuzz oracle test check metrics-page clean
+.PHONY: help install lock demo stop bench bench-assignors bench-decode bench-start fuzz oracle test check metrics-page clean
 
 help:  ## list these targets
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -28,6 +28,9 @@ bench-assignors: install  ## time our Connect assignors against Kafka's own clas
 
 oracle: install  ## compare our Connect assignors with Kafka's own on random inputs (RELEASE=3.2.3 SCENARIOS=1000 SEED=1)
 	@exec $(BIN)/python -m lab.oracle.compare $(if $(RELEASE),--release $(RELEASE)) $(if $(SCENARIOS),--scenarios $(SCENARIOS)) $(if $(SEED),--seed $(SEED))
+
+bench-start: install  ## time the smallest commands beside an interpreter that does nothing
+	@exec $(BIN)/python -m lab.bench_start
 
 bench-decode: install  ## measure decoding against kafka-python on one core; writes docs/benchmarks-decode.md
 	@exec $(BIN)/python -m lab.bench_decode

@@ -18,7 +18,8 @@ from dashboards.monitor_alerts import monitor_alerts
 from dashboards.queries import SEVERITIES, aggregated, series
 from streaming.core import metrics
 from streaming.core.rules.catalogue import RULES
-from streaming.core.runbooks import RUNBOOKS, next_step, runbook_url
+from streaming.core.runbooks import next_step, runbook_url
+from streaming.core.settings import RUNBOOKS
 
 WHILE_BLIND = "RebalanceIncidentWhileBlind"
 _SURVIVES_RESTART = "15m"

@@ -14,7 +14,7 @@ from dashboards.alerts import prometheus_rule, rule_file
 from dashboards.frames import rebalances
 from dashboards.runbooks import pages
 from dashboards.shelf import SHELF
-from streaming.core.runbooks import RUNBOOKS
+from streaming.core.settings import RUNBOOKS
 
 GENERATED = Path(__file__).parent / "generated"
 DOCS = Path(__file__).parents[1] / "docs"

@@ -7,11 +7,15 @@ A capture is a file of records, one JSON object a line (`topic`, `partition`, `o
 
 import base64
 import binascii
+import codecs
 import gzip
+import io
 import json
-from collections.abc import Iterator, Mapping
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TextIO, TypeVar, cast
 
 from streaming.cli.errors import InputError
 from streaming.core.leader import DEFAULT_MAX_DELAY_MS
@@ -20,6 +24,8 @@ from streaming.core.settings import ClusterSettings, ConnectSettings, TopicMetad
 
 Line = dict[str, Any]
 T = TypeVar("T")
+STDIN = Path("-")
+GZIP_MAGIC = b"\x1f\x8b"
 _SHAPES: Mapping[type, str] = {str: "a text", int: "a whole number of 64 bits", list: "a list", dict: "an object"}
 
 
@@ -46,6 +52,8 @@ def records_of(path: Path) -> Iterator[RawRecord]:
 
 def name_of(path: Path) -> str:
     """What the cluster is called where the capture does not say: as the folder."""
+    if path == STDIN:
+        return "stdin"
     return path.name if path.is_dir() else path.parent.name or path.stem
 
 
@@ -134,15 +142,29 @@ def _bytes(line: Line, name: str, where: str) -> bytes | None:
 
 def _json_lines(path: Path) -> Iterator[tuple[str, Line]]:
     """Every line's place, for messages, and its object."""
-    opened = gzip.open if path.suffix == ".gz" else open
     try:
-        with opened(path, "rt", encoding="utf-8") as text:
+        with _opened(path) as text:
             for number, line in enumerate(text, start=1):
                 if line.strip():
                     where = f"{path}:{number}"
                     yield where, _parsed(line, where)
     except (OSError, EOFError, UnicodeDecodeError) as why:
         raise _unreadable(path, why) from why
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[Iterable[str]]:
+    """The file's lines; `-` is standard input, packed or not, which stays open."""
+    if path != STDIN:
+        with (gzip.open if path.suffix == ".gz" else open)(path, "rt", encoding="utf-8") as text:
+            yield cast(TextIO, text)
+        return
+    raw = io.BufferedReader(cast(io.RawIOBase, sys.stdin.buffer))
+    packed = raw.peek(2)[:2] == GZIP_MAGIC
+    try:
+        yield codecs.iterdecode(gzip.GzipFile(fileobj=raw) if packed else raw, "utf-8")
+    finally:
+        raw.detach()
 
 
 def _parsed(text: str, where: str) -> Line:

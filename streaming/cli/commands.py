@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from streaming.cli.errors import InputError
+from streaming.cli.names import FAMILIES, KINDS
 
 Command = Callable[[argparse.Namespace], int]
 
@@ -18,7 +19,7 @@ class _Version(argparse.Action):
     """Looks the version up only when it is asked for: that takes longer than the whole help."""
 
     def __call__(self, parser: argparse.ArgumentParser, *_: Any, **__: Any) -> None:
-        from streaming.cli.opening import package_version
+        from streaming.cli.version import package_version
 
         print(f"rebalance-monitor {package_version() or '(not installed)'}")
         parser.exit()
@@ -51,7 +52,9 @@ def parser() -> argparse.ArgumentParser:
     audit.set_defaults(handle=_audit)
 
     replay = commands.add_parser("replay", help="judge captured records without Spark")
-    replay.add_argument("paths", nargs="+", metavar="DIR|FILE", help="a capture's directory, or files of records")
+    replay.add_argument(
+        "paths", nargs="+", metavar="DIR|FILE|-", help="a capture's directory, or files of records; - reads stdin"
+    )
     replay.add_argument("--config", metavar="FILE", help="settings instead of the capture's own")
     replay.add_argument("--no-settings", action="store_true", help="ignore the capture's cluster.json and metadata")
     replay.add_argument("--with-commits", action="store_true", help="show the offset commits too")
@@ -59,8 +62,11 @@ def parser() -> argparse.ArgumentParser:
     replay.set_defaults(handle=_replay)
 
     plan = commands.add_parser("plan", help="compute what Kafka's own classes would answer")
-    plan.add_argument("--family", required=True, metavar="NAME", help="which kind of cases; a wrong NAME lists all")
+    plan.add_argument("--family", required=True, metavar="NAME", help=f"which kind of cases: {', '.join(FAMILIES)}")
     plan.add_argument("file", nargs="?", default="-", metavar="FILE|-", help="JSON lines, gzip too; - reads stdin")
+    plan.add_argument(
+        "-o", "--output", choices=("json", "table"), default="json", help="for programs (the default), or for people"
+    )
     plan.set_defaults(handle=_plan)
 
     decode = commands.add_parser("decode", help="show one record or payload in full")
@@ -70,7 +76,12 @@ def parser() -> argparse.ArgumentParser:
         metavar="KEY VALUE|PAYLOAD|CAPTURE|-",
         help="hexadecimal or base64 (null: tombstone; keys of Connect's topics as text), a capture, or - for lines",
     )
-    decode.add_argument("--topic-kind", default="offsets", metavar="KIND", help="where it came from, or which payload")
+    decode.add_argument(
+        "--topic-kind",
+        default="offsets",
+        metavar="KIND",
+        help=f"where it came from, or which payload: {', '.join(KINDS)} (default: offsets)",
+    )
     decode.add_argument("--encoding", default="auto", choices=("auto", "hex", "base64"))
     decode.add_argument("--topic", help="of a capture: records of this topic")
     decode.add_argument("--partition", type=int)
@@ -156,11 +167,13 @@ def _replay(arguments: argparse.Namespace) -> int:
 def _plan(arguments: argparse.Namespace) -> int:
     from streaming.cli.plan import plan
 
-    return plan(arguments.family, arguments.file)
+    if arguments.family not in FAMILIES:
+        raise InputError(f"unknown family {arguments.family!r}; known are {', '.join(FAMILIES)}")
+    return plan(arguments.family, arguments.file, output=arguments.output)
 
 
 def _decode(arguments: argparse.Namespace) -> int:
-    from streaming.cli.decode import KINDS, Coordinates, decode
+    from streaming.cli.decode import Coordinates, decode
 
     if arguments.topic_kind not in KINDS:
         raise InputError(f"unknown --topic-kind {arguments.topic_kind!r}; known are {', '.join(KINDS)}")

@@ -20,7 +20,6 @@ from streaming.cli.outline import outline
 from streaming.cli.output import print_json
 from streaming.core.shown import PAYLOADS, RECORDS, Shown, show_payload, show_record
 
-KINDS = (*RECORDS, *PAYLOADS)
 ABSENT = frozenset({"null", "none", "-1", "tombstone"})
 
 _HEX = re.compile(r"(0x)?[0-9a-fA-F\s:]*")

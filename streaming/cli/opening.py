@@ -2,7 +2,6 @@
 
 import importlib
 import os
-from importlib.metadata import PackageNotFoundError, version
 
 from streaming.cli.errors import InputError
 from streaming.config import ConfigError, Settings, load
@@ -35,11 +34,3 @@ def need(extra: str, *packages: str) -> None:
             importlib.import_module(package)
     except ImportError as why:
         raise InputError(f"{why.name} is not installed; install rebalance-monitor[{extra}]") from why
-
-
-def package_version() -> str:
-    """This monitor's version; "" where it is not installed."""
-    try:
-        return version("rebalance-monitor")
-    except PackageNotFoundError:
-        return ""

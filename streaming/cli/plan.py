@@ -9,24 +9,27 @@ from typing import Any, BinaryIO, cast
 
 from streaming.cli.errors import InputError
 from streaming.cli.exit_codes import BAD_INPUT, DONE
+from streaming.cli.outline import outline
 from streaming.cli.output import print_json
 from streaming.core.plan import FAMILIES, Solve
 
 GZIP_MAGIC = b"\x1f\x8b"
 
 
-def plan(family: str, path: str) -> int:
-    """Solve every line; a bad line is reported in place and gives BAD_INPUT at the end."""
-    solve = FAMILIES.get(family)
-    if solve is None:
-        raise InputError(f"unknown family {family!r}; known are {', '.join(sorted(FAMILIES))}")
+def plan(family: str, path: str, *, output: str) -> int:
+    """Solve every line of cases of this family (one of FAMILIES); a bad line is reported in place and gives BAD_INPUT
+    at the end."""
+    solve = FAMILIES[family]
     bad = False
     for number, line in enumerate(_lines(path), start=1):
         if not line.strip():
             continue
         answer, sound = _answer(solve, line, number)
         bad = bad or not sound
-        print_json(answer)
+        if output == "json":
+            print_json(answer)
+        else:
+            print("\n".join(outline(answer)))
     sys.stdout.flush()
     return BAD_INPUT if bad else DONE
 

@@ -6,17 +6,20 @@ from pathlib import Path
 
 from streaming.cli.captures import metadata_of, name_of, records_of, settings_of
 from streaming.cli.errors import InputError
-from streaming.cli.exit_codes import DONE, FOUND
+from streaming.cli.exit_codes import CANNOT_TELL, DONE, FOUND
 from streaming.cli.opening import settings_from
+from streaming.cli.outline import visible
 from streaming.cli.output import print_json
 from streaming.cli.tables import print_generations
+from streaming.core.replay import OFFSETS_TOPIC, Replayed
 from streaming.core.replay import replay as replay_records
 from streaming.core.settings import ClusterSettings
 
 
 def replay(paths: list[str], config: str | None, *, use_settings: bool, with_commits: bool, output: str) -> int:
-    """Judge every capture named; FOUND if any holds a harmful violation or an unexplained verdict."""
-    found = False
+    """Judge every capture named; FOUND if any holds a harmful violation or an unexplained verdict, else CANNOT_TELL if
+    one holds no record of a group."""
+    found = nothing = False
     for path in map(Path, paths):
         settings = _settings(path, config, use_settings=use_settings)
         told = replay_records(records_of(path), settings, with_commits=with_commits)
@@ -27,7 +30,19 @@ def replay(paths: list[str], config: str | None, *, use_settings: bool, with_com
             sys.stdout.flush()
         else:
             print_generations(told.objects)
-    return FOUND if found else DONE
+        if not told.groups:
+            nothing = True
+            print(f"rebalance-monitor: {path}: {_instead(told)}", file=sys.stderr)
+    return FOUND if found else CANNOT_TELL if nothing else DONE
+
+
+def _instead(told: Replayed) -> str:
+    """What was found where no group's record was."""
+    if not told.topics:
+        return "it holds no records, so there is nothing to judge"
+    topics = ", ".join(f"{visible(name)} ({count})" for name, count in sorted(told.topics.items()))
+    wanted = "read __consumer_offsets too" if OFFSETS_TOPIC not in told.topics else "only offset commits are there"
+    return f"no record of a group is among the records of {topics}, so there is nothing to judge; {wanted}"
 
 
 def _settings(path: Path, config: str | None, *, use_settings: bool) -> ClusterSettings:

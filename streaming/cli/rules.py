@@ -1,6 +1,8 @@
 """`rules`: what is judged, how loudly people are told, and each rule's runbook, from the one catalogue."""
 
 from collections.abc import Iterable
+from difflib import get_close_matches
+from pathlib import Path
 from typing import Any
 
 from dashboards.runbooks import FOLDER, pages
@@ -22,13 +24,23 @@ def rules(name: str | None, *, output: str) -> int:
         print(about_us, end="")
         return DONE
     if not chosen:
-        known = "`rebalance-monitor rules` lists them"
-        hint = "the label `rule` of that alert names one" if name.startswith("RebalanceIncident") else known
-        raise InputError(f"no rule has the title or code {name!r}; {hint}")
+        raise InputError(f"no rule has the title or code {name!r}; {_hint(name)}")
     if output == "json":
         return _list(chosen, output)
     print(pages()[f"{FOLDER}/{chosen[0].title}.md"], end="")
     return DONE
+
+
+def _hint(name: str) -> str:
+    """What to type instead."""
+    if name.startswith("RebalanceIncident"):
+        return "the label `rule` of that alert names one"
+    names = {one.lower(): one for rule in RULES for one in (rule.title, rule.code)}
+    names |= {Path(page).stem.lower(): Path(page).stem for page in pages()}
+    close = get_close_matches(name.lower(), names, n=3, cutoff=0.6)
+    if close:
+        return f"did you mean {' or '.join(names[one] for one in close)}?"
+    return "`rebalance-monitor rules` lists them"
 
 
 def _list(some: Iterable[Rule], output: str) -> int:

@@ -6,7 +6,8 @@ from contextlib import ExitStack
 from streaming.cli.errors import InputError
 from streaming.cli.exit_codes import DONE
 from streaming.cli.json_lines import log_to_stderr
-from streaming.cli.opening import database_dsn, need, package_version, settings_from, source
+from streaming.cli.opening import database_dsn, need, settings_from, source
+from streaming.cli.version import package_version
 from streaming.config import Settings
 from streaming.config.runnable import lacking
 

@@ -1,12 +1,15 @@
 """`serve`: the page and the JSON API in a process of their own; `run` starts it, and keeps it running, as a child."""
 
 import logging
+import re
 import sys
 
 from streaming.cli.errors import InputError
 from streaming.cli.exit_codes import DONE
-from streaming.cli.opening import database_dsn, need, package_version, settings_from
+from streaming.cli.opening import database_dsn, need, settings_from
+from streaming.cli.version import package_version
 from streaming.config import Settings
+from streaming.config.section import HTTP_URL
 from streaming.core.settings import teams
 
 CONNECTIONS = 4
@@ -18,6 +21,8 @@ log = logging.getLogger("rebalance_monitor.page")
 
 def serve(config: str | None, monitor_url: str | None = None, *, child: bool = False) -> int:
     """Serves until a signal; 0 then. `monitor_url` is where the job's /metrics are, `child`: end when stdin closes."""
+    if monitor_url is not None and not re.fullmatch(HTTP_URL, monitor_url):
+        raise InputError(f"--monitor-url {monitor_url!r} is no URL; give one such as http://127.0.0.1:9470")
     settings = settings_from(config)
     dsn = database_dsn(settings, config)
     need("run", "jinja2", "psycopg", "starlette", "uvicorn")

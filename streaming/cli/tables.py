@@ -23,11 +23,11 @@ SEVERITY_COLOURS = {"critical": "bold red", "high": "red", "medium": "yellow", "
 
 
 def clock(at_ms: int | None) -> str:
-    """UTC time of day with milliseconds; the number itself where it is no day of any calendar."""
+    """UTC date and time with milliseconds; the number itself where it is no day of any calendar."""
     if at_ms is None:
         return "-"
     try:
-        return datetime.fromtimestamp(at_ms / 1000, UTC).strftime("%H:%M:%S.%f")[:-3]
+        return datetime.fromtimestamp(at_ms / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S.%f")[:-3]
     except (OverflowError, OSError, ValueError):
         return str(at_ms)
 

@@ -29,4 +29,5 @@ Milliseconds = Annotated[int, Field(gt=0)]
 Pattern = Annotated[str, Field(min_length=1)]
 """With * and ? as in file names."""
 Port = Annotated[int, Field(ge=0, le=65535)]
-HttpUrl = Annotated[str, Field(pattern=r"^https?://[^\s/]+(/\S*)?$")]
+HTTP_URL = r"^https?://[^\s/]+(/\S*)?$"
+HttpUrl = Annotated[str, Field(pattern=HTTP_URL)]

@@ -1,7 +1,7 @@
 """A capture through the fold, without Spark: every generation once and final, every violation once, then the sums."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -47,10 +47,13 @@ class RawRecord:
 
 @dataclass(slots=True)
 class Replayed:
-    """What came out, and whether something was found (exit code 1)."""
+    """What came out, and whether something was found (exit code 1). `topics` counts the records of each topic;
+    `groups`: whether any record was a group's."""
 
     objects: list[dict[str, Any]] = field(default_factory=list)
     found: bool = False
+    topics: Mapping[str, int] = field(default_factory=dict)
+    groups: bool = False
 
 
 def decode(record: RawRecord, settings: ClusterSettings) -> Row | None:
@@ -73,12 +76,12 @@ def replay(records: Iterable[RawRecord], settings: ClusterSettings, *, with_comm
     """Everything the fold says about these records; the clock ends at a time that more than one of the clocks they
     carry has reached. `with_commits` decodes the offset commits too and lists them, in the records' order, before the
     sums."""
-    count, stamps = 0, Stamps()
+    topics, stamps, groups = Counter[str](), Stamps(), False
     rows: list[Row] = []
     commits: list[OffsetCommit | UndecodableRecord] = []
     others = OtherGroups()
     for record in records:
-        count += 1
+        topics[record.topic] += 1
         if record.topic == OFFSETS_TOPIC:
             place = (record.topic, record.partition, record.offset, record.timestamp_ms)
             stamps.logged(*place, exact=wanted_key_prefix(record.key))
@@ -91,6 +94,7 @@ def replay(records: Iterable[RawRecord], settings: ClusterSettings, *, with_comm
         if row is None:
             rows.extend(_passed_over(record, settings))
             continue
+        groups = groups or record.topic == OFFSETS_TOPIC
         if isinstance(row.body, OtherGroup):
             others.add(row.body.kind, row.group or "", record.timestamp_ms, record.key, record.value)
             continue
@@ -98,7 +102,9 @@ def replay(records: Iterable[RawRecord], settings: ClusterSettings, *, with_comm
         if record.append_time:
             stamps.appended.add(record.topic)
         stamps.written(row)
-    return _told(count, folded(rows, stamps, settings), commits, others, settings.name)
+    told = _told(topics.total(), folded(rows, stamps, settings), commits, others, settings.name)
+    told.topics, told.groups = dict(topics), groups
+    return told
 
 
 def folded(rows: Sequence[Row], stamps: Stamps, settings: ClusterSettings) -> list[Result]:

@@ -9,10 +9,7 @@ from streaming.core.attention import STORM_PAGES_AFTER_MS, alert_severity
 from streaming.core.results import AlertSeverity, Certainty, Incident
 from streaming.core.rules.catalogue import RULES
 from streaming.core.rules.rule import Check, Rule
-from streaming.core.settings import ClusterSettings
-
-RUNBOOKS = "docs/runbooks"
-"""Where the runbooks lie in the repository; a published copy has a URL of its own."""
+from streaming.core.settings import RUNBOOKS, ClusterSettings
 
 VARIABLES = {
     "ALERTMANAGER": "its host:port",

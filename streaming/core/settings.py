@@ -13,6 +13,8 @@ SETTLE_MS = 10_000
 START_WAIT_MS = 60_000
 SESSION_TIMEOUT_MS = 10_000
 REBALANCE_TIMEOUT_MS = 60_000
+RUNBOOKS = "docs/runbooks"
+"""Where the runbooks lie in the repository; a published copy has a URL of its own."""
 
 
 def is_worker(worker: str, pattern: str) -> bool:

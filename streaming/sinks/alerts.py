@@ -10,7 +10,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 from streaming.core.results import AlertSeverity, Incident
-from streaming.core.runbooks import RUNBOOKS, next_step, runbook_url
+from streaming.core.runbooks import next_step, runbook_url
+from streaming.core.settings import RUNBOOKS
 from streaming.sinks.labels import incident_labels
 from streaming.sinks.limits import as_it_is
 from streaming.sinks.stored import incident_of

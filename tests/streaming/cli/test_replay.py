@@ -1,7 +1,9 @@
 """`replay`: which settings judge a capture, and one sentence for each way in which a capture can be damaged."""
 
 import gzip
+import io
 import json
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -197,3 +199,36 @@ def test_the_table_says_what_it_saw_of_groups_that_are_not_judged_yet(
     flat = " ".join(told.split())
     for kind in ("KIP-848 consumer group", "KIP-932 share group", "KIP-1071 Streams group"):
         assert f"Not judged yet: 1 {kind} (1 record). This version counts their records only." in flat
+
+
+def test_a_capture_without_a_groups_record_cannot_be_judged(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    file = tmp_path / "records.jsonl"
+    file.write_text("")
+    assert main(["replay", str(file)]) == 3
+    assert capsys.readouterr().err == (
+        f"rebalance-monitor: {file}: it holds no records, so there is nothing to judge\n"
+    )
+    file.write_text("".join(json.dumps(RECORD | {"topic": name, "key": None}) + "\n" for name in ("a", "b", "a")))
+    assert main(["replay", "-o", "json", str(file)]) == 3
+    said = capsys.readouterr()
+    assert "among the records of a (2), b (1)" in said.err
+    assert "read __consumer_offsets too" in said.err
+    assert json.loads(said.out)["records"] == 3
+    file.write_text(json.dumps(RECORD | {"key": "AAEAAWEAAXQAAAAA", "value": None}) + "\n")
+    assert main(["replay", str(file), str(CAPTURE)]) == 1, "what was found elsewhere counts"
+    assert "only offset commits are there" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("packed", [True, False])
+def test_standard_input_is_a_capture(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, packed: bool
+) -> None:
+    raw = (CAPTURE / "records.jsonl.gz").read_bytes()
+    given = io.TextIOWrapper(io.BytesIO(raw if packed else gzip.decompress(raw)))
+    monkeypatch.setattr("sys.stdin", given)
+    assert summary(capsys, "-")["generations"] == summary(capsys, "--no-settings", str(CAPTURE))["generations"]
+
+
+def test_tables_show_the_date(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["replay", str(CAPTURE)]) == 1
+    assert re.search(r"^ ?20\d\d-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} ", capsys.readouterr().out, re.MULTILINE)

@@ -35,3 +35,14 @@ def test_shows_the_runbook_of_an_alert_about_the_monitor(capsys: pytest.CaptureF
 def test_an_unknown_name_is_one_sentence(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["rules", "nonsense"]) == 2
     assert capsys.readouterr().err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [("Imbalance", "imbalance"), ("connect-k5", "CONNECT-K5"), ("RebalanceMonitorStal", "RebalanceMonitorStale")],
+)
+def test_a_name_that_is_nearly_right_is_suggested(capsys: pytest.CaptureFixture[str], typed: str, meant: str) -> None:
+    assert main(["rules", typed]) == 2
+    said = capsys.readouterr().err
+    assert "did you mean" in said
+    assert meant in said

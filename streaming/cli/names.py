@@ -1,0 +1,27 @@
+"""Names that commands take, for `--help`: what they stand for takes longer to import than the help to print."""
+
+FAMILIES = (
+    "connect-eager",
+    "connect-incremental-rounds",
+    "connect-java21",
+    "connect-topics-wire",
+    "connect-wire",
+    "consumer-assign",
+    "coordinator-wire",
+    "streams-wire",
+)
+"""Families of cases that `plan` solves (`streaming.core.plan.FAMILIES`)."""
+
+KINDS = (
+    "offsets",
+    "connect-config",
+    "connect-status",
+    "connect-worker-state",
+    "connect-static-worker-state",
+    "connect-assignment",
+    "consumer-subscription",
+    "consumer-assignment",
+    "streams-subscription",
+    "streams-assignment",
+)
+"""Kinds of records and payloads that `decode` shows (`streaming.core.shown`)."""
