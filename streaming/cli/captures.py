@@ -60,8 +60,10 @@ def name_of(path: Path) -> str:
 def settings_of(path: Path) -> ClusterSettings:
     """What the capture tells of its cluster; nothing but a name if it tells nothing. Raises InputError."""
     described = path / "cluster.json"
-    if not path.is_dir() or not described.exists():
+    if not path.is_dir():
         return ClusterSettings(name=name_of(path))
+    if not described.exists():
+        return ClusterSettings(name=name_of(path), metadata=metadata_of(path))
     try:
         text = described.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as why:

@@ -2,21 +2,18 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import islice, product
 
 from assignors import consumer_range, consumer_round_robin
 from assignors.consumer_model import ConsumerMember
 from schemas.consumer_protocol import ConsumerAssignment, ConsumerSubscription, TopicPartition
+from streaming.core import consumer_views
 from streaming.core.consumer_orders import foreign_orders
+from streaming.core.consumer_views import Topics
 from streaming.core.records import GroupGeneration
 from streaming.core.results import ConsumerShare, ExpectedShare, Grade, Verdict
 from streaming.core.settings import ClusterSettings
 
-Topics = Mapping[str, tuple[frozenset[str], ...]]
 Assign = Callable[[Sequence[ConsumerMember], Topics], Mapping[str, tuple[TopicPartition, ...]]]
-
-METADATA_SLACK_MS = 1_000
-MAX_VIEWS = 256
 
 ASSIGNORS: Mapping[str, Assign] = {
     "range": consumer_range.assign,
@@ -56,14 +53,15 @@ def judge(settings: ClusterSettings, body: GroupGeneration, at_ms: int, *, repea
             )
         )
     wanted = sorted({topic for member in members for topic in member.topics})
-    views = _views(settings, wanted, at_ms)
-    current = next(views, None)
+    current = consumer_views.current(settings.metadata, wanted, at_ms)
     if current is None:
         return _not_judged(f"partition counts not known: {', '.join(wanted[:5])}", body.protocol)
     verdict = _compared(body.protocol or "", observed, assign(members, current))
     if verdict.grade is not Grade.UNEXPLAINED:
         return verdict
-    known = _explained(body.protocol or "", members, observed, current, views)
+    known = _explained(
+        body.protocol or "", members, observed, current, consumer_views.others(settings.metadata, wanted, at_ms)
+    )
     if known is not None:
         return known
     if first and body.generation > 1:
@@ -85,7 +83,7 @@ def _explained(
     for view in views:
         again = _compared(assignor, observed, assign(members, view))
         if again.grade is not Grade.UNEXPLAINED:
-            reason = "unknown setting: the topics' partitions as the leader knew them then"
+            reason = "unknown setting: the topics' partitions and racks as the leader knew them then"
             return replace(again, grade=Grade.EXPLAINABLE, reason=reason)
     for client, ordered in foreign_orders(members, assignor):
         again = _compared(assignor, observed, assign(ordered, current))
@@ -93,23 +91,6 @@ def _explained(
             reason = f"a foreign client's order of static members: {client}"
             return replace(again, grade=Grade.EXPLAINABLE, reason=reason)
     return None
-
-
-def _views(
-    settings: ClusterSettings, wanted: Sequence[str], at_ms: int
-) -> Iterator[dict[str, tuple[frozenset[str], ...]]]:
-    """What the leader may have known of the topics: what was true then first; then earlier, later or no knowledge.
-
-    A client refreshes its metadata seconds after a change, and may not know a new topic at all.
-    """
-    known = [one for one in settings.metadata if one.at_ms <= at_ms]
-    if not known:
-        return
-    soon = [one for one in settings.metadata if at_ms < one.at_ms <= at_ms + METADATA_SLACK_MS]
-    near = [known[-1], *reversed(known[-3:-1]), *soon[:1]]
-    choices = [list(dict.fromkeys([*(one.topics.get(topic) for one in near), None])) for topic in wanted]
-    for combination in islice(product(*choices), MAX_VIEWS):
-        yield {topic: racks for topic, racks in zip(wanted, combination, strict=True) if racks is not None}
 
 
 def _compared(
