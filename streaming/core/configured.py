@@ -33,14 +33,31 @@ def revived_at(state: ConfigState) -> frozenset[Job]:
     return jobs_of_counts(state.connectors(state.left)) - jobs_of(state)
 
 
-def has_applied(leader: str | None, offset: int, last: Observed | None) -> bool:
-    """Whether the leader's snapshot at this offset holds its last record for sure.
+def has_applied(history: ConfigHistory, observed: Observed, last: Observed | None) -> bool:
+    """Whether the leader's snapshot holds the last record below the stated offset for sure.
 
     A worker states a new offset just before it applies the record, so a snapshot taken in that moment lacks it. Who
-    stated the offset a generation ago has applied the record since: every join takes a new snapshot.
+    stated the offset a generation ago has applied the record since: every join takes a new snapshot. And who hands out
+    what only that record makes exist has applied it.
     """
-    before = last.views.get(leader or "") if last is not None else None
-    return before is not None and before.config_offset is not None and before.config_offset >= offset
+    offset = observed.config_offset
+    if offset is None:
+        return False
+    before = last.views.get(observed.leader or "") if last is not None else None
+    if before is not None and before.config_offset is not None and before.config_offset >= offset:
+        return True
+    given = frozenset(job for view in observed.views.values() for job in view.assigned)
+    return bool(given & (made_by_last_record(history, offset) - hidden_at(history, observed)))
+
+
+def made_by_last_record(history: ConfigHistory, offset: int) -> frozenset[Job]:
+    """Jobs that exist with the last record below the offset, and without it for no worker of any release."""
+    exact, earlier = history.state_at(offset), history.state_at(offset - 1)
+    if exact is None or earlier is None:
+        return frozenset()
+    made = jobs_of(exact) - jobs_of(earlier) - revived_at(earlier)
+    # A worker may find tasks consistent that others find inconsistent: then they existed before.
+    return frozenset(job for job in made if isinstance(job, str) or job[1] >= (earlier.counts.get(job[0]) or 0))
 
 
 def hidden_at(history: ConfigHistory, observed: Observed) -> frozenset[Job]:
@@ -56,13 +73,16 @@ def _connector(job: Job) -> str:
     return job if isinstance(job, str) else job[0]
 
 
-def unsure_at(history: ConfigHistory, observed: Observed, last: Observed | None) -> frozenset[Job]:
+def unsure_at(
+    history: ConfigHistory, observed: Observed, last: Observed | None, *, applied: bool = False
+) -> frozenset[Job]:
     """Jobs that may or may not exist for the leader, whatever the history says of its offset.
 
-    The last record may be missing from its snapshot (`has_applied`). And a worker that starts on a compacted topic may
-    find a connector's tasks inconsistent that long-lived ones run, or the other way round: task records that follow
-    the last commit replace the ones the commit was made of. And where the topic was compacted before it was read, a
-    connector that the generation shows may have been configured by records that are gone.
+    The last record may be missing from its snapshot (`has_applied`), unless it is known to be `applied`. And a worker
+    that starts on a compacted topic may find a connector's tasks inconsistent that long-lived ones run, or the other
+    way round: task records that follow the last commit replace the ones the commit was made of. And where the topic was
+    compacted before it was read, a connector that the generation shows may have been configured by records that are
+    gone.
     """
     if observed.config_offset is None:
         return frozenset()
@@ -71,7 +91,7 @@ def unsure_at(history: ConfigHistory, observed: Observed, last: Observed | None)
         return frozenset()
     doubted: frozenset[Job] = hidden_at(history, observed) | revived_at(exact)
     doubted |= {(name, number) for name in doubted_connectors(exact) for number in range(exact.counts[name] or 0)}
-    if has_applied(observed.leader, observed.config_offset, last):
+    if applied or has_applied(history, observed, last):
         return doubted
     earlier = history.state_at(observed.config_offset - 1)
     return doubted if earlier is None else doubted | (jobs_of(exact) ^ jobs_of(earlier))

@@ -11,7 +11,16 @@ from functools import partial
 
 from schemas.connect_protocol import WorkerState
 from schemas.connect_topics import ConnectorConfigured, ConnectorDeleted, TasksCommitted
-from streaming.core import config_sanity, evidence, judge_connect, leader_turn, rules, unassigned, waits
+from streaming.core import (
+    config_sanity,
+    evidence,
+    judge_connect,
+    last_config_record,
+    leader_turn,
+    rules,
+    unassigned,
+    waits,
+)
 from streaming.core.causes import connect_causes
 from streaming.core.configured import configured_at, unsure_at
 from streaming.core.group_life import codes, moment_of, skipped
@@ -189,7 +198,7 @@ def _examined(state: GroupState, turn: Turn, idle: tuple[Subject, ...]) -> Outco
         last=observed,
         incidents=incidents,
         holds={},
-        rule_memory=remember(scene),
+        rule_memory=replace(remember(scene), withheld=last_config_record.withheld(turn.case, scene, found)),
         declared=remembered(state.declared, turn.body, observed),
         timeouts_ms=timeouts_of(turn.settings, turn.group, turn.body).both_ms,
     )

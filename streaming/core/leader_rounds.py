@@ -22,7 +22,8 @@ MAX_FLAGGED = 8
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
-    """One generation with everything that is needed to judge it."""
+    """One generation with everything that is needed to judge it. `applied`: the leader is known to have applied every
+    config record below its offset."""
 
     body: GroupGeneration
     observed: Observed
@@ -31,6 +32,7 @@ class Case:
     settings: ConnectSettings
     carried: Carried
     missing_generations: int
+    applied: bool = False
 
     @property
     def leader_view(self) -> WorkerView:
@@ -125,6 +127,7 @@ def _states(case: Case, offset: int) -> Iterator[ConfigState]:
     if exact is None:
         return
     yield exact
-    earlier = None if has_applied(case.body.leader, offset, case.last) else case.history.state_at(offset - 1)
+    applied = case.applied or has_applied(case.history, case.observed, case.last)
+    earlier = None if applied else case.history.state_at(offset - 1)
     if earlier is not None and earlier.connectors() != exact.connectors():
         yield earlier

@@ -46,10 +46,16 @@ def _open_deadlines(group: str, state: GroupState) -> Iterator[Deadline]:
     last = state.last
     if last is None or not last.views or unassigned.went_on_unread(state):
         return
-    open_codes = {incident.code for incident in state.incidents.values() if incident.severity is not Severity.INFO}
+    above_info = [incident for incident in state.incidents.values() if incident.severity is not Severity.INFO]
+    open_codes = {incident.code for incident in above_info}
+    open_keys = {key_of(incident.code, incident.subjects) for incident in above_info}
     last = replace(last, at_ms=last.at_ms + state.apart_ms)
     for one in deadlines(group, state.rule_memory, last, state.timeouts_ms):
-        if (one.rule.code in open_codes) != (one.finding is not None):
+        if one.withheld and one.finding is not None:
+            open_ = key_of(one.rule.code, one.finding.subjects) in open_keys
+        else:
+            open_ = one.rule.code in open_codes
+        if open_ != (one.finding is not None):
             yield one
 
 

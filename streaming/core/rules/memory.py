@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from streaming.core.observed import COOPERATIVE, Job, Observed
+from streaming.core.results import Certainty, Evidence, Severity, Subject
 
 STORM_SPAN_MS = 600_000
 MAX_ROUNDS = 512
@@ -60,9 +61,21 @@ class Downgrade:
     stayed: frozenset[str]
 
 
+@dataclass(frozen=True, slots=True)
+class Withheld:
+    """A finding of the last record that a leader with an older config snapshot would excuse; the rule by its code."""
+
+    code: str
+    severity: Severity
+    certainty: Certainty
+    subjects: tuple[Subject, ...]
+    message: str
+    evidence: tuple[Evidence, ...]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RuleMemory:
-    """One group's memory, of this life of the group id."""
+    """One group's memory, of this life of the group id. `withheld` opens if no record follows in time."""
 
     errors_in_row: int = 0
     lagging: Mapping[str, int] = field(default_factory=dict)
@@ -73,6 +86,7 @@ class RuleMemory:
     rounds: tuple[Round, ...] = ()
     aimless_rounds: int = 0
     downgrade: Downgrade | None = None
+    withheld: tuple[Withheld, ...] = ()
 
 
 def lagging_members(memory: RuleMemory, now: Observed, last: Observed | None) -> dict[str, int]:

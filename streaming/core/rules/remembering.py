@@ -2,6 +2,7 @@
 
 record with a delay of 300 s           K6 is due 300 s + time-outs later, unless a record comes first
 record that takes jobs from a worker   K14 is due one rebalance and one session time-out later
+a finding that an older config excuses  it is due one rebalance and one session time-out later
 the group falls to a lower protocol    K13 is due DOWNGRADE_PATIENCE_MS later for the workers that did not follow
 a storm                                K10 is over STORM_CALM_MS after its last record
 """
@@ -12,13 +13,14 @@ from dataclasses import dataclass, replace
 from streaming.core.observed import Observed, job_kind, job_name
 from streaming.core.results import Certainty, Evidence, Subject
 from streaming.core.rules.across import DOWNGRADE_PATIENCE_MS, downgrade_after, downgrade_finding
+from streaming.core.rules.catalogue import RULES
 from streaming.core.rules.catalogue_across import (
     DELAY_NEVER_RESOLVED,
     PROTOCOL_DOWNGRADE,
     REBALANCE_STORM,
     REVOCATION_NOT_FOLLOWED_UP,
 )
-from streaming.core.rules.memory import RuleMemory, aimless_rounds, lagging_members, round_of, with_round
+from streaming.core.rules.memory import RuleMemory, Withheld, aimless_rounds, lagging_members, round_of, with_round
 from streaming.core.rules.rule import Rule
 from streaming.core.rules.scene import Finding, Law, Scene
 from streaming.core.rules.window import window_of
@@ -48,11 +50,15 @@ def remember(scene: Scene) -> RuleMemory:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Deadline:
-    """What becomes true at `due_ms` if no record comes before: a finding, or (None) the end of the rule's incident."""
+    """What becomes true at `due_ms` if no record comes before: a finding, or (None) the end of the rule's incident.
+
+    `withheld`: one of several findings that the rule may have of the last record.
+    """
 
     rule: Rule
     due_ms: int
     finding: Finding | None
+    withheld: bool = False
 
 
 def deadlines(group: str, memory: RuleMemory, last: Observed, patience_ms: int) -> Iterator[Deadline]:
@@ -74,11 +80,30 @@ def deadlines(group: str, memory: RuleMemory, last: Observed, patience_ms: int) 
         )
         finding = _finding(REVOCATION_NOT_FOLLOWED_UP, subjects, message, evidence)
         yield Deadline(rule=REVOCATION_NOT_FOLLOWED_UP, due_ms=last.at_ms + patience_ms, finding=finding)
+    for one in memory.withheld:
+        found = _after_all(one, patience_ms)
+        yield Deadline(rule=found.rule, due_ms=last.at_ms + patience_ms, finding=found, withheld=True)
     if memory.downgrade is not None:
         due_ms = memory.downgrade.at_ms + DOWNGRADE_PATIENCE_MS
         late = downgrade_finding(memory.downgrade, group, last, evidence)
         yield Deadline(rule=PROTOCOL_DOWNGRADE, due_ms=due_ms, finding=late)
     yield Deadline(rule=REBALANCE_STORM, due_ms=last.at_ms + STORM_CALM_MS, finding=None)
+
+
+_RULE = {rule.code: rule for rule in RULES}
+
+
+def _after_all(one: Withheld, patience_ms: int) -> Finding:
+    """The finding, once a leader that had not applied the last config record would have asked for a rebalance."""
+    why = f"a leader that had not read the last config record would have asked for a rebalance within {patience_ms} ms"
+    return Finding(
+        rule=_RULE[one.code],
+        severity=one.severity,
+        certainty=one.certainty,
+        subjects=one.subjects,
+        message=f"{one.message}; {why}",
+        evidence=one.evidence,
+    )
 
 
 def _finding(rule: Rule, subjects: tuple[Subject, ...], message: str, evidence: tuple[Evidence, ...]) -> Finding:

@@ -5,9 +5,10 @@ from dataclasses import replace
 
 import pytest
 
+from streaming.core.configured import jobs_of_counts
 from streaming.core.fold import fold_group
 from streaming.core.judge_connect import CONFIG_BEHIND, UNKNOWN_MAXIMUM
-from streaming.core.observed import Job
+from streaming.core.observed import Job, job_name
 from streaming.core.results import Grade, Verdict
 from streaming.core.settings import ConnectSettings
 from tests.streaming.core.rules.builders import CONFIGS, STATUSES, Story, generations, incidents
@@ -113,19 +114,14 @@ def test_no_other_delay_is_one_of_a_process_that_has_shown_its_maximum(known: Co
 @pytest.mark.parametrize("known", [NOT_KNOWN, replace(CONFIGURED, max_delay_ms=8_000)], ids=["inferred", "configured"])
 def test_a_process_that_has_shown_its_maximum_skips_no_delay(known: ConnectSettings) -> None:
     story = had_a_window(8_000, known)
-    lost = [one if isinstance(one, str) else f"{one[0]}-{one[1]}" for one in lost_jobs(story)]
+    lost = map(job_name, lost_jobs(story))
     story.rebalance(both(everyone(delay_ms=0), give("w1", *lost)))
     assert verdicts(story)[-1].grade is Grade.UNEXPLAINED
 
 
 def lost_jobs(story: Story) -> list[Job]:
-    held: set[Job] = set()
-    for worker in story.workers.values():
-        held.update(worker.held.connectors)
-        held.update(worker.held.tasks)
-    exist: set[Job] = set(story.snapshots[-1])
-    exist.update((name, number) for name, count in story.snapshots[-1].items() for number in range(count))
-    return sorted(exist - held, key=str)
+    held = {one for worker in story.workers.values() for one in (*worker.held.connectors, *worker.held.tasks)}
+    return sorted(jobs_of_counts(story.snapshots[-1]) - held, key=job_name)
 
 
 def test_it_stays_known_after_an_answer_that_nothing_explains() -> None:
