@@ -56,6 +56,7 @@ HELD_NOT_RUNNING = Rule(
         "the worker has not read the configuration yet",
         "no worker's statuses can be told apart",
         "what the worker said may have been compacted away",
+        "the first eager generation after a cooperative one, for what stays where it was",
     ),
     confirm=(STATUS, STATUS_LOG),
     advice=(

@@ -74,7 +74,7 @@ def stepped(work: Work, step: Step) -> None:
 
 
 def _to_start(work: Work, step: Step) -> list[JobKey]:
-    if step.restarts:
+    if step.restarts and not step.downgraded:
         return [job for job, facts in work.jobs.items() if facts.holders]
     return [job for jobs in step.started.values() for job in jobs]
 

@@ -17,10 +17,11 @@ class Step:
 
     `gained` and `lost` change what each worker holds after the round; `claimed` are jobs a worker reports as its own
     that it did not hold after the record before, `absent` jobs it held and does not report; `started` are jobs it must
-    start now (under the eager protocol all it holds, told by `restarts`). `behind` have not read the configuration the
-    round was made from. `unexpected` says where the recomputed assignment puts jobs elsewhere (None: nowhere);
-    `judged` whether there is one. A record that ends everything (`over`) has no members. `unseen`: generations before
-    this one left no record that was read.
+    start now (under the eager protocol all it holds, told by `restarts`; but in its first generation after a
+    cooperative one, `downgraded`, workers stop nothing and start only what is new to them). `behind` have not read the
+    configuration the round was made from. `unexpected` says where the recomputed assignment puts jobs elsewhere (None:
+    nowhere); `judged` whether there is one. A record that ends everything (`over`) has no members. `unseen`:
+    generations before this one left no record that was read.
     """
 
     source: Source
@@ -79,6 +80,7 @@ def step_of(
     """The step of a record, against the record before it in this life of the group. `published` None: no members."""
     before, after = seats(last), seats(now)
     eager = now.protocol == EAGER
+    downgraded = eager and last is not None and bool(last.views) and last.protocol != EAGER
     gained, lost, claimed, absent, started = {}, {}, {}, {}, {}
     for worker in sorted({*before, *after}):
         had = before[worker].holds if worker in before else frozenset[Job]()
@@ -88,6 +90,9 @@ def step_of(
         if view is not None and not eager:
             claimed[worker], absent[worker] = keys(view.held - had), keys(had - view.held)
             started[worker] = keys(view.assigned)
+        elif view is not None and downgraded:
+            # Workers stop everything before a rebalance if the generation before was eager, so here nobody has.
+            started[worker] = gained[worker]
     behind = [worker for worker, view in after.items() if (view.config_offset or 0) < (now.config_offset or 0)]
     return Step(
         source=now.source,
@@ -99,7 +104,7 @@ def step_of(
         unseen=unseen,
         error=now.error,
         restarts=eager and bool(now.views) and now.error == 0,
-        downgraded=eager and last is not None and bool(last.views) and last.protocol != EAGER,
+        downgraded=downgraded,
         joined=tuple(sorted(after.keys() - before.keys())),
         gone=tuple(sorted(before.keys() - after.keys())),
         behind=tuple(sorted(behind)),

@@ -99,6 +99,49 @@ def downgraded_to_eager() -> Story:
     return story.until(20_000)
 
 
+def all_running() -> Story:
+    """Both workers have said of everything they hold that it runs."""
+    story = owners()
+    for worker in story.workers.values():
+        for name in worker.holds():
+            story.status(name, "RUNNING", worker.name)
+    return story
+
+
+def downgraded_with_all_running() -> Story:
+    """The first eager generation restarts nothing: of what stays where it was, nobody writes another status."""
+    story = all_running()
+    before = {worker.name: worker.holds() for worker in story.workers.values()}
+    story.protocol = "default"
+    story.rebalance()
+    kept = 0
+    for worker in story.workers.values():
+        for name in worker.holds():
+            kept += name in before[worker.name]
+            if name not in before[worker.name]:
+                story.status(name, "RUNNING", worker.name)
+    assert kept
+    return story.until(120_000)
+
+
+def eager_for_a_second_generation() -> Story:
+    """The second one restarts everything: w2 says so, w1 says nothing."""
+    story = downgraded_with_all_running()
+    story.rebalance()
+    for name in story.workers["w2"].holds():
+        story.status(name, "RUNNING", "w2")
+    return story.until(120_000)
+
+
+def downgraded_when_a_worker_left() -> Story:
+    """What the survivor takes over is new to it: that it must start."""
+    story = all_running()
+    story.leave("w2")
+    story.protocol = "default"
+    story.rebalance()
+    return story.until(120_000)
+
+
 def record_comes_after_the_status() -> Story:
     story = owners()
     first = owner_of(story, JOB)
@@ -233,6 +276,25 @@ CASES: list[Case] = [
         code="CONNECT-K3",
         exception="the first eager generation after a cooperative one",
         story=downgraded_to_eager,
+    ),
+    NearMiss(
+        code="CONNECT-K4",
+        exception="the first eager generation after a cooperative one, for what stays where it was",
+        story=downgraded_with_all_running,
+    ),
+    Broken(
+        code="CONNECT-K4",
+        story=eager_for_a_second_generation,
+        subjects=("connector c1", "task c1-1", "worker w1:8083"),
+        severity=Severity.MEDIUM,
+        says="has not taken them up",
+    ),
+    Broken(
+        code="CONNECT-K4",
+        story=downgraded_when_a_worker_left,
+        subjects=("task c1-1", "worker w1:8083"),
+        severity=Severity.MEDIUM,
+        says="has not taken them up",
     ),
     NearMiss(
         code="CONNECT-K3",
