@@ -4,7 +4,8 @@ WORKDIR /src
 COPY requirements-run.lock ./
 RUN python -m venv /opt/rebalance-monitor \
     && /opt/rebalance-monitor/bin/pip install --no-cache-dir --require-hashes -r requirements-run.lock
-COPY pyproject.toml README.md ./
+COPY pyproject.toml README.md LICENSE ./
+COPY conf/default.yaml conf/default.yaml
 COPY schemas schemas
 COPY assignors assignors
 COPY streaming streaming
@@ -18,11 +19,18 @@ FROM python:3.11-slim-bookworm
 RUN mkdir -p /usr/share/man/man1 && apt-get update \
     && apt-get install -y --no-install-recommends openjdk-17-jre-headless \
     && rm -rf /var/lib/apt/lists/* \
-    && useradd --system --uid 10001 --create-home --home-dir /var/lib/rebalance-monitor monitor
+    && groupadd --system --gid 10001 monitor \
+    && useradd --system --uid 10001 --gid 10001 --create-home --home-dir /var/lib/rebalance-monitor monitor
 COPY --from=build /opt/rebalance-monitor /opt/rebalance-monitor
 ENV PATH=/opt/rebalance-monitor/bin:$PATH PYTHONUNBUFFERED=1
-USER monitor
+# By number, so that a cluster that refuses root can see that it is none.
+USER 10001:10001
 WORKDIR /var/lib/rebalance-monitor
-EXPOSE 9470
+# /metrics, /healthz and /readyz; the page. Both listen on loopback unless http.host and page.host say otherwise.
+EXPOSE 9470 9471
+# Whether it listens on loopback or on the container's own address, the configuration says.
+HEALTHCHECK --interval=10s --timeout=8s --start-period=90s CMD \
+    python3 -c "import urllib.request as u; u.urlopen('http://127.0.0.1:9470/healthz', timeout=3)" 2>/dev/null \
+    || python3 -c "import socket, urllib.request as u; u.urlopen(f'http://{socket.gethostname()}:9470/healthz', timeout=3)"
 ENTRYPOINT ["rebalance-monitor"]
 CMD ["run", "--config", "/etc/rebalance-monitor/monitor.yaml"]

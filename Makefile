@@ -50,7 +50,7 @@ metrics-page: install  ## write docs/metrics.md anew, every series with a sample
 
 lock:  ## resolve requirements.lock anew (needs uv on PATH)
 	uv pip compile pyproject.toml --extra dev --universal --python-version 3.11 --generate-hashes --no-annotate --no-header -q -o requirements.lock
-	uv pip compile pyproject.toml --extra run --universal --python-version 3.11 --generate-hashes --no-annotate --no-header -q -c requirements.lock -o requirements-run.lock
+	uv pip compile pyproject.toml --extra run --extra audit --extra dashboards --universal --python-version 3.11 --generate-hashes --no-annotate --no-header -q -c requirements.lock -o requirements-run.lock
 
 clean:  ## remove the environment, the jars and the demo's data
 	rm -rf .venv .build .demo

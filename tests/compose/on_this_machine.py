@@ -60,7 +60,7 @@ class Machine:
 
     def text(self, given: str) -> str:
         """A command's argument, a file's content or a value, as it must read on this machine."""
-        filled = re.sub(r"\$\{POSTGRES_PASSWORD[^}]*\}", PASSWORD, given)
+        filled = re.sub(r"\$\{\w+_PASSWORD[^}]*\}", PASSWORD, given)
         paths = re.compile("|".join(rf"(?<![\w./-]){re.escape(path)}" for path in sorted(self._paths, key=len)[::-1]))
         moved = paths.sub(lambda found: self._paths[found.group()], filled)
         return _PORT.sub(lambda found: str(self.ports[int(found.group())]), _HOST.sub("127.0.0.1", moved))
@@ -175,6 +175,10 @@ class Machine:
             cwd=data, last=True,
         )  # fmt: skip
         self.lab.wait_for("postgres' health check", self.healthy("postgres"), server)
+        # What the image's entrypoint does with the files in /docker-entrypoint-initdb.d, over its own socket.
+        script = Path(self.text("/docker-entrypoint-initdb.d/grafana-role.sh"))
+        own = {**values, "PGHOST": "127.0.0.1", "PGPASSWORD": PASSWORD}
+        subprocess.run(["sh", str(script)], env=own, check=True, capture_output=True)
 
 
 def _database_user() -> str:

@@ -39,7 +39,7 @@ def properties(path: Path) -> dict[str, str]:
 class TestComposeItself:
     def config(self, folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
         assert COMPOSE
-        clean = {key: value for key, value in os.environ.items() if key != "POSTGRES_PASSWORD"}
+        clean = {key: value for key, value in os.environ.items() if not key.endswith("_PASSWORD")}
         nothing = folder / "empty.env"  # so that a user's own .env plays no part
         nothing.touch()
         command = [COMPOSE, "-f", str(FILE), "--env-file", str(nothing), "config"]
@@ -48,14 +48,15 @@ class TestComposeItself:
         )
 
     def test_accepts_the_file(self, tmp_path: Path) -> None:
-        done = self.config(tmp_path, POSTGRES_PASSWORD="of-the-test")
+        done = self.config(tmp_path, POSTGRES_PASSWORD="of-the-test", GRAFANA_PASSWORD="another")
         assert done.returncode == 0, done.stderr
         assert set(yaml.safe_load(done.stdout)["services"]) == EXPECTED
 
     def test_asks_for_the_password(self, tmp_path: Path) -> None:
-        done = self.config(tmp_path)
-        assert done.returncode != 0
-        assert "write POSTGRES_PASSWORD=... into the file .env" in done.stderr
+        for name, given in (("POSTGRES", {}), ("GRAFANA", {"POSTGRES_PASSWORD": "of-the-test"})):
+            done = self.config(tmp_path, **given)
+            assert done.returncode != 0
+            assert f"write {name}_PASSWORD=... into the file .env" in done.stderr
 
 
 def test_has_every_service() -> None:
@@ -101,7 +102,8 @@ def test_no_password_is_written_down() -> None:
     assert not [
         line
         for line in text.splitlines()
-        if re.search(r"(PASSWORD|SECRET|TOKEN|DSN)\s*:", line) and "${POSTGRES_PASSWORD:?" not in line
+        if re.search(r"(PASSWORD|SECRET|TOKEN|DSN)\s*:", line)
+        and not re.search(r"\$\{(POSTGRES|GRAFANA)_PASSWORD:\?", line)
     ]
     assert ".env" in (ROOT / ".gitignore").read_text(encoding="utf-8").split()
 

@@ -9,11 +9,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 
 from lab import jars, java, postgres
 from lab.process import Lab
-from tests.compose.on_this_machine import ROOT, SERVICES, Machine, free_ports_for_all
+from tests.compose.on_this_machine import PASSWORD, ROOT, SERVICES, Machine, free_ports_for_all
 
 pytestmark = [
     pytest.mark.integration,
@@ -81,6 +82,16 @@ def test_a_rebalance_reaches_prometheus(machine: Machine) -> None:
     )
     assert query(machine, 'rebalance_monitor_group_members{group="connect-demo"}')[0]["value"][1] == "3"
     assert not query(machine, 'ALERTS{alertname="RebalanceMonitorStale", alertstate="firing"}')
+
+
+def test_grafanas_role_reads_what_the_monitor_writes_and_writes_nothing(machine: Machine) -> None:
+    address = f"host=127.0.0.1 port={machine.ports[5432]} dbname=monitor user=grafana password={PASSWORD}"
+    with psycopg.connect(address, autocommit=True) as grafana:
+        assert grafana.execute("select count(*) from rebalance_monitor.positions").fetchone() is not None
+        grafana.execute("set default_transaction_read_only = off")
+        for statement in ("delete from rebalance_monitor.positions", "create table rebalance_monitor.own (n int)"):
+            with pytest.raises(psycopg.errors.InsufficientPrivilege):
+                grafana.execute(statement)
 
 
 def test_prometheus_has_the_rules_and_knows_alertmanager(machine: Machine) -> None:
