@@ -97,6 +97,9 @@ def parser() -> argparse.ArgumentParser:
     _output(check)
     check.set_defaults(handle=_config_check)
 
+    default = actions.add_parser("default", help="print every key with its default and what it is for")
+    default.set_defaults(handle=_config_default)
+
     maintenance = commands.add_parser("maintenance", help="windows during which incidents are told to nobody")
     windows = maintenance.add_subparsers(dest="action", required=True, metavar="ACTION")
     add = windows.add_parser("add", help="begin or plan a window")
@@ -187,6 +190,12 @@ def _config_check(arguments: argparse.Namespace) -> int:
     from streaming.cli.config_check import config_check
 
     return config_check(arguments.config, connect=arguments.connect, output=arguments.output)
+
+
+def _config_default(arguments: argparse.Namespace) -> int:
+    from streaming.cli.config_check import config_default
+
+    return config_default()
 
 
 def _maintenance(arguments: argparse.Namespace) -> int:

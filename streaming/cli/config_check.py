@@ -1,5 +1,7 @@
 """`config check`: would `run` start with this configuration, and what does it amount to."""
 
+from importlib import resources
+
 from streaming.cli.errors import InputError
 from streaming.cli.exit_codes import BAD_INPUT, DONE
 from streaming.cli.opening import settings_from, source
@@ -28,6 +30,12 @@ def config_check(path: str | None, *, connect: bool, output: str) -> int:
         if not client_installed():
             print(UNCHECKED)
     return _connected(settings, output) if connect else DONE
+
+
+def config_default() -> int:
+    """Print the documented configuration: every key with its default."""
+    print((resources.files("streaming.config") / "default.yaml").read_text(encoding="utf-8"), end="")
+    return DONE
 
 
 def client_installed() -> bool:

@@ -34,7 +34,7 @@ _PLAIN = {
     "timezone_aware": _MOMENT,
 }
 _TO_DO = {
-    "extra_forbidden": "remove it or correct its spelling (conf/default.yaml lists every key)",
+    "extra_forbidden": "remove it or correct its spelling (`rebalance-monitor config default` lists every key)",
     "missing": "add it",
     "invalid_key": "put it in quotes or correct its spelling",
 }

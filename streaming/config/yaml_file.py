@@ -48,7 +48,9 @@ def read(path: Path) -> dict[str, Any]:
         return {}
     if not isinstance(values, dict):
         kind = type(values).__name__
-        raise ConfigError(f"{path}: the file must hold keys and values, not a {kind}; see conf/default.yaml")
+        raise ConfigError(
+            f"{path}: the file must hold keys and values, not a {kind}; see `rebalance-monitor config default`"
+        )
     return values
 
 

