@@ -6,23 +6,36 @@ from pathlib import Path
 
 from streaming.cli.captures import metadata_of, name_of, records_of, settings_of
 from streaming.cli.errors import InputError
-from streaming.cli.exit_codes import CANNOT_TELL, DONE, FOUND
+from streaming.cli.exit_codes import CANNOT_TELL, DONE, FOUND, INTERNAL
+from streaming.cli.guarded import Guarded
 from streaming.cli.opening import settings_from
 from streaming.cli.outline import visible
 from streaming.cli.output import print_json
 from streaming.cli.tables import print_generations
+from streaming.core.fold import fold_group
 from streaming.core.replay import OFFSETS_TOPIC, Replayed
 from streaming.core.replay import replay as replay_records
 from streaming.core.settings import ClusterSettings
+from streaming.guarding.fold import Fold
 
 
-def replay(paths: list[str], config: str | None, *, use_settings: bool, with_commits: bool, output: str) -> int:
+def replay(
+    paths: list[str],
+    config: str | None,
+    *,
+    use_settings: bool,
+    with_commits: bool,
+    output: str,
+    fold: Fold = fold_group,
+) -> int:
     """Judge every capture named; FOUND if any holds a harmful violation or an unexplained verdict, else CANNOT_TELL if
-    one holds no record of a group."""
+    one holds no record of a group; INTERNAL where the fold of a group failed: everything else is judged and printed all
+    the same."""
     found = nothing = False
+    guarded = Guarded(fold)
     for path in map(Path, paths):
         settings = _settings(path, config, use_settings=use_settings)
-        told = replay_records(records_of(path), settings, with_commits=with_commits)
+        told = replay_records(records_of(path), settings, with_commits=with_commits, fold=guarded)
         found = found or told.found
         if output == "json":
             for one in told.objects:
@@ -33,6 +46,9 @@ def replay(paths: list[str], config: str | None, *, use_settings: bool, with_com
         if not told.groups:
             nothing = True
             print(f"rebalance-monitor: {path}: {_instead(told)}", file=sys.stderr)
+    guarded.tell()
+    if guarded.errors:
+        return INTERNAL
     return FOUND if found else CANNOT_TELL if nothing else DONE
 
 

@@ -62,6 +62,7 @@ def _run(settings: Settings, dsn: str, config: str | None, ending: ExitStack) ->
         limits=telling.limits(settings),
         windows=windows,
     )
+    store.on_refused(exporter.refused)
     ending.callback(exporter.stop)
     exporter.start()
     exporter.restore(store)

@@ -18,17 +18,25 @@ from streaming.core.incidents import IncidentKey, key_of
 from streaming.core.results import AlertSeverity, Certainty, Incident, Result, Severity
 from streaming.core.rules.catalogue import RULES
 from streaming.core.rules.catalogue_across import REBALANCE_STORM
+from streaming.core.rules.rule import Rule
 from streaming.core.settings import ClusterSettings, Damping
 from streaming.core.state import GroupState
 
 STORM_PAGES_AFTER_MS = 600_000
 _BY_CODE = {rule.code: rule for rule in RULES}
+
+
+def _rule_of(code: str) -> Rule:
+    """The rule; one that says nothing aloud for a code of another release, whose incidents a stored state may hold."""
+    return _BY_CODE.get(code) or Rule(code=code, title=code, severity=Severity.INFO, report=True)
+
+
 _NO_DAMPING = Damping()
 
 
 def damping_of(settings: ClusterSettings, group: str, code: str) -> tuple[int, int]:
     """(for_ms, keep_firing_ms) of a rule: the owner's or everybody's, by code or by title, else the catalogue's."""
-    rule = _BY_CODE[code]
+    rule = _rule_of(code)
     owner = settings.owner_of(group)
     own = _NO_DAMPING
     for configured in (settings.damping, owner.damping if owner is not None else {}):
@@ -39,7 +47,7 @@ def damping_of(settings: ClusterSettings, group: str, code: str) -> tuple[int, i
 
 def alert_severity(settings: ClusterSettings, incident: Incident, now_ms: int) -> AlertSeverity:
     """How loudly to tell of an incident that is open at `now_ms`."""
-    rule = _BY_CODE[incident.code]
+    rule = _rule_of(incident.code)
     owner = settings.owner_of(incident.group)
     if owner is not None:
         wanted = owner.alerts.get(rule.code) or owner.alerts.get(rule.title)
@@ -118,7 +126,7 @@ def _refreshed(
 
 
 def _attended(settings: ClusterSettings, one: Incident, now_ms: int, *, storm: bool) -> Incident | None:
-    rule = _BY_CODE[one.code]
+    rule = _rule_of(one.code)
     if one.historic:
         return None
     due = one.firing or now_ms >= _due_ms(settings, one)
@@ -146,7 +154,7 @@ def _times(
 ) -> Iterator[int]:
     storm = any(one.code == REBALANCE_STORM.code and one.firing for one in (*incidents.values(), *lingering.values()))
     for one in incidents.values():
-        rule = _BY_CODE[one.code]
+        rule = _rule_of(one.code)
         if one.historic:
             continue
         if not one.firing and not (storm and rule.absorbed):

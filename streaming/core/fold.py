@@ -11,14 +11,15 @@ records' own times, and the cluster's tick when nothing comes.
     tick beyond arrival + judge.wait_ms          -> judged without                    published: not_judged, why
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
-from streaming.core import attention, clocks, evidence, foreign, judge_group
+from streaming.core import attention, clocks, evidence, foreign, judge_group, recovery
 from streaming.core import timers as group_timers
 from streaming.core.codec import dumps, loads
-from streaming.core.incidents import Moment, resolved, settle
+from streaming.core.incidents import Moment, ended_because, resolved, settle
 from streaming.core.intake import Intake
+from streaming.core.ports import FoldError, KeptState
 from streaming.core.published import body_of
 from streaming.core.records import GroupDeleted, GroupGeneration, Row, Tick
 from streaming.core.results import Result, Standing
@@ -38,12 +39,21 @@ ENDED_UNREAD = "ended because this release cannot read what was stored of the gr
 
 @dataclass(frozen=True, slots=True)
 class FoldOutcome:
-    """The group's next state as stored bytes, when its next timer is due, and what is to be published."""
+    """The group's next state as stored bytes, when its next timer is due, and what is to be published.
+
+    `errors` and `kept`: where the fold failed, and the states put aside then (`streaming.core.isolation`).
+    """
 
     state: bytes
     due_ms: int | None
     results: tuple[Result, ...]
     blobs: dict[str, bytes] = field(default_factory=dict)
+    errors: tuple[FoldError, ...] = ()
+    kept: tuple[KeptState, ...] = ()
+
+
+def _nothing(_row: Row) -> None:
+    """Nobody looks on."""
 
 
 def fold_group(
@@ -55,12 +65,15 @@ def fold_group(
     *,
     end_of_input: bool = False,
     witnesses: Witnesses | None = None,
+    before_record: Callable[[Row], None] = _nothing,
 ) -> FoldOutcome:
     """Fold these rows, then the tick. `end_of_input` judges what still waits without its missing evidence; `witnesses`
-    speak for the times of a whole input that nobody read as it came."""
+    speak for the times of a whole input that nobody read as it came; `before_record` is called with each record before
+    it is taken in or judged, and may end the fold by raising."""
     before = loads(GroupState, state) if state is not None else GroupState()
-    fold = _Fold(settings, group, before, tick, witnesses)
+    fold = _Fold(settings, group, before, tick, witnesses, before_record)
     for row in sorted(rows, key=lambda one: (one.topic, one.partition, one.offset)):
+        before_record(row)
         fold.take(row)
     fold.settle(end_of_input=end_of_input)
     after = fold.state
@@ -72,7 +85,7 @@ def _due_ms(settings: ClusterSettings, group: str, state: GroupState) -> int | N
     timers = [one.arrived_ms + settings.judge_wait_ms for one in state.waiting]
     own_ms = group_timers.due_ms(settings, group, state)
     own_ms = None if own_ms is None else clocks.monitors_time(state, own_ms)
-    others = (own_ms, telling.due_ms(settings, group, state.timeline))
+    others = (own_ms, telling.due_ms(settings, group, state.timeline), recovery.due_ms(state))
     return min([*timers, *(one for one in others if one is not None)], default=None)
 
 
@@ -86,8 +99,10 @@ class _Fold(Intake):
         state: GroupState,
         tick: Tick | None,
         witnesses: Witnesses | None = None,
+        before_record: Callable[[Row], None] = _nothing,
     ) -> None:
         super().__init__(settings, group, state, tick)
+        self.before_record = before_record
         self.hearing = Hearing(witnesses)
 
     def settle(self, *, end_of_input: bool) -> None:
@@ -97,6 +112,7 @@ class _Fold(Intake):
         waiting = list(self.state.waiting)
         while waiting:
             head = waiting[0]
+            self.before_record(head.row)
             if not self._judge(head, end_of_input=end_of_input):
                 break
             waiting.pop(0)
@@ -106,18 +122,15 @@ class _Fold(Intake):
             now_ms = self.tick.now_ms if end_of_input else clocks.groups_time(self.state, self.tick.now_ms)
             self._timers(self.hearing.until_ms(self.state.last, now_ms), now_ms)
         self._tell(end_of_input=end_of_input)
+        self.state, results = recovery.recovered(self.settings, self.group, self.state, self.tick)
+        self.results.extend(results)
 
     def _end_orphans(self) -> None:
         """Incidents of a state that could not be read end here, with the reason; what still holds is found again."""
         if not self.state.orphans:
             return
         at_ms = self.tick.now_ms if self.tick is not None else max(one.opened_at_ms for one in self.state.orphans)
-        moment = replace(self._moment(at_ms), historic=False)
-        ended: list[Result] = []
-        for one in self.state.orphans:
-            one = replace(one, message=f"{one.message}; {ENDED_UNREAD}")
-            over = one.transition in ("resolved", "ended")
-            ended.append(replace(one, transition="ended", firing=False) if over else resolved(one, moment))
+        ended = ended_because(self.state.orphans, self._moment(at_ms), ENDED_UNREAD)
         self.state, told = attention.follow(self.settings, replace(self.state, orphans=()), ended, at_ms)
         self.results.extend(told)
 
@@ -164,7 +177,7 @@ class _Fold(Intake):
         self.state, results = judge_group.generation(
             self.settings, self.group, self.state, row, missing=why, historic=head.historic
         )
-        self.state = clocks.read(self.state, head, live=not end_of_input)
+        self.state = recovery.counted(clocks.read(self.state, head, live=not end_of_input))
         self.results.extend(results)
         self._stands("Stable" if self.state.member_ids else "Empty", row)
         self.steps.extend(steps_of(self.settings, self.group, before, self.state, row, results))

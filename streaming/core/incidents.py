@@ -92,6 +92,16 @@ def _opened(finding: Finding, moment: Moment, key: IncidentKey) -> Incident:
     )
 
 
+def ended_because(incidents: Iterable[Incident], moment: Moment, why: str) -> list[Incident]:
+    """Open incidents of a state that is not carried on, with the reason in their messages. People hear of the end."""
+    ended = []
+    for one in incidents:
+        one = replace(one, message=f"{one.message}; {why}")
+        over = one.transition in ("resolved", "ended")
+        ended.append(replace(one, transition="ended", firing=False) if over else resolved(one, moment))
+    return ended
+
+
 def resolved(incident: Incident, moment: Moment) -> Incident:
     """The incident after its end; what opened in history stays silent to its end."""
     return replace(incident, transition="resolved", resolved_at_ms=moment.at_ms)

@@ -182,6 +182,18 @@ RECORDS = Metric(
     help="Records that reached the fold, by kind of their body.",
     labels=("cluster", "topic", "kind"),
 )
+FOLD_ERRORS = Metric(
+    name="rebalance_monitor_fold_errors_total",
+    kind="counter",
+    help="Errors of the monitor while it folded a group's records, by the error's type; monitor_error names the group.",
+    labels=("cluster", "error"),
+)
+REFUSED_ROWS = Metric(
+    name="rebalance_monitor_refused_rows_total",
+    kind="counter",
+    help="Rows that PostgreSQL refused and that are therefore not stored, by table; the log names each.",
+    labels=("table",),
+)
 UNDECODABLE_RECORDS = Metric(
     name="rebalance_monitor_undecodable_records_total",
     kind="counter",
@@ -297,7 +309,7 @@ METRICS: tuple[Metric, ...] = (
     GROUP_INFO, GROUP_GENERATION, GROUP_MEMBERS, GROUP_STATE, GROUP_LAST_GENERATION,
     CONNECT_WORKER_CONNECTORS, CONNECT_WORKER_TASKS, CONNECT_JOBS, CONNECT_TASK, HIDDEN_GROUPS, HIDDEN_TASKS,
     CONNECT_UNASSIGNED_TASKS, CONNECT_DELAY_END, CONNECT_IDLE_TASK_SECONDS, OTHER_GROUPS, RECORDS, UNDECODABLE_RECORDS,
-    UNKNOWN_TAGGED_FIELDS, GAP_RECORDS, POSITION_LAG,
+    UNKNOWN_TAGGED_FIELDS, GAP_RECORDS, FOLD_ERRORS, REFUSED_ROWS, POSITION_LAG,
     READY, DEGRADED, HEARTBEAT, LAST_BATCH, LAST_BATCH_DURATION, BATCHES, BATCH_DURATION, OUTBOX_PENDING,
     NOTIFICATIONS, HEARTBEATS_SENT, AUDIT_SUCCESS, AUDIT_LAST_RUN, AUDIT_FAILED_EXPECTATIONS,
 )  # fmt: skip

@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
-from streaming.core.results import Result
+from streaming.core.results import Result, Source
 
 
 class GroupKey(NamedTuple):
@@ -39,6 +39,29 @@ class StoredState:
     due_ms: int | None
 
 
+@dataclass(frozen=True, slots=True)
+class FoldError:
+    """A fold that failed. `fingerprint`: the error's type and a hash of its place in the code, no values; `record`: the
+    record it failed at, None when it was none; `trace`: frames without the error's text."""
+
+    fingerprint: str
+    record: Source | None = None
+    trace: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeptState:
+    """A state put aside because a fold from it failed, and the records of that fold as text, both cut to a bound."""
+
+    cluster: str
+    group: str
+    fingerprint: str
+    record: str
+    version: int
+    state: bytes
+    rows: bytes
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Commit:
     """Everything one batch wants to make true, in one transaction."""
@@ -49,6 +72,7 @@ class Commit:
     states: Mapping[GroupKey, StoredState]
     results: Sequence[Result] = field(default_factory=tuple)
     blobs: Mapping[str, bytes] = field(default_factory=dict)
+    kept: Sequence[KeptState] = field(default_factory=tuple)
     # Records of groups that are only counted, by (cluster, group, kind).
     other_groups: Mapping[tuple[str, str, str], int] = field(default_factory=dict)
 

@@ -3,12 +3,12 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from streaming.core import lives
 from streaming.core.commits import OffsetCommit, commit_object, decode_commit
 from streaming.core.decoding import decode_config_row, decode_offsets_record, decode_status_row, wanted_key_prefix
-from streaming.core.fold import fold_group
+from streaming.core.fold import FoldOutcome, fold_group
 from streaming.core.objects import as_object
 from streaming.core.other_groups import OtherGroups, other_group_object
 from streaming.core.records import OtherGroup, Row, Tick
@@ -72,7 +72,27 @@ def decode(record: RawRecord, settings: ClusterSettings) -> Row | None:
     return None
 
 
-def replay(records: Iterable[RawRecord], settings: ClusterSettings, *, with_commits: bool = False) -> Replayed:
+class Fold(Protocol):
+    """`fold_group`, or a fold that isolates the group it fails at."""
+
+    def __call__(
+        self,
+        settings: ClusterSettings,
+        group: str,
+        state: bytes | None,
+        rows: Sequence[Row],
+        tick: Tick | None,
+        *,
+        end_of_input: bool = False,
+        witnesses: Witnesses | None = None,
+    ) -> FoldOutcome:
+        """Fold these rows, then the tick."""
+        ...
+
+
+def replay(
+    records: Iterable[RawRecord], settings: ClusterSettings, *, with_commits: bool = False, fold: Fold = fold_group
+) -> Replayed:
     """Everything the fold says about these records; the clock ends at a time that more than one of the clocks they
     carry has reached. `with_commits` decodes the offset commits too and lists them, in the records' order, before the
     sums."""
@@ -102,12 +122,12 @@ def replay(records: Iterable[RawRecord], settings: ClusterSettings, *, with_comm
         if record.append_time:
             stamps.appended.add(record.topic)
         stamps.written(row)
-    told = _told(topics.total(), folded(rows, stamps, settings), commits, others, settings.name)
+    told = _told(topics.total(), folded(rows, stamps, settings, fold), commits, others, settings.name)
     told.topics, told.groups = dict(topics), groups
     return told
 
 
-def folded(rows: Sequence[Row], stamps: Stamps, settings: ClusterSettings) -> list[Result]:
+def folded(rows: Sequence[Row], stamps: Stamps, settings: ClusterSettings, fold: Fold = fold_group) -> list[Result]:
     """What the fold says of all groups with these rows, a whole input with the `stamps` of all its records."""
     results: list[Result] = []
     for group, own in route(rows, settings).items():
@@ -116,10 +136,10 @@ def folded(rows: Sequence[Row], stamps: Stamps, settings: ClusterSettings) -> li
         state = None
         *before, last = lives.of_topic(own, connect_settings(settings, group).config_topic)
         for rows_of_a_life in before:
-            outcome = fold_group(settings, group, state, rows_of_a_life, None, witnesses=witnesses)
+            outcome = fold(settings, group, state, rows_of_a_life, None, witnesses=witnesses)
             state = outcome.state
             results.extend(outcome.results)
-        results.extend(fold_group(settings, group, state, last, end, end_of_input=True, witnesses=witnesses).results)
+        results.extend(fold(settings, group, state, last, end, end_of_input=True, witnesses=witnesses).results)
     return results
 
 

@@ -28,6 +28,16 @@ class Waiting:
     ticked: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Failing:
+    """The fold of the group failed: when last, how often, with which errors, and generations folded since."""
+
+    at_ms: int
+    fingerprints: tuple[str, ...]
+    times: int = 1
+    folded: int = 0
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupState:
     """One group. Only what a later record or timer can ask for is kept.
@@ -35,7 +45,8 @@ class GroupState:
     `behind_ms`: how far the coordinator's clock is behind the monitor's, if that is known; `apart_ms`: how much longer
     the time since the last record looks than it surely was (`streaming.core.clocks`); `unread`: the last record of the
     group that could not be read; `lost`: offsets (from, to; the end exclusive) in the group's partition that were gone
-    before they were read, the newest; `orphans`: incidents of a state that could not be read, to be ended.
+    before they were read, the newest; `orphans`: incidents of a state that could not be read, to be ended; `failing`:
+    while `monitor_error` is open (`streaming.core.isolation`).
     """
 
     incarnation: int = 0
@@ -67,3 +78,4 @@ class GroupState:
     sides: Sides = field(default_factory=Sides)
     timeline: Timeline = field(default_factory=Timeline)
     waits: Waits = field(default_factory=Waits)
+    failing: Failing | None = None

@@ -7,18 +7,21 @@ incidents they left open are taken out, to be ended: nobody else would ever end 
 """
 
 import json
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from typing import Any
+from typing import Any, TypeVar
 
 from assignors.connect_model import Jobs
 from streaming.core.codec import dumps, loads
 from streaming.core.minds import by_connector
 from streaming.core.results import Incident
-from streaming.core.state import STATE_VERSION, GroupState
+from streaming.core.state import STATE_VERSION, GroupState, Waiting
+
+T = TypeVar("T")
 
 BEFORE = 2
 READABLE = (BEFORE, STATE_VERSION)
-HELD = ("incidents", "lingering")
+HELD = frozenset({"incidents", "lingering"})
 """Where a state of any layout, and its timeline, keep incidents."""
 
 
@@ -44,17 +47,44 @@ def unreadable(version: int) -> str:
 
 def begun_anew(state: bytes) -> bytes | None:
     """An empty state with the open incidents of one that cannot be read, as far as these can be; None without any."""
-    orphans: list[Incident] = []
+    orphans = left_open(state)
+    return dumps(GroupState(orphans=orphans)).encode("utf-8", "surrogatepass") if orphans else None
+
+
+def left_open(state: bytes) -> tuple[Incident, ...]:
+    """The incidents that a state holds, those of its timeline too, as far as they can be read."""
+    whole = _object(state)
+    parts = [
+        part[name] for part in (whole, whole.get("timeline")) if isinstance(part, dict) for name in HELD & part.keys()
+    ]
+    items = [one for part in parts if isinstance(part, dict) for one in part.values()]
+    orphans = whole.get("orphans")
+    return tuple(_each(Incident, [*items, *(orphans if isinstance(orphans, list) else ())]))
+
+
+def left_waiting(state: bytes) -> tuple[Waiting, ...]:
+    """The records that wait in a state, as far as they can be read."""
+    waiting = _object(state).get("waiting")
+    return tuple(_each(Waiting, waiting if isinstance(waiting, list) else ()))
+
+
+def part_of(state: bytes, name: str, kind: type[T]) -> T | None:
+    """One field of a state; None where it is at its default or cannot be read."""
+    return next(_each(kind, [one for key, one in _object(state).items() if key == name]), None)
+
+
+def _object(state: bytes) -> dict[str, Any]:
     try:
         whole = json.loads(state)
-        parts = [part[name] for part in (whole, whole.get("timeline", {})) for name in HELD if name in part]
-    except (ValueError, TypeError, AttributeError):
-        parts = []
-    for part in parts:
-        for one in part.values() if isinstance(part, dict) else ():
-            with suppress(ValueError, KeyError, TypeError, AttributeError):
-                orphans.append(loads(Incident, _text(one)))
-    return dumps(GroupState(orphans=tuple(orphans))).encode("utf-8", "surrogatepass") if orphans else None
+    except (ValueError, RecursionError):
+        return {}
+    return whole if isinstance(whole, dict) else {}
+
+
+def _each(kind: type[T], parts: Iterable[object]) -> Iterator[T]:
+    for one in parts:
+        with suppress(ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            yield loads(kind, _text(one))
 
 
 def _since_2(state: bytes) -> bytes:

@@ -8,7 +8,7 @@ from psycopg import Connection
 from streaming.core.objects import aftermath_patch, as_object
 from streaming.core.results import Aftermath, JobState
 from streaming.sinks.tables import CHUNK, Table
-from streaming.sinks.text import clean, json_text, name
+from streaming.sinks.text import LONGEST_JOB, clean, json_text, name
 
 Row = tuple[Any, ...]
 
@@ -38,7 +38,7 @@ def job_row(one: JobState, batch_id: int) -> Row:
     """The row of a job."""
     document = as_object(one)
     return (
-        one.cluster, name(one.group), one.job.type, clean(one.job.id), one.incarnation, one.generation,
+        one.cluster, name(one.group), one.job.type, name(one.job.id, LONGEST_JOB), one.incarnation, one.generation,
         json_text(document["assigned"]), _clean(one.expected), one.judged, _clean(one.state), _clean(one.running),
         one.running_generation, one.running_at_ms, one.since_ms, one.agreement, json_text(document), batch_id,
     )  # fmt: skip

@@ -5,9 +5,12 @@ epoch, then locks the positions of the batch's partitions and compares them: a d
 leave a hole, is refused before anything is written. Everything else is an upsert, so the same batch may come again.
 """
 
+import logging
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import nullcontext
+from functools import partial
 from typing import Any
 
 from streaming.core.ports import Commit, GroupKey, OutOfStep, PartitionKey, Range, StoredState
@@ -15,14 +18,18 @@ from streaming.core.state_versions import READABLE
 from streaming.sinks import jobs, tables
 from streaming.sinks.contents import Contents, contents, outbox_rows
 from streaming.sinks.database import Connection, Database
+from streaming.sinks.kept import KEPT_STATES, kept_rows, prune
 from streaming.sinks.maintenance import Windows
 from streaming.sinks.migrations import migrate
 from streaming.sinks.muted import Muting, before_transitions, mark
 from streaming.sinks.outbox import CHANNEL
 from streaming.sinks.past import Past
-from streaming.sinks.text import name, original, restored
+from streaming.sinks.refused import REFUSED, Refused, Writing
+from streaming.sinks.text import clean, name, original, restored
 from streaming.sinks.topic_ids import TopicIds
 from streaming.sinks.writer import check_epoch
+
+log = logging.getLogger("rebalance_monitor.store")
 
 KEPT_UNDECODABLE = 100
 
@@ -59,6 +66,7 @@ class PostgresStore(Past):
         self._now_ms = now_ms
         # Before the first look, somebody may have been muted by the process before.
         self._may_be_muted = True
+        self._refused: Callable[[str], None] = lambda _table: None
 
     def migrate(self) -> tuple[int, ...]:
         """Brings the schema up to date; returns the numbers of the migrations applied."""
@@ -130,15 +138,29 @@ class PostgresStore(Past):
 
     def commit(self, commit: Commit) -> None:
         """Check epoch and positions, write everything, advance the positions. Raises OutOfStep or Deposed."""
-        with self.database.transaction() as connection:
+        with self.database.session() as connection:
+            try:
+                refused = self._write(connection, commit, one_by_one=False)
+            except REFUSED:
+                refused = self._write(connection, commit, one_by_one=True)
+        self._tell_refused(commit.batch_id, refused)
+
+    def on_refused(self, told: Callable[[str], None]) -> None:
+        """`told` is called with the table of each row that PostgreSQL refused."""
+        self._refused = told
+
+    def _write(self, connection: Connection, commit: Commit, *, one_by_one: bool) -> list[Refused]:
+        """The whole batch in one transaction; returns what is left out of it."""
+        writing = Writing(connection, one_by_one)
+        with connection.transaction():
             check_epoch(connection, commit.writer_epoch, lock=True)
             stored = _lock_positions(connection, commit.ranges)
             ids = TopicIds(connection, commit.ranges)
             ids.prepare(commit.results)
             rows = contents(commit.results, commit.batch_id, ids, self._version)
             muting = self._muting(connection, rows, commit.batch_id)
-            # One round trip for all that needs no answer.
-            with connection.pipeline():
+            # One round trip for all that needs no answer; a savepoint needs one.
+            with nullcontext() if one_by_one else connection.pipeline():
                 tables.POSITIONS.write(
                     connection,
                     [
@@ -146,24 +168,38 @@ class PostgresStore(Past):
                         for key, span in commit.ranges.items()
                     ],
                 )
-                tables.STATES.write(
-                    connection,
+                writing.table(
+                    tables.STATES,
                     [
                         (key.cluster, name(key.group), original(key.group), one.version, one.state, one.due_ms)
                         for key, one in commit.states.items()
                     ],
                 )
-                tables.GENERATIONS.write(connection, rows.generations)
-                tables.MEMBERS.write(connection, rows.members)
-                tables.ASSIGNMENTS.write(connection, commit.blobs.items())
-                tables.GAPS.write(connection, rows.gaps)
-                jobs.complete(connection, rows.aftermaths)
-                jobs.JOBS.write(connection, rows.jobs)
-                tables.GROUPS.write(connection, rows.groups)
-                self._write_incidents(connection, rows, commit.batch_id, muting)
-                self._write_undecodable(connection, rows, {place[1:]: offset for place, offset in stored.items()})
-                _count_other_groups(connection, commit.other_groups)
+                writing.table(tables.GENERATIONS, rows.generations)
+                writing.table(tables.MEMBERS, rows.members)
+                writing.table(tables.ASSIGNMENTS, list(commit.blobs.items()))
+                writing.table(tables.GAPS, rows.gaps)
+                writing.rows("generations", 4, rows.aftermaths, partial(jobs.complete, connection))
+                writing.table(jobs.JOBS, rows.jobs)
+                writing.table(tables.GROUPS, rows.groups)
+                self._write_incidents(writing, rows, commit.batch_id, muting)
+                known = {place[1:]: offset for place, offset in stored.items()}
+                new = _new_undecodable(rows, known)
+                writing.rows("undecodable", 4, new, partial(self._write_undecodable, connection))
+                counts = [(cluster, name(group), kind, n) for (cluster, group, kind), n in commit.other_groups.items()]
+                writing.rows("other_groups", 3, counts, partial(_count_other_groups, connection))
+                if commit.kept:
+                    writing.table(KEPT_STATES, kept_rows(commit.kept, commit.batch_id))
+                    prune(connection)
+                _begin_anew(connection, writing.refused)
         self._may_be_muted = bool(self._windows.running(muting.now_ms))
+        return writing.refused
+
+    def _tell_refused(self, batch_id: int, refused: Sequence[Refused]) -> None:
+        for one in refused:
+            fields = {"batch": batch_id, "table": one.table, "key": list(one.key), "why": one.why}
+            log.error("row_refused", extra={"fields": fields})
+            self._refused(one.table)
 
     def look_for_windows(self) -> None:
         """Learns of the maintenance windows now, without waiting for a batch."""
@@ -177,9 +213,10 @@ class PostgresStore(Past):
             return Muting(self._windows, now_ms)
         return before_transitions(connection, self._windows, now_ms, rows.transitions, batch_id, tell=self._notify)
 
-    def _write_incidents(self, connection: Connection, rows: Contents, batch_id: int, muting: Muting) -> None:
+    def _write_incidents(self, writing: Writing, rows: Contents, batch_id: int, muting: Muting) -> None:
         if not rows.transitions:
             return
+        connection = writing.connection
         hushed = {one.incident_id for one in rows.transitions if muting.hushes(one)}
         if self._notify:
             updated = [one.incident_id for one in rows.transitions if one.transition != "opened"]
@@ -192,17 +229,16 @@ class PostgresStore(Past):
                 else ()
             )
             waiting = outbox_rows(rows.transitions, before, batch_id, hushed)
-            tables.OUTBOX.write(connection, waiting)
+            writing.table(tables.OUTBOX, waiting)
             if waiting:
                 # Delivered at commit: whoever drains the outbox need not wait for its next look.
                 connection.execute(f"notify {CHANNEL}")
-        tables.INCIDENTS.write(connection, rows.incidents)
+        writing.table(tables.INCIDENTS, rows.incidents)
         mark(connection, muting.marks)
 
-    def _write_undecodable(self, connection: Connection, rows: Contents, stored: Mapping[tuple[str, int], int]) -> None:
-        """Counts every new record; keeps the first ones of each reason. One record may be told by several groups."""
-        new = {row[:4]: row for row in rows.undecodable if row[3] >= stored.get((row[1], row[2]), 0)}
-        counts = Counter((row[0], row[5]) for row in new.values())
+    def _write_undecodable(self, connection: Connection, new: Sequence[Sequence[Any]]) -> None:
+        """Counts every new record; keeps the first ones of each reason."""
+        counts = Counter((row[0], row[5]) for row in new)
         for (cluster, reason), count in sorted(counts.items()):
             total = connection.execute(
                 "insert into rebalance_monitor.undecodable_counts as old values (%s, %s, %s)"
@@ -212,7 +248,7 @@ class PostgresStore(Past):
             ).fetchone()
             assert total is not None
             room = max(0, self._undecodable_kept - (total[0] - count))
-            kept = [row for row in new.values() if (row[0], row[5]) == (cluster, reason)][:room]
+            kept = [row for row in new if (row[0], row[5]) == (cluster, reason)][:room]
             tables.UNDECODABLE.write(connection, kept)
 
 
@@ -239,12 +275,25 @@ def _lock_positions(connection: Connection, ranges: Mapping[PartitionKey, Range]
     return stored
 
 
-def _count_other_groups(connection: Connection, counts: Mapping[tuple[str, str, str], int]) -> None:
-    rows: Sequence[tuple[Any, ...]] = [(cluster, name(group), kind, n) for (cluster, group, kind), n in counts.items()]
-    if rows:
-        connection.execute(
-            "insert into rebalance_monitor.other_groups as old"
-            " select * from unnest(%s::text[], %s::text[], %s::text[], %s::int8[])"
-            ' on conflict (cluster, "group", kind) do update set records = old.records + excluded.records',
-            [list(column) for column in zip(*rows, strict=True)],
-        )
+def _new_undecodable(rows: Contents, stored: Mapping[tuple[str, int], int]) -> list[tuple[Any, ...]]:
+    """Every record that is new, once: one record may be told by several groups."""
+    return list({row[:4]: row for row in rows.undecodable if row[3] >= stored.get((row[1], row[2]), 0)}.values())
+
+
+def _begin_anew(connection: Connection, refused: Sequence[Refused]) -> None:
+    """A group whose state was refused must not go on from the one before: its records lie below the positions now."""
+    for one in refused:
+        if one.table == tables.STATES.name:
+            connection.execute(
+                'delete from rebalance_monitor.states where (cluster, "group") = (%s, %s)',
+                (clean(one.key[0]), one.key[1]),
+            )
+
+
+def _count_other_groups(connection: Connection, rows: Sequence[Sequence[Any]]) -> None:
+    connection.execute(
+        "insert into rebalance_monitor.other_groups as old"
+        " select * from unnest(%s::text[], %s::text[], %s::text[], %s::int8[])"
+        ' on conflict (cluster, "group", kind) do update set records = old.records + excluded.records',
+        [list(column) for column in zip(*rows, strict=True)],
+    )

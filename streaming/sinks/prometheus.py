@@ -41,6 +41,8 @@ class Report(Protocol):
     def unknown_tags(self) -> Mapping[str, int]: ...
     @property
     def other_groups(self) -> Mapping[tuple[str, str, str], int]: ...
+    @property
+    def fold_errors(self) -> Mapping[str, int]: ...
 
 
 class Status(Protocol):
@@ -157,6 +159,8 @@ class Exporter:
             self._series.others(report.other_groups)
             for (topic, kind), count in report.kinds.items():
                 self._families.counter(metrics.RECORDS, report.cluster, topic, kind).inc(count)
+            for error, count in report.fold_errors.items():
+                self._families.counter(metrics.FOLD_ERRORS, report.cluster, error).inc(count)
             for topic, count in report.unknown_tags.items():
                 self._families.counter(metrics.UNKNOWN_TAGGED_FIELDS, report.cluster, topic).inc(count)
             self._families.gauge(metrics.HEARTBEAT).set(now_s)
@@ -216,6 +220,10 @@ class Exporter:
     def notified(self, outcome: str) -> None:
         """A push ended: `sent`, `failed` or `refused`."""
         self._families.counter(metrics.NOTIFICATIONS, outcome).inc()
+
+    def refused(self, table: str) -> None:
+        """PostgreSQL refused a row of this table."""
+        self._families.counter(metrics.REFUSED_ROWS, table).inc()
 
     def outbox_pending(self, count: int) -> None:
         """So many notifications wait."""

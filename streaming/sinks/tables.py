@@ -9,6 +9,8 @@ from typing import Any
 
 from psycopg import Connection
 
+from streaming.sinks.text import fitting
+
 # Rows in one statement; bounds the memory of arrays on both sides.
 CHUNK = 5_000
 # Texts go as binary arrays (%b): quoting long texts for a textual array takes longer than the insert.
@@ -54,7 +56,9 @@ class Table:
         given = list(last.values())
         for start in range(0, len(given), CHUNK):
             columns = zip(*given[start : start + CHUNK], strict=True)
-            connection.execute(self.statement(), [list(column) for column in columns])
+            kinds = (kind for _, kind in self.columns)
+            values = [fitting(column, kind) for column, kind in zip(columns, kinds, strict=True)]
+            connection.execute(self.statement(), values)
 
 
 _PLACE = (("cluster", "text"), ("topic_id", "text"), ("partition", "int4"), ("offset", "int8"))

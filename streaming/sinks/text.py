@@ -1,15 +1,22 @@
-"""What PostgreSQL accepts as text. Kafka lets a client put anything into a name; no name may stop the job.
+"""What PostgreSQL accepts. Kafka lets a client put anything into a name or a time; no value may stop the job.
 
-PostgreSQL refuses U+0000 and lone surrogates everywhere, and index entries above about 2,700 bytes.
+PostgreSQL refuses U+0000 and lone surrogates everywhere, index entries above about 2,700 bytes, and numbers beyond
+their column's type. A number that does not fit is stored as the nearest one that does; the row's document has it as it
+is.
 """
 
 import hashlib
 import json
+from collections.abc import Sequence
 from typing import Any
 
 # Bytes of a name in an index: cluster (at most 800) and group together stay below PostgreSQL's limit.
 LONGEST = 1_000
+LONGEST_JOB = 800
+"""Of a job's name, which shares an index entry with cluster and group."""
 KEPT_CHARACTERS = 200
+RANGES = {"int4": (-(2**31), 2**31 - 1), "int8": (-(2**63), 2**63 - 1)}
+"""The least and the greatest number of each type of column."""
 _encode = json.JSONEncoder(ensure_ascii=False, check_circular=False, separators=(",", ":")).encode
 
 
@@ -23,10 +30,20 @@ def clean(text: str) -> str:
     return text
 
 
-def name(text: str) -> str:
+def fitting(values: Sequence[Any], kind: str) -> list[Any]:
+    """A column's values as one of its type accepts them: texts clean, numbers within the type's range."""
+    if kind == "text":
+        return [clean(one) if isinstance(one, str) else one for one in values]
+    if kind in RANGES:
+        low, high = RANGES[kind]
+        return [one if one is None or low <= one <= high else min(max(one, low), high) for one in values]
+    return list(values)
+
+
+def name(text: str, longest: int = LONGEST) -> str:
     """A name for an indexed column: itself where possible, else its beginning and a hash, still unique."""
     cleaned = clean(text)
-    if cleaned == text and len(text) <= LONGEST and len(text.encode()) <= LONGEST:
+    if cleaned == text and len(text) <= longest and len(text.encode()) <= longest:
         return text
     digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
     return f"{cleaned[:KEPT_CHARACTERS]}…{digest}"

@@ -13,12 +13,14 @@ import pyarrow as pa
 
 from streaming.core.codec import dumps, loads
 from streaming.core.fold import STATE_VERSION, FoldOutcome
+from streaming.core.isolation import place_of
 from streaming.core.ports import Commit, GroupKey, OutOfStep, PartitionKey, Range, Store, StoredState
 from streaming.core.records import GroupGeneration, OtherGroup, Row, Tick
 from streaming.core.results import Result
 from streaming.core.routing import connect_settings, groups_concerned
 from streaming.core.settings import ClusterSettings, ConnectSettings
 from streaming.core.state_versions import begun_anew, present, unreadable
+from streaming.guarding.fold import configs_first
 from streaming.spark.channel import Control
 from streaming.spark.folding import FoldMany, Task, fold_here
 from streaming.spark.offsets import Kind
@@ -63,12 +65,14 @@ class BatchReport:
     kinds: Mapping[tuple[str, str], int] = field(default_factory=dict)
     unknown_tags: Mapping[str, int] = field(default_factory=dict)
     other_groups: Mapping[tuple[str, str, str], int] = field(default_factory=dict)
+    fold_errors: Mapping[str, int] = field(default_factory=dict)
 
 
 class BatchFunction:
     """Called with each batch's table, in order. Positions are read once: the writer epoch keeps others off them.
 
-    `spread` is another way to fold, and from how many rows on it pays; None: every batch is folded here.
+    `here` folds in this process; `spread` is another way to fold, and from how many rows on it pays; None: every
+    batch is folded here.
     """
 
     def __init__(
@@ -81,12 +85,14 @@ class BatchFunction:
         started_ms: int,
         on_results: Callable[[BatchReport], None],
         publish: Callable[[Control], None],
+        here: FoldMany = fold_here,
         spread: tuple[FoldMany, int] | None = None,
     ) -> None:
         self._store, self._settings, self._epoch = store, settings, writer_epoch
         self._cluster_id, self._started_ms = cluster_id, started_ms
         self._on_results, self._publish = on_results, publish
-        self._spread = spread
+        self._here, self._spread = here, spread
+        self._traced: set[str] = set()
         self._positions = {key: at for key, at in store.positions().items() if key.cluster_id == cluster_id}
         # No cluster can be configured without a name, so this key never meets a group's.
         self._own_key = GroupKey("", settings.name)
@@ -123,6 +129,7 @@ class BatchFunction:
         if own != self._own:
             states[self._own_key] = StoredState(version=CLUSTER_STATE_VERSION, state=dumps(own).encode(), due_ms=None)
         blobs = {digest: blob for outcome in outcomes.values() for digest, blob in outcome.blobs.items()}
+        self._log_errors(outcomes)
         self._store.commit(
             Commit(
                 batch_id=batch_id,
@@ -131,6 +138,7 @@ class BatchFunction:
                 states=states,
                 results=results,
                 blobs=blobs,
+                kept=[state for outcome in outcomes.values() for state in outcome.kept],
                 other_groups=others,
             )
         )
@@ -149,23 +157,39 @@ class BatchFunction:
                 groups=len(tasks),
                 tick_ms=batch.tick.now_ms if batch.tick else None,
                 caught_up=own.caught_up,
-                spread=fold is not fold_here,
+                spread=fold is not self._here,
                 seconds=time.monotonic() - began_s,
                 results=results,
                 ranges=ranges,
                 kinds=_kinds(batch.rows),
                 unknown_tags=_unknown_tags(batch.rows),
                 other_groups=others,
+                fold_errors=_error_types(outcomes),
             )
         )
         self._complete(batch)
+
+    def _log_errors(self, outcomes: Mapping[str, FoldOutcome]) -> None:
+        """Each error with its coordinates; its trace the first time."""
+        for group, outcome in sorted(outcomes.items()):
+            for error in outcome.errors:
+                trace = {} if error.fingerprint in self._traced else {"trace": error.trace}
+                self._traced.add(error.fingerprint)
+                fields = {
+                    "cluster": self._settings.name,
+                    "group": group,
+                    "record": place_of(error.record),
+                    "fingerprint": error.fingerprint,
+                    **trace,
+                }
+                log.error("fold_failed", extra={"fields": fields})
 
     def _fold_for(self, rows: int) -> FoldMany:
         if self._spread is not None:
             spread, from_rows = self._spread
             if rows >= from_rows:
                 return spread
-        return fold_here
+        return self._here
 
     def _in_step(self, batch: Batch) -> dict[PartitionKey, Range]:
         """Ranges with what is stored already cut off; refuses a batch that leaves something out."""
@@ -198,7 +222,7 @@ class BatchFunction:
     def _tasks(self, batch: Batch, tick: Tick | None, connect_groups: Sequence[str]) -> list[Task]:
         """The touched groups with their rows, and those whose timer is due."""
         bodies: dict[str, list[str]] = {}
-        for raw in batch.rows:
+        for raw in configs_first(batch.rows):
             if raw.group is None:
                 for group in groups_concerned(self._settings, raw.topic, raw.kind, connect_groups):
                     bodies.setdefault(group, []).append(raw.body)
@@ -273,6 +297,16 @@ def _other_groups(cluster: str, rows: Sequence[RawRow]) -> dict[tuple[str, str, 
             if isinstance(row.body, OtherGroup):
                 key = (cluster, row.group or "", row.body.kind)
                 counts[key] = counts.get(key, 0) + 1
+    return counts
+
+
+def _error_types(outcomes: Mapping[str, FoldOutcome]) -> dict[str, int]:
+    """Errors of folds by their type, the part of the fingerprint before the place."""
+    counts: dict[str, int] = {}
+    for outcome in outcomes.values():
+        for error in outcome.errors:
+            kind = error.fingerprint.partition("-")[0]
+            counts[kind] = counts.get(kind, 0) + 1
     return counts
 
 

@@ -8,9 +8,12 @@ import pyarrow as pa
 
 from streaming.core.codec import dumps, loads
 from streaming.core.fold import FoldOutcome, fold_group
+from streaming.core.ports import FoldError, KeptState
 from streaming.core.records import Row, Tick
 from streaming.core.results import Result
 from streaming.core.settings import ClusterSettings
+from streaming.guarding.fold import Fold, fold_isolated, spans
+from streaming.spark.rows import arrow_text
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -33,15 +36,28 @@ class Published:
 
     results: tuple[Result, ...] = ()
     blobs: Mapping[str, bytes] = field(default_factory=dict)
+    errors: tuple[FoldError, ...] = ()
+    kept: tuple[KeptState, ...] = ()
 
 
-def fold_here(settings: ClusterSettings, tasks: Sequence[Task], tick: Tick | None) -> dict[str, FoldOutcome]:
+class FoldHere:
     """Fold in this process: no shuffle, no second Spark job."""
-    return {task.group: _fold(settings, task, tick) for task in tasks}
+
+    def __init__(self, fold: Fold = fold_group) -> None:
+        self._fold = fold
+
+    def __call__(self, settings: ClusterSettings, tasks: Sequence[Task], tick: Tick | None) -> dict[str, FoldOutcome]:
+        return {task.group: _isolated(settings, task, tick, self._fold) for task in tasks}
 
 
-def _fold(settings: ClusterSettings, task: Task, tick: Tick | None) -> FoldOutcome:
-    return fold_group(settings, task.group, task.state, [loads(Row, body) for body in task.bodies], tick)
+fold_here = FoldHere()
+
+
+def _isolated(settings: ClusterSettings, task: Task, tick: Tick | None, fold: Fold) -> FoldOutcome:
+    """The fold of one group; the rows become values a piece at a time."""
+    bodies = task.bodies
+    pieces = ([loads(Row, one) for one in bodies[start:end]] for start, end in spans([len(one) for one in bodies]))
+    return fold_isolated(settings, task.group, task.state, pieces, tick, fold=fold)
 
 
 # `at` keeps the order of a group's rows: a shuffle promises none.
@@ -54,8 +70,8 @@ _OUT_SPARK = "`group` string, state binary, due_ms bigint, published string"
 class SpreadFold:
     """Fold on the workers, by cogroup of rows and states: for catch-up and storms over many groups."""
 
-    def __init__(self, spark: "SparkSession") -> None:
-        self._spark = spark
+    def __init__(self, spark: "SparkSession", fold: Fold = fold_group) -> None:
+        self._spark, self._fold = spark, fold
 
     def __call__(self, settings: ClusterSettings, tasks: Sequence[Task], tick: Tick | None) -> dict[str, FoldOutcome]:
         lines = [(task.group, at, body) for task in tasks for at, body in enumerate(task.bodies)]
@@ -65,12 +81,14 @@ class SpreadFold:
             self._spark.createDataFrame(rows)
             .groupBy("group")
             .cogroup(self._spark.createDataFrame(states).groupBy("group"))
-            .applyInArrow(worker(settings, tick), _OUT_SPARK)
+            .applyInArrow(worker(settings, tick, self._fold), _OUT_SPARK)
         )
         return dict(map(_outcome, spread.toArrow().to_pylist()))
 
 
-def worker(settings: ClusterSettings, tick: Tick | None) -> Callable[[Any, pa.Table, pa.Table], pa.Table]:
+def worker(
+    settings: ClusterSettings, tick: Tick | None, fold_one: Fold = fold_group
+) -> Callable[[Any, pa.Table, pa.Table], pa.Table]:
     """What runs for each group on a worker: (key, rows, states) -> one line."""
 
     def fold(key: tuple[Any, ...], rows: pa.Table, states: pa.Table) -> pa.Table:
@@ -78,8 +96,8 @@ def worker(settings: ClusterSettings, tick: Tick | None) -> Callable[[Any, pa.Ta
         state = states.column("state").to_pylist()
         bodies = rows.sort_by("at").column("body").to_pylist()
         task = Task(group, state[0] if state else None, tuple(bodies))
-        outcome = _fold(settings, task, tick)
-        published = dumps(Published(outcome.results, outcome.blobs))
+        outcome = _isolated(settings, task, tick, fold_one)
+        published = arrow_text(dumps(Published(outcome.results, outcome.blobs, outcome.errors, outcome.kept)))
         return pa.table([[group], [outcome.state], [outcome.due_ms], [published]], schema=_OUT)
 
     return fold
@@ -87,5 +105,12 @@ def worker(settings: ClusterSettings, tick: Tick | None) -> Callable[[Any, pa.Ta
 
 def _outcome(line: Mapping[str, Any]) -> tuple[str, FoldOutcome]:
     published = loads(Published, line["published"])
-    outcome = FoldOutcome(bytes(line["state"]), line["due_ms"], published.results, dict(published.blobs))
+    outcome = FoldOutcome(
+        bytes(line["state"]),
+        line["due_ms"],
+        published.results,
+        dict(published.blobs),
+        errors=published.errors,
+        kept=published.kept,
+    )
     return line["group"], outcome

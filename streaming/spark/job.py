@@ -13,14 +13,16 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from streaming.config import Settings
 from streaming.config.clusters import ClusterSection
+from streaming.core.fold import fold_group
 from streaming.core.ports import Deposed, OutOfStep, Store
 from streaming.core.routing import connect_settings
 from streaming.core.settings import ClusterSettings
+from streaming.guarding.fold import Fold
 from streaming.spark.batch import BatchFunction, BatchReport, topics_of
 from streaming.spark.channel import Channel, ReaderStatus
 from streaming.spark.ends import ClientRefused, ClusterError, KafkaView
 from streaming.spark.failures import BatchFailed, CannotRun, first_line, no_room
-from streaming.spark.folding import SpreadFold
+from streaming.spark.folding import FoldHere, SpreadFold
 from streaming.spark.java import NoJava
 from streaming.spark.offsets import Kind
 from streaming.spark.scratch import scratch_folder
@@ -88,8 +90,9 @@ class Job:
         observer: Observer,
         scratch: Path,
         claimed: Callable[[int], None],
+        fold: Fold = fold_group,
     ) -> None:
-        self._claimed = claimed
+        self._claimed, self._fold = claimed, fold
         self._spark, self._settings, self._section = spark, settings, section
         self._store, self._observer, self._scratch = store, observer, scratch
         self._core: ClusterSettings = settings.core_clusters()[section.name]
@@ -165,7 +168,8 @@ class Job:
             started_ms=time.time_ns() // 1_000_000,
             on_results=self._report,
             publish=self._channel.publish,
-            spread=(SpreadFold(self._spark), self._settings.spark.distributed_rows),
+            here=FoldHere(self._fold),
+            spread=(SpreadFold(self._spark, self._fold), self._settings.spark.distributed_rows),
         )
 
         def on_batch(frame: Any, batch_id: int) -> None:
@@ -274,7 +278,13 @@ class Job:
         log_event("catching_up", cluster=self._section.name, records_left=left, eta_s=eta_s)
 
 
-def run_job(settings: Settings, store: Store, observer: Observer, claimed: Callable[[int], None]) -> None:
+def run_job(
+    settings: Settings,
+    store: Store,
+    observer: Observer,
+    claimed: Callable[[int], None],
+    fold: Fold = fold_group,
+) -> None:
     """Everything from the session's start to its stop, for the one configured cluster. Raises CannotRun;
     ValueError where another number of clusters is configured (`streaming.config.runnable` refuses that first).
 
@@ -299,7 +309,7 @@ def run_job(settings: Settings, store: Store, observer: Observer, claimed: Calla
             return log_event("stopped", cluster=section.name)
         log_event("session_started", seconds=round(time.monotonic() - began_s, 1))
         try:
-            Job(spark, settings, section, store, observer, scratch, claimed).run(stop)
+            Job(spark, settings, section, store, observer, scratch, claimed, fold).run(stop)
         finally:
             stop_session(spark)
         log_event("stopped", cluster=section.name)

@@ -44,11 +44,11 @@ Line = tuple[str, str, str, int, int, str | None, str, str]
 
 
 def row_line(cluster: str, topic_id: str, row: Row) -> Line:
-    text = _arrow_text(dumps(replace(row, topic_id=topic_id)))
+    text = arrow_text(dumps(replace(row, topic_id=topic_id)))
     return (cluster, row.topic, topic_id, row.partition, row.offset, row.group, "row", text)
 
 
-def _arrow_text(body: str) -> str:
+def arrow_text(body: str) -> str:
     """Half a surrogate pair (a JSON escape in somebody's value) is no UTF-8 and no Arrow text: keep it as an escape."""
     try:
         body.encode("utf-8")

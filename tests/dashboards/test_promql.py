@@ -42,7 +42,9 @@ def free_port() -> int:
 
 def report(results: list[Result], **more: Any) -> SimpleNamespace:
     given = {"cluster": CLUSTER, "rows": 9, "seconds": 0.25, "kinds": {(TOPIC, "GroupGeneration"): 2}, **more}
-    return SimpleNamespace(results=results, **{"unknown_tags": {TOPIC: 1}, "other_groups": {}, **given})
+    return SimpleNamespace(
+        results=results, **{"unknown_tags": {TOPIC: 1}, "other_groups": {}, "fold_errors": {}, **given}
+    )
 
 
 def status(**more: Any) -> SimpleNamespace:

@@ -54,6 +54,12 @@ MEMBERS = Check(
     "kafka-consumer-groups.sh --bootstrap-server $BROKERS --describe --group $GROUP --members --verbose",
     "each member of a consumer group with its partitions (a Connect group is refused here)",
 )
+KEPT_STATES = Check(
+    'psql -c \'select kept_at, cluster, "group", fingerprint, record, version, length(state) '
+    "from rebalance_monitor.kept_states order by kept_at desc limit 5'",
+    "the states that the monitor put aside, each with its error and the record it failed at",
+)
+FOLD_ERRORS = Check("curl -s http://$MONITOR/metrics | grep fold_errors", "the errors so far, by their type")
 
 STOP_DOUBLE = (
     "Find out which of the two runs is the wrong one: it is the one on the worker that the latest generation does not "

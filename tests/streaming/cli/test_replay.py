@@ -6,6 +6,7 @@ import io
 import json
 import re
 import shutil
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +16,11 @@ from schemas.group_metadata import GroupMember, GroupMetadata
 from schemas.offsets_topic import encode_group_metadata
 from streaming.cli import main
 from streaming.cli.captures import settings_of
+from streaming.cli.replay import replay
 from streaming.core.records import GroupGeneration
 from streaming.core.replay import RawRecord
 from tests.streaming.core.racked import racked
+from tests.streaming.guarding.poison import SECRET, Poisoned
 
 VECTORS = Path(__file__).parents[2] / "vectors"
 CAPTURE = VECTORS / "captures" / "zombie"
@@ -293,3 +296,22 @@ def captured(record: RawRecord, body: GroupGeneration) -> dict[str, Any]:
         "key": base64.b64encode(record.key or b"").decode(),
         "value": base64.b64encode(value).decode(),
     }
+
+
+def test_a_fold_that_fails_costs_one_record_and_shows_in_the_exit_code(capsys: pytest.CaptureFixture[str]) -> None:
+    """Everything else is judged and printed; the trace comes once, on stderr, without a value of the records."""
+    given = [str(CAPTURE), str(CAPTURE)]
+    judge = partial(replay, given, None, use_settings=True, with_commits=False, output="json")
+    assert judge() == 1
+    sound = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    offset = next(one["source"]["offset"] for one in sound[10:] if one["kind"] == "generation")
+    assert judge(fold=Poisoned({offset})) == 4
+    out, err = capsys.readouterr()
+    told = [json.loads(line) for line in out.splitlines()]
+    assert sum(one["kind"] == "generation" for one in told) == sum(one["kind"] == "generation" for one in sound)
+    reasons = [one["verdict"]["reason"] or "" for one in told if one["kind"] == "generation"]
+    assert sum(reason.startswith("internal error KeyError-") for reason in reasons) == 2
+    assert told[-1]["violations"]["monitor_error"] == 1
+    assert err.count("rebalance-monitor: internal error KeyError-") == 2
+    assert err.count("\nKeyError\n") == 1
+    assert SECRET not in out + err

@@ -86,7 +86,8 @@ def _exporter() -> Exporter:
     )
     results = list(_folded(records))
     exporter.batch(_report(results, kinds=_kinds(records)))
-    exporter.batch(_report(list(_planted()), rows=4, unknown_tags={OFFSETS: 1}))
+    exporter.batch(_report(list(_planted()), rows=4, unknown_tags={OFFSETS: 1}, fold_errors={"KeyError": 1}))
+    exporter.refused("incidents")
     missing = {"orders-configs": "no such topic"}
     exporter.reader("c", SimpleNamespace(backlog={OFFSETS: 0}, missing=missing, problem=None, caught_up=True))
     exporter.notified("sent")
@@ -116,7 +117,7 @@ def _kinds(records: list[Any]) -> dict[tuple[str, str], int]:
 def _report(results: list[Result], **more: Any) -> Any:
     given: dict[str, Any] = {
         "cluster": "c", "rows": 100, "seconds": 0.25, "kinds": {}, "unknown_tags": {},
-        "other_groups": {("c", "billing", "consumer"): 3}, **more,
+        "other_groups": {("c", "billing", "consumer"): 3}, "fold_errors": {}, **more,
     }  # fmt: skip
     return SimpleNamespace(results=results, **given)
 

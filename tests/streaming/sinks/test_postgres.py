@@ -1,12 +1,15 @@
 """The store against a real PostgreSQL: one transaction, one authority on progress, one writer."""
 
-from typing import Any
+import logging
+from dataclasses import replace
+from secrets import token_hex
+from typing import Any, cast
 
 import psycopg
 import pytest
 
-from streaming.core.ports import Deposed, GroupKey, StoredState
-from streaming.core.results import AlertSeverity, GapRecord
+from streaming.core.ports import Deposed, GroupKey, KeptState, StoredState
+from streaming.core.results import AlertSeverity, GapRecord, Incident, JobState, Subject
 from streaming.core.state import STATE_VERSION
 from streaming.sinks.database import DatabaseUnreachable
 from streaming.sinks.postgres import PostgresStore
@@ -217,6 +220,80 @@ def test_no_name_a_client_may_choose_stops_the_job(store: PostgresStore, group: 
     assert store.load([key]) == {key: state(1)}
     assert store.due("c", 1) == [key]
     assert len(rows(store, "select 1 from rebalance_monitor.generations")) == 1
+
+
+@pytest.mark.parametrize("job", ["a\x00b", "\ud800", "x" * 30_000, "ü" * 5_000])
+def test_no_job_or_worker_name_stops_the_job(store: PostgresStore, job: str) -> None:
+    told = JobState(
+        cluster="c" * 800, group="y" * 999, job=Subject("connector", job), incarnation=0, generation=1,
+        assigned=(job,), expected=job, judged=True, state="RUNNING", running=job, running_generation=1,
+        running_at_ms=5, since_ms=5, agreement="ok",
+    )  # fmt: skip
+    store.commit(commit(store.claim(), 0, 10, told, undecodable(3, reason=job)))
+    assert rows(store, "select count(*) from rebalance_monitor.jobs") == [(1,)]
+    assert rows(store, "select count(*) from rebalance_monitor.undecodable") == [(1,)]
+
+
+@pytest.mark.parametrize("number", [2**63, -(2**63) - 1, 10**30])
+def test_a_number_that_no_column_holds_is_stored_as_the_nearest(store: PostgresStore, number: int) -> None:
+    """A time-out behind a time-stamp at the end of 64 bits; the document has the number itself."""
+    nearest = 2**63 - 1 if number > 0 else -(2**63)
+    made = generation(at_ms=number, generation=number)
+    given = commit(store.claim(), 0, 10, made, incident(opened_at_ms=number), states={GROUP: state(number)})
+    store.commit(given)
+    assert rows(store, "select at_ms, (document ->> 'at_ms')::numeric from rebalance_monitor.generations") == [
+        (nearest, number)
+    ]
+    assert store.load([GROUP])[GROUP].due_ms == nearest
+
+
+def refused_by_its_index() -> Incident:
+    return incident(incident_id=token_hex(20_000))
+
+
+def test_a_row_that_is_refused_stops_no_other(store: PostgresStore, caplog: pytest.LogCaptureFixture) -> None:
+    """Whatever PostgreSQL has against it: positions, states and all other rows are committed, the row is named."""
+    told: list[str] = []
+    store.on_refused(told.append)
+    nobody = replace(incident(incident_id="i9"), historic=cast(bool, None))
+    results = (*(generation(n) for n in range(5)), incident(), nobody, undecodable(7), refused_by_its_index())
+    with caplog.at_level(logging.ERROR):
+        store.commit(commit(store.claim(), 0, 10, *results, states={GROUP: state(5)}))
+    assert store.positions() == {PARTITION: 10}
+    assert store.load([GROUP]) == {GROUP: state(5)}
+    assert rows(store, "select incident_id from rebalance_monitor.incidents") == [("i1",)]
+    assert rows(store, "select count(*) from rebalance_monitor.generations") == [(5,)]
+    assert rows(store, "select records from rebalance_monitor.undecodable_counts") == [(1,)]
+    assert sorted(told) == ["incidents", "incidents", "outbox"]
+    logged = [record.fields for record in caplog.records]  # type: ignore[attr-defined]  # the handler's JSON
+    assert {(one["table"], one["key"][0][:2]) for one in logged} >= {("incidents", "i9")}
+    store.commit(commit(store.claim(), 10, 20, generation(15)))
+    assert store.positions() == {PARTITION: 20}
+
+
+def test_a_group_whose_state_is_refused_begins_anew(store: PostgresStore) -> None:
+    store.commit(commit(store.claim(), 0, 10, states={GROUP: state(5)}))
+    broken = replace(state(6), version=cast(int, None))
+    store.commit(commit(store.claim(), 10, 20, generation(15), states={GROUP: broken}))
+    assert store.positions() == {PARTITION: 20}
+    assert store.load([GROUP]) == {}
+
+
+def test_states_put_aside_are_bounded(store: PostgresStore) -> None:
+    epoch = store.claim()
+    for number in range(6):
+        kept = [
+            KeptState(
+                cluster="c", group=group, fingerprint=f"KeyError-{number}", record="t-0 offset 1", version=3,
+                state=b"\x00state", rows=b"rows\n",
+            )
+            for group in ("g\x00", "h")
+        ]  # fmt: skip
+        store.commit(commit(epoch, number, number + 1, kept=kept))
+    found = rows(store, 'select "group", fingerprint, state from rebalance_monitor.kept_states order by 1, 2')
+    assert len(found) == 6
+    assert {one for _, one, _ in found} == {"KeyError-3", "KeyError-4", "KeyError-5"}
+    assert {bytes(one) for *_, one in found} == {b"\x00state"}
 
 
 def test_many_rows_in_one_batch(store: PostgresStore) -> None:

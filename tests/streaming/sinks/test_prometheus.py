@@ -52,7 +52,16 @@ def scrape(exporter: Exporter) -> Scrape:
 
 
 def report(*results: object, **more: object) -> SimpleNamespace:
-    given = {"cluster": "c", "rows": 3, "seconds": 0.25, "kinds": {}, "unknown_tags": {}, "other_groups": {}, **more}
+    given = {
+        "cluster": "c",
+        "rows": 3,
+        "seconds": 0.25,
+        "kinds": {},
+        "unknown_tags": {},
+        "other_groups": {},
+        "fold_errors": {},
+        **more,
+    }
     return SimpleNamespace(results=results, **given)
 
 

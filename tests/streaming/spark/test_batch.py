@@ -1,8 +1,9 @@
 """The batch function on real captures: any cut of batches, both ways of folding, and every way to be out of step."""
 
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 import pyarrow as pa
@@ -12,16 +13,19 @@ from hypothesis import settings as profile
 from hypothesis import strategies as st
 
 from streaming.cli.captures import records_of, settings_of
-from streaming.core.fold import FoldOutcome
+from streaming.core.decoding import decode_status_row
+from streaming.core.fold import FoldOutcome, fold_group
 from streaming.core.ports import Deposed, OutOfStep, PartitionKey, Range
 from streaming.core.records import Gap, OtherGroup, Row, Tick
 from streaming.core.replay import decode
 from streaming.core.results import GapRecord, Generation, Incident, Result
-from streaming.core.settings import ClusterSettings
+from streaming.core.settings import ClusterSettings, ConnectSettings
+from streaming.guarding.fold import Fold
 from streaming.spark.batch import BatchFunction, BatchReport
 from streaming.spark.channel import Control
-from streaming.spark.folding import FoldMany, Task, _outcome, worker
+from streaming.spark.folding import FoldHere, FoldMany, Task, _outcome, fold_here, worker
 from streaming.spark.rows import SCHEMA, Reached, arrow_batches, position_line, read_batch, row_line, tick_line
+from tests.streaming.guarding.poison import SECRET, Poisoned
 from tests.streaming.spark.memory_store import MemoryStore
 
 CAPTURES = Path(__file__).parents[2] / "vectors" / "captures"
@@ -57,7 +61,7 @@ def table(
 
 
 class Run:
-    """A batch function with its store, and what it told."""
+    """A batch function with its store, and what it told. `here` may be a fold that fails."""
 
     def __init__(
         self,
@@ -65,6 +69,7 @@ class Run:
         store: MemoryStore | None = None,
         spread: FoldMany | None = None,
         epoch: int | None = None,
+        here: FoldMany = fold_here,
     ) -> None:
         self.store = store or MemoryStore()
         self.controls: list[Control] = []
@@ -77,6 +82,7 @@ class Run:
             started_ms=0,
             on_results=self.reports.append,
             publish=self.controls.append,
+            here=here,
             spread=None if spread is None else (spread, 0),
         )
 
@@ -99,9 +105,11 @@ def final(results: Sequence[Result]) -> dict[object, Result]:
     return last
 
 
-def spread_here(known: ClusterSettings, tasks: Sequence[Task], tick: Tick | None) -> Mapping[str, FoldOutcome]:
+def spread_here(
+    known: ClusterSettings, tasks: Sequence[Task], tick: Tick | None, fold_one: Fold = fold_group
+) -> Mapping[str, FoldOutcome]:
     """What Spark does with the workers' function: one call per group, everything through Arrow."""
-    fold = worker(known, tick)
+    fold = worker(known, tick, fold_one)
     outcomes = {}
     for task in tasks:
         count = len(task.bodies)
@@ -279,3 +287,83 @@ def test_half_a_surrogate_pair_survives_the_table() -> None:
     (batch,) = arrow_batches([row_line("c", "id", row)])
     (raw,) = read_batch(pa.Table.from_batches([batch]), CLUSTER_ID, {}).rows
     assert raw.row() == replace(row, topic_id="id")
+
+
+def two_groups() -> tuple[ClusterSettings, list[Row], dict[Place, Range], str]:
+    """The capture's group, and its records once more as those of another group; the poison is in the first."""
+    known, by_place = capture("zombie")
+    (group,) = known.connect
+    rows = [row for own in by_place.values() for row in own]
+    twin = [
+        replace(row, group="twin", partition=row.partition + 50) if row.group == group else row
+        for row in rows
+        if row.group == group
+    ]
+    everything = [*rows, *twin]
+    ends: dict[Place, int] = {}
+    for row in everything:
+        ends[row.topic, row.partition] = max(ends.get((row.topic, row.partition), 0), row.offset + 1)
+    return known, everything, {place: Range(0, end) for place, end in ends.items()}, group
+
+
+@pytest.mark.parametrize("spread", [False, True])
+def test_a_group_whose_fold_fails_costs_the_others_nothing(spread: bool, caplog: pytest.LogCaptureFixture) -> None:
+    known, rows, ranges, group = two_groups()
+    own = sorted(row.offset for row in rows if row.group == group)
+    offset = own[len(own) // 2]
+    poison = Poisoned({offset}, group=group)
+    healthy = Run(known)
+    healthy.function(table(rows, ranges, 10**13), 0)
+    there = partial(spread_here, fold_one=poison)
+    run = Run(known, spread=there) if spread else Run(known, here=FoldHere(poison))
+    with caplog.at_level(logging.ERROR):
+        run.function(table(rows, ranges, 10**13), 0)
+    assert run.store.positions() == healthy.store.positions()
+    of_twin = [one for one in healthy.results if getattr(one, "group", "") == "twin"]
+    assert [one for one in run.results if getattr(one, "group", "") == "twin"] == of_twin
+    assert of_twin
+    (failed,) = [
+        one
+        for one in run.results
+        if isinstance(one, Generation) and (one.verdict.reason or "").startswith("internal error")
+    ]
+    assert (failed.group, failed.source.offset) == (group, offset)
+    assert [one.group for one in run.results if isinstance(one, Incident) and one.transition == "fired"][-1] == group
+    (kept,) = run.store.commits[0].kept
+    assert kept.group == group
+    assert run.reports[0].fold_errors == {"KeyError": 1}
+    (logged,) = [record for record in caplog.records if record.getMessage() == "fold_failed"]
+    fields = logged.fields  # type: ignore[attr-defined]  # what the handler turns into JSON
+    assert (fields["group"], fields["record"]) == (
+        group,
+        f"__consumer_offsets-{failed.source.partition} offset {offset}",
+    )
+    assert "poison.py" in fields["trace"]
+    assert SECRET not in str(fields)
+
+
+def test_a_trace_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:
+    known, rows, ranges, group = two_groups()
+    offsets = sorted(row.offset for row in rows if row.group == group)[-2:]
+    run = Run(known, here=FoldHere(Poisoned(offsets)))
+    with caplog.at_level(logging.ERROR):
+        run.function(table(rows, ranges, 10**13), 0)
+    traced = [
+        "trace" in record.fields  # type: ignore[attr-defined]
+        for record in caplog.records
+        if record.getMessage() == "fold_failed"
+    ]
+    assert len(traced) == 4
+    assert traced.count(True) == 1
+
+
+def test_half_a_surrogate_pair_survives_the_way_back_from_a_worker() -> None:
+    """It comes out of a JSON escape in a status record, and is no UTF-8, which Arrow's texts are."""
+    value = b'{"state":"RUNNING","worker_id":"\\ud800:8083","generation":1}'
+    row = decode_status_row("s-status", 0, 0, 1_000, b"status-task-c-0", value)
+    assert row is not None
+    known = ClusterSettings(name="c", connect={"s": ConnectSettings(status_topic="s-status")})
+    tasks = [Task("s", None, (row_line("c", "id", row)[-1],))]
+    here, there = fold_here(known, tasks, Tick(10**6)), spread_here(known, tasks, Tick(10**6))
+    assert here == there
+    assert r"\ud800" in repr(here["s"].results)

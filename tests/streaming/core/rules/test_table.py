@@ -30,7 +30,9 @@ def test_codes_are_unique() -> None:
 
 
 def test_every_rule_is_broken_somewhere() -> None:
-    assert sorted(CATALOGUE.keys() - {case.code for case in BROKEN}) == []
+    """Of a rule about the monitor itself no story can tell: no record may make the fold fail."""
+    about_clusters = {code for code in CATALOGUE if not code.startswith("MONITOR-")}
+    assert sorted(about_clusters - {case.code for case in BROKEN}) == []
 
 
 def test_every_exception_has_its_near_miss_and_no_other() -> None:

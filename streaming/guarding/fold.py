@@ -1,0 +1,253 @@
+"""A group's fold that never raises: an error, or too much time, costs the group its memory and nobody anything else.
+
+The rows come in pieces of bounded size. While all goes well a single piece is one call of the fold, as without this
+module. When the fold raises, the piece is folded again in halves, so that all records but the one it fails at are
+judged as ever; that one goes the way of `streaming.core.isolation`, and the fold goes on from there.
+"""
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol, TypeVar
+
+from streaming.core.codec import dumps
+from streaming.core.fold import FoldOutcome, fold_group
+from streaming.core.isolation import failed
+from streaming.core.ports import FoldError, KeptState
+from streaming.core.records import GroupGeneration, Row, Tick
+from streaming.core.results import Result, Source
+from streaming.core.settings import ClusterSettings
+from streaming.core.state import GroupState
+from streaming.core.witnesses import Witnesses
+from streaming.guarding.traces import error_of
+
+FIXED_BYTES = 500
+"""About what a row costs beside its members' bytes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What one call of the fold may be given and take. `seconds` of the processor, which other work does not count
+    against; `errors` that are looked for record by record, of one group in one batch."""
+
+    rows: int = 2_000
+    bytes: int = 32 * 1024 * 1024
+    seconds: float = 120.0
+    errors: int = 5
+
+
+LIMITS = Limits()
+
+
+class Placed(Protocol):
+    """A row, as a value or still as text."""
+
+    @property
+    def topic(self) -> str: ...
+    @property
+    def group(self) -> str | None: ...
+
+
+T = TypeVar("T", bound=Placed)
+
+
+class FoldTooLong(Exception):
+    """The fold of a group took more than its time; noticed between two records."""
+
+
+class Fold(Protocol):
+    """`streaming.core.fold.fold_group`, or what a test puts in its place."""
+
+    def __call__(
+        self,
+        settings: ClusterSettings,
+        group: str,
+        state: bytes | None,
+        rows: Sequence[Row],
+        tick: Tick | None,
+        *,
+        end_of_input: bool = False,
+        witnesses: Witnesses | None = None,
+        before_record: Callable[[Row], None] = ...,
+    ) -> FoldOutcome:
+        """Fold these rows, then the tick."""
+        ...
+
+
+def fold_isolated(
+    settings: ClusterSettings,
+    group: str,
+    state: bytes | None,
+    pieces: Iterable[Sequence[Row]],
+    tick: Tick | None,
+    *,
+    end_of_input: bool = False,
+    witnesses: Witnesses | None = None,
+    fold: Fold = fold_group,
+    limits: Limits = LIMITS,
+    clock_s: Callable[[], float] = time.thread_time,
+) -> FoldOutcome:
+    """Fold the pieces in order, then the tick. What was raised is in `errors` of the outcome."""
+    guarded = _Guarded(settings, group, state, tick, fold, witnesses, limits, clock_s, end_of_input)
+    left = iter(pieces)
+    first, second = next(left, ()), next(left, None)
+    if second is None:
+        try:
+            return guarded.attempt(first, tick, last=True)
+        except Exception:
+            # The same rows once more, in halves: only then is it known which of them it is.
+            guarded.piece(first)
+    else:
+        for rows in (first, second, *left):
+            guarded.piece(rows)
+    return guarded.outcome()
+
+
+def pieces_of(rows: Sequence[Row], limits: Limits = LIMITS) -> Iterator[Sequence[Row]]:
+    """Rows in pieces within the limits, each partition in its order."""
+    ordered = configs_first(sorted(rows, key=lambda one: (one.topic, one.partition, one.offset)))
+    for start, end in spans([_size(row) for row in ordered], limits):
+        yield ordered[start:end]
+
+
+def configs_first(rows: Iterable[T]) -> list[T]:
+    """The rows with topics of group records behind the others: what a generation refers to comes before it, or it would
+    wait from piece to piece, and an error would take it along. Within a topic the order stays."""
+    listed = list(rows)
+    of_groups = {row.topic for row in listed if row.group is not None}
+    return sorted(listed, key=lambda row: row.topic in of_groups)
+
+
+def spans(sizes: Sequence[int], limits: Limits = LIMITS) -> Iterator[tuple[int, int]]:
+    """Pieces as (start, end) over items of these sizes in bytes. One item too large for a piece is a piece."""
+    start = total = 0
+    for at, size in enumerate(sizes):
+        if at > start and (at - start >= limits.rows or total + size > limits.bytes):
+            yield start, at
+            start, total = at, 0
+        total += size
+    yield start, len(sizes)
+
+
+def _size(row: Row) -> int:
+    if not isinstance(row.body, GroupGeneration):
+        return FIXED_BYTES
+    return FIXED_BYTES + sum(len(one.subscription_bytes) + len(one.assignment_bytes) for one in row.body.members)
+
+
+@dataclass(slots=True)
+class _Guarded:
+    """The state as it goes on, and what has come of it so far."""
+
+    settings: ClusterSettings
+    group: str
+    state: bytes | None
+    tick: Tick | None
+    fold: Fold
+    witnesses: Witnesses | None
+    limits: Limits
+    clock_s: Callable[[], float]
+    end_of_input: bool
+    due_ms: int | None = None
+    results: list[Result] = field(default_factory=list)
+    blobs: dict[str, bytes] = field(default_factory=dict)
+    errors: list[FoldError] = field(default_factory=list)
+    kept: list[KeptState] = field(default_factory=list)
+    at: Source | None = None
+
+    def attempt(self, rows: Sequence[Row], tick: Tick | None, *, last: bool = False) -> FoldOutcome:
+        """One call of the fold. Raises what it raises, and FoldTooLong."""
+        self.at = None
+        watch = _Watch(self, self.clock_s() + self.limits.seconds)
+        return self.fold(
+            self.settings,
+            self.group,
+            self.state,
+            rows,
+            tick,
+            end_of_input=self.end_of_input and last,
+            witnesses=self.witnesses,
+            before_record=watch,
+        )
+
+    def piece(self, rows: Sequence[Row]) -> None:
+        """These rows, without what the tick brings up: that comes once, behind the last piece."""
+        try:
+            self._take(self.attempt(rows, self._quiet))
+        except FoldTooLong as why:
+            self._isolate(rows, error_of(why, self.at))
+        except Exception as why:
+            error = error_of(why, self.at if self.at is not None or not rows else _source(rows[0]))
+            if len(self.errors) >= self.limits.errors:
+                self._isolate(rows, error)
+            elif self._state_fails():
+                self.piece(rows)
+            elif len(rows) > 1:
+                rows = configs_first(rows)
+                self.piece(rows[: len(rows) // 2])
+                self.piece(rows[len(rows) // 2 :])
+            elif rows and error.record != _source(rows[0]):
+                # It fails at a record that waited for this one, which is folded by itself then.
+                self._isolate((), error)
+                self.piece(rows)
+            else:
+                self._isolate(rows, error)
+
+    def outcome(self) -> FoldOutcome:
+        """The tick, and everything together."""
+        try:
+            self._take(self.attempt((), self.tick, last=True))
+        except Exception as why:
+            self._isolate((), error_of(why, self.at))
+        state = self.state if self.state is not None else dumps(GroupState()).encode()
+        return FoldOutcome(
+            state, self.due_ms, tuple(self.results), self.blobs, errors=tuple(self.errors), kept=tuple(self.kept)
+        )
+
+    @property
+    def _quiet(self) -> Tick | None:
+        """A tick concludes that nothing else has come, which is not so between two pieces; not in history, though."""
+        return self.tick if self.tick is not None and self.tick.historic else None
+
+    def _state_fails(self) -> bool:
+        """Whether the state cannot be gone on from, whatever comes; it is put aside then."""
+        try:
+            self.attempt((), self._quiet)
+        except Exception as why:
+            self._isolate((), error_of(why, self.at))
+            return True
+        return False
+
+    def _isolate(self, rows: Sequence[Row], error: FoldError) -> None:
+        # A whole input ends with one tick, which is not the time of what lies in its middle.
+        tick = None if self.end_of_input and rows else self.tick
+        try:
+            self._take(failed(self.settings, self.group, self.state, rows, tick, error))
+        except Exception as why:
+            # Nothing is left to hold on to but the coordinates of the error itself.
+            self.state, self.due_ms = dumps(GroupState()).encode(), None
+            self.errors += [error, error_of(why, error.record)]
+
+    def _take(self, outcome: FoldOutcome) -> None:
+        self.state, self.due_ms = outcome.state, outcome.due_ms
+        self.results += outcome.results
+        self.blobs |= outcome.blobs
+        self.errors += outcome.errors
+        self.kept += outcome.kept
+
+
+def _source(row: Row) -> Source:
+    return Source(row.topic, row.partition, row.offset)
+
+
+@dataclass(slots=True)
+class _Watch:
+    """Called between two records: notes where the fold is, and ends one that takes too long."""
+
+    guarded: _Guarded
+    until_s: float
+
+    def __call__(self, row: Row) -> None:
+        if self.guarded.clock_s() > self.until_s:
+            raise FoldTooLong
+        self.guarded.at = _source(row)

@@ -1,0 +1,266 @@
+"""A fold that fails costs one group its memory: its record is named, the others are judged, an incident says so."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+
+from streaming.core.codec import dumps, loads
+from streaming.core.config_history import ConfigHistory
+from streaming.core.fold import FoldOutcome, fold_group
+from streaming.core.isolation import ENDED_FAILED
+from streaming.core.records import ConfigChange, Row, Tick
+from streaming.core.recovery import FOLDED_AGAIN, OPEN_MS
+from streaming.core.results import AlertSeverity, Generation, Grade, Incident, Result
+from streaming.core.routing import route
+from streaming.core.state import GroupState
+from streaming.guarding.fold import Fold, Limits, fold_isolated, pieces_of, spans
+from tests.streaming.carried.live import story
+from tests.streaming.core.rules.builders import CONFIGS, GROUP, OFFSETS, Story, generations, incidents
+from tests.streaming.core.rules.cases_status import runs_what_another_holds
+from tests.streaming.guarding.poison import SECRET, Poisoned
+
+MINUTE_MS = 60_000
+CODE = "MONITOR-E1"
+
+
+def calm(rounds: int = 6) -> Story:
+    told = Story()
+    told.configure("c1", 4)
+    told.join("w1", "w2")
+    for _ in range(rounds):
+        told.rebalance()
+    return told
+
+
+def isolated(
+    told: Story, fold: Fold = fold_group, state: bytes | None = None, rows: Sequence[Row] | None = None
+) -> FoldOutcome:
+    own = told.rows if rows is None else rows
+    return fold_isolated(told.settings, GROUP, state, pieces_of(own), Tick(told.now_ms + 100), fold=fold)
+
+
+def grades(results: Sequence[Result]) -> dict[int, Grade]:
+    return {one.source.offset: one.verdict.grade for one in generations(results) if not one.verdict.pending_until_ms}
+
+
+def said(results: Sequence[Result]) -> list[tuple[str, str]]:
+    return [(one.transition, one.alert.value) for one in incidents(results, CODE)]
+
+
+@pytest.mark.parametrize("error", [KeyError, ValueError, MemoryError, RecursionError])
+@pytest.mark.parametrize("offset", [0, 2, 5])
+def test_only_the_record_it_fails_at_is_not_judged(offset: int, error: type[BaseException]) -> None:
+    told = calm()
+    outcome = isolated(told, Poisoned({offset}, error))
+    found = grades(outcome.results)
+    assert {at for at, grade in found.items() if grade is Grade.NOT_JUDGED} == {offset}
+    assert set(found) == set(range(6))
+    (failed,) = [one for one in generations(outcome.results) if one.source.offset == offset]
+    assert failed.verdict.reason == f"internal error {outcome.errors[0].fingerprint} at {OFFSETS}-0 offset {offset}"
+    assert [member.member_id for member in failed.members] == [worker.member_id for worker in told.workers.values()]
+    assert outcome.errors[0].record == failed.source
+    assert outcome.errors[0].fingerprint.startswith(f"{error.__name__}-")
+
+
+def test_no_value_of_a_record_is_in_what_is_said_of_the_error() -> None:
+    outcome = isolated(calm(), Poisoned({2}))
+    assert "poison.py" in outcome.errors[0].trace
+    assert SECRET not in dumps(outcome.errors[0]) + "".join(map(dumps, outcome.results))
+
+
+def test_one_error_has_one_fingerprint_wherever_it_happens() -> None:
+    first, second = (isolated(calm(), Poisoned({at})).errors[0].fingerprint for at in (1, 3))
+    other = isolated(calm(), Poisoned({1}, ValueError)).errors[0].fingerprint
+    assert first == second != other
+
+
+def test_people_are_told_at_once_as_a_warning_that_names_group_and_record() -> None:
+    outcome = isolated(calm(), Poisoned({2}))
+    assert said(outcome.results) == [("opened", "info"), ("fired", AlertSeverity.WARNING)]
+    opened = incidents(outcome.results, CODE)[0]
+    assert f"{OFFSETS}-0 offset 2" in opened.message
+    assert [one.id for one in opened.subjects] == [GROUP]
+    assert [one.source.offset for one in opened.evidence if one.source] == [2]
+
+
+def test_the_incident_ends_after_generations_folded_without_an_error() -> None:
+    told = calm()
+    outcome = isolated(told, Poisoned({2}))
+    before = len(told.rows)
+    for _ in range(FOLDED_AGAIN):
+        told.rebalance()
+    ended = isolated(told, state=outcome.state, rows=told.rows[before:])
+    assert said(ended.results) == [("resolved", "warning")]
+    assert loads(GroupState, ended.state).failing is None
+
+
+def test_the_incident_of_a_quiet_group_ends_after_a_day() -> None:
+    told = calm()
+    outcome = isolated(told, Poisoned({5}))
+    now_ms = told.now_ms + 100
+    assert outcome.due_ms is not None
+    assert outcome.due_ms <= now_ms + OPEN_MS
+    still = fold_group(told.settings, GROUP, outcome.state, [], Tick(now_ms + OPEN_MS - 1))
+    assert said(still.results) == []
+    assert said(fold_group(told.settings, GROUP, still.state, [], Tick(now_ms + OPEN_MS)).results) == [
+        ("resolved", "warning")
+    ]
+
+
+def test_open_incidents_of_the_group_end_with_the_reason_and_what_still_holds_is_found_again() -> None:
+    told = runs_what_another_holds().until(30 * MINUTE_MS)
+    outcome = fold_group(told.settings, GROUP, None, told.rows, Tick(told.now_ms))
+    outcome = fold_group(told.settings, GROUP, outcome.state, [], Tick(told.now_ms + 15_000))
+    held = loads(GroupState, outcome.state)
+    left = {one.incident_id for one in (*held.incidents.values(), *held.timeline.incidents.values())}
+    assert left
+    before = len(told.rows)
+    told.wait(20_000)
+    told.rebalance()
+    failed = isolated(told, Poisoned({told.offsets[OFFSETS] - 1}), outcome.state, told.rows[before:])
+    ended = {one.incident_id: one for one in incidents(failed.results) if one.code != CODE}
+    assert ended.keys() == left
+    assert all(one.transition == "resolved" and not one.firing for one in ended.values())
+    assert all(one.message.endswith(ENDED_FAILED) for one in ended.values())
+
+
+def test_the_state_is_put_aside_with_the_records() -> None:
+    told = calm()
+    first = isolated(told, rows=told.rows[:-1])
+    outcome = isolated(told, Poisoned({5}), first.state, told.rows[-1:])
+    (kept,) = outcome.kept
+    assert kept.state == first.state
+    assert kept.fingerprint == outcome.errors[0].fingerprint
+    assert loads(Row, kept.rows) == told.rows[-1]
+
+
+def test_the_configuration_is_carried_over_once_and_given_up_at_the_second_error() -> None:
+    told = calm()
+    once = isolated(told, Poisoned({4}))
+    assert loads(GroupState, once.state).history == loads(GroupState, isolated(told).state).history
+    told.rebalance()
+    twice = isolated(told, Poisoned({6}), once.state, told.rows[-1:])
+    assert loads(GroupState, twice.state).history == ConfigHistory()
+    assert said(twice.results) == []
+    assert {one.code for one in loads(GroupState, twice.state).incidents.values()} == {CODE}
+
+
+def test_another_error_is_told_as_an_update() -> None:
+    told = calm()
+    once = isolated(told, Poisoned({5}))
+    told.rebalance()
+    twice = isolated(told, Poisoned({6}, ValueError), once.state, told.rows[-1:])
+    assert said(twice.results) == [("updated", "warning")]
+    assert "ValueError-" in incidents(twice.results, CODE)[0].message
+
+
+def test_a_record_that_waited_is_named_and_what_it_waited_for_is_not_lost() -> None:
+    told = calm()
+    told.configure("c2", 1)
+    told.rebalance()
+    late = [row for row in told.rows if isinstance(row.body, ConfigChange)][-3:]
+    first = isolated(told, rows=[row for row in told.rows if row not in late])
+    (waiting,) = loads(GroupState, first.state).waiting
+
+    poison = Poisoned({waiting.row.offset})
+    outcome = isolated(told, poison, first.state, late)
+    (failed,) = generations(outcome.results)
+    assert failed.source.offset == waiting.row.offset
+    assert failed.verdict.reason is not None
+    assert failed.verdict.reason.startswith("internal error")
+    told.rebalance()
+    after = isolated(told, state=outcome.state, rows=told.rows[-1:])
+    assert grades(after.results)[told.offsets[OFFSETS] - 1] in (Grade.MATCH, Grade.EXPLAINABLE)
+
+
+@pytest.mark.parametrize("state", [b"\xff", b"{}x", b'{"processes":3}', b'{"waiting":[{"row":1}],"history":7}'])
+def test_a_state_that_cannot_be_read_is_put_aside_and_every_record_judged(state: bytes) -> None:
+    told = calm()
+    outcome = isolated(told, state=state)
+    assert Grade.NOT_JUDGED not in grades(outcome.results).values()
+    assert len(grades(outcome.results)) == 6
+    assert [one.state for one in outcome.kept] == [state]
+    assert outcome.errors[0].record is None
+    assert said(outcome.results) == [("opened", "info"), ("fired", "warning")]
+
+
+def test_a_timer_that_fails_is_isolated_too() -> None:
+    outcome = isolated(calm(), Poisoned((), at_tick=True))
+    assert len(grades(outcome.results)) == 6
+    assert [one.record for one in outcome.errors] == [None]
+
+
+def test_a_fold_that_takes_too_long_is_cut_between_two_records() -> None:
+    told, now_s = calm(), [0.0]
+
+    def slowly(row: Row) -> None:
+        now_s[0] += 100.0 if row.offset == 3 and row.topic == OFFSETS else 1.0
+
+    outcome = fold_isolated(
+        told.settings,
+        GROUP,
+        None,
+        pieces_of(told.rows, Limits(rows=3)),
+        Tick(told.now_ms),
+        fold=Poisoned((), seen=slowly),
+        limits=Limits(seconds=50.0),
+        clock_s=lambda: now_s[0],
+    )
+    assert {one.fingerprint.partition("-")[0] for one in outcome.errors} == {"FoldTooLong"}
+    assert [one.record.offset for one in outcome.errors if one.record] == [3]
+    assert Grade.MATCH in grades(outcome.results).values()
+    assert set(grades(outcome.results)) == set(range(6))
+
+
+def test_many_bad_records_are_not_looked_for_one_by_one_for_ever() -> None:
+    told = calm(40)
+    poison = Poisoned(range(40))
+    outcome = isolated(told, poison)
+    assert set(grades(outcome.results).values()) == {Grade.NOT_JUDGED}
+    assert len(grades(outcome.results)) == 40
+    assert len(poison.calls) < 60
+    assert len(incidents(outcome.results, CODE)) == 2
+
+
+@pytest.mark.parametrize("capture", ["zombie", "sessioned-4.3.1"])
+@pytest.mark.parametrize("rows", [1, 7, 50])
+def test_pieces_give_what_the_whole_gives(capture: str, rows: int) -> None:
+    known, group, own = story(capture)
+    tick = Tick(own[-1].timestamp_ms + 50)
+    whole = fold_group(known, group, None, own, tick)
+    cut = fold_isolated(known, group, None, pieces_of(own, Limits(rows=rows)), tick)
+    assert final(cut.results) == final(whole.results)
+
+
+def final(results: Sequence[Result]) -> dict[object, object]:
+    last: dict[object, object] = {}
+    for one in results:
+        if isinstance(one, Generation):
+            last[one.source] = (one.verdict.grade, one.cause)
+        elif isinstance(one, Incident):
+            last[one.incident_id] = (one.code, one.transition, one.firing)
+    return last
+
+
+def test_pieces_are_bounded_by_rows_and_bytes() -> None:
+    assert list(spans([1] * 5, Limits(rows=2))) == [(0, 2), (2, 4), (4, 5)]
+    assert list(spans([4, 4, 9, 1, 1], Limits(bytes=8))) == [(0, 2), (2, 3), (3, 5)]
+    assert list(spans([])) == [(0, 0)]
+
+
+def test_without_an_error_nothing_is_added() -> None:
+    told = calm()
+    assert isolated(told) == fold_group(told.settings, GROUP, None, told.rows, Tick(told.now_ms + 100))
+    assert json.loads(isolated(told).state).get("failing") is None
+
+
+def test_the_incarnation_goes_on() -> None:
+    told = calm()
+    first = isolated(told)
+    state = dumps(replace(loads(GroupState, first.state), incarnation=3)).encode()
+    told.rebalance()
+    outcome = isolated(told, Poisoned({6}), state, told.rows[-1:])
+    assert loads(GroupState, outcome.state).incarnation == 3
+    assert route(told.rows, told.settings)[GROUP][0].topic in (CONFIGS, OFFSETS)
