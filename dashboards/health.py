@@ -118,10 +118,16 @@ def _missed() -> list[Panel]:
                     queries.rate(metrics.UNKNOWN_TAGGED_FIELDS, ("cluster", "topic"), FLEET),
                     "{{cluster}} {{topic}} unknown tagged fields",
                 ),
+                (
+                    queries.rate(metrics.FOLD_ERRORS, ("cluster", "error"), FLEET),
+                    "{{cluster}} error of the monitor: {{error}}",
+                ),
+                (queries.rate(metrics.REFUSED_ROWS, ("table",)), "refused by PostgreSQL: {{table}}"),
             ],
             unit="none",
-            description="Per second: records that could not be decoded, offsets deleted before they were read, and "
-            "fields that nobody has described.",
+            description="Per second: records that could not be decoded, offsets deleted before they were read, fields "
+            "that nobody has described, errors while a group was folded (monitor_error names the group), and rows that "
+            "PostgreSQL refused (the log names each).",
         ),
         graph(
             "Without series of their own",
