@@ -2,7 +2,8 @@
 
 A worker that some declaration names is a *static worker*, all others are *wildcard workers*; a configured job that a
 present static worker lists is a *static job*, all others are *wildcard jobs* (connect.md 6.2). Under `static` the
-leader must obey; no Kafka release speaks it, so elsewhere these are wishes that the leader never heard of.
+leader must obey; no Kafka release speaks it, so elsewhere these are wishes that the leader never heard of. A wish says
+nothing of jobs that it does not name: they may run anywhere, on the workers it names as well.
 
     placements  {orders: [w1:8083], orders-0: [w2:*]}   members w1:8083, w2:8083, w3:8083
     lists       w1: orders      w2: orders-0            static workers w1, w2; wildcard worker w3

@@ -42,11 +42,12 @@ class Failing:
 class GroupState:
     """One group. Only what a later record or timer can ask for is kept.
 
-    `behind_ms`: how far the coordinator's clock is behind the monitor's, if that is known; `apart_ms`: how much longer
-    the time since the last record looks than it surely was (`streaming.core.clocks`); `unread`: the last record of the
-    group that could not be read; `lost`: offsets (from, to; the end exclusive) in the group's partition that were gone
-    before they were read, the newest; `orphans`: incidents of a state that could not be read, to be ended; `failing`:
-    while `monitor_error` is open (`streaming.core.isolation`).
+    `nobody_may_run`: those jobs in `unassigned_since_ms` that no member of the last record may run; `behind_ms`: how
+    far the coordinator's clock is behind the monitor's, if that is known; `apart_ms`: how much longer the time since
+    the last record looks than it surely was (`streaming.core.clocks`); `unread`: the last record of the group that
+    could not be read; `lost`: offsets (from, to; the end exclusive) in the group's partition that were gone before they
+    were read, the newest; `orphans`: incidents of a state that could not be read, to be ended; `failing`: while
+    `monitor_error` is open (`streaming.core.isolation`).
     """
 
     incarnation: int = 0
@@ -60,6 +61,7 @@ class GroupState:
     incidents: Mapping[str, Incident] = field(default_factory=dict)
     lingering: Mapping[str, Incident] = field(default_factory=dict)
     unassigned_since_ms: Mapping[str, int] = field(default_factory=dict)
+    nobody_may_run: frozenset[str] = frozenset()
     patience_ms: int = 0
     timeouts_ms: int = 0
     rule_memory: RuleMemory = field(default_factory=RuleMemory)

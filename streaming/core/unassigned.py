@@ -6,9 +6,12 @@ group's own records and, when none comes, on the cluster's clock; jobs that bega
     10:00:00  worker lost, delay 300 s, time-outs 60 s + 10 s   task a-1 waits since 10:00:00
     10:05:00  generation 8 hands a-1 out                        nothing is left, nothing was reported
     10:06:10  no such generation                                unassigned_too_long opens: 370 s are over
+
+Under protocol `static` a job may be one that no member may run: nobody in the group declares it, and every member
+declares others. No rebalance places it, so it waits for a worker to come; the timer is the same, the message differs.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import replace
 
 from streaming.core import leader
@@ -26,6 +29,8 @@ from streaming.core.settings import ClusterSettings
 from streaming.core.state import GroupState
 
 Waits = tuple[Subject, ...]
+SHOWN = 3
+"""Absent workers that a message names before it only counts them."""
 
 
 def without_holder(observed: Observed, configured: frozenset[Job]) -> Waits:
@@ -34,17 +39,14 @@ def without_holder(observed: Observed, configured: frozenset[Job]) -> Waits:
     return tuple(sorted(Subject(job_kind(job), job_name(job)) for job in configured - held))
 
 
-def placeable(body: GroupGeneration, waits: Waits, configured: frozenset[Job]) -> Waits:
-    """Of these jobs, those that some member may run at all.
-
-    Where every member declares jobs of its own (protocol `static`), nobody may run the others: that is a lack of
-    wildcard workers, and S6 says so.
-    """
+def without_worker(body: GroupGeneration, waits: Waits, configured: frozenset[Job]) -> frozenset[str]:
+    """Keys of the waiting jobs that no member may run: every member declares jobs (protocol `static`), and none of them
+    declares these. No rebalance among these members places them, with or without a delay."""
     lists = declared_by(body)
     if not lists or len(lists) < len(body.members):
-        return waits
+        return frozenset()
     listed = frozenset(job_name(job) for jobs in lists.values() for job in jobs & configured)
-    return tuple(one for one in waits if one.id in listed)
+    return frozenset(_key(one) for one in waits if one.id not in listed)
 
 
 def _key(subject: Subject) -> str:
@@ -63,13 +65,15 @@ def noted(
     row: Row,
     waits: Waits,
     *,
+    nobody_may_run: frozenset[str],
     observed: Observed,
     before: Observed | None,
     window: Window | None,
 ) -> tuple[GroupState, list[Incident]]:
     """Keep since when each job waits; resolve the incidents whose jobs all have a holder again.
 
-    `before` is the record before, `window` the delay that it announced.
+    `nobody_may_run` are keys of the jobs that no member may run. `before` is the record before, `window` the delay that
+    it announced.
     """
     anew = _start_anew(observed, before, window)
     since = {
@@ -93,7 +97,8 @@ def noted(
     patience_ms = delay_ms + state.timeouts_ms
     if since.keys() & state.unassigned_since_ms.keys():
         patience_ms = max(patience_ms, state.patience_ms)
-    return replace(state, incidents=still, unassigned_since_ms=since, patience_ms=patience_ms), ended
+    after = replace(state, incidents=still, unassigned_since_ms=since, patience_ms=patience_ms)
+    return replace(after, nobody_may_run=nobody_may_run), ended
 
 
 def without_evidence(
@@ -149,7 +154,7 @@ def late(state: GroupState, at_ms: int) -> list[Finding]:
     if state.last is None or went_on_unread(state):
         return []
     times = sorted({since for since in unreported(state) if since + state.patience_ms <= at_ms})
-    return [_finding(state, since_ms) for since_ms in times]
+    return [finding for since_ms in times for finding in _findings(state, state.last, since_ms)]
 
 
 def doubted(state: GroupState, idle: Waits, at_ms: int) -> list[Finding]:
@@ -168,16 +173,40 @@ def doubted(state: GroupState, idle: Waits, at_ms: int) -> list[Finding]:
     return found
 
 
-def _finding(state: GroupState, since_ms: int) -> Finding:
-    jobs = sorted(_subject(key) for key, since in state.unassigned_since_ms.items() if since == since_ms)
-    return Finding(
-        rule=UNASSIGNED_TOO_LONG,
-        severity=Severity.HIGH,
-        certainty=Certainty.CERTAIN,
-        subjects=tuple(jobs),
-        message=f"{len(jobs)} configured jobs without holder for {state.patience_ms} ms, delay and time-outs over",
-        evidence=(Evidence(source=state.last.source),) if state.last is not None else (),
+def _findings(state: GroupState, last: Observed, since_ms: int) -> Iterator[Finding]:
+    """The jobs that wait since this time: those that a rebalance would place, and those that no member may run."""
+    waiting = {key for key, since in state.unassigned_since_ms.items() if since == since_ms}
+    for keys, why in (
+        (waiting - state.nobody_may_run, "delay and time-outs over"),
+        (waiting & state.nobody_may_run, _nobody(state, last, waiting & state.nobody_may_run)),
+    ):
+        if keys:
+            yield Finding(
+                rule=UNASSIGNED_TOO_LONG,
+                severity=Severity.HIGH,
+                certainty=Certainty.CERTAIN,
+                subjects=tuple(sorted(map(_subject, keys))),
+                message=f"{_count(len(keys))} without holder for {state.patience_ms} ms, {why}",
+                evidence=(Evidence(source=last.source),),
+            )
+
+
+def _count(jobs: int) -> str:
+    return "1 configured job" if jobs == 1 else f"{jobs} configured jobs"
+
+
+def _nobody(state: GroupState, last: Observed, keys: Collection[str]) -> str:
+    """Why no member may run these jobs, and which absent workers declare them."""
+    present = last.workers()
+    absent = sorted(
+        worker
+        for worker, jobs in state.declared.items()
+        if worker not in present and any(f"{job_kind(job)} {job_name(job)}" in keys for job in jobs)
     )
+    shown = " and ".join(absent[:SHOWN]) + (f" and {len(absent) - SHOWN} more" if len(absent) > SHOWN else "")
+    it = "it" if len(keys) == 1 else "them"
+    away = f"{shown} declared {it} and left the group" if absent else f"nobody declares {it}"
+    return f"and no worker may run {it}: {away}, and every worker in the group runs only what it declares"
 
 
 def went_on_unread(state: GroupState) -> bool:
@@ -200,7 +229,8 @@ def overdue(
             at_ms=due,
             historic=historic,
         )
-        incidents, opened = settle(state.incidents, (_finding(state, due - state.patience_ms),), moment, frozenset())
+        found = _findings(state, state.last, due - state.patience_ms)
+        incidents, opened = settle(state.incidents, found, moment, frozenset())
         transitions.extend(opened)
         state = replace(state, incidents=incidents)
     return state, transitions

@@ -45,13 +45,14 @@ UNASSIGNED_TOO_LONG = Rule(
         "another departure opened a new window",
         "taken back from a delay candidate, which starts its wait anew",
         "the group has no member at all",
-        "a wildcard job in a group without wildcard workers",
         "by the clocks of two coordinators only, and over: info",
     ),
     confirm=(STATUS, ASSIGNMENTS, REBALANCES),
     advice=(
         "The connector's work stands still. Restart the leader: the next one hands out everything that nobody holds.",
         "If no rebalance follows, look at the coordinator's log for what keeps the group from completing one.",
+        "If no worker may run the jobs (protocol `static`): start a worker that declares them, or one that declares "
+        "nothing.",
         "Workers with `scheduled.rebalance.max.delay.ms=0` before 3.5.2 forget lost jobs: upgrade them.",
     ),
     resolves="With the generation that gives the job to somebody.",

@@ -17,7 +17,7 @@ from streaming.core.rules.catalogue_static import (
 )
 from streaming.core.rules.record import CONFIGURED, found, in_hands, names, sorted_jobs, subjects_of
 from streaming.core.rules.scene import Finding, Law, Scene
-from streaming.core.rules.static import sides
+from streaming.core.rules.static import enforced, sides
 
 AS_ANY_OTHER = "the leader, which knows nothing of this wish, treats it like any other job"
 
@@ -58,7 +58,9 @@ def single_lister(scene: Scene) -> Iterator[Finding]:
     alone: dict[str, set[Job]] = {}
     for job in two.static_jobs:
         listers = two.intent.listers(job)
-        if len(listers) == 1:
+        # A wish that is not met is S1's or S2's matter.
+        met = two.intent.enforced or any(job in scene.observed.views[one].holds for one in listers)
+        if len(listers) == 1 and met:
             alone.setdefault(listers[0], set()).add(job)
     for member_id, jobs in sorted(alone.items()):
         worker = scene.worker(member_id)
@@ -77,33 +79,30 @@ def listers_away(scene: Scene) -> Iterator[Finding]:
         return
     present = frozenset[Job]().union(*intent.lists.values())
     away = frozenset[Job]().union(*intent.away.values()) - present
+    if intent.enforced:
+        later = "the jobs go back in the first round after one of them returns"
+    else:
+        later = "the leader, which knows nothing of this wish, will not move them back on purpose"
     for member_id, view in sorted(scene.observed.views.items()):
-        jobs = view.holds & away & scene.surely
-        if member_id in intent.lists or not jobs:
+        if member_id in intent.lists and intent.enforced:
             continue
         worker = scene.worker(member_id)
-        missed = sorted(name for name, wanted in intent.away.items() if wanted & jobs)
-        if intent.enforced:
-            later = "the jobs go back in the first round after one of them returns"
-        else:
-            later = "the leader, which knows nothing of this wish, will not move them back on purpose"
-        message = f"{worker} runs {names(jobs)} because {' and '.join(missed[:3])} is not in the group; {later}"
-        for job in sorted_jobs(jobs):
-            yield found(scene, LISTERS_AWAY, (*subjects_of([job]), *scene.subjects([member_id])), message)
+        by_absent: dict[tuple[str, ...], list[Job]] = {}
+        for job in sorted_jobs(view.holds & away & scene.surely):
+            absent = tuple(sorted(name for name, wanted in intent.away.items() if job in wanted))
+            by_absent.setdefault(absent, []).append(job)
+        for absent, jobs in by_absent.items():
+            message = f"{worker} runs {names(jobs)} because {' and '.join(absent[:3])} is not in the group; {later}"
+            yield found(scene, LISTERS_AWAY, (*subjects_of(jobs), *scene.subjects([member_id])), message)
 
 
 def no_wildcard_worker(scene: Scene) -> Iterator[Finding]:
     """CONNECT-P5: some jobs are declared by nobody, and every worker has declarations."""
-    two = sides(scene)
+    two = enforced(scene)
     if two is None or two.wildcard or not two.wildcard_jobs:
         return
-    idle = two.wildcard_jobs - in_hands(scene.observed)
-    if two.intent.enforced:
-        later = "they stay without a holder until a worker without declarations joins"
-        jobs = idle or two.wildcard_jobs
-    else:
-        later = "the leader, which knows nothing of this wish, gives them to workers meant for other jobs"
-        jobs = two.wildcard_jobs
+    jobs = two.wildcard_jobs - in_hands(scene.observed) or two.wildcard_jobs
+    later = "they stay without a holder until a worker without declarations joins"
     message = f"every worker declares jobs, and nobody declares {names(jobs)}; {later}"
     yield found(scene, NO_WILDCARD_WORKER, (Subject("group", scene.group),), message)
 

@@ -1,5 +1,9 @@
 """Laws about where jobs are meant to run (CONNECT-S1 to S8, S10): under `static` laws, from the configuration wishes.
 
+A wish says of a job where it is to run, and nothing of other jobs: the workers it names may run those as well. So S3 to
+S8 and S10, which follow from declarations that exclude everything else, hold under `static` alone. Jobs that are not
+where a wish wants them are one finding for each worker that has them and each group of workers they are meant for.
+
 Each law speaks of its own part, so that one mistake has one name: a dropped job that several workers declare is S10,
 that one worker declares S5, that nobody declares S6; a job in two hands stays I1. Only S4 repeats what S1, S2 or S3
 say: a misplaced job that its holder may keep is in wrong hands, and the leader did nothing about it.
@@ -39,12 +43,15 @@ class Sides:
     static: Mapping[str, WorkerView]
     wildcard: Mapping[str, WorkerView]
 
-    def severity(self, rule: Rule) -> Severity:
-        return rule.severity if self.intent.enforced else Severity.INFO
-
     def idle_by_design(self, scene: Scene, member_id: str) -> bool:
         """Whether a static worker declares only jobs that do not exist."""
         return not self.intent.lists[member_id] & scene.possibly
+
+
+def enforced(scene: Scene) -> Sides | None:
+    """The sides where the leader must obey: under `static`, where somebody declares something."""
+    two = sides(scene)
+    return two if two is not None and two.intent.enforced else None
 
 
 def sides(scene: Scene) -> Sides | None:
@@ -69,8 +76,9 @@ def static_on_wildcard(scene: Scene) -> Iterator[Finding]:
     if two is None:
         return
     for member_id, view in sorted(two.wildcard.items()):
-        for job in sorted_jobs(view.holds & two.static_jobs):
-            yield _misplaced(scene, two, STATIC_ON_WILDCARD, member_id, job, "which declares nothing")
+        yield from _misplaced(
+            scene, two, STATIC_ON_WILDCARD, member_id, view.holds & two.static_jobs, "which declares nothing"
+        )
 
 
 def static_on_other(scene: Scene) -> Iterator[Finding]:
@@ -79,36 +87,45 @@ def static_on_other(scene: Scene) -> Iterator[Finding]:
     if two is None:
         return
     for member_id, view in sorted(two.static.items()):
-        for job in sorted_jobs((view.holds & two.static_jobs) - two.intent.lists[member_id]):
-            yield _misplaced(scene, two, STATIC_ON_OTHER, member_id, job, "which declares other jobs")
+        jobs = (view.holds & two.static_jobs) - two.intent.lists[member_id]
+        yield from _misplaced(scene, two, STATIC_ON_OTHER, member_id, jobs, "which declares other jobs")
 
 
 def wildcard_on_static(scene: Scene) -> Iterator[Finding]:
     """CONNECT-S3: a static worker has no wildcard job. One that declares only missing jobs is S8's matter."""
-    two = sides(scene)
+    two = enforced(scene)
     if two is None:
         return
     for member_id, view in sorted(two.static.items()):
         if not two.idle_by_design(scene, member_id):
-            for job in sorted_jobs(view.holds & two.wildcard_jobs):
-                yield _misplaced(scene, two, WILDCARD_ON_STATIC, member_id, job, "which declares other jobs only")
+            jobs = view.holds & two.wildcard_jobs
+            yield from _misplaced(scene, two, WILDCARD_ON_STATIC, member_id, jobs, "which declares other jobs only")
 
 
-def _misplaced(scene: Scene, two: Sides, rule: Rule, member_id: str, job: Job, which: str) -> Finding:
+def _misplaced(
+    scene: Scene, two: Sides, rule: Rule, member_id: str, jobs: frozenset[Job], which: str
+) -> Iterator[Finding]:
+    """Under `static` one finding for each of these jobs; of wishes one for each group of workers they are meant for."""
     worker = scene.worker(member_id)
-    listers = [scene.worker(one) for one in two.intent.listers(job)]
-    meant = f"{' or '.join(listers)} declares it" if listers else "no worker declares it"
-    message = f"{job_kind(job)} {job_name(job)} is held by {worker}, {which}; {meant}"
-    if not two.intent.enforced:
-        message += UNHEARD
-    subjects = (*subjects_of([job]), *scene.subjects([member_id]))
-    return found(scene, rule, subjects, message, two.severity(rule))
+    meant_for: dict[tuple[str, ...], list[Job]] = {}
+    for job in sorted_jobs(jobs):
+        meant_for.setdefault(tuple(map(scene.worker, two.intent.listers(job))), []).append(job)
+    for listers, misplaced in meant_for.items():
+        if two.intent.enforced:
+            meant = f"{' or '.join(listers)} declares it" if listers else "no worker declares it"
+            for job in misplaced:
+                message = f"{job_kind(job)} {job_name(job)} is held by {worker}, {which}; {meant}"
+                yield found(scene, rule, (*subjects_of([job]), *scene.subjects([member_id])), message)
+        else:
+            message = f"{worker} holds {names(misplaced)}, meant for {' or '.join(listers)}{UNHEARD}"
+            subjects = (*subjects_of(misplaced), *scene.subjects([member_id]))
+            yield found(scene, rule, subjects, message, Severity.INFO)
 
 
 def not_taken_away(scene: Scene) -> Iterator[Finding]:
     """CONNECT-S4: a misplaced job is revoked in the same round, even while a delay runs."""
-    two = sides(scene)
-    if two is None or not two.intent.enforced:
+    two = enforced(scene)
+    if two is None:
         return
     for member_id, view in sorted(scene.observed.views.items()):
         allowed = two.intent.lists.get(member_id, two.wildcard_jobs)
@@ -121,9 +138,8 @@ def not_taken_away(scene: Scene) -> Iterator[Finding]:
 
 def static_unassigned(scene: Scene) -> Iterator[Finding]:
     """CONNECT-S5 (one lister) and S10 (several): a static job is in a lister's hands at once, without any delay."""
-    two = sides(scene)
-    # A real leader lets lost jobs wait, whatever is wished for them.
-    if two is None or (scene.observed.delay_ms and not two.intent.enforced):
+    two = enforced(scene)
+    if two is None:
         return
     missing = two.static_jobs - in_hands(scene.observed) - scene.observed.revoked()
     single = frozenset(job for job in missing if len(two.intent.listers(job)) == 1)
@@ -133,12 +149,12 @@ def static_unassigned(scene: Scene) -> Iterator[Finding]:
     ):
         if jobs:
             message = f"in nobody's hands although {who} there: {names(jobs)}"
-            yield found(scene, rule, subjects_of(jobs), message, two.severity(rule))
+            yield found(scene, rule, subjects_of(jobs), message)
 
 
 def wildcard_unassigned(scene: Scene) -> Iterator[Finding]:
     """CONNECT-S6: a wildcard job waits only for its revocation or the delay; without wildcard workers it has to."""
-    two = sides(scene)
+    two = enforced(scene)
     if two is None:
         return
     missing = two.wildcard_jobs - in_hands(scene.observed) - scene.observed.revoked()
@@ -150,7 +166,7 @@ def wildcard_unassigned(scene: Scene) -> Iterator[Finding]:
         return
     if two.wildcard:
         message = f"declared by nobody and in nobody's hands, with nothing pending: {names(missing)}"
-        yield found(scene, WILDCARD_UNASSIGNED, subjects_of(missing), message, two.severity(WILDCARD_UNASSIGNED))
+        yield found(scene, WILDCARD_UNASSIGNED, subjects_of(missing), message)
     else:
         message = (
             f"declared by nobody, and every worker runs declared jobs only: {names(missing)}; "
@@ -161,15 +177,14 @@ def wildcard_unassigned(scene: Scene) -> Iterator[Finding]:
 
 def static_imbalance(scene: Scene) -> Iterator[Finding]:
     """CONNECT-S7: in a calm generation the wildcard jobs are spread within one over the wildcard workers."""
-    two = sides(scene)
+    two = enforced(scene)
     if two is not None:
-        for one in lopsided(scene, two.wildcard, STATIC_IMBALANCE, two.wildcard_jobs):
-            yield one if two.intent.enforced else found(scene, one.rule, one.subjects, one.message, Severity.INFO)
+        yield from lopsided(scene, two.wildcard, STATIC_IMBALANCE, two.wildcard_jobs)
 
 
 def missing_job_has_effect(scene: Scene) -> Iterator[Finding]:
     """CONNECT-S8: whoever declares only jobs that do not exist is a static worker all the same, and idles."""
-    two = sides(scene)
+    two = enforced(scene)
     if two is None:
         return
     for member_id, view in sorted(two.static.items()):
@@ -177,10 +192,7 @@ def missing_job_has_effect(scene: Scene) -> Iterator[Finding]:
         if two.idle_by_design(scene, member_id) and held:
             worker = scene.worker(member_id)
             message = f"{worker} declares only jobs that do not exist, and still has {names(held)}"
-            if not two.intent.enforced:
-                message += UNHEARD
-            severity = two.severity(MISSING_JOB_HAS_EFFECT)
-            yield found(scene, MISSING_JOB_HAS_EFFECT, scene.subjects([member_id]), message, severity)
+            yield found(scene, MISSING_JOB_HAS_EFFECT, scene.subjects([member_id]), message)
 
 
 LAWS = tuple(

@@ -135,6 +135,19 @@ def nobody_is_left() -> Story:
     return story.until(20 * MINUTE_MS)
 
 
+def its_only_declaring_worker_is_gone() -> Story:
+    """Every worker declares what it runs; one of them goes away for good."""
+    story = Story("static")
+    story.configure("c1", 2)
+    story.join("w1", static=["c1-0"])
+    story.join("w2", static=["c1", "c1-1"])
+    story.rebalance()
+    story.leave("w1")
+    story.rebalance()
+    story.rebalance(after_ms=300_100)
+    return story.until(3_600_000)
+
+
 def nobody_may_run_it() -> Story:
     story = Story("static")
     story.configure("c1", 1)
@@ -226,10 +239,19 @@ CASES = (
         story=taken_back_from_a_candidate,
     ),
     NearMiss(code="CONNECT-K5", exception="the group has no member at all", story=nobody_is_left),
-    NearMiss(
+    Broken(
         code="CONNECT-K5",
-        exception="a wildcard job in a group without wildcard workers",
         story=nobody_may_run_it,
+        subjects=("task c1-0",),
+        severity=HIGH,
+        says="no worker may run it: nobody declares it, and every worker in the group runs only what it declares",
+    ),
+    Broken(
+        code="CONNECT-K5",
+        story=its_only_declaring_worker_is_gone,
+        subjects=("task c1-0",),
+        severity=HIGH,
+        says="no worker may run it: w1:8083 declared it and left the group",
     ),
     Broken(code="CONNECT-K6", story=nothing_came_after_the_delay, subjects=("group g",), severity=HIGH),
     NearMiss(code="CONNECT-K6", exception="the group emptied", story=the_group_emptied_during_the_delay),
