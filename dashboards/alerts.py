@@ -2,9 +2,10 @@
 
 Incidents: the monitor exports 1 while people are told of an incident and 0 after it. The rules look at the last value
 within 15 minutes, so that a restart of the monitor neither resolves an alert nor fires it twice, and only an explicit
-0 resolves at once. They drop the labels of the scrape (instance, job), so that a monitor that moved is not a second
-alert. Only incidents whose `path` is `prometheus` count: with `alerting.path: push` the monitor itself notifies.
-Damping happens in the monitor, once; the rules on incidents have no `for`.
+0 resolves at once. While the monitor is gone (`queries.gone`) an alert that fires goes on to fire. They drop the labels
+of the scrape (instance, job), so that a monitor that moved is not a second alert. Only incidents whose `path` is
+`prometheus` count: with `alerting.path: push` the monitor itself notifies. Damping happens in the monitor, once; the
+rules on incidents have no `for`.
 
 While a cluster cannot be read, the clock goes on and may open incidents that its next records would have prevented.
 `RebalanceIncidentWhileBlind` marks exactly those, by their labels, so that Alertmanager can hold them back without
@@ -14,9 +15,11 @@ touching what was told before.
 from typing import Any
 
 from dashboards.alert import Alert
+from dashboards.cluster_label import renamed_rules
 from dashboards.monitor_alerts import monitor_alerts
-from dashboards.queries import SEVERITIES, aggregated, series
+from dashboards.queries import SEVERITIES, aggregated, kept, series
 from streaming.core import metrics
+from streaming.core.metrics import CLUSTER
 from streaming.core.rules.catalogue import RULES
 from streaming.core.runbooks import next_step, runbook_url
 from streaming.core.settings import RUNBOOKS
@@ -36,10 +39,12 @@ def incident_alerts() -> tuple[Alert, ...]:
 
 def _incident(severity: str) -> Alert:
     seen = series(metrics.INCIDENT, f'path="prometheus", severity="{severity}"')
-    labels = ", ".join((*_INCIDENT_LABELS, "severity", "path"))
+    labels = (*_INCIDENT_LABELS, "severity", "path")
+    name = f"RebalanceIncident{severity.capitalize()}"
+    told = f"max by ({', '.join(labels)}) (last_over_time({seen}[{_SURVIVES_RESTART}])) == 1"
     return Alert(
-        name=f"RebalanceIncident{severity.capitalize()}",
-        expr=f"max by ({labels}) (last_over_time({seen}[{_SURVIVES_RESTART}])) == 1",
+        name=name,
+        expr=kept(told, name, labels),
         severity=severity,
         summary="{{ $labels.rule }} in group {{ $labels.group }} of {{ $labels.cluster }}",
         description="The monitor has an open incident of this rule"
@@ -89,17 +94,18 @@ def alerts() -> tuple[Alert, ...]:
     return (*incident_alerts(), *monitor_alerts())
 
 
-def rule_file(runbooks: str = RUNBOOKS) -> dict[str, Any]:
+def rule_file(runbooks: str = RUNBOOKS, cluster_label: str = CLUSTER) -> dict[str, Any]:
     """The rule file as Prometheus reads it."""
-    return {
+    groups = {
         "groups": [
             {"name": "rebalance-incidents", "rules": [_rule(alert, runbooks) for alert in incident_alerts()]},
             {"name": "rebalance-monitor", "rules": [_rule(alert, runbooks) for alert in monitor_alerts()]},
         ]
     }
+    return renamed_rules(groups, cluster_label)
 
 
-def prometheus_rule(runbooks: str = RUNBOOKS) -> dict[str, Any]:
+def prometheus_rule(runbooks: str = RUNBOOKS, cluster_label: str = CLUSTER) -> dict[str, Any]:
     """The same rules as a resource of the Prometheus operator."""
     return {
         "apiVersion": "monitoring.coreos.com/v1",
@@ -108,7 +114,7 @@ def prometheus_rule(runbooks: str = RUNBOOKS) -> dict[str, Any]:
             "name": "rebalance-monitor",
             "labels": {"app.kubernetes.io/name": "rebalance-monitor", "role": "alert-rules"},
         },
-        "spec": rule_file(runbooks),
+        "spec": rule_file(runbooks, cluster_label),
     }
 
 

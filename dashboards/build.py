@@ -11,9 +11,11 @@ from grafana_foundation_sdk.cog.encoder import JSONEncoder
 
 from dashboards import tables
 from dashboards.alerts import prometheus_rule, rule_file
+from dashboards.cluster_label import renamed_dashboard
 from dashboards.frames import rebalances
 from dashboards.runbooks import pages
 from dashboards.shelf import SHELF
+from streaming.core.metrics import CLUSTER, label_problem
 from streaming.core.settings import RUNBOOKS
 
 GENERATED = Path(__file__).parent / "generated"
@@ -21,13 +23,13 @@ DOCS = Path(__file__).parents[1] / "docs"
 _HEADER = "# Made by `rebalance-monitor dashboards build` from dashboards/alerts.py; edit that file.\n"
 
 
-def render(runbooks: str = RUNBOOKS) -> dict[str, str]:
-    """File name -> text of everything that is generated."""
+def render(runbooks: str = RUNBOOKS, cluster_label: str = CLUSTER) -> dict[str, str]:
+    """File name -> text of everything that is generated. `cluster_label` is the one of the configuration."""
     return {
-        **{place.file: _dashboard_text(build()) for place, build in SHELF},
-        "annotation.json": _dashboard_text(rebalances(tables.annotations()).build()),
-        "alerts.yml": _yaml(rule_file(runbooks)),
-        "prometheusrule.yaml": _yaml(prometheus_rule(runbooks)),
+        **{place.file: _dashboard_text(build(), cluster_label) for place, build in SHELF},
+        "annotation.json": _dashboard_text(rebalances(tables.annotations()).build(), cluster_label),
+        "alerts.yml": _yaml(rule_file(runbooks, cluster_label)),
+        "prometheusrule.yaml": _yaml(prometheus_rule(runbooks, cluster_label)),
     }
 
 
@@ -35,8 +37,20 @@ def _yaml(document: dict[str, Any]) -> str:
     return _HEADER + yaml.safe_dump(document, sort_keys=False, allow_unicode=True, width=10_000)
 
 
-def _dashboard_text(model: object) -> str:
-    return json.dumps(model, cls=JSONEncoder, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
+def _dashboard_text(model: object, cluster_label: str) -> str:
+    values = renamed_dashboard(json.loads(json.dumps(model, cls=JSONEncoder)), cluster_label)
+    return json.dumps(values, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
+
+
+def cluster_label(text: str) -> str:
+    """The argument of `--cluster-label`."""
+    problem = label_problem(text)
+    if problem is not None:
+        raise argparse.ArgumentTypeError(problem)
+    return text
+
+
+CLUSTER_LABEL_HELP = "the label that names the Kafka cluster, as metrics.cluster_label says (default: %(default)s)"
 
 
 def main(argv: Sequence[str]) -> int:
@@ -46,13 +60,14 @@ def main(argv: Sequence[str]) -> int:
     parser.add_argument("--out", type=Path, default=GENERATED, metavar="DIR", help="where the files are or go")
     parser.add_argument("--docs", type=Path, default=DOCS, metavar="DIR", help="where runbooks and rules.md are or go")
     parser.add_argument("--runbooks", default=RUNBOOKS, metavar="URL", help="address in front of each runbook's name")
+    parser.add_argument("--cluster-label", type=cluster_label, default=CLUSTER, metavar="NAME", help=CLUSTER_LABEL_HELP)
     parser.add_argument("-o", "--output", choices=("table", "json"), default="table", help="how to report")
     options = parser.parse_args(argv)
     drifted = False
-    files = {name: (options.out / name, text) for name, text in render(options.runbooks).items()}
+    files = {name: (options.out / name, text) for name, text in render(options.runbooks, options.cluster_label).items()}
     # An installed package has no documentation next to it.
     if options.docs != DOCS or (DOCS / "alerts.md").exists():
-        files |= {f"docs/{name}": (options.docs / name, text) for name, text in pages().items()}
+        files |= {f"docs/{name}": (options.docs / name, text) for name, text in pages(options.cluster_label).items()}
     for name, (path, text) in files.items():
         state = _settle(path, text, check=options.check)
         drifted = drifted or state == "differs"

@@ -9,6 +9,9 @@ from dashboards.places import HEALTH as HERE
 from dashboards.queries import FLEET
 from streaming.core import metrics
 
+_MONITOR = ("cluster",)
+"""Each monitor watches one cluster."""
+
 
 def health() -> Any:
     """The dashboard's model."""
@@ -25,9 +28,10 @@ def _alive() -> list[Panel]:
     return [
         number(
             "Since the last heartbeat",
-            queries.age(metrics.HEARTBEAT),
+            queries.oldest(metrics.HEARTBEAT, FLEET),
             unit="s",
-            description="A heartbeat is committed every few seconds even when nothing happens.",
+            description="A heartbeat is committed every few seconds even when nothing happens. Of several monitors, "
+            "the one that is longest without.",
             bad_from=120,
             span=6,
         ),
@@ -80,15 +84,22 @@ def _reading() -> list[Panel]:
         graph(
             "Batch duration",
             [
-                (f"{queries.rate(metrics.BATCH_DURATION)} / {queries.rate(metrics.BATCHES)}", "mean"),
-                (queries.aggregated(metrics.LAST_BATCH_DURATION, how="max"), "last"),
+                (
+                    f"{queries.rate(metrics.BATCH_DURATION, _MONITOR, FLEET)} / "
+                    f"{queries.rate(metrics.BATCHES, _MONITOR, FLEET)}",
+                    "{{cluster}} mean",
+                ),
+                (queries.aggregated(metrics.LAST_BATCH_DURATION, _MONITOR, FLEET, how="max"), "{{cluster}} last"),
             ],
             unit="s",
             description="From a batch's rows to its commit.",
         ),
         graph(
             "Since the last batch with records",
-            [(queries.age(metrics.LAST_BATCH), "batch with records"), (queries.age(metrics.HEARTBEAT), "heartbeat")],
+            [
+                (queries.age(metrics.LAST_BATCH, _MONITOR, FLEET), "{{cluster}} batch with records"),
+                (queries.age(metrics.HEARTBEAT, _MONITOR, FLEET), "{{cluster}} heartbeat"),
+            ],
             unit="s",
             description="Both stay small in a monitor that is well and a cluster that is busy.",
         ),
@@ -122,7 +133,10 @@ def _missed() -> list[Panel]:
                     queries.rate(metrics.FOLD_ERRORS, ("cluster", "error"), FLEET),
                     "{{cluster}} error of the monitor: {{error}}",
                 ),
-                (queries.rate(metrics.REFUSED_ROWS, ("table",)), "refused by PostgreSQL: {{table}}"),
+                (
+                    queries.rate(metrics.REFUSED_ROWS, ("cluster", "table"), FLEET),
+                    "{{cluster}} refused by PostgreSQL: {{table}}",
+                ),
             ],
             unit="none",
             description="Per second: records that could not be decoded, offsets deleted before they were read, fields "
@@ -140,17 +154,23 @@ def _missed() -> list[Panel]:
         ),
         graph(
             "Expectations not met",
-            [(queries.aggregated(metrics.AUDIT_FAILED_EXPECTATIONS, how="max"), "not met")],
+            [
+                (
+                    queries.aggregated(metrics.AUDIT_FAILED_EXPECTATIONS, _MONITOR, FLEET, how="max"),
+                    "{{cluster}} not met",
+                )
+            ],
             unit="none",
             description="What the last audit of the published tables found broken or could not tell.",
         ),
         graph(
             "Since the last audit",
             [
-                (queries.age(metrics.AUDIT_LAST_RUN), "audit"),
+                (queries.age(metrics.AUDIT_LAST_RUN, _MONITOR, FLEET), "{{cluster}} audit"),
                 (
-                    queries.age(metrics.AUDIT_LAST_RUN) + f" and on () {queries.series(metrics.AUDIT_SUCCESS)} == 1",
-                    "met",
+                    queries.age(metrics.AUDIT_LAST_RUN, _MONITOR, FLEET)
+                    + f" and on (cluster) {queries.series(metrics.AUDIT_SUCCESS)} == 1",
+                    "{{cluster}} met",
                 ),
             ],
             unit="s",
@@ -176,15 +196,23 @@ def _telling() -> list[Panel]:
         graph(
             "Notifications",
             [
-                (queries.rate(metrics.NOTIFICATIONS, ("outcome",)), "{{outcome}} per second"),
-                (queries.aggregated(metrics.OUTBOX_PENDING, how="max"), "waiting"),
+                (
+                    queries.rate(metrics.NOTIFICATIONS, ("cluster", "outcome"), FLEET),
+                    "{{cluster}} {{outcome}} per second",
+                ),
+                (queries.aggregated(metrics.OUTBOX_PENDING, _MONITOR, FLEET, how="max"), "{{cluster}} waiting"),
             ],
             unit="none",
             description="What was handed to receivers, and what waits for them.",
         ),
         graph(
             "Heartbeats sent",
-            [(queries.rate(metrics.HEARTBEATS_SENT, ("outcome",)), "{{outcome}} per second")],
+            [
+                (
+                    queries.rate(metrics.HEARTBEATS_SENT, ("cluster", "outcome"), FLEET),
+                    "{{cluster}} {{outcome}} per second",
+                )
+            ],
             unit="none",
             description="Calls of alerting.heartbeat_url; withheld while the monitor is not caught up.",
         ),

@@ -2,13 +2,17 @@
 
 Critical is only what makes it blind: no heartbeat at all (0 means "never yet", as in a monitor that is still
 starting), one that stands still, or a cluster that is not read.
+
+Every rule holds per monitor. One monitor watches one cluster, so the cluster's name says which monitor it is.
 """
 
 from dashboards.alert import Alert
-from dashboards.queries import age, aggregated, grew, series
+from dashboards.queries import age, aggregated, gone, grew, kept, series
 from streaming.core import metrics
+from streaming.core.metrics import CLUSTER
 from streaming.core.rules.rule import Check
 
+_PER_MONITOR = (CLUSTER,)
 _READYZ = Check("curl -s http://$MONITOR/readyz", "which cluster is not read and why, in one sentence each")
 _REACHED = Check(
     "kafka-broker-api-versions.sh --bootstrap-server $BROKERS --command-config monitor.properties",
@@ -29,12 +33,12 @@ def _blind() -> tuple[Alert, ...]:
     return (
         Alert(
             name="RebalanceMonitorAbsent",
-            expr=f"absent({series(metrics.HEARTBEAT)} > 0)",
+            expr=f"{gone()} or (absent({series(metrics.HEARTBEAT)} > 0) unless on () {gone()})",
             hold="5m",
             severity="critical",
-            summary="No rebalance monitor is scraped",
-            description="Prometheus has seen no heartbeat for 5 minutes: the monitor is down, its target is gone, "
-            "or it runs and has never committed anything.",
+            summary="No rebalance monitor is scraped{{ with $labels.cluster }} for cluster {{ . }}{{ end }}",
+            description="Prometheus has seen no heartbeat for 5 minutes: the monitor is down, it hangs, its target is "
+            "gone, or it runs and has never committed anything. What fired for this cluster goes on to fire for a day.",
             confirm=(
                 Check("curl -s http://$MONITOR/metrics | grep heartbeat", "nothing, or 0 for `never committed`"),
                 Check("curl -s http://$PROMETHEUS/api/v1/targets", "the monitor's target missing or down"),
@@ -44,17 +48,19 @@ def _blind() -> tuple[Alert, ...]:
                 "because all progress is in the database.",
                 "`rebalance-monitor config check --config FILE` names mistakes in its configuration.",
                 "If `/metrics` answers, its address is missing among Prometheus' targets.",
-                "Until it is back, open incidents keep firing for 15 minutes and nothing new is found.",
+                "Until it is back, alerts that fire go on to fire, for a day at most, and nothing new is found.",
+                "A monitor that was removed on purpose is forgotten by a recording rule `rebalance_monitor:retired` "
+                "with its cluster's name (docs/alerts.md), or by itself a day after its last scrape.",
             ),
             resolves="With the first heartbeat after a commit, seconds after a start.",
         ),
         Alert(
             name="RebalanceMonitorStale",
-            expr=f"{age(metrics.HEARTBEAT)} > 120",
+            expr=kept(f"{age(metrics.HEARTBEAT, _PER_MONITOR)} > 120", "RebalanceMonitorStale", _PER_MONITOR),
             hold="1m",
             severity="critical",
-            summary="The rebalance monitor has stopped judging",
-            description="The last heartbeat is {{ $value | humanizeDuration }} old, although one is due every 10 s.",
+            summary="The rebalance monitor of cluster {{ $labels.cluster }} has stopped judging",
+            description="The last heartbeat is more than 2 minutes old, although one is due every 10 s.",
             confirm=(
                 _READYZ,
                 Check(
@@ -71,7 +77,11 @@ def _blind() -> tuple[Alert, ...]:
         ),
         Alert(
             name="RebalanceMonitorClusterNotReady",
-            expr=f"{aggregated(metrics.READY, ('cluster',), how='max')} == 0",
+            expr=kept(
+                f"{aggregated(metrics.READY, _PER_MONITOR, how='max')} == 0",
+                "RebalanceMonitorClusterNotReady",
+                _PER_MONITOR,
+            ),
             hold="10m",
             severity="critical",
             summary="Cluster {{ $labels.cluster }} is not being watched",
@@ -93,7 +103,11 @@ def _partly_blind() -> tuple[Alert, ...]:
     return (
         Alert(
             name="RebalanceMonitorDegraded",
-            expr=f"{aggregated(metrics.DEGRADED, ('cluster', 'reason'), how='max')} == 1",
+            expr=kept(
+                f"{aggregated(metrics.DEGRADED, ('cluster', 'reason'), how='max')} == 1",
+                "RebalanceMonitorDegraded",
+                ("cluster", "reason"),
+            ),
             hold="15m",
             severity="warning",
             summary="Cluster {{ $labels.cluster }} is only partly judged",
@@ -133,11 +147,15 @@ def _partly_blind() -> tuple[Alert, ...]:
         ),
         Alert(
             name="RebalanceMonitorAuditFailed",
-            expr=f"({aggregated(metrics.AUDIT_SUCCESS, how='max')} == 0) "
-            f"and ({aggregated(metrics.AUDIT_LAST_RUN, how='max')} > 0)",
+            expr=kept(
+                f"({aggregated(metrics.AUDIT_SUCCESS, _PER_MONITOR, how='max')} == 0) "
+                f"and ({aggregated(metrics.AUDIT_LAST_RUN, _PER_MONITOR, how='max')} > 0)",
+                "RebalanceMonitorAuditFailed",
+                _PER_MONITOR,
+            ),
             hold="5m",
             severity="warning",
-            summary="The published tables do not keep their contracts",
+            summary="The published tables of cluster {{ $labels.cluster }} do not keep their contracts",
             description="The last audit found expectations broken, or could not be made. History that was queried "
             "meanwhile may be wrong; the judging of new records does not depend on it.",
             confirm=(Check("rebalance-monitor audit --config $CONFIG", "each expectation that is not met, and where"),),
@@ -150,12 +168,16 @@ def _partly_blind() -> tuple[Alert, ...]:
         ),
         Alert(
             name="RebalanceMonitorNotificationsStuck",
-            expr=f"{aggregated(metrics.OUTBOX_PENDING, how='max')} > 0 "
-            f"and on () ({grew(metrics.NOTIFICATIONS, (), _FAILED)})",
+            expr=kept(
+                f"{aggregated(metrics.OUTBOX_PENDING, _PER_MONITOR, how='max')} > 0 "
+                f"and on (cluster) ({grew(metrics.NOTIFICATIONS, _PER_MONITOR, _FAILED)})",
+                "RebalanceMonitorNotificationsStuck",
+                _PER_MONITOR,
+            ),
             hold="10m",
             severity="warning",
-            summary="A receiver does not accept the monitor's notifications",
-            description="{{ $value }} notifications wait for it. They are kept, and sent in order once it takes them.",
+            summary="A receiver does not accept the notifications about cluster {{ $labels.cluster }}",
+            description="Notifications wait for it. They are kept, and sent in order once it takes them.",
             confirm=(
                 Check(
                     "psql -c 'select key, created_at from rebalance_monitor.outbox where not done order by sequence'",
@@ -173,9 +195,9 @@ def _partly_blind() -> tuple[Alert, ...]:
         ),
         Alert(
             name="RebalanceMonitorNotificationsRefused",
-            expr=grew(metrics.NOTIFICATIONS, (), _REFUSED),
+            expr=grew(metrics.NOTIFICATIONS, _PER_MONITOR, _REFUSED),
             severity="warning",
-            summary="A receiver refuses the monitor's notifications",
+            summary="A receiver refuses the notifications about cluster {{ $labels.cluster }}",
             description="Notifications were refused for good, so whoever they were for was not told. "
             "They are not sent again; the table outbox_sent has the receiver and its answer.",
             confirm=(

@@ -17,9 +17,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dashboards.build import render
+from dashboards.build import CLUSTER_LABEL_HELP, cluster_label, render
 from dashboards.grafana import Grafana, Held, Refused
 from dashboards.shelf import SHELF
+from streaming.core.metrics import CLUSTER
 
 TOKEN_VARIABLE = "REBALANCE_MONITOR_GRAFANA_TOKEN"
 _MARK = re.compile(r"^rebalance-monitor sha256:([0-9a-f]{64})$")
@@ -74,7 +75,13 @@ def _lines(model: Mapping[str, Any]) -> list[str]:
 
 
 def publish(
-    grafana: Grafana, folder: str | None, folder_title: str | None, *, dry_run: bool, force: bool
+    grafana: Grafana,
+    folder: str | None,
+    folder_title: str | None,
+    *,
+    dry_run: bool,
+    force: bool,
+    label: str = CLUSTER,
 ) -> Iterator[Step]:
     """Settle every dashboard, one by one; each step is told after it was taken. Raises Refused."""
     if folder is not None and not grafana.has_folder(folder):
@@ -82,7 +89,7 @@ def publish(
             raise Refused(f"Grafana has no folder {folder!r}; give its uid, or --folder-title to have it made")
         if not dry_run:
             grafana.make_folder(folder, folder_title)
-    made = render()
+    made = render(cluster_label=label)
     for place, _ in SHELF:
         model: Model = json.loads(made[place.file])
         held = grafana.held(place.uid)
@@ -102,12 +109,20 @@ def main(argv: Sequence[str]) -> int:
     parser.add_argument("--dry-run", action="store_true", help="change nothing; show what would be")
     parser.add_argument("--force", action="store_true", help="overwrite what was edited by hand, too")
     parser.add_argument("--token-file", type=Path, default=None, help=f"file with the token; else ${TOKEN_VARIABLE}")
+    parser.add_argument("--cluster-label", type=cluster_label, default=CLUSTER, metavar="NAME", help=CLUSTER_LABEL_HELP)
     parser.add_argument("-o", "--output", choices=("table", "json"), default="table", help="how to report")
     options = parser.parse_args(argv)
     edited = False
     try:
         grafana = Grafana(options.url, _token(options.token_file))
-        steps = publish(grafana, options.folder, options.folder_title, dry_run=options.dry_run, force=options.force)
+        steps = publish(
+            grafana,
+            options.folder,
+            options.folder_title,
+            dry_run=options.dry_run,
+            force=options.force,
+            label=options.cluster_label,
+        )
         for step in steps:
             edited = edited or step.action == "edited"
             _tell(step, dry_run=options.dry_run, as_json=options.output == "json")

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from streaming.core.metrics import GROUP_INFO, INCIDENT, Metric
+from streaming.core.metrics import CLUSTER, GROUP_INFO, HEARTBEAT, INCIDENT, Metric
 from streaming.core.results import AlertSeverity
 
 # The dashboards' variables; `fleet` lets several clusters be chosen, `group` one of each.
@@ -53,6 +53,40 @@ def grew(metric: Metric, by: Sequence[str], scope: str = "", window: str = "15m"
 def age(metric: Metric, by: Sequence[str] = (), scope: str = "") -> str:
     """Seconds since a moment that the metric exports; nothing while it is 0, which stands for "never yet"."""
     return f"time() - max{_by(metric, by)} ({series(metric, scope)} > 0)"
+
+
+def oldest(metric: Metric, scope: str = "") -> str:
+    """Seconds since a moment that the metric exports, of the monitor where it lies back furthest."""
+    return f"max({age(metric, (CLUSTER,), scope)})"
+
+
+RETIRED = "rebalance_monitor:retired"
+"""A series that the monitor does not export: a recording rule of the user names clusters that are watched no more."""
+
+
+def gone() -> str:
+    """The monitors, by cluster, that were scraped within a day and have no heartbeat now; the value is the last one.
+
+    A monitor that was started and has committed nothing yet has the heartbeat 0, which is none.
+    """
+    # A monitor from before this label was declared has none.
+    scraped = series(HEARTBEAT, f'{CLUSTER}!=""')
+    known = f"max by ({CLUSTER}) (last_over_time({scraped}[{REMEMBERED}]))"
+    beating = f"max by ({CLUSTER}) ({series(HEARTBEAT)} > 0)"
+    return f"(({known} unless on ({CLUSTER}) {beating}) unless on ({CLUSTER}) {RETIRED})"
+
+
+REMEMBERED = "1d"
+
+
+def kept(expression: str, alert: str, by: Sequence[str]) -> str:
+    """The expression, and what fires of this alert already, as long as the monitor that said so is gone.
+
+    `by` are the labels of the expression, the cluster's among them. Prometheus itself writes ALERTS.
+    """
+    labels = ", ".join(by)
+    firing = f'max by ({labels}) (ALERTS{{alertname="{alert}", alertstate="firing"}})'
+    return f"({expression}) or on ({labels}) ({firing} and on ({CLUSTER}) {gone()})"
 
 
 def remaining(metric: Metric, by: Sequence[str] = (), scope: str = "") -> str:

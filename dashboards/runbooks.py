@@ -10,6 +10,8 @@ from typing import TypeVar
 
 from dashboards.alert import Alert
 from dashboards.alerts import alerts
+from dashboards.cluster_label import renamed_query
+from streaming.core.metrics import CLUSTER
 from streaming.core.results import AlertSeverity
 from streaming.core.rules.catalogue import RULES
 from streaming.core.rules.rule import Check, Rule
@@ -21,10 +23,10 @@ _T = TypeVar("_T")
 _JIRA = "https://issues.apache.org/jira/browse/"
 
 
-def pages() -> dict[str, str]:
+def pages(cluster_label: str = CLUSTER) -> dict[str, str]:
     """Path below the documentation's folder -> text: a page per rule title, one per alert, and the table of all."""
     found = {f"{FOLDER}/{title}.md": _rule_page(title, rules) for title, rules in _by_title().items()}
-    found |= {f"{FOLDER}/{alert.name}.md": _alert_page(alert) for alert in alerts() if not alert.runbook}
+    found |= {f"{FOLDER}/{alert.name}.md": _alert_page(alert, cluster_label) for alert in alerts() if not alert.runbook}
     return {**found, "rules.md": _table()}
 
 
@@ -63,7 +65,7 @@ def _rule_page(title: str, rules: Sequence[Rule]) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _alert_page(alert: Alert) -> str:
+def _alert_page(alert: Alert, cluster_label: str) -> str:
     parts = [
         f"# {alert.name}",
         _MADE,
@@ -71,7 +73,7 @@ def _alert_page(alert: Alert) -> str:
         f"The alert `{alert.name}`, severity {alert.severity}.",
         "## Meaning",
         _readable(alert.description),
-        "```promql\n" + alert.expr + "\n```",
+        "```promql\n" + renamed_query(alert.expr, cluster_label) + "\n```",
         f"It must hold for {alert.hold} before the alert fires." if alert.hold else "It fires at once.",
         *_what_to_do(alert.confirm, alert.advice, (alert.resolves,)),
     ]
@@ -130,7 +132,12 @@ def _table() -> str:
 
 def _readable(template: str) -> str:
     """Text of an alert with the names of its labels in the place of their values."""
-    return re.sub(r"\{\{ \$(?:labels\.)?(\w+)[^}]*\}\}", r"*\1*", template)
+    whole = re.sub(
+        r"\{\{ with \$labels\.(\w+) \}\}(.*?)\{\{ end \}\}",
+        lambda found: found[2].replace("{{ . }}", f"*{found[1]}*"),
+        template,
+    )
+    return re.sub(r"\{\{ \$(?:labels\.)?(\w+)[^}]*\}\}", r"*\1*", whole)
 
 
 def _issues(rules: Iterable[Rule]) -> set[str]:

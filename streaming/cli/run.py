@@ -61,6 +61,7 @@ def _run(settings: Settings, dsn: str, config: str | None, ending: ExitStack) ->
         version=package_version(),
         limits=telling.limits(settings),
         windows=windows,
+        cluster_label=settings.metrics.cluster_label,
     )
     store.on_refused(exporter.refused)
     ending.callback(exporter.stop)

@@ -51,6 +51,7 @@ def style(settings: Settings, url: str) -> AlertStyle:
         generator_url=alerting.generator_url or f"{url}/metrics",
         worker=settings.metrics.worker,
         runbooks=alerting.runbooks_url,
+        cluster_label=settings.metrics.cluster_label,
     )
 
 

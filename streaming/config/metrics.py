@@ -1,11 +1,12 @@
-"""How many series /metrics may have, and how workers are called there."""
+"""How many series /metrics may have, and how clusters and workers are called there."""
 
 import re
 from typing import Annotated, Self
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from streaming.config.section import FromText, Pattern, Section
+from streaming.core.metrics import CLUSTER, label_problem
 
 THROW_AWAY = (
     "console-consumer-*",
@@ -14,6 +15,13 @@ THROW_AWAY = (
     "spark-kafka-source-*",
     "perf-consumer-*",
 )
+
+
+def _label(name: str) -> str:
+    problem = label_problem(name)
+    if problem is not None:
+        raise ValueError(problem)
+    return name
 
 
 class RewriteSection(Section):
@@ -35,6 +43,7 @@ class RewriteSection(Section):
 class MetricsSection(Section):
     """Incidents always have their series, whatever these limits say."""
 
+    cluster_label: Annotated[str, AfterValidator(_label)] = CLUSTER
     ignored_groups: Annotated[tuple[Pattern, ...], FromText] = THROW_AWAY
     max_groups: Annotated[int, Field(ge=1)] = 2_000
     max_tasks: Annotated[int, Field(ge=0)] = 1_000

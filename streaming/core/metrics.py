@@ -7,10 +7,17 @@ exists in the cluster (clusters, groups, topics, workers, connectors) - member i
 to the database. How many groups and tasks get series of their own is bounded by the configuration.
 """
 
+import re
 from dataclasses import dataclass
 from typing import Literal
 
 PREFIX = "rebalance_monitor_"
+CLUSTER = "cluster"
+"""The label that names the Kafka cluster, as declared here; `metrics.cluster_label` may expose it under another name.
+
+One job watches one cluster, so in what a monitor says of itself this label also tells which monitor it is.
+"""
+LABEL_NAME = r"[a-zA-Z_][a-zA-Z0-9_]*"
 
 Kind = Literal["counter", "gauge", "info"]
 Unit = Literal["none", "seconds", "timestamp_seconds", "bytes", "records", "bool"]
@@ -25,6 +32,10 @@ class Metric:
     unit: Unit = "none"
     help: str
     labels: tuple[str, ...] = ()
+
+    def exposed_labels(self, cluster_label: str) -> tuple[str, ...]:
+        """The labels with the name that the configuration gives to the cluster's."""
+        return tuple(cluster_label if label == CLUSTER else label for label in self.labels)
 
 
 BUILD_INFO = Metric(
@@ -192,7 +203,7 @@ REFUSED_ROWS = Metric(
     name="rebalance_monitor_refused_rows_total",
     kind="counter",
     help="Rows that PostgreSQL refused and that are therefore not stored, by table; the log names each.",
-    labels=("table",),
+    labels=("cluster", "table"),
 )
 UNDECODABLE_RECORDS = Metric(
     name="rebalance_monitor_undecodable_records_total",
@@ -243,46 +254,52 @@ HEARTBEAT = Metric(
     kind="gauge",
     unit="timestamp_seconds",
     help="When the job last committed a batch or an empty heartbeat; stale means that nothing is judged.",
+    labels=("cluster",),
 )
 LAST_BATCH = Metric(
     name="rebalance_monitor_last_batch_timestamp_seconds",
     kind="gauge",
     unit="timestamp_seconds",
     help="When the last batch with records was committed.",
+    labels=("cluster",),
 )
 LAST_BATCH_DURATION = Metric(
     name="rebalance_monitor_last_batch_duration_seconds",
     kind="gauge",
     unit="seconds",
     help="How long the last batch took, from its rows to the commit.",
+    labels=("cluster",),
 )
 BATCHES = Metric(
     name="rebalance_monitor_batches_total",
     kind="counter",
     help="Batches committed.",
+    labels=("cluster",),
 )
 BATCH_DURATION = Metric(
     name="rebalance_monitor_batch_duration_seconds_total",
     kind="counter",
     unit="seconds",
     help="Time spent in batches; divided by the number of batches it is the mean.",
+    labels=("cluster",),
 )
 OUTBOX_PENDING = Metric(
     name="rebalance_monitor_outbox_pending",
     kind="gauge",
     help="Notifications that wait for a receiver (Alertmanager, webhook, topic) to accept them.",
+    labels=("cluster",),
 )
 NOTIFICATIONS = Metric(
     name="rebalance_monitor_notifications_total",
     kind="counter",
     help="Attempts to hand a notification to a receiver, by outcome (sent, failed, refused for good).",
-    labels=("outcome",),
+    labels=("cluster", "outcome"),
 )
 HEARTBEATS_SENT = Metric(
     name="rebalance_monitor_heartbeats_sent_total",
     kind="counter",
     help="Calls of alerting.heartbeat_url, by outcome (sent, failed, withheld: not caught up or nothing commits).",
-    labels=("outcome",),
+    labels=("cluster", "outcome"),
 )
 
 AUDIT_SUCCESS = Metric(
@@ -291,17 +308,20 @@ AUDIT_SUCCESS = Metric(
     unit="bool",
     help="1 when the last audit of the published tables came to its end and every expectation was met; 0 before the "
     "first one too.",
+    labels=("cluster",),
 )
 AUDIT_LAST_RUN = Metric(
     name="rebalance_monitor_audit_last_run_timestamp_seconds",
     kind="gauge",
     unit="timestamp_seconds",
     help="When the last audit ended, however; 0 before the first one.",
+    labels=("cluster",),
 )
 AUDIT_FAILED_EXPECTATIONS = Metric(
     name="rebalance_monitor_audit_failed_expectations",
     kind="gauge",
     help="Expectations that the last audit which came to its end found broken or could not tell.",
+    labels=("cluster",),
 )
 
 METRICS: tuple[Metric, ...] = (
@@ -313,3 +333,23 @@ METRICS: tuple[Metric, ...] = (
     READY, DEGRADED, HEARTBEAT, LAST_BATCH, LAST_BATCH_DURATION, BATCHES, BATCH_DURATION, OUTBOX_PENDING,
     NOTIFICATIONS, HEARTBEATS_SENT, AUDIT_SUCCESS, AUDIT_LAST_RUN, AUDIT_FAILED_EXPECTATIONS,
 )  # fmt: skip
+
+OF_MONITOR: tuple[Metric, ...] = (
+    HEARTBEAT, LAST_BATCH, LAST_BATCH_DURATION, BATCHES, BATCH_DURATION, OUTBOX_PENDING,
+    AUDIT_SUCCESS, AUDIT_LAST_RUN, AUDIT_FAILED_EXPECTATIONS,
+)  # fmt: skip
+"""What a monitor says of itself from its start on, with 0 for "never yet"."""
+
+
+def label_problem(name: str) -> str | None:
+    """Why the cluster's label can't have this name; None where it can."""
+    if not re.fullmatch(LABEL_NAME, name) or name.startswith("__"):
+        return "must be a label name of Prometheus: letters, digits and _, no digit first, not __ first"
+    if name in _TAKEN:
+        return f"{name} is the name of another label"
+    return None
+
+
+_TAKEN = {label for metric in METRICS for label in metric.labels if label != CLUSTER} | {
+    "instance", "job", "alertname", "alertstate", "incident_id", "le", "quantile",
+}  # fmt: skip

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+from streaming.core.metrics import CLUSTER
 from streaming.core.results import AlertSeverity, Incident
 from streaming.core.runbooks import next_step, runbook_url
 from streaming.core.settings import RUNBOOKS
@@ -29,6 +30,7 @@ class AlertStyle:
     path: str = "push"
     worker: Callable[[str], str] = as_it_is
     runbooks: str = RUNBOOKS
+    cluster_label: str = CLUSTER
 
 
 def notification(
@@ -71,10 +73,11 @@ def alert(incident: Incident, now_ms: int, style: AlertStyle, ended_ms: int | No
 
 def alert_labels(incident: Incident, style: AlertStyle) -> dict[str, str]:
     """The incident's labels, its id, and the name that the rules on the published gauge also use."""
+    labels = incident_labels(incident, style.path, style.worker)
     return {
         "alertname": f"RebalanceIncident{incident.alert.value.capitalize()}",
         "incident_id": incident.incident_id,
-        **incident_labels(incident, style.path, style.worker),
+        **{style.cluster_label if label == CLUSTER else label: value for label, value in labels.items()},
     }
 
 

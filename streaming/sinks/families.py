@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 from prometheus_client import CollectorRegistry, Counter, Gauge
 
-from streaming.core.metrics import INCIDENT, METRICS, Metric
+from streaming.core.metrics import CLUSTER, INCIDENT, METRICS, Metric
 from streaming.sinks.text import name
 
 GroupKey = tuple[str, str]  # cluster, group
@@ -15,6 +15,7 @@ _OF_GROUP = ("cluster", "group")
 class Families:
     """Series by declared metric and label values. Not thread-safe."""
 
+    cluster_label: str = CLUSTER
     registry: CollectorRegistry = field(default_factory=CollectorRegistry)
     gauges: dict[str, Gauge] = field(default_factory=dict)
     counters: dict[str, Counter] = field(default_factory=dict)
@@ -22,10 +23,11 @@ class Families:
 
     def __post_init__(self) -> None:
         for metric in METRICS:
+            labels = metric.exposed_labels(self.cluster_label)
             if metric.kind == "counter":
-                self.counters[metric.name] = Counter(metric.name, metric.help, metric.labels, registry=self.registry)
+                self.counters[metric.name] = Counter(metric.name, metric.help, labels, registry=self.registry)
             else:
-                self.gauges[metric.name] = Gauge(metric.name, metric.help, metric.labels, registry=self.registry)
+                self.gauges[metric.name] = Gauge(metric.name, metric.help, labels, registry=self.registry)
 
     def gauge(self, metric: Metric, *labels: str) -> Gauge:
         """The gauge of these label values."""

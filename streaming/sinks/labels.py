@@ -5,8 +5,6 @@ from collections.abc import Callable, Iterable
 from streaming.core.results import Incident, Subject
 from streaming.sinks.limits import as_it_is
 
-LABELS = ("cluster", "group", "team", "worker", "connector", "rule", "severity", "path")
-
 
 def incident_labels(incident: Incident, path: str, worker: Callable[[str], str] = as_it_is) -> dict[str, str]:
     """Labels by name; `severity` is how loudly people are told.

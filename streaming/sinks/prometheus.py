@@ -85,10 +85,16 @@ class Exporter:
         now_s: Callable[[], float] = time.time,
         limits: Limits | None = None,
         windows: Windows | None = None,
+        cluster_label: str = metrics.CLUSTER,
     ) -> None:
         disable_created_metrics()  # type: ignore[no-untyped-call]  # the library leaves it untyped
         self._lock = threading.RLock()
-        self._families = Families()
+        named = tuple(clusters)
+        # One job watches one cluster: the cluster's name tells whose numbers about the monitor itself these are.
+        self._cluster = named[0] if named else ""
+        self._families = Families(cluster_label)
+        for metric in metrics.OF_MONITOR if named else ():
+            self._own(metric)
         self._series = Series(self._families, path, clock_s, limits, windows)
         self._now_s = now_s
         self._committed_s: float | None = None
@@ -98,10 +104,17 @@ class Exporter:
         self._degraded: dict[str, dict[str, str]] = {}
         self._lagging: dict[str, frozenset[str]] = {}
         self._families.gauge(metrics.BUILD_INFO, version).set(1)
-        for cluster in clusters:
+        for cluster in named:
             self.set_health(cluster, "nothing was read yet")
         self._server = listen(host, port, self)
         self._thread = threading.Thread(target=self._server.serve_forever, name="http", daemon=True)
+
+    def _own(self, metric: metrics.Metric) -> None:
+        """Creates this monitor's series of a metric, with the value 0."""
+        if metric.kind == "counter":
+            self._families.counter(metric, self._cluster)
+        else:
+            self._families.gauge(metric, self._cluster)
 
     @property
     def url(self) -> str:
@@ -163,12 +176,12 @@ class Exporter:
                 self._families.counter(metrics.FOLD_ERRORS, report.cluster, error).inc(count)
             for topic, count in report.unknown_tags.items():
                 self._families.counter(metrics.UNKNOWN_TAGGED_FIELDS, report.cluster, topic).inc(count)
-            self._families.gauge(metrics.HEARTBEAT).set(now_s)
+            self._families.gauge(metrics.HEARTBEAT, report.cluster).set(now_s)
             if report.rows:
-                self._families.gauge(metrics.LAST_BATCH).set(now_s)
-                self._families.gauge(metrics.LAST_BATCH_DURATION).set(report.seconds)
-            self._families.counter(metrics.BATCHES).inc()
-            self._families.counter(metrics.BATCH_DURATION).inc(report.seconds)
+                self._families.gauge(metrics.LAST_BATCH, report.cluster).set(now_s)
+                self._families.gauge(metrics.LAST_BATCH_DURATION, report.cluster).set(report.seconds)
+            self._families.counter(metrics.BATCHES, report.cluster).inc()
+            self._families.counter(metrics.BATCH_DURATION, report.cluster).inc(report.seconds)
 
     def reader(self, cluster: str, status: Status) -> None:
         """What the reader sees of the cluster."""
@@ -219,26 +232,26 @@ class Exporter:
 
     def notified(self, outcome: str) -> None:
         """A push ended: `sent`, `failed` or `refused`."""
-        self._families.counter(metrics.NOTIFICATIONS, outcome).inc()
+        self._families.counter(metrics.NOTIFICATIONS, self._cluster, outcome).inc()
 
     def refused(self, table: str) -> None:
         """PostgreSQL refused a row of this table."""
-        self._families.counter(metrics.REFUSED_ROWS, table).inc()
+        self._families.counter(metrics.REFUSED_ROWS, self._cluster, table).inc()
 
     def outbox_pending(self, count: int) -> None:
         """So many notifications wait."""
-        self._families.gauge(metrics.OUTBOX_PENDING).set(count)
+        self._families.gauge(metrics.OUTBOX_PENDING, self._cluster).set(count)
 
     def beat(self, outcome: str) -> None:
         """The outgoing heartbeat was `sent`, `failed` or `withheld`."""
-        self._families.counter(metrics.HEARTBEATS_SENT, outcome).inc()
+        self._families.counter(metrics.HEARTBEATS_SENT, self._cluster, outcome).inc()
 
     def audited(self, failed: int | None) -> None:
         """An audit ended with so many expectations not met; None: it could not be made."""
-        self._families.gauge(metrics.AUDIT_SUCCESS).set(int(failed == 0))
-        self._families.gauge(metrics.AUDIT_LAST_RUN).set(self._now_s())
+        self._families.gauge(metrics.AUDIT_SUCCESS, self._cluster).set(int(failed == 0))
+        self._families.gauge(metrics.AUDIT_LAST_RUN, self._cluster).set(self._now_s())
         if failed is not None:
-            self._families.gauge(metrics.AUDIT_FAILED_EXPECTATIONS).set(failed)
+            self._families.gauge(metrics.AUDIT_FAILED_EXPECTATIONS, self._cluster).set(failed)
 
     def well(self, within_s: float) -> bool:
         """Whether everything is caught up and a batch, if only an empty one, was committed in this time."""

@@ -191,12 +191,15 @@ def audited(exporter: Exporter) -> dict[str, float]:
     """What a scraper reads of audits at /metrics."""
     lines = httpx.get(f"{exporter.url}/metrics", trust_env=False).text.splitlines()
     found = dict(line.split() for line in lines if line.startswith("rebalance_monitor_audit_"))
-    return {name.removeprefix("rebalance_monitor_audit_"): float(value) for name, value in found.items()}
+    return {
+        name.removeprefix("rebalance_monitor_audit_").removesuffix('{cluster="c"}'): float(value)
+        for name, value in found.items()
+    }
 
 
 def test_the_job_runs_it_again_and_again_and_the_result_is_scraped(dsn: str, configured: Configured) -> None:
     began_s = time.time()
-    exporter = Exporter(0)
+    exporter = Exporter(0, clusters=["c"])
     exporter.start()
     audits = AuditProcess(configured(dsn), exporter, every_ms=100)
     try:

@@ -9,8 +9,10 @@ from typing import Any
 import pytest
 import yaml
 
+from dashboards import build
 from dashboards.alerts import IDENTITY, WHILE_BLIND, alerts, prometheus_rule, rule_file
-from streaming.core.metrics import METRICS
+from dashboards.build import render
+from streaming.core.metrics import METRICS, label_problem
 from streaming.core.rules.catalogue import RULES
 from streaming.core.runbooks import next_step
 
@@ -18,6 +20,7 @@ ROOT = Path(__file__).parents[2]
 PROMTOOL = shutil.which("promtool")
 AMTOOL = shutil.which("amtool")
 TESTS = Path(__file__).parent / "rules_test.yml"
+MONITORS = Path(__file__).parent / "monitors_test.yml"
 
 pytestmark = pytest.mark.prometheus
 needs_promtool = pytest.mark.skipif(PROMTOOL is None, reason="no promtool: apt-get install prometheus")
@@ -25,7 +28,7 @@ needs_promtool = pytest.mark.skipif(PROMTOOL is None, reason="no promtool: apt-g
 
 def promtool(*arguments: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
     assert PROMTOOL
-    return subprocess.run([PROMTOOL, *arguments], capture_output=True, text=True, input=stdin, check=False, timeout=60)
+    return subprocess.run([PROMTOOL, *arguments], capture_output=True, text=True, input=stdin, check=False, timeout=240)
 
 
 @needs_promtool
@@ -38,6 +41,36 @@ def test_rules_are_well_formed() -> None:
 def test_rules_fire_and_resolve_as_described() -> None:
     done = promtool("test", "rules", str(TESTS))
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+@needs_promtool
+def test_what_one_of_several_monitors_suffers_is_said_of_it_alone_and_stays_said() -> None:
+    done = promtool("test", "rules", str(MONITORS))
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@needs_promtool
+def test_with_another_label_for_the_cluster_the_same_rules_hold(tmp_path: Path) -> None:
+    """The tests themselves with the label renamed, run against rules that were built for it."""
+    (tmp_path / "alerts.yml").write_text(render(cluster_label="kafka_cluster")["alerts.yml"], encoding="utf-8")
+    for tests in (TESTS, MONITORS):
+        text = re.sub(r"\bcluster(?=(: |=|!=|\)|, ))", "kafka_cluster", tests.read_text(encoding="utf-8"))
+        renamed = tmp_path / tests.name
+        renamed.write_text(re.sub("- .*alerts.yml", "- alerts.yml", text), encoding="utf-8")
+        done = promtool("test", "rules", str(renamed))
+        assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_one_monitors_trouble_inhibits_nothing_of_another() -> None:
+    for rule in alertmanager()["inhibit_rules"]:
+        assert "cluster" in rule["equal"]
+
+
+@pytest.mark.parametrize("name", ["alertname", "group", "instance", "__name__", "1st", "ka-fka", ""])
+def test_a_name_that_no_label_or_another_label_has_is_refused(name: str) -> None:
+    assert label_problem(name)
+    with pytest.raises(SystemExit):
+        build.main(["--check", "--cluster-label", name])
 
 
 def test_an_alert_says_of_every_rule_what_to_do_first() -> None:

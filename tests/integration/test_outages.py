@@ -67,7 +67,7 @@ def test_where_no_group_ever_was_it_is_ready_and_degraded_and_reads_the_first_on
         assert watched.readiness()[1]["degraded"] == {"own": ["__consumer_offsets: no_such_topic"]}
         (degraded,) = [line for line in watched.metric("rebalance_monitor_degraded") if "no_such_topic" in line]
         assert degraded.endswith(" 1.0")
-        (beat,) = watched.metric("rebalance_monitor_heartbeat_timestamp_seconds ")
+        (beat,) = watched.metric("rebalance_monitor_heartbeat_timestamp_seconds{")
         assert float(beat.split()[1]) > 0, "a clock that stands still would page"
         watched.rebalance("first")
         watched.wait_for_group("first", job)

@@ -1,9 +1,10 @@
 """Alertmanager's alerts: equal labels for firing and resolved, and times that it accepts."""
 
+from streaming.core.metrics import INCIDENT
 from streaming.core.objects import as_object
 from streaming.core.results import AlertSeverity, Subject
 from streaming.sinks.alerts import AlertStyle, alert, alert_labels, notification, rfc3339
-from streaming.sinks.labels import LABELS, incident_labels
+from streaming.sinks.labels import incident_labels
 from streaming.sinks.stored import incident_of
 from tests.streaming.sinks.builders import incident
 
@@ -14,7 +15,7 @@ NOW_MS = 1_700_000_000_123
 def test_labels_are_equal_for_firing_and_resolved() -> None:
     labels = alert_labels(incident(), STYLE)
     assert labels == alert_labels(incident("resolved"), STYLE)
-    assert set(labels) == {"alertname", "incident_id", *LABELS}
+    assert set(labels) == {"alertname", "incident_id", *INCIDENT.labels}
     assert labels["alertname"] == "RebalanceIncidentCritical"
 
 

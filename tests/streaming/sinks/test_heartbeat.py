@@ -103,6 +103,6 @@ def test_well_means_caught_up_and_committing() -> None:
         exporter.trouble("c", "PostgreSQL can't be used")
         assert not exporter.well(30)
         exporter.beat("withheld")
-        assert b'rebalance_monitor_heartbeats_sent_total{outcome="withheld"} 1.0' in exporter.scrape()
+        assert b'rebalance_monitor_heartbeats_sent_total{cluster="c",outcome="withheld"} 1.0' in exporter.scrape()
     finally:
         exporter.stop()

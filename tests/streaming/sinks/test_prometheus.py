@@ -94,9 +94,30 @@ def test_a_batch_moves_the_counters(exporter: Exporter, scrape: Scrape) -> None:
     assert seen[f'rebalance_monitor_records_total{{cluster="c",kind="GroupGeneration",topic="{TOPIC}"}}'] == 2
     assert seen[f'rebalance_monitor_unknown_tagged_fields_total{{cluster="c",topic="{TOPIC}"}}'] == 3
     assert seen['rebalance_monitor_other_groups{cluster="c",type="share"}'] == 1
-    assert seen["rebalance_monitor_batches_total"] == 1
-    assert seen["rebalance_monitor_last_batch_duration_seconds"] == 0.25
-    assert seen["rebalance_monitor_heartbeat_timestamp_seconds"] > 1_700_000_000
+    assert seen['rebalance_monitor_batches_total{cluster="c"}'] == 1
+    assert seen['rebalance_monitor_last_batch_duration_seconds{cluster="c"}'] == 0.25
+    assert seen['rebalance_monitor_heartbeat_timestamp_seconds{cluster="c"}'] > 1_700_000_000
+
+
+def test_the_clusters_label_has_the_name_that_the_configuration_gives_it() -> None:
+    exporter = Exporter(0, clusters=["c"], cluster_label="kafka_cluster")
+    try:
+        before = exporter.scrape().decode()
+        exporter.batch(report(generation(), incident(), kinds={(TOPIC, "GroupGeneration"): 2}))
+        exporter.reader("c", status())
+        exporter.notified("sent")
+        exporter.beat("sent")
+        exporter.audited(0)
+        text = exporter.scrape().decode()
+    finally:
+        exporter.stop()
+    assert 'rebalance_monitor_heartbeat_timestamp_seconds{kafka_cluster="c"} 0.0' in before, "0 says never yet"
+    assert " cluster=" not in text.replace("{", " ").replace(",", " ")
+    (shown,) = [line for line in text.splitlines() if line.startswith("rebalance_monitor_incident{")]
+    assert 'kafka_cluster="c"' in shown
+    assert 'rebalance_monitor_notifications_total{kafka_cluster="c",outcome="sent"} 1.0' in text
+    unlabelled = [line for line in text.splitlines() if not line.startswith("#") and "kafka_cluster=" not in line]
+    assert [line.partition("{")[0] for line in unlabelled] == ["rebalance_monitor_build_info"]
 
 
 def test_a_group_shows_its_latest_generation_whatever_comes_late(exporter: Exporter, scrape: Scrape) -> None:

@@ -1,0 +1,76 @@
+"""The label of the Kafka cluster under another name: what is asked of Prometheus follows, and nothing else does."""
+
+import json
+import re
+from typing import Any
+
+import pytest
+
+pytest.importorskip("grafana_foundation_sdk")
+
+from dashboards.build import render
+from dashboards.cluster_label import renamed_query
+from dashboards.runbooks import pages
+from streaming.core.metrics import CLUSTER, METRICS
+
+LABEL = "kafka_cluster"
+
+
+@pytest.mark.parametrize(
+    ("query", "renamed"),
+    [
+        ('m{cluster=~"$cluster", group="cluster"}', 'm{kafka_cluster=~"$cluster", group="cluster"}'),
+        ("sum by (cluster, kind) (m) and on (cluster) n", "sum by (kafka_cluster, kind) (m) and on (kafka_cluster) n"),
+        ('label_values(m{a="\\"cluster"}, cluster)', 'label_values(m{a="\\"cluster"}, kafka_cluster)'),
+        ("clusters + cluster_id", "clusters + cluster_id"),
+    ],
+)
+def test_names_outside_quotes_are_renamed(query: str, renamed: str) -> None:
+    assert renamed_query(query, LABEL) == renamed
+
+
+def queries(model: Any) -> list[str]:
+    """Every text that goes to Prometheus."""
+    match model:
+        case dict():
+            own = [model["expr"]] if isinstance(model.get("expr"), str) else []
+            own += re.findall(r"label_values.*", str(model.get("definition", "")))
+            return own + [one for value in model.values() for one in queries(value)]
+        case list():
+            return [one for value in model for one in queries(value)]
+        case _:
+            return []
+
+
+def unquoted(query: str) -> str:
+    return re.sub(r'"[^"]*"', "", query)
+
+
+@pytest.mark.parametrize("file", [name for name in sorted(render()) if name.endswith(".json")])
+def test_every_query_of_a_dashboard_follows_and_the_database_does_not(file: str) -> None:
+    before, after = json.loads(render()[file]), json.loads(render(cluster_label=LABEL)[file])
+    for old, new in zip(queries(before), queries(after), strict=True):
+        assert not re.search(rf"\b{CLUSTER}\b", unquoted(new))
+        assert unquoted(new) == re.sub(rf"\b{CLUSTER}\b", LABEL, unquoted(old))
+    text = json.dumps(after)
+    assert "{{cluster}}" not in text
+    sql = re.compile(r'"(?:rawSql|query)": "[^"]*select.*?[^\\]"')
+    assert sql.findall(json.dumps(before)) == sql.findall(text)
+
+
+def test_rules_and_runbooks_follow() -> None:
+    for name in ("alerts.yml", "prometheusrule.yaml"):
+        text = render(cluster_label=LABEL)[name]
+        assert "$labels.cluster" not in text
+        assert not re.search(rf"\b{CLUSTER}\b", unquoted("".join(re.findall(r"expr: .*", text))))
+    own, renamed = pages(), pages(LABEL)
+    assert f"({LABEL})" in renamed["runbooks/RebalanceMonitorStale.md"]
+    assert own["runbooks/imbalance.md"] == renamed["runbooks/imbalance.md"]
+
+
+def test_without_another_name_everything_stays() -> None:
+    assert render() == render(cluster_label=CLUSTER)
+
+
+def test_whatever_a_monitor_says_of_itself_says_which_cluster_it_watches() -> None:
+    assert [metric.name for metric in METRICS if CLUSTER not in metric.labels] == ["rebalance_monitor_build_info"]
