@@ -58,11 +58,11 @@ def class_path(java: Java, release: str) -> str:
     if release == jars.kafka_release():
         return jars.fetch(java)
     folder = FOLDER / release
-    wanted = folder / f"connect-runtime-{release}.jar"
-    if not wanted.is_file():
+    wanted = (f"connect-runtime-{release}.jar", f"connect-json-{release}.jar", "jackson-module-afterburner-*.jar")
+    if not all(any(folder.glob(name)) for name in wanted):
         reason = jars.retrieve(java, MODULE, "classes", folder, kafka_release=release)
-        if not wanted.is_file():
-            raise LabError(f"connect-runtime {release} could not be fetched from Maven Central ({reason})")
+        if not all(any(folder.glob(name)) for name in wanted):
+            raise LabError(f"Connect {release} could not be fetched from Maven Central ({reason})")
     return str(folder / "*")
 
 

@@ -129,9 +129,14 @@ def after(facts: JobFacts, one: Sighting) -> JobFacts:
 
 
 def _late(shown: Sighting | None, one: Sighting) -> bool:
-    """An UNASSIGNED of a former owner, after somebody else runs the job, tells nothing about the job."""
+    """An UNASSIGNED of a task's former owner, after another worker runs the task, tells nothing about the task.
+
+    Connect's own reader has this rule since 3.6, for tasks alone: a connector's late UNASSIGNED hides its RUNNING
+    (coordinator-log.md 9.4). The worker's own UNASSIGNED always counts here: it has stopped the task.
+    """
     return (
-        one.state == UNASSIGNED
+        one.job.startswith("task ")
+        and one.state == UNASSIGNED
         and shown is not None
         and shown.state == RUNNING
         and shown.worker != one.worker

@@ -15,8 +15,14 @@ STATES = frozenset({"UNASSIGNED", "RUNNING", "PAUSED", "FAILED", "DESTROYED", "R
 _SEPARATOR = ":connector-"
 
 
-def read_statuses(log: list[Values]) -> Values:
-    """Connector name -> `connector`, `tasks` and `topics`, whichever exist, as the REST interface would show them."""
+FIRST_GUARDED = (3, 6)
+"""From this release on a task's late UNASSIGNED does not hide a RUNNING of the same or a newer generation."""
+
+
+def read_statuses(log: list[Values], release: str) -> Values:
+    """Connector name -> `connector`, `tasks` and `topics`, whichever exist, as the REST interface of a worker of this
+    release would show them."""
+    guarded = tuple(map(int, release.split(".")[:2])) >= FIRST_GUARDED
     connectors: dict[str, Values] = {}
     tasks: dict[str, dict[int, Values]] = {}
     topics: dict[str, set[str]] = {}
@@ -24,13 +30,13 @@ def read_statuses(log: list[Values]) -> Values:
         key, value = record["key"] or "", record["value"]
         if key.startswith(STATUS_CONNECTOR):
             name = key.removeprefix(STATUS_CONNECTOR)
-            _put(connectors, name, name, value)
+            _put(connectors, name, name, value, guarded=False)
             if value is None:
                 tasks.pop(name, None)  # the deletion of a connector's status takes those of its tasks with it
         elif key.startswith(STATUS_TASK):
             task = split_task(key, 2)
             if task is not None:
-                _put(tasks.setdefault(task[0], {}), task[1], f"{task[0]}-{task[1]}", value)
+                _put(tasks.setdefault(task[0], {}), task[1], f"{task[0]}-{task[1]}", value, guarded=guarded)
         elif key.startswith(STATUS_TOPIC):
             _topic(topics, key.removeprefix(STATUS_TOPIC), value)
     return {
@@ -53,7 +59,7 @@ def _shown(
     return shown
 
 
-def _put(held: dict[Any, Values], at: Any, id_: str, value: str | None) -> None:
+def _put(held: dict[Any, Values], at: Any, id_: str, value: str | None, *, guarded: bool) -> None:
     if value is None:
         held.pop(at, None)
         return
@@ -61,8 +67,10 @@ def _put(held: dict[Any, Values], at: Any, id_: str, value: str | None) -> None:
     if status is None:
         return
     before = held.get(at)
-    # A late UNASSIGNED of an older owner must not hide that the job runs elsewhere.
-    late = before is not None and before["state"] == "RUNNING" and before["generation"] >= status["generation"]
+    # A late UNASSIGNED of a former owner must not hide that the task runs elsewhere.
+    late = (
+        guarded and before is not None and before["state"] == "RUNNING" and before["generation"] >= status["generation"]
+    )
     if not (late and status["state"] == "UNASSIGNED"):
         held[at] = status
 
