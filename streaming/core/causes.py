@@ -1,7 +1,8 @@
 """Why a Connect generation happened, by two records and the config records between (coordinator-log.md 10.5).
 
-This is what is published at once. Whether a worker that is gone left or was lost shows in the status topic; until then
-it is only possible that it left, and `streaming.core.timeline.aftermath` says the last word.
+This is what is published at once. A worker that is gone too soon for any time-out has left (`departures`). Of any other
+the status topic may tell whether it left or was lost; until then it is only gone, and
+`streaming.core.timeline.aftermath` says the last word.
 """
 
 from collections.abc import Iterator
@@ -16,10 +17,13 @@ from schemas.connect_topics import (
     TasksCommitted,
     TaskStaged,
 )
+from streaming.core import departures
 from streaming.core.config_history import ConfigHistory
 from streaming.core.observed import Observed
 from streaming.core.results import Cause, Certainty, Evidence, Source, Subject
 
+LEFT, LOST, GONE = "worker_left", "worker_lost", "worker_gone"
+"""A worker that is in no record any more asked to leave; was removed; or nobody can tell."""
 EARLY_TIMER_MS = 1_000
 """A member's timer starts when it receives the delay, a little before or after the leader's own reckoning."""
 
@@ -63,10 +67,16 @@ def _membership(now: Observed, last: Observed) -> Iterator[Cause]:
         ("worker_joined", joined, Certainty.CERTAIN),
         ("worker_bounced", bounced, Certainty.LIKELY),
         ("zombie_returned", zombies, Certainty.LIKELY),
-        ("worker_left", gone, Certainty.POSSIBLE),
     ):
         if subjects:
             yield Cause(kind=kind, subjects=tuple(subjects), certainty=certainty, evidence=evidence)
+    if gone:
+        asked = departures.left(last.state_ms, now.state_ms, last.shortest_ms)
+        if asked is None:
+            yield Cause(kind=GONE, subjects=tuple(gone), evidence=evidence)
+            return
+        why = Evidence(text=departures.too_soon(last.state_ms, now.state_ms, last.shortest_ms))
+        yield Cause(kind=LEFT, subjects=tuple(gone), certainty=asked, evidence=(*evidence, why))
 
 
 def _config_changes(now: Observed, last: Observed, topic: str | None, history: ConfigHistory | None) -> Iterator[Cause]:

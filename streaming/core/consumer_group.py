@@ -1,10 +1,10 @@
 """One generation of a consumer group, or of any other classic group: verdict, causes, the few rules it has."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from schemas.consumer_protocol import ConsumerAssignment
-from streaming.core import judge_consumer
+from streaming.core import departures, judge_consumer
 from streaming.core.group_life import codes, moment_of
 from streaming.core.incidents import settle
 from streaming.core.published import body_of, diff_of, published_as, source_of
@@ -14,7 +14,7 @@ from streaming.core.rules import headers, sinks
 from streaming.core.rules.catalogue import CONSUMER_UNDECODABLE
 from streaming.core.rules.catalogue_status import RUNNING_TWICE
 from streaming.core.settings import ClusterSettings
-from streaming.core.state import GroupState
+from streaming.core.state import GroupState, LastJoin
 
 CONSUMER = "consumer"
 
@@ -25,7 +25,7 @@ def judged(settings: ClusterSettings, group: str, state: GroupState, row: Row) -
     moment = moment_of(settings, group, state, row)
     if not body.members:
         incidents, ended = settle(state.incidents, (), moment, codes(state))
-        return replace(state, incidents=incidents, holds={}, last=None), list(ended)
+        return replace(state, incidents=incidents, holds={}, last=None, last_join=LastJoin()), list(ended)
     repeated, first = body.generation == state.generation, state.generation is None
     verdict = judge_consumer.judge(settings, body, row.timestamp_ms, repeated=repeated, first=first)
     holds = {
@@ -45,18 +45,37 @@ def judged(settings: ClusterSettings, group: str, state: GroupState, row: Row) -
         found = (*unreadable, *sinks.consumed_twice(group, body, here))
         evaluated = frozenset({CONSUMER_UNDECODABLE.code, RUNNING_TWICE.code})
         incidents, transitions = settle(state.incidents, found, moment, evaluated)
-    return replace(state, incidents=incidents, holds=holds), [published, *transitions]
+    joined = LastJoin(body.state_ms, departures.shortest_ms(body.members))
+    return replace(state, incidents=incidents, holds=holds, last_join=joined), [published, *transitions]
 
 
 def _causes(state: GroupState, holds: Mapping[str, object], row: Row) -> tuple[Cause, ...]:
     evidence = (Evidence(source=source_of(row)),)
-    changes = (
-        ("member_joined", sorted(set(holds) - set(state.holds))),
-        ("member_left", sorted(set(state.holds) - set(holds))),
-    )
-    found = tuple(
-        Cause(kind=kind, subjects=tuple(Subject("member", one) for one in members), evidence=evidence)
-        for kind, members in changes
-        if members
-    )
-    return found or (Cause(kind="unknown", certainty=Certainty.POSSIBLE, evidence=evidence),)
+    joined, gone = sorted(set(holds) - set(state.holds)), sorted(set(state.holds) - set(holds))
+    found = []
+    if joined:
+        found.append(Cause(kind="member_joined", subjects=_members(joined), evidence=evidence))
+    if gone:
+        found += _gone(state, gone, body_of(row).state_ms, evidence)
+    return tuple(found) or (Cause(kind="unknown", certainty=Certainty.POSSIBLE, evidence=evidence),)
+
+
+def _gone(state: GroupState, gone: Sequence[str], now_ms: int, evidence: tuple[Evidence, ...]) -> Iterator[Cause]:
+    """Members of the record before that are missing now. Static ones go by their instance id, which is no member id."""
+    last = state.last_join
+    asked = departures.left(last.ended_ms, now_ms, last.shortest_ms)
+    if asked is not None:
+        why = Evidence(text=departures.too_soon(last.ended_ms, now_ms, last.shortest_ms))
+        yield Cause(kind="member_left", subjects=_members(gone), certainty=asked, evidence=(*evidence, why))
+        return
+    for text, members in (
+        (departures.CANNOT_TELL, [one for one in gone if one in state.member_ids]),
+        (departures.NO_LEAVE_REQUEST, [one for one in gone if one not in state.member_ids]),
+    ):
+        if members:
+            why = Evidence(text=text)
+            yield Cause(kind="member_gone", subjects=_members(members), evidence=(*evidence, why))
+
+
+def _members(names: Iterable[str]) -> tuple[Subject, ...]:
+    return tuple(Subject("member", one) for one in names)

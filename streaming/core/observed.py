@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 from schemas.connect_protocol import ConnectAssignment, WorkerState
+from streaming.core import departures
 from streaming.core.records import GroupGeneration
 from streaming.core.results import Source, Subject, TopicItem
 
@@ -69,7 +70,7 @@ class Observed:
 
     `unseen` counts the generations without a record since a leader's memory last moved before our eyes: those right
     before this one, and before the rounds with an error or without a verdict that led up to it. `blind`: this round got
-    no verdict, so it counts among the unseen ones itself.
+    no verdict, so it counts among the unseen ones itself. `shortest_ms`: see `departures`, 0 where not known.
     """
 
     generation: int
@@ -83,6 +84,7 @@ class Observed:
     config_offset: int | None
     unseen: int = 0
     blind: bool = False
+    shortest_ms: int = 0
     views: Mapping[str, WorkerView] = field(default_factory=dict)
 
     def holders(self) -> dict[Job, list[str]]:
@@ -170,5 +172,6 @@ def observe(body: GroupGeneration, source: Source, at_ms: int, last: "Observed |
         error=error,
         delay_ms=delay_ms,
         config_offset=offset,
+        shortest_ms=departures.shortest_ms(body.members),
         views=views,
     )

@@ -38,6 +38,15 @@ class Failing:
     folded: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class LastJoin:
+    """When the join phase of the last record with members ended, by the coordinator's clock, and the shortest time-out
+    of its members (`departures`); 0 where not known. Of a Connect group `last` tells it."""
+
+    ended_ms: int = 0
+    shortest_ms: int = 0
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupState:
     """One group. Only what a later record or timer can ask for is kept.
@@ -68,6 +77,7 @@ class GroupState:
     declared: Mapping[str, frozenset[Job]] = field(default_factory=dict)
     holds: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     member_ids: frozenset[str] = frozenset()
+    last_join: LastJoin = LastJoin()
     next_offsets: Mapping[str, int] = field(default_factory=dict)
     topic_ids: Mapping[str, str] = field(default_factory=dict)
     waiting: tuple[Waiting, ...] = ()

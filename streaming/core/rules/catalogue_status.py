@@ -18,7 +18,8 @@ RUNNING_TWICE = Rule(
     pages=True,
     issues=("KAFKA-9184", "KAFKA-9849", "KAFKA-10763", "KAFKA-13719"),
     meaning="No two workers run one job: whoever starts it comes after the one before has stopped it. Info and only "
-    "possible until the former owner gives a sign of life.",
+    "possible until the former owner gives a sign of life; high and likely where the group has just fallen from a "
+    "cooperative protocol to eager, for then nobody stops what moves.",
     exceptions=(
         "the first worker died or was cut off",
         "status writes out of order",

@@ -5,6 +5,7 @@ where the delay was opened for it. What the config topic says is believed only a
 """
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 
 from streaming.core.observed import COOPERATIVE, Job, Observed, WorkerView, job_kind, job_name
 from streaming.core.results import Certainty, Evidence, Severity, Subject
@@ -77,12 +78,17 @@ def duplicate_hold(scene: Scene) -> Iterator[Finding]:
 
 
 def duplicate_active(scene: Scene) -> Iterator[Finding]:
-    """CONNECT-I2: two members report the same job as theirs. Harmless for long only if all of them must stop it now."""
+    """CONNECT-I2: two members report the same job as theirs. Harmless for long only if all of them must stop it now.
+
+    A report is no run: a worker reports what it was given, whether it has started it or not. Statuses prove runs (K2).
+    """
     holders = active(scene.observed)
     for job in sorted_jobs(job for job, members in holders.items() if len(members) > 1):
         revoked = all(job in scene.observed.views[member_id].revoked for member_id in holders[job])
         severity = Severity.MEDIUM if revoked else Severity.CRITICAL
-        yield _shared(scene, DUPLICATE_ACTIVE, job, holders[job], severity, "was running, by their own account, on")
+        shared = _shared(scene, DUPLICATE_ACTIVE, job, holders[job], severity, "is reported as theirs by")
+        message = f"{shared.message}; whether both have run it, only their statuses tell"
+        yield replace(shared, message=message, certainty=Certainty.LIKELY)
 
 
 def _shared(scene: Scene, rule: Rule, job: Job, members: Iterable[str], severity: Severity, verb: str) -> Finding:
@@ -106,7 +112,7 @@ def assigned_while_active(scene: Scene) -> Iterator[Finding]:
                 scene,
                 ASSIGNED_WHILE_ACTIVE,
                 (*subjects_of([job]), *scene.subjects([member_id])),
-                f"{job_kind(job)} {job_name(job)} was handed to {worker} while it runs on {' and '.join(running)}",
+                f"{job_kind(job)} {job_name(job)} was handed to {worker} while reported by {' and '.join(running)}",
             )
 
 

@@ -1,16 +1,14 @@
 """The last word on a generation, once its statuses are in: why it happened, and what it cost.
 
-A worker that is in no record any more has *left* if it said of its jobs, before the join phase ended, that it stopped
-them; it was *lost* if it said nothing, for absence takes a session time-out to be noticed (coordinator-log.md 10.5).
-Missing statuses prove nothing: the certainty says how much there was to see.
+Whether a worker that is in no record any more left or was lost is told by its statuses up to the end of the join phase
+(`parting`).
 """
 
-from collections.abc import Iterator
 from dataclasses import replace
 
-from streaming.core.results import Aftermath, Cause, Certainty, Evidence, Source, Subject
+from streaming.core.results import Aftermath, Source
 from streaming.core.statuses import UNASSIGNED, Sighting
-from streaming.core.timeline import bursts
+from streaming.core.timeline import bursts, parting
 from streaming.core.timeline.downtime import summed
 from streaming.core.timeline.state import Gone, Unsettled
 from streaming.core.timeline.step import Step
@@ -18,8 +16,6 @@ from streaming.core.timeline.work import Work
 
 LATE_STOP_MS = 1_000
 """A leaving worker's last status may carry a time a little after the join phase ended: two clocks."""
-UNNOTICED_SHARE = 0.6
-"""A crash is noticed one session time-out after the last heartbeat, which may itself be a third of it late."""
 
 
 def noted(work: Work, step: Step) -> None:
@@ -40,17 +36,18 @@ def noted(work: Work, step: Step) -> None:
 
 def _gone(work: Work, step: Step, worker: str) -> Gone:
     jobs = step.lost.get(worker, ())
-    seen = stopped = 0
+    seen = stopped = stopped_ms = 0
     evidence: Source | None = None
     for facts in map(work.facts, jobs):
         shown, ended = facts.shown, facts.ended
         said = ended is not None and ended.worker == worker and ended.state == UNASSIGNED
         claims = any(claim.worker == worker for claim in facts.claims)
         seen += claims or said or (shown is not None and shown.worker == worker)
-        if said and not claims and shown is not None:
+        if said and not claims and shown is not None and ended is not None:
             stopped += 1
+            stopped_ms = max(stopped_ms, ended.at_ms)
             evidence = evidence or Source(work.status_topic, shown.partition, shown.offset)
-    return Gone(worker, len(jobs), seen, stopped, work.alive_ms.get(worker, step.state_ms), evidence)
+    return Gone(worker, len(jobs), seen, stopped, work.alive_ms.get(worker, step.state_ms), evidence, stopped_ms)
 
 
 def sighted(work: Work, one: Sighting) -> None:
@@ -60,13 +57,21 @@ def sighted(work: Work, one: Sighting) -> None:
     for at, unsettled in enumerate(work.unsettled):
         if one.at_ms <= unsettled.state_ms + LATE_STOP_MS and any(two.worker == one.worker for two in unsettled.gone):
             place = Source(work.status_topic, one.partition, one.offset)
-            gone = tuple(_stopped_one(two, place) if two.worker == one.worker else two for two in unsettled.gone)
+            gone = tuple(
+                _stopped_one(two, one.at_ms, place) if two.worker == one.worker else two for two in unsettled.gone
+            )
             work.unsettled[at] = replace(unsettled, gone=gone)
 
 
-def _stopped_one(gone: Gone, place: Source) -> Gone:
+def _stopped_one(gone: Gone, at_ms: int, place: Source) -> Gone:
     stopped = gone.stopped + 1
-    return replace(gone, stopped=stopped, seen=max(gone.seen, stopped), evidence=gone.evidence or place)
+    return replace(
+        gone,
+        stopped=stopped,
+        seen=max(gone.seen, stopped),
+        evidence=gone.evidence or place,
+        stopped_ms=max(gone.stopped_ms, at_ms),
+    )
 
 
 def settled(work: Work, now_ms: int) -> None:
@@ -92,49 +97,8 @@ def last_word(work: Work, one: Unsettled) -> Aftermath:
         group=work.group,
         generation=one.generation,
         source=one.source,
-        cause=tuple(_causes(one)),
+        cause=tuple(parting.told_apart(one)),
         downtime=sums,
         interrupted=longest,
         burst=bursts.of(work, one.generation),
     )
-
-
-def _causes(one: Unsettled) -> Iterator[Cause]:
-    """The causes as published first, those who are gone told apart."""
-    for cause in one.causes:
-        if cause.kind != "worker_left":
-            yield cause
-            continue
-        judged = {gone.worker: _parted(gone, one) for gone in one.gone}
-        for kind in ("worker_left", "worker_lost"):
-            for certainty in Certainty:
-                yield from _grouped(cause, kind, certainty, judged)
-
-
-def _grouped(
-    cause: Cause, kind: str, certainty: Certainty, judged: dict[str, tuple[str, Certainty, Evidence]]
-) -> Iterator[Cause]:
-    own = sorted(worker for worker, (what, sure, _) in judged.items() if (what, sure) == (kind, certainty))
-    if own:
-        yield replace(
-            cause,
-            kind=kind,
-            certainty=certainty,
-            subjects=tuple(Subject("worker", worker) for worker in own),
-            evidence=(*cause.evidence, *(judged[worker][2] for worker in own)),
-        )
-
-
-def _parted(gone: Gone, one: Unsettled) -> tuple[str, Certainty, Evidence]:
-    """Left or lost, how sure, and what shows it."""
-    if gone.stopped and gone.stopped * 2 >= gone.seen:
-        evidence = Evidence(source=gone.evidence) if gone.evidence is not None else Evidence(text="it stopped its jobs")
-        return "worker_left", Certainty.CERTAIN if gone.stopped >= gone.seen else Certainty.LIKELY, evidence
-    silence_ms = max(one.state_ms - gone.alive_ms, 0)
-    if silence_ms < one.session_ms * UNNOTICED_SHARE:
-        text = f"{gone.worker} gave a sign of life {silence_ms} ms before: too short for a session time-out"
-        return "worker_left", Certainty.POSSIBLE, Evidence(text=text)
-    if gone.seen:
-        text = f"{gone.worker} had {gone.seen} jobs and said of {gone.stopped} that it stopped them"
-        return "worker_lost", Certainty.LIKELY, Evidence(text=text)
-    return "worker_left", Certainty.POSSIBLE, Evidence(text=f"the status topic tells nothing of {gone.worker}'s end")

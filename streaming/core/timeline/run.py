@@ -224,6 +224,7 @@ class _Teller:
         downtime.stepped(work, step)
         twice.rejoined(work, step)
         self._apply(step)
+        twice.downgraded(work, step)
         held.stepped(work, step)
         bursts.stepped(work, step)
 

@@ -13,7 +13,8 @@ from streaming.core.timeline.step import Step
 class Suspicion:
     """Two workers that may run one job (CONNECT-K2): `new` wrote RUNNING in `generation` while `old` still claimed it.
 
-    It ends at `due_ms` unless `old` gives a sign of life before; `certain` once it did.
+    It ends at `due_ms` unless `old` gives a sign of life before; `certain` once it did. `downgraded`: likely already,
+    for the generation is the first eager one after a cooperative one, and `old` is in it.
     """
 
     job: JobKey
@@ -23,6 +24,7 @@ class Suspicion:
     at_ms: int
     due_ms: int
     certain: bool = False
+    downgraded: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +42,8 @@ class Stray:
 @dataclass(frozen=True, slots=True)
 class Gone:
     """A worker that is in no record any more: how many jobs it had, for how many of them it has ever written a status,
-    how many it said to have stopped before the join phase ended, its last visible sign of life, and what shows it."""
+    how many it said to have stopped before the join phase ended, its last visible sign of life, what shows it, and when
+    it said so last (0: not known), by its own clock."""
 
     worker: str
     jobs: int
@@ -48,6 +51,7 @@ class Gone:
     stopped: int
     alive_ms: int
     evidence: Source | None = None
+    stopped_ms: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,8 +85,9 @@ class Interruption:
 class Timeline:
     """`sightings` and `steps` are not told yet; everything else is how things stand after the last one told.
 
-    `jobs` are lines of `timeline.packed`. `alive_ms` is the last sign of life of each worker ever seen, `heard` who of
-    them wrote statuses. `holes_ms`: by partition of the status topic, the time of the newest record with a hole before.
+    `jobs` are lines of `timeline.packed`. `alive_ms` is the last sign of life of each worker ever seen, `heard` who
+    of them wrote statuses. `unstopped`: workers that a fall to the eager protocol in the last record left running.
+    `holes_ms`: by partition of the status topic, the time of the newest record with a hole before.
     """
 
     sightings: tuple[Sighting, ...] = ()
@@ -101,6 +106,7 @@ class Timeline:
     heard: frozenset[str] = frozenset()
     suspicions: tuple[Suspicion, ...] = ()
     strays: Mapping[JobKey, Stray] = field(default_factory=dict)
+    unstopped: frozenset[str] = frozenset()
     asleep_ms: Mapping[JobKey, int] = field(default_factory=dict)
     interruptions: Mapping[JobKey, Interruption] = field(default_factory=dict)
     unsettled: tuple[Unsettled, ...] = ()

@@ -15,13 +15,14 @@ Shares = Mapping[str, tuple[JobKey, ...]]
 class Step:
     """One record of a Connect group. Workers are named as the status topic names them.
 
-    `gained` and `lost` change what each worker holds after the round; `claimed` are jobs a worker reports as its own
-    that it did not hold after the record before, `absent` jobs it held and does not report; `started` are jobs it must
-    start now (under the eager protocol all it holds, told by `restarts`; but in its first generation after a
-    cooperative one, `downgraded`, workers stop nothing and start only what is new to them). `behind` have not read the
-    configuration the round was made from. `unexpected` says where the recomputed assignment puts jobs elsewhere (None:
-    nowhere); `judged` whether there is one. A record that ends everything (`over`) has no members. `unseen`:
-    generations before this one left no record that was read.
+    `gained` and `lost` change what each worker holds after the round; `claimed` are jobs a worker reports as its
+    own that it did not hold after the record before, `absent` jobs it held and does not report; `started` are jobs
+    it must start now (under the eager protocol all it holds, told by `restarts`; but in its first generation after
+    a cooperative one, `downgraded`, workers stop nothing and start only what is new to them, and the processes that
+    were there before, `unstopped`, run on). `behind` have not read the configuration the round was made from.
+    `unexpected` says where the recomputed assignment puts jobs elsewhere (None: nowhere); `judged` whether there is
+    one. A record that ends everything (`over`) has no members. `unseen`: generations before this one left no record
+    that was read.
     """
 
     source: Source
@@ -34,6 +35,7 @@ class Step:
     error: int = 0
     restarts: bool = False
     downgraded: bool = False
+    unstopped: tuple[str, ...] = ()
     joined: tuple[str, ...] = ()
     gone: tuple[str, ...] = ()
     behind: tuple[str, ...] = ()
@@ -105,6 +107,7 @@ def step_of(
         error=now.error,
         restarts=eager and bool(now.views) and now.error == 0,
         downgraded=downgraded,
+        unstopped=_same_processes(before, after) if downgraded else (),
         joined=tuple(sorted(after.keys() - before.keys())),
         gone=tuple(sorted(before.keys() - after.keys())),
         behind=tuple(sorted(behind)),
@@ -120,6 +123,11 @@ def step_of(
         patience_ms=patience_ms,
         historic=historic,
     )
+
+
+def _same_processes(before: Mapping[str, WorkerView], after: Mapping[str, WorkerView]) -> tuple[str, ...]:
+    """Workers that are in both records under one member id: one that was restarted runs nothing from before."""
+    return tuple(sorted(one for one in before if one in after and before[one].member_id == after[one].member_id))
 
 
 def _present(shares: Shares) -> Shares:

@@ -6,6 +6,9 @@
     … A is in a later record and reports the job          certain, if B is there too
     … either says that it stopped, or rejoins without     over
 
+    7 is eager, 5 was not, and A is in both               likely: eager workers stop everything when a rebalance begins,
+                                                          but in the first one nobody knows yet that it is one
+
 A write counts as later when it carries a generation not below B's, or a time well after B's: writes of one key may
 arrive out of order, and two workers' clocks differ.
 """
@@ -20,6 +23,11 @@ from streaming.core.statuses import ENDED, RUNNING, SKEW_MS, Claim, JobFacts, Jo
 from streaming.core.timeline.state import Suspicion
 from streaming.core.timeline.step import Step
 from streaming.core.timeline.work import Work, incident_key
+
+DOWNGRADED = (
+    "the group fell from a cooperative protocol to eager in this generation, for which no worker stops anything, and "
+    "{old} is still in the group and has not said that it stopped"
+)
 
 
 def sighted(work: Work, one: Sighting, before: JobFacts) -> None:
@@ -78,25 +86,52 @@ def _suspect(work: Work, one: Sighting, claim: Claim) -> None:
         at_ms=claim.at_ms if late else one.at_ms,
         due_ms=due_ms,
     )
+    suspicion = replace(suspicion, downgraded=_left_running(work, suspicion))
     work.suspicions.append(suspicion)
     places = tuple(
         Evidence(source=Source(work.status_topic, partition, offset))
         for partition, offset in ((claim.partition, claim.offset), (one.partition, one.offset))
     )
-    work.found(_finding(suspicion, f"{old} has not said that it stopped", places), one.at_ms, suspicion.generation)
+    why = DOWNGRADED.format(old=old) if suspicion.downgraded else f"{old} has not said that it stopped"
+    work.found(_finding(suspicion, why, places), one.at_ms, suspicion.generation)
     if late:
         _sign_of_life(work, suspicion, one)
 
 
+def _left_running(work: Work, suspicion: Suspicion) -> bool:
+    """Whether the job moved in the last record, which let the group fall to the eager protocol, from a worker that is
+    still in the group."""
+    return suspicion.generation == work.generation and suspicion.old in work.unstopped
+
+
+def downgraded(work: Work, step: Step) -> None:
+    """A record, after its changes are applied: the suspicions of its own generation that a downgrade makes likely."""
+    work.unstopped = frozenset(step.unstopped)
+    for suspicion in [one for one in work.suspicions if not one.certain and not one.downgraded]:
+        if _left_running(work, suspicion):
+            likely = replace(suspicion, downgraded=True)
+            work.suspicions = [likely if one == suspicion else one for one in work.suspicions]
+            why = DOWNGRADED.format(old=suspicion.old)
+            work.found(_finding(likely, why, (Evidence(source=step.source),)), step.at_ms)
+
+
+def _grade_of(suspicion: Suspicion) -> tuple[str, Severity, Certainty]:
+    """The verb, how bad it is, and how sure."""
+    if suspicion.certain:
+        return "runs", Severity.CRITICAL, Certainty.CERTAIN
+    if suspicion.downgraded:
+        return "probably runs", Severity.HIGH, Certainty.LIKELY
+    return "may run", Severity.INFO, Certainty.POSSIBLE
+
+
 def _finding(suspicion: Suspicion, why: str, evidence: tuple[Evidence, ...]) -> Finding:
-    certain = suspicion.certain
+    verb, severity, certainty = _grade_of(suspicion)
     first, second = sorted((suspicion.new, suspicion.old))
     job = subject_of(suspicion.job)
-    verb = "runs" if certain else "may run"
     return Finding(
         rule=RUNNING_TWICE,
-        severity=Severity.CRITICAL if certain else Severity.INFO,
-        certainty=Certainty.CERTAIN if certain else Certainty.POSSIBLE,
+        severity=severity,
+        certainty=certainty,
         subjects=(job, Subject("worker", first), Subject("worker", second)),
         message=f"{job.type} {job.id} {verb} twice, on {first} and {second}: {why}",
         evidence=evidence,

@@ -35,6 +35,7 @@ class Work:
         self.members, self.behind, self.heard = set(timeline.members), timeline.behind, set(timeline.heard)
         self.jobs, self.alive_ms = JobTable(timeline.jobs), dict(timeline.alive_ms)
         self.suspicions, self.strays = list(timeline.suspicions), dict(timeline.strays)
+        self.unstopped = timeline.unstopped
         self.asleep_ms, self.interruptions = dict(timeline.asleep_ms), dict(timeline.interruptions)
         self.unsettled, self.bursts = list(timeline.unsettled), list(timeline.bursts)
         self.incidents, self.lingering = dict(timeline.incidents), dict(timeline.lingering)
@@ -65,6 +66,7 @@ class Work:
             alive_ms=dict(sorted(kept)),
             suspicions=tuple(sorted(self.suspicions, key=lambda one: (one.job, one.new, one.old))),
             strays=dict(sorted(self.strays.items())),
+            unstopped=self.unstopped,
             asleep_ms=dict(sorted(self.asleep_ms.items())),
             interruptions=dict(sorted(self.interruptions.items())),
             unsettled=tuple(self.unsettled),
@@ -133,6 +135,7 @@ class Work:
         self.members.clear()
         self.suspicions.clear()
         self.strays.clear()
+        self.unstopped = frozenset()
         self.asleep_ms.clear()
         self.interruptions.clear()
 

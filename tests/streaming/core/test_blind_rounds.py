@@ -62,7 +62,7 @@ def test_a_subscription_that_cannot_be_read_once() -> None:
     assert [one.verdict.grade for one in generations(results)][2:4] == [Grade.NOT_JUDGED, Grade.EXPLAINABLE]
     assert {one.code for one in incidents(results)} == {"CONNECT-I12"}
     kinds = {cause.kind for one in generations(results)[1:] for cause in one.cause}
-    assert kinds <= {"worker_left", "delay_expired", "unknown"}
+    assert kinds <= {"worker_left", "worker_gone", "delay_expired", "unknown"}
 
 
 def test_a_leader_that_starts_far_behind_uses_what_it_reads_meanwhile() -> None:

@@ -63,7 +63,7 @@ def test_who_leaves_and_what_moves_is_seen(url: str) -> None:
     story.rebalance()
     last = generations(story.fold())[-1]
     assert [(one.kind, [subject.id for subject in one.subjects]) for one in last.cause] == [
-        ("worker_left", [gone.member_id])
+        ("worker_left", [gone.member_id])  # one second after a join phase with it
     ]
     assert set(last.diff[gone.member_id].lost) == gone.holds()
 

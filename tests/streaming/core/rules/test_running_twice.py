@@ -1,12 +1,16 @@
 """CONNECT-K2: each sign of life that makes a suspicion certain, beside what only looks like it."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
+from schemas.connect_protocol import ConnectAssignment
+from streaming.core.observed import job_name
 from streaming.core.results import AlertSeverity, Certainty, Incident, Severity
 from tests.streaming.core.rules.builders import REBALANCE_MS, SESSION_MS, Story, incidents
 from tests.streaming.core.rules.cases_status import JOB, handed_on, owner_of, owners
+from tests.streaming.core.rules.processes import Given
 
 CODE = "CONNECT-K2"
 
@@ -187,3 +191,63 @@ def test_who_runs_it_in_a_later_generation_without_a_record_may_have_been_given_
     story.status(JOB, "RUNNING", owner_of(story, JOB))
     story.until(1_000)
     assert certain(story) is sure
+
+
+# -- a fall to the eager protocol --------------------------------------------------------------------------------------
+
+
+def fell_to_eager(*, restarted: bool = False, stopped: bool = False, early_ms: int = 0) -> Story:
+    """Both workers run what they hold; then the group falls to eager, and the job moves to the other worker."""
+    story = owners()
+    first = owner_of(story, JOB)
+    second = next(one for one in story.workers if one != first)
+    story.status(JOB, "RUNNING", first)
+    story.wait(60_000)
+    if stopped:
+        story.status(JOB, "UNASSIGNED", first)
+    if restarted:
+        story.restart(first)
+    story.protocol = "default"
+    story.rebalance(moved_to(second), leader=second)
+    story.now_ms += 400 - early_ms
+    story.status(JOB, "RUNNING", second)
+    story.now_ms += early_ms
+    return story.until(5_000)
+
+
+def moved_to(taker: str) -> Callable[[Given], None]:
+    """The eager round as it falls out where the job goes to this worker."""
+
+    def change(given: Given) -> None:
+        for name, answer in given.items():
+            assert isinstance(answer, ConnectAssignment)
+            tasks = tuple(one for one in answer.tasks if job_name(one) != JOB)
+            given[name] = replace(answer, tasks=(*tasks, ("c1", 0)) if name == taker else tasks)
+
+    return change
+
+
+@pytest.mark.parametrize("early_ms", [0, 900])
+def test_a_fall_to_eager_doubles_what_moves(early_ms: int) -> None:
+    told = found(fell_to_eager(early_ms=early_ms))
+    worst = max(told, key=lambda one: one.certainty is Certainty.LIKELY)
+    assert (worst.severity, worst.certainty) == (Severity.HIGH, Certainty.LIKELY)
+    assert "probably runs twice" in worst.message
+    assert "fell from a cooperative protocol to eager" in worst.message
+
+
+def test_a_worker_restarted_for_the_fall_to_eager_runs_nothing_from_before() -> None:
+    assert {one.certainty for one in found(fell_to_eager(restarted=True))} <= {Certainty.POSSIBLE}
+
+
+def test_what_was_stopped_before_the_fall_to_eager_runs_once() -> None:
+    assert found(fell_to_eager(stopped=True)) == []
+
+
+def test_the_next_eager_round_ends_what_the_fall_has_doubled() -> None:
+    story = fell_to_eager()
+    first = next(one for one in story.workers if one != owner_of(story, JOB))
+    story.wait(2_000)
+    story.status(JOB, "UNASSIGNED", first)
+    story.rebalance()
+    assert found(story)[-1].resolved_at_ms is not None
