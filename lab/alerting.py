@@ -6,7 +6,7 @@ example in `conf/compose/alertmanager.yml`.
 
 import re
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -118,17 +118,22 @@ def start_alertmanager(lab: Lab, name: str, hook_url: str) -> Alertmanager:
 
 
 def start_prometheus(
-    lab: Lab, name: str, monitor: str, alertmanager: Alertmanager, rules: Mapping[str, Any] | None = None
+    lab: Lab,
+    name: str,
+    monitors: str | Sequence[str],
+    alertmanager: Alertmanager,
+    rules: Mapping[str, Any] | None = None,
 ) -> Prometheus:
-    """An empty Prometheus that scrapes `monitor` (host:port) and evaluates every second; by default the rule file."""
+    """An empty Prometheus that scrapes `monitors` (host:port) and evaluates every second; by default the rule file."""
     program = _program("prometheus")
     (port,) = free_ports(1)
+    targets = [monitors] if isinstance(monitors, str) else list(monitors)
     files = [RULES if rules is None else _written(lab, f"{name}-rules.yml", rules)]
     configuration = {
         "global": {"scrape_interval": "1s", "scrape_timeout": "1s", "evaluation_interval": "1s"},
         "rule_files": [str(file) for file in files],
         "alerting": {"alertmanagers": [{"static_configs": [{"targets": [alertmanager.address]}]}]},
-        "scrape_configs": [{"job_name": "rebalance-monitor", "static_configs": [{"targets": [monitor]}]}],
+        "scrape_configs": [{"job_name": "rebalance-monitor", "static_configs": [{"targets": targets}]}],
     }
     arguments = {
         "config.file": _written(lab, f"{name}.yml", configuration),
