@@ -6,7 +6,7 @@ KEEP ?= 0
 DEMO_FLAGS := $(if $(filter-out 0,$(KEEP)),--keep) $(if $(PORTS),--ports $(PORTS))
 
 .DEFAULT_GOAL := help
-.PHONY: help install lock demo stop bench bench-assignors bench-decode bench-start fuzz oracle test check metrics-page clean
+.PHONY: help install lock demo stop bench bench-assignors bench-decode bench-start fuzz attack oracle test check metrics-page clean
 
 help:  ## list these targets
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -38,6 +38,9 @@ bench-decode: install  ## measure decoding against kafka-python on one core; wri
 fuzz: install  ## throw 200,000 damaged records at every decoder and 5,000 damaged captures at the fold (about 15 min)
 	@RM_FUZZ_INPUTS=200000 $(BIN)/pytest -q -s tests/schemas/test_fuzzing.py tests/schemas/test_memory.py
 	@RM_FUZZ_CAPTURES=5000 $(BIN)/pytest -q -s tests/streaming/core/test_damaged_captures.py
+
+attack: install  ## judge captures and simulated clusters with wrong clocks, holes and late starts (at most an hour; resumes)
+	@exec $(BIN)/python -m lab.attack $(ARGS)
 
 test: install  ## run every test, one line per tier
 	@exec $(BIN)/python -m lab.tiers

@@ -63,6 +63,7 @@ class Jobs:
 
     def _enter(self, job: Job, one: _Running, state: str) -> None:
         one.state = state
+        self._truth.appeared(job, self.name, self._queue.now_ms)
         if state == "RUNNING":
             self._truth.began(job, self.name, self._queue.now_ms)
         else:
@@ -111,7 +112,7 @@ class Jobs:
             then()
 
     def _gone(self, job: Job, one: _Running | None) -> None:
-        self._truth.ended(job, self.name, self._queue.now_ms)
+        self._truth.vanished(job, self.name, self._queue.now_ms)
         if one is not None and one.state != "FAILED":
             self.tell(job, "UNASSIGNED")
 
@@ -120,7 +121,7 @@ class Jobs:
         one = self.running.get(job)
         if one is not None and one.state == "RUNNING":
             one.state = "FAILED"
-            self._truth.ended(job, self.name, self._queue.now_ms)
+            self._truth.vanished(job, self.name, self._queue.now_ms)
             self.tell(job, "FAILED", trace="org.apache.kafka.connect.errors.ConnectException: told to fail")
 
     # -- statuses ------------------------------------------------------------------------------------------------

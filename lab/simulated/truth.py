@@ -4,6 +4,8 @@ from dataclasses import dataclass, field
 
 from lab.simulated_protocol import Job
 
+FOREVER_MS = 1 << 62
+
 
 @dataclass(frozen=True, slots=True)
 class Run:
@@ -54,7 +56,21 @@ class Truth:
     runs: list[Run] = field(default_factory=list)
     rounds: list[Round] = field(default_factory=list)
     events: list[Happened] = field(default_factory=list)
+    instances: list[Run] = field(default_factory=list)
+    """Like `runs`, but a paused job and one in a frozen process are there all the time; a failed one is not."""
     _open: dict[tuple[Job, str], int] = field(default_factory=dict)
+    _present: dict[tuple[Job, str], int] = field(default_factory=dict)
+
+    def appeared(self, job: Job, process: str, at_ms: float) -> None:
+        """The process has the job from now on, whatever it does with it."""
+        self._present.setdefault((job, process), int(at_ms))
+
+    def vanished(self, job: Job, process: str, at_ms: float) -> None:
+        """The process has stopped it, or it has failed."""
+        start_ms = self._present.pop((job, process), None)
+        if start_ms is not None:
+            self.instances.append(Run(job, process, start_ms, int(at_ms)))
+        self.ended(job, process, at_ms)
 
     def began(self, job: Job, process: str, at_ms: float) -> None:
         """The job runs from now on."""
@@ -77,6 +93,11 @@ class Truth:
             self.ended(job, process, at_ms)
         return jobs
 
+    def died(self, process: str, at_ms: float) -> None:
+        """The process is gone with all that it had."""
+        for job in [job for job, where in self._present if where == process]:
+            self.vanished(job, process, at_ms)
+
     def note(self, at_ms: float, what: str, process: str = "") -> None:
         """Something happened."""
         self.events.append(Happened(int(at_ms), what, process))
@@ -85,17 +106,29 @@ class Truth:
         """Also those that have not ended."""
         return [*self.runs, *(Run(job, process, at_ms, None) for (job, process), at_ms in self._open.items())]
 
+    def all_instances(self) -> list[Run]:
+        """Also those that have not ended."""
+        return [*self.instances, *(Run(job, process, at_ms, None) for (job, process), at_ms in self._present.items())]
+
     def duplicates(self, least_ms: int = 1) -> list[Double]:
         """Jobs that ran twice at the same time for at least so long."""
-        by_job: dict[Job, list[Run]] = {}
-        for run in self.all_runs():
-            by_job.setdefault(run.job, []).append(run)
-        found = []
-        for job, runs in by_job.items():
-            runs.sort(key=lambda one: one.start_ms)
-            for at, first in enumerate(runs):
-                for second in runs[at + 1 :]:
-                    end_ms = min(first.end_ms or 1 << 62, second.end_ms or 1 << 62)
-                    if second.process != first.process and end_ms - second.start_ms >= least_ms:
-                        found.append(Double(job, (first.process, second.process), second.start_ms, end_ms))
-        return found
+        return _overlaps(self.all_runs(), least_ms)
+
+    def held_twice(self, least_ms: int = 1) -> list[Double]:
+        """Jobs that two processes had at the same time, be they paused or frozen."""
+        return _overlaps(self.all_instances(), least_ms)
+
+
+def _overlaps(runs: list[Run], least_ms: int) -> list[Double]:
+    by_job: dict[Job, list[Run]] = {}
+    for run in runs:
+        by_job.setdefault(run.job, []).append(run)
+    found = []
+    for job, of_job in by_job.items():
+        of_job.sort(key=lambda one: one.start_ms)
+        for at, first in enumerate(of_job):
+            for second in of_job[at + 1 :]:
+                end_ms = min(first.end_ms or FOREVER_MS, second.end_ms or FOREVER_MS)
+                if second.process != first.process and end_ms - second.start_ms >= least_ms:
+                    found.append(Double(job, (first.process, second.process), second.start_ms, end_ms))
+    return found

@@ -113,7 +113,7 @@ class Worker(Member, Reader):
 
     def _end(self, how: str) -> None:
         self.note(how)
-        self.world.truth.stopped(self.name, self.queue.now_ms)
+        self.world.truth.died(self.name, self.queue.now_ms)
         self.ended = True
         if self in self.world.config.on_append:
             self.world.config.on_append.remove(self)

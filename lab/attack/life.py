@@ -1,0 +1,128 @@
+"""One life of a Connect cluster, simulated or captured, that can be told with other clocks."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+
+from lab.paths import ROOT
+from lab.simulated import scenario
+from lab.simulated.cluster import Cluster
+from lab.simulated.log import Written
+from lab.simulated.truth import Truth
+from schemas.connect_protocol import WorkerState
+from schemas.group_metadata import GroupMetadata
+from schemas.offsets_topic import decode_group_metadata, encode_group_metadata
+from schemas.outcomes import Decoded
+from streaming.cli.captures import records_of, settings_of
+from streaming.core.records import GroupGeneration, StatusChange
+from streaming.core.replay import OFFSETS_TOPIC, RawRecord, decode
+from streaming.core.settings import ClusterSettings
+
+CAPTURES = ROOT / "tests" / "vectors" / "captures"
+COORDINATOR = "broker:1"
+
+
+@dataclass(frozen=True, slots=True)
+class Life:
+    """Records in the order of true time. `truth` None: a real cluster, whose truth the records are."""
+
+    name: str
+    group: str
+    settings: ClusterSettings
+    records: Sequence[Written]
+    truth: Truth | None
+
+    @property
+    def end_ms(self) -> int:
+        """True time of the last record."""
+        return self.records[-1].true_ms
+
+    def clocks(self, kind: str) -> list[str]:
+        """Clocks of this kind, `worker` or `broker`, the busiest first."""
+        counts: dict[str, int] = {}
+        for one in self.records:
+            if one.clock.startswith(kind + ":"):
+                counts[one.clock] = counts.get(one.clock, 0) + 1
+        return sorted(counts, key=lambda clock: (-counts[clock], clock))
+
+    def own(self) -> list[Written]:
+        """The group's records."""
+        return [one for one in self.records if one.group is not None]
+
+
+@cache
+def simulated(seed: int, actions: int = 18) -> Life:
+    """The life of this seed."""
+    cluster = scenario.live(seed, actions=actions)
+    return of_cluster(f"seed {seed}", cluster)
+
+
+def of_cluster(name: str, cluster: Cluster) -> Life:
+    """What has happened in a cluster up to now."""
+    records = sorted(cluster.log.written, key=lambda one: one.true_ms)
+    return Life(name, cluster.shape.group, cluster.settings(), records, cluster.truth)
+
+
+@cache
+def captures() -> tuple[Life, ...]:
+    """All shared captures of real clusters."""
+    return tuple(captured(path) for path in sorted(CAPTURES.iterdir()) if path.is_dir())
+
+
+def captured(path: Path) -> Life:
+    """A capture; all its clocks agreed, so its times are true."""
+    settings = settings_of(path)
+    (group,) = settings.connect
+    records = sorted(records_of(path), key=lambda one: one.timestamp_ms)
+    leader = COORDINATOR
+    written = []
+    for record in records:
+        row = decode(record, settings)
+        clock, value = leader, None
+        if record.topic == OFFSETS_TOPIC:
+            clock = COORDINATOR
+            outcome = decode_group_metadata(record.value)
+            value = outcome.value if isinstance(outcome, Decoded) and _same_bytes(outcome.value, record) else None
+            if row is not None and isinstance(row.body, GroupGeneration):
+                leader = _leader_of(row.body) or leader
+        elif row is not None and isinstance(row.body, StatusChange) and row.body.record.worker_id:
+            clock = f"worker:{row.body.record.worker_id}"
+        written.append(_written(record, clock, value))
+    return Life(path.name, group, settings, written, None)
+
+
+def _written(record: RawRecord, clock: str, group: GroupMetadata | None) -> Written:
+    return Written(
+        topic=record.topic,
+        partition=record.partition,
+        offset=record.offset,
+        true_ms=record.timestamp_ms,
+        clock=clock,
+        key=record.key,
+        value=record.value,
+        group=group,
+    )
+
+
+def _same_bytes(group: GroupMetadata, record: RawRecord) -> bool:
+    return encode_group_metadata(group) == record.value
+
+
+def _leader_of(body: GroupGeneration) -> str | None:
+    """The clock of the leader's worker: it writes the configuration and the tombstones."""
+    state = next((one.subscription for one in body.members if one.member_id == body.leader), None)
+    if not isinstance(state, WorkerState):
+        return None
+    return "worker:" + state.url.removeprefix("http://").removesuffix("/")
+
+
+def told(records: Sequence[Written], offsets_ms: Mapping[str, int]) -> list[RawRecord]:
+    """The records as these clocks stamp them."""
+    return [one.stamped(offsets_ms) for one in records]
+
+
+def without(life: Life, left_out: frozenset[int]) -> Life:
+    """The life without the records at these places."""
+    kept = [one for place, one in enumerate(life.records) if place not in left_out]
+    return replace(life, records=kept)

@@ -1,0 +1,194 @@
+"""Wrong answers: one thing in one leader's answer changed; how many the monitor notices.
+
+dropped, doubled, moved, swapped    a job that is handed out
+kept                                a revocation left out
+delay halved, delay + 1 ms          the announced delay
+no delay                            the delay left out
+
+Noticed is what is unexplained, or breaks a rule above info that the right answer does not break, in this record or in
+the next.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from random import Random
+
+from assignors.java_order import wire_entries_assigned, wire_entries_revoked
+from lab.attack.life import Life
+from lab.attack.pieces import Done, Outcome, Piece, table
+from lab.simulated_protocol import Job
+from schemas.connect_protocol import ConnectAssignment, encode_assignment
+from streaming.core.fold import fold_group
+from streaming.core.records import GroupGeneration, MemberRow, Row, Tick
+from streaming.core.replay import OFFSETS_TOPIC, decode
+from streaming.core.results import Generation, Grade, Incident, Result, Severity
+from streaming.core.routing import route
+
+SWEEP = "mutants"
+Members = tuple[MemberRow, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Make:
+    life: Life
+
+    def __call__(self) -> Outcome:
+        return attack(self.life)
+
+
+def pieces(lives: Sequence[Life]) -> Iterator[Piece]:
+    """One piece for each life."""
+    for life in lives:
+        yield Piece(SWEEP, "all kinds", life.name, _Make(life))
+
+
+def attack(life: Life) -> Outcome:
+    """Every kind of mutant of every generation that is a match, one of each."""
+    rows = [row for one in life.records if (row := decode(one.stamped(), life.settings)) is not None]
+    routed = route(rows, life.settings)[life.group]
+    own = sorted((row for row in routed if row.topic == OFFSETS_TOPIC), key=lambda row: row.offset)
+    rest = [row for row in routed if row.topic != OFFSETS_TOPIC]
+    fold = _folding(life)
+    state = fold(None, rest)[0]
+    random = Random(f"mutants of {life.name}")
+    made: Counter[str] = Counter()
+    missed: Counter[str] = Counter()
+    examples: list[str] = []
+    for row, following in zip(own, [*own[1:], None], strict=True):
+        after, results = fold(state, [row])
+        body = row.body
+        if isinstance(body, GroupGeneration) and body.members and _grade(results) is Grade.MATCH:
+            for kind, members in mutants(body, random):
+                made[kind] += 1
+                wrong_state, wrong = fold(state, [replace(row, body=replace(body, members=members))])
+                noticed = _grade(wrong) is Grade.UNEXPLAINED or bool(_loud(wrong) - _loud(results))
+                if not noticed and following is not None:
+                    noticed = bool(_loud(fold(wrong_state, [following])[1]) - _loud(fold(after, [following])[1]))
+                if not noticed:
+                    missed[kind] += 1
+                    examples.append(f"{kind}: generation {body.generation}, {_grade(wrong)}")
+        state = after
+    return {"made": dict(made), "missed": dict(missed), "examples": examples}
+
+
+Fold = Callable[[bytes | None, Sequence[Row]], tuple[bytes, Sequence[Result]]]
+
+
+def _folding(life: Life) -> Fold:
+    def fold(state: bytes | None, rows: Sequence[Row]) -> tuple[bytes, Sequence[Result]]:
+        outcome = fold_group(life.settings, life.group, state, rows, Tick(0))
+        return outcome.state, outcome.results
+
+    return fold
+
+
+def _grade(results: Sequence[Result]) -> Grade | None:
+    return next((one.verdict.grade for one in results if isinstance(one, Generation)), None)
+
+
+def _loud(results: Sequence[Result]) -> set[tuple[object, ...]]:
+    return {
+        (one.code, one.subjects, one.severity)
+        for one in results
+        if isinstance(one, Incident) and one.transition in ("opened", "updated") and one.severity is not Severity.INFO
+    }
+
+
+def mutants(body: GroupGeneration, random: Random) -> Iterator[tuple[str, Members]]:
+    """One mutant of each kind for which the answer has an opportunity."""
+    members = body.members
+    if not all(isinstance(one.assignment, ConnectAssignment) for one in members):
+        return
+    given = [(at, job) for at, one in enumerate(members) for job in _given(one)]
+    if given:
+        yield from _of_given(members, *random.choice(given), random)
+    revoked = [(at, job) for at, one in enumerate(members) for job in _revoked(one)]
+    if revoked:
+        at, job = random.choice(revoked)
+        yield "kept", _with(members, at, revoked=[one for one in _revoked(members[at]) if one != job])
+    answer = _answer(members[0])
+    if answer.delay_ms > 1:
+        yield "delay halved", _delayed(members, answer.delay_ms // 2)
+        yield "delay + 1 ms", _delayed(members, answer.delay_ms + 1)
+        yield "no delay", _delayed(members, 0)
+
+
+def _of_given(members: Members, source: int, job: Job, random: Random) -> Iterator[tuple[str, Members]]:
+    mine = _given(members[source])
+    dropped = _with(members, source, given=[one for one in mine if one != job])
+    yield "dropped", dropped
+    others = [at for at in range(len(members)) if at != source]
+    if not others:
+        return
+    target = random.choice(others)
+    theirs = _given(members[target])
+    yield "doubled", _with(members, target, given=[*theirs, job])
+    yield "moved", _with(dropped, target, given=[*theirs, job])
+    same = [one for one in theirs if type(one) is type(job)]
+    if same:
+        back = random.choice(same)
+        swapped = _with(members, source, given=[back if one == job else one for one in mine])
+        yield "swapped", _with(swapped, target, given=[job if one == back else one for one in theirs])
+
+
+def _with(
+    members: Members, at: int, *, given: Sequence[Job] | None = None, revoked: Sequence[Job] | None = None
+) -> Members:
+    member = members[at]
+    answer = _answer(member)
+    jobs = _given(member) if given is None else given
+    taken = _revoked(member) if revoked is None else revoked
+    changed = replace(
+        answer,
+        connectors=tuple(job for job in jobs if isinstance(job, str)),
+        tasks=tuple(job for job in jobs if not isinstance(job, str)),
+        revoked_connectors=tuple(job for job in taken if isinstance(job, str)),
+        revoked_tasks=tuple(job for job in taken if not isinstance(job, str)),
+    )
+    return (*members[:at], _encoded(member, changed), *members[at + 1 :])
+
+
+def _delayed(members: Members, delay_ms: int) -> Members:
+    return tuple(_encoded(one, replace(_answer(one), delay_ms=delay_ms)) for one in members)
+
+
+def _encoded(member: MemberRow, answer: ConnectAssignment) -> MemberRow:
+    blob = encode_assignment(
+        answer,
+        wire_entries_assigned(answer.connectors, answer.tasks, 17),
+        wire_entries_revoked(answer.revoked_connectors, answer.revoked_tasks),
+    )
+    return replace(member, assignment=answer, assignment_bytes=blob)
+
+
+def _answer(member: MemberRow) -> ConnectAssignment:
+    assert isinstance(member.assignment, ConnectAssignment)
+    return member.assignment
+
+
+def _given(member: MemberRow) -> list[Job]:
+    return [*_answer(member).connectors, *_answer(member).tasks]
+
+
+def _revoked(member: MemberRow) -> list[Job]:
+    return [*_answer(member).revoked_connectors, *_answer(member).revoked_tasks]
+
+
+def tables(done: Sequence[Done]) -> list[str]:
+    """Mutants per life and kind, and how many of them are not noticed."""
+    kinds = list(dict.fromkeys(kind for one in done for kind in one.outcome["made"]))
+    rows = []
+    total: tuple[Counter[str], Counter[str]] = (Counter(), Counter())
+    for one in done:
+        made: Counter[str] = Counter(one.outcome["made"])
+        missed: Counter[str] = Counter(one.outcome["missed"])
+        total[0].update(made)
+        total[1].update(missed)
+        rows.append((one.life, [_share(made[kind], missed[kind]) for kind in kinds]))
+    rows.append(("all", [_share(total[0][kind], total[1][kind]) for kind in kinds]))
+    return [table("Mutants: noticed of made", kinds, rows)]
+
+
+def _share(made: int, missed: int) -> str:
+    return f"{made - missed}/{made}" if made else "-"

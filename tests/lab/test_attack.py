@@ -1,0 +1,76 @@
+"""The sweeps of `make attack`, short: two simulated clusters and one capture in every cell."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from lab.attack import clocks, first_contact, holes, mutants
+from lab.attack.__main__ import main
+from lab.attack.life import Life, captures, simulated
+from lab.attack.pieces import Done, Piece, finished, kept
+
+SEEDS = (1, 6)
+
+
+@pytest.fixture(scope="module")
+def lives() -> list[Life]:
+    return [*(simulated(seed, 8) for seed in SEEDS), next(one for one in captures() if one.name == "steady")]
+
+
+def within(cell: str) -> bool:
+    """Whether the clock of this cell is off by at most a minute."""
+    return next(abs(skew.ms) <= 60_000 for skew in clocks.skews() if skew.cell == cell)
+
+
+def wrong(done: Sequence[Done], *kinds: str) -> list[str]:
+    return [f"{one.cell}, {one.life}: {line}" for one in done for kind in kinds for line in one.outcome[kind]]
+
+
+def test_no_clock_makes_an_alarm(lives: list[Life]) -> None:
+    done = list(finished([piece for piece in clocks.pieces(lives) if within(piece.cell)]))
+    assert wrong(done, "false") == []
+    assert not any(one.outcome["unexplained"] for one in done)
+    assert sum(one.outcome["doubles"].get("certain", 0) for one in done) > 0
+
+
+def test_no_hole_is_an_accusation(lives: list[Life]) -> None:
+    assert wrong(list(finished(list(holes.pieces(lives)))), "unexplained", "louder") == []
+
+
+def test_a_late_start_accuses_nobody(lives: list[Life]) -> None:
+    assert wrong(list(finished(list(first_contact.pieces(lives)))), "unexplained", "louder") == []
+
+
+def test_wrong_answers_are_noticed(lives: list[Life]) -> None:
+    done = list(finished(list(mutants.pieces(lives))))
+    made = sum(count for one in done for count in one.outcome["made"].values())
+    missed = sum(count for one in done for count in one.outcome["missed"].values())
+    assert made > 50
+    assert missed * 20 <= made, [one.outcome["examples"] for one in done]
+
+
+def test_a_broken_run_goes_on(tmp_path: Path) -> None:
+    made: list[str] = []
+
+    def piece(name: str) -> Piece:
+        def make() -> dict[str, int]:
+            made.append(name)
+            return {"number": len(made)}
+
+        return Piece("sweep", name, "life", make)
+
+    file = tmp_path / "results.jsonl"
+    first = list(finished([piece("a")], file=file))
+    file.write_text(file.read_text() + '{"sources": "cut sho', encoding="utf-8")
+    file.write_text(file.read_text() + "\n", encoding="utf-8")
+    assert [one.outcome for one in finished([piece("a"), piece("b")], file=file)] == [first[0].outcome, {"number": 2}]
+    assert made == ["a", "b"]
+    assert len(kept(file)) == 2
+
+
+def test_the_command_ends_with_three_where_pieces_are_left(capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["mutants", "--life", "steady", "--seeds", "0", "--results", "", "--quiet"]
+    assert main([*arguments, "--most-s", "-1"]) == 3
+    assert main([*arguments, "-o", "json"]) == 0
+    assert '"sweep": "mutants"' in capsys.readouterr().out
