@@ -72,8 +72,7 @@ def _sure(state: GroupState, last: Observed, passed_ms: int, shown_ms: int | Non
 def _bounds(state: GroupState, last: Observed) -> tuple[int, int]:
     """How long nothing comes of the time between two records, and what is believed of a longer one all the same: until
     then a group that works has its next record, where something asks for one."""
-    placeable = state.unassigned_since_ms.keys() - state.nobody_may_run
-    if last.delay_ms or last.error or placeable or last.revoked():
+    if last.delay_ms or last.error or state.unassigned_since_ms or last.revoked():
         bound_ms = max(last.delay_ms, 0) + max(state.timeouts_ms - 1, 0)
         return bound_ms, bound_ms
     return (DOWNGRADE_PATIENCE_MS - 1, 0) if state.rule_memory.downgrade is not None else (FOREVER_MS, 0)

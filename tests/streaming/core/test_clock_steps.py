@@ -78,7 +78,8 @@ def taken_over(story: Story, dice: random.Random) -> None:
 
 
 def alarms(story: Story, results: list[Result]) -> Counter[str]:
-    """What is reported above info, but for a zombie's duplicates and what leaders before 3.5.2 leave lying."""
+    """What is reported above info, but for a zombie's duplicates, what leaders before 3.5.2 leave lying, and jobs that
+    no worker in the group may run, which is no leader's mistake."""
     lying = story.max_delay_ms == 0 and not story.era.places_at_once_without_delay
     found = Counter(
         one.code
@@ -86,6 +87,7 @@ def alarms(story: Story, results: list[Result]) -> Counter[str]:
         if one.severity is not Severity.INFO
         and not (one.code == "CONNECT-I2" and one.severity is Severity.MEDIUM)
         and not (lying and one.code in ("CONNECT-I4", "CONNECT-K5"))
+        and "no worker may run" not in one.message
     )
     found.update(one.verdict.grade.value for one in generations(results) if one.verdict.grade is Grade.UNEXPLAINED)
     return found
