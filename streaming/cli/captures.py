@@ -19,9 +19,11 @@ from typing import Any, TextIO, TypeVar, cast
 
 from streaming.cli.errors import InputError
 from streaming.core.leader import DEFAULT_MAX_DELAY_MS
+from streaming.core.observed import worker_of
 from streaming.core.replay import RawRecord
 from streaming.core.settings import ClusterSettings, ConnectSettings, TopicMetadata
 
+MAX_DELAY = "scheduled.rebalance.max.delay.ms"
 Line = dict[str, Any]
 T = TypeVar("T")
 STDIN = Path("-")
@@ -107,14 +109,41 @@ def _connect(cluster: Line, where: str) -> dict[str, ConnectSettings]:
             continue
         releases = _typed(group, "worker releases", list, place) if group.get("worker releases") else []
         # A description lists what was set: what it leaves out is Kafka's default. null: nobody knows.
-        delay = str(group.get("scheduled.rebalance.max.delay.ms", DEFAULT_MAX_DELAY_MS))
+        common_ms = _delay_ms(group.get(MAX_DELAY, DEFAULT_MAX_DELAY_MS))
+        own_ms = _own_delays(cluster, group)
+        # An address whose processes differ has no maximum of its own, and others must not be taken for it.
+        unsettled = any(len(values) > 1 for values in own_ms.values())
         found[_typed(group, "group.id", str, place)] = ConnectSettings(
             config_topic=_typed(group, "config.storage.topic", str, place),
             status_topic=_typed(group, "status.storage.topic", str, place) if "status.storage.topic" in group else None,
-            max_delay_ms=int(delay) if delay.isdecimal() else None,
+            max_delay_ms=None if unsettled else common_ms,
+            max_delay_ms_by_worker={
+                worker: min(values)
+                for worker, values in own_ms.items()
+                if len(values) == 1 and (unsettled or values != {common_ms})
+            },
             release=str(releases[0]) if len(releases) == 1 else None,
             java_version=java,
         )
+    return found
+
+
+def _delay_ms(value: object) -> int | None:
+    text = str(value)
+    return int(text) if text.isdecimal() else None
+
+
+def _own_delays(cluster: Line, group: Line) -> dict[str, set[int]]:
+    """Maximum delays of the group's processes by address, as far as the description lists processes."""
+    found: dict[str, set[int]] = {}
+    workers = cluster.get("workers")
+    for worker in workers if isinstance(workers, list) else ():
+        if not isinstance(worker, dict) or worker.get("group") != group.get("group.id"):
+            continue
+        settings, url = worker.get("settings"), worker.get("url")
+        delay_ms = _delay_ms(settings.get(MAX_DELAY)) if isinstance(settings, dict) else None
+        if isinstance(url, str) and delay_ms is not None:
+            found.setdefault(worker_of(url), set()).add(delay_ms)
     return found
 
 

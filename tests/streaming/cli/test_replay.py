@@ -19,6 +19,7 @@ from streaming.cli.captures import settings_of
 from streaming.cli.replay import replay
 from streaming.core.records import GroupGeneration
 from streaming.core.replay import RawRecord
+from streaming.core.settings import ConnectSettings
 from tests.streaming.core.racked import racked
 from tests.streaming.guarding.poison import SECRET, Poisoned
 
@@ -137,6 +138,26 @@ def test_damaged_metadata_is_one_sentence(
     told = refusal(capsys, str(capture))
     assert "metadata.jsonl.gz:1: " in told
     assert sentence in told
+
+
+def test_processes_with_another_maximum_delay_than_the_group_have_their_own(capture: Path) -> None:
+    key = "scheduled.rebalance.max.delay.ms"
+
+    def described(**delays: list[int]) -> ConnectSettings:
+        workers = [
+            {"group": "g", "url": f"http://{name}:8083/", "settings": {key: str(one)}}
+            for name, ones in delays.items()
+            for one in ones
+        ]
+        group = {"group.id": "g", "config.storage.topic": "g-configs", key: 7}
+        (capture / "cluster.json").write_text(json.dumps({"groups": [group], "workers": workers}))
+        return settings_of(capture).connect["g"]
+
+    assert described(a=[7], b=[7]).max_delay_ms_by_worker == {}
+    own = described(a=[7], b=[9])
+    assert (own.max_delay_of("a:8083"), own.max_delay_of("b:8083"), own.max_delay_of("c:8083")) == (7, 9, 7)
+    restarted = described(a=[7], b=[7, 9])
+    assert (restarted.max_delay_of("a:8083"), restarted.max_delay_of("b:8083")) == (7, None)
 
 
 @pytest.mark.parametrize(
