@@ -1,4 +1,4 @@
-"""One real Kafka broker (KRaft, broker and controller in one), on loopback."""
+"""Real Kafka brokers (KRaft) on loopback: one that is broker and controller in one, and others beside it."""
 
 import subprocess
 from collections.abc import Mapping
@@ -64,29 +64,65 @@ def start(
     others: Mapping[str, object] | None = None,
 ) -> Broker:
     """Format, start, and wait until clients get an answer. `others`: properties that are added or replaced."""
-    folder = lab.folder / "broker"
     wanted = {**_properties(lab, port, controller_port), **(others or {})}
-    properties = jvm.write_properties(folder / "server.properties", wanted)
+    return _start(lab, java, class_path, "broker", port, wanted, ("--standalone",), brokers=1)
+
+
+def start_beside(
+    lab: Lab,
+    java: Java,
+    class_path: str,
+    port: int,
+    controller_port: int,
+    node_id: int,
+    others: Mapping[str, object] | None = None,
+) -> Broker:
+    """One more broker, number `node_id` (2 and up, in order), in the cluster of this controller."""
+    listener = f"PLAINTEXT://{HOST}:{port}"
+    own = {
+        "process.roles": "broker",
+        "node.id": node_id,
+        "listeners": listener,
+        "advertised.listeners": listener,
+        "log.dirs": lab.folder / f"kafka-{node_id}",
+    }
+    wanted = {**_properties(lab, port, controller_port), **own, **(others or {})}
+    return _start(lab, java, class_path, f"broker-{node_id}", port, wanted, (), brokers=node_id)
+
+
+def _start(
+    lab: Lab,
+    java: Java,
+    class_path: str,
+    name: str,
+    port: int,
+    wanted: Mapping[str, object],
+    quorum: tuple[str, ...],
+    *,
+    brokers: int,
+) -> Broker:
+    folder = lab.folder / name
+    properties = jvm.write_properties(folder / "server.properties", dict(wanted))
     format_command = jvm.command(
         java, folder, class_path, 128, "kafka.tools.StorageTool",
-        "format", "-t", CLUSTER_ID, "--standalone", "--ignore-formatted", "-c", str(properties),
+        "format", "-t", CLUSTER_ID, *quorum, "--ignore-formatted", "-c", str(properties),
     )  # fmt: skip
     done = subprocess.run(format_command, capture_output=True, text=True, env=java.environment(), check=False)
     if done.returncode != 0:
         raise LabError(f"the broker's storage could not be formatted: {(done.stderr or done.stdout).strip()[-400:]}")
     command = jvm.command(java, folder, class_path, 400, "kafka.Kafka", str(properties))
-    child = lab.start("broker", command, environment=java.environment(), last=True)
+    child = lab.start(name, command, environment=java.environment(), last=True)
     broker = Broker(child, port)
-    lab.wait_for("Kafka broker", lambda: accepts(port) and _answers(broker.address), child)
+    lab.wait_for("Kafka broker", lambda: accepts(port) and _answers(broker.address, brokers), child)
     return broker
 
 
-def _answers(address: str) -> bool:
+def _answers(address: str, brokers: int) -> bool:
     from confluent_kafka import KafkaException
     from confluent_kafka.admin import AdminClient
 
     client = AdminClient({"bootstrap.servers": address, "log_level": 0, "socket.timeout.ms": 2000})
     try:
-        return len(client.list_topics(timeout=2).brokers) == 1
+        return len(client.list_topics(timeout=2).brokers) == brokers
     except KafkaException:
         return False

@@ -16,7 +16,7 @@ from lab.process import Lab
 from lab.watcher import Judged, Watcher
 from lab.workers import Worker
 from streaming.core.observed import job_name
-from streaming.core.results import Grade, Severity
+from streaming.core.results import Certainty, Grade, Severity
 from streaming.core.settings import ClusterSettings, ConnectSettings
 
 pytestmark = pytest.mark.integration
@@ -28,7 +28,7 @@ JOBS = sum(1 + tasks for tasks in CONNECTORS.values())
 WORKERS = 3
 HARMFUL = frozenset({Severity.MEDIUM, Severity.HIGH, Severity.CRITICAL})
 # What a protocol that goes down is expected to say: it is told, and it is no false alarm.
-DOWNGRADE = "CONNECT-K13"
+DOWNGRADE = frozenset({"CONNECT-K13", "CONNECT-K2"})
 
 
 @dataclass(slots=True)
@@ -121,13 +121,15 @@ def test_the_group_moves_up_when_its_last_worker_does_and_down_with_its_first(cl
     assert down.published.verdict.assignor == "eager"
     assert "protocol_changed" in {cause.kind for cause in down.published.cause}
     assert len(down.held()) == JOBS
-    assert {one.code for one in cluster.watcher.findings() if one.severity in HARMFUL} <= {DOWNGRADE}
+    assert {one.code for one in cluster.watcher.findings() if one.severity in HARMFUL} <= DOWNGRADE
     hands = down.hands()
     moved = {job_name(job) for worker, jobs in last.hands().items() for job in jobs - hands.get(worker, jobs)}
 
     def suspected() -> bool:
         cluster.watcher.look()
-        twice = [one for one in cluster.watcher.findings(down.published.at_ms) if one.code == "CONNECT-K2"]
+        found = cluster.watcher.findings(down.published.at_ms)
+        twice = [one for one in found if one.code == "CONNECT-K2" and one.certainty is not Certainty.POSSIBLE]
+        assert all("fell from a cooperative protocol to eager" in one.message for one in twice)
         return moved <= {subject.id for one in twice for subject in one.subjects}
 
     cluster.lab.wait_for("a suspicion about each job that moved while its old worker runs on", suspected)
