@@ -1,22 +1,26 @@
 """The fold of commands that read captures: an error costs one group, and is told on stderr at the end."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from streaming.core.fold import FoldOutcome
 from streaming.core.isolation import place_of
 from streaming.core.ports import FoldError
 from streaming.core.records import Row, Tick
+from streaming.core.replay import OFFSETS_TOPIC, RawRecord, decode
+from streaming.core.results import Source
 from streaming.core.settings import ClusterSettings
 from streaming.core.witnesses import Witnesses
+from streaming.guarding.decoding import decoded
 from streaming.guarding.fold import Fold, fold_isolated, pieces_of
+from streaming.guarding.traces import error_of
 
 
 class Guarded:
     """The fold that isolates the group it fails at, and what it failed with."""
 
-    def __init__(self, fold: Fold) -> None:
-        self._fold = fold
+    def __init__(self, fold: Fold, decode: Callable[[RawRecord, ClusterSettings], Row | None] = decode) -> None:
+        self._fold, self._decode = fold, decode
         self.errors: list[tuple[str, FoldError]] = []
 
     def __call__(
@@ -43,11 +47,25 @@ class Guarded:
         self.errors += ((group, error) for error in outcome.errors)
         return outcome
 
+    def read(self, record: RawRecord, settings: ClusterSettings) -> Row | None:
+        """The row of a record; an unreadable one where the decoding fails."""
+        place = (record.topic, record.partition, record.offset, record.timestamp_ms, record.key, record.value)
+
+        def failed(why: Exception) -> None:
+            self.errors.append(("", error_of(why, Source(record.topic, record.partition, record.offset))))
+
+        return decoded(
+            lambda *_: self._decode(record, settings),
+            *place,
+            of_groups=record.topic == OFFSETS_TOPIC,
+            on_error=failed,
+        )
+
     def tell(self) -> None:
         """Each error in a line on stderr; its trace the first time."""
         traced: set[str] = set()
         for group, error in self.errors:
-            where = f"group {group}, {place_of(error.record)}"
+            where = f"group {group}, {place_of(error.record)}" if group else place_of(error.record)
             print(f"rebalance-monitor: internal error {error.fingerprint} ({where})", file=sys.stderr)
             if error.fingerprint not in traced:
                 print(error.trace, file=sys.stderr)

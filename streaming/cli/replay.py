@@ -35,7 +35,7 @@ def replay(
     guarded = Guarded(fold)
     for path in map(Path, paths):
         settings = _settings(path, config, use_settings=use_settings)
-        told = replay_records(records_of(path), settings, with_commits=with_commits, fold=guarded)
+        told = replay_records(records_of(path), settings, with_commits=with_commits, fold=guarded, read=guarded.read)
         found = found or told.found
         if output == "json":
             for one in told.objects:

@@ -37,6 +37,12 @@ def wanted_key_prefix(key: bytes | None) -> bool:
     return key is None or key[:2] not in _OFFSET_COMMITS
 
 
+def group_of_key(key: bytes | None) -> str | None:
+    """The group that a key of the coordinator's log names, if it can be read."""
+    outcome = decode_key(key)
+    return outcome.value.group if isinstance(outcome, Decoded) else None
+
+
 def decode_offsets_record(
     topic: str,
     partition: int,

@@ -1,7 +1,7 @@
 """A capture through the fold, without Spark: every generation once and final, every violation once, then the sums."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -91,7 +91,12 @@ class Fold(Protocol):
 
 
 def replay(
-    records: Iterable[RawRecord], settings: ClusterSettings, *, with_commits: bool = False, fold: Fold = fold_group
+    records: Iterable[RawRecord],
+    settings: ClusterSettings,
+    *,
+    with_commits: bool = False,
+    fold: Fold = fold_group,
+    read: Callable[[RawRecord, ClusterSettings], Row | None] = decode,
 ) -> Replayed:
     """Everything the fold says about these records; the clock ends at a time that more than one of the clocks they
     carry has reached. `with_commits` decodes the offset commits too and lists them, in the records' order, before the
@@ -110,7 +115,7 @@ def replay(
             commit = decode_commit(settings.name, source, record.key, record.value)
             if commit is not None:
                 commits.append(commit)
-        row = decode(record, settings)
+        row = read(record, settings)
         if row is None:
             rows.extend(_passed_over(record, settings))
             continue

@@ -8,7 +8,7 @@ time is told by the position reached; nothing here raises for a broker's sake.
 import gc
 import secrets
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -21,6 +21,7 @@ from streaming.core.decoding import (
 )
 from streaming.core.ports import PartitionKey
 from streaming.core.records import Gap, Row
+from streaming.guarding.decoding import Decode, decoded
 from streaming.spark.offsets import Kind, Span
 from streaming.spark.rows import Line, Reached, position_line, row_line
 
@@ -186,12 +187,13 @@ def _record(reading: Reading, one: _Progress, message: Any) -> Iterator[Line]:
     one.bytes += len(key or b"") + len(value or b"") + 20  # about what a record costs around its key and value
     if one.kind == "offsets" and not wanted_key_prefix(key):
         return
-    row = _DECODERS[one.kind](message.topic(), message.partition(), offset, message.timestamp()[1], key, value)
+    place = (message.topic(), message.partition(), offset, message.timestamp()[1])
+    row = decoded(_DECODERS[one.kind], *place, key, value, of_groups=one.kind == "offsets")
     if row is not None:
         yield row_line(reading.cluster, one.span.key.topic_id, row)
 
 
-_DECODERS: Mapping[Kind, Callable[[str, int, int, int, bytes | None, bytes | None], Row | None]] = {
+_DECODERS: Mapping[Kind, Decode] = {
     "offsets": decode_offsets_record,
     "config": partial(decode_config_row, digest_key=DIGEST_KEY),
     "status": decode_status_row,

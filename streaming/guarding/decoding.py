@@ -1,0 +1,49 @@
+"""A record's decoding that never raises: what it raises, and a value too large to open, become an unreadable row."""
+
+from collections.abc import Callable
+
+from streaming.core.decoding import group_of_key
+from streaming.core.records import Row, Undecodable
+from streaming.guarding.traces import fingerprint_of
+
+Decode = Callable[[str, int, int, int, bytes | None, bytes | None], Row | None]
+LARGEST_BYTES = 64 * 1024 * 1024
+"""Of a value that is opened; Kafka's default for a whole batch is 1 MiB. Opened, it takes several times its size."""
+TOO_LARGE = "too_large"
+
+
+def decoded(
+    decode: Decode,
+    topic: str,
+    partition: int,
+    offset: int,
+    timestamp_ms: int,
+    key: bytes | None,
+    value: bytes | None,
+    *,
+    of_groups: bool,
+    on_error: Callable[[Exception], None] = lambda _why: None,
+) -> Row | None:
+    """What `decode` says of a record. `of_groups`: a record of the coordinator's log, whose key names a group."""
+    reason = TOO_LARGE
+    if value is None or len(value) <= LARGEST_BYTES:
+        try:
+            return decode(topic, partition, offset, timestamp_ms, key, value)
+        except Exception as why:
+            reason = f"internal_error_{fingerprint_of(why)}"
+            on_error(why)
+    return Row(
+        topic=topic,
+        partition=partition,
+        offset=offset,
+        timestamp_ms=timestamp_ms,
+        group=_group(key) if of_groups else None,
+        body=Undecodable(reason, len(value or b"")),
+    )
+
+
+def _group(key: bytes | None) -> str | None:
+    try:
+        return group_of_key(key)
+    except Exception:
+        return None
