@@ -10,9 +10,11 @@ from streaming.cli.opening import database_dsn, need, settings_from, source
 from streaming.cli.version import package_version
 from streaming.config import Settings
 from streaming.config.runnable import lacking
+from streaming.core.fold import fold_group
+from streaming.guarding.fold import Fold
 
 
-def run(config: str | None) -> int:
+def run(config: str | None, fold: Fold = fold_group) -> int:
     """0 after a graceful stop. InputError where something outside must be mended first."""
     settings = settings_from(config)
     problems = lacking(settings)
@@ -27,13 +29,13 @@ def run(config: str | None) -> int:
     log_to_stderr()
     try:
         with ExitStack() as ending:  # what was started last ends first
-            _run(settings, dsn, config, ending)
+            _run(settings, dsn, config, ending, fold)
     except (CannotRun, DatabaseUnreachable, PortTaken) as why:
         raise InputError(str(why)) from why
     return DONE
 
 
-def _run(settings: Settings, dsn: str, config: str | None, ending: ExitStack) -> None:
+def _run(settings: Settings, dsn: str, config: str | None, ending: ExitStack, fold: Fold) -> None:
     from streaming.cli import telling
     from streaming.cli.auditing import AuditProcess, installed
     from streaming.cli.page_process import PageProcess
@@ -84,4 +86,4 @@ def _run(settings: Settings, dsn: str, config: str | None, ending: ExitStack) ->
         exporter.restore(store)
         notifying.start(epoch)
 
-    run_job(settings, store, exporter, claimed)
+    run_job(settings, store, exporter, claimed, fold)

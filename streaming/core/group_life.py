@@ -8,6 +8,7 @@ from streaming.core.observed import observe
 from streaming.core.published import body_of, published_as, source_of
 from streaming.core.records import GroupGeneration, Row
 from streaming.core.results import Cause, Certainty, Evidence, Generation
+from streaming.core.rules.catalogue import MONITOR_ERROR
 from streaming.core.rules.memory import RuleMemory
 from streaming.core.settings import ClusterSettings
 from streaming.core.state import GroupState
@@ -78,5 +79,5 @@ def moment_of(settings: ClusterSettings, group: str, state: GroupState, row: Row
 
 
 def codes(state: GroupState) -> frozenset[str]:
-    """Rules with an open incident."""
-    return frozenset(incident.code for incident in state.incidents.values())
+    """Rules with an open incident that is about the group, not about the monitor's fold of it."""
+    return frozenset(incident.code for incident in state.incidents.values()) - {MONITOR_ERROR.code}

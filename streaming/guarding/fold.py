@@ -94,6 +94,8 @@ def fold_isolated(
     if second is None:
         try:
             return guarded.attempt(first, tick, last=True)
+        except FoldTooLong as why:
+            guarded.isolate(first, error_of(why, guarded.at))
         except Exception:
             # The same rows once more, in halves: only then is it known which of them it is.
             guarded.piece(first)
@@ -175,11 +177,11 @@ class _Guarded:
         try:
             self._take(self.attempt(rows, self._quiet))
         except FoldTooLong as why:
-            self._isolate(rows, error_of(why, self.at))
+            self.isolate(rows, error_of(why, self.at))
         except Exception as why:
             error = error_of(why, self.at if self.at is not None or not rows else _source(rows[0]))
             if len(self.errors) >= self.limits.errors:
-                self._isolate(rows, error)
+                self.isolate(rows, error)
             elif self._state_fails():
                 self.piece(rows)
             elif len(rows) > 1:
@@ -188,17 +190,17 @@ class _Guarded:
                 self.piece(rows[len(rows) // 2 :])
             elif rows and error.record != _source(rows[0]):
                 # It fails at a record that waited for this one, which is folded by itself then.
-                self._isolate((), error)
+                self.isolate((), error)
                 self.piece(rows)
             else:
-                self._isolate(rows, error)
+                self.isolate(rows, error)
 
     def outcome(self) -> FoldOutcome:
         """The tick, and everything together."""
         try:
             self._take(self.attempt((), self.tick, last=True))
         except Exception as why:
-            self._isolate((), error_of(why, self.at))
+            self.isolate((), error_of(why, self.at))
         state = self.state if self.state is not None else dumps(GroupState()).encode()
         return FoldOutcome(
             state, self.due_ms, tuple(self.results), self.blobs, errors=tuple(self.errors), kept=tuple(self.kept)
@@ -214,11 +216,12 @@ class _Guarded:
         try:
             self.attempt((), self._quiet)
         except Exception as why:
-            self._isolate((), error_of(why, self.at))
+            self.isolate((), error_of(why, self.at))
             return True
         return False
 
-    def _isolate(self, rows: Sequence[Row], error: FoldError) -> None:
+    def isolate(self, rows: Sequence[Row], error: FoldError) -> None:
+        """These rows, and what waits in the state, are said to be not judged; the group begins anew."""
         # A whole input ends with one tick, which is not the time of what lies in its middle.
         tick = None if self.end_of_input and rows else self.tick
         try:

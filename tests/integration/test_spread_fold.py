@@ -8,12 +8,15 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from pyspark import cloudpickle
 
-from streaming.core.codec import dumps
+from streaming.core.codec import dumps, loads
 from streaming.core.ports import Range
 from streaming.core.records import Row, Tick
 from streaming.core.routing import connect_settings, route
-from streaming.spark.folding import SpreadFold, Task, fold_here
+from streaming.spark.folding import FoldHere, SpreadFold, Task, fold_here
+from tests.streaming.guarding import poison as poison_module
+from tests.streaming.guarding.poison import Poisoned
 from tests.streaming.spark.test_batch import Place, Run, capture, table
 
 pytestmark = pytest.mark.integration
@@ -102,3 +105,20 @@ def test_a_long_history_of_one_group_keeps_its_order(spark: Any) -> None:
     )
     tasks = [Task(group, None, bodies), Task("another", None, ())]
     assert SpreadFold(spark)(known, tasks, END) == fold_here(known, tasks, END)
+
+
+def test_an_error_on_a_worker_costs_one_group(spark: Any) -> None:
+    known, _ = capture("zombie")
+    tasks = renamed(tasks_of("zombie", copies=3))
+    poisoned = next(task.group for task in tasks if '"protocol_type":"connect"' in "".join(task.bodies))
+    offsets = sorted(loads(Row, body).offset for body in dict((t.group, t.bodies) for t in tasks)[poisoned])
+    poison = Poisoned(set(offsets), group=poisoned)
+    cloudpickle.register_pickle_by_value(poison_module)
+    outcomes, expected = SpreadFold(spark, poison)(known, tasks, END), FoldHere(poison)(known, tasks, END)
+    assert outcomes == expected
+    assert {group for group, outcome in outcomes.items() if outcome.errors} == {poisoned}
+    sound = fold_here(known, tasks, END)
+    assert {group: sound[group] for group in sound if group != poisoned} == {
+        group: outcomes[group] for group in outcomes if group != poisoned
+    }
+    assert any("internal error" in str(result) for result in outcomes[poisoned].results)

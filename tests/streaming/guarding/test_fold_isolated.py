@@ -109,6 +109,19 @@ def test_the_incident_of_a_quiet_group_ends_after_a_day() -> None:
     ]
 
 
+def test_an_empty_group_is_no_end_of_it_and_a_deleted_one_is() -> None:
+    told = calm()
+    outcome = isolated(told, Poisoned({5}))
+    before = len(told.rows)
+    told.empty()
+    emptied = isolated(told, state=outcome.state, rows=told.rows[before:])
+    assert said(emptied.results) == []
+    told.tombstone()
+    deleted = isolated(told, state=emptied.state, rows=told.rows[-1:])
+    assert said(deleted.results) == [("resolved", "warning")]
+    assert loads(GroupState, deleted.state).failing is None
+
+
 def test_open_incidents_of_the_group_end_with_the_reason_and_what_still_holds_is_found_again() -> None:
     told = runs_what_another_holds().until(30 * MINUTE_MS)
     outcome = fold_group(told.settings, GROUP, None, told.rows, Tick(told.now_ms))

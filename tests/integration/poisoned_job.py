@@ -1,0 +1,43 @@
+"""`python -m tests.integration.poisoned_job CONFIG GROUP`: `rebalance-monitor run` with a fold that fails at every
+generation of one group."""
+
+import sys
+from collections.abc import Callable, Sequence
+
+from streaming.cli.run import run
+from streaming.core.fold import FoldOutcome, fold_group
+from streaming.core.records import GroupGeneration, Row, Tick
+from streaming.core.settings import ClusterSettings
+from streaming.core.witnesses import Witnesses
+
+
+class FailsAt:
+    """`fold_group`, but a generation of this group with members raises."""
+
+    def __init__(self, poisoned: str) -> None:
+        self._poisoned = poisoned
+
+    def __call__(
+        self,
+        settings: ClusterSettings,
+        group: str,
+        state: bytes | None,
+        rows: Sequence[Row],
+        tick: Tick | None,
+        *,
+        end_of_input: bool = False,
+        witnesses: Witnesses | None = None,
+        before_record: Callable[[Row], None] = lambda _row: None,
+    ) -> FoldOutcome:
+        def look(row: Row) -> None:
+            before_record(row)
+            if group == self._poisoned and isinstance(row.body, GroupGeneration) and row.body.members:
+                raise KeyError(row.body.leader)
+
+        return fold_group(
+            settings, group, state, rows, tick, end_of_input=end_of_input, witnesses=witnesses, before_record=look
+        )
+
+
+if __name__ == "__main__":
+    raise SystemExit(run(sys.argv[1], fold=FailsAt(sys.argv[2])))
