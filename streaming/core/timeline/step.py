@@ -107,7 +107,7 @@ def step_of(
         error=now.error,
         restarts=eager and bool(now.views) and now.error == 0,
         downgraded=downgraded,
-        unstopped=_same_processes(before, after) if downgraded else (),
+        unstopped=_same_processes(before, after) if downgraded and not unseen else (),
         joined=tuple(sorted(after.keys() - before.keys())),
         gone=tuple(sorted(before.keys() - after.keys())),
         behind=tuple(sorted(behind)),
@@ -126,7 +126,8 @@ def step_of(
 
 
 def _same_processes(before: Mapping[str, WorkerView], after: Mapping[str, WorkerView]) -> tuple[str, ...]:
-    """Workers that are in both records under one member id: one that was restarted runs nothing from before."""
+    """Workers that are in both records under one member id: one that was restarted runs nothing from before. A
+    generation without a record between the two may have been eager, and the next one then stopped everything."""
     return tuple(sorted(one for one in before if one in after and before[one].member_id == after[one].member_id))
 
 

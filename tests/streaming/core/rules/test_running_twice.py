@@ -196,7 +196,7 @@ def test_who_runs_it_in_a_later_generation_without_a_record_may_have_been_given_
 # -- a fall to the eager protocol --------------------------------------------------------------------------------------
 
 
-def fell_to_eager(*, restarted: bool = False, stopped: bool = False, early_ms: int = 0) -> Story:
+def fell_to_eager(*, restarted: bool = False, stopped: bool = False, unseen: bool = False, early_ms: int = 0) -> Story:
     """Both workers run what they hold; then the group falls to eager, and the job moves to the other worker."""
     story = owners()
     first = owner_of(story, JOB)
@@ -208,6 +208,8 @@ def fell_to_eager(*, restarted: bool = False, stopped: bool = False, early_ms: i
     if restarted:
         story.restart(first)
     story.protocol = "default"
+    if unseen:
+        story.skip(1)
     story.rebalance(moved_to(second), leader=second)
     story.now_ms += 400 - early_ms
     story.status(JOB, "RUNNING", second)
@@ -238,6 +240,10 @@ def test_a_fall_to_eager_doubles_what_moves(early_ms: int) -> None:
 
 def test_a_worker_restarted_for_the_fall_to_eager_runs_nothing_from_before() -> None:
     assert {one.certainty for one in found(fell_to_eager(restarted=True))} <= {Certainty.POSSIBLE}
+
+
+def test_after_a_generation_without_a_record_the_fall_to_eager_proves_nothing() -> None:
+    assert {one.certainty for one in found(fell_to_eager(unseen=True))} <= {Certainty.POSSIBLE}
 
 
 def test_what_was_stopped_before_the_fall_to_eager_runs_once() -> None:
