@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lab.attack import clocks, first_contact, holes, mutants
-from lab.attack.life import Life, captures, simulated
+from lab.attack.life import VARIED, Life, captures, simulated
 from lab.attack.pieces import Done, Piece, finished
 from lab.paths import ROOT
 
 RESULTS = ROOT / ".build" / "attack.jsonl"
 MOST_S = 3_500.0
-SEEDS = 20
+SEEDS, VARIED_SEEDS = 16, 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the sweeps; 0 when every piece is finished."""
     asked = _parser().parse_args(arguments)
     real = () if asked.no_captures else captures()
-    lives = [*real, *(simulated(seed) for seed in range(asked.first_seed, asked.first_seed + asked.seeds))]
+    seeds = [*range(asked.first_seed, asked.first_seed + asked.seeds), *range(VARIED, VARIED + asked.varied)]
+    lives = [*real, *(simulated(seed) for seed in seeds)]
     if asked.life:
         lives = [one for one in lives if one.name in asked.life]
     planned: list[Piece] = []
@@ -75,6 +76,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("sweeps", nargs="*", choices=[*SWEEPS, []], help="default: all")
     parser.add_argument(
         "--seeds", type=int, default=SEEDS, help="simulated clusters in every cell (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--varied", type=int, default=VARIED_SEEDS, help="those whose workers differ (default: %(default)s)"
     )
     parser.add_argument("--first-seed", type=int, default=0, help="seed of the first one (default: %(default)s)")
     parser.add_argument("--no-captures", action="store_true", help="simulated clusters alone")

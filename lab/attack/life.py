@@ -51,10 +51,15 @@ class Life:
         return [one for one in self.records if one.group is not None]
 
 
+VARIED = 1_000
+"""From this seed on the workers of a cluster differ."""
+
+
 @cache
 def simulated(seed: int, actions: int = 18) -> Life:
     """The life of this seed."""
-    cluster = scenario.live(seed, actions=actions)
+    shape = scenario.varied_shape(seed) if seed >= VARIED else None
+    cluster = scenario.live(seed, actions=actions, shape=shape)
     return of_cluster(f"seed {seed}", cluster)
 
 

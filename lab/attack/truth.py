@@ -9,6 +9,7 @@ from streaming.core.results import Certainty
 RAN_TWICE = frozenset({"CONNECT-K2"})
 HELD_TWICE = frozenset({"CONNECT-I1", "CONNECT-I2"})
 IDLE = frozenset({"CONNECT-K4", "CONNECT-K5"})
+UNEXPLAINED = "CONNECT-I13"
 IDLE_MS = 20_000
 """Whoever is said to be idle for a minute was so for at least this long."""
 DOUBLE_MS = 150
@@ -22,11 +23,13 @@ def false_alarms(life: Life, right: Judged, told: Judged) -> list[Found]:
 
 
 def untrue(life: Life, told: Judged) -> list[Found]:
-    """Incidents above info that the truth contradicts; what rests on records alone is no matter of truth."""
+    """Incidents above info that the truth contradicts: what is said to be certain of running and idle jobs, and leaders
+    that are said to be wrong. What is only likely may be false."""
     if life.truth is None:
         return []
-    decidable = RAN_TWICE | IDLE | {"CONNECT-I13"}
-    return [one for one in told.loud() if one.code in decidable and not really_so(life, one)]
+    certain = [one for one in told.loud() if one.certainty is Certainty.CERTAIN and one.code in RAN_TWICE | IDLE]
+    wrong = [one for one in told.loud() if one.code == UNEXPLAINED]
+    return [one for one in (*certain, *wrong) if not really_so(life, one)]
 
 
 def really_so(life: Life, one: Found) -> bool:
@@ -39,7 +42,7 @@ def really_so(life: Life, one: Found) -> bool:
         return any(double.job in jobs for double in truth.held_twice())
     if one.code in IDLE:
         return bool(jobs) and all(_idle_ms(truth, job, life.end_ms) >= IDLE_MS for job in jobs)
-    if one.code == "CONNECT-I13":
+    if one.code == UNEXPLAINED:
         return any(each.spoiled for each in truth.rounds)
     return False
 

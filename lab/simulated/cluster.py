@@ -27,6 +27,8 @@ class Shape:
     initial_delay_ms: int = 3_000
     transactional: bool = False
     new_coordinator: bool = True
+    others: tuple[WorkerSettings, ...] = ()
+    """Other settings of which a worker that is started may be: another release, another protocol, jobs of its own."""
 
 
 class Cluster:
@@ -85,11 +87,17 @@ class Cluster:
         if host is None:
             host = f"10.0.0.{len(self._incarnations) + 1}"
         self._incarnations[host] = incarnation = self._incarnations.get(host, 0) + 1
-        worker = Worker(self.world, host, incarnation, settings or self.shape.worker)
+        worker = Worker(self.world, host, incarnation, settings or self._any_settings())
         self.world.workers.append(worker)
         self._note("started", worker.name)
         worker.start()
         return worker
+
+    def _any_settings(self) -> WorkerSettings:
+        """The shape's, or where there are several one of them."""
+        if not self.shape.others:
+            return self.shape.worker
+        return self.queue.random.choice((self.shape.worker, *self.shape.others))
 
     def bounce(self, worker: Worker, away_ms: float, *, kill: bool = False) -> None:
         """Stop it, cleanly or not, and start it again at its address."""
@@ -101,7 +109,7 @@ class Cluster:
 
     def _again(self, worker: Worker) -> None:
         if worker.ended:
-            self.add(worker.host, worker.settings)
+            self.add(worker.host, worker.settings if worker.settings.static else None)
         else:
             self.queue.after(500, lambda: self._again(worker))
 
@@ -212,11 +220,12 @@ class Cluster:
     def settings(self, *, told: bool = True) -> ClusterSettings:
         """What the monitor may be told of the cluster. `told` False: only its topics."""
         worker = self.shape.worker
+        one_release = len({worker.release, *(one.release for one in self.shape.others)}) == 1
         connect = ConnectSettings(
             config_topic=self.world.config.topic,
             status_topic=self.world.status.topic,
             max_delay_ms=worker.max_delay_ms if told else None,
-            release=worker.release if told else None,
+            release=worker.release if told and one_release else None,
             java_version=worker.java_version if told else None,
         )
         return ClusterSettings(name=f"simulated-{self.seed}", connect={self.shape.group: connect})

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from random import Random
 
+from assignors.connect_model import Jobs
 from lab.simulated.cluster import Cluster, Shape
 from lab.simulated.config import PAUSED, STARTED, STOPPED
 from lab.simulated.worker import Worker, WorkerSettings
@@ -65,6 +66,27 @@ def shape_of(seed: int, *, release: str | None = None, mode: Mode | None = None)
         transactional=random.random() < 0.15,
         new_coordinator=random.random() < 0.8,
     )
+
+
+def varied_shape(seed: int) -> Shape:
+    """A cluster whose workers differ: an upgrade or a change of the protocol under way, or static workers."""
+    random = Random(f"varied {seed}")
+    shape = shape_of(seed, release=random.choice(("2.8.2", "3.4.1", "3.9.1", "4.3.1")), mode=Mode.SESSIONED)
+    worker = shape.worker
+    kind = ("releases", "protocols", "static", "static")[seed % 4]
+    if kind == "releases":
+        return replace(shape, others=(replace(worker, release=random.choice(("2.6.1", "3.3.2", "3.9.1", "4.3.1"))),))
+    if kind == "protocols":
+        return replace(shape, others=(replace(worker, mode=random.choice((Mode.EAGER, Mode.COMPATIBLE))),))
+    lists = tuple(
+        Jobs(
+            tuple(sorted(random.sample(NAMES, random.choice((0, 1))))),
+            tuple(sorted((name, random.randrange(4)) for name in random.sample(NAMES, 2))),
+        )
+        for _ in range(2)
+    )
+    wildcard = replace(worker, release="4.3.1", mode=Mode.STATIC)
+    return replace(shape, worker=wildcard, others=(wildcard, *(replace(wildcard, static=one) for one in lists)))
 
 
 def live(

@@ -70,7 +70,7 @@ def test_a_broken_run_goes_on(tmp_path: Path) -> None:
 
 
 def test_the_command_ends_with_three_where_pieces_are_left(capsys: pytest.CaptureFixture[str]) -> None:
-    arguments = ["mutants", "--life", "steady", "--seeds", "0", "--results", "", "--quiet"]
+    arguments = ["mutants", "--life", "steady", "--seeds", "0", "--varied", "0", "--results", "", "--quiet"]
     assert main([*arguments, "--most-s", "-1"]) == 3
     assert main([*arguments, "-o", "json"]) == 0
     assert '"sweep": "mutants"' in capsys.readouterr().out

@@ -69,6 +69,16 @@ def generations(told: object) -> list[dict[str, object]]:
     return [one for one in told.objects if one["kind"] == "generation"]  # type: ignore[attr-defined]
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_workers_that_differ_are_judged_right(seed: int) -> None:
+    """An upgrade under way, a change of the protocol, static workers: the leader is right all the time."""
+    cluster = scenario.live(seed, actions=10, shape=scenario.varied_shape(seed))
+    told = replay(cluster.log.stamped(), cluster.settings())
+    grades = Counter(one["verdict"]["grade"] for one in generations(told))  # type: ignore[index]
+    assert grades.keys() <= {"match", "explainable"}
+    assert grades["match"] > 8
+
+
 def test_every_era_has_a_release() -> None:
     assert len(ERAS) <= len(scenario.RELEASES)
 
