@@ -6,7 +6,7 @@ KEEP ?= 0
 DEMO_FLAGS := $(if $(filter-out 0,$(KEEP)),--keep) $(if $(PORTS),--ports $(PORTS))
 
 .DEFAULT_GOAL := help
-.PHONY: help install lock demo stop bench bench-assignors bench-decode bench-start fuzz attack oracle test check metrics-page clean
+.PHONY: help install lock demo stop bench readiness bench-assignors bench-decode bench-start fuzz attack oracle test check metrics-page clean
 
 help:  ## list these targets
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -22,6 +22,9 @@ stop:  ## end a demo that was left running
 
 bench: install  ## measure latency, drain, memory and idle CPU of the whole job; writes docs/benchmarks.md (ARGS="--quiet-s 60" is shorter)
 	@exec $(BIN)/python -m lab.bench $(ARGS)
+
+readiness: install  ## is the job ready while nothing is wrong, at 0 to 20,000 commits a second (ARGS="--seconds 600"; a soak: ARGS="--rates 150 --seconds 3600")
+	@exec $(BIN)/python -m lab.readiness $(ARGS)
 
 bench-assignors: install  ## time our Connect assignors against Kafka's own class; writes docs/benchmarks-assignors.md
 	@exec $(BIN)/python -m lab.bench_assignors

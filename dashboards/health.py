@@ -59,6 +59,19 @@ def _alive() -> list[Panel]:
             description="Whether the cluster is reachable and read up to its end.",
         ),
         graph(
+            "Blind, or a part fails",
+            [
+                (queries.aggregated(metrics.BLIND, ("cluster",), FLEET, how="max"), "{{cluster}} blind"),
+                (
+                    queries.aggregated(metrics.PART_FAILING, ("cluster", "part"), FLEET, how="max"),
+                    "{{cluster}} {{part}} fails",
+                ),
+                (queries.rate(metrics.PART_FAILURES, ("cluster", "part"), FLEET), "{{cluster}} {{part}} per second"),
+            ],
+            unit="none",
+            description="Blind: the offsets topic cannot be read. A part that fails is tried again or started anew.",
+        ),
+        graph(
             "Features off",
             [(queries.aggregated(metrics.DEGRADED, ("cluster", "reason"), FLEET, how="max"), "{{cluster}} {{reason}}")],
             unit="bool_yes_no",
@@ -124,6 +137,10 @@ def _missed() -> list[Panel]:
                 (
                     queries.rate(metrics.GAP_RECORDS, ("cluster", "topic"), FLEET),
                     "{{cluster}} {{topic}} deleted before read",
+                ),
+                (
+                    queries.aggregated(metrics.GAPS_SHOWN, ("cluster", "topic"), FLEET, how="max"),
+                    "{{cluster}} {{topic}} gaps not acknowledged",
                 ),
                 (
                     queries.rate(metrics.UNKNOWN_TAGGED_FIELDS, ("cluster", "topic"), FLEET),

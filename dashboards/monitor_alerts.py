@@ -76,6 +76,33 @@ def _blind() -> tuple[Alert, ...]:
             resolves="With the next committed batch or empty heartbeat.",
         ),
         Alert(
+            name="RebalanceMonitorBlind",
+            expr=kept(
+                f"{aggregated(metrics.BLIND, _PER_MONITOR, how='max')} == 1", "RebalanceMonitorBlind", _PER_MONITOR
+            ),
+            hold="1m",
+            severity="critical",
+            summary="Cluster {{ $labels.cluster }} cannot be judged: its offsets topic cannot be read",
+            description="`__consumer_offsets` is gone, or the monitor may not read it any more. Until it can be read, "
+            "nothing is found and nothing resolves.",
+            confirm=(
+                _READYZ,
+                Check(
+                    "kafka-topics.sh --bootstrap-server $BROKERS --describe --topic __consumer_offsets", "no such topic"
+                ),
+                Check(
+                    "kafka-acls.sh --bootstrap-server $BROKERS --list --topic __consumer_offsets",
+                    "no line that lets the monitor's principal describe and read it",
+                ),
+            ),
+            advice=(
+                "Grant the monitor's principal Describe and Read on `__consumer_offsets` again.",
+                "A topic that was deleted is made anew by Kafka with the next group that joins; what the monitor had "
+                "not read of the old one is in the table `gaps`.",
+            ),
+            resolves="When the topic can be read.",
+        ),
+        Alert(
             name="RebalanceMonitorClusterNotReady",
             expr=kept(
                 f"{aggregated(metrics.READY, _PER_MONITOR, how='max')} == 0",
@@ -129,21 +156,45 @@ def _partly_blind() -> tuple[Alert, ...]:
         ),
         Alert(
             name="RebalanceMonitorGap",
-            expr=grew(metrics.GAP_RECORDS, ("cluster", "topic")),
+            expr=kept(
+                f"{aggregated(metrics.GAPS_SHOWN, ('cluster', 'topic'), how='max')} > 0",
+                "RebalanceMonitorGap",
+                ("cluster", "topic"),
+            ),
             severity="warning",
-            summary="Records of {{ $labels.topic }} in {{ $labels.cluster }} were deleted before they were read",
-            description="Generations in the gap are unknown; the offsets are in the table gaps.",
+            summary="Records of {{ $labels.topic }} in {{ $labels.cluster }} were gone before they were read",
+            description="What they said is unknown; the offsets are in the table gaps.",
             confirm=(
+                Check("rebalance-monitor gaps list --config $CONFIG", "each gap with its offsets, its reason and when"),
                 Check(
                     "kafka-get-offsets.sh --bootstrap-server $BROKERS --topic $TOPIC --time -2",
                     "the earliest offset there is, beyond the gap's end in `rebalance_monitor.gaps`",
                 ),
             ),
             advice=(
-                "The topic's retention or compaction was faster than the reader: nothing can bring the records back.",
+                "The topic was deleted or made anew, or its retention was faster than the reader: nothing can bring "
+                "the records back. Take note with `rebalance-monitor gaps acknowledge`.",
                 "If it happens during a catch-up, raise `source.max_bytes_per_second_per_broker`.",
             ),
-            resolves="15 minutes after the last gap.",
+            resolves="When the gaps are acknowledged, or older than `gap.shown_for`.",
+        ),
+        Alert(
+            name="RebalanceMonitorPartFailing",
+            expr=kept(
+                f"{aggregated(metrics.PART_FAILING, ('cluster', 'part'), how='max')} == 1",
+                "RebalanceMonitorPartFailing",
+                ("cluster", "part"),
+            ),
+            hold="10m",
+            severity="warning",
+            summary="The part {{ $labels.part }} of the monitor of {{ $labels.cluster }} fails",
+            description="It is tried again, or started anew, ever later; everything else goes on.",
+            confirm=(_READYZ,),
+            advice=(
+                "`/readyz` says under `parts` why it fails; the log has the place in the code, or the stacks of a "
+                "process that hung.",
+            ),
+            resolves="When the part works again.",
         ),
         Alert(
             name="RebalanceMonitorAuditFailed",

@@ -17,7 +17,12 @@ log = logging.getLogger("rebalance_monitor.parts")
 
 
 class PartFailed(Exception):
-    """A part cannot go on as it is; the text is one sentence without a secret."""
+    """A part cannot go on as it is; the text is one sentence without a secret. `again_in_s`: the pause, if not the
+    growing one."""
+
+    def __init__(self, text: str, again_in_s: float | None = None) -> None:
+        super().__init__(text)
+        self.again_in_s = again_in_s
 
 
 class Answerable(Protocol):
@@ -29,12 +34,15 @@ class Answerable(Protocol):
 
 
 class Supervised:
-    """A thread of the given name from `start` to `stop`. `step` returns how many seconds later the next one follows."""
+    """A thread of the given name from `start` to `stop`.
+
+    `step` returns how many seconds later the next one follows; None ends the thread.
+    """
 
     def __init__(
         self,
         name: str,
-        step: Callable[[], float],
+        step: Callable[[], float | None],
         told: Answerable | None,
         *,
         stop: threading.Event | None = None,
@@ -42,7 +50,7 @@ class Supervised:
         at_end: Callable[[], None] | None = None,
     ) -> None:
         self.name, self._step, self._told, self._at_end = name, step, told, at_end
-        self._first_pause_s, self._pause_s = first_pause_s, first_pause_s
+        self._first_pause_s, self.pause_s = first_pause_s, first_pause_s
         self._failing: str | None = None
         self.stopped = stop if stop is not None else threading.Event()
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
@@ -57,30 +65,30 @@ class Supervised:
         if self._thread.is_alive() and self._thread is not threading.current_thread():
             self._thread.join(timeout_s)
 
-    def alive(self) -> bool:
-        """Whether the thread runs."""
-        return self._thread.is_alive()
+    def well(self) -> None:
+        """To be called in a long step: it works again, so the next pause is the shortest one."""
+        if self._failing is not None:
+            log.warning("part_goes_on", extra={"fields": {"part": self.name}})
+            self._failing = None
+        self.pause_s = self._first_pause_s
+        self._tell(None)
 
     def _run(self) -> None:
         try:
-            while not self.stopped.is_set():
-                self.stopped.wait(self._once())
+            while not self.stopped.is_set() and (pause_s := self._once()) is not None:
+                self.stopped.wait(pause_s)
         finally:
             if self._at_end is not None:
                 self._at_end()
 
-    def _once(self) -> float:
+    def _once(self) -> float | None:
         try:
             pause_s = self._step()
         except BaseException as why:  # the thread must outlive whatever it was
             if self.stopped.is_set():
                 return 0.0
             return self._failed(why)
-        if self._failing is not None:
-            log.warning("part_goes_on", extra={"fields": {"part": self.name}})
-            self._failing = None
-        self._pause_s = self._first_pause_s
-        self._tell(None)
+        self.well()
         return pause_s
 
     def _failed(self, why: BaseException) -> float:
@@ -90,8 +98,9 @@ class Supervised:
             log.error("part_failed", extra={"fields": fields})
         self._failing = problem
         self._tell(problem)
-        pause_s, self._pause_s = self._pause_s, min(self._pause_s * 2, LONGEST_PAUSE_S)
-        return pause_s
+        pause_s, self.pause_s = self.pause_s, min(self.pause_s * 2, LONGEST_PAUSE_S)
+        asked_s = why.again_in_s if isinstance(why, PartFailed) else None
+        return pause_s if asked_s is None else asked_s
 
     def _tell(self, problem: str | None) -> None:
         if self._told is None:

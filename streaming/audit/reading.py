@@ -22,7 +22,8 @@ POSITIONS = suite(
 
 GAPS = suite(
     "gaps",
-    "cluster topic_id topic partition from_offset to_offset reason batch_id",
+    "cluster topic_id topic partition from_offset to_offset reason batch_id found_at acknowledged_at acknowledged_by"
+    " acknowledged_operator",
     Contract(
         "gap_has_extent",
         "a gap ends behind its beginning, unless it only says that the topic was made anew",

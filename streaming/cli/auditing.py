@@ -12,6 +12,8 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
+from streaming.supervision import Answerable, PartFailed, Supervised, sentence
+
 # While the job starts and catches up, the machine is the job's; and a short run is left in peace.
 FIRST_AFTER_MS = 300_000
 ENDED_AFTER_S = 900.0
@@ -42,15 +44,18 @@ class AuditProcess:
         every_ms: int,
         first_after_ms: int = FIRST_AFTER_MS,
         command: Sequence[str] | None = None,
+        answerable: Answerable | None = None,
+        ended_after_s: float = ENDED_AFTER_S,
     ) -> None:
         given = [] if config is None else ["--config", config]
         own = [sys.executable, "-m", "streaming", "audit", *given, "-o", "json", "--child"]
         self._command = own if command is None else list(command)
         self._told = told
+        self._begun, self._ended_after_s = False, ended_after_s
         self._every_ms, self._first_after_ms = every_ms, min(first_after_ms, every_ms)
         self._ending = threading.Event()
         self._process: subprocess.Popen[str] | None = None
-        self._thread = threading.Thread(target=self._keep, name="audit", daemon=True)
+        self._thread = Supervised("audit", self._step, answerable, stop=self._ending)
 
     def start(self) -> None:
         """Returns at once."""
@@ -62,19 +67,19 @@ class AuditProcess:
         process = self._process
         if process is not None:
             process.terminate()
-        if self._thread.is_alive():
-            self._thread.join(10)
+        self._thread.stop(10)
 
-    def _keep(self) -> None:
-        pause_ms = self._first_after_ms
-        while not self._ending.wait(pause_ms / 1000):
-            try:
-                self._once()
-            except Exception:
-                # Nothing that goes wrong here is the job's business.
-                log.exception("an audit failed")
-                self._told.audited(None)
-            pause_ms = self._every_ms
+    def _step(self) -> float:
+        if not self._begun:
+            self._begun = True
+            return self._first_after_ms / 1000
+        try:
+            self._once()
+        except Exception as why:
+            # Nothing that goes wrong here is the job's business.
+            self._told.audited(None)
+            raise PartFailed(sentence(why), self._every_ms / 1000) from why
+        return self._every_ms / 1000
 
     def _once(self) -> None:
         # A session of its own: a signal from the terminal is the job's to answer.
@@ -86,7 +91,13 @@ class AuditProcess:
         assert process.stdout is not None
         if self._ending.is_set():
             process.terminate()
-        killer = threading.Timer(ENDED_AFTER_S, process.kill)
+        killed = threading.Event()
+
+        def kill() -> None:
+            killed.set()
+            process.kill()
+
+        killer = threading.Timer(self._ended_after_s, kill)
         killer.daemon = True
         killer.start()
         try:
@@ -96,8 +107,11 @@ class AuditProcess:
             killer.cancel()
             process.stdin.close()
             process.stdout.close()
-        if not self._ending.is_set():
-            self._tell(code, lines)
+        if self._ending.is_set():
+            return
+        if killed.is_set():
+            raise PartFailed(f"the audit did not end within {self._ended_after_s:.0f} s and was killed")
+        self._tell(code, lines)
 
     def _tell(self, code: int, lines: Sequence[str]) -> None:
         objects = list(_objects(lines))

@@ -118,6 +118,18 @@ def parser() -> argparse.ArgumentParser:
         action.add_argument("--config", metavar="FILE")
         action.set_defaults(handle=_maintenance)
 
+    gaps = commands.add_parser("gaps", help="what was gone before it could be read")
+    steps = gaps.add_subparsers(dest="action", required=True, metavar="ACTION")
+    open_gaps = steps.add_parser("list", help="gaps that nobody has acknowledged")
+    open_gaps.add_argument("--all", action="store_true", dest="everything", help="acknowledged ones too")
+    _output(open_gaps)
+    noted = steps.add_parser("acknowledge", help="take note of gaps, so that the monitor says no more of them")
+    noted.add_argument("--cluster", metavar="NAME", help="of this cluster only")
+    noted.add_argument("--topic", metavar="TOPIC", help="of this topic only")
+    for action in (open_gaps, noted):
+        action.add_argument("--config", metavar="FILE")
+        action.set_defaults(handle=_gaps)
+
     rules = commands.add_parser("rules", help="list what is judged, or show the runbook of one rule")
     rules.add_argument("name", nargs="?", metavar="TITLE_OR_CODE")
     _output(rules)
@@ -216,6 +228,14 @@ def _maintenance(arguments: argparse.Namespace) -> int:
             return maintenance.show(arguments.config, everything=arguments.everything, output=arguments.output)
         case _:
             return maintenance.end(arguments.config, arguments.window_id)
+
+
+def _gaps(arguments: argparse.Namespace) -> int:
+    from streaming.cli import gaps
+
+    if arguments.action == "list":
+        return gaps.show(arguments.config, everything=arguments.everything, output=arguments.output)
+    return gaps.acknowledge(arguments.config, arguments.cluster, arguments.topic)
 
 
 def _rules(arguments: argparse.Namespace) -> int:

@@ -63,10 +63,10 @@ def add(config: str | None, given: Given) -> int:
     if not _covers_a_cluster(settings, window.cluster):
         names = ", ".join(one.name for one in settings.clusters)
         raise InputError(f"--cluster {window.cluster} fits none of the configured clusters ({names})")
-    with _writer(settings) as connection:
+    with writer(settings) as connection:
         from streaming.sinks import maintenance
 
-        number = maintenance.add(connection, window, _operator())
+        number = maintenance.add(connection, window, operator())
     until = _utc(window.until_ms)
     print(f"window {number}: groups {window.groups} of {window.cluster} until {until}, then what is open is told")
     return DONE
@@ -76,7 +76,7 @@ def show(config: str | None, *, everything: bool, output: str) -> int:
     """Prints the windows that run or are planned, the configuration's too; with `everything` past ones."""
     settings, now_ms = settings_from(config), _now_ms()
     configured = [one.core() for one in settings.maintenance]
-    with _writer(settings) as connection:
+    with writer(settings) as connection:
         from streaming.sinks import maintenance
 
         stored = maintenance.listed(connection, now_ms, everything=everything)
@@ -92,11 +92,11 @@ def show(config: str | None, *, everything: bool, output: str) -> int:
 
 def end(config: str | None, window_id: str) -> int:
     """Ends a window now."""
-    with _writer(settings_from(config)) as connection:
+    with writer(settings_from(config)) as connection:
         from streaming.sinks import maintenance
 
         try:
-            maintenance.end(connection, window_id, _operator())
+            maintenance.end(connection, window_id, operator())
         except maintenance.NoSuchWindow as why:
             raise InputError(str(why)) from why
     print(f"window {window_id} is ended; incidents that are open are told again")
@@ -122,7 +122,7 @@ def moment_ms(text: str) -> int:
 
 
 @contextmanager
-def _writer(settings: Settings) -> "Iterator[Connection]":
+def writer(settings: Settings) -> "Iterator[Connection]":
     """The database as the role that may write windows."""
     need("run", "psycopg")
     from streaming.sinks.database import Database, DatabaseUnreachable
@@ -152,7 +152,8 @@ def _covers_a_cluster(settings: Settings, pattern: str) -> bool:
     return not settings.clusters or any(fnmatchcase(one.name, pattern) for one in settings.clusters)
 
 
-def _operator() -> str:
+def operator() -> str:
+    """The account on this machine, as it says."""
     try:
         return getpass.getuser()
     except (KeyError, OSError):

@@ -39,6 +39,7 @@ def _run(settings: Settings, dsn: str, config: str | None, ending: ExitStack, fo
     from streaming.cli import telling
     from streaming.cli.auditing import AuditProcess, installed
     from streaming.cli.page_process import PageProcess
+    from streaming.sinks.gaps import GapWatch
     from streaming.sinks.maintenance import Windows
     from streaming.sinks.postgres import PostgresStore
     from streaming.sinks.prometheus import Exporter
@@ -68,16 +69,20 @@ def _run(settings: Settings, dsn: str, config: str | None, ending: ExitStack, fo
     store.on_refused(exporter.refused)
     ending.callback(exporter.stop)
     exporter.start()
+    exporter.gaps(store.known_gaps(settings.gap.shown_for_s()))
     exporter.restore(store)
     logging.getLogger("rebalance_monitor.job").info("metrics", extra={"fields": {"url": f"{exporter.url}/metrics"}})
     notifying = telling.notifying(settings, dsn, exporter)
     ending.callback(notifying.stop)
+    gaps = GapWatch(dsn, settings.gap.shown_for_s(), exporter, exporter)
+    ending.callback(gaps.stop)
+    gaps.start()
     if settings.page.enabled:
-        page = PageProcess(config, exporter.url)
+        page = PageProcess(config, exporter.url, exporter)
         ending.callback(page.stop)
         page.start()
     if settings.audit.every_ms is not None and installed():
-        audit = AuditProcess(config, exporter, every_ms=settings.audit.every_ms)
+        audit = AuditProcess(config, exporter, every_ms=settings.audit.every_ms, answerable=exporter)
         ending.callback(audit.stop)
         audit.start()
 

@@ -1,8 +1,11 @@
 """`serve`: the page and the JSON API in a process of their own; `run` starts it, and keeps it running, as a child."""
 
+import faulthandler
 import logging
 import re
+import signal
 import sys
+from collections.abc import Callable
 
 from streaming.cli.errors import InputError
 from streaming.cli.exit_codes import DONE
@@ -10,6 +13,7 @@ from streaming.cli.opening import database_dsn, need, settings_from
 from streaming.cli.version import package_version
 from streaming.config import Settings
 from streaming.config.section import HTTP_URL
+from streaming.core.routing import connect_settings
 from streaming.core.settings import teams
 
 CONNECTIONS = 4
@@ -41,6 +45,8 @@ def _serve(settings: Settings, dsn: str, monitor_url: str | None, *, child: bool
 
     page = settings.page
     _log_to_stderr()
+    if child:
+        faulthandler.register(signal.SIGUSR1)  # the job asks so what a page that says nothing is doing
     try:
         Database(dsn)  # whether the text is one, before it is taken apart
         options = f"{conninfo_to_dict(dsn).get('options') or ''} {READ_ONLY}".strip()
@@ -60,6 +66,7 @@ def _serve(settings: Settings, dsn: str, monitor_url: str | None, *, child: bool
         team_of=teams(settings.core_clusters()),
         windows=tuple(one.core() for one in settings.maintenance),
         version=package_version(),
+        topics_of=_topics_of(settings),
     )
     try:
         web.serve(
@@ -75,6 +82,20 @@ def _serve(settings: Settings, dsn: str, monitor_url: str | None, *, child: bool
         reader.close()
         job.close()
     return DONE
+
+
+def _topics_of(settings: Settings) -> Callable[[tuple[str, str]], list[str]]:
+    """The topics of a Connect group, by (cluster, group)."""
+    clusters = settings.core_clusters()
+
+    def topics(key: tuple[str, str]) -> list[str]:
+        cluster = clusters.get(key[0])
+        if cluster is None:
+            return []
+        named = connect_settings(cluster, key[1])
+        return [topic for topic in (named.config_topic, named.status_topic) if topic is not None]
+
+    return topics
 
 
 def _log_to_stderr() -> None:

@@ -40,7 +40,7 @@ def delivery(settings: Settings, dsn: str, exporter: Exporter) -> Delivery | Non
     """One thread per receiver; None when there is none. InputError where librdkafka refuses a property."""
     if not tells(settings):
         return None
-    return Delivery(dsn, _receivers(settings, exporter), exporter)
+    return Delivery(dsn, _receivers(settings, exporter), exporter, exporter)
 
 
 def style(settings: Settings, url: str) -> AlertStyle:
@@ -113,4 +113,5 @@ def heartbeat(settings: Settings, exporter: Exporter) -> Heartbeat | None:
         alerting.heartbeat_every_ms,
         exporter,
         committed_within_ms=MISSED_BATCHES * settings.source.heartbeat_ms,
+        answerable=exporter,
     )

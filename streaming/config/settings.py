@@ -11,6 +11,7 @@ from streaming.config.audit import AuditSection
 from streaming.config.client_properties import in_clear
 from streaming.config.clusters import ClusterSection
 from streaming.config.database import DatabaseSection
+from streaming.config.gap import GapSection
 from streaming.config.http import HttpSection
 from streaming.config.judge import JudgeSection
 from streaming.config.maintenance import MaintenanceSection
@@ -35,6 +36,7 @@ class Settings(Section):
     source: SourceSection = Field(default_factory=SourceSection)
     judge: JudgeSection = Field(default_factory=JudgeSection)
     ready: ReadySection = Field(default_factory=ReadySection)
+    gap: GapSection = Field(default_factory=GapSection)
     http: HttpSection = Field(default_factory=HttpSection)
     page: PageSection = Field(default_factory=PageSection)
     alerting: AlertingSection = Field(default_factory=AlertingSection)

@@ -222,7 +222,13 @@ GAP_RECORDS = Metric(
     name="rebalance_monitor_gap_records_total",
     kind="counter",
     unit="records",
-    help="Offsets that were deleted from the topic before they were read.",
+    help="Offsets that were gone from the topic before they were read, all that the database knows of.",
+    labels=("cluster", "topic"),
+)
+GAPS_SHOWN = Metric(
+    name="rebalance_monitor_gaps_not_acknowledged",
+    kind="gauge",
+    help="Gaps of a topic that nobody has acknowledged and that are younger than gap.shown_for, as in the database.",
     labels=("cluster", "topic"),
 )
 POSITION_LAG = Metric(
@@ -248,6 +254,26 @@ DEGRADED = Metric(
     unit="bool",
     help="1 while a feature is off because a topic, partition or permission is missing.",
     labels=("cluster", "reason"),
+)
+BLIND = Metric(
+    name="rebalance_monitor_blind",
+    kind="gauge",
+    unit="bool",
+    help="1 while the offsets topic is gone or may not be read: then nothing of the cluster is judged.",
+    labels=("cluster",),
+)
+PART_FAILING = Metric(
+    name="rebalance_monitor_part_failing",
+    kind="gauge",
+    unit="bool",
+    help="1 while a part of the monitor fails and is tried again; /readyz and the log say why.",
+    labels=("cluster", "part"),
+)
+PART_FAILURES = Metric(
+    name="rebalance_monitor_part_failures_total",
+    kind="counter",
+    help="Failures of parts of the monitor; the parts reader and task count restarts of the query by the watchdog.",
+    labels=("cluster", "part"),
 )
 HEARTBEAT = Metric(
     name="rebalance_monitor_heartbeat_timestamp_seconds",
@@ -329,8 +355,9 @@ METRICS: tuple[Metric, ...] = (
     GROUP_INFO, GROUP_GENERATION, GROUP_MEMBERS, GROUP_STATE, GROUP_LAST_GENERATION,
     CONNECT_WORKER_CONNECTORS, CONNECT_WORKER_TASKS, CONNECT_JOBS, CONNECT_TASK, HIDDEN_GROUPS, HIDDEN_TASKS,
     CONNECT_UNASSIGNED_TASKS, CONNECT_DELAY_END, CONNECT_IDLE_TASK_SECONDS, OTHER_GROUPS, RECORDS, UNDECODABLE_RECORDS,
-    UNKNOWN_TAGGED_FIELDS, GAP_RECORDS, FOLD_ERRORS, REFUSED_ROWS, POSITION_LAG,
-    READY, DEGRADED, HEARTBEAT, LAST_BATCH, LAST_BATCH_DURATION, BATCHES, BATCH_DURATION, OUTBOX_PENDING,
+    UNKNOWN_TAGGED_FIELDS, GAP_RECORDS, GAPS_SHOWN, FOLD_ERRORS, REFUSED_ROWS, POSITION_LAG,
+    READY, DEGRADED, BLIND, PART_FAILING, PART_FAILURES,
+    HEARTBEAT, LAST_BATCH, LAST_BATCH_DURATION, BATCHES, BATCH_DURATION, OUTBOX_PENDING,
     NOTIFICATIONS, HEARTBEATS_SENT, AUDIT_SUCCESS, AUDIT_LAST_RUN, AUDIT_FAILED_EXPECTATIONS,
 )  # fmt: skip
 

@@ -80,12 +80,15 @@ class Commit:
 class OutOfStep(Exception):
     """The batch starts above the stored position: it must be read again from `expected`."""
 
-    def __init__(self, partition: PartitionKey, expected: int, got: int) -> None:
+    def __init__(self, partition: PartitionKey, expected: int, got: int, why: str = "") -> None:
+        """`why`: what the cluster answered instead of the records; "" where the batch is just out of step."""
         super().__init__(partition, expected, got)
-        self.partition, self.expected, self.got = partition, expected, got
+        self.partition, self.expected, self.got, self.why = partition, expected, got, why
 
     def __str__(self) -> str:
         place = f"{self.partition.topic}-{self.partition.partition}"
+        if self.why:
+            return f"{place} can't be read ({self.why})"
         return f"{place}: batch starts at {self.got}, stored position is {self.expected}"
 
 

@@ -29,6 +29,7 @@ from streaming.core.ports import Deposed
 from streaming.sinks.database import Connection, Database, DatabaseUnreachable
 from streaming.sinks.outbox import CHANNEL, Waiting, mark_sent, settle, still_waits, waiting, waiting_count
 from streaming.sinks.writer import TurnTaken, check_epoch, turn
+from streaming.supervision import Answerable, Supervised
 
 log = logging.getLogger("rebalance_monitor.delivery")
 
@@ -91,17 +92,24 @@ def now_ms() -> int:
 class Delivery:
     """The threads, from `start` to `stop`."""
 
-    def __init__(self, dsn: str, receivers: Sequence[Receiver], told: Told | None = None) -> None:
-        self._dsn, self._receivers, self._told = dsn, receivers, told
+    def __init__(
+        self,
+        dsn: str,
+        receivers: Sequence[Receiver],
+        told: Told | None = None,
+        answerable: Answerable | None = None,
+    ) -> None:
+        self._dsn, self._receivers, self._told, self._answerable = dsn, receivers, told, answerable
         self._stop = threading.Event()
-        self._threads: list[threading.Thread] = []
+        self._threads: list[Supervised] = []
 
     def start(self, epoch: int) -> None:
         """Begins to notify, as the writer that has claimed this epoch."""
         names = [one.name for one in self._receivers]
         for one in self._receivers:
             loop = _Thread(Database(self._dsn), epoch, one, names, self._told, self._stop)
-            self._threads.append(threading.Thread(target=loop.run, name=one.name, daemon=True))
+            name = f"delivery to {one.name}"
+            self._threads.append(Supervised(name, loop.step, self._answerable, stop=self._stop, at_end=loop.close))
         for thread in self._threads:
             thread.start()
 
@@ -109,8 +117,7 @@ class Delivery:
         """Ends after the attempt under way. What is not sent stays in the outbox."""
         self._stop.set()
         for thread in self._threads:
-            if thread.is_alive():
-                thread.join(timeout_s)
+            thread.stop(timeout_s)
 
 
 _GROWING = wait_exponential_jitter(multiplier=0.2, max=30.0, jitter=0.2)
@@ -144,28 +151,25 @@ class _Thread:
         self._settled = False
         self._failing = False
 
-    def run(self) -> None:
-        """Until stopped or deposed: send what waits, say again what must be, sleep until the database has news."""
+    def step(self) -> float | None:
+        """Send what waits, say again what must be, sleep until the database has news. None once deposed."""
         try:
-            while not self._stop.is_set():
-                try:
-                    self._round()
-                except DatabaseUnreachable as why:
-                    self._listening = None
-                    log.warning("%s", why)
-                    self._stop.wait(LOOK_EVERY_S)
-                except Deposed:
-                    log.warning("another job has taken over; %s gets no more notifications from this one", self._name)
-                    return
-                except RetryError:
-                    continue  # stopped, or it is time to look whether the notification is still to be sent
-                except Exception:
-                    # This thread is the only one that tells people: it must outlive whatever went wrong.
-                    log.exception("a round of notifications to %s failed", self._name)
-                    self._stop.wait(LOOK_EVERY_S)
-        finally:
-            self._receiver.close()
-            self._database.close()
+            self._round()
+        except DatabaseUnreachable as why:
+            self._listening = None
+            log.warning("%s", why)
+            return LOOK_EVERY_S
+        except Deposed:
+            log.warning("another job has taken over; %s gets no more notifications from this one", self._name)
+            return None
+        except RetryError:
+            pass  # stopped, or it is time to look whether the notification is still to be sent
+        return 0.0
+
+    def close(self) -> None:
+        """Releases the receiver and the connection."""
+        self._receiver.close()
+        self._database.close()
 
     def _round(self) -> None:
         with self._database.session() as connection:

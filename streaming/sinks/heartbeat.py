@@ -5,12 +5,12 @@ is counted and never stops anything.
 """
 
 import logging
-import threading
 from typing import Literal, Protocol
 
 import httpx
 
 from streaming.sinks.http_sender import NoAnswer, ask, http_client
+from streaming.supervision import Answerable, Supervised
 
 log = logging.getLogger("rebalance_monitor.heartbeat")
 
@@ -43,33 +43,43 @@ class Heartbeat:
     """One thread from `start` to `stop`. The URL may be a credential: it is never shown."""
 
     def __init__(
-        self, url: str, method: Literal["GET", "POST"], every_ms: int, monitor: Monitor, *, committed_within_ms: int
+        self,
+        url: str,
+        method: Literal["GET", "POST"],
+        every_ms: int,
+        monitor: Monitor,
+        *,
+        committed_within_ms: int,
+        answerable: Answerable | None = None,
     ) -> None:
         self._url, self._method, self._every_s = url, method, every_ms / 1000
         self._monitor, self._within_s = monitor, committed_within_ms / 1000
-        self._stop = threading.Event()
-        self._thread: threading.Thread | None = None
+        self._answerable = answerable
+        self._thread: Supervised | None = None
         self._failing = False
 
     def start(self, writer: Leads) -> None:
         """Begins, for a job that has become the writer."""
-        self._thread = threading.Thread(target=self._run, args=(writer,), name="heartbeat", daemon=True)
+        clients: list[httpx.Client] = []
+
+        def step() -> float:
+            if not clients:
+                clients.append(http_client())
+            self._monitor.beat(self.once(clients[0], writer))
+            return self._every_s
+
+        def end() -> None:
+            for client in clients:
+                client.close()
+            writer.close()
+
+        self._thread = Supervised("heartbeat", step, self._answerable, at_end=end)
         self._thread.start()
 
     def stop(self) -> None:
         """Ends."""
-        self._stop.set()
-        if self._thread is not None and self._thread.is_alive():
-            self._thread.join(5.0)
-
-    def _run(self, writer: Leads) -> None:
-        try:
-            with http_client() as client:
-                while not self._stop.is_set():
-                    self._monitor.beat(self.once(client, writer))
-                    self._stop.wait(self._every_s)
-        finally:
-            writer.close()
+        if self._thread is not None:
+            self._thread.stop()
 
     def once(self, client: httpx.Client, writer: Leads) -> str:
         """One beat; returns its outcome."""

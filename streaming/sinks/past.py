@@ -3,6 +3,7 @@
 from streaming.core.results import Incident, Standing
 from streaming.core.shares import connect_share_of
 from streaming.sinks.database import Database
+from streaming.sinks.gaps import TopicGaps, known
 from streaming.sinks.known_group import Load, Shares, loads
 from streaming.sinks.stored import LastGeneration, incident_of
 
@@ -68,6 +69,11 @@ class Past:
                 "select cluster, \"group\", type, job, agreement from rebalance_monitor.jobs where agreement <> 'gone'"
             ).fetchall()
         return [((cluster, group), (kind, job), agreement) for cluster, group, kind, job, agreement in rows]
+
+    def known_gaps(self, shown_for_s: float) -> list[TopicGaps]:
+        """All gaps by topic; those older than that are not shown any more."""
+        with self.database.session() as connection:
+            return known(connection, shown_for_s)
 
     def counted_groups(self) -> list[tuple[str, str, str]]:
         """Groups of kinds that are only counted, as (cluster, group, kind)."""

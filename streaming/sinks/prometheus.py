@@ -16,12 +16,14 @@ from streaming.core import metrics
 from streaming.core.results import Incident, Result, Standing
 from streaming.sinks.endpoint import listen
 from streaming.sinks.families import Families
+from streaming.sinks.gaps import TopicGaps
 from streaming.sinks.incident_series import ZERO_FOR_S
 from streaming.sinks.known_group import Job, Load
 from streaming.sinks.limits import Limits
 from streaming.sinks.maintenance import Windows
 from streaming.sinks.series import Series
 from streaming.sinks.stored import LastGeneration
+from streaming.supervision import Supervised
 
 
 class Report(Protocol):
@@ -54,6 +56,8 @@ class Status(Protocol):
     def missing(self) -> dict[str, str]: ...
     @property
     def problem(self) -> str | None: ...
+    @property
+    def blind(self) -> str | None: ...
     @property
     def caught_up(self) -> bool: ...
 
@@ -102,12 +106,17 @@ class Exporter:
         self._not_ready: dict[str, str] = {}
         self._troubles: dict[str, str] = {}
         self._degraded: dict[str, dict[str, str]] = {}
+        self._reasons: dict[str, set[str]] = {}
+        self._parts: dict[str, str] = {}
+        self._gaps: dict[str, dict[str, str]] = {}
         self._lagging: dict[str, frozenset[str]] = {}
         self._families.gauge(metrics.BUILD_INFO, version).set(1)
         for cluster in named:
             self.set_health(cluster, "nothing was read yet")
+            self._families.gauge(metrics.BLIND, cluster).set(0)
         self._server = listen(host, port, self)
-        self._thread = threading.Thread(target=self._server.serve_forever, name="http", daemon=True)
+        self._started = False
+        self._thread = Supervised("metrics endpoint", self._serve, self)
 
     def _own(self, metric: metrics.Metric) -> None:
         """Creates this monitor's series of a metric, with the value 0."""
@@ -124,14 +133,20 @@ class Exporter:
 
     def start(self) -> None:
         """Answers from now on."""
+        self._started = True
         self._thread.start()
 
     def stop(self) -> None:
         """Answers no more."""
-        if self._thread.is_alive():
+        self._thread.stopped.set()
+        if self._started:
             self._server.shutdown()
-            self._thread.join()
+            self._thread.stop()
         self._server.server_close()
+
+    def _serve(self) -> float:
+        self._server.serve_forever()
+        return 0.0
 
     def restore(self, past: Past) -> None:
         """Publishes again what the database knows; must come before readiness."""
@@ -190,6 +205,7 @@ class Exporter:
             problem = _not_caught_up(sum(status.backlog.values()), status.missing)
         with self._lock:
             self._lag(cluster, status)
+            self._families.gauge(metrics.BLIND, cluster).set(int(status.blind is not None))
             self.set_degraded(cluster, {f"{topic}: {why}": topic for topic, why in status.missing.items()})
             self.set_health(cluster, problem)
 
@@ -225,10 +241,37 @@ class Exporter:
     def set_degraded(self, cluster: str, reasons: Mapping[str, str]) -> None:
         """Features that are off, by reason; a reason no longer given goes to 0."""
         with self._lock:
-            before = self._degraded.get(cluster, {})
             self._degraded[cluster] = dict(reasons)
-            for reason in {*before, *reasons}:
-                self._families.gauge(metrics.DEGRADED, cluster, reason).set(int(reason in reasons))
+            now = {*reasons, *self._gaps.get(cluster, {})}
+            for reason in {*self._reasons.get(cluster, ()), *now}:
+                self._families.gauge(metrics.DEGRADED, cluster, reason).set(int(reason in now))
+            self._reasons[cluster] = now
+
+    def part(self, name: str, problem: str | None) -> None:
+        """Why a part of the monitor fails now; None when it works."""
+        with self._lock:
+            failed = self._parts.pop(name, None) is not None
+            if problem is not None:
+                self._parts[name] = problem
+            if failed or problem is not None:
+                self._families.gauge(metrics.PART_FAILING, self._cluster, name).set(int(problem is not None))
+                self._families.counter(metrics.PART_FAILURES, self._cluster, name).inc(int(problem is not None))
+
+    def gaps(self, known: Sequence[TopicGaps]) -> None:
+        """All gaps there are, by topic: the offsets lost, and a reason to be degraded where one is still shown."""
+        reasons: dict[str, dict[str, str]] = {}
+        with self._lock:
+            for one in known:
+                counted = self._families.counter(metrics.GAP_RECORDS, one.cluster, one.topic)
+                counted.inc(max(0, one.offsets - counted._value.get()))
+                self._families.gauge(metrics.GAPS_SHOWN, one.cluster, one.topic).set(one.shown)
+                if one.shown:
+                    reasons.setdefault(one.cluster, {})[f"{one.topic}: gap"] = (
+                        f"{one.topic}: records were gone before they were read ({_gaps(one.shown)} not acknowledged)"
+                    )
+            for cluster in {*self._gaps, *reasons}:
+                self._gaps[cluster] = reasons.get(cluster, {})
+                self.set_degraded(cluster, self._degraded.get(cluster, {}))
 
     def notified(self, outcome: str) -> None:
         """A push ended: `sent`, `failed` or `refused`."""
@@ -270,11 +313,22 @@ class Exporter:
         with self._lock:
             missing = {**self._not_ready, **self._troubles}
             state: dict[str, object] = {"ready": self._restored and not missing, "clusters": missing}
-            if degraded := {cluster: sorted(why) for cluster, why in self._degraded.items() if why}:
+            degraded = {
+                cluster: sorted([*self._degraded.get(cluster, ()), *self._gaps.get(cluster, {}).values()])
+                for cluster in sorted({*self._degraded, *self._gaps})
+                if self._degraded.get(cluster) or self._gaps.get(cluster)
+            }
+            if degraded:
                 state["degraded"] = degraded
+            if self._parts:
+                state["parts"] = dict(sorted(self._parts.items()))
             if not self._restored:
                 state["database"] = "what is open in the database is not published yet"
             return bool(state["ready"]), state
+
+
+def _gaps(count: int) -> str:
+    return "1 gap" if count == 1 else f"{count} gaps"
 
 
 def _not_caught_up(left: int, missing: Mapping[str, str]) -> str:

@@ -206,7 +206,7 @@ class BatchFunction:
         """A read that ran out of time is stored as far as it came; the rest must be read again, by a new query."""
         for key, reached in batch.reached.items():
             if reached.end < reached.planned:
-                raise OutOfStep(key, reached.end, reached.planned)
+                raise OutOfStep(key, reached.end, reached.planned, reached.why)
 
     def _tick(self, batch: Batch) -> Tick | None:
         """Before the first caught-up point everything is history, and time stands still at the start of the job."""

@@ -30,18 +30,18 @@ class ReaderStatus:
 
     `problem` is the sentence why the cluster can't be read at all (None: it answers). `caught_up`: the ends of at most
     `ready.max_lag_s` ago are reached; `all_read`: those of the topics of the control's `revision` too. `behind_s` is
-    the age of the newest ends that are reached (None: none yet), `pid` the reader's process.
+    the age of the newest ends that are reached (None: none yet). `blind`: the offsets topic and why it can't be read.
     """
 
     at_ms: int = 0
     backlog: dict[str, int] = field(default_factory=dict)
     missing: dict[str, str] = field(default_factory=dict)
     problem: str | None = None
+    blind: str | None = None
     caught_up: bool = False
     all_read: bool = False
     revision: int = 0
     behind_s: float | None = None
-    pid: int = 0
 
 
 def _replace(path: Path, value: dict[str, Any]) -> None:

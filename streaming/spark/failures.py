@@ -1,6 +1,11 @@
 """Why a job does not run."""
 
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
+
+MOST_CAUSES = 20
+_NOTHING = ("(no cause message)", "null")
 
 
 class CannotRun(Exception):
@@ -17,8 +22,43 @@ def no_room(where: str | Path, why: OSError) -> CannotRun:
 
 
 def first_line(problem: BaseException) -> str:
-    """What an error says; the bridge to Java puts a line of its own in front."""
+    """What an error says, in one line; of an error of Java what its innermost cause says."""
+    if (cause := _java_cause(problem)) is not None:
+        return cause
     lines = [line.strip() for line in str(problem).splitlines() if line.strip()]
     if len(lines) > 1 and lines[0].startswith("An error occurred while calling"):
         return lines[1].removeprefix(": ")
     return lines[0] if lines else type(problem).__name__
+
+
+def _java_cause(problem: BaseException) -> str | None:
+    """The message of the innermost cause that has one, else that cause's class; None where Java has no part in it."""
+    said: str | None = None
+    kinds: list[str] = []
+    with suppress(Exception):  # a Java process that is gone answers no question
+        origin = _origin(problem)
+        for _ in range(MOST_CAUSES):
+            if origin is None:
+                break
+            kinds.append(str(origin.getClass().getSimpleName()))
+            text = str(origin.getMessage() or "")
+            line = next((one.strip() for one in text.splitlines() if one.strip()), "")
+            if line and not line.endswith(_NOTHING):
+                said = line
+            origin = origin.getCause()
+    if said is None and kinds:
+        return f"Spark's query failed ({kinds[-1]})"
+    if said is None and str(problem).rstrip().endswith(_NOTHING):
+        return "Spark's query failed and gave no reason"
+    return said
+
+
+def _origin(problem: BaseException) -> Any:
+    """The error in Java. PySpark keeps it at the error itself, or at what that was caused by."""
+    one: Any = problem
+    for _ in range(MOST_CAUSES):
+        found = getattr(one, "_origin", None) or getattr(one, "java_exception", None)
+        if found is not None or one is None:
+            return found
+        one = getattr(one, "_cause", None)
+    return None

@@ -1,6 +1,7 @@
 """Runs the query: start, watch, start again from the database's positions where that is needed, stop gracefully."""
 
 import logging
+import re
 import shutil
 import tempfile
 import time
@@ -14,7 +15,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 from streaming.config import Settings
 from streaming.config.clusters import ClusterSection
 from streaming.core.fold import fold_group
+from streaming.core.objects import as_object
 from streaming.core.ports import Deposed, OutOfStep, Store
+from streaming.core.results import GapRecord
 from streaming.core.routing import connect_settings
 from streaming.core.settings import ClusterSettings
 from streaming.guarding.fold import Fold
@@ -25,10 +28,11 @@ from streaming.spark.failures import BatchFailed, CannotRun, first_line, no_room
 from streaming.spark.folding import FoldHere, SpreadFold
 from streaming.spark.java import NoJava
 from streaming.spark.offsets import Kind
-from streaming.spark.scratch import scratch_folder
+from streaming.spark.scratch import full, scratch_folder
 from streaming.spark.session import jvm_ended, stop_session
 from streaming.spark.source import FORMAT, KafkaSource, SourceOptions
 from streaming.spark.stopping import Stop, end_at_once, start_session_aside
+from streaming.spark.watchdog import READER, TASK, Hangs, Watchdog
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -39,7 +43,6 @@ log = logging.getLogger("rebalance_monitor.job")
 WATCH_EVERY_S = 0.25
 STATUS_EVERY_S = 1.0
 PROGRESS_EVERY_S = 5.0
-SILENT_S = 30.0  # longer than all requests of one sample may take together
 FIRST_PAUSE_S = 0.2
 LONGEST_PAUSE_S = 30.0
 
@@ -57,6 +60,10 @@ class Observer(Protocol):
 
     def trouble(self, cluster: str, problem: str | None) -> None:
         """Why the query is not running now; None when it runs again."""
+        ...
+
+    def part(self, name: str, problem: str | None) -> None:
+        """Why a process of the job fails now and is started again; None when it works."""
         ...
 
 
@@ -102,6 +109,8 @@ class Job:
         self._committed = 0
         self._ticked = False
         self._settled = False
+        self._said = ""
+        self._watchdog = Watchdog(section.name, scratch, settings.source.read_timeout_ms, time.monotonic())
         self._function: BatchFunction | None = None
         self._progress: tuple[float, int] | None = None
         spark.dataSource.register(KafkaSource)
@@ -126,15 +135,20 @@ class Job:
                     "or change spark.driver_memory, and start again: nothing is lost"
                 ) from problem
             pause_s = FIRST_PAUSE_S if self._committed > committed else min(pause_s * 2, LONGEST_PAUSE_S)
-            why = first_line(problem) if problem is not None else "the query ended"
+            why = full(self._scratch) or (first_line(problem) if problem is not None else "the query ended")
             log_event("query_restarts", cluster=self._section.name, why=why, pause_s=round(pause_s, 1))
-            if not isinstance(problem, OutOfStep):
+            if isinstance(problem, Hangs):
+                self._observer.part(problem.name, why)
+            if not isinstance(problem, OutOfStep) or problem.why:
                 self._observer.trouble(self._section.name, why)
             stop.wait(pause_s)
 
     def _run_query(self, epoch: int, stop: Stop) -> BaseException | None:
         """One life of the query. Returns why it ended."""
         self._failure, self._ticked, self._settled, self._function = None, False, False, None
+        self._watchdog = Watchdog(
+            self._section.name, self._scratch, self._settings.source.read_timeout_ms, time.monotonic()
+        )
         checkpoint: Path | None = None
         query: StreamingQuery | None = None
         try:
@@ -149,6 +163,8 @@ class Job:
                 query.stop()
             ended: BaseException | None = query.exception()
             return self._failure or ended
+        except Hangs as why:
+            return why  # what fails because the process was killed says less
         except Exception as why:
             # Database, disk or Spark: all are tried again from the database's positions, with growing pauses.
             return self._failure or why
@@ -175,8 +191,12 @@ class Job:
         def on_batch(frame: Any, batch_id: int) -> None:
             try:
                 # One action, once: each use of the frame would read the range again.
-                function(frame.toArrow(), batch_id)
+                self._watchdog.reading(time.monotonic())
+                table = frame.toArrow()
+                self._watchdog.reading(None)
+                function(table, batch_id)
             except BaseException as why:
+                self._watchdog.reading(None)
                 self._failure = why
                 # Spark searches the text of this error with an expression that overflows Java's stack on a long one,
                 # such as the trace of a call that `query.stop()` interrupted.
@@ -234,6 +254,9 @@ class Job:
             spread=report.spread,
             ms=round(report.seconds * 1000),
         )
+        for one in report.results:
+            if isinstance(one, GapRecord):
+                log.warning("gap", extra={"fields": as_object(one)})
         self._observer.batch(report)
 
     def _watch(self, query: "StreamingQuery", stop: Stop) -> None:
@@ -246,6 +269,8 @@ class Job:
                 continue
             status_at, status = now_s, self._status()
             self._observer.reader(self._section.name, status)
+            self._say(status)
+            self._watchdog.look(now_s)
             if now_s - progress_at >= PROGRESS_EVERY_S:
                 progress_at = now_s
                 self._catching_up(status, now_s)
@@ -256,14 +281,35 @@ class Job:
         Topics that the first batches bring up are read before the job is ready for the first time; what comes up later
         has as long as everything else.
         """
-        status = self._channel.status()
-        silent_s = time.time() - status.at_ms / 1000
-        if status.at_ms and status.problem is None and silent_s > SILENT_S:
-            status = replace(status, problem=f"the reader has said nothing for {silent_s:.0f} s", caught_up=False)
+        status, now_s = self._channel.status(), time.monotonic()
+        self._watchdog.heard(status.at_ms, now_s)
+        silent_s = self._watchdog.silent_s(now_s)
+        problem = full(self._scratch) or status.problem
+        if problem is None and status.blind is not None:
+            problem = f"blind: {status.blind} can't be read, so nothing is judged"
+        if problem is None and self._watchdog.spoke and silent_s > self._settings.ready.max_lag_s:
+            problem = f"the reader has said nothing for {silent_s:.0f} s"
+        if problem is not None:
+            status = replace(status, problem=problem, caught_up=False)
         known = self._function is not None and status.revision == self._function.revision
         caught_up = self._ticked and status.caught_up and (self._settled or (known and status.all_read))
+        if caught_up and not self._settled:
+            for name in (READER, TASK):
+                self._observer.part(name, None)
         self._settled = caught_up
         return replace(status, caught_up=caught_up)
+
+    def _say(self, status: ReaderStatus) -> None:
+        """One line when something begins to stand in the way of reading, and one when it is over."""
+        kind = re.sub(r"\d+", "", status.problem or "")
+        if kind == self._said:
+            return
+        self._said = kind
+        if status.problem is None:
+            log_event("reads_again", cluster=self._section.name)
+        else:
+            event = "blind" if status.blind is not None else "does_not_read"
+            log.warning(event, extra={"fields": {"cluster": self._section.name, "why": status.problem}})
 
     def _catching_up(self, status: ReaderStatus, now_s: float) -> None:
         """How much is left and for how long, while something is."""

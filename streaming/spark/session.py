@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from streaming.config.spark import SparkSection
 from streaming.spark.java import java_home
+from streaming.spark.saying import said_elsewhere
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -100,12 +101,16 @@ def start_session(section: SparkSection, scratch: Path) -> "SparkSession":
         os.environ["SPARK_HOME"] = str(unzipped_home(scratch))
     if "SPARK_CONF_DIR" not in os.environ:
         os.environ["SPARK_CONF_DIR"] = str(logging_folder(scratch))
+    from pyspark import SparkConf, SparkContext
+    from pyspark.java_gateway import launch_gateway
     from pyspark.sql import SparkSession
 
-    builder = SparkSession.builder
-    for name, value in spark_settings(section, scratch).items():
-        builder = builder.config(name, value)
-    spark = builder.getOrCreate()
+    settings = SparkConf().setAll(list(spark_settings(section, scratch).items()))
+    if SparkContext._gateway is None:
+        with said_elsewhere("spark says") as java_says:
+            SparkContext._gateway = launch_gateway(settings, {"stderr": java_says})
+        SparkContext._jvm = SparkContext._gateway.jvm
+    spark = SparkSession.builder.config(conf=settings).getOrCreate()
     # When Spark's Java process dies, the job says so in one sentence; this server would print a trace as well.
     spark.sparkContext._accumulatorServer.handle_error = lambda *_: None
     return spark

@@ -6,7 +6,6 @@ Start positions come from the database through the options, so Spark's checkpoin
 """
 
 import json
-import os
 import time
 from collections.abc import Iterator, MutableMapping, Sequence
 from contextlib import suppress
@@ -24,13 +23,15 @@ from pyspark.sql.streaming.datasource import (
 )
 
 from streaming.core.records import Tick
-from streaming.spark.channel import Channel, ReaderStatus
+from streaming.spark import stacks
+from streaming.spark.channel import Channel, Control, ReaderStatus
 from streaming.spark.ends import KafkaView
 from streaming.spark.lag import Lag
 from streaming.spark.offsets import Key, Kind, Offset, Sample, Span, TokenBucket, advance, backlog, bundles, spans
 from streaming.spark.reading import Reading, gone_spans, read_spans
 from streaming.spark.rows import SPARK_SCHEMA, arrow_batches, tick_line
 from streaming.spark.sampling import Sampler
+from streaming.spark.watchdog import READER, TASK
 
 FORMAT = "rebalance_monitor_kafka"
 # A record of an unknown topic is taken for this large until the first batch has measured it.
@@ -111,6 +112,7 @@ class KafkaReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  # type:
             partitions={Key(topic, topic_id, number): at for topic, topic_id, number, at in options.positions}
         )
         self._lag: Lag | None = None
+        self._control = Control()
         self._reported_s = 0.0
 
     # -- asked by Spark; the names are PySpark's ---------------------------------------------------------------
@@ -173,6 +175,7 @@ class KafkaReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  # type:
         """Runs in a worker process: decoded rows, positions, and the tick if this task carries it."""
         assert isinstance(partition, Bundle)
         options = self._options
+        stacks.offer(Path(options.channel), TASK)
         reading = Reading(options.cluster, options.cluster_id, options.client, options.read_timeout_ms, partition.kinds)
 
         def lines() -> Iterator[Any]:
@@ -191,6 +194,7 @@ class KafkaReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  # type:
 
     def _running(self) -> Sampler:
         if self._sampler is None:
+            stacks.offer(Path(self._options.channel), READER)
             self._lag = Lag(self._options.max_lag_s)
             self._sampler = Sampler(
                 KafkaView(self._options.client),
@@ -236,7 +240,9 @@ class KafkaReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  # type:
         if sample is not None:
             for key, (begin, end) in backlog(self._start, sample).items():
                 behind[key.topic] = behind.get(key.topic, 0) + end - begin
-        control = self._channel.control()
+        with suppress(OSError, ValueError):  # where it cannot be read, the sampler says so
+            self._control = self._channel.control()
+        control = self._control
         asked = sampler.names == tuple(sorted({**self._options.topics, **control.topics}))
         status = ReaderStatus(
             at_ms=time.time_ns() // 1_000_000,
@@ -247,7 +253,7 @@ class KafkaReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  # type:
             all_read=asked and lag.all_current(now_s),
             revision=control.revision,
             behind_s=lag.behind_s(now_s),
-            pid=os.getpid(),
+            blind=sampler.blind,
         )
         # On a full disk the sampling goes on; the job sees that the last status grows old.
         with suppress(OSError):

@@ -4,7 +4,7 @@ A group outside the scope is answered like one that does not exist.
 """
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +13,7 @@ from streaming.web import fleet
 from streaming.web.openapi import document
 from streaming.web.parameters import cursor, place
 from streaming.web.reader import Reader, Unavailable
-from streaming.web.rows import Key, Page
+from streaming.web.rows import GapRow, Key, Page
 from streaming.web.scope import EVERYTHING, Scope, TeamOf, visible
 from streaming.web.upstream import Job
 
@@ -39,6 +39,11 @@ class Source:
     windows: Sequence[Maintenance] = ()
     version: str = ""
     clock_ms: Callable[[], int] = now_ms
+    topics_of: Callable[[Key], Collection[str]] = lambda _: ()
+
+    def gaps(self, key: Key) -> list[GapRow]:
+        """What was gone before it could be read of this group's records and topics."""
+        return self.reader.gaps(key, self.topics_of(key))
 
     def only(self, scope: Scope) -> list[Key] | None:
         """The groups that this scope shows; None for all."""

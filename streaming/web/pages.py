@@ -208,6 +208,7 @@ def group_page(source: Source, scope: Scope, cluster: str, group: str, before: s
         table=NOTHING if latest is None else matrix(latest.document, [row.document for row in jobs.items]),
         strip=bars(stories),
         stories=stories,
+        gaps=source.gaps((cluster, group)),
         paged=after is not None,
         older=cursor(shown.next),
     )

@@ -12,7 +12,7 @@ from typing import Any, LiteralString, Protocol
 import psycopg
 
 from streaming.core.maintenance import Maintenance
-from streaming.web.rows import GenerationRow, GroupRow, IncidentRow, JobRow, Key, Page
+from streaming.web.rows import GapRow, GenerationRow, GroupRow, IncidentRow, JobRow, Key, Page
 
 WAIT_S = 3.0
 
@@ -44,6 +44,16 @@ _WINDOWS: LiteralString = (
     'select cluster, "groups", owner, reason, from_ms, until_ms, window_id::text from rebalance_monitor.maintenance'
     " where ended_at is null and until_ms > extract(epoch from now()) * 1000"
 )
+_GAPS: LiteralString = """
+select topic, partition, from_offset, to_offset, reason, (extract(epoch from found_at) * 1000)::int8,
+    acknowledged_at is not null
+from rebalance_monitor.gaps h where cluster = %s and (
+    topic = any(%s) or exists (
+        select from rebalance_monitor.generations g
+        where g.cluster = %s and g."group" = %s and g.topic = h.topic and g.partition = h.partition
+    )
+) order by found_at desc, topic, partition, from_offset desc limit 20
+"""
 _OPEN: LiteralString = "(resolved_at_ms is null or firing)"
 
 
@@ -171,6 +181,12 @@ class Reader:
             'select cluster, "group", sum(xmin::text::bigint)::text from rebalance_monitor.jobs group by 1, 2'
         )
         return {(cluster, group): version for cluster, group, version in rows}
+
+    def gaps(self, key: Key, topics: Collection[str]) -> list[GapRow]:
+        """What was gone before it could be read of the partitions with this group's records, and of these topics; the
+        newest first."""
+        rows = self._rows(_GAPS, (key[0], list(topics), *key))
+        return [GapRow(*row) for row in rows]
 
     def windows(self) -> list[Maintenance]:
         """Maintenance windows given on the command line, running or planned."""

@@ -16,6 +16,18 @@ class Page:
     next: list[Any] | None = None
 
 
+class GapRow(NamedTuple):
+    """Offsets [from, to) of a partition that were gone before they were read; `acknowledged`: somebody took note."""
+
+    topic: str
+    partition: int
+    from_offset: int
+    to_offset: int
+    reason: str
+    found_ms: int
+    acknowledged: bool
+
+
 class GroupRow(NamedTuple):
     """A group's latest generation, without its document. `version` changes with every write of that row;
     `status` is Stable, Empty or Dead by the group's latest record ("" where it is not known). `generation`, `grade`

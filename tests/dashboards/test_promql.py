@@ -17,6 +17,7 @@ import pytest
 pytest.importorskip("grafana_foundation_sdk")
 
 from streaming.core.results import Generation, Result
+from streaming.sinks.gaps import TopicGaps
 from streaming.sinks.limits import Limits
 from streaming.sinks.maintenance import Windows
 from streaming.sinks.prometheus import Exporter
@@ -48,7 +49,9 @@ def report(results: list[Result], **more: Any) -> SimpleNamespace:
 
 
 def status(**more: Any) -> SimpleNamespace:
-    return SimpleNamespace(**{"backlog": {TOPIC: 3}, "missing": {}, "problem": None, "caught_up": True, **more})
+    return SimpleNamespace(
+        **{"backlog": {TOPIC: 3}, "missing": {}, "problem": None, "blind": None, "caught_up": True, **more}
+    )
 
 
 @pytest.fixture(scope="module")
@@ -75,6 +78,8 @@ def disturb(exporter: Exporter, number: int) -> None:
         exporter.beat(outcome)
     exporter.outbox_pending(2)
     exporter.audited(0)
+    exporter.part("page", "the page ended with code 2")
+    exporter.gaps([TopicGaps(CLUSTER, TOPIC, 40 + number, 1)])
 
 
 class Server:

@@ -20,6 +20,7 @@ from streaming.core.replay import decode
 from streaming.core.results import AlertSeverity, GapRecord, JobState, Result, Subject
 from streaming.core.routing import route
 from streaming.core.settings import ClusterSettings, Owner, teams
+from streaming.sinks.gaps import TopicGaps
 from streaming.sinks.limits import Limits
 from streaming.sinks.maintenance import Windows
 from streaming.sinks.prometheus import Exporter
@@ -89,7 +90,11 @@ def _exporter() -> Exporter:
     exporter.batch(_report(list(_planted()), rows=4, unknown_tags={OFFSETS: 1}, fold_errors={"KeyError": 1}))
     exporter.refused("incidents")
     missing = {"orders-configs": "no such topic"}
-    exporter.reader("c", SimpleNamespace(backlog={OFFSETS: 0}, missing=missing, problem=None, caught_up=True))
+    exporter.gaps([TopicGaps("c", OFFSETS, 7, 1)])
+    exporter.part("page", "the page ended with code 2")
+    exporter.reader(
+        "c", SimpleNamespace(backlog={OFFSETS: 0}, missing=missing, problem=None, blind=None, caught_up=True)
+    )
     exporter.notified("sent")
     exporter.outbox_pending(0)
     exporter.beat("sent")

@@ -66,7 +66,9 @@ def report(*results: object, **more: object) -> SimpleNamespace:
 
 
 def status(**more: object) -> SimpleNamespace:
-    return SimpleNamespace(**{"backlog": {TOPIC: 0}, "missing": {}, "problem": None, "caught_up": True, **more})
+    return SimpleNamespace(
+        **{"backlog": {TOPIC: 0}, "missing": {}, "problem": None, "blind": None, "caught_up": True, **more}
+    )
 
 
 def test_every_declared_metric_is_known_under_its_own_name(exporter: Exporter) -> None:

@@ -1,0 +1,199 @@
+"""`make readiness`: does the job say that it is ready while nothing is wrong, whatever the cluster writes?
+
+A real broker, PostgreSQL and job; offset commits at each rate in turn. /readyz is asked twice a second, the outgoing
+heartbeat counted, and the resources of each of the job's processes followed. One line per rate at the end.
+
+    make readiness                                          a minute at each rate
+    make readiness ARGS="--seconds 600"                     ten minutes at each rate
+    make readiness ARGS="--rates 150 --seconds 3600"        a soak of one hour
+"""
+
+import argparse
+import shutil
+import sys
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import httpx
+
+from lab import jars, java
+from lab.bench_cost import tree
+from lab.bench_stage import BenchStage
+from lab.commit_load import Commits
+from lab.errors import LabError
+from lab.paths import BUILD
+from lab.process import Lab, Progress, signals_stop
+
+FOLDER = BUILD / "readiness"
+RATES = (0.0, 20.0, 100.0, 500.0, 2_000.0, 20_000.0)
+ASK_EVERY_S = 0.5
+LOOK_EVERY_S = 10.0
+BEAT_MS = 1_000
+ALERT_AFTER_S = 600.0
+
+
+@dataclass(slots=True)
+class Use:
+    """A process over time: (seconds, resident MiB, open descriptors)."""
+
+    name: str
+    seen: list[tuple[float, float, int]] = field(default_factory=list)
+
+    def slopes(self) -> tuple[float, float]:
+        """MiB and descriptors per minute, by the line through all looks."""
+        times = [one[0] / 60 for one in self.seen]
+        return slope(times, [one[1] for one in self.seen]), slope(times, [float(one[2]) for one in self.seen])
+
+
+@dataclass(slots=True, kw_only=True)
+class Outcome:
+    """What one rate gave. `longest_s`: the longest time in a row without being ready."""
+
+    per_s: float
+    written: int = 0
+    polls: int = 0
+    ready: int = 0
+    longest_s: float = 0.0
+    sent: int = 0
+    withheld: int = 0
+    why: set[str] = field(default_factory=set)
+    uses: dict[int, Use] = field(default_factory=dict)
+
+    def line(self) -> str:
+        alert = "would fire" if self.longest_s > ALERT_AFTER_S else "silent"
+        said = f"  {'; '.join(sorted(self.why))}" if self.why else ""
+        return (
+            f"{self.per_s:>9.0f} {self.written:>10} {self.ready:>6}/{self.polls:<6} {self.longest_s:>9.1f} "
+            f"{self.sent:>6} {self.withheld:>8}  {alert}{said}"
+        )
+
+
+HEAD = "commits/s    written  ready/polls  not ready heartbeats      NotReady\n" + (
+    "                                    longest s   sent withheld"
+)
+
+
+def slope(times: Sequence[float], values: Sequence[float]) -> float:
+    """Of the straight line that fits best; 0 for fewer than two different times."""
+    if len(times) < 2 or max(times) == min(times):
+        return 0.0
+    mean_t, mean_v = sum(times) / len(times), sum(values) / len(values)
+    spread = sum((one - mean_t) ** 2 for one in times)
+    return sum((t - mean_t) * (v - mean_v) for t, v in zip(times, values, strict=True)) / spread
+
+
+def observe(
+    monitor_url: str, bootstrap: str, per_s: float, seconds: float, pid: int, alive: Callable[[], bool]
+) -> Outcome:
+    """Write at this rate for so long and ask the monitor how it is."""
+    outcome = Outcome(per_s=per_s)
+    sent, withheld = beats(monitor_url)
+    looked_s = -LOOK_EVERY_S
+    not_since_s: float | None = None
+    with Commits(bootstrap, per_s) as commits:
+        began_s = time.monotonic()
+        while (at_s := time.monotonic() - began_s) < seconds and alive():
+            status, why = readyz(monitor_url)
+            outcome.polls += 1
+            outcome.ready += status == 200
+            if status == 200:
+                not_since_s = None
+            else:
+                not_since_s = at_s if not_since_s is None else not_since_s
+                outcome.longest_s = max(outcome.longest_s, at_s - not_since_s + ASK_EVERY_S)
+                outcome.why.add("".join("#" if one.isdigit() else one for one in why))
+            if at_s - looked_s >= LOOK_EVERY_S:
+                looked_s = at_s
+                look(pid, at_s, outcome.uses)
+            time.sleep(ASK_EVERY_S)
+        outcome.written = commits.done
+    after = beats(monitor_url)
+    outcome.sent, outcome.withheld = after[0] - sent, after[1] - withheld
+    return outcome
+
+
+def readyz(url: str) -> tuple[int, str]:
+    """Status and what is missing."""
+    try:
+        answer = httpx.get(f"{url}/readyz", timeout=5, trust_env=False)
+        return answer.status_code, "; ".join(answer.json().get("clusters", {}).values())
+    except httpx.HTTPError as why:
+        return 0, type(why).__name__
+
+
+def beats(url: str) -> tuple[int, int]:
+    """Heartbeats sent (accepted or not) and withheld so far."""
+    text = httpx.get(f"{url}/metrics", timeout=5, trust_env=False).text
+    counts = {"sent": 0, "failed": 0, "withheld": 0}
+    for line in text.splitlines():
+        for outcome in counts:
+            if line.startswith("rebalance_monitor_heartbeats_sent_total") and f'outcome="{outcome}"' in line:
+                counts[outcome] += int(float(line.split()[-1]))
+    return counts["sent"] + counts["failed"], counts["withheld"]
+
+
+def look(pid: int, at_s: float, uses: dict[int, Use]) -> None:
+    """Note memory and descriptors of every process of the job."""
+    for one in tree(pid):
+        with suppress(OSError, StopIteration):
+            folder = Path(f"/proc/{one}")
+            status = (folder / "status").read_text().splitlines()
+            kib = next(int(line.split()[1]) for line in status if line.startswith("VmRSS:"))
+            words = (folder / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+            name = next((kind for kind in ("java", "serve", "audit", "pyspark", " run ") if kind in words), "other")
+            use = uses.setdefault(one, Use(name.strip()))
+            use.seen.append((at_s, kib / 1024, len(list((folder / "fd").iterdir()))))
+
+
+def main() -> int:
+    """Run every rate and print the table; 0 when it was ready throughout."""
+    parser = argparse.ArgumentParser(
+        prog="make readiness", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--rates", type=float, nargs="+", default=list(RATES), help="commits a second")
+    parser.add_argument("--seconds", type=float, default=60.0, help="how long each")
+    given = parser.parse_args()
+    progress = Progress()
+    settings = {
+        "alerting": {
+            "heartbeat_url": "http://127.0.0.1:9/nobody-listens",
+            "heartbeat_every_ms": BEAT_MS,
+        }
+    }
+    shutil.rmtree(FOLDER, ignore_errors=True)
+    try:
+        with signals_stop(), Lab(FOLDER, progress) as lab:
+            if jars.missing():
+                jars.fetch(java.find())
+            stage = BenchStage(lab, settings)
+            with progress.step("starting everything"):
+                stage.prepare()
+                job = stage.start_job()
+                url = stage.addresses.metrics.rpartition("/metrics")[0]
+                lab.wait_for("ready", lambda: readyz(url)[0] == 200, job, 240)
+            outcomes = []
+            for per_s in given.rates:
+                with progress.step(f"{per_s:.0f} commits a second for {given.seconds:.0f} s"):
+                    outcomes.append(observe(url, stage.broker.address, per_s, given.seconds, job.pid, job.running))
+    except LabError as why:
+        print(f"readiness: {why}", file=sys.stderr)
+        return 2
+    print(HEAD)
+    for one in outcomes:
+        print(one.line())
+    for one in outcomes:
+        for use in one.uses.values():
+            if len(use.seen) > 2:
+                mib, descriptors = use.slopes()
+                print(
+                    f"{one.per_s:>9.0f} {use.name:<8} {use.seen[-1][1]:>7.0f} MiB {mib:>+7.2f}/min "
+                    f"{use.seen[-1][2]:>5} descriptors {descriptors:>+6.2f}/min"
+                )
+    return 0 if all(one.ready == one.polls for one in outcomes) else 1
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

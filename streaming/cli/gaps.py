@@ -1,0 +1,78 @@
+"""`gaps`: what was gone before it could be read, and taking note of it."""
+
+from typing import Any
+
+from rich.table import Table
+from rich.text import Text
+
+from streaming.cli.errors import InputError
+from streaming.cli.exit_codes import DONE
+from streaming.cli.maintenance import operator, writer
+from streaming.cli.opening import settings_from
+from streaming.cli.output import print_json
+from streaming.cli.terminal import Terminal
+
+
+def show(config: str | None, *, everything: bool, output: str) -> int:
+    """Prints the gaps that nobody has acknowledged; with `everything` all."""
+    with writer(settings_from(config)) as connection:
+        from streaming.sinks import gaps
+
+        try:
+            stored = gaps.listed(connection, everything=everything)
+        except gaps.NotSetUp:
+            raise _not_set_up() from None
+    objects = [_object(one) for one in stored]
+    if output == "json":
+        for one in objects:
+            print_json(one)
+    elif not objects:
+        print("no gap" if everything else "no gap that nobody has acknowledged")
+    else:
+        table = Table("found", "cluster", "topic", "partition", "offsets", "reason", "acknowledged", box=None)
+        for one in objects:
+            noted = one["acknowledged"]
+            who = "-" if noted is None else f"{noted['operator']} as {noted['by']} at {noted['at']}"
+            span = f"{one['from_offset']} to {one['to_offset']}"
+            cells = (one["cluster"], one["topic"], str(one["partition"]), span, one["reason"], who)
+            table.add_row(one["found"], *(Text(cell) for cell in cells))
+        Terminal().print_whole(table)
+    return DONE
+
+
+def acknowledge(config: str | None, cluster: str | None, topic: str | None) -> int:
+    """Takes note of gaps; the monitor says no more of them within seconds."""
+    with writer(settings_from(config)) as connection:
+        from streaming.sinks import gaps
+
+        try:
+            count = gaps.acknowledge(connection, operator(), cluster, topic)
+        except gaps.NotSetUp:
+            raise _not_set_up() from None
+    print(f"{count} {'gap is' if count == 1 else 'gaps are'} acknowledged")
+    return DONE
+
+
+def _not_set_up() -> InputError:
+    return InputError("the database has no gaps to acknowledge yet; start `rebalance-monitor run` of this version once")
+
+
+def _object(one: Any) -> dict[str, Any]:
+    shown: dict[str, Any] = {
+        "kind": "gap",
+        "cluster": one.cluster,
+        "topic": one.topic,
+        "partition": one.partition,
+        "from_offset": one.from_offset,
+        "to_offset": one.to_offset,
+        "reason": one.reason,
+        "found": one.found_at.isoformat(timespec="seconds"),
+        "acknowledged": None,
+    }
+    if one.acknowledged_at is not None:
+        shown["acknowledged"] = {
+            "at": one.acknowledged_at.isoformat(timespec="seconds"),
+            "by": one.acknowledged_by,
+            "operator": one.acknowledged_operator,
+        }
+    return shown

@@ -1,0 +1,71 @@
+"""Whether the processes that read still work, and what is done where they do not: their stacks, their end, a new query.
+
+reader   samples the cluster and reports about once a second; silent for SILENT_S it hangs or is gone
+task     reads the ranges of a batch; nothing in it waits longer than `source.read_timeout_ms`
+"""
+
+import logging
+from collections.abc import Callable
+from pathlib import Path
+
+from streaming.spark import stacks
+
+SILENT_S = 30.0  # longer than all requests of one sample may take together
+FIRST_WORD_S = 120.0  # Python and its packages start on a machine that starts Java as well
+READING_S = 60.0
+READER, TASK = "reader", "task"
+
+log = logging.getLogger("rebalance_monitor.job")
+
+
+class Hangs(Exception):
+    """A process that reads does not go on; the sentence says which and for how long."""
+
+    def __init__(self, name: str, sentence: str) -> None:
+        super().__init__(sentence)
+        self.name = name
+
+
+class Watchdog:
+    """One query's life. Times are those of a clock that only goes forward, in seconds."""
+
+    def __init__(self, cluster: str, folder: Path, read_timeout_ms: int, began_s: float) -> None:
+        self._cluster, self._folder = cluster, folder
+        self._reading_at_most_s = read_timeout_ms / 1000 + READING_S
+        self._heard_s, self.spoke = began_s, False
+        self._last_at_ms = 0
+        self._reading_since_s: float | None = None
+
+    def heard(self, at_ms: int, now_s: float) -> None:
+        """The reader's last report is of `at_ms`."""
+        if at_ms and at_ms != self._last_at_ms:
+            self._last_at_ms, self._heard_s, self.spoke = at_ms, now_s, True
+
+    def silent_s(self, now_s: float) -> float:
+        """For how long the reader has reported nothing."""
+        return now_s - self._heard_s
+
+    def reading(self, since_s: float | None) -> None:
+        """A batch is being read since then; None: it is read."""
+        self._reading_since_s = since_s
+
+    def look(self, now_s: float) -> None:
+        """Hangs, after the stacks were logged and the process was killed."""
+        silent_s = self.silent_s(now_s)
+        if silent_s > (SILENT_S if self.spoke else FIRST_WORD_S):
+            self._end(READER, f"the reader has said nothing for {silent_s:.0f} s")
+        since_s = self._reading_since_s
+        if since_s is not None and now_s - since_s > self._reading_at_most_s:
+            self._end(TASK, f"a batch is being read for {now_s - since_s:.0f} s")
+
+    def _end(self, name: str, why: str, kill: Callable[[Path, str, int], None] = stacks.end) -> None:
+        pids = stacks.offering(self._folder, name)
+        for pid in pids:
+            state, lines = stacks.ask(self._folder, name, pid)
+            fields = {"cluster": self._cluster, "part": name, "pid": pid, "state": state, "stacks": lines, "why": why}
+            log.error("process_hangs", extra={"fields": fields})
+            kill(self._folder, name, pid)
+        if not pids:
+            fields = {"cluster": self._cluster, "part": name, "state": "gone", "why": why}
+            log.error("process_hangs", extra={"fields": fields})
+        raise Hangs(name, why)

@@ -1,0 +1,80 @@
+"""A process that hangs writes its stacks and is ended; one whose number belongs to somebody else by now is not."""
+
+import logging
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from streaming.spark import stacks
+from streaming.spark.watchdog import FIRST_WORD_S, READER, READING_S, SILENT_S, TASK, Hangs, Watchdog
+
+HANGING = """
+import sys, time
+from pathlib import Path
+from streaming.spark import stacks
+def hanging_here():
+    print("ready", flush=True)
+    time.sleep(600)
+stacks.offer(Path(sys.argv[1]), sys.argv[2])
+hanging_here()
+"""
+
+
+@pytest.fixture
+def hanging(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator["subprocess.Popen[str]"]:
+    command = [sys.executable, "-c", HANGING, str(tmp_path), request.param]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        yield process
+        process.kill()
+
+
+@pytest.mark.parametrize("hanging", [READER], indirect=True)
+@pytest.mark.parametrize("stopped", [False, True])
+def test_a_silent_reader_is_ended_with_its_stacks_in_the_log(
+    hanging: "subprocess.Popen[str]", stopped: bool, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    watchdog = Watchdog("c", tmp_path, 10_000, 0.0)
+    watchdog.heard(5_000, 1.0)
+    watchdog.look(1.0 + SILENT_S)
+    if stopped:
+        hanging.send_signal(signal.SIGSTOP)
+    with caplog.at_level(logging.ERROR, "rebalance_monitor.job"), pytest.raises(Hangs, match="said nothing for 31 s"):
+        watchdog.look(2.0 + SILENT_S)
+    (record,) = caplog.records
+    fields = vars(record)["fields"]
+    assert (fields["part"], fields["pid"]) == (READER, hanging.pid)
+    assert any("hanging_here" in line for line in fields["stacks"])
+    assert hanging.wait(30) == -signal.SIGKILL
+
+
+@pytest.mark.parametrize("hanging", [TASK], indirect=True)
+def test_a_batch_that_is_never_read_ends_its_task(hanging: "subprocess.Popen[str]", tmp_path: Path) -> None:
+    watchdog = Watchdog("c", tmp_path, 10_000, 0.0)
+    watchdog.reading(1.0)
+    watchdog.heard(1, 11.0 + READING_S)
+    watchdog.look(11.0 + READING_S)
+    with pytest.raises(Hangs) as hangs:
+        watchdog.look(12.0 + READING_S)
+    assert hangs.value.name == TASK
+    assert hanging.wait(30) == -signal.SIGKILL
+
+
+def test_a_reader_that_only_starts_has_more_time(tmp_path: Path) -> None:
+    watchdog = Watchdog("c", tmp_path, 10_000, 0.0)
+    watchdog.heard(0, 50.0)
+    watchdog.look(FIRST_WORD_S)
+    with pytest.raises(Hangs):
+        watchdog.look(FIRST_WORD_S + 1)
+
+
+def test_a_number_that_belongs_to_somebody_else_by_now_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / f"{READER}-{os.getpid()}.stacks").touch()
+    assert stacks.offering(tmp_path, READER) == []
+    stacks.end(tmp_path, READER, os.getpid())

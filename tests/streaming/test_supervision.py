@@ -1,0 +1,101 @@
+"""A part that raises, whatever it raises: it is stated, it goes on, and its end is its own."""
+
+import logging
+import threading
+
+import pytest
+
+from streaming.supervision import PartFailed, Supervised, sentence
+
+
+class Told:
+    def __init__(self) -> None:
+        self.said: list[str | None] = []
+        self.well = threading.Event()
+
+    def part(self, name: str, problem: str | None) -> None:
+        self.said.append(problem)
+        if problem is None:
+            self.well.set()
+
+
+class Odd(BaseException):
+    """Not even an `Exception`."""
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        (ValueError("postgresql://user:secret@db/x"), "ValueError at test_supervision.py"),
+        (OSError(24, "Too many open files"), "OSError, Too many open files"),
+        (PartFailed("the page ended"), "the page ended"),
+        (MemoryError(), "MemoryError at"),
+        (Odd(), "Odd at"),
+    ],
+)
+def test_whatever_a_step_raises_is_stated_and_the_next_one_follows(
+    wrong: BaseException, said: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    told, left = Told(), [wrong, wrong]
+
+    def step() -> float:
+        if left:
+            raise left.pop()
+        return 60.0
+
+    with caplog.at_level(logging.WARNING, "rebalance_monitor.parts"):
+        part = Supervised("part", step, told, first_pause_s=0.001)
+        part.start()
+        assert told.well.wait(30)
+        part.stop()
+    assert len(told.said) == 3
+    assert all(one is not None and one.startswith(said) for one in told.said[:2])
+    assert [record.getMessage() for record in caplog.records] == ["part_failed", "part_goes_on"], "said once"
+    assert "secret" not in sentence(wrong)
+
+
+def test_pauses_grow_while_it_fails_and_a_long_step_can_say_that_it_works() -> None:
+    pauses: list[float] = []
+    seen = threading.Event()
+
+    def step() -> float:
+        pauses.append(part.pause_s)
+        if len(pauses) == 4:
+            part.well()
+            pauses.append(part.pause_s)
+            seen.set()
+            return 60.0
+        raise ValueError
+
+    part = Supervised("part", step, None, first_pause_s=0.001)
+    part.start()
+    assert seen.wait(30)
+    part.stop()
+    assert pauses == [0.001, 0.002, 0.004, 0.008, 0.001]
+
+
+def test_a_step_that_says_none_is_the_last_one_and_what_it_held_is_released() -> None:
+    ended = threading.Event()
+    Supervised("part", lambda: None, None, at_end=ended.set).start()
+    assert ended.wait(30)
+
+
+def test_who_is_told_may_fail_too() -> None:
+    seen = threading.Event()
+
+    class Broken:
+        def part(self, name: str, problem: str | None) -> None:
+            raise RuntimeError
+
+    turns: list[int] = []
+
+    def step() -> float:
+        turns.append(1)
+        if len(turns) > 3:
+            seen.set()
+        return 0.0
+
+    part = Supervised("part", step, Broken())
+    part.start()
+    assert seen.wait(30)
+    part.stop()
