@@ -220,22 +220,24 @@ def balancing_revocations(loads: Sequence[Load], configured: Jobs) -> dict[str, 
 
 def _surplus(hands: Sequence[tuple[str, list[J]]], total: int) -> dict[str, list[J]]:
     """The first jobs of each overloaded hand; the first hands may keep one more than the rest."""
-    least, extra = divmod(total, len(hands))
-    sizes = [len(hand) for _, hand in hands]
-    if sizes.count(least + 1) == extra and sizes.count(least) == len(hands) - extra:
-        return {}
-    surplus: dict[str, list[J]] = {}
+    counts = surplus_counts([len(hand) for _, hand in hands], total)
+    return {member_id: hand[:count] for (member_id, hand), count in zip(hands, counts, strict=True) if count}
+
+
+def surplus_counts(sizes: Sequence[int], total: int) -> list[int]:
+    """How many jobs each hand of this size must give up, in the leader's order, so that `total` could be even."""
+    least, extra = divmod(total, len(sizes))
+    if sizes.count(least + 1) == extra and sizes.count(least) == len(sizes) - extra:
+        return [0] * len(sizes)
+    counts: list[int] = []
     given = 0
-    for member_id, hand in hands:
-        if len(hand) <= least:
-            continue
+    for size in sizes:
         keep = least
-        if given < extra:
+        if size > least and given < extra:
             given += 1
             keep = least + 1
-        if len(hand) > keep:
-            surplus[member_id] = hand[: len(hand) - keep]
-    return surplus
+        counts.append(max(size - keep, 0))
+    return counts
 
 
 def _revoke(surplus: dict[str, Jobs], loads: Iterable[Load], revoked: dict[str, _Revoked]) -> None:

@@ -161,12 +161,19 @@ def fill(loads: list[Load], jobs: Jobs) -> None:
 
 
 def _deal(hands: Sequence[list[J]], jobs: Sequence[J]) -> None:
-    dealt = 0
-    while dealt < len(jobs):
+    for place, job in zip(turns([len(hand) for hand in hands], len(jobs)), jobs, strict=True):
+        hands[place].append(job)
+
+
+def turns(sizes: list[int], count: int) -> list[int]:
+    """Which hand is given each of `count` jobs, one after the other; `sizes` of the hands ascend and are changed."""
+    order: list[int] = []
+    while len(order) < count:
         # Kafka sorts once and measures every pass against the first hand.
-        level = len(hands[0])
-        for hand in hands:
-            if len(hand) > level or dealt == len(jobs):
+        level = sizes[0]
+        for place, size in enumerate(sizes):
+            if size > level or len(order) == count:
                 break
-            hand.append(jobs[dealt])
-            dealt += 1
+            sizes[place] += 1
+            order.append(place)
+    return order

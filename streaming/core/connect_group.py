@@ -118,19 +118,21 @@ def _run_again(
     if known.reason is not None:
         judgement = judge_connect.not_judged(known.reason)
     else:
+        carried = leader_turn.carried(state, observed, topics)
         case = Case(
             body=body,
             observed=observed,
             last=before,
             history=state.history,
             settings=topics,
-            carried=leader_turn.carried(state, observed, topics),
+            carried=carried,
             missing_generations=observed.unseen,
         )
         judgement = judge_connect.with_lost(case, judge_connect.judge(case), evidence.lost(observed, state))
-        state = leader_turn.after_verdict(state, observed, judgement)
+        state = leader_turn.after_verdict(state, observed, carried, judgement)
         if judgement.verdict.grade is Grade.MATCH and any(view.assigned for view in observed.views.values()):
             state = replace(state, history=config_sanity.confirmed(state.history, observed.config_offset))
+    state = replace(state, gapped=state.gapped or observed.unseen > 0)
     if judgement.verdict.grade is Grade.UNEXPLAINED and (unread := evidence.unread(observed, state, topics)):
         judgement, known = judge_connect.not_judged(unread), replace(known, blind=True)
     state = replace(state, sides=state.sides.after(observed, judgement.verdict.grade, foreign=known.foreign))

@@ -13,7 +13,7 @@ from itertools import chain
 from assignors import connect_eager
 from assignors.connect_model import ConnectResult, ConnectRound
 from schemas.connect_protocol import WorkerState
-from streaming.core import leader
+from streaming.core import leader, leader_unknown
 from streaming.core.configured import configured_at, hidden_at
 from streaming.core.intent import declared_by
 from streaming.core.leader_answers import (
@@ -24,9 +24,10 @@ from streaming.core.leader_answers import (
     same_but_for_choice,
     same_sets,
 )
-from streaming.core.leader_fallback import after_gap, after_unknown
+from streaming.core.leader_fallback import after_gap, after_unknown, recounted
 from streaming.core.leader_rounds import Case, flagged_rounds, revived_rounds, rounds_of
 from streaming.core.leader_runs import Run, runs_of
+from streaming.core.leader_unseen import freedom_of
 from streaming.core.minds import Hypothesis
 from streaming.core.observed import EAGER, Job
 from streaming.core.results import ConnectShare, ExpectedShare, Grade, Verdict
@@ -38,7 +39,10 @@ CONFIG_BEHIND = "config snapshot one record behind its offset"
 CONFIG_FLAGGED = "a connector's tasks are inconsistent for the leader and not for others, or the other way round"
 REVIVED = "a connector that was made anew has its old tasks back, as in releases before 3.7.1"
 EAGER_ASSIGNOR = "eager"
+HISTORY_MISSING = "history missing before the first record"
 MISSING_GENERATIONS = "missing generations"
+UNSEEN_ROUNDS = "the leader may have led before, in rounds that were not seen"
+TOO_MANY = "the leader's memory is not known, and more of what it may be was possible than was tried"
 CLOCKS_APART = "the coordinator's clock has moved against the leader's"
 EAGER_ALONE = (EAGER_ASSIGNOR,)
 COMPACTED = "the config topic was compacted: what was configured at this generation's offset is not known"
@@ -124,18 +128,7 @@ def _judge_incremental(case: Case, rounds: tuple[ConnectRound, ...]) -> Judgemen
             runs = list(runs_of(case, rounds[:1], case.carried.hypotheses, java))
             fits = fitting(case.body, runs, (java,))
     if fits:
-        fits += _other_families(case, rounds, fits)
-        if case.settings.release is None:  # the first answer of another release may look like one of the old
-            others = _settled(case, case.carried.other_releases)
-            fits += fitting(case.body, runs_of(case, rounds[:1], others, versions[0]), versions)
-        if case.missing_generations:
-            fits += _families_after_gap(case, rounds, fits)
-        doubted = _doubted_families(case, rounds, fits)
-        if case.carried.complete:
-            return _accepted(Grade.MATCH, case, fits, also=doubted)
-        # The memories that fit may do so by chance, and another one is the true one.
-        others = _after_unknown(case, rounds, _eras(case))
-        return _accepted(Grade.EXPLAINABLE, case, fits, "history missing before the first record", others)
+        return _fitted(case, rounds, fits)
     if not case.carried.complete:
         return _unexplained(case, rounds, runs)
     for reason, tries in _explanations(case, rounds):
@@ -152,6 +145,24 @@ def _judge_incremental(case: Case, rounds: tuple[ConnectRound, ...]) -> Judgemen
     if chosen:
         return _accepted(Grade.EXPLAINABLE, case, chosen, "another choice among the workers that declare the same job")
     return _unexplained(case, rounds, runs)
+
+
+def _fitted(case: Case, rounds: tuple[ConnectRound, ...], fits: list[Run]) -> Judgement:
+    """What the leader remembers after an answer that some carried memory gives; the others that it may remember."""
+    versions = java_versions(case.settings)
+    fits = [*fits, *_other_families(case, rounds, fits)]
+    if case.settings.release is None:  # the first answer of another release may look like one of the old
+        others = _settled(case, case.carried.other_releases)
+        fits += fitting(case.body, runs_of(case, rounds[:1], others, versions[0]), versions)
+    if case.missing_generations:
+        fits += _families_after_gap(case, rounds, fits)
+    doubted = _doubted_families(case, rounds, fits)
+    if case.carried.unsure or not case.carried.complete:
+        # The memories that fit may do so by chance, and another one is the true one.
+        doubted += _after_unknown(case, rounds, _eras(case))
+    if case.carried.complete:
+        return _accepted(Grade.MATCH, case, fits, also=doubted)
+    return _accepted(Grade.EXPLAINABLE, case, fits, HISTORY_MISSING, doubted)
 
 
 def _other_families(case: Case, rounds: tuple[ConnectRound, ...], fits: list[Run]) -> list[Run]:
@@ -206,6 +217,8 @@ def _explanations(case: Case, rounds: tuple[ConnectRound, ...]) -> Iterator[tupl
     Each changes one cause: with two, many a mistake would look right.
     """
     java = java_versions(case.settings)[0]
+    if case.carried.uncounted:
+        yield UNSEEN_ROUNDS, runs_of(case, rounds[:1], recounted(case.carried.hypotheses), java)
     guessed = leader.guessed(case.carried.hypotheses, case.observed)
     if guessed:
         tries = runs_of(case, rounds[:1], guessed, java)
@@ -261,11 +274,19 @@ def _unexplained(case: Case, rounds: tuple[ConnectRound, ...], runs: list[Run]) 
     if case.settings.release is None:
         eras = tuple(dict.fromkeys((*eras, *leader.all_eras())))
     after, _ = leader.bounded(_after_unknown(case, rounds, eras))
-    if case.carried.cut or not case.carried.complete:
-        reason = leader.BOUND_EXCEEDED if case.carried.cut else "history missing before the first record"
-        verdict = Verdict(
-            grade=Grade.EXPLAINABLE, assignor=_assignor(case), eras=leader.newest_first(eras), reason=reason
-        )
+    shown = leader.newest_first(eras)
+    if (unseen := _unseen(case)) is not None:
+        search = leader_unknown.Search()
+        tries = chain(rounds, revived_rounds(case, rounds), flagged_rounds(case, rounds))
+        found = list(leader_unknown.any_memory(case, tries, eras, freedom_of(case), search))
+        if found:
+            also = after if search.cut else _after_unknown(case, rounds, [run.after.era for run in found])
+            return replace(_accepted(Grade.EXPLAINABLE, case, found, unseen, also), cut=False)
+        if search.cut:
+            verdict = Verdict(grade=Grade.EXPLAINABLE, assignor=_assignor(case), eras=shown, reason=TOO_MANY)
+            return Judgement(verdict, after)
+    if case.carried.cut:
+        verdict = Verdict(grade=Grade.EXPLAINABLE, assignor=_assignor(case), eras=shown, reason=leader.BOUND_EXCEEDED)
         return Judgement(verdict, after)
     runs = runs or list(
         runs_of(case, rounds[:1], leader.usual(case.carried.hypotheses), java_versions(case.settings)[0])
@@ -275,6 +296,15 @@ def _unexplained(case: Case, rounds: tuple[ConnectRound, ...], runs: list[Run]) 
     result = runs[0].result
     reason = difference(case.body, result) + _other_maximum(case, rounds, result)
     return Judgement(_verdict(Grade.UNEXPLAINED, case, result, (), reason), after, expected_era=runs[0].after.era)
+
+
+def _unseen(case: Case) -> str | None:
+    """Which rounds of the leader's process were not seen, so that it may remember anything; None if all were."""
+    if not case.carried.complete:
+        return HISTORY_MISSING
+    if case.missing_generations:
+        return MISSING_GENERATIONS
+    return UNSEEN_ROUNDS if case.carried.unsure else None
 
 
 def _other_maximum(case: Case, rounds: tuple[ConnectRound, ...], expected: ConnectResult) -> str:

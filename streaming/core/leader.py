@@ -33,16 +33,22 @@ BOUND_EXCEEDED = f"more than {MAX_HYPOTHESES} leader memories were possible, the
 
 @dataclass(frozen=True, slots=True)
 class Process:
-    """A worker process that has led, under the member id it last led with."""
+    """A worker process that has led, under the member id it last led with.
+
+    `unsure`: it may remember something else than these minds, for some of its rounds were not seen; `uncounted`: nobody
+    knows how many of its rounds in a row have revoked for balance.
+    """
 
     member_id: str
     minds: PackedMinds
     cut: bool = False
+    unsure: bool = False
+    uncounted: bool = False
 
     @classmethod
-    def of(cls, member_id: str, hypotheses: Iterable[Hypothesis], *, cut: bool = False) -> "Process":
+    def of(cls, member_id: str, known: "Carried") -> "Process":
         """The process with these possible minds."""
-        return cls(member_id, pack(hypotheses), cut)
+        return cls(member_id, pack(known.hypotheses), known.cut, known.unsure, known.uncounted)
 
     @property
     def hypotheses(self) -> tuple[Hypothesis, ...]:
@@ -52,13 +58,16 @@ class Process:
 @dataclass(frozen=True, slots=True)
 class Carried:
     """Hypotheses a round starts from. `complete` is False where unseen history may hide another memory, `cut` is True
-    where the bound left some out. `other_releases` are minds of a process that was never seen to lead, should it run
-    another release than the leaders before it: clusters are upgraded worker by worker."""
+    where the bound left some out, `unsure` and `uncounted` are those of `Process`. `other_releases` are minds of a
+    process that was never seen to lead, should it run another release than the leaders before it: clusters are upgraded
+    worker by worker."""
 
     hypotheses: tuple[Hypothesis, ...]
     complete: bool
     cut: bool = False
     other_releases: tuple[Hypothesis, ...] = ()
+    unsure: bool = False
+    uncounted: bool = False
 
 
 def first_eras(settings: ConnectSettings) -> tuple[str, ...]:
@@ -93,10 +102,14 @@ def carried_into(
     settings: ConnectSettings,
     *,
     seen_from_start: bool,
+    gapped: bool = False,
     nameless: bool = False,
     new: bool = False,
 ) -> Carried:
     """What a leader may know when its round starts, by the identity rules of connect.md 5.4.
+
+    A process that was never seen to lead may have led in rounds that were not seen: before the history begins, or where
+    it is `gapped`. A member without an allocation may be one that gave its jobs up, and has kept its memory.
 
     `nameless`: its address does not tell it from others, so only its member id does; then nobody knows who a `new`
     member, one that is not in the record before, was earlier.
@@ -107,13 +120,22 @@ def carried_into(
     if known is None and not nameless:
         known = processes.get(view.worker or view.member_id)
     if known is None:
-        stranger = nameless and new and view.had_allocation
-        complete = not stranger and (seen_from_start or not view.had_allocation)
-        return Carried(initial, complete=complete, other_releases=_other_releases(initial, max_delay_ms))
+        stranger = nameless and new
+        complete = not view.had_allocation or (seen_from_start and not stranger)
+        unsure = stranger or gapped or not seen_from_start
+        others = _other_releases(initial, max_delay_ms)
+        return Carried(initial, complete=complete, other_releases=others, unsure=unsure, uncounted=unsure)
     either, cut = with_configured(known.hypotheses, max_delay_ms), known.cut
     if known.member_id != view.member_id and not view.had_allocation:
         either, cut = bounded((*initial, *either))
-    return Carried(either, complete=True, cut=cut or known.cut, other_releases=_other_releases(either, max_delay_ms))
+    return Carried(
+        either,
+        complete=True,
+        cut=cut or known.cut,
+        other_releases=_other_releases(either, max_delay_ms),
+        unsure=known.unsure,
+        uncounted=known.uncounted,
+    )
 
 
 def first_minds(eras: Iterable[str], max_delay_ms: int | None) -> tuple[Hypothesis, ...]:
@@ -185,15 +207,21 @@ def met(
     remember nothing, and by the time it leads itself its first join is long gone.
     """
     found = dict(processes)
+    if observed.unseen:  # any of them may have led in a round that was not seen; of the leader the answer tells more
+        leading = (
+            observed.process_of(observed.leader) if observed.leader and observed.leader in observed.views else None
+        )
+        doubted = {name: replace(one, unsure=True, uncounted=True) for name, one in processes.items()}
+        found = {name: processes[name] if name == leading else one for name, one in doubted.items()}
     for member_id, view in observed.views.items():
         name = observed.process_of(member_id)
-        known = processes.get(name)
+        known = found.get(name)
         if known is None or known.member_id == member_id or (last is not None and member_id in last.views):
             continue
-        minds, cut = known.hypotheses, known.cut
+        minds, cut = known.hypotheses, False
         if not view.had_allocation or observed.unseen:
             minds, cut = bounded((*first_minds(eras, settings.max_delay_of(view.worker)), *known.hypotheses))
-        found[name] = Process.of(member_id, minds, cut=cut or known.cut)
+        found[name] = replace(known, member_id=member_id, minds=pack(minds), cut=cut or known.cut)
     return found
 
 

@@ -94,6 +94,13 @@ def _balances(era: str, counts: Iterable[int]) -> tuple[LeaderMemory, ...]:
     return LeaderMemory(), *revoked
 
 
+def recounted(hypotheses: Iterable[Hypothesis]) -> Iterator[Hypothesis]:
+    """The same with every other number of balancing rounds in a row: the number is kept, whatever comes between."""
+    for one, count in product(hypotheses, range(BACK_OFFS)):
+        if ERAS[one.era].balances_fully and count != one.memory.successive_revocations:
+            yield replace(one, memory=replace(one.memory, successive_revocations=count))
+
+
 def after_unknown(
     observed: Observed,
     configured: frozenset[Job],
@@ -110,10 +117,11 @@ def after_unknown(
     holds a delay forbids the next one to balance, and one that revoked nothing allows it.
     """
     revoked = observed.revoked()
+    taken_back = frozenset(job for view in observed.views.values() for job in view.revoked - view.held)
     held = frozenset(job for view in observed.views.values() for job in view.holds) - revoked
     waiting = configured - held - revoked if observed.delay_ms else frozenset()
     memory = LeaderMemory(
-        previous=jobs(held | waiting),
+        previous=jobs(held | waiting | taken_back),
         previous_revoked=jobs(revoked),
         scheduled_ms=observed.at_ms + observed.delay_ms if observed.delay_ms else 0,
         delay_ms=observed.delay_ms,

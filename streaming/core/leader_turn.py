@@ -11,6 +11,7 @@ from streaming.core import leader
 from streaming.core.judge_connect import EAGER_ASSIGNOR, Judgement
 from streaming.core.observed import Observed
 from streaming.core.results import Grade
+from streaming.core.rules.window import is_backoff
 from streaming.core.settings import ConnectSettings
 from streaming.core.state import GroupState
 
@@ -32,17 +33,31 @@ def carried(state: GroupState, observed: Observed, settings: ConnectSettings) ->
         leader.eras_of(state.eras, settings),
         settings,
         seen_from_start=state.seen_from_start,
+        gapped=state.gapped,
         nameless=observed.nameless(view.member_id),
         new=state.last is not None and view.member_id not in state.last.views,
     )
 
 
-def after_verdict(state: GroupState, observed: Observed, judgement: Judgement) -> GroupState:
-    """The leader as a process that knows what this answer leaves behind."""
+def after_verdict(state: GroupState, observed: Observed, before: leader.Carried, judgement: Judgement) -> GroupState:
+    """The leader as a process that knows what this answer leaves behind.
+
+    An answer without a delay and without revocations determines all but the count of revoking rounds, whatever the
+    memory was before; a pause between two of them shows the count.
+    """
     view = observed.views.get(observed.leader or "")
     if view is None or not judgement.hypotheses:
         return state
-    state = _with_process(state, observed, leader.Process.of(view.member_id, judgement.hypotheses, cut=judgement.cut))
+    unseen = not before.complete or observed.unseen > 0 or judgement.verdict.grade is Grade.UNEXPLAINED
+    calm = not (observed.delay_ms or observed.error or observed.revoked())
+    known = leader.Carried(
+        judgement.hypotheses,
+        complete=True,
+        cut=judgement.cut,
+        unsure=(before.unsure or unseen) and not calm,
+        uncounted=(before.uncounted or unseen) and not is_backoff(observed.delay_ms, None),
+    )
+    state = _with_process(state, observed, leader.Process.of(view.member_id, known))
     if judgement.verdict.grade is not Grade.MATCH or judgement.verdict.assignor == EAGER_ASSIGNOR or observed.unseen:
         return state
     return replace(state, eras=tuple(dict.fromkeys(one.era for one in judgement.hypotheses)))
@@ -55,7 +70,7 @@ def after_no_verdict(state: GroupState, observed: Observed, settings: ConnectSet
     view = observed.views.get(observed.leader or "")
     if view is None or not known.complete:
         return state, observed
-    process = leader.Process.of(view.member_id, known.hypotheses, cut=known.cut)
+    process = leader.Process.of(view.member_id, replace(known, unsure=True, uncounted=True))
     return _with_process(state, observed, process), observed
 
 

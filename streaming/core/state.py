@@ -55,8 +55,9 @@ class GroupState:
     far the coordinator's clock is behind the monitor's, if that is known; `apart_ms`: how much longer the time since
     the last record looks than it surely was (`streaming.core.clocks`); `unread`: the last record of the group that
     could not be read; `lost`: offsets (from, to; the end exclusive) in the group's partition that were gone before they
-    were read, the newest; `orphans`: incidents of a state that could not be read, to be ended; `failing`: while
-    `monitor_error` is open (`streaming.core.isolation`).
+    were read, the newest; `gapped`: generations left no record, now or in an earlier life of the group; `orphans`:
+    incidents of a state that could not be read, to be ended; `failing`: while `monitor_error` is open
+    (`streaming.core.isolation`).
     """
 
     incarnation: int = 0
@@ -87,6 +88,7 @@ class GroupState:
     unread: Source | None = None
     lost: tuple[tuple[int, int], ...] = ()
     orphans: tuple[Incident, ...] = ()
+    gapped: bool = False
     sides: Sides = field(default_factory=Sides)
     timeline: Timeline = field(default_factory=Timeline)
     waits: Waits = field(default_factory=Waits)

@@ -82,7 +82,7 @@ def test_an_answer_of_a_mind_left_out_is_explained_by_the_bound(case: Case, cut:
 
 def test_a_worker_that_may_have_led_brings_its_mark_and_its_memories(case: Case) -> None:
     view = WorkerView("new-id", "host:8083", 7, False, None, frozenset(), frozenset(), frozenset())
-    process = Process.of("old-id", many(case)[:MAX_HYPOTHESES])
+    process = Process.of("old-id", Carried(many(case)[:MAX_HYPOTHESES], complete=True))
     not_known = replace(SETTINGS, max_delay_ms=None)  # a configured maximum would leave one of these memories
     carried = leader.carried_into(view, {"host:8083": process}, ("A5",), not_known, seen_from_start=True)
     assert carried.cut  # the empty memory of a new process comes on top

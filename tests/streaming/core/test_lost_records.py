@@ -1,7 +1,11 @@
 """Records of the coordinator's log that were gone before they were read: whom they may concern is told, and how."""
 
+from collections.abc import Callable
+from dataclasses import replace
+
 import pytest
 
+from schemas.connect_protocol import ConnectAssignment
 from streaming.core.fold import fold_group
 from streaming.core.records import Gap, GroupGeneration, Row, Tick
 from streaming.core.results import GapRecord, Generation, Grade, Result, Severity
@@ -73,23 +77,33 @@ def test_an_answer_that_only_lost_rounds_explain_says_so() -> None:
 
 
 def wrong(given: Given) -> None:
-    """An answer that no leader gives with what is known of it: nothing of what is new, and nobody waits for it."""
+    """An answer that no leader gives, whatever it remembers: nothing of what is new, and nobody waits for it."""
     everyone(connectors=(), tasks=())(given)
 
 
-def test_what_nothing_explains_is_explainable_after_a_gap_only() -> None:
-    grades = {}
-    for lost in (True, False):
-        story = calm()
-        story.rebalance(recorded=False)
-        if lost:
-            lose(story)
-        story.configure("c2", 2)
-        story.rebalance(wrong)
-        verdict = verdict_after_gap(story).verdict
-        grades[lost] = verdict.grade
-        assert lost == ("were gone before they were read" in (verdict.reason or ""))
-    assert grades == {True: Grade.EXPLAINABLE, False: Grade.UNEXPLAINED}
+def exchanged(given: Given) -> None:
+    """The two new tasks the other way round: as if the first of them had been lost, and not the second."""
+    one, two = given["w1"], given["w2"]
+    assert isinstance(one, ConnectAssignment)
+    assert isinstance(two, ConnectAssignment)
+    assert len(one.tasks) == len(two.tasks) == 1
+    given["w1"], given["w2"] = replace(one, tasks=two.tasks), replace(two, tasks=one.tasks)
+
+
+@pytest.mark.parametrize("lost", [True, False])
+@pytest.mark.parametrize(("change", "some_memory"), [(exchanged, True), (wrong, False)])
+def test_after_lost_records_only_an_answer_that_no_memory_gives_is_unexplained(
+    change: Callable[[Given], None], some_memory: bool, lost: bool
+) -> None:
+    story = calm()
+    story.rebalance(recorded=False)
+    if lost:
+        lose(story)
+    story.configure("c2", 2)
+    story.rebalance(change)
+    verdict = verdict_after_gap(story).verdict
+    assert verdict.grade is (Grade.EXPLAINABLE if lost and some_memory else Grade.UNEXPLAINED)
+    assert (lost and some_memory) == ("were gone before they were read" in (verdict.reason or ""))
 
 
 def test_a_gap_between_two_generations_in_a_row_has_taken_none() -> None:

@@ -1,0 +1,77 @@
+"""A leader whose memory is not known is wrong only if no memory at all gives its answer."""
+
+import os
+import random
+from collections import Counter
+from dataclasses import replace
+
+import pytest
+
+from streaming.core.fold import fold_group
+from streaming.core.leader_rows import Received, split
+from streaming.core.observed import EAGER
+from streaming.core.records import GroupGeneration, Tick
+from streaming.core.results import Grade
+from tests.streaming.core.restless import Restless, records, seen
+from tests.streaming.core.test_mutants import NAMES, grade_of, mutants, violations
+from tests.streaming.core.test_mutants_across_gaps import states_of
+
+EVERYTHING = os.environ.get("RM_MUTANTS") == "all"
+SEEDS = range(60 if EVERYTHING else 6)
+RIGHT = {Grade.MATCH, Grade.EXPLAINABLE}
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_right_leader_is_never_unexplained_wherever_a_reader_begins(seed: int) -> None:
+    """Among them are workers that gave their jobs up in an outage, and delays whose beginning was not seen."""
+    story = Restless(seed).live(25)
+    places = range(1, len(records(story)))
+    for first in places if EVERYTHING else random.Random(seed).sample(places, 4):
+        assert {one.verdict.grade for one in seen(story, first)} <= RIGHT, first
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_right_leader_is_never_unexplained_whatever_records_are_missing(seed: int) -> None:
+    """What an unseen round leaves: revocations, back-off counts, candidates, members that came and went."""
+    story = Restless(seed).live(25)
+    holes = [range(at, at + count) for count in (1, 2, 3) for at in range(len(records(story)) - count)]
+    for hole in holes if EVERYTHING else random.Random(seed).sample(holes, 4):
+        assert {one.verdict.grade for one in seen(story, 0, hole)} <= RIGHT, hole
+
+
+@pytest.mark.parametrize("name", [one for one in NAMES if not one.startswith("eager")])
+def test_a_wrong_first_answer_is_unexplained_unless_some_memory_gives_it(name: str) -> None:
+    """Each generation of a capture as the first that is seen, with one job changed: none is a match. No memory hands a
+    job out twice; one job given to somebody else may have been lost, and the one that was given it idle."""
+    known, group, own, states = states_of(name)
+    grades, kinds, dice = Counter[Grade](), Counter[str](), random.Random(7)
+    for row in own[2 :: 1 if EVERYTHING else 3]:
+        body = row.body
+        if not isinstance(body, GroupGeneration) or not body.members or body.protocol == EAGER:
+            continue
+        right = fold_group(known, group, states[0], [row], Tick(0))
+        assert grade_of(right.results) in RIGHT
+        for kind, members in mutants(body, dice):
+            wrong = fold_group(known, group, states[0], [replace(row, body=replace(body, members=members))], Tick(0))
+            grades[grade_of(wrong.results)] += 1
+            found = grade_of(wrong.results) is Grade.UNEXPLAINED or violations(wrong.results) - violations(
+                right.results
+            )
+            kinds[f"{kind}, {'found' if found else 'not found'}"] += 1
+    print(f"{name}: {dict(grades)}, {dict(kinds)}")
+    assert grades[Grade.MATCH] == 0
+    assert kinds["doubled, found"] > 0
+    assert kinds["doubled, not found"] == 0
+    assert grades[Grade.UNEXPLAINED] * 2 >= grades.total()
+
+
+def test_two_rows_are_filled_in_order() -> None:
+    def jobs(*receivers: str) -> list[Received]:
+        return [Received(one) for one in receivers]
+
+    assert split(jobs("w1", "w2", "w1", "w1"), ["w1", "w1"], ["w1", "w2"]) is not None
+    assert split(jobs("w2", "w2", "w1", "w1"), ["w1", "w1"], ["w1", "w2"]) is None
+    assert split(jobs("w1", "w2"), ["w2"], ["w1"]) == [False, True]
+    assert split([Received("w1", lost=True), Received("w1")], ["w1"], ["w1"]) == [True, False]
+    assert split([Received("w1", lost=False), Received("w1", lost=False)], ["w1"], ["w1"]) is None
+    assert split([], [], []) == []
