@@ -10,6 +10,7 @@ from pathlib import Path
 from lab.attack import clocks, first_contact, holes, mutants
 from lab.attack.life import VARIED, Life, captures, simulated
 from lab.attack.pieces import Done, Piece, finished
+from lab.attack.planted import planted
 from lab.paths import ROOT
 
 RESULTS = ROOT / ".build" / "attack.jsonl"
@@ -43,7 +44,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         lives = [one for one in lives if one.name in asked.life]
     planned: list[Piece] = []
     for name in asked.sweeps or SWEEPS:
-        planned += SWEEPS[name].pieces(lives)
+        planned += SWEEPS[name].pieces([*lives, *_planted(asked)] if name == clocks.SWEEP else lives)
     if asked.cell:
         planned = [one for one in planned if asked.cell in one.cell]
     progress = None if asked.quiet else sys.stderr
@@ -57,6 +58,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
             of_sweep = [one for one in done if one.sweep == name]
             print("\n\n".join((*SWEEPS[name].tables(of_sweep), *_details(of_sweep, asked.details))), end="\n\n")
     return 0 if len(done) == len(planned) else 3
+
+
+def _planted(asked: argparse.Namespace) -> list[Life]:
+    """Lives with planted duplicates, among those that are asked for."""
+    if asked.no_planted:
+        return []
+    return [one for one in planted() if not asked.life or one.name in asked.life]
 
 
 def _details(done: Sequence[Done], most: int) -> list[str]:
@@ -82,6 +90,9 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--first-seed", type=int, default=0, help="seed of the first one (default: %(default)s)")
     parser.add_argument("--no-captures", action="store_true", help="simulated clusters alone")
+    parser.add_argument(
+        "--no-planted", action="store_true", help="without the lives in which jobs run twice on purpose"
+    )
     parser.add_argument("--life", action="append", help='only this life, such as "seed 7" or "zombie"; can be repeated')
     parser.add_argument("--cell", help="only cells with this text in their names")
     parser.add_argument("--results", default=str(RESULTS), help='file of finished pieces; "" keeps none')

@@ -8,6 +8,7 @@ from functools import cache
 from lab.attack.life import Life
 from lab.attack.monitor import MONITOR, Judged, live, replayed
 from lab.attack.pieces import Done, Outcome, Piece, table
+from lab.attack.planted import kind_of
 from lab.attack.truth import captured_doubles, doubles_found, false_alarms, untrue
 
 SWEEP = "clocks"
@@ -111,7 +112,7 @@ def telling(life: Life, skew: Skew, number: int) -> tuple[Life, Mapping[str, int
     workers, brokers = life.clocks("worker"), life.clocks("broker")
     match skew.target:
         case "one worker":
-            return life, {workers[number % len(workers)]: skew.ms}
+            return life, {_one_of(life, workers, number): skew.ms}
         case "all workers":
             return life, dict.fromkeys(workers, skew.ms)
         case "one coordinator":
@@ -120,6 +121,14 @@ def telling(life: Life, skew: Skew, number: int) -> tuple[Life, Mapping[str, int
             return taken_over(life), {NEXT: skew.ms}
         case _:
             return life, {MONITOR: skew.ms}
+
+
+def _one_of(life: Life, workers: Sequence[str], number: int) -> str:
+    """The worker whose clock is off: the old owner where a duplicate was planted, else any."""
+    if kind_of(life.name) is not None and life.truth is not None:
+        process = min(life.truth.duplicates(), key=lambda one: one.start_ms).processes[0]
+        return "worker:" + process.partition("#")[0]
+    return workers[number % len(workers)]
 
 
 def taken_over(life: Life) -> Life:
@@ -171,7 +180,33 @@ def tables(done: Sequence[Done]) -> list[str]:
         f" (right clocks: {base['certain']}/{base['likely']}/{base['possible']}/{base['None']} for one sign)"
     )
     out.append(table(title, columns, found))
+    planted = [one for one in done if kind_of(one.life) is not None]
+    if planted:
+        title = "Planted duplicates: how sure the monitor is of the one it is least sure of, behind/ahead"
+        out.append(table(title, columns, list(_least_sure(planted, cells, rows))))
     return out
+
+
+def _least_sure(
+    done: Sequence[Done], cells: Mapping[str, Skew], rows: Sequence[tuple[str, str, str]]
+) -> Iterator[tuple[str, list[str]]]:
+    least: dict[tuple[str, str, str, int], int] = {}
+    for one in done:
+        skew = cells[one.cell]
+        place = (kind_of(one.life) or "", skew.target, skew.mode, skew.ms)
+        for sure in one.outcome["doubles"]:
+            least[place] = min(least.get(place, len(_SURE)), _SURE.index(sure))
+    for kind in dict.fromkeys(kind_of(one.life) or "" for one in done):
+        for name, target, mode in rows:
+            words = [
+                "/".join(_WORDS[least.get((kind, target, mode, sign * ms), len(_SURE))] for sign in (-1, 1))
+                for ms in SKEWS_MS
+            ]
+            yield f"{kind}: {name}", words
+
+
+_SURE = ("None", "possible", "likely", "certain")
+_WORDS = ("-", "possible", "likely", "certain", "?")
 
 
 def _named(ms: int) -> str:
