@@ -9,7 +9,7 @@ The configuration so far is carried over where it can be read, because no later 
 while `monitor_error` is open begins without it, in case it is what fails.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import assert_never
 
@@ -79,12 +79,12 @@ def failed(
     known = part_of(before, "failing", Failing)
     held = left_open(before)
     mine = next((one for one in held if one.code == MONITOR_ERROR.code and one.resolved_at_ms is None), None)
-    # A number that an incident or a generation was published with must not come again in another life.
     incarnation = part_of(before, "incarnation", int) or 0
+    lives = _lives(incarnation, [*waiting, *rows])
     moment = Moment(cluster=settings.name, group=group, incarnation=incarnation, generation=0, at_ms=at_ms)
     again = mine is not None and known is not None
     anew = GroupState(
-        incarnation=incarnation,
+        incarnation=max(lives.values(), default=incarnation) + 1,
         history=ConfigHistory() if again else part_of(before, "history", ConfigHistory) or ConfigHistory(),
         topic_ids=part_of(before, "topic_ids", dict[str, str]) or {},
         next_offsets=_next_offsets(before, rows),
@@ -101,8 +101,7 @@ def failed(
         changed.append(mine)
     anew, told = attention.follow(settings, anew, changed, at_ms)
     historic = tick is not None and tick.historic
-    results = [*_published(settings, group, incarnation, waiting, error, historic=historic)]
-    results += _published(settings, group, incarnation, rows, error, historic=historic)
+    results = list(_published(settings, group, lives, [*waiting, *rows], error, historic=historic))
     blobs = {
         name: blob for row in rows if isinstance(row.body, GroupGeneration) for name, blob in blobs_of(row.body).items()
     }
@@ -115,6 +114,19 @@ def failed(
         errors=(error,),
         kept=(kept,),
     )
+
+
+def _lives(incarnation: int, rows: Iterable[Row]) -> dict[Source, int]:
+    """The incarnation of each generation among these records. Nothing ties them to the life before, nor what follows to
+    them: each counts as another, in which no number of a generation falls."""
+    found: dict[Source, int] = {}
+    newest, life = 0, incarnation + 1
+    for row in rows:
+        if isinstance(row.body, GroupGeneration):
+            life += row.body.generation < newest
+            newest = row.body.generation
+            found[source_of(row)] = life
+    return found
 
 
 def place_of(record: Source | None) -> str:
@@ -180,7 +192,13 @@ def _opened(group: str, moment: Moment, error: FoldError) -> Incident:
 
 
 def _published(
-    settings: ClusterSettings, group: str, incarnation: int, rows: Iterable[Row], error: FoldError, *, historic: bool
+    settings: ClusterSettings,
+    group: str,
+    lives: Mapping[Source, int],
+    rows: Iterable[Row],
+    error: FoldError,
+    *,
+    historic: bool,
 ) -> Iterator[Result]:
     """What is said of records that could not be folded: that they were there."""
     for row in rows:
@@ -188,7 +206,7 @@ def _published(
         match body:
             case GroupGeneration(members=members):
                 if members:
-                    yield _generation(settings, group, incarnation, row, body, error, historic=historic)
+                    yield _generation(settings, group, lives[source], row, body, error, historic=historic)
                 state = "Stable" if members else "Empty"
                 yield Standing(cluster=settings.name, group=group, state=state, at_ms=row.timestamp_ms)
             case GroupDeleted():

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import replace
 
 import pytest
 
@@ -13,11 +12,10 @@ from streaming.core.isolation import ENDED_FAILED
 from streaming.core.records import ConfigChange, Row, Tick
 from streaming.core.recovery import FOLDED_AGAIN, OPEN_MS
 from streaming.core.results import AlertSeverity, Generation, Grade, Incident, Result
-from streaming.core.routing import route
 from streaming.core.state import GroupState
 from streaming.guarding.fold import Fold, Limits, fold_isolated, pieces_of, spans
 from tests.streaming.carried.live import story
-from tests.streaming.core.rules.builders import CONFIGS, GROUP, OFFSETS, Story, generations, incidents
+from tests.streaming.core.rules.builders import GROUP, OFFSETS, Story, generations, incidents
 from tests.streaming.core.rules.cases_status import runs_what_another_holds
 from tests.streaming.guarding.poison import SECRET, Poisoned
 
@@ -269,11 +267,23 @@ def test_without_an_error_nothing_is_added() -> None:
     assert json.loads(isolated(told).state).get("failing") is None
 
 
-def test_the_incarnation_goes_on() -> None:
+@pytest.mark.parametrize("offsets", [{3}, {6}, {7}, {3, 6}, {5, 6, 7}, set(range(12))])
+def test_numbers_of_lives_and_generations_never_fall(offsets: set[int]) -> None:
+    """The group is deleted in the middle and begins again with 1: offset 6 is its empty record, 7 the tombstone."""
     told = calm()
-    first = isolated(told)
-    state = dumps(replace(loads(GroupState, first.state), incarnation=3)).encode()
-    told.rebalance()
-    outcome = isolated(told, Poisoned({6}), state, told.rows[-1:])
-    assert loads(GroupState, outcome.state).incarnation == 3
-    assert route(told.rows, told.settings)[GROUP][0].topic in (CONFIGS, OFFSETS)
+    told.empty()
+    told.tombstone()
+    told.generation = 0
+    told.join("w1", "w2")
+    for _ in range(4):
+        told.rebalance()
+    for size in (1, 100):
+        found = {}
+        state = None
+        for at in range(0, len(told.rows), size):
+            outcome = isolated(told, Poisoned(offsets), state, told.rows[at : at + size])
+            state = outcome.state
+            found.update({one.source.offset: (one.incarnation, one.generation) for one in generations(outcome.results)})
+        in_order = [found[offset] for offset in sorted(found)]
+        assert in_order == sorted(in_order)
+        assert len(in_order) == 10
