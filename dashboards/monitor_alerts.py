@@ -197,6 +197,19 @@ def _partly_blind() -> tuple[Alert, ...]:
             resolves="When the part works again.",
         ),
         Alert(
+            name="RebalanceMonitorRowsRefused",
+            expr=grew(metrics.REFUSED_ROWS, ("cluster", "table")),
+            severity="warning",
+            summary="PostgreSQL refused rows of the table {{ $labels.table }} for {{ $labels.cluster }}",
+            description="They are not stored; everything else of their batch is. The log line row_refused names each.",
+            confirm=(Check("curl -s http://$MONITOR/metrics | grep refused_rows", "how many rows of which table"),),
+            advice=(
+                "The monitor should have made the value fit its column: report it with the table, the key and the "
+                "error in the log line `row_refused`.",
+            ),
+            resolves="15 minutes after the last such row.",
+        ),
+        Alert(
             name="RebalanceMonitorAuditFailed",
             expr=kept(
                 f"({aggregated(metrics.AUDIT_SUCCESS, _PER_MONITOR, how='max')} == 0) "

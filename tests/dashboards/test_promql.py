@@ -70,7 +70,8 @@ def disturb(exporter: Exporter, number: int) -> None:
     waiting = {"delay_ms": 300_000, "unassigned": ("a-1",)}
     results += [generation(20_000 + number, group=GROUP, generation=1_000 + number, at_ms=at_ms, **waiting)]
     results += [generation(30_000 + number, group="console-consumer-7", at_ms=at_ms)]
-    exporter.batch(report(results, other_groups={(CLUSTER, "s", "share"): 1}))
+    exporter.batch(report(results, other_groups={(CLUSTER, "s", "share"): 1}, fold_errors={"KeyError": 1}))
+    exporter.refused("incidents")
     exporter.reader(CLUSTER, status(missing={"statuses": "no such topic"}))
     exporter.reader("dark", status(problem="the broker does not answer"))
     for outcome in ("sent", "failed"):
