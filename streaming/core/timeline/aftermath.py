@@ -51,19 +51,23 @@ def _gone(work: Work, step: Step, worker: str) -> Gone:
 
 
 def sighted(work: Work, one: Sighting) -> None:
-    """A status that comes after the record of the generation without its writer, though it was written before."""
+    """A status that comes after the record of the generation without its writer, though it was written before, or by a
+    clock that is ahead, or by a process that was only frozen."""
     if one.state != UNASSIGNED:
         return
+    place = Source(work.status_topic, one.partition, one.offset)
     for at, unsettled in enumerate(work.unsettled):
-        if one.at_ms <= unsettled.state_ms + LATE_STOP_MS and any(two.worker == one.worker for two in unsettled.gone):
-            place = Source(work.status_topic, one.partition, one.offset)
-            gone = tuple(
-                _stopped_one(two, one.at_ms, place) if two.worker == one.worker else two for two in unsettled.gone
-            )
-            work.unsettled[at] = replace(unsettled, gone=gone)
+        late = one.at_ms > unsettled.state_ms + LATE_STOP_MS
+        gone = tuple(
+            _stopped_one(two, one.at_ms, place, late=late) if two.worker == one.worker else two
+            for two in unsettled.gone
+        )
+        work.unsettled[at] = replace(unsettled, gone=gone)
 
 
-def _stopped_one(gone: Gone, at_ms: int, place: Source) -> Gone:
+def _stopped_one(gone: Gone, at_ms: int, place: Source, *, late: bool) -> Gone:
+    if late:
+        return replace(gone, late=gone.late + 1)
     stopped = gone.stopped + 1
     return replace(
         gone,

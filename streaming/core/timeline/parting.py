@@ -5,6 +5,7 @@
     all jobs UNASSIGNED, the join phase ends much later        gone: eager workers stop all jobs in every rebalance, and
                                                                may die before they join; others give their jobs up when
                                                                they lose the coordinator
+    all jobs UNASSIGNED after the join phase ended             gone: its clock is ahead, or it was only frozen
     no job of which it ever wrote                              gone
 
 A worker's statuses carry its own clock, so they prove nothing: what is certain, the coordinator's clock alone tells
@@ -74,6 +75,11 @@ def _parting(gone: Gone, one: Unsettled) -> Parting:
         if waited_ms < soon_ms:
             return Parting(LEFT, Certainty.LIKELY, _shown(gone))
         text = f"{gone.worker} stopped its jobs {waited_ms} ms before the join phase ended: long enough for a time-out"
+        return Parting(GONE, Certainty.CERTAIN, Evidence(text=text))
+    if gone.late and gone.late * 2 >= gone.seen:
+        text = (
+            f"{gone.worker} stopped its jobs after the join phase had ended: its clock is ahead, or it was only frozen"
+        )
         return Parting(GONE, Certainty.CERTAIN, Evidence(text=text))
     silence_ms = max(one.state_ms - gone.alive_ms, 0)
     if silence_ms < soon_ms:

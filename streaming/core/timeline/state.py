@@ -43,7 +43,7 @@ class Stray:
 class Gone:
     """A worker that is in no record any more: how many jobs it had, for how many of them it has ever written a status,
     how many it said to have stopped before the join phase ended, its last visible sign of life, what shows it, and when
-    it said so last (0: not known), by its own clock."""
+    it said so last (0: not known), by its own clock. `late`: how many it said to have stopped afterwards."""
 
     worker: str
     jobs: int
@@ -52,6 +52,7 @@ class Gone:
     alive_ms: int
     evidence: Source | None = None
     stopped_ms: int = 0
+    late: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
