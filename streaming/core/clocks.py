@@ -13,7 +13,7 @@ the group had to go on anyway.
 The rest of an interval is no proof of anything: what it alone would bring up is info at most.
 """
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from schemas.connect_protocol import ConnectAssignment
 from streaming.core.config_history import CLOCKS_APART_MS
@@ -23,14 +23,43 @@ from streaming.core.records import GroupGeneration, Row, Tick
 from streaming.core.rules.across import DOWNGRADE_PATIENCE_MS
 from streaming.core.rules.memory import RuleMemory, shifted
 from streaming.core.state import GroupState, Waiting
+from streaming.core.statuses import SKEW_MS
 
-AHEAD_MS = 5_000
-"""A status dated less than this after everything else may be: it came between the tick and the read."""
 SLACK_MS = 1_000
 """Differences of two clocks below this are the time that messages take."""
 FOREVER_MS = 1 << 62
 FARTHEST_MS = CLOCKS_APART_MS
 """A clock that is farther off than this is none: records of long ago are read, or the tick is no time of day."""
+
+
+@dataclass(frozen=True, slots=True)
+class Leap:
+    """What is odd about the time between two records: `back_ms` (at most 0), how far the second one's time went back
+    beyond what passed; `unsure_ms`, how much of a longer time nobody but the coordinator says has passed."""
+
+    back_ms: int = 0
+    unsure_ms: int = 0
+
+
+NO_LEAP = Leap()
+
+
+def leap(state: GroupState, head: Waiting, others_ms: int | None, *, finite: bool) -> Leap:
+    """From the last record to this one. `others_ms`: what other clocks of a `finite` input say has passed."""
+    last = state.last
+    if last is None:
+        return NO_LEAP
+    passed_ms = head.row.timestamp_ms - last.at_ms
+    if passed_ms < -SLACK_MS:
+        seen_ms = others_ms if finite else _by_the_monitor(state, last, head)
+        return Leap(back_ms=passed_ms - max(seen_ms or 0, 0))
+    if finite:
+        unsure_ms = passed_ms - max(others_ms or 0, SKEW_MS)
+    elif state.least_behind_ms is not None and head.ticked:
+        unsure_ms = state.least_behind_ms - (head.arrived_ms - head.row.timestamp_ms) - SKEW_MS
+    else:
+        unsure_ms = 0
+    return Leap(unsure_ms=max(unsure_ms, 0))
 
 
 def rebased(state: GroupState, head: Waiting, others_ms: int | None = None) -> tuple[GroupState, bool]:
@@ -94,8 +123,8 @@ def _by_the_monitor(state: GroupState, last: Observed, head: Waiting) -> int | N
     return head.arrived_ms - (last.at_ms + state.behind_ms)
 
 
-def read(state: GroupState, head: Waiting, *, live: bool) -> GroupState:
-    """After the record: how far its clock is behind the monitor's."""
+def read(state: GroupState, head: Waiting, *, live: bool, leapt: bool = False) -> GroupState:
+    """After the record: how far its clock is behind the monitor's. `leapt`: it is another clock than before."""
     behind_ms: int | None = None
     if live and head.ticked:
         behind_ms = head.arrived_ms - head.row.timestamp_ms
@@ -103,7 +132,10 @@ def read(state: GroupState, head: Waiting, *, live: bool) -> GroupState:
         behind_ms = state.behind_ms
     if behind_ms is not None and abs(behind_ms) > FARTHEST_MS:
         behind_ms = None
-    return replace(state, apart_ms=0, behind_ms=behind_ms)
+    least_ms = behind_ms
+    if least_ms is not None and state.least_behind_ms is not None and not leapt:
+        least_ms = min(least_ms, state.least_behind_ms)
+    return replace(state, apart_ms=0, behind_ms=behind_ms, least_behind_ms=least_ms)
 
 
 def groups_time(state: GroupState, tick_ms: int) -> int:
@@ -116,14 +148,13 @@ def monitors_time(state: GroupState, at_ms: int) -> int:
     return at_ms + (state.behind_ms or 0)
 
 
-def written_ms(state: GroupState, at_ms: int, tick: Tick | None) -> int:
-    """When a status that has come was written at the latest. The clock of a worker may be minutes ahead: told by it,
-    the worker would keep silent for as long. A tick that is no time of day bounds nothing."""
-    if tick is None or at_ms - tick.now_ms > FARTHEST_MS:
-        return at_ms
+def read_ms(state: GroupState, at_ms: int, tick: Tick | None) -> int | None:
+    """By when a status of this time that has come was written, on the clock of the timeline; None where nobody read it
+    as it came, or the tick is no time of day."""
+    if tick is None or tick.historic or at_ms - tick.now_ms > FARTHEST_MS:
+        return None
     newest_ms = state.waiting[-1].row.timestamp_ms if state.waiting else state.last.at_ms if state.last else 0
-    now_ms = max(tick.now_ms, groups_time(state, tick.now_ms), newest_ms)
-    return now_ms if at_ms > now_ms + AHEAD_MS else at_ms
+    return max(groups_time(state, tick.now_ms), newest_ms) + state.timeline.carry_ms
 
 
 def timed(row: Row) -> Row:

@@ -72,6 +72,7 @@ def fold_group(
     it is taken in or judged, and may end the fold by raising."""
     before = loads(GroupState, state) if state is not None else GroupState()
     fold = _Fold(settings, group, before, tick, witnesses, before_record)
+    fold.finite = end_of_input or witnesses is not None
     for row in sorted(rows, key=lambda one: (one.topic, one.partition, one.offset)):
         before_record(row)
         fold.take(row)
@@ -85,7 +86,10 @@ def _due_ms(settings: ClusterSettings, group: str, state: GroupState) -> int | N
     timers = [one.arrived_ms + settings.judge_wait_ms for one in state.waiting]
     own_ms = group_timers.due_ms(settings, group, state)
     own_ms = None if own_ms is None else clocks.monitors_time(state, own_ms)
-    others = (own_ms, telling.due_ms(settings, group, state.timeline), recovery.due_ms(state))
+    told_ms, timers_ms = telling.due_ms(settings, group, state.timeline)
+    if timers_ms is not None:
+        timers_ms = clocks.monitors_time(state, timers_ms - state.timeline.carry_ms)
+    others = (own_ms, told_ms, timers_ms, recovery.due_ms(state))
     return min([*timers, *(one for one in others if one is not None)], default=None)
 
 
@@ -136,7 +140,9 @@ class _Fold(Intake):
 
     def _tell(self, *, end_of_input: bool) -> None:
         """What follows from statuses and records together, as far as both have come."""
-        clock = telling.clock_of(self.settings, self.tick, self.state.waiting, end_of_input=end_of_input)
+        clock = telling.clock_of(self.settings, self.tick, self.state, end_of_input=end_of_input)
+        if end_of_input and clock.timers_ms is not None:
+            clock = replace(clock, timers_ms=self.hearing.until_ms(self.state.last, clock.timers_ms))
         if self.lost_from is not None:
             timeline, self.steps = blind.after_lost_records(self.state.timeline, self.steps, self.lost_from)
             self.state = replace(self.state, timeline=timeline)
@@ -170,17 +176,20 @@ class _Fold(Intake):
         if missing is not None:
             why = f"evidence missing: {missing}{foreign.ahead(body_of(row), self.state.history)}"
         before = self.state
-        self.state, doubtful = clocks.rebased(before, head, self.hearing.passed_ms(before.last, row))
+        others_ms = self.hearing.passed_ms(before.last, row)
+        leap = clocks.leap(before, head, others_ms, finite=self.hearing.witnesses is not None)
+        self.state, doubtful = clocks.rebased(before, head, others_ms)
         if doubtful:
             by, at_ms = group_timers.BY_COORDINATOR, row.timestamp_ms
             self._doubt(group_timers.unsure(self.group, before, at_ms, by, sure=self.state), at_ms)
         self.state, results = judge_group.generation(
             self.settings, self.group, self.state, row, missing=why, historic=head.historic
         )
-        self.state = recovery.counted(clocks.read(self.state, head, live=not end_of_input))
+        read = clocks.read(self.state, head, live=not end_of_input, leapt=leap != clocks.NO_LEAP)
+        self.state = recovery.counted(read)
         self.results.extend(results)
         self._stands("Stable" if self.state.member_ids else "Empty", row)
-        self.steps.extend(steps_of(self.settings, self.group, before, self.state, row, results))
+        self.steps.extend(steps_of(self.settings, self.group, before, self.state, row, results, leap))
         return True
 
     def _doubt(self, found: list[Finding], at_ms: int) -> None:

@@ -41,6 +41,7 @@ class Intake:
 
     def __init__(self, settings: ClusterSettings, group: str, state: GroupState, tick: Tick | None) -> None:
         self.settings, self.group, self.state, self.tick = settings, group, state, tick
+        self.finite = False  # nobody has read along: the tick is the end of the input
         self.results: list[Result] = []
         self.blobs: dict[str, bytes] = {}
         self.sightings: list[Sighting] = []
@@ -82,11 +83,12 @@ class Intake:
                 self._missing(row, row.body)
             case StatusChange(record=record):
                 historic = self.tick.historic if self.tick else False
-                at_ms = clocks.written_ms(self.state, row.timestamp_ms, self.tick)
+                read_ms = clocks.read_ms(self.state, row.timestamp_ms, None if self.finite else self.tick)
                 if hole:
+                    at_ms = row.timestamp_ms if read_ms is None else min(row.timestamp_ms, read_ms)
                     timeline = blind.with_hole(self.state.timeline, row.partition, at_ms)
                     self.state = replace(self.state, timeline=timeline)
-                self.sightings.append(telling.sighting_of(row, record, at_ms, historic=historic))
+                self.sightings.append(telling.sighting_of(row, record, historic=historic, read_ms=read_ms))
             case OtherGroup():
                 return
 

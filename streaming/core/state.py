@@ -52,8 +52,9 @@ class GroupState:
     """One group. Only what a later record or timer can ask for is kept.
 
     `nobody_may_run`: those jobs in `unassigned_since_ms` that no member of the last record may run; `behind_ms`: how
-    far the coordinator's clock is behind the monitor's, if that is known; `apart_ms`: how much longer the time since
-    the last record looks than it surely was (`streaming.core.clocks`); `unread`: the last record of the group that
+    far the coordinator's clock is behind the monitor's, if that is known, `least_behind_ms` the least of it since the
+    clocks changed; `apart_ms`: how much longer the time since the last record looks than it surely was
+    (`streaming.core.clocks`); `unread`: the last record of the group that
     could not be read; `lost`: offsets (from, to; the end exclusive) in the group's partition that were gone before they
     were read, the newest; `gapped`: generations left no record, now or in an earlier life of the group; `orphans`:
     incidents of a state that could not be read, to be ended; `failing`: while `monitor_error` is open
@@ -84,6 +85,7 @@ class GroupState:
     waiting: tuple[Waiting, ...] = ()
     historic: bool = False
     behind_ms: int | None = None
+    least_behind_ms: int | None = None
     apart_ms: int = 0
     unread: Source | None = None
     lost: tuple[tuple[int, int], ...] = ()

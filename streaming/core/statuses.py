@@ -33,7 +33,8 @@ JobKey = str
 
 @dataclass(frozen=True, slots=True)
 class Sighting:
-    """One status record of one job. `state` None is the tombstone; `partition` and `offset` are its place."""
+    """One status record of one job. `state` None is the tombstone; `partition` and `offset` are its place. Until it is
+    told `at_ms` is the time it states, and `read_ms` when it was read, if that was as it came."""
 
     job: JobKey
     state: str | None
@@ -43,6 +44,7 @@ class Sighting:
     partition: int
     offset: int
     historic: bool = False
+    read_ms: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

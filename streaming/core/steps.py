@@ -1,7 +1,9 @@
 """From a judged record of a Connect group to the step that the timeline takes."""
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
+from streaming.core.clocks import NO_LEAP, Leap
 from streaming.core.observed import Observed
 from streaming.core.published import body_of, source_of
 from streaming.core.records import GroupDeleted, Row
@@ -15,7 +17,13 @@ CONNECT = "connect"
 
 
 def steps_of(
-    settings: ClusterSettings, group: str, before: GroupState, after: GroupState, row: Row, results: Iterable[Result]
+    settings: ClusterSettings,
+    group: str,
+    before: GroupState,
+    after: GroupState,
+    row: Row,
+    results: Iterable[Result],
+    leap: Leap = NO_LEAP,
 ) -> Iterator[Step]:
     """The step of this record, for a Connect group; an ending where the group emptied or was deleted."""
     if isinstance(row.body, GroupDeleted):
@@ -24,7 +32,8 @@ def steps_of(
     body = body_of(row)
     now = after.last
     if body.protocol_type == CONNECT and now is not None and now.source == source_of(row):
-        yield _step(before, after, timeouts_of(settings, group, body), now, results)
+        step = _step(before, after, timeouts_of(settings, group, body), now, results)
+        yield replace(step, jump_ms=leap.back_ms, unsure_ms=leap.unsure_ms)
 
 
 def _step(before: GroupState, after: GroupState, timeouts: Timeouts, now: Observed, results: Iterable[Result]) -> Step:

@@ -37,7 +37,8 @@ def sighted(work: Work, one: Sighting, facts: JobFacts) -> None:
     """A status of a job; `facts` with it."""
     stray = work.strays.pop(one.job, None)
     ahead = one.generation > work.generation
-    if one.state == RUNNING and (ahead or one.worker in work.members) and one.worker not in facts.holders:
+    strange = one.worker not in facts.holders and one.generation > work.downgraded
+    if one.state == RUNNING and strange and (ahead or one.worker in work.members):
         work.strays[one.job] = Stray(one.worker, one.generation, one.at_ms + STRAY_MS, one.at_ms, ahead)
     if stray is not None:
         _close_strays(work, one.job, one.at_ms, but=work.strays.get(one.job))
@@ -49,6 +50,8 @@ def sighted(work: Work, one: Sighting, facts: JobFacts) -> None:
 
 def stepped(work: Work, step: Step) -> None:
     """A record, after its changes are applied."""
+    if step.downgraded:
+        work.downgraded = step.generation
     for job, stray in list(work.strays.items()):
         if stray.generation > step.generation:
             continue
@@ -67,7 +70,7 @@ def stepped(work: Work, step: Step) -> None:
         work.change(job, facts)
         _woke(work, job, step.at_ms)
         if not facts.started:
-            given_ms = work.words.given_ms(step, facts.holders[0]) if len(facts.holders) == 1 else step.at_ms
+            given_ms = work.offsets.given_ms(step, facts.holders[0]) if len(facts.holders) == 1 else step.at_ms
             work.asleep_ms[job] = given_ms + work.settings.start_wait_ms
     for job in [one for one in work.asleep_ms if len(work.facts(one).holders) != 1]:
         _woke(work, job, step.at_ms)

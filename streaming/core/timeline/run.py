@@ -9,16 +9,17 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from schemas.connect_topics import StatusRecord
+from streaming.core import clocks
 from streaming.core.records import Row, Tick
 from streaming.core.results import Result
 from streaming.core.settings import ClusterSettings
-from streaming.core.state import Waiting
+from streaming.core.state import GroupState
 from streaming.core.statuses import SKEW_MS, Sighting, after, job_key
 from streaming.core.timeline import aftermath, bursts, downtime, held, jobs, twice
+from streaming.core.timeline.offsets import Offsets
 from streaming.core.timeline.packed import JobTable
 from streaming.core.timeline.state import Timeline
 from streaming.core.timeline.step import Step
-from streaming.core.timeline.words import words_of
 from streaming.core.timeline.work import Work
 
 MAX_UNTOLD = 20_000
@@ -33,27 +34,32 @@ class Clock:
     timers_ms: int | None
 
 
-def clock_of(settings: ClusterSettings, tick: Tick | None, waiting: Sequence[Waiting], *, end_of_input: bool) -> Clock:
-    """Nothing is told past a record that waits to be judged, nor in history before its end is reached."""
+def clock_of(settings: ClusterSettings, tick: Tick | None, state: GroupState, *, end_of_input: bool) -> Clock:
+    """Nothing is told past a record that waits to be judged, nor in history before its end is reached. What has come is
+    told by whichever clock is ahead, the monitor's or the coordinator's; timers fire by the coordinator's."""
     if end_of_input:
         return Clock(END_MS, tick.now_ms if tick is not None else None)
     if tick is None or tick.historic:
         return Clock(None, None)
-    watermark_ms = min([tick.now_ms - settings.status_lag_ms, *(one.row.timestamp_ms - 1 for one in waiting)])
-    return Clock(watermark_ms, watermark_ms)
+    carry_ms = state.timeline.carry_ms
+    now_ms = clocks.groups_time(state, tick.now_ms) + carry_ms
+    waiting = [one.row.timestamp_ms + carry_ms - 1 for one in state.waiting]
+    watermark_ms = min([max(now_ms, tick.now_ms) - settings.status_lag_ms, *waiting])
+    return Clock(watermark_ms, min(watermark_ms, now_ms - settings.status_lag_ms))
 
 
-def sighting_of(row: Row, record: StatusRecord, at_ms: int, *, historic: bool) -> Sighting:
-    """A status row, written at this time, as the timeline takes it."""
+def sighting_of(row: Row, record: StatusRecord, *, historic: bool, read_ms: int | None) -> Sighting:
+    """A status row as the timeline takes it; `read_ms`: by when it was surely written."""
     return Sighting(
         job=job_key(record),
         state=record.state,
         worker=(record.worker_id or "").lower(),
         generation=record.generation if record.generation is not None else -1,
-        at_ms=at_ms,
+        at_ms=row.timestamp_ms,
         partition=row.partition,
         offset=row.offset,
         historic=historic,
+        read_ms=read_ms,
     )
 
 
@@ -66,20 +72,23 @@ def advance(
     clock: Clock,
 ) -> tuple[Timeline, list[Result]]:
     """Take what came, tell what is due. Without a watermark everything is only kept."""
-    sightings, steps = (*timeline.sightings, *sightings), (*timeline.steps, *steps)
+    timeline, steps = _with_steps(timeline, steps)
+    sightings = (*timeline.sightings, *sightings)
     watermark_ms = clock.watermark_ms
     if watermark_ms is None and len(sightings) > MAX_UNTOLD:
         watermark_ms = sorted(one.at_ms for one in sightings)[len(sightings) // 2]
     if watermark_ms is None:
         return replace(timeline, sightings=sightings, steps=steps), []
-    recorded = list(_in_record_order(timeline, steps))
-    events: list[Sighting | Step] = [*_in_job_order(timeline, _as_written(recorded, sightings)), *recorded]
+    work = Work(settings, group, timeline)
+    offsets = work.offsets = Offsets(
+        timeline.offsets, timeline.recorded, timeline.incarnation, timeline.members, sightings, steps
+    )
+    stated = {(one.partition, one.offset): one for one in sightings}
+    events: list[Sighting | Step] = [*_in_job_order(timeline, _as_written(offsets, sightings)), *steps]
     ordered = sorted(events, key=_place)
     due = [event for event in ordered if event.at_ms <= watermark_ms]
     later = ordered[len(due) :]
-    work = Work(settings, group, timeline)
-    work.recorded = recorded
-    work.words = words_of(sightings, recorded, finite=watermark_ms == END_MS, heard=timeline.heard)
+    work.recorded = list(steps)
     for event in ordered:
         if isinstance(event, Sighting):
             work.coming.setdefault(event.job, []).append(event)
@@ -87,14 +96,15 @@ def advance(
     for event in due:
         teller.tell(event)
     if clock.timers_ms is not None:
-        teller.fire(min(clock.timers_ms, watermark_ms))
+        sure = (one.at_ms - one.unsure_ms - 1 for one in later if isinstance(one, Step))
+        teller.fire(min(max(clock.timers_ms, teller.passed_ms), watermark_ms, *sure))
     jobs.states(work)
-    told = replace(
+    after = replace(
         work.frozen(),
-        sightings=tuple(one for one in later if isinstance(one, Sighting)),
+        sightings=tuple(stated[one.partition, one.offset] for one in later if isinstance(one, Sighting)),
         steps=tuple(one for one in later if isinstance(one, Step)),
     )
-    return told, work.results
+    return after, work.results
 
 
 def finish(settings: ClusterSettings, group: str, timeline: Timeline) -> tuple[Timeline, list[Result]]:
@@ -106,33 +116,32 @@ def finish(settings: ClusterSettings, group: str, timeline: Timeline) -> tuple[T
     return replace(work.frozen(), sightings=timeline.sightings, steps=timeline.steps), work.results
 
 
-def due_ms(settings: ClusterSettings, group: str, timeline: Timeline) -> int | None:
-    """At which time of the cluster's clock there is something to tell."""
+def due_ms(settings: ClusterSettings, group: str, timeline: Timeline) -> tuple[int | None, int | None]:
+    """When there is something to tell by the monitor's clock at the latest, and by the coordinator's."""
     times = [*(one.at_ms for one in timeline.sightings), *(one.at_ms for one in timeline.steps)]
+    told_ms = min(times) + settings.status_lag_ms if times else None
     next_ms = _Teller(Work(settings, group, timeline)).next_ms()
-    if next_ms is not None:
-        times.append(next_ms)
-    return min(times) + settings.status_lag_ms if times else None
+    timers = [one + settings.status_lag_ms for one in (min(times, default=None), next_ms) if one is not None]
+    return told_ms, min(timers, default=None)
 
 
-def _as_written(steps: Sequence[Step], sightings: Sequence[Sighting]) -> Iterator[Sighting]:
+def _as_written(offsets: Offsets, sightings: Iterable[Sighting]) -> Iterator[Sighting]:
     """Statuses at times that can be: hosts' clocks differ, by minutes where nobody sets them.
 
-    A status states the generation its worker was in, so it was not written long before that generation's record. And
-    what stands behind it in its partition was written later, so far ahead of that it cannot be.
+    A status states the generation its worker was in, so it was not written before that generation's record. And what
+    stands behind it in its partition was written later, so far ahead of the latest that can be for that it cannot be.
     """
-    recorded_ms: dict[int, int] = {}
-    for step in steps:
-        recorded_ms.setdefault(step.generation, step.at_ms)
     later_ms: dict[int, int] = {}
     for one in sorted(sightings, key=lambda two: (two.partition, two.offset), reverse=True):
-        earliest_ms = recorded_ms.get(one.generation, 0)
-        at_ms = earliest_ms if one.at_ms < earliest_ms - SKEW_MS else one.at_ms
+        earliest_ms = offsets.recorded_ms.get(one.generation, 0)
+        at_ms = max(earliest_ms, offsets.told_ms(one))
         next_ms = later_ms.get(one.partition, at_ms)
         if at_ms > next_ms + SKEW_MS:
             at_ms = max(next_ms, min(earliest_ms, at_ms))
-        later_ms[one.partition] = min(at_ms, later_ms.get(one.partition, at_ms))
-        yield one if at_ms == one.at_ms else replace(one, at_ms=at_ms)
+        latest_ms = offsets.latest_ms(one)
+        if latest_ms is not None:
+            later_ms[one.partition] = min(latest_ms, later_ms.get(one.partition, latest_ms))
+        yield one if at_ms == one.at_ms and one.read_ms is None else replace(one, at_ms=at_ms, read_ms=None)
 
 
 def _in_job_order(timeline: Timeline, sightings: Iterable[Sighting]) -> Iterator[Sighting]:
@@ -145,11 +154,17 @@ def _in_job_order(timeline: Timeline, sightings: Iterable[Sighting]) -> Iterator
         yield one if latest[one.job] == one.at_ms else replace(one, at_ms=latest[one.job])
 
 
-def _in_record_order(timeline: Timeline, steps: Iterable[Step]) -> Iterator[Step]:
-    latest = timeline.at_ms
+def _with_steps(timeline: Timeline, steps: Iterable[Step]) -> tuple[Timeline, tuple[Step, ...]]:
+    """The timeline with all steps still to be told, at times that never go back: the clock of another coordinator is
+    read as if the first one's had gone on."""
+    ordered, carry_ms = list(timeline.steps), timeline.carry_ms
+    latest_ms = ordered[-1].at_ms if ordered else timeline.at_ms
     for one in steps:
-        latest = max(latest, one.at_ms)
-        yield one if latest == one.at_ms else replace(one, at_ms=latest)
+        carry_ms -= one.jump_ms
+        at_ms = max(latest_ms, one.at_ms + carry_ms)
+        latest_ms = at_ms
+        ordered.append(one if at_ms == one.at_ms else replace(one, at_ms=at_ms, state_ms=one.state_ms + carry_ms))
+    return replace(timeline, carry_ms=carry_ms), tuple(ordered)
 
 
 def _place(event: Sighting | Step) -> tuple[int, int, int, int]:
@@ -166,13 +181,17 @@ class _Teller:
         self._coming = iter(work.recorded)
         work.following = next(self._coming, None)
         self._low_ms = 0  # no timer is due before
+        self.passed_ms = 0  # so far the coordinator's clock has surely come
         settings = work.settings
         self._ahead_ms = min(settings.settle_ms, settings.start_wait_ms, held.STRAY_MS, work.patience_ms)
 
     def tell(self, event: Sighting | Step) -> None:
         """Timers due before the event, then the event."""
+        if isinstance(event, Step) and event.unsure_ms:
+            self._wait(event.unsure_ms)
         self.fire(event.at_ms - 1)
         self.work.historic = event.historic
+        self.passed_ms = max(self.passed_ms, self._surely_ms(event))
         if isinstance(event, Step):
             self._step(event)
         else:
@@ -194,6 +213,20 @@ class _Teller:
             aftermath.settled(self.work, next_ms)
             self.work.attend(next_ms)
         self._low_ms = held.TOLD if next_ms is None else next_ms
+
+    def _surely_ms(self, event: Sighting | Step) -> int:
+        return event.at_ms if isinstance(event, Step) else self.work.offsets.earliest_ms(event) or 0
+
+    def _wait(self, ms: int) -> None:
+        """Nobody but this record's coordinator says that so much time has passed: what lasts has not lasted so long."""
+        work = self.work
+        work.suspicions = [replace(one, due_ms=one.due_ms + ms) for one in work.suspicions]
+        later = {job: one for job, one in work.strays.items() if one.due_ms < held.TOLD}
+        work.strays.update(
+            (job, replace(one, due_ms=one.due_ms + ms, since_ms=one.since_ms + ms)) for job, one in later.items()
+        )
+        asleep = {job: due_ms + ms for job, due_ms in work.asleep_ms.items() if due_ms < held.TOLD}
+        work.asleep_ms.update(asleep)
 
     def next_ms(self) -> int | None:
         """When the next timer is due, in the time that records carry."""

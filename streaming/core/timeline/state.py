@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from streaming.core.effects import Burst, JobDowntime
 from streaming.core.results import Cause, Incident, Source
 from streaming.core.statuses import JobKey, Sighting
+from streaming.core.timeline.offsets import Offset, Recorded
 from streaming.core.timeline.step import Step
 
 
@@ -13,8 +14,10 @@ from streaming.core.timeline.step import Step
 class Suspicion:
     """Two workers that may run one job (CONNECT-K2): `new` wrote RUNNING in `generation` while `old` still claimed it.
 
-    It ends at `due_ms` unless `old` gives a sign of life before; `certain` once it did. `downgraded`: likely already,
-    for the generation is the first eager one after a cooperative one, and `old` is in it.
+    It ends at `due_ms` unless `old` gives a sign of life before; `certain` once it did. `new` had surely started by
+    `late_ms` (None: nobody knows). `alive`: generation and time of the first status of `old` behind that in the topic.
+    `ended`: `new` runs the job no more, but whether `old` ran beside it is not known yet. `downgraded`: likely
+    already, for the generation is the first eager one after a cooperative one, and `old` is in it.
     """
 
     job: JobKey
@@ -25,6 +28,20 @@ class Suspicion:
     due_ms: int
     certain: bool = False
     downgraded: bool = False
+    late_ms: int | None = None
+    alive: tuple[int, int] | None = None
+    ended: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Returned:
+    """A worker that came into a generation with a job that another one, `beside` it, reported as its own as well."""
+
+    job: JobKey
+    worker: str
+    beside: str
+    generation: int
+    source: Source
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +106,9 @@ class Timeline:
     `jobs` are lines of `timeline.packed`. `alive_ms` is the last sign of life of each worker ever seen, `heard` who
     of them wrote statuses. `unstopped`: workers that a fall to the eager protocol in the last record left running.
     `holes_ms`: by partition of the status topic, the time of the newest record with a hole before.
+    `offsets` of the workers' clocks; `recorded`: generation and time of the last records; `carry_ms`: how much the
+    clock of the present coordinator is behind the one that the times of the timeline go on with; `downgraded`: the last
+    eager generation after a cooperative one.
     """
 
     sightings: tuple[Sighting, ...] = ()
@@ -106,6 +126,7 @@ class Timeline:
     alive_ms: Mapping[str, int] = field(default_factory=dict)
     heard: frozenset[str] = frozenset()
     suspicions: tuple[Suspicion, ...] = ()
+    returned: tuple[Returned, ...] = ()
     strays: Mapping[JobKey, Stray] = field(default_factory=dict)
     unstopped: frozenset[str] = frozenset()
     asleep_ms: Mapping[JobKey, int] = field(default_factory=dict)
@@ -115,3 +136,7 @@ class Timeline:
     incidents: Mapping[str, Incident] = field(default_factory=dict)
     lingering: Mapping[str, Incident] = field(default_factory=dict)
     holes_ms: Mapping[str, int] = field(default_factory=dict)
+    offsets: Mapping[str, Offset] = field(default_factory=dict)
+    recorded: Recorded = ()
+    carry_ms: int = 0
+    downgraded: int = -1

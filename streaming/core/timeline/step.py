@@ -50,6 +50,8 @@ class Step:
     session_ms: int = 0
     patience_ms: int = 0
     historic: bool = False
+    jump_ms: int = 0
+    unsure_ms: int = 0
 
 
 def keys(jobs: Iterable[Job]) -> tuple[JobKey, ...]:

@@ -9,8 +9,8 @@
     7 is eager, 5 was not, and A is in both               likely: eager workers stop everything when a rebalance begins,
                                                           but in the first one nobody knows yet that it is one
 
-A write counts as later when it carries a generation not below B's, or a time well after B's: writes of one key may
-arrive out of order, and two workers' clocks differ.
+A write counts as later when it stands behind B's start in the topic, where all of one job stand in one partition, and
+was surely written after it: writes may arrive late, and two workers' clocks differ (`streaming.core.timeline.offsets`).
 """
 
 from collections.abc import Iterable
@@ -20,7 +20,8 @@ from streaming.core.results import Certainty, Evidence, Severity, Source, Subjec
 from streaming.core.rules.catalogue_status import RUNNING_TWICE
 from streaming.core.rules.scene import Finding
 from streaming.core.statuses import ENDED, RUNNING, SKEW_MS, Claim, JobFacts, JobKey, Sighting, subject_of
-from streaming.core.timeline.state import Suspicion
+from streaming.core.timeline.offsets import MOST_RECORDS
+from streaming.core.timeline.state import Returned, Suspicion
 from streaming.core.timeline.step import Step
 from streaming.core.timeline.work import Work, incident_key
 
@@ -28,6 +29,8 @@ DOWNGRADED = (
     "the group fell from a cooperative protocol to eager in this generation, for which no worker stops anything, and "
     "{old} is still in the group and has not said that it stopped"
 )
+MOST_RETURNED = 256
+"""Jobs that returning workers brought along, the newest, that are remembered."""
 
 
 def sighted(work: Work, one: Sighting, before: JobFacts) -> None:
@@ -37,8 +40,7 @@ def sighted(work: Work, one: Sighting, before: JobFacts) -> None:
         return
     for suspicion in [two for two in work.suspicions if two.job == one.job and one.worker in (two.old, two.new)]:
         if one.worker == suspicion.new:
-            if one.state in ENDED:
-                _close(work, [suspicion], one.at_ms)
+            _of_the_new(work, suspicion, one)
         elif one.state == RUNNING and _handed_back(work, before, one, suspicion):
             _close(work, [suspicion], one.at_ms)
         else:
@@ -47,6 +49,15 @@ def sighted(work: Work, one: Sighting, before: JobFacts) -> None:
         for claim in before.claims:
             if claim.worker != one.worker:
                 _suspect(work, one, claim)
+        _beside_returned(work, one)
+
+
+def _of_the_new(work: Work, suspicion: Suspicion, one: Sighting) -> None:
+    """The new owner has stopped, or starts anew. If it stopped, a record may still show that the old one ran on."""
+    if one.state in ENDED or (suspicion.ended and one.state == RUNNING):
+        _close(work, [suspicion], one.at_ms)
+        if one.state in ENDED and not suspicion.certain and not suspicion.ended:
+            work.suspicions.append(replace(suspicion, ended=True))
 
 
 def _handed_back(work: Work, facts: JobFacts, one: Sighting, suspicion: Suspicion) -> bool:
@@ -58,19 +69,36 @@ def _handed_back(work: Work, facts: JobFacts, one: Sighting, suspicion: Suspicio
 
 
 def _sign_of_life(work: Work, suspicion: Suspicion, one: Sighting) -> None:
-    if one.generation >= suspicion.generation or one.at_ms > suspicion.at_ms + SKEW_MS:
+    if _ran_beside(work, suspicion, one):
         place = Source(work.status_topic, one.partition, one.offset)
         why = f"{suspicion.old} wrote {one.state} after {suspicion.new} had started it"
         suspicion = _certain(work, suspicion, one.at_ms, why, place)
-    if one.state in ENDED:
+    elif suspicion.alive is None or suspicion.alive[0] != one.generation:
+        alive = replace(suspicion, alive=(one.generation, one.at_ms))
+        work.suspicions = [alive if two == suspicion else two for two in work.suspicions]
+        suspicion = alive
+    if one.state in ENDED or (suspicion.ended and suspicion.certain):
         _close(work, [suspicion], one.at_ms)
+
+
+def _ran_beside(work: Work, suspicion: Suspicion, one: Sighting) -> bool:
+    """Whether this status of the old owner, which stands behind the start of the new one in the topic, was also written
+    after it: in the same generation or a later one, by every clock that can be, or longer than a write may be on its
+    way after another one behind that start, on the old owner's own clock."""
+    if suspicion.generation <= one.generation <= work.generation:
+        return True
+    earliest_ms = work.offsets.earliest_ms(one)
+    if earliest_ms is not None and suspicion.late_ms is not None and earliest_ms > suspicion.late_ms:
+        return True
+    alive = suspicion.alive
+    return alive is not None and alive[0] == one.generation and one.at_ms >= alive[1] + SKEW_MS
 
 
 def _suspect(work: Work, one: Sighting, claim: Claim) -> None:
     """RUNNING while another worker still claims the job. The lower generation is the former owner's."""
     late = one.generation < claim.generation
     new, old = (claim.worker, one.worker) if late else (one.worker, claim.worker)
-    if any(two.job == one.job and {two.new, two.old} == {new, old} for two in work.suspicions):
+    if any(two.job == one.job and {two.new, two.old} == {new, old} and not two.ended for two in work.suspicions):
         return
     due_ms = one.at_ms + work.patience_ms
     if not late:
@@ -85,6 +113,7 @@ def _suspect(work: Work, one: Sighting, claim: Claim) -> None:
         generation=claim.generation if late else one.generation,
         at_ms=claim.at_ms if late else one.at_ms,
         due_ms=due_ms,
+        late_ms=work.offsets.latest_ms(claim if late else one),
     )
     suspicion = replace(suspicion, downgraded=_left_running(work, suspicion))
     work.suspicions.append(suspicion)
@@ -107,7 +136,7 @@ def _left_running(work: Work, suspicion: Suspicion) -> bool:
 def downgraded(work: Work, step: Step) -> None:
     """A record, after its changes are applied: the suspicions of its own generation that a downgrade makes likely."""
     work.unstopped = frozenset(step.unstopped)
-    for suspicion in [one for one in work.suspicions if not one.certain and not one.downgraded]:
+    for suspicion in [one for one in work.suspicions if not (one.certain or one.downgraded or one.ended)]:
         if _left_running(work, suspicion):
             likely = replace(suspicion, downgraded=True)
             work.suspicions = [likely if one == suspicion else one for one in work.suspicions]
@@ -159,6 +188,9 @@ def rejoined(work: Work, step: Step) -> None:
     for suspicion in list(work.suspicions):
         if step.generation <= suspicion.generation:
             continue
+        if suspicion.ended:
+            _ended_before(work, step, suspicion, members)
+            continue
         old_has, new_has = (_reports(work, step, one, suspicion.job) for one in (suspicion.old, suspicion.new))
         if suspicion.old in members and old_has and suspicion.new in members and new_has:
             _certain(work, suspicion, step.at_ms, _why(suspicion.old), step.source)
@@ -169,6 +201,46 @@ def rejoined(work: Work, step: Step) -> None:
     for worker, jobs in sorted(step.claimed.items()):
         for job in jobs:
             _brought_back(work, step, worker, job, members)
+    _returned(work, step)
+
+
+def _ended_before(work: Work, step: Step, suspicion: Suspicion, members: set[str]) -> None:
+    """The new owner has stopped the job, by the times that are told. If both report it in a record that takes it from
+    the new owner, that stop came after the record, and both ran it until then."""
+    if suspicion.old not in members:
+        return
+    taken = suspicion.new in members and suspicion.job in step.lost.get(suspicion.new, ())
+    both = taken and all(_reports(work, step, one, suspicion.job) for one in (suspicion.old, suspicion.new))
+    if both and suspicion.job in step.claimed.get(suspicion.old, ()):
+        suspicion = _certain(work, suspicion, step.at_ms, _why(suspicion.old), step.source)
+    _close(work, [suspicion], step.at_ms)
+
+
+def _returned(work: Work, step: Step) -> None:
+    """Remember who brings along what another one reports too: that this one has started it may be told only later."""
+    oldest = step.generation - MOST_RECORDS
+    work.returned = [one for one in work.returned if oldest < one.generation < step.generation]
+    for worker in (one for one in step.joined if one in step.claimed):
+        for job in step.claimed[worker]:
+            others = (one for one in work.facts(job).holders if one != worker and _reports(work, step, one, job))
+            work.returned += [Returned(job, worker, one, step.generation, step.source) for one in others]
+    work.returned = work.returned[-MOST_RETURNED:]
+
+
+def _beside_returned(work: Work, one: Sighting) -> None:
+    """A start that is told after the record in which the old owner reported the job too."""
+    for back in work.returned:
+        if (back.job, back.beside) != (one.job, one.worker) or back.generation <= one.generation:
+            continue
+        pair = {one.worker, back.worker}
+        known = next((two for two in work.suspicions if two.job == one.job and {two.new, two.old} == pair), None)
+        if known is None:
+            due_ms = one.at_ms + work.patience_ms
+            known = Suspicion(
+                job=one.job, new=one.worker, old=back.worker, generation=one.generation, at_ms=one.at_ms, due_ms=due_ms
+            )
+            work.suspicions.append(known)
+        _certain(work, known, one.at_ms, _why(back.worker), back.source)
 
 
 def _why(old: str) -> str:

@@ -11,10 +11,10 @@ from streaming.core.rules.scene import Finding
 from streaming.core.settings import ClusterSettings
 from streaming.core.state import GroupState
 from streaming.core.statuses import JobFacts, JobKey, Sighting
+from streaming.core.timeline.offsets import Offsets
 from streaming.core.timeline.packed import JobTable
 from streaming.core.timeline.state import Timeline
 from streaming.core.timeline.step import Step
-from streaming.core.timeline.words import FirstWords
 
 NO_FACTS = JobFacts()
 MOST_WORKERS = 256
@@ -36,6 +36,7 @@ class Work:
         self.jobs, self.alive_ms = JobTable(timeline.jobs), dict(timeline.alive_ms)
         self.suspicions, self.strays = list(timeline.suspicions), dict(timeline.strays)
         self.unstopped = timeline.unstopped
+        self.returned = list(timeline.returned)
         self.asleep_ms, self.interruptions = dict(timeline.asleep_ms), dict(timeline.interruptions)
         self.unsettled, self.bursts = list(timeline.unsettled), list(timeline.bursts)
         self.incidents, self.lingering = dict(timeline.incidents), dict(timeline.lingering)
@@ -43,7 +44,8 @@ class Work:
         self.coming: dict[JobKey, list[Sighting]] = {}  # what this call knows of each job, told yet or not
         self.recorded: list[Step] = []
         self.following: Step | None = None  # the next of them to be told
-        self.words = FirstWords((), ())
+        self.offsets = Offsets(timeline.offsets, timeline.recorded, timeline.incarnation)
+        self.carry_ms, self.downgraded = timeline.carry_ms, timeline.downgraded
         self.historic = False
         self.touched: set[JobKey] = set()
         self.results: list[Result] = []
@@ -51,6 +53,7 @@ class Work:
     def frozen(self) -> Timeline:
         """What is to be remembered."""
         kept = sorted(self.alive_ms.items(), key=lambda one: (one[0] in self.members, one[1], one[0]))[-MOST_WORKERS:]
+        known = self.offsets.known
         return Timeline(
             incarnation=self.incarnation,
             generation=self.generation,
@@ -65,6 +68,7 @@ class Work:
             jobs=self.jobs.lines(),
             alive_ms=dict(sorted(kept)),
             suspicions=tuple(sorted(self.suspicions, key=lambda one: (one.job, one.new, one.old))),
+            returned=tuple(self.returned),
             strays=dict(sorted(self.strays.items())),
             unstopped=self.unstopped,
             asleep_ms=dict(sorted(self.asleep_ms.items())),
@@ -74,6 +78,10 @@ class Work:
             incidents=dict(sorted(self.incidents.items())),
             lingering=dict(sorted(self.lingering.items())),
             holes_ms=self.holes_ms,
+            offsets={worker: known[worker] for worker, _ in sorted(kept) if worker in known},
+            recorded=self.offsets.recorded(),
+            carry_ms=self.carry_ms,
+            downgraded=self.downgraded,
         )
 
     def facts(self, job: JobKey) -> JobFacts:
@@ -133,7 +141,9 @@ class Work:
         for job, facts in list(self.jobs.items()):
             self.change(job, replace(facts, holders=(), since=-1, since_ms=0, expected=None, claims=()))
         self.members.clear()
+        self.downgraded = -1
         self.suspicions.clear()
+        self.returned.clear()
         self.strays.clear()
         self.unstopped = frozenset()
         self.asleep_ms.clear()
