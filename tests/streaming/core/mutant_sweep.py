@@ -1,0 +1,163 @@
+"""Every record of a group answered wrongly in every way: what is noticed, and when.
+
+Noticed: unexplained, or a rule breaks above info that the right record does not break; at once, by the next record, or
+once every time-out of the group is over and nothing came. What is not noticed must be the bytes of a right leader:
+`legitimate` says of which, and the verdict's run, equal to the byte, is the proof.
+"""
+
+import random
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+
+from streaming.core.codec import loads
+from streaming.core.configured import configured_at
+from streaming.core.fold import fold_group
+from streaming.core.judge_connect import CLOCKS_APART, COMPACTED, CONFIG_BEHIND, UNKNOWN_MAXIMUM
+from streaming.core.observed import Observed
+from streaming.core.records import GroupGeneration, Row, Tick
+from streaming.core.replay import RawRecord, decode
+from streaming.core.results import Generation, Grade, Result, Verdict
+from streaming.core.routing import route
+from streaming.core.settings import ClusterSettings
+from streaming.core.state import GroupState
+from tests.streaming.core.mutant_kinds import Answered, whole_answers
+from tests.streaming.core.test_mutants import mutants, violations
+
+LATER_MS = 400_000
+"""Beyond every time-out, and the longest delay."""
+WHEN = ("at once", "by timer", "by the next", "legitimate", "missed")
+
+
+@dataclass(slots=True)
+class Swept:
+    """How many mutants of each kind were noticed when; the missed ones, and why others are right answers."""
+
+    how: Counter[tuple[str, str]] = field(default_factory=Counter)
+    missed: list[tuple[str, int, str | None]] = field(default_factory=list)
+    proofs: set[tuple[str, int, str]] = field(default_factory=set)
+
+    def lines(self) -> list[str]:
+        """The table, one kind a line, and the proofs."""
+        table = [
+            f"{kind}: " + ", ".join(f"{self.how[kind, when]} {when}" for when in WHEN if self.how[kind, when])
+            for kind in sorted({kind for kind, _ in self.how})
+        ]
+        return [
+            *table,
+            *(f"generation {at}, {kind}: a right leader, if {why}" for kind, at, why in sorted(self.proofs)),
+        ]
+
+
+@dataclass(frozen=True, slots=True)
+class _Mutant:
+    kind: str
+    wrong: Verdict
+    right: Verdict
+    now: Observed
+    before: Observed | None
+    quiet_ms: int | None
+    timeouts_ms: int
+
+
+def legitimate(one: _Mutant, *, known: bool) -> str:
+    """Which right leader gives these bytes; "" for none. `known`: the cluster's settings are."""
+    kind, verdict = one.kind, one.wrong
+    if kind.startswith("rest of a delay") and verdict.grade is Grade.MATCH:
+        return "its clock reads another time between the two that the record shows"
+    if kind.startswith("rest of a delay") and verdict.reason == CLOCKS_APART:
+        return "its clock, or the coordinator's, was set between the two records"
+    if verdict.reason == CONFIG_BEHIND and one.quiet_ms is not None and one.quiet_ms < one.timeouts_ms:
+        return "it had not applied the last config record, and its rebalance follows in time"
+    if kind == "delay skipped" and verdict.grade is Grade.MATCH and _reports_the_same(one.now, one.before):
+        return "the answer to its last sync was lost: it reports the same as in the record before"
+    if not known and verdict.grade is Grade.MATCH and verdict.eras != one.right.eras:
+        return "it runs another release, and no record before excludes that"
+    if not known and kind.startswith("delay") and verdict.reason == UNKNOWN_MAXIMUM:
+        return "it has this maximum delay, and has shown no other"
+    return ""
+
+
+def _reports_the_same(now: Observed, before: Observed | None) -> bool:
+    """Whether the leader's report would be the same without the record before."""
+    leader = now.leader or ""
+    if before is None or leader not in before.views:
+        return False
+    one, other = now.views[leader], before.views[leader]
+    return (one.shown, one.held) == (other.shown, other.held)
+
+
+def rows_of(records: Iterable[RawRecord], known: ClusterSettings, group: str) -> tuple[list[Row], list[Row]]:
+    """The group's own records, and those of its topics."""
+    rows = [row for record in records if (row := decode(record, known)) is not None]
+    routed = route(rows, known)[group]
+    own = [row for row in routed if row.topic == "__consumer_offsets"]
+    return own, [row for row in routed if row.topic != "__consumer_offsets"]
+
+
+def sweep(
+    settings: ClusterSettings,
+    group: str,
+    rows: tuple[list[Row], list[Row]],
+    max_delay_ms: int,
+    *,
+    known: bool,
+    single_jobs: bool,
+    share: float = 1.0,
+) -> Swept:
+    """Mutants of this share of the records that match. `single_jobs`: also those that change one job only."""
+    own, rest = rows
+    state = fold_group(settings, group, None, rest, Tick(0)).state
+    dice, swept, before = random.Random(11), Swept(), None
+    for row, following in zip(own, [*own[1:], None], strict=True):
+        right = fold_group(settings, group, state, [row], Tick(0))
+        body, after = row.body, loads(GroupState, right.state)
+        if isinstance(body, GroupGeneration) and body.members and dice.random() < share:
+            verdict = verdict_of(right.results)
+            if verdict is not None and verdict.grade is Grade.MATCH and after.last is not None:
+                configured = configured_at(after.history, after.last) or frozenset()
+                one = Answered(body, after.last, before, configured, max_delay_ms)
+                for kind, members in [*(mutants(body, dice) if single_jobs else ()), *whole_answers(one, dice)]:
+                    if members == body.members:
+                        continue
+                    wrong = fold_group(
+                        settings, group, state, [replace(row, body=replace(body, members=members))], Tick(0)
+                    )
+                    judged = verdict_of(wrong.results)
+                    assert judged is not None
+                    if judged.reason == COMPACTED:  # of this record nothing is known with another answer
+                        continue
+                    quiet_ms = None if following is None else following.timestamp_ms - row.timestamp_ms
+                    when = "at once"
+                    if judged.grade is not Grade.UNEXPLAINED and not (
+                        violations(wrong.results) - violations(right.results)
+                    ):
+                        when = _later(settings, group, (wrong.state, right.state), row, following)
+                    mutant = _Mutant(kind, judged, verdict, after.last, before, quiet_ms, after.timeouts_ms)
+                    if when == "missed" and (why := legitimate(mutant, known=known)):
+                        when = "legitimate"
+                        swept.proofs.add((kind, body.generation, why))
+                    if when == "missed":
+                        swept.missed.append((kind, body.generation, judged.reason))
+                    swept.how[kind, when] += 1
+        before, state = after.last, right.state
+    return swept
+
+
+def verdict_of(results: Sequence[Result]) -> Verdict | None:
+    """The verdict on the record that was folded; None where it had no members."""
+    return next((one.verdict for one in results if isinstance(one, Generation)), None)
+
+
+def _later(settings: ClusterSettings, group: str, states: tuple[bytes, bytes], row: Row, following: Row | None) -> str:
+    """When a wrong record is noticed after it; `states` after the wrong one and after the right one."""
+    until_ms = row.timestamp_ms + LATER_MS if following is None else following.timestamp_ms
+    ticked = [fold_group(settings, group, one, [], Tick(until_ms)) for one in states]
+    if violations(ticked[0].results) - violations(ticked[1].results):
+        return "by timer"
+    if following is None:
+        return "missed"
+    after = [fold_group(settings, group, one, [following], Tick(0)) for one in states]
+    verdict = verdict_of(after[0].results)
+    unexplained = verdict is not None and verdict.grade is Grade.UNEXPLAINED
+    return "by the next" if unexplained or violations(after[0].results) - violations(after[1].results) else "missed"
