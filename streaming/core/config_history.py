@@ -29,6 +29,8 @@ MAX_LEFT = 256
 _DELETIONS_COMPLETE, _COMMITS_CHECKED = parse_release("2.5.1"), parse_release("3.7.1")
 
 MAX_UNREAD = 16
+MAX_MARKERS = 64
+"""Offsets of presumed markers that are kept, the newest: workers refer to recent offsets."""
 MAX_TASKS = 8192
 """As many tasks as a count is believed that names more than were staged: a commit can name any number."""
 
@@ -81,7 +83,10 @@ class ConfigHistory:
     """State before `base_offset`, the records from there on, and the offset a worker who read all would state.
 
     `hole_offset` is the first offset of which no record came (None: all came): the topic was compacted before it was
-    read, or begins late. Of each key that has a record below some offset the newest one survives there, but a key whose
+    read, or begins late. Where the topic is written in transactions, one offset behind each of them holds a marker that
+    no reader is given: such holes are not counted, but kept in `markers`; `plain_offset` is the newest record that was
+    surely written without a transaction. A worker never refers to a marker: if one does (`referred`), it was a record.
+    Of each key that has a record below some offset the newest one survives there, but a key whose
     records were all replaced later on is not to be seen. `unread` are the offsets of the newest records that were there
     and could not be read. `begins_ms` is the time of the first record that came, `newest_ms` the latest of all.
     `odd` and `doubted` (by connector, before `base_offset`) are the offsets of records that no worker writes so:
@@ -93,11 +98,15 @@ class ConfigHistory:
     entries: tuple[ConfigEntry, ...] = ()
     next_offset: int = 0
     hole_offset: int | None = None
+    markers: tuple[int, ...] = ()
+    marker_offset: int | None = None
+    plain_offset: int | None = None
     unread: tuple[int, ...] = ()
     begins_ms: int | None = None
     newest_ms: int = 0
     odd: tuple[int, ...] = ()
     doubted: Mapping[str, int] = field(default_factory=dict)
+    newest: ConfigRecord | None = None
 
     def extended(self, entries: list[ConfigEntry]) -> "ConfigHistory":
         """With further records, in offset order; those already seen are dropped."""
@@ -105,14 +114,42 @@ class ConfigHistory:
         if not fresh:
             return self
         kept = tuple(entry for entry in fresh if not isinstance(entry.record, OtherConfig | TargetState))
-        hole = self.hole_offset
-        expected = self.next_offset
-        for entry in fresh if hole is None else ():
-            if entry.offset > expected:
+        extended = replace(self, entries=self.entries + kept, next_offset=fresh[-1].offset + 1)
+        return extended.with_holes(self.next_offset, self.newest, fresh)
+
+    def with_holes(self, expected: int, before: ConfigRecord | None, fresh: Iterable[ConfigEntry]) -> "ConfigHistory":
+        """With what lies between these records: `expected` is the offset after the record `before` the first."""
+        hole, markers, plain = self.hole_offset, list(self.markers), self.plain_offset
+        for entry in fresh:
+            if entry.offset == expected:
+                plain = expected if _ends_transaction(before) else plain
+            elif entry.offset == expected + 1 and before is not None:
+                markers.append(expected)
+            elif hole is None:
                 hole = expected
-                break
-            expected = entry.offset + 1
-        return replace(self, entries=self.entries + kept, next_offset=fresh[-1].offset + 1, hole_offset=hole)
+            expected, before = entry.offset + 1, entry.record
+        earliest = self.marker_offset if self.marker_offset is not None else next(iter(markers), None)
+        if plain is not None and earliest is not None and earliest < plain:  # no transactions: something is missing
+            hole = earliest if hole is None else min(hole, earliest)
+            markers = [one for one in markers if one > plain]
+            earliest = next(iter(markers), None)
+        return replace(
+            self,
+            hole_offset=hole,
+            markers=tuple(markers[-MAX_MARKERS:]),
+            marker_offset=earliest,
+            plain_offset=plain,
+            newest=before,
+        )
+
+    def referred(self, offsets: Iterable[int]) -> "ConfigHistory":
+        """With what members say they have read: who states an offset has read a record right before it, so it was no
+        marker but a record that compaction took away."""
+        proved = [one - 1 for one in offsets if one - 1 in self.markers]
+        if not proved:
+            return self
+        first = min(proved) if self.hole_offset is None else min(*proved, self.hole_offset)
+        return replace(self, hole_offset=first, markers=tuple(one for one in self.markers if one not in proved))
 
     def without(self, start: int, end: int) -> "ConfigHistory":
         """With the records from `start` up to `end` gone before they were read: nobody has to wait for them."""
@@ -189,6 +226,11 @@ class ConfigHistory:
             state = replace(state, deleted=frozenset())
         kept = tuple(entry for entry in self.entries if entry.offset >= base_offset)
         return replace(self, base=state, base_offset=base_offset, entries=kept)
+
+
+def _ends_transaction(record: ConfigRecord | None) -> bool:
+    """Whether a worker that writes in transactions always ends one with this record."""
+    return isinstance(record, ConnectorConfigured | TasksCommitted)
 
 
 def apply(state: ConfigState, record: ConfigRecord) -> ConfigState:

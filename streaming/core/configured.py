@@ -64,9 +64,27 @@ def hidden_at(history: ConfigHistory, observed: Observed) -> frozenset[Job]:
     """Jobs that the generation shows and whose configuration may have been lost to compaction."""
     if observed.config_offset is None or history.hole_offset is None:
         return frozenset()
-    shown = {job for view in observed.views.values() for job in (*view.held, *view.assigned, *view.revoked)}
+    shown = shown_jobs(observed)
     names = history.hidden({_connector(job) for job in shown}, observed.config_offset)
     return frozenset(job for job in shown if _connector(job) in names)
+
+
+def shown_jobs(observed: Observed) -> frozenset[Job]:
+    """Every job that some member reports, is given or must stop."""
+    return frozenset(job for view in observed.views.values() for job in (*view.held, *view.assigned, *view.revoked))
+
+
+def presumed_at(history: ConfigHistory, observed: Observed) -> frozenset[str]:
+    """Connectors that the generation shows, or shows tasks of, and that would exist, or have tasks, only if a hole that
+    is presumed a transaction's marker was a record. Compaction leaves the newest record of a key, so what is configured
+    below a hole was not deleted in it."""
+    offset, first = observed.config_offset, history.marker_offset
+    state = history.state_at(offset) if offset is not None else None
+    if state is None or offset is None or first is None or first >= offset:
+        return frozenset()
+    exists = jobs_of(state)
+    names = {_connector(job) for job in shown_jobs(observed) - exists}
+    return frozenset(name for name in names if state.counts.get(name) is None and name not in state.deleted)
 
 
 def _connector(job: Job) -> str:
@@ -89,7 +107,9 @@ def unsure_at(
     exact = history.state_at(observed.config_offset)
     if exact is None:
         return frozenset()
+    presumed = presumed_at(history, observed)
     doubted: frozenset[Job] = hidden_at(history, observed) | revived_at(exact)
+    doubted |= frozenset(job for job in shown_jobs(observed) if _connector(job) in presumed)
     doubted |= {(name, number) for name in doubted_connectors(exact) for number in range(exact.counts[name] or 0)}
     if applied or has_applied(history, observed, last):
         return doubted

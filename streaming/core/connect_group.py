@@ -6,6 +6,7 @@ verdict               published with causes, moves and waits
 rules                 examined; incidents open, change and end; jobs without a holder are timed
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -112,7 +113,7 @@ def _run_again(
     gap = body.generation - state.generation - 1 if state.generation is not None else 0
     observed = observe(body, source_of(row), row.timestamp_ms, last)
     observed = replace(observed, unseen=_unseen(state, body))
-    state = leader_turn.met(state, observed, topics)
+    state = replace(leader_turn.met(state, observed, topics), history=state.history.referred(_stated(observed)))
     known = evidence.of(observed, state, topics, group, never_came, again=gap < 0)
     case: Case | None = None
     if known.reason is not None:
@@ -254,6 +255,12 @@ def _scene(state: GroupState, turn: Turn) -> rules.Scene:
     )
 
 
+def _stated(observed: Observed) -> Iterator[int]:
+    """The config offsets that the generation refers to."""
+    offsets = (observed.config_offset, *(view.config_offset for view in observed.views.values()))
+    return (one for one in offsets if one is not None)
+
+
 def _config_changes(state: GroupState, before: Observed | None, now: Observed, *, read: bool) -> int:
     """Records between the two generations that make every worker ask for a rebalance; where the config topic is not
     `read`, all that the generations' offsets show, and where it was compacted, those of which nothing is left."""
@@ -266,7 +273,8 @@ def _config_changes(state: GroupState, before: Observed | None, now: Observed, *
     hole = state.history.hole_offset
     if hole is None or hole >= now.config_offset:
         return told
-    return told + max(now.config_offset - before.config_offset - len(between), 0)
+    markers = sum(before.config_offset <= one < now.config_offset for one in state.history.markers)
+    return told + max(now.config_offset - before.config_offset - len(between) - markers, 0)
 
 
 def _member_offsets(body: GroupGeneration) -> list[int]:

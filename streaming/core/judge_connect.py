@@ -25,7 +25,7 @@ from streaming.core.leader_answers import (
     same_sets,
 )
 from streaming.core.leader_fallback import after_gap, after_unknown, recounted
-from streaming.core.leader_rounds import Case, flagged_rounds, revived_rounds, rounds_of
+from streaming.core.leader_rounds import Case, flagged_rounds, revived_rounds, rounds_of, rounds_with_lost
 from streaming.core.leader_runs import Run, runs_of
 from streaming.core.leader_unseen import freedom_of
 from streaming.core.minds import Hypothesis
@@ -45,7 +45,14 @@ UNSEEN_ROUNDS = "the leader may have led before, in rounds that were not seen"
 TOO_MANY = "the leader's memory is not known, and more of what it may be was possible than was tried"
 CLOCKS_APART = "the coordinator's clock has moved against the leader's"
 EAGER_ALONE = (EAGER_ASSIGNOR,)
-COMPACTED = "the config topic was compacted: what was configured at this generation's offset is not known"
+COMPACTED = (
+    "the config topic was compacted, or holds aborted transactions: what was configured at this generation's offset is "
+    "not known"
+)
+MARKER_OR_RECORD = (
+    "the config topic has holes of one offset, markers of transactions or records that compaction took away, not known "
+    "which: with a lost record the answer is right"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +123,8 @@ def _judge_eager(case: Case, rounds: tuple[ConnectRound, ...]) -> Judgement:
             return Judgement(_verdict(Grade.EXPLAINABLE, case, result, EAGER_ALONE, "order inside the arrays"))
     if _compacted(case):
         return not_judged(COMPACTED, assignor=EAGER_ASSIGNOR)
+    if any(same_sets(case.body, connect_eager.assign(one)) for one in rounds_with_lost(case, rounds)):
+        return not_judged(MARKER_OR_RECORD, assignor=EAGER_ASSIGNOR)
     return Judgement(_verdict(Grade.UNEXPLAINED, case, results[0], (), difference(case.body, results[0])))
 
 
@@ -270,6 +279,10 @@ def _accepted(
 def _unexplained(case: Case, rounds: tuple[ConnectRound, ...], runs: list[Run]) -> Judgement:
     if _compacted(case):
         return not_judged(COMPACTED, assignor=_assignor(case))
+    lost = tuple(rounds_with_lost(case, rounds))
+    minds, java = leader.usual(case.carried.hypotheses), java_versions(case.settings)
+    if any(same_sets(case.body, run.result) for run in runs_of(case, lost, minds, java[0], both_syncs=True)):
+        return not_judged(MARKER_OR_RECORD, assignor=_assignor(case))
     eras = _eras(case)
     if case.settings.release is None:
         eras = tuple(dict.fromkeys((*eras, *leader.all_eras())))

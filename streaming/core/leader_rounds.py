@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from assignors.connect_model import ConfigSnapshot, ConnectMember, ConnectRound, Jobs
 from schemas.connect_protocol import WorkerState
 from streaming.core.config_history import ConfigHistory, ConfigState
-from streaming.core.configured import doubted_connectors, has_applied
+from streaming.core.configured import doubted_connectors, has_applied, presumed_at, shown_jobs
 from streaming.core.leader import Carried
 from streaming.core.observed import EAGER, Observed, WorkerView
 from streaming.core.records import GroupGeneration
@@ -114,6 +114,18 @@ def revived_rounds(case: Case, rounds: Sequence[ConnectRound]) -> Iterator[Conne
         if counts not in told:
             told.append(counts)
             yield _with_counts(rounds[0], counts)
+
+
+def rounds_with_lost(case: Case, rounds: Sequence[ConnectRound]) -> Iterator[ConnectRound]:
+    """The round where holes in the config topic that are presumed markers of transactions were records: connectors that
+    the generation shows have the tasks that it shows."""
+    names = presumed_at(case.history, case.observed)
+    state = case.history.state_at(case.observed.config_offset or 0)
+    if not names or state is None or not rounds:
+        return
+    tasks = [job for job in shown_jobs(case.observed) if not isinstance(job, str)]
+    least = {name: max((number + 1 for one, number in tasks if one == name), default=0) for name in sorted(names)}
+    yield _with_counts(rounds[0], {**state.connectors(), **least})
 
 
 def _with_counts(exact: ConnectRound, counts: Mapping[str, int]) -> ConnectRound:
