@@ -150,6 +150,7 @@ class Offsets:
         return (place for place in self._of if place[0] == worker)
 
     def _learn(self, words: "Words", times: Mapping[int, int], rounds: "_Rounds") -> None:
+        heard_until = max((one.generation for one in self.known.values()), default=-1)
         for generation in sorted(words):
             if rounds.jumped_until(generation):
                 self.known.clear()
@@ -159,7 +160,8 @@ class Offsets:
                 lows = (None if over_ms is None else last_ms - over_ms, ahead_ms)
                 low_ms = max((one for one in lows if one is not None), default=None)
                 told[worker] = Offset(low_ms, first_ms - times[generation], generation)
-            vouched = any(_prompt(self.known.get(worker), one) for worker, one in told.items())
+            prompt = any(_prompt(self.known.get(worker), one) for worker, one in told.items())
+            vouched = prompt or generation <= heard_until
             for worker, one in told.items():
                 known = self.known[worker] = self.known.get(worker, NOT_KNOWN).narrowed(one)
                 self._of[worker, generation] = known if vouched else replace(known, slow_ms=one.high_ms)
@@ -203,7 +205,7 @@ def _times(recorded: Recorded, incarnation: int, steps: Iterable[Step]) -> dict[
 
 def _prompt(known: Offset | None, one: Offset) -> bool:
     """Whether a worker whose clock is known has come to this generation as quickly as to others before."""
-    if known is None or known.high_ms is None or one.high_ms is None or known.generation == one.generation:
+    if known is None or known.high_ms is None or one.high_ms is None:
         return True
     return one.high_ms <= known.high_ms + QUICK_MS
 

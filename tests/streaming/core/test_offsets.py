@@ -87,6 +87,9 @@ def test_it_goes_on_from_batch_to_batch() -> None:
     late = status(A, 6, 640_000)
     third = Offsets(second.known, second.recorded(), 0, (A,), [late], [])
     assert second.known[A] == third.known[A]
+    last = status(B, 6, 900_000)
+    fourth = Offsets({**third.known, B: Offset(None, 70, 3)}, third.recorded(), 0, (A, B), [last], [])
+    assert fourth.earliest_ms(last) == START_MS + 900_000 - 70  # others have told of this generation before
     assert third.earliest_ms(late) == START_MS + 640_000 - 600_050
 
 
