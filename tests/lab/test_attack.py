@@ -9,6 +9,7 @@ from lab.attack import clocks, first_contact, holes, mutants
 from lab.attack.__main__ import main
 from lab.attack.life import Life, captures, simulated
 from lab.attack.pieces import Done, Piece, finished, kept
+from lab.attack.planted import kind_of, planted
 
 SEEDS = (1, 6)
 
@@ -31,7 +32,14 @@ def test_no_clock_makes_an_alarm(lives: list[Life]) -> None:
     done = list(finished([piece for piece in clocks.pieces(lives) if within(piece.cell)]))
     assert wrong(done, "false") == []
     assert not any(one.outcome["unexplained"] for one in done)
-    assert sum(one.outcome["doubles"].get("certain", 0) for one in done) > 0
+
+
+def test_no_clock_hides_a_second_run() -> None:
+    back = next(one for one in planted() if kind_of(one.name) == "returned worker")
+    cells = [piece for piece in clocks.pieces([back]) if "replay" in piece.cell and within(piece.cell)]
+    done = list(finished(cells))
+    assert all(set(one.outcome["doubles"]) == {"certain"} for one in done)
+    assert wrong(done, "false") == []
 
 
 def test_no_hole_is_an_accusation(lives: list[Life]) -> None:
