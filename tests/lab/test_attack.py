@@ -8,8 +8,11 @@ import pytest
 from lab.attack import clocks, first_contact, holes, mutants
 from lab.attack.__main__ import main
 from lab.attack.life import Life, captures, simulated
+from lab.attack.monitor import live
 from lab.attack.pieces import Done, Piece, finished, kept
 from lab.attack.planted import kind_of, planted
+from lab.attack.truth import doubles_found
+from streaming.core.results import Certainty
 
 SEEDS = (1, 6)
 
@@ -44,6 +47,20 @@ def test_no_clock_hides_a_second_run() -> None:
 
 def test_no_hole_is_an_accusation(lives: list[Life]) -> None:
     assert wrong(list(finished(list(holes.pieces(lives)))), "unexplained", "louder") == []
+
+
+def test_a_job_that_came_back_while_nobody_read_did_not_run_twice() -> None:
+    """Compaction took the generation in which it was taken from its worker, the UNASSIGNED, and its return."""
+    life = next(one for one in captures() if one.name == "compatible-2.8.2")
+    told, down = holes.telling(life, "compacted", 14)
+    assert not [one.line() for one in live(told, {}, down=down).loud()]
+
+
+@pytest.mark.parametrize("mode", clocks.MODES)
+def test_planted_duplicates_are_certain(mode: str) -> None:
+    for life in planted():
+        told = clocks.judged_right(life, mode)
+        assert set(doubles_found(life, told).values()) == {Certainty.CERTAIN}, life.name
 
 
 def test_a_late_start_accuses_nobody(lives: list[Life]) -> None:

@@ -61,9 +61,10 @@ def _of_the_new(work: Work, suspicion: Suspicion, one: Sighting) -> None:
 
 
 def _handed_back(work: Work, facts: JobFacts, one: Sighting, suspicion: Suspicion) -> bool:
-    """The old owner was given the job anew, after the other had it: it starts it rightly. Where the other's generation
-    and all since have left no record, that may be so."""
-    if work.generation < suspicion.generation < one.generation and not work.recorded_in(one.generation):
+    """The old owner was given the job anew, after the other had it: it starts it rightly. Where its generation has left
+    no record, that may be so."""
+    newer = max(work.generation, suspicion.generation) < one.generation
+    if newer and not work.recorded_in(one.generation):
         return True
     return one.worker in facts.holders and suspicion.generation < facts.since <= one.generation
 
