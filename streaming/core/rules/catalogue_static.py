@@ -1,8 +1,9 @@
 """The rules about static assignments: CONNECT-S1 to S11 (connect.md 6.5), and CONNECT-P1 to P5, which are ours.
 
 The S rules hold under protocol `static`, which no Kafka release speaks. Where the monitor's configuration says where
-jobs are meant to run, the same statements are wishes about a real group, and findings are info. The P rules break no
-law at all: they say what a set of declarations leads to.
+jobs are meant to run, S1 and S2 are wishes about a real group, and findings are info: a wish says nothing of jobs that
+it does not name, so no other S rule follows from it. The P rules break no law at all: they say what a set of
+declarations leads to.
 """
 
 from streaming.core.results import Severity
@@ -181,7 +182,10 @@ NO_WILDCARD_WORKER = Rule(
     severity=Severity.INFO,
     meaning="As long as some jobs are declared by nobody, some worker declares nothing.",
     confirm=(ALL_STATUSES,),
-    advice=("Add a worker that declares nothing, or declare the remaining jobs somewhere: nobody may run them now.",),
+    advice=(
+        "Add a worker that declares nothing, or declare the remaining jobs somewhere: nobody may run them now. Once the "
+        "delay and the time-outs are over, `unassigned_too_long` opens for them.",
+    ),
     resolves="When a worker without declarations joins, or nothing undeclared is left.",
 )
 
