@@ -183,8 +183,8 @@ NO_WILDCARD_WORKER = Rule(
     meaning="As long as some jobs are declared by nobody, some worker declares nothing.",
     confirm=(ALL_STATUSES,),
     advice=(
-        "Add a worker that declares nothing, or declare the remaining jobs somewhere: nobody may run them now. Once the "
-        "delay and the time-outs are over, `unassigned_too_long` opens for them.",
+        "Add a worker that declares nothing, or declare the remaining jobs somewhere: nobody may run them now. Once "
+        "the delay and the time-outs are over, `unassigned_too_long` opens for them.",
     ),
     resolves="When a worker without declarations joins, or nothing undeclared is left.",
 )
