@@ -40,7 +40,7 @@ class ConfigState:
     """Connectors with their committed task count (None: no commit yet), who is inconsistent, and what is staged.
 
     `deleted` are connectors whose last word is that they are gone. `left` are task counts that outlived a connector's
-    deletion in workers before 2.5.1 (KAFKA-8869), and `stray` those of commits that came after it, which workers before
+    deletion in workers before 2.5.1 (KAFKA-8869; 0: it had none), and `stray` those of commits that came after it, which workers before
     3.7.1 take (KAFKA-16838): made anew, such a connector has its tasks back before its first own commit.
     """
 
@@ -195,7 +195,8 @@ class ConfigHistory:
     def names(self) -> frozenset[str]:
         """Every connector that this history speaks of, configured, staged or gone."""
         spoken = (one.record.name for one in self.entries if not isinstance(one.record, OtherConfig))
-        return frozenset((*self.base.counts, *self.base.deleted, *self.base.staged, *spoken))
+        base = self.base
+        return frozenset((*base.counts, *base.deleted, *base.left, *base.staged, *spoken))
 
     def unread_below(self, offset: int | None) -> tuple[int, ...]:
         """Offsets of records below this one that could not be read."""
@@ -247,7 +248,7 @@ def apply(state: ConfigState, record: ConfigRecord) -> ConfigState:
                 counts=_without(state.counts, name),
                 staged=_without(state.staged, name),
                 deleted=state.deleted | {name},
-                left=state.left if count is None else _newest(state.left, name, count),
+                left=_newest(state.left, name, state.left.get(name, 0) if count is None else count),
                 stray=_without(state.stray, name),
             )
         case TaskStaged(name=name, number=number):

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from assignors.connect_model import ConnectRound
+from assignors.connect_model import ConnectRound, Jobs
 from streaming.core.fold import fold_group
 from streaming.core.records import ConfigChange, Tick
 from streaming.core.results import Generation, Grade, Incident, Result, Severity
@@ -243,3 +243,26 @@ def test_the_reason_is_kept_across_batches_and_restarts() -> None:
         seen += [one for one in outcome.results if isinstance(one, Generation)]
         assert not [one for one in outcome.results if isinstance(one, Incident) and one.code in BY_CONFIG]
     assert [one.verdict.grade for one in seen] == [Grade.MATCH, Grade.NOT_JUDGED, Grade.NOT_JUDGED]
+
+
+@pytest.mark.parametrize("committed", [True, False], ids=["with tasks", "without a commit"])
+def test_a_leader_that_has_not_read_of_a_deletion_is_not_foreign(committed: bool) -> None:
+    """It was cut off while the connector was deleted and the others went on, then leads alone by what it had read."""
+    story = Shared({}, records=0)
+    story.configure("geo-2", 3 if committed else None)
+    story.other = list(story.mine)
+    story.join("w1", "x1")
+    story.rebalance(leader="x1")
+    cut_off = story.leave("x1")
+    story.delete("geo-2")
+    story.configure("mail", 1)
+    for _ in range(3):
+        story.rebalance()
+    story.leave("w1")
+    cut_off.held, cut_off.header = Jobs(), None
+    story.back(cut_off)
+    story.rebalance(leader="x1")
+    story.rebalance(leader="x1", after_ms=DELAY_MS + 100)
+    results = story.fold()
+    assert not [one for one in told(results) if "foreign" in (one.verdict.reason or "")]
+    assert not by_config(results)
