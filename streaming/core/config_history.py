@@ -40,8 +40,9 @@ class ConfigState:
     """Connectors with their committed task count (None: no commit yet), who is inconsistent, and what is staged.
 
     `deleted` are connectors whose last word is that they are gone. `left` are task counts that outlived a connector's
-    deletion in workers before 2.5.1 (KAFKA-8869; 0: it had none), and `stray` those of commits that came after it, which workers before
-    3.7.1 take (KAFKA-16838): made anew, such a connector has its tasks back before its first own commit.
+    deletion in workers before 2.5.1 (KAFKA-8869; 0: it had none), and `stray` those of commits that came after it,
+    which workers before 3.7.1 take (KAFKA-16838): made anew, such a connector has its tasks back before its first own
+    commit.
     """
 
     counts: Mapping[str, int | None] = field(default_factory=dict)
