@@ -14,6 +14,9 @@ from streaming.core.settings import ClusterSettings
 from streaming.core.state import GroupState
 
 WRITTEN_AGAIN = "the same generation was written again"
+WRITTEN_LATE = "an earlier generation was written again"
+MAX_WRITTEN = 64
+"""Records of a group that are known again when they are written once more, the newest."""
 
 
 def lived_on(state: GroupState, body: GroupGeneration) -> GroupState:
@@ -54,6 +57,28 @@ def written_again(settings: ClusterSettings, group: str, state: GroupState, row:
     cause = Cause(kind="unknown", certainty=Certainty.POSSIBLE, evidence=(Evidence(source=last.source),))
     published = published_as(settings, group, state, row, verdict=verdict, cause=(cause,))
     return replace(published, delay_ms=observed.delay_ms)
+
+
+def written_late(settings: ClusterSettings, group: str, state: GroupState, row: Row) -> Generation | None:
+    """An earlier record as it is published once more, if this one is a copy of it: its generation ended at the same
+    millisecond. It is no round and no new life of the group, and moves nothing."""
+    body = body_of(row)
+    if not body.members or body.generation == state.generation or _mark(body) not in state.written:
+        return None
+    verdict = judge_connect.not_judged(WRITTEN_LATE).verdict
+    cause = Cause(kind="unknown", certainty=Certainty.POSSIBLE, evidence=(Evidence(source=source_of(row)),))
+    return published_as(settings, group, state, row, verdict=verdict, cause=(cause,))
+
+
+def written(state: GroupState, body: GroupGeneration) -> tuple[tuple[int, int], ...]:
+    """The newest records with this one."""
+    if body.state_ms <= 0 or not body.members or _mark(body) in state.written:
+        return state.written
+    return (*state.written, _mark(body))[-MAX_WRITTEN:]
+
+
+def _mark(body: GroupGeneration) -> tuple[int, int]:
+    return body.generation, body.state_ms
 
 
 def skipped(state: GroupState, body: GroupGeneration) -> int:

@@ -22,7 +22,10 @@ def generation(
 ) -> tuple[GroupState, list[Result]]:
     """Judge one record whose turn has come; `missing` is the reason why its evidence never came."""
     body = body_of(row)
-    state = replace(group_life.lived_on(state, body), historic=historic)
+    late = group_life.written_late(settings, group, state, row)
+    if late is not None:
+        return state, [replace(late, historic=historic)]
+    state = replace(group_life.lived_on(state, body), historic=historic, written=group_life.written(state, body))
     results: list[Result] = []
     if body.members:
         state, found = timers.overdue_before(settings, group, state, row, body.generation, historic=historic)

@@ -56,8 +56,9 @@ class GroupState:
     clocks changed; `apart_ms`: how much longer the time since the last record looks than it surely was
     (`streaming.core.clocks`); `unread`: the last record of the group that
     could not be read; `lost`: offsets (from, to; the end exclusive) in the group's partition that were gone before they
-    were read, the newest; `gapped`: generations left no record, now or in an earlier life of the group; `orphans`:
-    incidents of a state that could not be read, to be ended; `failing`: while `monitor_error` is open
+    were read, the newest; `gapped`: generations left no record, now or in an earlier life of the group; `written`:
+    generation and end of the join phase (ms) of the newest records (`streaming.core.group_life`); `orphans`: incidents
+    of a state that could not be read, to be ended; `failing`: while `monitor_error` is open
     (`streaming.core.isolation`).
     """
 
@@ -91,6 +92,7 @@ class GroupState:
     lost: tuple[tuple[int, int], ...] = ()
     orphans: tuple[Incident, ...] = ()
     gapped: bool = False
+    written: tuple[tuple[int, int], ...] = ()
     sides: Sides = field(default_factory=Sides)
     timeline: Timeline = field(default_factory=Timeline)
     waits: Waits = field(default_factory=Waits)

@@ -43,7 +43,7 @@ def sighted(work: Work, one: Sighting, before: JobFacts) -> None:
             _of_the_new(work, suspicion, one)
         elif one.state == RUNNING and _handed_back(work, before, one, suspicion):
             _close(work, [suspicion], one.at_ms)
-        else:
+        elif not _of_an_unseen_generation(work, one):
             _sign_of_life(work, suspicion, one)
     if one.state == RUNNING:
         for claim in before.claims:
@@ -67,6 +67,14 @@ def _handed_back(work: Work, facts: JobFacts, one: Sighting, suspicion: Suspicio
     if newer and not work.recorded_in(one.generation):
         return True
     return one.worker in facts.holders and suspicion.generation < facts.since <= one.generation
+
+
+def _of_an_unseen_generation(work: Work, one: Sighting) -> bool:
+    """Whether the writer started the job in a generation whose record lies in a hole: it may have been given it there.
+    The next record shows who has it."""
+    following = work.following
+    within = following is not None and following.unseen and work.generation < one.generation < following.generation
+    return one.state == RUNNING and within and not work.recorded_in(one.generation)
 
 
 def _sign_of_life(work: Work, suspicion: Suspicion, one: Sighting) -> None:

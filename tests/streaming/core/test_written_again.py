@@ -65,3 +65,21 @@ def test_a_number_that_another_coordinator_hands_out_again_proves_nothing_of_the
     results = story.fold()
     assert [one.verdict.grade for one in generations(results)][-2:] == [Grade.MATCH, Grade.NOT_JUDGED]
     assert not [one for one in incidents(results) if one.severity is not Severity.INFO]
+
+
+def test_an_earlier_generation_that_is_written_again_is_no_round_and_no_new_life() -> None:
+    story = Story()
+    story.configure("c1", 4)
+    story.join("w1", "w2", "w3")
+    story.rebalance()
+    first = story.rows[-1]
+    story.leave("w3")
+    story.rebalance()
+    story.rows.append(replace(first, offset=story.offsets[OFFSETS], timestamp_ms=story.now_ms + 5))
+    story.offsets[OFFSETS] += 1
+    story.rebalance(after_ms=300_000)
+    told = generations(story.fold())
+    assert [one.verdict.grade for one in told] == [Grade.MATCH, Grade.MATCH, Grade.NOT_JUDGED, Grade.MATCH]
+    assert told[2].verdict.reason == "an earlier generation was written again"
+    assert {one.incarnation for one in told} == {0}
+    assert not [one for one in incidents(story.fold()) if one.severity is not Severity.INFO]
