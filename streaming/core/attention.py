@@ -2,8 +2,9 @@
 
 An incident is a fact from its first record to its last. People hear of it when it has lasted `for_ms`, and of its end
 `keep_firing_ms` after it; found again meanwhile it is still the same incident. How loudly follows harm: only a certain
-duplicate, a job without holder beyond every patience and a storm of more than ten minutes may wake somebody. While a
-storm is told, it speaks for the imbalance and the unassigned jobs it makes, never for a duplicate.
+duplicate, a group without any worker, a job without holder beyond every patience and a storm of more than ten minutes
+may wake somebody. While a storm is told, it speaks for the imbalance and the unassigned jobs it makes, never for a
+duplicate.
 
     10:00:00  imbalance found               opened    (for 5 min)
     10:05:00  timer                         fired     told
@@ -37,12 +38,22 @@ _NO_DAMPING = Damping()
 def damping_of(settings: ClusterSettings, group: str, code: str) -> tuple[int, int]:
     """(for_ms, keep_firing_ms) of a rule: the owner's or everybody's, by code or by title, else the catalogue's."""
     rule = _rule_of(code)
+    own = _configured(settings, group, rule)
+    for_ms = rule.for_ms if own.for_ms is None or rule.patience else own.for_ms
+    return for_ms, rule.keep_firing_ms if own.keep_firing_ms is None else own.keep_firing_ms
+
+
+def patience_ms(settings: ClusterSettings, group: str, rule: Rule) -> int | None:
+    """How long a rule with a timer of its own waits by the configuration; None if the configuration does not say."""
+    return _configured(settings, group, rule).for_ms
+
+
+def _configured(settings: ClusterSettings, group: str, rule: Rule) -> Damping:
     owner = settings.owner_of(group)
     own = _NO_DAMPING
     for configured in (settings.damping, owner.damping if owner is not None else {}):
-        own = configured.get(code) or configured.get(rule.title) or own
-    for_ms = rule.for_ms if own.for_ms is None else own.for_ms
-    return for_ms, rule.keep_firing_ms if own.keep_firing_ms is None else own.keep_firing_ms
+        own = configured.get(rule.code) or configured.get(rule.title) or own
+    return own
 
 
 def alert_severity(settings: ClusterSettings, incident: Incident, now_ms: int) -> AlertSeverity:

@@ -22,7 +22,7 @@ from streaming.core.published import body_of
 from streaming.core.records import GroupGeneration, Row, Tick
 from streaming.core.rules.across import DOWNGRADE_PATIENCE_MS
 from streaming.core.rules.memory import RuleMemory, shifted
-from streaming.core.state import GroupState, Waiting
+from streaming.core.state import Emptied, GroupState, Waiting
 from streaming.core.statuses import SKEW_MS
 
 SLACK_MS = 1_000
@@ -67,7 +67,11 @@ def rebased(state: GroupState, head: Waiting, others_ms: int | None = None) -> t
     whether it may as well have waited as long as the records say. `others_ms`: what other clocks say has passed."""
     last = state.last
     body = body_of(head.row)
-    if last is None or not last.views or not body.members:
+    if not body.members:
+        return state, False
+    if state.emptied is not None:
+        return _after_empty(state, state.emptied, head, others_ms)
+    if last is None or not last.views:
         return state, False
     passed_ms = head.row.timestamp_ms - last.at_ms
     shown_ms = _by_the_leader(last, body)
@@ -84,6 +88,19 @@ def rebased(state: GroupState, head: Waiting, others_ms: int | None = None) -> t
         unassigned_since_ms=state.unassigned_since_ms if since is None else since,
     )
     return moved, apart_ms > 0 and shown_ms is None and seen_ms is None
+
+
+def _after_empty(state: GroupState, emptied: Emptied, head: Waiting, others_ms: int | None) -> tuple[GroupState, bool]:
+    """The same for a group that had no worker: it may stay so for any time, so only another clock confirms one."""
+    passed_ms = head.row.timestamp_ms - emptied.at_ms
+    seen_ms = others_ms
+    if state.behind_ms is not None and head.ticked:
+        seen_ms = head.arrived_ms - (emptied.at_ms + state.behind_ms)
+    confirmed = seen_ms is not None and passed_ms <= seen_ms + SLACK_MS
+    sure_ms = passed_ms if confirmed else max(min(passed_ms, seen_ms or 0), 0)
+    apart_ms = passed_ms - sure_ms
+    moved = replace(state, emptied=replace(emptied, at_ms=emptied.at_ms + apart_ms))
+    return moved, apart_ms > 0 and seen_ms is None
 
 
 def _sure(state: GroupState, last: Observed, passed_ms: int, shown_ms: int | None, seen_ms: int | None) -> int:

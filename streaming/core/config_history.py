@@ -4,7 +4,7 @@ The history is a base state at some offset plus the records after it. Asking for
 `trimmed` moves the base forward once no generation can ask for less.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TypeVar, assert_never
@@ -73,10 +73,21 @@ class ConfigState:
 
 @dataclass(frozen=True, slots=True)
 class ConfigEntry:
-    """One record that matters for the job set."""
+    """One record that matters for the job set; `at_ms` is when it was written (0: a state that did not keep it)."""
 
     offset: int
     record: ConfigRecord
+    at_ms: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class TargetEntry:
+    """One record of a connector's target state. `resting`: it is PAUSED or STOPPED, so no worker runs its tasks."""
+
+    offset: int
+    name: str
+    resting: bool
+    at_ms: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +102,9 @@ class ConfigHistory:
     records were all replaced later on is not to be seen. `unread` are the offsets of the newest records that were there
     and could not be read. `begins_ms` is the time of the first record that came, `newest_ms` the latest of all.
     `odd` and `doubted` (by connector, before `base_offset`) are the offsets of records that no worker writes so:
-    `streaming.core.config_sanity`.
+    `streaming.core.config_sanity`. `resting` are the connectors that were paused or stopped before `base_offset`,
+    `targets` the target states from there on; `targets_known`: all of the topic's target states were kept, which a
+    state stored by an earlier release did not do.
     """
 
     base: ConfigState = field(default_factory=ConfigState)
@@ -108,6 +121,9 @@ class ConfigHistory:
     odd: tuple[int, ...] = ()
     doubted: Mapping[str, int] = field(default_factory=dict)
     newest: ConfigRecord | None = None
+    resting: frozenset[str] = frozenset()
+    targets: tuple[TargetEntry, ...] = ()
+    targets_known: bool = False
 
     def extended(self, entries: list[ConfigEntry]) -> "ConfigHistory":
         """With further records, in offset order; those already seen are dropped."""
@@ -115,7 +131,13 @@ class ConfigHistory:
         if not fresh:
             return self
         kept = tuple(entry for entry in fresh if not isinstance(entry.record, OtherConfig | TargetState))
-        extended = replace(self, entries=self.entries + kept, next_offset=fresh[-1].offset + 1)
+        extended = replace(
+            self,
+            entries=self.entries + kept,
+            next_offset=fresh[-1].offset + 1,
+            targets=(*self.targets, *_targets(fresh)),
+            targets_known=self.targets_known or self.next_offset == 0,
+        )
         return extended.with_holes(self.next_offset, self.newest, fresh)
 
     def with_holes(self, expected: int, before: ConfigRecord | None, fresh: Iterable[ConfigEntry]) -> "ConfigHistory":
@@ -157,7 +179,8 @@ class ConfigHistory:
         if end <= self.next_offset:
             return self
         hole = max(start, self.next_offset) if self.hole_offset is None else self.hole_offset
-        return replace(self, next_offset=end, hole_offset=hole)
+        known = self.targets_known or self.next_offset == 0
+        return replace(self, next_offset=end, hole_offset=hole, targets_known=known)
 
     def with_unread(self, offset: int) -> "ConfigHistory":
         """With a record at this offset of which nobody knows what it says."""
@@ -227,7 +250,33 @@ class ConfigHistory:
         if self.hole_offset is None:
             state = replace(state, deleted=frozenset())
         kept = tuple(entry for entry in self.entries if entry.offset >= base_offset)
-        return replace(self, base=state, base_offset=base_offset, entries=kept)
+        passed = tuple(one for one in self.targets if one.offset < base_offset)
+        return replace(
+            self,
+            base=state,
+            base_offset=base_offset,
+            entries=kept,
+            resting=resting_after(self.resting, passed),
+            targets=self.targets[len(passed) :],
+        )
+
+
+def _targets(entries: Iterable[ConfigEntry]) -> Iterator[TargetEntry]:
+    for entry in entries:
+        if isinstance(entry.record, TargetState):
+            resting = entry.record.state in ("PAUSED", "STOPPED")
+            yield TargetEntry(entry.offset, entry.record.name, resting, entry.at_ms)
+
+
+def resting_after(resting: frozenset[str], targets: Iterable[TargetEntry]) -> frozenset[str]:
+    """Paused and stopped connectors after these records. A removed target state means STARTED, as for a worker."""
+    found = set(resting)
+    for one in targets:
+        if one.resting:
+            found.add(one.name)
+        else:
+            found.discard(one.name)
+    return frozenset(found)
 
 
 def _ends_transaction(record: ConfigRecord | None) -> bool:

@@ -21,6 +21,7 @@ from streaming.core import (
     rules,
     unassigned,
     waits,
+    workers_gone,
 )
 from streaming.core.causes import connect_causes
 from streaming.core.configured import configured_at, unsure_at
@@ -35,6 +36,7 @@ from streaming.core.published import body_of, diff_of, published_as, source_of
 from streaming.core.records import GroupGeneration, Row
 from streaming.core.results import Generation, Grade, Incident, Result
 from streaming.core.routing import connect_settings
+from streaming.core.rules.catalogue_across import ALL_WORKERS_GONE
 from streaming.core.rules.memory import RuleMemory
 from streaming.core.rules.remembering import remember
 from streaming.core.settings import ClusterSettings, ConnectSettings
@@ -73,13 +75,14 @@ def judged(settings: ClusterSettings, group: str, state: GroupState, row: Row, n
     """
     if not body_of(row).members:
         return _emptied(settings, group, state, row)
+    state, came_back = workers_gone.came_back(state, moment_of(settings, group, state, row))
     state, turn = _run_again(settings, group, state, row, never_came)
     idle = unassigned.without_holder(turn.observed, turn.configured) if turn.configured is not None else ()
     state, doubted = _waits_unseen(settings, group, state, turn, idle)
     published = replace(_published(state, turn), unassigned=tuple(subject.id for subject in idle))
     waiting, published = waits.follow(state.waits, published, turn.observed, turn.before, turn.configured)
     state, results = _examined(replace(state, waits=waiting), turn, idle)
-    return state, [published, *doubted, *results]
+    return state, [*came_back, published, *doubted, *results]
 
 
 def _waits_unseen(
@@ -97,7 +100,10 @@ def _waits_unseen(
 
 def _emptied(settings: ClusterSettings, group: str, state: GroupState, row: Row) -> Outcome:
     observed = observe(body_of(row), source_of(row), row.timestamp_ms, state.last)
-    incidents, ended = settle(state.incidents, (), moment_of(settings, group, state, row), codes(state))
+    moment = moment_of(settings, group, state, row)
+    state, still_empty = workers_gone.emptied(settings, group, state, source_of(row), moment)
+    over = codes(state) - ({ALL_WORKERS_GONE.code} if still_empty else set())
+    incidents, ended = settle(state.incidents, (), moment, over)
     after = replace(
         state, last=observed, incidents=incidents, unassigned_since_ms={}, holds={}, rule_memory=RuleMemory()
     )
@@ -196,6 +202,7 @@ def _examined(state: GroupState, turn: Turn, idle: tuple[Subject, ...]) -> Outco
     found, evaluated = rules.examine(scene)
     moment = moment_of(turn.settings, turn.group, state, turn.row)
     incidents, transitions = settle(state.incidents, found, moment, evaluated)
+    timeouts = timeouts_of(turn.settings, turn.group, turn.body)
     state = replace(
         state,
         last=observed,
@@ -203,7 +210,8 @@ def _examined(state: GroupState, turn: Turn, idle: tuple[Subject, ...]) -> Outco
         holds={},
         rule_memory=replace(remember(scene), withheld=last_config_record.withheld(turn.case, scene, found)),
         declared=remembered(state.declared, turn.body, observed),
-        timeouts_ms=timeouts_of(turn.settings, turn.group, turn.body).both_ms,
+        timeouts_ms=timeouts.both_ms,
+        session_ms=timeouts.session_ms,
     )
     if observed.error:
         return state, list(transitions)

@@ -14,7 +14,7 @@ records' own times, and the cluster's tick when nothing comes.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
-from streaming.core import attention, clocks, evidence, foreign, judge_group, recovery
+from streaming.core import attention, clocks, evidence, foreign, judge_group, recovery, workers_gone
 from streaming.core import timers as group_timers
 from streaming.core.codec import dumps, loads
 from streaming.core.incidents import Moment, ended_because, resolved, settle
@@ -22,8 +22,9 @@ from streaming.core.intake import Intake
 from streaming.core.ports import FoldError, KeptState
 from streaming.core.published import body_of
 from streaming.core.records import GroupDeleted, GroupGeneration, Row, Tick
-from streaming.core.results import Result, Standing
+from streaming.core.results import Result, Source, Standing
 from streaming.core.rules import Finding
+from streaming.core.rules.catalogue_across import ALL_WORKERS_GONE
 from streaming.core.settings import ClusterSettings
 from streaming.core.state import STATE_VERSION, GroupState, Waiting
 from streaming.core.steps import steps_of
@@ -89,8 +90,16 @@ def _due_ms(settings: ClusterSettings, group: str, state: GroupState) -> int | N
     told_ms, timers_ms = telling.due_ms(settings, group, state.timeline)
     if timers_ms is not None:
         timers_ms = clocks.monitors_time(state, timers_ms - state.timeline.carry_ms)
-    others = (own_ms, told_ms, timers_ms, recovery.due_ms(state))
+    first_ms = workers_gone.unread_live_ms(settings, group, state)
+    others = (own_ms, first_ms, told_ms, timers_ms, recovery.due_ms(state))
     return min([*timers, *(one for one in others if one is not None)], default=None)
+
+
+def _newest(state: GroupState) -> tuple[Source, int] | None:
+    """The place and time of the record whose timers run: a generation, or the record that shows the group empty."""
+    if state.emptied is not None:
+        return state.emptied.source, state.emptied.at_ms
+    return (state.last.source, state.last.at_ms) if state.last is not None and state.last.views else None
 
 
 class _Fold(Intake):
@@ -124,7 +133,8 @@ class _Fold(Intake):
         # A timer never fires in history: what it saw may long be over further on in the log.
         if self.tick is not None and not self.tick.historic and not waiting:
             now_ms = self.tick.now_ms if end_of_input else clocks.groups_time(self.state, self.tick.now_ms)
-            self._timers(self.hearing.until_ms(self.state.last, now_ms), now_ms)
+            self.state = workers_gone.read_live(self.state, now_ms)
+            self._timers(self.hearing.until_ms(_newest(self.state), now_ms), now_ms)
         self._tell(end_of_input=end_of_input)
         self.state, results = recovery.recovered(self.settings, self.group, self.state, self.tick)
         self.results.extend(results)
@@ -142,7 +152,7 @@ class _Fold(Intake):
         """What follows from statuses and records together, as far as both have come."""
         clock = telling.clock_of(self.settings, self.tick, self.state, end_of_input=end_of_input)
         if end_of_input and clock.timers_ms is not None:
-            clock = replace(clock, timers_ms=self.hearing.until_ms(self.state.last, clock.timers_ms))
+            clock = replace(clock, timers_ms=self.hearing.until_ms(_newest(self.state), clock.timers_ms))
         if self.lost_from is not None:
             timeline, self.steps = blind.after_lost_records(self.state.timeline, self.steps, self.lost_from)
             self.state = replace(self.state, timeline=timeline)
@@ -163,8 +173,10 @@ class _Fold(Intake):
 
     def _judge(self, head: Waiting, *, end_of_input: bool) -> bool:
         row = head.row
+        if not head.historic:
+            self.state = workers_gone.read_live(self.state, row.timestamp_ms)
         if isinstance(row.body, GroupDeleted):
-            self._deleted(row)
+            self._deleted(row, historic=head.historic)
             self._stands("Dead", row)
             return True
         missing = evidence.missing(self.settings, self.group, self.state, row)
@@ -181,7 +193,7 @@ class _Fold(Intake):
         self.state, doubtful = clocks.rebased(before, head, others_ms)
         if doubtful:
             by, at_ms = group_timers.BY_COORDINATOR, row.timestamp_ms
-            self._doubt(group_timers.unsure(self.group, before, at_ms, by, sure=self.state), at_ms)
+            self._doubt(group_timers.unsure(self.settings, self.group, before, at_ms, by, sure=self.state), at_ms)
         self.state, results = judge_group.generation(
             self.settings, self.group, self.state, row, missing=why, historic=head.historic
         )
@@ -225,13 +237,16 @@ class _Fold(Intake):
             announced.append(replace(one, announced=True))
         return announced
 
-    def _deleted(self, row: Row) -> None:
+    def _deleted(self, row: Row, *, historic: bool) -> None:
         if self.state.generation is None and not self.state.incidents:
+            self.state = workers_gone.deleted(self.settings, self.group, self.state, row, historic=historic)
             self.state = replace(self.state, seen_from_start=True)
             return
         moment = replace(self._moment(row.timestamp_ms), historic=False)
-        ended = [resolved(one, moment) for one in self.state.incidents.values()]
-        self.state = replace(self.state, deleted=True, last=None, incidents={}, unassigned_since_ms={}, holds={})
+        self.state = workers_gone.deleted(self.settings, self.group, self.state, row, historic=historic)
+        still = {key: one for key, one in self.state.incidents.items() if one.code == ALL_WORKERS_GONE.code}
+        ended = [resolved(one, moment) for key, one in self.state.incidents.items() if key not in still]
+        self.state = replace(self.state, deleted=True, last=None, incidents=still, unassigned_since_ms={}, holds={})
         self.state, results = attention.follow(self.settings, self.state, ended, row.timestamp_ms)
         self.results.extend(results)
 
@@ -245,4 +260,4 @@ class _Fold(Intake):
         latest_ms = self.hearing.newest_ms()
         if latest_ms is not None and latest_ms > sure_ms:
             by = group_timers.BY_ONE_CLOCK
-            self._doubt(group_timers.unsure(self.group, self.state, latest_ms, by), latest_ms)
+            self._doubt(group_timers.unsure(self.settings, self.group, self.state, latest_ms, by), latest_ms)

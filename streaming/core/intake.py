@@ -65,7 +65,7 @@ class Intake:
         match row.body:
             case ConfigChange(record=record):
                 self._dated(row.timestamp_ms)
-                self.config.append(ConfigEntry(row.offset, record))
+                self.config.append(ConfigEntry(row.offset, record, self._by_now(row.timestamp_ms)))
                 if isinstance(record, OtherConfig) and record.what == NOT_JSON:
                     self.results.append(unreadable_config(self.settings.name, source, record))
             case GroupGeneration() | GroupDeleted():
@@ -91,6 +91,13 @@ class Intake:
                 self.sightings.append(telling.sighting_of(row, record, historic=historic, read_ms=read_ms))
             case OtherGroup():
                 return
+
+    def _by_now(self, at_ms: int) -> int:
+        """When a record of this time was written at the latest, by the clock of the group's coordinator: a record that
+        is read as it comes was written by then, whatever its writer's clock says."""
+        if self.tick is None or self.tick.historic or self.finite:
+            return at_ms
+        return min(at_ms, clocks.groups_time(self.state, self.tick.now_ms))
 
     def _dated(self, at_ms: int) -> None:
         """A config record of this time."""

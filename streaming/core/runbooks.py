@@ -73,7 +73,7 @@ def loudness_text(rule: Rule) -> str:
 
 def damping_text(rule: Rule) -> str:
     """After how long people are told of its beginning and end, in words."""
-    begins = f"after {_minutes(rule.for_ms)}" if rule.for_ms else "at once"
+    begins = rule.patience or (f"after {_minutes(rule.for_ms)}" if rule.for_ms else "at once")
     ends = f", its end {_minutes(rule.keep_firing_ms)} later" if rule.keep_firing_ms else ""
     return f"{begins}{ends}{', unless a storm speaks for it' if rule.absorbed else ''}"
 

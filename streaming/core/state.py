@@ -47,6 +47,20 @@ class LastJoin:
     shortest_ms: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class Emptied:
+    """A Connect group without a worker: since when by the coordinator's clock, the record that says so, and how long
+    that may last. `config_offset` is the one of its last generation, below which the config topic must have been read.
+    `historic`: the group was found so in history; the wait begins when the monitor reads live."""
+
+    at_ms: int
+    source: Source
+    generation: int
+    patience_ms: int
+    config_offset: int = 0
+    historic: bool = False
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupState:
     """One group. Only what a later record or timer can ask for is kept.
@@ -59,7 +73,8 @@ class GroupState:
     were read, the newest; `gapped`: generations left no record, now or in an earlier life of the group; `written`:
     generation and end of the join phase (ms) of the newest records (`streaming.core.group_life`); `orphans`: incidents
     of a state that could not be read, to be ended; `failing`: while `monitor_error` is open
-    (`streaming.core.isolation`).
+    (`streaming.core.isolation`). `session_ms` is the longest session time-out of the last generation's members,
+    `emptied` set while a Connect group has none (`streaming.core.workers_gone`).
     """
 
     incarnation: int = 0
@@ -97,3 +112,5 @@ class GroupState:
     timeline: Timeline = field(default_factory=Timeline)
     waits: Waits = field(default_factory=Waits)
     failing: Failing | None = None
+    session_ms: int = 0
+    emptied: Emptied | None = None

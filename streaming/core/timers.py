@@ -7,7 +7,7 @@ Either way a timer carries its own due time, so what is published does not depen
 from collections.abc import Iterator
 from dataclasses import replace
 
-from streaming.core import attention, unassigned
+from streaming.core import attention, unassigned, workers_gone
 from streaming.core.incidents import Moment, key_of, resolved, settle
 from streaming.core.records import Row
 from streaming.core.results import Certainty, Result, Severity, Source
@@ -20,7 +20,11 @@ from streaming.core.state import GroupState
 def due_ms(settings: ClusterSettings, group: str, state: GroupState) -> int | None:
     """When the next timer of the group is due."""
     times = [one.due_ms for one in _open_deadlines(group, state)]
-    others = (unassigned.due_ms(state), attention.due_ms(settings, state))
+    others = (
+        unassigned.due_ms(state),
+        workers_gone.due_ms(settings, group, state),
+        attention.due_ms(settings, state),
+    )
     return min((*times, *(one for one in others if one is not None)), default=None)
 
 
@@ -33,6 +37,8 @@ def overdue(
     while (due := due_ms(settings, group, state)) is not None and due <= now_ms and due != last_ms:
         last_ms = due
         state, found = unassigned.overdue(settings, group, state, due, historic=historic)
+        state, gone = workers_gone.overdue(settings, group, state, due, historic=historic)
+        found.extend(gone)
         for one in [one for one in _open_deadlines(group, state) if one.due_ms <= due]:
             state, more = _fired(settings, group, state, one, historic=historic)
             found.extend(more)
@@ -78,12 +84,14 @@ BY_COORDINATOR = "by the coordinator's clock alone, which may have been another 
 BY_ONE_CLOCK = "by one clock alone of those that wrote the input"
 
 
-def unsure(group: str, plain: GroupState, at_ms: int, by: str, sure: GroupState | None = None) -> list[Finding]:
+def unsure(
+    settings: ClusterSettings, group: str, plain: GroupState, at_ms: int, by: str, sure: GroupState | None = None
+) -> list[Finding]:
     """What a clock that nobody confirms brings up at `at_ms`: `plain` is the state before it was looked at by this
     clock, `sure` the one after, of which what surely passed brings up the rest."""
     known = set(plain.incidents)
     if sure is not None:
-        known = {*sure.incidents, *(key_of(one.rule.code, one.subjects) for one in _due(group, sure, at_ms))}
+        known = {*sure.incidents, *(key_of(one.rule.code, one.subjects) for one in _due(settings, group, sure, at_ms))}
     return [
         replace(
             one,
@@ -91,16 +99,17 @@ def unsure(group: str, plain: GroupState, at_ms: int, by: str, sure: GroupState 
             certainty=Certainty.POSSIBLE,
             message=f"{one.message}: {by}",
         )
-        for one in _due(group, plain, at_ms)
+        for one in _due(settings, group, plain, at_ms)
         if key_of(one.rule.code, one.subjects) not in known
     ]
 
 
-def _due(group: str, state: GroupState, at_ms: int) -> Iterator[Finding]:
+def _due(settings: ClusterSettings, group: str, state: GroupState, at_ms: int) -> Iterator[Finding]:
     for one in _open_deadlines(group, state):
         if one.finding is not None and one.due_ms <= at_ms:
             yield one.finding
     yield from unassigned.late(state, at_ms)
+    yield from workers_gone.late(settings, group, state, at_ms)
 
 
 def _fired(

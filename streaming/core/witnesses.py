@@ -21,6 +21,7 @@ from schemas.connect_protocol import ConnectAssignment
 from streaming.core.observed import Observed
 from streaming.core.published import body_of
 from streaming.core.records import ConfigChange, GroupDeleted, GroupGeneration, Row, StatusChange
+from streaming.core.results import Source
 from streaming.core.statuses import SKEW_MS, UNASSIGNED
 
 STRIDE_MS = 1_000
@@ -209,13 +210,13 @@ class Hearing:
         place = (row.topic, row.partition)
         return self.witnesses.stamps.between(place, last.source.offset, row.offset) or None
 
-    def until_ms(self, last: Observed | None, end_ms: int) -> int:
-        """Up to when the last record was surely without a successor: its partition goes on, or its coordinator's clock
-        was known to be right and the input ends at `end_ms`."""
-        if self.witnesses is None or last is None or not last.views:
+    def until_ms(self, newest: tuple[Source, int] | None, end_ms: int) -> int:
+        """Up to when the newest record (place, time in ms) was surely without a successor: its partition goes on, or
+        its coordinator's clock was known to be right and the input ends at `end_ms`."""
+        if self.witnesses is None or newest is None:
             return end_ms
-        place = (last.source.topic, last.source.partition)
-        own_ms = last.at_ms + self.witnesses.stamps.between(place, last.source.offset, None)
+        source, at_ms = newest
+        own_ms = at_ms + self.witnesses.stamps.between((source.topic, source.partition), source.offset, None)
         return max(own_ms, end_ms) if self._ever_vouched else own_ms
 
     def newest_ms(self) -> int | None:

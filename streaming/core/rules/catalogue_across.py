@@ -1,10 +1,12 @@
-"""The rules from one record of a Connect group to the next, and about time: CONNECT-K1, CONNECT-K5 to K17."""
+"""The rules from one record of a Connect group to the next, and about time: CONNECT-K1, CONNECT-K5 to K18."""
 
 from streaming.core.results import Severity
 from streaming.core.rules.confirming import (
     ASSIGNMENTS,
     CONFIG_LOG,
     NEXT_GENERATION,
+    NO_MEMBER_LEFT,
+    NO_WORKER,
     REBALANCE_ONCE,
     REBALANCES,
     RUNNING_HERE,
@@ -44,7 +46,7 @@ UNASSIGNED_TOO_LONG = Rule(
     exceptions=(
         "another departure opened a new window",
         "taken back from a delay candidate, which starts its wait anew",
-        "the group has no member at all",
+        "the group has no member at all: `all_workers_gone` says so",
         "by the clocks of two coordinators only, and over: info",
     ),
     confirm=(STATUS, ASSIGNMENTS, REBALANCES),
@@ -56,6 +58,32 @@ UNASSIGNED_TOO_LONG = Rule(
         "Workers with `scheduled.rebalance.max.delay.ms=0` before 3.5.2 forget lost jobs: upgrade them.",
     ),
     resolves="With the generation that gives the job to somebody.",
+)
+ALL_WORKERS_GONE = Rule(
+    code="CONNECT-K18",
+    title="all_workers_gone",
+    severity=Severity.CRITICAL,
+    for_ms=0,
+    pages=True,
+    patience="after the larger of the delay and the session time-out",
+    meaning="While connectors are configured and neither paused nor stopped, the group has at least one worker; it is "
+    "without one for no longer than the larger of the scheduled delay and the session time-out.",
+    exceptions=(
+        "a worker joins before the patience is over",
+        "all connectors are paused or stopped",
+        "all connectors were deleted",
+        "the last leader read another config topic",
+        "by the clocks of two coordinators only, and over: info",
+    ),
+    confirm=(NO_WORKER, NO_MEMBER_LEFT, CONFIG_LOG),
+    advice=(
+        "No connector of this cluster runs. Start the workers, or look why they ended: the container platform's "
+        "events, the end of each worker's log, the memory of the host.",
+        "If the workers run, they cannot join: look in their logs for authentication, the coordinator's address, and "
+        "`group.id` and `config.storage.topic`, which must be the same on all.",
+        "If the stop was planned, announce a maintenance, or stop the connectors before the workers next time.",
+    ),
+    resolves="With the first generation that has members, or when no connector is left to run.",
 )
 DELAY_NEVER_RESOLVED = Rule(
     code="CONNECT-K6",
@@ -239,6 +267,7 @@ LEADER_WITHOUT_MEMORY = Rule(
 RULES = (
     HOLD_NOT_CARRIED_OVER,
     UNASSIGNED_TOO_LONG,
+    ALL_WORKERS_GONE,
     DELAY_NEVER_RESOLVED,
     WINDOW_END_MOVED,
     DELAY_WITHOUT_LOSS,

@@ -45,6 +45,14 @@ REBALANCES = Check(
     'grep "Preparing to rebalance group $GROUP" server.log | tail',
     "when each rebalance began and the reason the broker gives (ask the broker that coordinates the group)",
 )
+NO_WORKER = Check(
+    "curl -s --max-time 5 http://$WORKER/connectors",
+    "no answer from any worker: none runs (one that answers has not joined the group)",
+)
+NO_MEMBER_LEFT = Check(
+    'grep "Group $GROUP with generation .* is now empty" server.log | tail -n 1',
+    "when the last member left (ask the broker that coordinates the group)",
+)
 GROUPS = Check(
     "kafka-groups.sh --bootstrap-server $BROKERS --list",
     "the group with its type and protocol (Kafka 4.0 and later)",

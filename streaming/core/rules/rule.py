@@ -23,7 +23,8 @@ class Rule:
     violation and are none, one short phrase each: the law knows them and a test proves each. People are told when a
     finding has lasted `for_ms`, and of its end `keep_firing_ms` after it; `pages`: a certain one may wake somebody;
     `absorbed`: a rebalance storm speaks for it; `report`: it is info however bad it is, since
-    nobody is harmed.
+    nobody is harmed. `patience` names, for a rule with a timer of its own, how long that timer waits before the
+    incident opens; people are told at once then, and a configured `for_ms` is the timer's patience instead.
 
     For whoever is told: `confirm`, `advice` (steps, in order) and `resolves`, when it ends without anybody's help.
     """
@@ -39,6 +40,7 @@ class Rule:
     pages: bool = False
     absorbed: bool = False
     report: bool = False
+    patience: str = ""
     confirm: tuple[Check, ...] = ()
     advice: tuple[str, ...] = ()
     resolves: str = ""

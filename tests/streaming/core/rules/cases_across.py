@@ -238,7 +238,9 @@ CASES = (
         exception="taken back from a delay candidate, which starts its wait anew",
         story=taken_back_from_a_candidate,
     ),
-    NearMiss(code="CONNECT-K5", exception="the group has no member at all", story=nobody_is_left),
+    NearMiss(
+        code="CONNECT-K5", exception="the group has no member at all: `all_workers_gone` says so", story=nobody_is_left
+    ),
     Broken(
         code="CONNECT-K5",
         story=nobody_may_run_it,
