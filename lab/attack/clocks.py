@@ -163,7 +163,13 @@ def tables(done: Sequence[Done]) -> list[str]:
     out = []
     calm = [(f"nobody, {mode}", [str(false[("nobody", mode, 0)])] + [""] * (len(columns) - 1)) for mode in MODES]
     behind_ahead = [
-        (name, [f"{false[(target, mode, -ms)]}/{false[(target, mode, ms)]}" for ms in SKEWS_MS])
+        (
+            name,
+            [
+                f"{false[(target, mode, -ms)]}/{false[(target, mode, ms)]}" if (target, mode, ms) in lives else ""
+                for ms in SKEWS_MS
+            ],
+        )
         for name, target, mode in rows
     ]
     told = max(lives.values(), default=0)
@@ -173,11 +179,11 @@ def tables(done: Sequence[Done]) -> list[str]:
     found = []
     for name, target, mode in rows:
         at = [sure.get((target, mode, -ms), Counter()) + sure.get((target, mode, ms), Counter()) for ms in SKEWS_MS]
-        found.append((name, [f"{one['certain']}/{one['likely']}/{one['possible']}/{one['None']}" for one in at]))
+        found.append((name, [_counts(one) if one else "" for one in at]))
     base = sure.get(("nobody", "replay", 0), Counter())
     title = (
         "True duplicates found certain/likely/possible/not at all, both signs together"
-        f" (right clocks: {base['certain']}/{base['likely']}/{base['possible']}/{base['None']} for one sign)"
+        f" (right clocks: {_counts(base)} for one sign)"
     )
     out.append(table(title, columns, found))
     planted = [one for one in done if kind_of(one.life) is not None]
@@ -185,6 +191,10 @@ def tables(done: Sequence[Done]) -> list[str]:
         title = "Planted duplicates: how sure the monitor is of the one it is least sure of, behind/ahead"
         out.append(table(title, columns, list(_least_sure(planted, cells, rows))))
     return out
+
+
+def _counts(sure: Counter[str]) -> str:
+    return "/".join(str(sure[one]) for one in reversed(_SURE))
 
 
 def _least_sure(
@@ -199,14 +209,14 @@ def _least_sure(
     for kind in dict.fromkeys(kind_of(one.life) or "" for one in done):
         for name, target, mode in rows:
             words = [
-                "/".join(_WORDS[least.get((kind, target, mode, sign * ms), len(_SURE))] for sign in (-1, 1))
+                "/".join(_WORDS[least.get((kind, target, mode, sign * ms), len(_SURE))] for sign in (-1, 1)).strip("/")
                 for ms in SKEWS_MS
             ]
             yield f"{kind}: {name}", words
 
 
 _SURE = ("None", "possible", "likely", "certain")
-_WORDS = ("-", "possible", "likely", "certain", "?")
+_WORDS = ("-", "possible", "likely", "certain", "")
 
 
 def _named(ms: int) -> str:

@@ -9,6 +9,7 @@ from streaming.core.results import Certainty
 RAN_TWICE = frozenset({"CONNECT-K2"})
 HELD_TWICE = frozenset({"CONNECT-I1", "CONNECT-I2"})
 IDLE = frozenset({"CONNECT-K4", "CONNECT-K5"})
+RUNS_UNHELD = "CONNECT-K3"
 UNEXPLAINED = "CONNECT-I13"
 IDLE_MS = 20_000
 """Whoever is said to be idle for a minute was so for at least this long."""
@@ -38,7 +39,7 @@ def really_so(life: Life, one: Found) -> bool:
     if truth is None:
         return False
     jobs = [job for subject in one.subjects if (job := _job_of(subject)) is not None]
-    if one.code in RAN_TWICE | HELD_TWICE:
+    if one.code in RAN_TWICE | HELD_TWICE | {RUNS_UNHELD}:
         return any(double.job in jobs for double in truth.held_twice())
     if one.code in IDLE:
         return bool(jobs) and all(_idle_ms(truth, job, life.end_ms) >= IDLE_MS for job in jobs)
