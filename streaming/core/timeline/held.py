@@ -110,7 +110,7 @@ def late(work: Work, now_ms: int) -> None:
     due = sorted((due_ms, job) for job, due_ms in work.asleep_ms.items() if due_ms <= now_ms)
     overslept: dict[tuple[int, str], list[JobKey]] = {}
     for due_ms, job in due:
-        if _excused(work, job) or _taken_up_unseen(work, job, now_ms):
+        if _excused(work, job) or _taken_up_unseen(work, job, now_ms) or _in_time_perhaps(work, job, due_ms):
             del work.asleep_ms[job]
         else:
             overslept.setdefault((due_ms, work.facts(job).holders[0]), []).append(job)
@@ -172,6 +172,18 @@ def _taken_up_unseen(work: Work, job: JobKey, now_ms: int) -> bool:
         return any(str(one.partition) in holes for one in later)
     coming = (step for step in work.recorded if step.at_ms > now_ms)
     return bool(holes) and any(job in step.lost.get(facts.holders[0], ()) for step in coming)
+
+
+def _in_time_perhaps(work: Work, job: JobKey, due_ms: int) -> bool:
+    """Whether its worker, by a status that is read but dated later, may have taken it up before this time: by a clock
+    that may be so far ahead."""
+    facts = work.facts(job)
+    for one in work.coming.get(job, ()):
+        if one.worker in facts.holders and one.generation >= facts.since and one.at_ms > due_ms:
+            earliest_ms = work.offsets.earliest_ms(one)
+            if earliest_ms is None or earliest_ms <= due_ms:
+                return True
+    return False
 
 
 def _not_held(work: Work, job: JobKey, stray: Stray, place: Evidence) -> Finding:
