@@ -5,8 +5,8 @@
 
 A generation that nobody completed leaves no record: then the leader distrusts its memory, which is empty or, if its
 last revocations were not carried out, just what is held. A generation that was completed, but whose record was
-compacted away before it was read, leaves more than is held: the jobs that wait. Nothing else is taken for possible, so
-what no fallback reproduces is unexplained; what only a fallback reproduces is explainable, never a match.
+compacted away before it was read, leaves more than is held: the jobs that wait. What only a fallback reproduces is
+explainable, never a match. For what no fallback reproduces, `leader_unknown` looks whether any memory does.
 """
 
 from collections.abc import Iterable, Iterator
