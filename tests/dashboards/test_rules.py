@@ -113,6 +113,7 @@ def test_only_what_makes_the_monitor_blind_or_harms_wakes_somebody() -> None:
         "RebalanceIncidentCritical",
         "RebalanceMonitorAbsent",
         "RebalanceMonitorStale",
+        "RebalanceMonitorBlind",
         "RebalanceMonitorClusterNotReady",
     }
     assert {alert.severity for alert in alerts()} == {"critical", "warning", "info"}
