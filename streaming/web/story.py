@@ -179,6 +179,8 @@ def _wait(wait: Object | None) -> tuple[str, int | None]:
 
 
 def _downtime(sums: Object) -> str:
+    if sums["kind"] == "not_known":
+        return f"how long {sums['jobs']} jobs stood still is not known: what was written came late"
     total, longest = duration(sums["total_ms"]), duration(sums["longest_ms"])
     return f"{sums['jobs']} jobs stood still ({words(sums['kind'])}), {total} in sum, {longest} the longest"
 

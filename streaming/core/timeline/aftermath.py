@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from streaming.core.results import Aftermath, Source
 from streaming.core.statuses import UNASSIGNED, Sighting
-from streaming.core.timeline import bursts, parting
+from streaming.core.timeline import bursts, late, parting
 from streaming.core.timeline.downtime import summed
 from streaming.core.timeline.state import Gone, Unsettled
 from streaming.core.timeline.step import Step
@@ -88,7 +88,9 @@ def settled(work: Work, now_ms: int) -> None:
             extra_ms = max(work.settings.start_wait_ms - work.settings.settle_ms, 0)
             still.append(replace(one, due_ms=one.due_ms + extra_ms, patient=True))
         else:
-            work.results.append(last_word(work, one))
+            word = last_word(work, one)
+            work.results.append(word)
+            late.remembered(work, one, word, now_ms)
     work.unsettled = still
     bursts.trim(work)
 

@@ -6,12 +6,14 @@ crash        it vanished: at least since the join phase ended without it, at mos
              likeliest since one session time-out before the join phase ended
 failed       it had said FAILED before it lost the job: down since then, whoever rebalanced
 no_stop      it still lives and never said that it stopped: unknown, perhaps it overlaps
+not_known    a status or a record came after later ones were told: the order of things is not known
 """
 
 from dataclasses import replace
 
 from streaming.core.effects import DowntimeSum, JobDowntime
 from streaming.core.statuses import ENDED, FAILED, JobFacts, Sighting, subject_of
+from streaming.core.timeline.late import NOT_KNOWN, not_known
 from streaming.core.timeline.state import Interruption, Unsettled
 from streaming.core.timeline.step import Step
 from streaming.core.timeline.work import Work
@@ -68,6 +70,8 @@ def _told(one: Sighting, broken: Interruption | None, before: JobFacts) -> JobDo
     if broken is None:
         others = [claim.worker for claim in before.claims if claim.worker != one.worker]
         return _downtime(one, "no_stop", others[-1], 0, 0, 0) if others else None
+    if broken.unknown:
+        return _downtime(one, NOT_KNOWN, broken.worker, 0, 0, 0)
     if broken.stopped_ms is not None:
         down_ms = max(one.at_ms - broken.stopped_ms, 0)
         kind = "failed" if broken.state == FAILED else "in_place" if broken.worker == one.worker else "clean"
@@ -92,10 +96,14 @@ def _downtime(one: Sighting, kind: str, before: str, lowest: int, highest: int, 
 
 
 def summed(unsettled: Unsettled) -> tuple[tuple[DowntimeSum, ...], tuple[JobDowntime, ...]]:
-    """All interruptions by kind, and the longest ones themselves."""
+    """All interruptions by kind, and the longest ones themselves. Of those not known there is only the number."""
+    unknown = {one.job for one in unsettled.interrupted if one.kind == NOT_KNOWN or unsettled.unknown}
+    known = [one for one in unsettled.interrupted if one.job not in unknown]
     sums = []
-    for kind in sorted({one.kind for one in unsettled.interrupted}):
-        own = [one.best_ms for one in unsettled.interrupted if one.kind == kind]
+    for kind in sorted({one.kind for one in known}):
+        own = [one.best_ms for one in known if one.kind == kind]
         sums.append(DowntimeSum(kind=kind, jobs=len(own), total_ms=sum(own), longest_ms=max(own)))
-    longest = sorted(unsettled.interrupted, key=lambda one: (-one.best_ms, one.job, one.until_ms))
+    if unknown or unsettled.unknown:
+        sums.append(not_known(len(unknown)))
+    longest = sorted(known, key=lambda one: (-one.best_ms, one.job, one.until_ms))
     return tuple(sums), tuple(longest[:MOST_TOLD])

@@ -15,7 +15,7 @@ from streaming.core.results import Result
 from streaming.core.settings import ClusterSettings
 from streaming.core.state import GroupState
 from streaming.core.statuses import SKEW_MS, Sighting, after, job_key
-from streaming.core.timeline import aftermath, bursts, downtime, held, jobs, twice
+from streaming.core.timeline import aftermath, bursts, downtime, held, jobs, late, twice
 from streaming.core.timeline.offsets import Offsets
 from streaming.core.timeline.packed import JobTable
 from streaming.core.timeline.state import Timeline
@@ -84,10 +84,12 @@ def advance(
         timeline.offsets, timeline.recorded, timeline.incarnation, timeline.members, sightings, steps
     )
     stated = {(one.partition, one.offset): one for one in sightings}
-    events: list[Sighting | Step] = [*_in_job_order(timeline, _as_written(offsets, sightings)), *steps]
+    written = list(_as_written(offsets, sightings))
+    events: list[Sighting | Step] = [*_in_job_order(timeline, written), *steps]
     ordered = sorted(events, key=_place)
     due = [event for event in ordered if event.at_ms <= watermark_ms]
     later = ordered[len(due) :]
+    work.late = {(one.partition, one.offset) for one in written if one.at_ms <= timeline.told_ms}
     work.recorded = list(steps)
     for event in ordered:
         if isinstance(event, Sighting):
@@ -98,6 +100,8 @@ def advance(
     if clock.timers_ms is not None:
         sure = (one.at_ms - one.unsure_ms - 1 for one in later if isinstance(one, Step))
         teller.fire(min(max(clock.timers_ms, teller.passed_ms), watermark_ms, *sure))
+    if watermark_ms != END_MS:
+        work.told_ms = max(work.told_ms, watermark_ms)
     jobs.states(work)
     after = replace(
         work.frozen(),
@@ -255,6 +259,8 @@ class _Teller:
             return
         aftermath.noted(work, step)
         downtime.stepped(work, step)
+        if step.at_ms <= work.told_ms or step.jump_ms:
+            late.step(work, step)
         twice.rejoined(work, step)
         self._apply(step)
         twice.downgraded(work, step)
@@ -266,7 +272,8 @@ class _Teller:
         work.generation, work.behind, work.judged = step.generation, frozenset(step.behind), step.judged
         work.session_ms, work.patience_ms = step.session_ms, step.patience_ms
         work.members = (work.members - set(step.gone)) | set(step.joined)
-        work.alive_ms.update(dict.fromkeys(work.members, step.at_ms))
+        # A late record comes after signs of life that are later than it.
+        work.alive_ms.update({worker: max(step.at_ms, work.alive_ms.get(worker, 0)) for worker in work.members})
         for worker, lost in step.lost.items():
             for job in lost:
                 facts = work.facts(job)
@@ -294,3 +301,5 @@ class _Teller:
         twice.sighted(work, one, before)
         held.sighted(work, one, work.facts(one.job))
         downtime.sighted(work, one, before)
+        if (one.partition, one.offset) in work.late:
+            late.status(work, one)

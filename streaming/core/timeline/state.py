@@ -74,7 +74,7 @@ class Gone:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unsettled:
-    """A generation whose last word is still to come, at `due_ms`."""
+    """A generation whose last word is still to come, at `due_ms`. `unknown`: what cost it came in another order."""
 
     source: Source
     generation: int
@@ -85,11 +85,13 @@ class Unsettled:
     interrupted: tuple[JobDowntime, ...] = ()
     session_ms: int = 0
     patient: bool = False
+    unknown: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Interruption:
-    """Since when a job may not run: its worker stopped it (`stopped_ms`) or vanished (between alive and missing)."""
+    """Since when a job may not run: its worker stopped it (`stopped_ms`) or vanished (between alive and missing); or
+    `unknown`, because what was written before came after what was written later."""
 
     worker: str
     stopped_ms: int | None = None
@@ -97,6 +99,19 @@ class Interruption:
     alive_ms: int = 0
     missing_ms: int | None = None
     session_ms: int = 0
+    unknown: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settled:
+    """A generation after its last word, as long as something that came late may take its costs back."""
+
+    source: Source
+    generation: int
+    until_ms: int
+    causes: tuple[Cause, ...] = ()
+    jobs: int = 0
+    burst: Burst | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,6 +124,9 @@ class Timeline:
     `offsets` of the workers' clocks; `recorded`: generation and time of the last records; `carry_ms`: how much the
     clock of the present coordinator is behind the one that the times of the timeline go on with; `downgraded`: the last
     eager generation after a cooperative one.
+
+    Everything up to `told_ms` is told: what comes with an older time is late. `settled` are the last generations after
+    their last word.
     """
 
     sightings: tuple[Sighting, ...] = ()
@@ -140,3 +158,5 @@ class Timeline:
     recorded: Recorded = ()
     carry_ms: int = 0
     downgraded: int = -1
+    told_ms: int = 0
+    settled: tuple[Settled, ...] = ()

@@ -41,6 +41,8 @@ class Work:
         self.unsettled, self.bursts = list(timeline.unsettled), list(timeline.bursts)
         self.incidents, self.lingering = dict(timeline.incidents), dict(timeline.lingering)
         self.holes_ms = timeline.holes_ms
+        self.told_ms, self.settled = timeline.told_ms, list(timeline.settled)
+        self.late: set[tuple[int, int]] = set()  # partition and offset of statuses that came after later ones were told
         self.coming: dict[JobKey, list[Sighting]] = {}  # what this call knows of each job, told yet or not
         self.recorded: list[Step] = []
         self.following: Step | None = None  # the next of them to be told
@@ -82,6 +84,8 @@ class Work:
             recorded=self.offsets.recorded(),
             carry_ms=self.carry_ms,
             downgraded=self.downgraded,
+            told_ms=self.told_ms,
+            settled=tuple(self.settled),
         )
 
     def facts(self, job: JobKey) -> JobFacts:

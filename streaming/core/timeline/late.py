@@ -1,0 +1,89 @@
+"""What comes after later things were told: a status or a record that an outage or a slow partition held back.
+
+told up to 10:00:20     B RUNNING c-0 (10:00:12, generation 7)       nothing was known of a stop: no cost
+then comes              A UNASSIGNED c-0 (10:00:11)                  it stood still for 1 s, or so it seems
+generation 7            not known
+
+The costs depend on the order in which things happened. Where they came in another one, what the generation cost is not
+known; a last word that was said before is taken back.
+"""
+
+from dataclasses import replace
+
+from streaming.core.effects import DowntimeSum
+from streaming.core.results import Aftermath
+from streaming.core.statuses import Sighting
+from streaming.core.timeline.state import Interruption, Settled, Unsettled
+from streaming.core.timeline.step import Step
+from streaming.core.timeline.work import Work
+
+NOT_KNOWN = "not_known"
+MOST_SETTLED = 32
+"""Generations whose last word can be taken back."""
+
+
+def status(work: Work, one: Sighting) -> None:
+    """A late status of a job, once it is told: from when on the job stands still is not known, nor whether it does.
+
+    It is also a later sign of life of its writer, from which a crash is reckoned that was told already.
+    """
+    for job, broken in work.interruptions.items():
+        if broken.worker == one.worker and broken.stopped_ms is None:
+            work.interruptions[job] = replace(broken, unknown=True)
+    work.interruptions[one.job] = Interruption(worker=one.worker, unknown=True)
+    work.unsettled = [replace(two, unknown=True) for two in work.unsettled]
+    _take_back(work, one.at_ms)
+
+
+def step(work: Work, record: Step) -> None:
+    """A late record: statuses of its generation were told before it, and what they ended is forgotten."""
+    last = work.unsettled[-1]
+    work.unsettled[-1] = replace(last, unknown=True)
+    for worker in record.gone:
+        for job in record.lost.get(worker, ()):
+            if job in work.interruptions:
+                work.interruptions[job] = replace(work.interruptions[job], unknown=True)
+    _take_back(work, record.at_ms)
+
+
+def remembered(work: Work, one: Unsettled, word: Aftermath, now_ms: int) -> None:
+    """The last word on a generation is said."""
+    jobs = sum(kind.jobs for kind in word.downtime)
+    work.settled.append(
+        Settled(
+            source=one.source,
+            generation=one.generation,
+            until_ms=now_ms,
+            causes=word.cause,
+            jobs=jobs,
+            burst=word.burst,
+        )
+    )
+    del work.settled[:-MOST_SETTLED]
+
+
+def not_known(jobs: int) -> DowntimeSum:
+    """The sum of costs that nobody knows."""
+    return DowntimeSum(kind=NOT_KNOWN, jobs=jobs, total_ms=0, longest_ms=0)
+
+
+def _take_back(work: Work, at_ms: int) -> None:
+    """Costs that were told although something of before their end was still to come."""
+    still: list[Settled] = []
+    for one in work.settled:
+        if one.until_ms < at_ms:
+            still.append(one)
+            continue
+        work.results.append(
+            Aftermath(
+                cluster=work.settings.name,
+                group=work.group,
+                generation=one.generation,
+                source=one.source,
+                cause=one.causes,
+                downtime=(not_known(one.jobs),),
+                interrupted=(),
+                burst=one.burst,
+            )
+        )
+    work.settled = still

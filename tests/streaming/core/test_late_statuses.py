@@ -1,0 +1,131 @@
+"""Any cut of a capture into batches, outages, delays of Connect's topics: every cost is the same, or not known."""
+
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import settings as profile
+from hypothesis import strategies as st
+
+from streaming.cli.captures import records_of, settings_of
+from streaming.core.effects import JobDowntime
+from streaming.core.fold import fold_group
+from streaming.core.records import GroupGeneration, Row, Tick
+from streaming.core.replay import decode
+from streaming.core.results import Aftermath, Source
+from streaming.core.routing import route
+from streaming.core.settings import ClusterSettings
+from streaming.core.subjects import Subject
+
+CAPTURES = Path(__file__).parents[2] / "vectors" / "captures"
+NAMES = ["compatible-2.8.2", "eager-2.8.2", "sessioned-4.3.1", "steady", "zombie"]
+Place = tuple[str, int]
+NOT_KNOWN = "not_known"
+
+
+@cache
+def rows_of(name: str) -> tuple[ClusterSettings, str, tuple[Row, ...]]:
+    path = CAPTURES / name
+    known = settings_of(path)
+    rows = [row for record in records_of(path) if (row := decode(record, known)) is not None]
+    routed = route(rows, known)
+    group = max(known.connect, key=lambda one: len(routed.get(one, [])))
+    return known, group, tuple(routed[group])
+
+
+def places(rows: tuple[Row, ...]) -> list[Place]:
+    return sorted({(row.topic, row.partition) for row in rows})
+
+
+def arrivals(rows: tuple[Row, ...], delays: Mapping[Place, int], outage: tuple[int, int]) -> list[tuple[int, Row]]:
+    """When each row comes: its partition's delay after it was written; in an outage nothing comes before its end."""
+    found, latest = [], dict.fromkeys(places(rows), 0)
+    for row in sorted(rows, key=lambda one: (one.topic, one.partition, one.offset)):
+        place = (row.topic, row.partition)
+        at_ms = row.timestamp_ms + delays.get(place, 0)
+        if outage[0] <= at_ms < outage[1]:
+            at_ms = outage[1] + delays.get(place, 0)
+        latest[place] = max(latest[place], at_ms)
+        found.append((latest[place], row))
+    return sorted(found, key=lambda one: one[0])
+
+
+def fold(
+    name: str, delays: Mapping[Place, int], every_ms: int, outage: tuple[int, int] = (0, 0)
+) -> dict[Source, Aftermath]:
+    """The last word on each generation, read in batches of so much time, each with a tick."""
+    known, group, rows = rows_of(name)
+    coming = arrivals(rows, delays, outage)
+    state: bytes | None = None
+    final: dict[Source, Aftermath] = {}
+    at_ms, end_ms = coming[0][0], max(when for when, _ in coming) + 100_000
+    due_ms: int | None = None
+    while at_ms < end_ms:
+        at_ms += every_ms if coming else 5_000
+        batch = [row for when, row in coming if when <= at_ms]
+        coming = coming[len(batch) :]
+        if not batch and (due_ms is None or due_ms > at_ms):
+            continue
+        outcome = fold_group(known, group, state, batch, Tick(at_ms))
+        state, due_ms = outcome.state, outcome.due_ms
+        final |= {one.source: one for one in outcome.results if isinstance(one, Aftermath)}
+    return final
+
+
+def costs(one: Aftermath) -> tuple[dict[str, tuple[int, int, int]], dict[tuple[str, Subject, int], JobDowntime]]:
+    sums = {kind.kind: (kind.jobs, kind.total_ms, kind.longest_ms) for kind in one.downtime}
+    return sums, {(job.kind, job.job, job.until_ms): job for job in one.interrupted}
+
+
+@cache
+def whole(name: str) -> dict[Source, Aftermath]:
+    return fold(name, {}, 2_000)
+
+
+def check(name: str, told: Mapping[Source, Aftermath]) -> int:
+    """Every cost is that of the undelayed read, or its generation says that some are not known; returns how many."""
+    unknown = 0
+    for source, expected in whole(name).items():
+        assert source in told, f"{source} has no last word"
+        sums, jobs = costs(told[source])
+        if NOT_KNOWN in sums:
+            unknown += 1
+            # What is still stated is true.
+            assert jobs.items() <= costs(expected)[1].items(), source
+        else:
+            assert (sums, jobs) == costs(expected), source
+    return unknown
+
+
+def outages(name: str) -> st.SearchStrategy[tuple[int, int]]:
+    _, _, rows = rows_of(name)
+    moments = [row.timestamp_ms for row in rows if isinstance(row.body, GroupGeneration)]
+    begins = st.builds(lambda at, before: at - before, st.sampled_from(moments), st.integers(-2_000, 8_000))
+    return st.builds(lambda begin, length: (begin, begin + length), begins, st.integers(0, 30_000))
+
+
+@pytest.mark.parametrize("name", NAMES)
+@given(data=st.data())
+@profile(max_examples=2, deadline=None)
+def test_any_cut_and_any_delay_give_the_same_costs_or_say_not_known(name: str, data: st.DataObject) -> None:
+    _, _, rows = rows_of(name)
+    delay = st.one_of(st.just(0), st.integers(0, 4_000), st.integers(0, 40_000))
+    # A delay of the coordinator's log alone looks like a clock of the coordinator that was set back.
+    topics = [place for place in places(rows) if place[0] != "__consumer_offsets"]
+    delays = data.draw(st.fixed_dictionaries({place: delay for place in topics}))
+    every_ms = data.draw(st.sampled_from([2_000, 5_000, 20_000]))
+    outage = data.draw(st.one_of(st.just((0, 0)), outages(name)))
+    check(name, fold(name, delays, every_ms, outage))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_cuts_alone_make_nothing_unknown(name: str) -> None:
+    """Batches of any length, and delays that `status_lag_ms` allows for."""
+    assert name == "steady" or any(one.downtime for one in whole(name).values()), "nothing would be compared"
+    for every_ms in (1_000, 20_000):
+        assert check(name, fold(name, {}, every_ms)) == 0
+    _, _, rows = rows_of(name)
+    delays = {place: 700 * number % 3_000 for number, place in enumerate(places(rows))}
+    assert check(name, fold(name, delays, 2_000)) == 0
