@@ -11,7 +11,7 @@ JOBS = suite(
     " running_at_ms since_ms agreement document batch_id",
     known_values(
         "job_agreement_known", "jobs", "agreement",
-        "ok unexpected elsewhere held_twice not_started unassigned unknown gone", 'cluster, "group", type, job',
+        "ok failed unexpected elsewhere held_twice not_started unassigned unknown gone", 'cluster, "group", type, job',
     ),
     known_values("job_type_known", "jobs", "type", "connector task", 'cluster, "group", type, job'),
     Contract(
@@ -19,7 +19,7 @@ JOBS = suite(
         "in order means one holder, held twice several, unassigned or gone none, unexpected another than expected",
         f"select {JOB_KEY}, j.agreement from rebalance_monitor.jobs j"
         " cross join lateral (select jsonb_array_length(j.assigned) as holders) as h"
-        " where (j.agreement in ('ok', 'not_started', 'unknown') and h.holders <> 1)"
+        " where (j.agreement in ('ok', 'failed', 'not_started', 'unknown') and h.holders <> 1)"
         " or (j.agreement = 'held_twice' and h.holders < 2)"
         " or (j.agreement in ('unassigned', 'gone') and h.holders > 0)"
         " or (j.agreement = 'unexpected' and (not j.judged or j.assigned = jsonb_build_array(j.expected)))",

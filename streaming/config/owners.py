@@ -41,6 +41,7 @@ class OwnerSection(Section):
     groups: Pattern = "*"
     team: Annotated[str, Field(min_length=1, max_length=100)]
     alerts: Annotated[dict[RuleName, AlertSeverity], FromText] = Field(default_factory=dict)
+    connectors: Annotated[dict[Pattern, dict[RuleName, AlertSeverity]], FromText] = Field(default_factory=dict)
     damping: DampingByRule = Field(default_factory=dict)
     session_timeout_ms: Annotated[int, Field(ge=0)] | None = None
     rebalance_timeout_ms: Annotated[int, Field(ge=0)] | None = None
@@ -50,6 +51,7 @@ class OwnerSection(Section):
             groups=self.groups,
             team=self.team,
             alerts=dict(self.alerts),
+            connectors={name: dict(one) for name, one in self.connectors.items()},
             damping={name: one.core() for name, one in self.damping.items()},
             session_timeout_ms=self.session_timeout_ms,
             rebalance_timeout_ms=self.rebalance_timeout_ms,

@@ -83,6 +83,8 @@ class Settings(Section):
                 status_lag_ms=self.judge.status_lag_ms,
                 settle_ms=self.judge.settle_ms,
                 start_wait_ms=self.judge.start_wait_ms,
+                restart_loop_changes=self.judge.restart_loop_changes,
+                restart_loop_ms=self.judge.restart_loop_ms,
                 damping=damping,
                 owners=tuple(one.core() for one in self.owners if fnmatchcase(cluster.name, one.cluster)),
             )

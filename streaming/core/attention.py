@@ -14,13 +14,14 @@ duplicate.
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from fnmatch import fnmatchcase
 
 from streaming.core.incidents import IncidentKey, key_of
 from streaming.core.results import AlertSeverity, Certainty, Incident, Result, Severity
 from streaming.core.rules.catalogue import RULES
 from streaming.core.rules.catalogue_across import REBALANCE_STORM
 from streaming.core.rules.rule import Rule
-from streaming.core.settings import ClusterSettings, Damping
+from streaming.core.settings import ClusterSettings, Damping, Owner
 from streaming.core.state import GroupState
 
 STORM_PAGES_AFTER_MS = 600_000
@@ -33,6 +34,7 @@ def _rule_of(code: str) -> Rule:
 
 
 _NO_DAMPING = Damping()
+_JOBS = ("connector", "task")
 
 
 def damping_of(settings: ClusterSettings, group: str, code: str) -> tuple[int, int]:
@@ -61,7 +63,7 @@ def alert_severity(settings: ClusterSettings, incident: Incident, now_ms: int) -
     rule = _rule_of(incident.code)
     owner = settings.owner_of(incident.group)
     if owner is not None:
-        wanted = owner.alerts.get(rule.code) or owner.alerts.get(rule.title)
+        wanted = _of_connectors(owner, rule, incident) or _named(owner.alerts, rule)
         if wanted is not None:
             return wanted
     if rule.report or incident.severity in (Severity.INFO, Severity.LOW):
@@ -71,6 +73,23 @@ def alert_severity(settings: ClusterSettings, incident: Incident, now_ms: int) -
     if rule is REBALANCE_STORM and now_ms >= incident.opened_at_ms + STORM_PAGES_AFTER_MS:
         return AlertSeverity.CRITICAL
     return AlertSeverity.WARNING
+
+
+def _named(alerts: Mapping[str, AlertSeverity], rule: Rule) -> AlertSeverity | None:
+    return alerts.get(rule.code) or alerts.get(rule.title)
+
+
+def _of_connectors(owner: Owner, rule: Rule, incident: Incident) -> AlertSeverity | None:
+    """What the owner wants for a connector of the incident, or of a task in it: the loudest, None if nothing."""
+    names = [
+        one.id.rpartition("-")[0] if one.type == "task" else one.id for one in incident.subjects if one.type in _JOBS
+    ]
+    found = [
+        wanted
+        for pattern, alerts in owner.connectors.items()
+        if any(fnmatchcase(name, pattern) for name in names) and (wanted := _named(alerts, rule)) is not None
+    ]
+    return min(found, key=list(AlertSeverity).index, default=None)
 
 
 def follow(

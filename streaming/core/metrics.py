@@ -152,8 +152,8 @@ CONNECT_WORKER_TASKS = Metric(
 CONNECT_JOBS = Metric(
     name="rebalance_monitor_connect_jobs",
     kind="gauge",
-    help="Connectors and tasks by how assignment, recomputed assignment and status topic agree (ok, unexpected, "
-    "elsewhere, held_twice, not_started, unassigned, unknown).",
+    help="Connectors and tasks by how assignment, recomputed assignment and status topic agree (ok, failed, "
+    "unexpected, elsewhere, held_twice, not_started, unassigned, unknown).",
     labels=("cluster", "group", "agreement"),
 )
 CONNECT_TASK = Metric(

@@ -11,6 +11,8 @@ JUDGE_WAIT_MS = 60_000
 STATUS_LAG_MS = 5_000
 SETTLE_MS = 10_000
 START_WAIT_MS = 60_000
+RESTART_LOOP_CHANGES = 9
+RESTART_LOOP_MS = 1_800_000
 SESSION_TIMEOUT_MS = 10_000
 REBALANCE_TIMEOUT_MS = 60_000
 RUNBOOKS = "docs/runbooks"
@@ -71,14 +73,16 @@ class Damping:
 class Owner:
     """Whose groups match `groups` (shell-style pattern).
 
-    By a rule's title or code: `alerts` says how loudly it speaks here, `damping` how soon and how long. The time-outs
-    count instead of those that the groups' members state.
+    By a rule's title or code: `alerts` says how loudly it speaks here, `damping` how soon and how long. `connectors`
+    gives `alerts` for single connectors (name or pattern -> by rule), which count before those of the group. The
+    time-outs count instead of those that the groups' members state.
     """
 
     groups: str
     team: str
     alerts: Mapping[str, AlertSeverity] = field(default_factory=dict)
     damping: Mapping[str, Damping] = field(default_factory=dict)
+    connectors: Mapping[str, Mapping[str, AlertSeverity]] = field(default_factory=dict)
     session_timeout_ms: int | None = None
     rebalance_timeout_ms: int | None = None
 
@@ -90,6 +94,8 @@ class ClusterSettings:
     How long, by the records' own times: `judge_wait_ms` a generation waits for config records; `status_lag_ms` the
     clock stays ahead before statuses are told (clocks of workers differ, writes are retried); `settle_ms` after a
     record its last word is said; `start_wait_ms` a worker may take to start what it was given.
+    More than `restart_loop_changes` changes of one task between FAILED, RESTARTING and RUNNING within `restart_loop_ms`
+    are a restart loop (CONNECT-K20).
     """
 
     name: str
@@ -98,6 +104,8 @@ class ClusterSettings:
     status_lag_ms: int = STATUS_LAG_MS
     settle_ms: int = SETTLE_MS
     start_wait_ms: int = START_WAIT_MS
+    restart_loop_changes: int = RESTART_LOOP_CHANGES
+    restart_loop_ms: int = RESTART_LOOP_MS
     session_timeout_ms: int = SESSION_TIMEOUT_MS
     rebalance_timeout_ms: int = REBALANCE_TIMEOUT_MS
     metadata: tuple[TopicMetadata, ...] = ()

@@ -142,7 +142,8 @@ ROUTES: tuple[Route, ...] = (
                 schema={
                     "type": "string",
                     "enum": [
-                        "ok", "unexpected", "elsewhere", "held_twice", "not_started", "unassigned", "unknown", "gone",
+                        "ok", "failed", "unexpected", "elsewhere", "held_twice", "not_started", "unassigned", "unknown",
+                        "gone",
                     ],
                 },
             ),

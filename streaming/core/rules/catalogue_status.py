@@ -1,8 +1,9 @@
-"""The rules that compare a Connect group with what its workers say they run, CONNECT-K2 to CONNECT-K4."""
+"""The rules that compare a Connect group with what its workers say they run, CONNECT-K2 to CONNECT-K4, K19 and K20."""
 
 from streaming.core.results import Severity
 from streaming.core.rules.confirming import (
     ASSIGNMENTS,
+    FAILED_STATUSES,
     RUNNING_HERE,
     STATUS,
     STATUS_LOG,
@@ -67,4 +68,44 @@ HELD_NOT_RUNNING = Rule(
     ),
     resolves="When the worker says that the job runs, is paused, stopped or failed.",
 )
-RULES = (RUNNING_TWICE, RUNNING_NOT_HELD, HELD_NOT_RUNNING)
+FAILED_JOB = Rule(
+    code="CONNECT-K19",
+    title="failed",
+    severity=Severity.MEDIUM,
+    meaning="The worker that holds a connector or task does not report it as FAILED. Connect restarts nothing that has "
+    "failed: it does no work until somebody restarts it.",
+    exceptions=(
+        "restarted, and running again",
+        "deleted",
+        "another worker holds it now",
+        "a former owner said so",
+    ),
+    confirm=(STATUS, FAILED_STATUSES),
+    advice=(
+        "Read why it failed: `curl -s http://$WORKER/connectors/$CONNECTOR/status` shows the trace of the connector "
+        "and of each failed task.",
+        "Mend the cause: the other system, its credentials, the record that cannot be handled (`errors.tolerance` and "
+        "a dead letter queue).",
+        'Restart only what has failed: `curl -X POST "http://$WORKER/connectors/$CONNECTOR/restart?includeTasks=true&'
+        'onlyFailed=true"`.',
+    ),
+    resolves="When its worker says that it runs, it is deleted, paused or stopped, or another worker holds it.",
+)
+RESTART_LOOP = Rule(
+    code="CONNECT-K20",
+    title="restart_loop",
+    severity=Severity.MEDIUM,
+    for_ms=0,
+    meaning="A task changes between FAILED, RESTARTING and RUNNING at most `judge.restart_loop_changes` times within "
+    "`judge.restart_loop_ms`.",
+    exceptions=("a restart of the connector", "a rebalance", "restarts that lie far apart", "the task was deleted"),
+    confirm=(STATUS, STATUS_LOG),
+    advice=(
+        "Something restarts the task (an operator's automatic restart, a script), and it fails again each time: the "
+        "trace in `curl -s http://$WORKER/connectors/$CONNECTOR/status` says why.",
+        "Stop the automatic restart, or pause the connector, until the cause is mended: each restart may repeat "
+        "records.",
+    ),
+    resolves="When enough of the changes are longer ago than `judge.restart_loop_ms`, or the task is deleted.",
+)
+RULES = (RUNNING_TWICE, RUNNING_NOT_HELD, HELD_NOT_RUNNING, FAILED_JOB, RESTART_LOOP)

@@ -15,6 +15,10 @@ ALL_STATUSES = Check(
     'curl -s "http://$WORKER/connectors?expand=status"',
     "every connector and task with its state and worker_id: count them per worker",
 )
+FAILED_STATUSES = Check(
+    'curl -s "http://$WORKER/connectors?expand=status" | grep -o \'"state":"FAILED"\' | wc -l',
+    "how many connectors and tasks of the cluster have failed",
+)
 ASSIGNMENTS = Check(
     "grep 'got assignment' connect.log | tail -n 2",
     "what a worker logged (ask every one): generation, protocol, leader, config offset, what it was given and had to "

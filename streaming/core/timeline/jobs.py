@@ -1,6 +1,7 @@
 """One job, three ways: assigned (group records), expected (recomputed), running (status topic).
 
-ok            its holder has taken it up (running, paused, stopped or failed there)
+ok            its holder has taken it up (running, paused or stopped there)
+failed        its holder has taken it up, and it has failed there
 unexpected    the recomputed assignment puts it elsewhere
 elsewhere     another worker says that it runs it
 held_twice    several workers hold it
@@ -10,7 +11,7 @@ unknown       held, and the status topic has never told of it
 """
 
 from streaming.core.results import JobState
-from streaming.core.statuses import RUNNING, JobFacts, JobKey, subject_of
+from streaming.core.statuses import FAILED, RUNNING, JobFacts, JobKey, subject_of
 from streaming.core.timeline.work import Work
 
 
@@ -64,4 +65,6 @@ def agreement(facts: JobFacts, *, judged: bool) -> str:
         return "unassigned"
     if shown is None:
         return "unknown"
-    return "ok" if facts.started else "not_started"
+    if not facts.started:
+        return "not_started"
+    return "failed" if shown.state == FAILED else "ok"

@@ -15,7 +15,7 @@ from streaming.core.results import Result
 from streaming.core.settings import ClusterSettings
 from streaming.core.state import GroupState
 from streaming.core.statuses import SKEW_MS, Sighting, after, job_key
-from streaming.core.timeline import aftermath, bursts, downtime, held, jobs, late, twice
+from streaming.core.timeline import aftermath, bursts, downtime, failing, held, jobs, late, twice
 from streaming.core.timeline.offsets import Offsets
 from streaming.core.timeline.packed import JobTable
 from streaming.core.timeline.state import Timeline
@@ -99,7 +99,9 @@ def advance(
         teller.tell(event)
     if clock.timers_ms is not None:
         sure = (one.at_ms - one.unsure_ms - 1 for one in later if isinstance(one, Step))
-        teller.fire(min(max(clock.timers_ms, teller.passed_ms), watermark_ms, *sure))
+        until_ms = min(max(clock.timers_ms, teller.passed_ms), watermark_ms, *sure)
+        failing.live(work, until_ms)
+        teller.fire(until_ms)
     if watermark_ms != END_MS:
         work.told_ms = max(work.told_ms, watermark_ms)
     jobs.states(work)
@@ -187,7 +189,9 @@ class _Teller:
         self._low_ms = 0  # no timer is due before
         self.passed_ms = 0  # so far the coordinator's clock has surely come
         settings = work.settings
-        self._ahead_ms = min(settings.settle_ms, settings.start_wait_ms, held.STRAY_MS, work.patience_ms)
+        self._ahead_ms = min(
+            settings.settle_ms, settings.start_wait_ms, settings.restart_loop_ms, held.STRAY_MS, work.patience_ms
+        )
 
     def tell(self, event: Sighting | Step) -> None:
         """Timers due before the event, then the event."""
@@ -214,6 +218,7 @@ class _Teller:
             last_ms = next_ms
             twice.silent(self.work, next_ms)
             held.late(self.work, next_ms)
+            failing.late(self.work, next_ms)
             aftermath.settled(self.work, next_ms)
             self.work.attend(next_ms)
         self._low_ms = held.TOLD if next_ms is None else next_ms
@@ -240,9 +245,7 @@ class _Teller:
         times += [one.due_ms for one in work.strays.values()]
         if work.asleep_ms:
             times.append(min(work.asleep_ms.values()))
-        attention_ms = work.attention_ms()
-        if attention_ms is not None:
-            times.append(attention_ms)
+        times += [one for one in (work.attention_ms(), failing.due_ms(work)) if one is not None]
         return min((one for one in times if one < held.TOLD), default=None)
 
     def _step(self, step: Step) -> None:
@@ -265,6 +268,7 @@ class _Teller:
         self._apply(step)
         twice.downgraded(work, step)
         held.stepped(work, step)
+        failing.stepped(work, step)
         bursts.stepped(work, step)
 
     def _apply(self, step: Step) -> None:
@@ -301,5 +305,6 @@ class _Teller:
         twice.sighted(work, one, before)
         held.sighted(work, one, work.facts(one.job))
         downtime.sighted(work, one, before)
+        failing.sighted(work, one)
         if (one.partition, one.offset) in work.late:
             late.status(work, one)

@@ -57,6 +57,14 @@ class Stray:
 
 
 @dataclass(frozen=True, slots=True)
+class Restarts:
+    """A task's last status among FAILED, RESTARTING and RUNNING, and when such statuses changed (ms), the newest."""
+
+    state: str
+    times_ms: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Gone:
     """A worker that is in no record any more: how many jobs it had, for how many of them it has ever written a status,
     how many it said to have stopped before the join phase ended, its last visible sign of life, what shows it, and when
@@ -154,6 +162,7 @@ class Timeline:
     incidents: Mapping[str, Incident] = field(default_factory=dict)
     lingering: Mapping[str, Incident] = field(default_factory=dict)
     holes_ms: Mapping[str, int] = field(default_factory=dict)
+    restarts: Mapping[JobKey, Restarts] = field(default_factory=dict)
     offsets: Mapping[str, Offset] = field(default_factory=dict)
     recorded: Recorded = ()
     carry_ms: int = 0

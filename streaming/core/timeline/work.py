@@ -43,6 +43,7 @@ class Work:
         self.holes_ms = timeline.holes_ms
         self.told_ms, self.settled = timeline.told_ms, list(timeline.settled)
         self.late: set[tuple[int, int]] = set()  # partition and offset of statuses that came after later ones were told
+        self.restarts = dict(timeline.restarts)
         self.coming: dict[JobKey, list[Sighting]] = {}  # what this call knows of each job, told yet or not
         self.recorded: list[Step] = []
         self.following: Step | None = None  # the next of them to be told
@@ -80,6 +81,7 @@ class Work:
             incidents=dict(sorted(self.incidents.items())),
             lingering=dict(sorted(self.lingering.items())),
             holes_ms=self.holes_ms,
+            restarts=dict(sorted(self.restarts.items())),
             offsets={worker: known[worker] for worker, _ in sorted(kept) if worker in known},
             recorded=self.offsets.recorded(),
             carry_ms=self.carry_ms,
@@ -115,6 +117,11 @@ class Work:
         """Open the finding's incident, or change it if it is open and was less (or more) than this."""
         incidents, transitions = settle(self.incidents, (finding,), self.moment(at_ms, generation), frozenset())
         self._follow(incidents, transitions, at_ms)
+
+    def went_on(self, one: Incident, at_ms: int) -> None:
+        """An incident of history that lasts: from now on it is one of the present."""
+        present = replace(one, historic=False, opened_at_ms=max(one.opened_at_ms, at_ms), transition="updated")
+        self._follow({**self.incidents, key_of(one.code, one.subjects): present}, [present], at_ms)
 
     def over(self, keys: Iterable[IncidentKey], at_ms: int) -> None:
         """These incidents have ended."""
@@ -152,6 +159,7 @@ class Work:
         self.unstopped = frozenset()
         self.asleep_ms.clear()
         self.interruptions.clear()
+        self.restarts.clear()
 
 
 def incident_key(finding: Finding) -> IncidentKey:

@@ -74,3 +74,12 @@ def test_mistakes_are_named(tmp_path: Path, text: str, says: str) -> None:
         load(written(tmp_path, text), {})
     assert says in str(caught.value)
     assert len(str(caught.value).splitlines()) == 1
+
+
+def test_an_owner_sets_how_loudly_a_rule_speaks_for_single_connectors(tmp_path: Path) -> None:
+    text = 'owners: [{team: pay, connectors: {"payments-*": {failed: critical}}}]\n'
+    owner = load(written(tmp_path, text), {}).core_clusters()["prod"].owner_of("g")
+    assert owner is not None
+    assert owner.connectors == {"payments-*": {"failed": AlertSeverity.CRITICAL}}
+    with pytest.raises(ConfigError, match="no rule is called"):
+        load(written(tmp_path, text.replace("failed", "broken")), {})
