@@ -49,8 +49,8 @@ def wait(watched: Watched, what: str, condition: Callable[[], bool], job: Child)
 
 
 def failures(watched: Watched, part: str) -> float:
-    lines = watched.metric(f'rebalance_monitor_part_failures_total{{part="{part}"}}')
-    return sum(float(line.split()[-1]) for line in lines)
+    lines = watched.metric("rebalance_monitor_part_failures_total{")
+    return sum(float(line.split()[-1]) for line in lines if f'part="{part}"' in line)
 
 
 def page_of(job: Child) -> int:
