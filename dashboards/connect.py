@@ -44,16 +44,20 @@ def _now() -> list[Panel]:
             f"{queries.aggregated(metrics.CONNECT_WORKER_TASKS, scope=ONE_GROUP)} or vector(0)",
             unit="none",
             description="Tasks that workers hold after the latest generation.",
+            span=3,
         ),
-        shared.unassigned(ONE_GROUP),
+        shared.unassigned(ONE_GROUP, span=3),
+        shared.failed(ONE_GROUP),
         shared.delay_ends_in(),
         number(
             "Disagreeing",
             f'{queries.aggregated(metrics.CONNECT_JOBS, scope=f"""agreement!~"ok|unknown", {ONE_GROUP}""")} '
             "or vector(0)",
             unit="none",
-            description="Jobs for which assignment, recomputed assignment and status topic do not say the same.",
+            description="Jobs for which assignment, recomputed assignment and status topic do not say the same, or "
+            "that have failed.",
             bad_from=1,
+            span=3,
         ),
         matrix(
             "Tasks and workers",
@@ -88,6 +92,7 @@ def _over_time() -> list[Panel]:
             unit="none",
             description="Most minus fewest tasks on a worker, generation by generation: at most one when all is calm.",
         ),
+        shared.jobs_by_state(ONE_GROUP),
         shared.jobs_by_agreement(ONE_GROUP),
         graph(
             "Unassigned and waiting",

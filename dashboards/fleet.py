@@ -40,14 +40,17 @@ def _harm() -> list[Panel]:
             f"{queries.aggregated(metrics.MUTED_INCIDENTS, scope=FLEET)} or vector(0)",
             unit="none",
             description="Incidents that maintenance keeps from people.",
+            span=3,
         ),
-        shared.unassigned(FLEET),
+        shared.unassigned(FLEET, span=3),
+        shared.failed(FLEET),
         number(
             "Unexplained",
             f'{queries.increase(metrics.GENERATIONS, scope=f"""grade="unexplained", {FLEET}""")} or vector(0)',
             unit="none",
             description="Generations in this time range whose assignment no known assignor would have made.",
             bad_from=1,
+            span=3,
         ),
         shared.clusters_not_ready(span=4),
         rows(
@@ -74,6 +77,7 @@ def _connect() -> list[Panel]:
             unit="s",
             description="Rest of scheduled.rebalance.max.delay.ms after a worker left; 0 when no delay runs.",
         ),
+        shared.jobs_by_state(FLEET),
         shared.jobs_by_agreement(FLEET),
         shared.idle_task_time(FLEET),
     ]

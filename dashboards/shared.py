@@ -74,13 +74,14 @@ def incident_history() -> Panel:
 # -- one group, or the fleet -----------------------------------------------------------------------------------------
 
 
-def unassigned(scope: str) -> Panel:
+def unassigned(scope: str, span: int = 4) -> Panel:
     return number(
         "Unassigned",
         f"{queries.aggregated(metrics.CONNECT_UNASSIGNED_TASKS, scope=scope)} or vector(0)",
         unit="none",
         description="Connectors and tasks that are configured and run nowhere.",
         bad_from=1,
+        span=span,
     )
 
 
@@ -92,6 +93,27 @@ def jobs_by_agreement(scope: str) -> Panel:
         description="Connectors and tasks by how assignment, recomputed assignment and status topic agree. ok: its "
         "holder has taken it up; all others say what is wrong with a job.",
         stacked=True,
+    )
+
+
+def jobs_by_state(scope: str) -> Panel:
+    return graph(
+        "Connectors and tasks by state",
+        [(queries.aggregated(metrics.CONNECT_JOB_STATES, ("state",), scope), "{{state}}")],
+        unit="none",
+        description="As their workers say; lost: nobody holds it, and its last worker never stopped it.",
+        stacked=True,
+    )
+
+
+def failed(scope: str) -> Panel:
+    return number(
+        "Failed",
+        f'{queries.aggregated(metrics.CONNECT_JOB_STATES, scope=f"""state="failed", {scope}""")} or vector(0)',
+        unit="none",
+        description="Connectors and tasks that their workers report as FAILED. Connect restarts none of them.",
+        bad_from=1,
+        span=3,
     )
 
 

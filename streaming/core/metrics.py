@@ -156,6 +156,13 @@ CONNECT_JOBS = Metric(
     "unexpected, elsewhere, held_twice, not_started, unassigned, unknown).",
     labels=("cluster", "group", "agreement"),
 )
+CONNECT_JOB_STATES = Metric(
+    name="rebalance_monitor_connect_job_states",
+    kind="gauge",
+    help="Connectors and tasks by state: running, failed, paused, stopped, restarting as their workers say; starting "
+    "(held, nothing said yet), unassigned, lost (unassigned, and its last worker never stopped it), unknown.",
+    labels=("cluster", "group", "state"),
+)
 CONNECT_TASK = Metric(
     name="rebalance_monitor_connect_task",
     kind="gauge",
@@ -353,7 +360,8 @@ AUDIT_FAILED_EXPECTATIONS = Metric(
 METRICS: tuple[Metric, ...] = (
     BUILD_INFO, GENERATIONS, INCIDENT, INCIDENT_TRANSITIONS, MUTED_INCIDENTS, MAINTENANCE_END,
     GROUP_INFO, GROUP_GENERATION, GROUP_MEMBERS, GROUP_STATE, GROUP_LAST_GENERATION,
-    CONNECT_WORKER_CONNECTORS, CONNECT_WORKER_TASKS, CONNECT_JOBS, CONNECT_TASK, HIDDEN_GROUPS, HIDDEN_TASKS,
+    CONNECT_WORKER_CONNECTORS, CONNECT_WORKER_TASKS, CONNECT_JOBS, CONNECT_JOB_STATES, CONNECT_TASK,
+    HIDDEN_GROUPS, HIDDEN_TASKS,
     CONNECT_UNASSIGNED_TASKS, CONNECT_DELAY_END, CONNECT_IDLE_TASK_SECONDS, OTHER_GROUPS, RECORDS, UNDECODABLE_RECORDS,
     UNKNOWN_TAGGED_FIELDS, GAP_RECORDS, GAPS_SHOWN, FOLD_ERRORS, REFUSED_ROWS, POSITION_LAG,
     READY, DEGRADED, BLIND, PART_FAILING, PART_FAILURES,

@@ -12,6 +12,7 @@ left: long enough for every scraper to see the zero.
 from collections.abc import Callable, Iterable, Mapping
 
 from streaming.core import metrics
+from streaming.core.job_words import word_of
 from streaming.core.results import JobState, Standing
 from streaming.sinks.families import Families, GroupKey
 from streaming.sinks.known_group import STABLE, STATES, Job, Known, Load, key_of
@@ -82,11 +83,14 @@ class Groups:
 
     def job(self, one: JobState) -> None:
         """A connector or task as it stands."""
-        self.agreement(key_of(one.cluster, one.group), (one.job.type, one.job.id), None if one.gone else one.agreement)
+        key, job = key_of(one.cluster, one.group), (one.job.type, one.job.id)
+        word = word_of(one.assigned, one.state, one.running)
+        self.agreement(key, job, *((None, None) if one.gone else (one.agreement, word)))
 
-    def agreement(self, key: GroupKey, job: Job, agreement: str | None) -> None:
-        """The same, in short; None: nobody knows the job any more."""
+    def agreement(self, key: GroupKey, job: Job, agreement: str | None, word: str | None) -> None:
+        """The same, in short: agreement and state; None: nobody knows the job any more."""
         known = self._of(key)
+        self._state(key, known, job, word)
         before = known.jobs.pop(job, None)
         if agreement is not None:
             known.jobs[job] = agreement
@@ -97,6 +101,17 @@ class Groups:
             for changed in {before, agreement} - {None}:
                 self._families.gauge(metrics.CONNECT_JOBS, *key, changed or "").set(known.agreements[changed or ""])
             self._show_now(key, known)
+
+    def _state(self, key: GroupKey, known: Known, job: Job, word: str | None) -> None:
+        before = known.words.pop(job, None)
+        if word is not None:
+            known.words[job] = word
+            known.states[word] += 1
+        if before is not None:
+            known.states[before] -= 1
+        if key in self._shown:
+            for changed in [one for one in {before, word} if one is not None]:
+                self._families.gauge(metrics.CONNECT_JOB_STATES, *key, changed).set(known.states[changed])
 
     def waiting(self) -> Iterable[tuple[GroupKey, Job]]:
         """Jobs that nobody holds, of groups that have series."""
@@ -179,6 +194,8 @@ class Groups:
             self._show_load(key, worker, load)
         for agreement, count in known.agreements.items():
             self._families.gauge(metrics.CONNECT_JOBS, *key, agreement).set(count)
+        for word, count in known.states.items():
+            self._families.gauge(metrics.CONNECT_JOB_STATES, *key, word).set(count)
 
     def _show_generation(self, key: GroupKey, known: Known) -> None:
         one = known.last

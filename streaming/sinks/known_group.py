@@ -32,6 +32,8 @@ class Known:
     left: dict[str, float] = field(default_factory=dict)
     jobs: dict[Job, str] = field(default_factory=dict)
     agreements: Counter[str] = field(default_factory=Counter)
+    words: dict[Job, str] = field(default_factory=dict)
+    states: Counter[str] = field(default_factory=Counter)
 
     def dead_before(self, moment_s: float) -> bool:
         """Whether nothing is to be told of it any more."""

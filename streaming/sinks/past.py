@@ -1,5 +1,6 @@
 """What a start publishes again: open incidents, and each group's latest generation, state, workers and jobs."""
 
+from streaming.core.job_words import word_of
 from streaming.core.results import Incident, Standing
 from streaming.core.shares import connect_share_of
 from streaming.sinks.database import Database
@@ -62,13 +63,14 @@ class Past:
             rows = connection.execute('select cluster, "group", state, at_ms from rebalance_monitor.groups').fetchall()
         return [Standing(cluster=row[0], group=row[1], state=row[2], at_ms=row[3]) for row in rows]
 
-    def agreements(self) -> list[tuple[tuple[str, str], tuple[str, str], str]]:
-        """Each known job and how assignment, recomputed assignment and status agreed on it."""
+    def agreements(self) -> list[tuple[tuple[str, str], tuple[str, str], str, str]]:
+        """Each known job and how assignment, recomputed assignment and status agreed on it, and its state in a word."""
         with self.database.session() as connection:
             rows = connection.execute(
-                "select cluster, \"group\", type, job, agreement from rebalance_monitor.jobs where agreement <> 'gone'"
+                'select cluster, "group", type, job, agreement, assigned, state, running'
+                " from rebalance_monitor.jobs where agreement <> 'gone'"
             ).fetchall()
-        return [((cluster, group), (kind, job), agreement) for cluster, group, kind, job, agreement in rows]
+        return [((row[0], row[1]), (row[2], row[3]), row[4], word_of(*row[5:])) for row in rows]
 
     def known_gaps(self, shown_for_s: float) -> list[TopicGaps]:
         """All gaps by topic; those older than that are not shown any more."""

@@ -116,9 +116,9 @@ class Series:
         """A group's state known from before."""
         self._groups.stands(one)
 
-    def agreement(self, group: tuple[str, str], job: Job, agreement: str) -> None:
+    def agreement(self, group: tuple[str, str], job: Job, agreement: str, word: str) -> None:
         """A job known from before."""
-        self._groups.agreement(group, job, agreement)
+        self._groups.agreement(group, job, agreement, word)
 
     def sweep(self, now_ms: int) -> None:
         """Called before each scrape: what is over goes, what maintenance mutes shows 0."""

@@ -1,5 +1,6 @@
 """How many series a month makes: 2,000 groups, daily deploys with new pod addresses, 10,000 one-off groups."""
 
+from dataclasses import replace
 from itertools import count
 
 import pytest
@@ -213,3 +214,19 @@ def test_incident_series_are_gone_half_an_hour_after_their_end() -> None:
     world.series.observe([world.standing(f"g{n}", "Dead") for n in range(50)])
     world.now_s += max(ZERO_FOR_S, GONE_FOR_S) + HOUR_S
     assert world.count() <= before + 10
+
+
+def test_connectors_and_tasks_are_counted_by_state() -> None:
+    world = World()
+    metric = "rebalance_monitor_connect_job_states"
+    held = replace(job("a-0", "ok"), assigned=("w:8083",), state="RUNNING", running="w:8083")
+    failed = replace(held, state="FAILED", agreement="failed")
+    world.series.observe([world.standing("g", "Stable"), held, replace(failed, job=Subject("task", "a-1"))])
+    assert world.value(metric, group="g", state="running") == 1
+    assert world.value(metric, group="g", state="failed") == 1
+    world.series.observe([failed])
+    assert world.value(metric, group="g", state="running") == 0
+    assert world.value(metric, group="g", state="failed") == 2
+    world.series.observe([replace(held, assigned=()), replace(failed, job=Subject("task", "a-1"), gone=True)])
+    assert world.value(metric, group="g", state="lost") == 1
+    assert world.value(metric, group="g", state="failed") == 0
