@@ -16,7 +16,7 @@ STATES = {
     "warning": "people are told of an open incident that can wait for the morning",
     "muted": "there is one, and a maintenance window hides it from people",
     "watched": "something was found that nobody is told of: too young, too small, or part of a storm",
-    "waiting": "a delay holds jobs back, for as long as its row says",
+    "waiting": "a delay holds jobs back, for as long as its row says, or the group has jobs and no worker",
     "fine": "nothing is wrong that can be seen",
 }
 _ORDER = tuple(STATES)
@@ -98,10 +98,17 @@ def fleet(
 
 
 def group_state(row: GroupRow, incidents: Sequence[Told], team: str, now_ms: int) -> GroupState:
-    """The worst that can be said of a group."""
+    """The worst that can be said of a group: what its incidents are told as (`streaming.core.attention`, as for every
+    alert), and without any whether jobs wait. A group with jobs and without a worker is never fine."""
     until = row.delay_until_ms
     waiting = until is not None and until > now_ms and row.status not in NOBODY
-    return GroupState(row, team, _state(incidents, waiting), until if waiting else None, tuple(incidents))
+    return GroupState(
+        row,
+        team,
+        _state(incidents, waiting or (row.status in NOBODY and row.unassigned > 0)),
+        until if waiting else None,
+        tuple(incidents),
+    )
 
 
 def _state(incidents: Sequence[Told], waiting: bool) -> str:

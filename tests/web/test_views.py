@@ -83,6 +83,15 @@ def test_a_group_without_members_waits_for_nobody() -> None:
     assert states == ["waiting", "waiting", "fine", "fine"]
 
 
+def test_a_group_with_jobs_and_without_a_worker_is_never_fine() -> None:
+    gone = incident(rule="all_workers_gone", code="CONNECT-K18")
+    for status in ("Empty", "Dead"):
+        left = row(status=status, unassigned=12)
+        before, after = (fleet.group_state(left, told, "", NOW) for told in ((), [fleet.told_of(gone, [], NOW)]))
+        assert (before.state, before.delay_until_ms) == ("waiting", None)
+        assert after.state == "critical"
+
+
 def document(**more: Any) -> dict[str, Any]:
     return as_object(builders.generation(**more))
 
