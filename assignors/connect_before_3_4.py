@@ -26,7 +26,15 @@ from assignors.connect_memory import memory_after
 from assignors.connect_model import ConnectMember, ConnectRound, Jobs, LeaderMemory, MemberShare, TaskId
 from assignors.connect_survey import Load, Survey, fill
 from assignors.connect_window import Window, handle_lost
-from assignors.java_order import copied_set, grouping_order, hash_map_order, hash_order, sorted_names, sorted_tasks
+from assignors.java_order import (
+    copied_set,
+    grouping_order,
+    hash_map_order,
+    hash_order,
+    rests_on_java,
+    sorted_names,
+    sorted_tasks,
+)
 
 J = TypeVar("J", str, TaskId)
 
@@ -132,6 +140,7 @@ def _listed_twice(lists: Sequence[tuple[J, ...]], window: Window, java_version: 
     grouped, doubtful = grouping_order(job for listed in lists for job in listed)
     twice = hash_order(job for job in grouped if counts[job] > 1)
     copied = copied_set(twice.keys(), java_version)
+    window.rests_on |= rests_on_java((len(twice.keys()),))
     window.order_unsure |= doubtful or twice.unsure or copied.unsure
     return copied.keys()
 

@@ -41,7 +41,7 @@ from assignors.connect_round import CannotAssign, open_answer
 from assignors.connect_static import Declared, declared
 from assignors.connect_survey import JobSet, Load, Survey, fill, survey
 from assignors.connect_window import Window, handle_lost
-from assignors.java_order import copied_set
+from assignors.java_order import copied_set, rests_on_java
 
 J = TypeVar("J", str, TaskId)
 
@@ -188,6 +188,7 @@ def _forced_revocations(
         connectors = copied_set(jobs.connectors, java_version)
         tasks = copied_set(jobs.tasks, java_version)
         window.order_unsure |= connectors.unsure or tasks.unsure
+        window.rests_on |= rests_on_java((len(jobs.connectors), len(jobs.tasks)))
         walk = connectors.keys(), tasks.keys()
         for bad in unwanted:
             revoked[member_id].add(

@@ -62,9 +62,10 @@ class MemberShare:
 class ConnectResult:
     """Answer of one round: the same header for every member, and a share per member id.
 
-    `rests_on` names the switches of the era, `max_delay_ms`, and the fields `now_ms` and `last_completed_generation` of
-    the round, if with another value this answer or the memory after it might be another one. Of what is not named any
-    value gives the same, so the round need not be run again for an era, delay or clock that differs only there.
+    `rests_on` names the switches of the era, `max_delay_ms`, `java_version`, and the fields `now_ms` and
+    `last_completed_generation` of the round, if with another value this answer or the memory after it might be
+    another one. Of what is not named any value gives the same, so the round need not be run again for an era, delay
+    or clock that differs only there.
     """
 
     version: int

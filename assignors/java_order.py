@@ -79,6 +79,12 @@ def copied_set_capacity(size: int, java_version: int) -> int:
     return 1 << (wanted - 1).bit_length()
 
 
+def rests_on_java(sizes: Iterable[int]) -> frozenset[str]:
+    """`java_version` if copies of collections of these sizes may be walked in another order by another Java."""
+    differ = any(copied_set_capacity(size, 8) != copied_set_capacity(size, _EXACT_CAPACITY_SINCE) for size in sizes)
+    return frozenset({"java_version"} if differ else ())
+
+
 class HashOrder(Generic[K]):
     """A `HashMap`'s keys: `add` them one by one, read them back in Java's iteration order."""
 

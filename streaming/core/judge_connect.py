@@ -129,13 +129,9 @@ def _judge_eager(case: Case, rounds: tuple[ConnectRound, ...]) -> Judgement:
 
 
 def _judge_incremental(case: Case, rounds: tuple[ConnectRound, ...]) -> Judgement:
-    runs: list[Run] = []
-    fits: list[Run] = []
     versions = java_versions(case.settings)
-    for java in versions:
-        if not fits:
-            runs = list(runs_of(case, rounds[:1], case.carried.hypotheses, java))
-            fits = fitting(case.body, runs, (java,))
+    runs = list(runs_of(case, rounds[:1], case.carried.hypotheses, versions))
+    fits = fitting(case.body, runs, versions)
     if fits:
         return _fitted(case, rounds, fits)
     if not case.carried.complete:
@@ -162,7 +158,7 @@ def _fitted(case: Case, rounds: tuple[ConnectRound, ...], fits: list[Run]) -> Ju
     fits = [*fits, *_other_families(case, rounds, fits)]
     if case.settings.release is None:  # the first answer of another release may look like one of the old
         others = _settled(case, case.carried.other_releases)
-        fits += fitting(case.body, runs_of(case, rounds[:1], others, versions[0]), versions)
+        fits += fitting(case.body, runs_of(case, rounds[:1], others, versions), versions)
     if case.missing_generations:
         fits += _families_after_gap(case, rounds, fits)
     doubted = _doubted_families(case, rounds, fits)
@@ -183,9 +179,9 @@ def _other_families(case: Case, rounds: tuple[ConnectRound, ...], fits: list[Run
         return []
     versions = java_versions(case.settings)
     found = list(
-        fitting(case.body, runs_of(case, rounds[:1], leader.guessed(others, case.observed), versions[0]), versions)
+        fitting(case.body, runs_of(case, rounds[:1], leader.guessed(others, case.observed), versions), versions)
     )
-    return [*found, *fitting(case.body, runs_of(case, rounds[1:], _settled(case, others), versions[0]), versions)]
+    return [*found, *fitting(case.body, runs_of(case, rounds[1:], _settled(case, others), versions), versions)]
 
 
 def _families_after_gap(case: Case, rounds: tuple[ConnectRound, ...], fits: list[Run]) -> list[Run]:
@@ -197,7 +193,7 @@ def _families_after_gap(case: Case, rounds: tuple[ConnectRound, ...], fits: list
         return []
     unseen = _after_gap(case, rounds, others)
     versions = java_versions(case.settings)
-    return fitting(case.body, runs_of(case, rounds, unseen, versions[0], both_syncs=True), versions)
+    return fitting(case.body, runs_of(case, rounds, unseen, versions, both_syncs=True), versions)
 
 
 def _after_gap(case: Case, rounds: tuple[ConnectRound, ...], minds: Iterable[Hypothesis]) -> Iterator[Hypothesis]:
@@ -225,7 +221,7 @@ def _explanations(case: Case, rounds: tuple[ConnectRound, ...]) -> Iterator[tupl
 
     Each changes one cause: with two, many a mistake would look right.
     """
-    java = java_versions(case.settings)[0]
+    java = java_versions(case.settings)
     if case.carried.uncounted:
         yield UNSEEN_ROUNDS, runs_of(case, rounds[:1], recounted(case.carried.hypotheses), java)
     guessed = leader.guessed(case.carried.hypotheses, case.observed)
@@ -281,7 +277,7 @@ def _unexplained(case: Case, rounds: tuple[ConnectRound, ...], runs: list[Run]) 
         return not_judged(COMPACTED, assignor=_assignor(case))
     lost = tuple(rounds_with_lost(case, rounds))
     minds, java = leader.usual(case.carried.hypotheses), java_versions(case.settings)
-    if any(same_sets(case.body, run.result) for run in runs_of(case, lost, minds, java[0], both_syncs=True)):
+    if any(same_sets(case.body, run.result) for run in runs_of(case, lost, minds, java, both_syncs=True)):
         return not_judged(MARKER_OR_RECORD, assignor=_assignor(case))
     eras = _eras(case)
     if case.settings.release is None:
@@ -301,9 +297,7 @@ def _unexplained(case: Case, rounds: tuple[ConnectRound, ...], runs: list[Run]) 
     if case.carried.cut:
         verdict = Verdict(grade=Grade.EXPLAINABLE, assignor=_assignor(case), eras=shown, reason=leader.BOUND_EXCEEDED)
         return Judgement(verdict, after)
-    runs = runs or list(
-        runs_of(case, rounds[:1], leader.usual(case.carried.hypotheses), java_versions(case.settings)[0])
-    )
+    runs = runs or list(runs_of(case, rounds[:1], minds, java))
     if not runs:
         return not_judged("the leader's round cannot be run on this record", assignor=_assignor(case))
     result = runs[0].result
@@ -326,7 +320,7 @@ def _other_maximum(case: Case, rounds: tuple[ConnectRound, ...], expected: Conne
     if case.max_delay_ms is None or expected.delay_ms == seen_ms:
         return ""
     others = [replace(one, max_delay_ms=seen_ms) for one in case.carried.hypotheses]
-    if not fitting(case.body, runs_of(case, rounds[:1], others, java[0]), java):
+    if not fitting(case.body, runs_of(case, rounds[:1], others, java), java):
         return ""
     return (
         f"; right only if scheduled.rebalance.max.delay.ms is {seen_ms} on {case.leader_view.worker}: "

@@ -75,13 +75,13 @@ def answered_as(case: Case | None, protocol: str, lists: Mapping[str, frozenset[
         return False
     members = tuple(replace(one, static=jobs(lists.get(one.id, ()))) for one in exact.members)
     round_ = replace(exact, protocol=protocol, members=members)
+    java = java_versions(case.settings)
     tries = [
         replace(one, max_delay_ms=case.observed.delay_ms or DEFAULT_MAX_DELAY_MS) if one.max_delay_ms is None else one
         for one in case.carried.hypotheses
     ]
     return any(
-        equal_bytes(case.body, replace(run.result, version=version), (java,))
-        for java in java_versions(case.settings)
+        equal_bytes(case.body, replace(run.result, version=version), java)
         for run in runs_of(case, (round_,), tries, java)
     )
 

@@ -1,9 +1,9 @@
 """A Connect leader's round, run again in every way it may have gone.
 
-Hidden are the leader's memory and release (`leader`), its clock between the end of the join phase and the record, and
-whether its process completed the generation before. Each combination is one run; but most of them cannot differ, and an
-answer says what it rests on (`ConnectResult.rests_on`). So the assignor runs once for all hypotheses, readings and
-completions that agree on that: in a steady round once for all releases.
+Hidden are the leader's memory and release (`leader`), its Java, its clock between the end of the join phase and the
+record, and whether its process completed the generation before. Each combination is one run; but most of them cannot
+differ, and an answer says what it rests on (`ConnectResult.rests_on`). So the assignor runs once for all hypotheses,
+Javas, readings and completions that agree on that: in a steady round once for all releases.
 
     hypotheses  A5, A4, A3b with one memory; nothing lost, nothing to balance          one run for the three
                 A5, A3a; a worker has joined, and balancing begins                     one run each
@@ -12,6 +12,7 @@ completions that agree on that: in a steady round once for all releases.
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import product
 
 from assignors import connect_incremental
 from assignors.connect_eras import ERAS, Era
@@ -55,12 +56,13 @@ def runs_of(
     case: Case,
     rounds: Sequence[ConnectRound],
     hypotheses: Iterable[Hypothesis],
-    java: int,
+    javas: Sequence[int],
     *,
     both_syncs: bool = False,
     clocks_apart: bool = False,
 ) -> Iterator[Run]:
-    """Every way the round may have gone, for each hypothesis in turn.
+    """Every way the round may have gone, for each hypothesis in turn. `javas`: the Java releases that differ, of which
+    the leader's is one.
 
     Where the maximum delay is not known, every answer counts that does not show it: the rest of a delay that runs, or a
     back-off that it does not cut short. `both_syncs`: nothing tells what the process completed. `clocks_apart`: the
@@ -76,7 +78,7 @@ def runs_of(
             told.append(same)
             completions = _last_completed(case, memory, both=both_syncs)
             readings = (_readings_apart if clocks_apart else _clock_readings)(case, memory)
-            for result, after in _answers(rounds, same, completions, readings, java):
+            for result, after in _answers(rounds, same, completions, readings, javas):
                 if clocks_apart and after.delay_ms:  # from here on the coordinator's new clock counts
                     after = replace(after, scheduled_ms=case.observed.at_ms + after.delay_ms)
                 same.answers.append((result, after))
@@ -90,13 +92,21 @@ def runs_of(
 
 
 def _answers(
-    rounds: Iterable[ConnectRound], mind: _Told, completions: Iterable[int], readings: Iterable[int], java: int
+    rounds: Iterable[ConnectRound],
+    mind: _Told,
+    completions: Iterable[int],
+    readings: Sequence[int],
+    javas: Sequence[int],
 ) -> Iterator[tuple[ConnectResult, LeaderMemory]]:
-    """One answer for each clock reading and completed generation that makes a difference."""
+    """One answer for each clock reading, Java release and completed generation that makes a difference."""
     for one in rounds:
         for completed in completions:
             rests_on: frozenset[str] = frozenset()
-            for now_ms in readings:
+            for java, now_ms in product(javas, readings):
+                if (java != javas[0] and "java_version" not in rests_on) or (
+                    now_ms != readings[0] and "now_ms" not in rests_on
+                ):
+                    continue
                 attempt = replace(one, now_ms=now_ms, last_completed_generation=completed)
                 try:
                     result, after = connect_incremental.assign(
@@ -106,8 +116,6 @@ def _answers(
                     return
                 yield result, after
                 rests_on |= result.rests_on
-                if "now_ms" not in result.rests_on:
-                    break
             if "last_completed_generation" not in rests_on:
                 break
 
