@@ -61,7 +61,7 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """The last UNASSIGNED or FAILED, and by whom."""
+    """The last UNASSIGNED or FAILED, and by whom, unless its writer has written RUNNING since."""
 
     worker: str
     state: str
@@ -84,6 +84,10 @@ class JobFacts:
     claims: tuple[Claim, ...] = ()
     ended: End | None = None
     told_ms: int = 0
+
+    def ended_by(self, worker: str) -> bool:
+        """Whether the last that this worker wrote of the job is that it ended, as far as is known."""
+        return self.ended is not None and self.ended.worker == worker
 
     @property
     def started(self) -> bool:
@@ -126,6 +130,7 @@ def after(facts: JobFacts, one: Sighting) -> JobFacts:
         others = tuple(claim for claim in claims if claim.worker != one.worker)
         own = Claim(one.worker, one.generation, one.at_ms, one.partition, one.offset)
         claims = (*others, own)[-MAX_CLAIMS:]
+        ended = None if ended is not None and ended.worker == one.worker else ended
     shown = facts.shown if _late(facts.shown, one) else one
     return replace(facts, shown=shown, claims=claims, ended=ended, told_ms=one.at_ms)
 

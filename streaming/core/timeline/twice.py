@@ -231,6 +231,8 @@ def _returned(work: Work, step: Step) -> None:
     work.returned = [one for one in work.returned if oldest < one.generation < step.generation]
     for worker in (one for one in step.joined if one in step.claimed):
         for job in step.claimed[worker]:
+            if work.facts(job).ended_by(worker):
+                continue
             others = (one for one in work.facts(job).holders if one != worker and _reports(work, step, one, job))
             work.returned += [Returned(job, worker, one, step.generation, step.source) for one in others]
     work.returned = work.returned[-MOST_RETURNED:]
@@ -257,7 +259,10 @@ def _why(old: str) -> str:
 
 
 def _brought_back(work: Work, step: Step, worker: str, job: JobKey, members: set[str]) -> None:
-    """A worker reports a job it was not known to hold, while another runs it: a zombie's, found without a suspicion."""
+    """A worker reports a job it was not known to hold, while another runs it: a zombie's, found without a suspicion. If
+    it has written that the job ended, it holds the job and does not run it."""
+    if work.facts(job).ended_by(worker):
+        return
     for claim in work.facts(job).claims:
         known = any(one.job == job and {one.new, one.old} == {claim.worker, worker} for one in work.suspicions)
         if claim.worker == worker or known or claim.worker not in members or claim.generation >= step.generation:

@@ -104,14 +104,16 @@ def test_its_own_stop_before_the_other_starts_leaves_nothing_to_suspect() -> Non
 # -- it is in the current generation with the job in its allocation ----------------------------------------------------
 
 
-def returned(*, with_job: bool, protocol: str = "sessioned") -> Story:
-    """The first owner was cut off; it comes back after the second one has started the job."""
+def returned(*, with_job: bool, protocol: str = "sessioned", statuses: tuple[str, ...] = ("RUNNING",)) -> Story:
+    """The first owner wrote these statuses and was cut off; it comes back after the second one has started the job."""
     story = owners()
     story.protocol = protocol
     if protocol == "default":
         story.rebalance()
     first = owner_of(story, JOB)
-    story.status(JOB, "RUNNING", first)
+    for state in statuses:
+        story.status(JOB, state, first)
+        story.wait(100)
     gone = story.leave(first)
     story.rebalance(after_ms=10_000)
     story.wait(200)
@@ -127,6 +129,13 @@ def test_a_member_that_reports_the_job_beside_its_holder_runs_it() -> None:
     opened, *_ = found(returned(with_job=True))
     assert opened.certainty is Certainty.POSSIBLE
     assert certain(returned(with_job=True))
+
+
+@pytest.mark.parametrize("last", ["UNASSIGNED", "FAILED"])
+def test_a_member_that_reports_a_job_whose_end_it_wrote_does_not_run_it(last: str) -> None:
+    """It stopped the task for its new configuration, and its answer to the sync that starts it again was lost."""
+    assert not certain(returned(with_job=True, statuses=("RUNNING", last)))
+    assert certain(returned(with_job=True, statuses=("RUNNING", last, "RUNNING")))
 
 
 @pytest.mark.parametrize("protocol", ["sessioned", "default"])
