@@ -85,9 +85,10 @@ class JobFacts:
     ended: End | None = None
     told_ms: int = 0
 
-    def ended_by(self, worker: str) -> bool:
-        """Whether the last that this worker wrote of the job is that it ended, as far as is known."""
-        return self.ended is not None and self.ended.worker == worker
+    def ended_by(self, worker: str, *, before: int) -> bool:
+        """Whether the last that this worker wrote of the job is, as far as is known, that it ended, in a generation
+        before this one."""
+        return self.ended is not None and self.ended.worker == worker and self.ended.generation < before
 
     @property
     def started(self) -> bool:

@@ -41,7 +41,7 @@ def sighted(work: Work, one: Sighting, before: JobFacts) -> None:
     for suspicion in [two for two in work.suspicions if two.job == one.job and one.worker in (two.old, two.new)]:
         if one.worker == suspicion.new:
             _of_the_new(work, suspicion, one)
-        elif one.state == RUNNING and _handed_back(work, before, one, suspicion):
+        elif _handed_back(work, before, one, suspicion):
             _close(work, [suspicion], one.at_ms)
         elif not _of_an_unseen_generation(work, one):
             _sign_of_life(work, suspicion, one)
@@ -61,10 +61,10 @@ def _of_the_new(work: Work, suspicion: Suspicion, one: Sighting) -> None:
 
 
 def _handed_back(work: Work, facts: JobFacts, one: Sighting, suspicion: Suspicion) -> bool:
-    """The old owner was given the job anew, after the other had it: it starts it rightly. Where its generation has left
-    no record, that may be so."""
+    """The old owner was given the job anew, after the other had it: it starts it rightly, be it as a paused one. Where
+    its generation has left no record, that may be so; but what it stops it may have brought along."""
     newer = max(work.generation, suspicion.generation) < one.generation
-    if newer and not work.recorded_in(one.generation):
+    if newer and one.state not in ENDED and not work.recorded_in(one.generation):
         return True
     return one.worker in facts.holders and suspicion.generation < facts.since <= one.generation
 
@@ -231,7 +231,7 @@ def _returned(work: Work, step: Step) -> None:
     work.returned = [one for one in work.returned if oldest < one.generation < step.generation]
     for worker in (one for one in step.joined if one in step.claimed):
         for job in step.claimed[worker]:
-            if work.facts(job).ended_by(worker):
+            if work.facts(job).ended_by(worker, before=step.generation):
                 continue
             others = (one for one in work.facts(job).holders if one != worker and _reports(work, step, one, job))
             work.returned += [Returned(job, worker, one, step.generation, step.source) for one in others]
@@ -260,8 +260,8 @@ def _why(old: str) -> str:
 
 def _brought_back(work: Work, step: Step, worker: str, job: JobKey, members: set[str]) -> None:
     """A worker reports a job it was not known to hold, while another runs it: a zombie's, found without a suspicion. If
-    it has written that the job ended, it holds the job and does not run it."""
-    if work.facts(job).ended_by(worker):
+    it has written before that the job ended, it holds the job and does not run it."""
+    if work.facts(job).ended_by(worker, before=step.generation):
         return
     for claim in work.facts(job).claims:
         known = any(one.job == job and {one.new, one.old} == {claim.worker, worker} for one in work.suspicions)

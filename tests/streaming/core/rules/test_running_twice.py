@@ -101,6 +101,33 @@ def test_its_own_stop_before_the_other_starts_leaves_nothing_to_suspect() -> Non
     assert not found(story)
 
 
+@pytest.mark.parametrize(
+    ("state", "recorded"),
+    [
+        *((state, True) for state in ("RUNNING", "PAUSED", "STOPPED", "FAILED", "UNASSIGNED")),
+        *((state, False) for state in ("RUNNING", "PAUSED", "STOPPED")),
+    ],
+)
+def test_who_is_given_the_job_back_does_not_run_it_beside_the_other(state: str, recorded: bool) -> None:
+    """The other's statuses are told late, as workers' clocks or the topic's partitions make them."""
+    story = owners()
+    first = owner_of(story, JOB)
+    story.status(JOB, "RUNNING", first)
+    story.leave(first)
+    story.rebalance(after_ms=10_000)
+    second = owner_of(story, JOB)
+    story.leave(second)
+    story.join(first)
+    if recorded:
+        story.rebalance(after_ms=10_000)
+        assert owner_of(story, JOB) == first
+    story.status(JOB, "RUNNING", second, generation=2)
+    story.status(JOB, "UNASSIGNED", second, generation=2)
+    story.wait(8_000)
+    story.status(JOB, state, first, generation=3)
+    assert not certain(story.until(1_000))
+
+
 # -- it is in the current generation with the job in its allocation ----------------------------------------------------
 
 
