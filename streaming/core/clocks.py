@@ -76,6 +76,8 @@ def rebased(state: GroupState, head: Waiting, others_ms: int | None = None) -> t
     passed_ms = head.row.timestamp_ms - last.at_ms
     shown_ms = _by_the_leader(last, body)
     seen_ms = _by_the_monitor(state, last, head)
+    if shown_ms is not None and _contradicted(shown_ms, passed_ms, others_ms if seen_ms is None else seen_ms):
+        shown_ms = None
     sure_ms = _sure(state, last, passed_ms, shown_ms, others_ms if seen_ms is None else seen_ms)
     apart_ms = passed_ms - sure_ms
     window_ms = passed_ms - shown_ms if shown_ms is not None and abs(passed_ms - shown_ms) > SLACK_MS else 0
@@ -131,6 +133,16 @@ def _by_the_leader(last: Observed, body: GroupGeneration) -> int | None:
         return None
     gone_ms = last.delay_ms - answer.delay_ms
     return gone_ms if answer.delay_ms > 0 and gone_ms > 0 else None
+
+
+def _contradicted(shown_ms: int, passed_ms: int, seen_ms: int | None) -> bool:
+    """Whether a third clock agrees with the coordinator's against the time that the leader's answer shows.
+
+    The third clock vouches to SKEW_MS at each of the two records, so a smaller difference proves nothing.
+    """
+    if seen_ms is None or abs(passed_ms - seen_ms) > SLACK_MS:
+        return False
+    return abs(passed_ms - shown_ms) > 2 * SKEW_MS + SLACK_MS
 
 
 def _by_the_monitor(state: GroupState, last: Observed, head: Waiting) -> int | None:

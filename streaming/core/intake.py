@@ -178,6 +178,8 @@ class Intake:
         if known is not None or anew:
             offsets = {place: at for place, at in state.next_offsets.items() if place.rpartition("-")[0] != row.topic}
             state = replace(state, next_offsets=offsets)
+            if row.group is not None:
+                state = replace(state, written=())  # a record of the new topic is no copy of one of the old
             if row.topic == self.topics.config_topic:
                 self.config.clear()
                 state = replace(state, history=ConfigHistory(), rule_memory=without_offsets(state.rule_memory))

@@ -123,12 +123,12 @@ def test_an_empty_group_is_no_end_of_it_and_a_deleted_one_is() -> None:
 def test_open_incidents_of_the_group_end_with_the_reason_and_what_still_holds_is_found_again() -> None:
     told = runs_what_another_holds().until(30 * MINUTE_MS)
     outcome = fold_group(told.settings, GROUP, None, told.rows, Tick(told.now_ms))
-    outcome = fold_group(told.settings, GROUP, outcome.state, [], Tick(told.now_ms + 15_000))
+    outcome = fold_group(told.settings, GROUP, outcome.state, [], Tick(told.now_ms + 30_000))
     held = loads(GroupState, outcome.state)
     left = {one.incident_id for one in (*held.incidents.values(), *held.timeline.incidents.values())}
     assert left
     before = len(told.rows)
-    told.wait(20_000)
+    told.wait(35_000)
     told.rebalance()
     failed = isolated(told, Poisoned({told.offsets[OFFSETS] - 1}), outcome.state, told.rows[before:])
     ended = {one.incident_id: one for one in incidents(failed.results) if one.code != CODE}
