@@ -52,7 +52,6 @@ class Series:
     def observe(self, results: Sequence[Result]) -> None:
         """One batch's results. A record that several groups tell of counts once."""
         undecodable: dict[object, UndecodableRecord] = {}
-        gaps: dict[object, GapRecord] = {}
         for result in results:
             match result:
                 case Generation():
@@ -68,16 +67,13 @@ class Series:
                 case UndecodableRecord():
                     undecodable[result.cluster, result.source] = result
                 case GapRecord():
-                    gaps[result.cluster, result.topic, result.partition, result.from_offset] = result
+                    pass  # counted in the database, which is read every few seconds: here it would count twice
                 case _:
                     assert_never(result)
         for record in undecodable.values():
             self._families.counter(
                 metrics.UNDECODABLE_RECORDS, record.cluster, self._reason(counted_reason(record))
             ).inc()
-        for gap in gaps.values():
-            lost = max(0, gap.to_offset - gap.from_offset)
-            self._families.counter(metrics.GAP_RECORDS, gap.cluster, gap.topic).inc(lost)
 
     def _generation(self, one: Generation) -> None:
         connect, judged = one.protocol_type == "connect", one.verdict.pending_until_ms is None
