@@ -179,11 +179,13 @@ def monitors_time(state: GroupState, at_ms: int) -> int:
 
 def read_ms(state: GroupState, at_ms: int, tick: Tick | None) -> int | None:
     """By when a status of this time that has come was written, on the clock of the timeline; None where nobody read it
-    as it came, or the tick is no time of day."""
+    as it came, or the tick is no time of day. Records are read some time after they were written, so the least that the
+    coordinator's clock was ever behind is the nearest to what it is."""
     if tick is None or tick.historic or at_ms - tick.now_ms > FARTHEST_MS:
         return None
     newest_ms = state.waiting[-1].row.timestamp_ms if state.waiting else state.last.at_ms if state.last else 0
-    return max(groups_time(state, tick.now_ms), newest_ms) + state.timeline.carry_ms
+    behind_ms = state.behind_ms if state.least_behind_ms is None else state.least_behind_ms
+    return max(tick.now_ms - (behind_ms or 0), newest_ms) + state.timeline.carry_ms
 
 
 def timed(row: Row) -> Row:

@@ -27,8 +27,9 @@ from streaming.core.rules import Finding
 from streaming.core.rules.catalogue_across import ALL_WORKERS_GONE
 from streaming.core.settings import ClusterSettings
 from streaming.core.state import STATE_VERSION, GroupState, Waiting
+from streaming.core.statuses import Sighting
 from streaming.core.steps import steps_of
-from streaming.core.timeline import blind
+from streaming.core.timeline import blind, late
 from streaming.core.timeline import run as telling
 from streaming.core.witnesses import Hearing, Witnesses
 
@@ -162,14 +163,23 @@ class _Fold(Intake):
             )
             self.state = replace(self.state, timeline=timeline)
             self.results.extend(results)
+        sightings: Sequence[Sighting] = self.sightings
+        if not self.finite:
+            timeline, sightings = late.records(self.state.timeline, sightings, self._newest_generation())
+            self.state = replace(self.state, timeline=timeline)
         timeline, results = telling.advance(
-            self.settings, self.group, self.state.timeline, self.sightings, self.steps, clock
+            self.settings, self.group, self.state.timeline, sightings, self.steps, clock
         )
         self.results.extend(results)
         if end_of_input:
             timeline, results = telling.finish(self.settings, self.group, timeline)
             self.results.extend(results)
         self.state = replace(self.state, timeline=timeline)
+
+    def _newest_generation(self) -> int:
+        """That of the newest record read, judged yet or not; -1 before the first."""
+        waiting = (one.row.body.generation for one in self.state.waiting if isinstance(one.row.body, GroupGeneration))
+        return max(waiting, default=-1 if self.state.generation is None else self.state.generation)
 
     def _judge(self, head: Waiting, *, end_of_input: bool) -> bool:
         row = head.row

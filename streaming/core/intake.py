@@ -27,7 +27,7 @@ from streaming.core.rules.memory import without_offsets
 from streaming.core.settings import ClusterSettings, ConnectSettings
 from streaming.core.state import GroupState, Waiting
 from streaming.core.statuses import Sighting
-from streaming.core.timeline import blind
+from streaming.core.timeline import blind, late
 from streaming.core.timeline import run as telling
 from streaming.core.timeline.step import Step
 from streaming.core.unreadable import unreadable_config
@@ -83,7 +83,8 @@ class Intake:
                 self._missing(row, row.body)
             case StatusChange(record=record):
                 historic = self.tick.historic if self.tick else False
-                read_ms = clocks.read_ms(self.state, row.timestamp_ms, None if self.finite else self.tick)
+                live = not self.finite and late.in_time(self.state.timeline)
+                read_ms = clocks.read_ms(self.state, row.timestamp_ms, self.tick if live else None)
                 if hole:
                     at_ms = row.timestamp_ms if read_ms is None else min(row.timestamp_ms, read_ms)
                     timeline = blind.with_hole(self.state.timeline, row.partition, at_ms)

@@ -8,12 +8,13 @@ The costs depend on the order in which things happened. Where they came in anoth
 known; a last word that was said before is taken back.
 """
 
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from streaming.core.effects import DowntimeSum
 from streaming.core.results import Aftermath
 from streaming.core.statuses import Sighting
-from streaming.core.timeline.state import Interruption, Settled, Unsettled
+from streaming.core.timeline.state import Interruption, Settled, Timeline, Unsettled
 from streaming.core.timeline.step import Step
 from streaming.core.timeline.work import Work
 
@@ -44,6 +45,33 @@ def step(work: Work, record: Step) -> None:
             if job in work.interruptions:
                 work.interruptions[job] = replace(work.interruptions[job], unknown=True)
     _take_back(work, record.at_ms)
+
+
+def records(timeline: Timeline, sightings: Sequence[Sighting], newest: int) -> tuple[Timeline, tuple[Sighting, ...]]:
+    """The timeline and the statuses that came now, where `newest` is the generation of the newest record that was read.
+
+    A status that states a generation was written after the generation's record. Where it is read before that record,
+    the monitor reads the group's records late, and how old they are when they are read says nothing of the
+    coordinator's clock. So what was concluded from that about the workers' clocks is given up.
+    """
+    stated = max((one.generation for one in sightings if not one.historic), default=-1)
+    if newest < 0 or stated <= newest:
+        return timeline, tuple(sightings)
+    return replace(
+        timeline,
+        overdue=max(timeline.overdue, stated),
+        sightings=_not_timed(timeline.sightings),
+        offsets={worker: replace(one, low_ms=None) for worker, one in timeline.offsets.items()},
+    ), _not_timed(sightings)
+
+
+def _not_timed(sightings: Iterable[Sighting]) -> tuple[Sighting, ...]:
+    return tuple(replace(one, read_ms=None) for one in sightings)
+
+
+def in_time(timeline: Timeline) -> bool:
+    """Whether none of the group's last records was read late."""
+    return timeline.overdue < 0 or timeline.generation > timeline.overdue + MOST_SETTLED
 
 
 def remembered(work: Work, one: Unsettled, word: Aftermath, now_ms: int) -> None:

@@ -254,6 +254,7 @@ class _Teller:
         if step.incarnation != work.incarnation:
             work.forget()
             work.incarnation = step.incarnation
+            work.named = work.overdue = -1
         work.at_ms, work.record = step.at_ms, step.source
         if step.over:
             work.generation = step.generation
@@ -262,7 +263,7 @@ class _Teller:
             return
         aftermath.noted(work, step)
         downtime.stepped(work, step)
-        if step.at_ms <= work.told_ms or step.jump_ms:
+        if step.at_ms <= work.told_ms or step.jump_ms or work.named >= step.generation:
             late.step(work, step)
         twice.rejoined(work, step)
         self._apply(step)
@@ -297,6 +298,8 @@ class _Teller:
         work = self.work
         before = work.facts(one.job)
         facts = after(before, one)
+        if not one.historic:
+            work.named = max(work.named, one.generation)
         if one.worker:
             work.heard.add(one.worker)
             work.alive_ms[one.worker] = max(work.alive_ms.get(one.worker, 0), one.at_ms)

@@ -134,7 +134,8 @@ class Timeline:
     eager generation after a cooperative one.
 
     Everything up to `told_ms` is told: what comes with an older time is late. `settled` are the last generations after
-    their last word.
+    their last word. `named`: the newest generation that a told status states; `overdue`: the newest one whose record
+    was read after a status that states it, so the group's records are read late.
     """
 
     sightings: tuple[Sighting, ...] = ()
@@ -169,3 +170,5 @@ class Timeline:
     downgraded: int = -1
     told_ms: int = 0
     settled: tuple[Settled, ...] = ()
+    named: int = -1
+    overdue: int = -1

@@ -42,6 +42,7 @@ class Work:
         self.incidents, self.lingering = dict(timeline.incidents), dict(timeline.lingering)
         self.holes_ms = timeline.holes_ms
         self.told_ms, self.settled = timeline.told_ms, list(timeline.settled)
+        self.named, self.overdue = timeline.named, timeline.overdue
         self.late: set[tuple[int, int]] = set()  # partition and offset of statuses that came after later ones were told
         self.restarts = dict(timeline.restarts)
         self.coming: dict[JobKey, list[Sighting]] = {}  # what this call knows of each job, told yet or not
@@ -88,6 +89,8 @@ class Work:
             downgraded=self.downgraded,
             told_ms=self.told_ms,
             settled=tuple(self.settled),
+            named=self.named,
+            overdue=self.overdue,
         )
 
     def facts(self, job: JobKey) -> JobFacts:
