@@ -53,7 +53,8 @@ def test_a_job_that_came_back_while_nobody_read_did_not_run_twice() -> None:
     """Compaction took the generation in which it was taken from its worker, the UNASSIGNED, and its return."""
     life = next(one for one in captures() if one.name == "compatible-2.8.2")
     told, down = holes.telling(life, "compacted", 14)
-    assert not [one.line() for one in live(told, {}, down=down).loud()]
+    # At the end of the capture every worker is stopped, with connectors to run.
+    assert [one.line() for one in live(told, {}, down=down).loud() if one.code != "CONNECT-K18"] == []
 
 
 @pytest.mark.parametrize("mode", clocks.MODES)

@@ -11,4 +11,6 @@ from lab.attack.monitor import live
 def test_a_task_given_back_in_a_generation_that_was_not_seen_is_no_duplicate(name: str) -> None:
     life = next(one for one in captures() if one.name == name)
     telling, down = holes.telling(life, "compacted", 14)
-    assert not live(telling, {}, down=down).loud()
+    loud = {one.code for one in live(telling, {}, down=down).loud()}
+    # What is true of the captures: a connector fails on purpose, and at the end every worker is stopped.
+    assert loud <= {"CONNECT-K18", "CONNECT-K19"}
