@@ -137,7 +137,9 @@ class KafkaView:
             try:
                 out[(place.topic, place.partition)] = int(answer.result(REQUEST_TIMEOUT_S + 1).offset)
             except (KafkaException, TimeoutError) as why:
-                out[(place.topic, place.partition)], last = None, why
+                out[(place.topic, place.partition)] = None
+                # A topic that was deleted a moment ago, or a missing right, is no failure of the request.
+                last = last if _code(why) in _ASKED else why
         if last is not None and all(offset is None for offset in out.values()):
             raise ClusterError(_reason(last)) from last
         return out

@@ -280,6 +280,8 @@ def test_what_is_taken_away_is_said_before_and_after_a_restart(stage: Secured) -
         blind(watched, job, "no_such_topic")
         assert "Gaps" in page(job, GROUP)
         before, degraded_before = gaps(watched), degraded(watched)
+        assert not events(job, "does_not_read"), "a topic that is deleted is no failure of the cluster"
+        assert not events(job, "fold_failed")
     assert job.process.returncode == 0
     with watched.job("second", clusters=clusters) as job:
         watched.wait_not_ready(job, f"blind: {OFFSETS} (no_such_topic)")
