@@ -8,7 +8,7 @@ def lacking(settings: Settings) -> list[str]:
     """One sentence for each reason why `run` would refuse these settings; empty where it would start."""
     problems = []
     if not settings.clusters:
-        problems.append("clusters is empty, so there is nothing to watch; list one cluster")
+        problems.append("clusters is empty, so there is nothing to watch; list at least one cluster")
     if len(settings.clusters) > 1:
         problems.append(
             f"clusters lists {len(settings.clusters)} clusters, one job watches exactly one; "

@@ -48,7 +48,7 @@ def _java_cause(problem: BaseException) -> str | None:
             origin = origin.getCause()
     if said is None and kinds:
         return f"Spark's query failed ({kinds[-1]})"
-    if said is None and str(problem).rstrip().endswith(_NOTHING):
+    if said is None and any(line.rstrip().endswith(_NOTHING) for line in str(problem).splitlines()):
         return "Spark's query failed and gave no reason"
     return said
 

@@ -54,3 +54,8 @@ FULL = Java("FSError", "java.io.IOException: No space", Java("IOException", "No 
 )
 def test_an_error_is_what_its_innermost_cause_says(problem: Exception, said: str) -> None:
     assert first_line(problem) == said
+
+
+def test_a_reason_that_is_none_is_said_whatever_stands_behind_it() -> None:
+    """Spark's error repeats itself over several lines when its process was killed."""
+    assert first_line(RuntimeError(f"{NO_CAUSE}\n=== Streaming Query ===")) == "Spark's query failed and gave no reason"
