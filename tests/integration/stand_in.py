@@ -9,6 +9,7 @@ from types import SimpleNamespace
 
 from lab.ports import HOST
 from streaming.sinks.prometheus import Exporter
+from streaming.spark.channel import ReaderStatus
 from tests.streaming.sinks.builders import incident
 
 BATCH_EVERY_S = 0.5
@@ -19,7 +20,7 @@ def main(port: int, cluster: str) -> None:
     exporter = Exporter(port, HOST, clusters=[cluster])
     exporter.start()
     exporter.observe([incident(cluster=cluster)])
-    caught_up = SimpleNamespace(backlog={}, missing={}, problem=None, caught_up=True)
+    caught_up = ReaderStatus(at_ms=0, backlog={}, missing={}, problem=None, caught_up=True)
     nothing: dict[str, object] = {"kinds": {}, "unknown_tags": {}, "other_groups": {}, "fold_errors": {}}
     while True:
         exporter.reader(cluster, caught_up)
