@@ -103,7 +103,7 @@ def all_running() -> Story:
     """Both workers have said of everything they hold that it runs."""
     story = owners()
     for worker in story.workers.values():
-        for name in worker.holds():
+        for name in sorted(worker.holds()):
             story.status(name, "RUNNING", worker.name)
     return story
 
@@ -116,7 +116,7 @@ def downgraded_with_all_running() -> Story:
     story.rebalance()
     kept = 0
     for worker in story.workers.values():
-        for name in worker.holds():
+        for name in sorted(worker.holds()):
             kept += name in before[worker.name]
             if name not in before[worker.name]:
                 story.status(name, "RUNNING", worker.name)
@@ -128,7 +128,7 @@ def eager_for_a_second_generation() -> Story:
     """The second one restarts everything: w2 says so, w1 says nothing."""
     story = downgraded_with_all_running()
     story.rebalance()
-    for name in story.workers["w2"].holds():
+    for name in sorted(story.workers["w2"].holds()):
         story.status(name, "RUNNING", "w2")
     return story.until(120_000)
 
