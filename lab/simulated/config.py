@@ -6,6 +6,7 @@ rules of releases differ: before 2.5.1 and 2.6.0 the tasks of a removed connecto
 """
 
 import json
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from enum import Enum, auto
 
@@ -202,9 +203,9 @@ class ConfigTopic:
             self._log.mark(self.topic, 0)
 
 
-class Reader:
+class Reader(ABC):
     """Who is told of every append: a worker's background thread that reads the topic."""
 
+    @abstractmethod
     def told(self) -> None:
         """There is something new to read."""
-        raise NotImplementedError

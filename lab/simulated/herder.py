@@ -4,6 +4,7 @@ It looks again whenever something wakes it. While it stops or starts jobs or rea
 meanwhile waits, replies of the group first, then what REST asks for.
 """
 
+from abc import abstractmethod
 from collections import deque
 
 from lab.simulated.process import Process
@@ -63,10 +64,10 @@ class Herder(Process):
         if not self._take_up_updates():
             self._go_on()
 
+    @abstractmethod
     def _take_up_updates(self) -> bool:
         """Config changes since the last look; whether the herder is occupied with them."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _go_on(self) -> None:
         """Join where that is asked for, else resolve the rebalance that has come."""
-        raise NotImplementedError

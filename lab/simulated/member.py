@@ -5,6 +5,7 @@ that finds no coordinator for longer than the heartbeat interval gives its jobs 
 with nothing as soon as there is one.
 """
 
+from abc import abstractmethod
 from collections.abc import Sequence
 
 from lab.simulated.coordinator import Coordinator
@@ -29,25 +30,25 @@ class Member(Herder):
 
     # -- of the worker -------------------------------------------------------------------------------------------
 
+    @abstractmethod
     def _offers(self) -> Sequence[tuple[str, bytes]]:
         """Protocol names with their blobs, taken now."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _assign(self, joined: Joined) -> dict[str, bytes]:
         """As leader: everybody's assignment."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _complete(self, blob: bytes, joined: Joined) -> None:
         """The assignment has come."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _abandon(self) -> None:
         """There has been no coordinator for too long."""
-        raise NotImplementedError
 
+    @abstractmethod
     def note(self, what: str) -> None:
         """For the truth."""
-        raise NotImplementedError
 
     # -- joining -------------------------------------------------------------------------------------------------
 
