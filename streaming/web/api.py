@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from streaming.core.maintenance import Maintenance
+from streaming.core.objects import as_object
+from streaming.core.results import GapRecord
 from streaming.web import fleet
 from streaming.web.openapi import document
 from streaming.web.parameters import cursor, place
@@ -16,6 +18,9 @@ from streaming.web.reader import Reader, Unavailable
 from streaming.web.rows import GapRow, Key, Page
 from streaming.web.scope import EVERYTHING, Scope, TeamOf, visible
 from streaming.web.upstream import Job
+
+GAPS_OF_A_GROUP = 20
+"""So many stand on a group's page; the API lists all."""
 
 Object = dict[str, Any]
 Values = dict[str, Any]
@@ -42,8 +47,12 @@ class Source:
     topics_of: Callable[[Key], Collection[str]] = lambda _: ()
 
     def gaps(self, key: Key) -> list[GapRow]:
-        """What was gone before it could be read of this group's records and topics."""
-        return self.reader.gaps(key, self.topics_of(key))
+        """The last gaps of this group's records and topics, acknowledged ones too."""
+        return self.reader.gaps({"cluster": key[0]}, "all", self.concerned([key]), GAPS_OF_A_GROUP).items
+
+    def concerned(self, keys: Sequence[Key]) -> dict[Key, Collection[str]]:
+        """Each group with its topics: gaps in them concern it."""
+        return {key: self.topics_of(key) for key in keys}
 
     def only(self, scope: Scope) -> list[Key] | None:
         """The groups that this scope shows; None for all."""
@@ -125,6 +134,17 @@ def jobs(source: Source, scope: Scope, values: Values) -> Object:
     return _listed(page, lambda row: row.document)
 
 
+def gaps(source: Source, scope: Scope, values: Values) -> Object:
+    after = place(values.get("cursor"), (int, str, str, int, int))
+    keys = source.only(scope)
+    if "group" in values:
+        known = source.reader.names() if keys is None else keys
+        keys = [key for key in known if key[1] == values["group"] and key[0] == values.get("cluster", key[0])]
+    concerned = None if keys is None else source.concerned(keys)
+    where = _where(values, "cluster", "topic")
+    return _listed(source.reader.gaps(where, values["state"], concerned, values["limit"], after), _gap)
+
+
 def health(source: Source, scope: Scope = EVERYTHING, values: Values | None = None) -> Object:
     """Caught up, by the job's own word, and the database answers. `role`: a monitor that stands by would say so."""
     told = source.job.readiness()
@@ -154,6 +174,7 @@ ANSWERS: dict[str, Callable[[Source, Scope, Values], Object]] = {
     "generation": generation,
     "incidents": incidents,
     "jobs": jobs,
+    "gaps": gaps,
     "health": health,
     "openapi": openapi,
 }
@@ -161,6 +182,25 @@ ANSWERS: dict[str, Callable[[Source, Scope, Values], Object]] = {
 
 def _where(values: Values, *names: str) -> Values:
     return {name: values[name] for name in names if name in values}
+
+
+def _gap(row: GapRow) -> Object:
+    noted = None
+    if row.acknowledged:
+        noted = {
+            "at_ms": row.acknowledged_ms,
+            "by": row.acknowledged_by,
+            "operator": row.acknowledged_operator,
+        }
+    record = GapRecord(
+        cluster=row.cluster,
+        topic=row.topic,
+        partition=row.partition,
+        from_offset=row.from_offset,
+        to_offset=row.to_offset,
+        reason=row.reason,
+    )
+    return {"gap": as_object(record), "found_at_ms": row.found_ms, "acknowledged": noted}
 
 
 def _listed(page: Page, shown: Callable[[Any], Object]) -> Object:

@@ -152,6 +152,28 @@ ROUTES: tuple[Route, ...] = (
         paged=True,
     ),
     Route(
+        path=f"{PREFIX}/gaps",
+        name="gaps",
+        summary="Ranges of offsets that were gone before they could be read, the newest first.",
+        answer="gap_detail",
+        parameters=(
+            CLUSTER,
+            Parameter(name="topic", description="Only this topic."),
+            Parameter(
+                name="group",
+                description="Only gaps of this group's topics, and of partitions with a record of it "
+                "(in the given cluster, where one is given).",
+            ),
+            Parameter(
+                name="state",
+                description="Open ones (nobody has acknowledged them), acknowledged ones, or all.",
+                schema={"type": "string", "enum": ["open", "acknowledged", "all"], "default": "open"},
+            ),
+            *PAGING,
+        ),
+        paged=True,
+    ),
+    Route(
         path=f"{PREFIX}/health",
         name="health",
         summary="Whether the monitor is caught up, and whether its database answers.",

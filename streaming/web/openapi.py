@@ -79,6 +79,22 @@ _OWN: dict[str, Schema] = {
             "judged_by": {"type": "string", "description": "Version of the monitor."},
         }
     ),
+    "gap_detail": _object(
+        {
+            "gap": _ref("gap"),
+            "found_at_ms": {"type": "integer", "description": "When the monitor stored it."},
+            "acknowledged": {
+                "oneOf": [
+                    _object({"at_ms": {"type": "integer"}, "by": _TEXT, "operator": {"type": ["string", "null"]}}),
+                    {"type": "null"},
+                ],
+                "description": "When somebody took note, by which role of the database and which account of the "
+                "machine; null while nobody has.",
+            },
+        },
+        description="Offsets from `from_offset` to `to_offset`, which is not among them. Both are the same where it "
+        "is not known how much was lost (a topic was made anew).",
+    ),
     "health": _object(
         {
             "ready": {"type": "boolean"},

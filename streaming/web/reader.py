@@ -5,7 +5,7 @@ finds none free within WAIT_S is told to come back. `only` limits a statement to
 """
 
 import queue
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any, LiteralString, Protocol
 
@@ -44,16 +44,23 @@ _WINDOWS: LiteralString = (
     'select cluster, "groups", owner, reason, from_ms, until_ms, window_id::text from rebalance_monitor.maintenance'
     " where ended_at is null and until_ms > extract(epoch from now()) * 1000"
 )
-_GAPS: LiteralString = """
-select topic, partition, from_offset, to_offset, reason, (extract(epoch from found_at) * 1000)::int8,
-    acknowledged_at is not null
-from rebalance_monitor.gaps h where cluster = %s and (
-    topic = any(%s) or exists (
-        select from rebalance_monitor.generations g
-        where g.cluster = %s and g."group" = %s and g.topic = h.topic and g.partition = h.partition
-    )
-) order by found_at desc, topic, partition, from_offset desc limit 20
+_FOUND_US: LiteralString = "(extract(epoch from found_at) * 1000000)::int8"
+_GAP: LiteralString = f"""
+select cluster, topic, partition, from_offset, to_offset, reason, {_FOUND_US} / 1000,
+    (extract(epoch from acknowledged_at) * 1000)::int8, acknowledged_by, acknowledged_operator,
+    {_FOUND_US}, cluster, topic_id, partition, from_offset
+from rebalance_monitor.gaps h
 """
+_CONCERNED: LiteralString = """(
+    (h.cluster, h.topic) in (select * from unnest(%s::text[], %s::text[])) or exists (
+        select from rebalance_monitor.generations g
+        where (g.cluster, g."group") in (select * from unnest(%s::text[], %s::text[]))
+            and g.cluster = h.cluster and g.topic = h.topic and g.partition = h.partition
+    )
+)"""
+_ACKNOWLEDGED: dict[str, LiteralString] = {
+    "open": "acknowledged_at is null", "acknowledged": "acknowledged_at is not null", "all": "true",
+}  # fmt: skip
 _OPEN: LiteralString = "(resolved_at_ms is null or firing)"
 
 
@@ -182,11 +189,35 @@ class Reader:
         )
         return {(cluster, group): version for cluster, group, version in rows}
 
-    def gaps(self, key: Key, topics: Collection[str]) -> list[GapRow]:
-        """What was gone before it could be read of the partitions with this group's records, and of these topics; the
-        newest first."""
-        rows = self._rows(_GAPS, (key[0], list(topics), *key))
-        return [GapRow(*row) for row in rows]
+    def gaps(
+        self,
+        where: dict[str, Any],
+        state: str,
+        concerned: Mapping[Key, Collection[str]] | None,
+        limit: int,
+        after: Sequence[Any] | None = None,
+    ) -> Page:
+        """What was gone before it could be read, the newest first; `state` is open, acknowledged or all.
+
+        `concerned`: only gaps of the partitions with a record of one of these groups, and of the topics given for it.
+        """
+        conditions, values = _conditions(where, None)
+        conditions.append(_ACKNOWLEDGED[state])
+        if concerned is not None:
+            topics = [(cluster, topic) for (cluster, _), named in concerned.items() for topic in named]
+            conditions.append(_CONCERNED)
+            values += [*_columns(topics), *_columns(concerned)]
+        return self._page(
+            _GAP,
+            (_FOUND_US, "cluster", "topic_id", "partition", "from_offset"),
+            ("int8", "text", "text", "int4", "int8"),
+            10,
+            GapRow,
+            conditions,
+            values,
+            limit,
+            after,
+        )
 
     def windows(self) -> list[Maintenance]:
         """Maintenance windows given on the command line, running or planned."""
@@ -256,6 +287,7 @@ def _conditions(where: dict[str, Any], only: Collection[Key] | None) -> tuple[li
     """Column names come from this package alone, values never enter the text."""
     known: dict[str, LiteralString] = {
         "cluster": "cluster = %s", "group": '"group" = %s', "grade": "grade = %s", "agreement": "agreement = %s",
+        "topic": "topic = %s",
     }  # fmt: skip
     conditions = [known[name] for name in where]
     values = list(where.values())

@@ -17,15 +17,26 @@ class Page:
 
 
 class GapRow(NamedTuple):
-    """Offsets [from, to) of a partition that were gone before they were read; `acknowledged`: somebody took note."""
+    """Offsets [from, to) of a partition that were gone before they were read, and who took note of it.
 
+    The last three are None while nobody has. `acknowledged_operator` is None as well where the command did not say it.
+    """
+
+    cluster: str
     topic: str
     partition: int
     from_offset: int
     to_offset: int
     reason: str
     found_ms: int
-    acknowledged: bool
+    acknowledged_ms: int | None
+    acknowledged_by: str | None
+    acknowledged_operator: str | None
+
+    @property
+    def acknowledged(self) -> bool:
+        """Whether somebody took note."""
+        return self.acknowledged_ms is not None
 
 
 class GroupRow(NamedTuple):

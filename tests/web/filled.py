@@ -18,6 +18,7 @@ from streaming.core.results import (
     Change,
     ConnectShare,
     Evidence,
+    GapRecord,
     Generation,
     Grade,
     Incident,
@@ -127,6 +128,7 @@ def planted(now_ms: int) -> Iterable[Result]:
         diff={f"{HOSTILE}:8083": Change(gained=(HOSTILE,))},
     )
     yield hundred_workers(now_ms)
+    yield from gaps_found()
     opened_ms = now_ms - 120_000
     yield builders.generation(offset=30, cluster="gamma", group="under-work", at_ms=now_ms - 600_000, generation=4)
     yield builders.incident(
@@ -175,6 +177,22 @@ def planted(now_ms: int) -> Iterable[Result]:
     )
     yield builders.incident(
         "resolved", "over", group="waits", message="task orders-1 ran twice", cluster="gamma", opened_at_ms=opened_ms
+    )
+
+
+def gaps_found() -> Iterable[GapRecord]:
+    """Of the status topic of the group `waits`, all found at the same moment, and of a topic of another group."""
+    for partition in range(4):
+        yield GapRecord(
+            cluster="gamma",
+            topic="waits-status",
+            partition=partition,
+            from_offset=10,
+            to_offset=20 + partition,
+            reason="deleted_before_read",
+        )
+    yield GapRecord(
+        cluster="gamma", topic="under-work-configs", partition=0, from_offset=8, to_offset=8, reason="topic_made_anew"
     )
 
 

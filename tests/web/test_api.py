@@ -71,6 +71,8 @@ def _every(operation: Any, known: dict[str, Any]) -> dict[str, Any]:
         ("generations", {"cluster": "alpha", "group": "zombies"}),
         ("incidents", {"state": "all"}),
         ("jobs", {}),
+        ("gaps", {}),
+        ("gaps", {"state": "all", "cluster": "gamma", "topic": "waits-status"}),
     ],
 )
 def test_pages_join_to_the_whole_list(page: httpx.Client, path: str, parameters: dict[str, str]) -> None:

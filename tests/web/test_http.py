@@ -160,6 +160,11 @@ def test_a_scoped_token_finds_nothing_else(guarded: str) -> None:
             there = waiters.get(path, params=hidden)
             absent = waiters.get(path, params={"cluster": "gamma", "group": "no-such"})
             assert (there.status_code, there.content) == (absent.status_code, absent.content) == (404, absent.content)
+        gaps = waiters.get("/api/v1/gaps").json()["items"]
+        assert {one["gap"]["topic"] for one in gaps} == {"waits-status"}
+        assert len(ops.get("/api/v1/gaps").json()["items"]) > len(gaps)
+        assert waiters.get("/api/v1/gaps", params=hidden).json()["items"] == []
+        assert ops.get("/api/v1/gaps", params=hidden).json()["items"] != []
         source = ops.get("/api/v1/generations", params=hidden).json()["items"][0]["source"]
         assert ops.get("/api/v1/generation", params={"cluster": "gamma", **source}).status_code == 200
         assert waiters.get("/api/v1/generation", params={"cluster": "gamma", **source}).status_code == 404
