@@ -1,7 +1,9 @@
 """`make readiness`: does the job say that it is ready while nothing is wrong, whatever the cluster writes?
 
 A real broker, PostgreSQL and job; offset commits at each rate in turn. /readyz is asked twice a second, the outgoing
-heartbeat counted, and the resources of each of the job's processes followed. One line per rate at the end.
+heartbeat counted, and the resources of each of the job's processes followed. One line per rate at the end, each time
+without being ready, and the machine's load: on a machine that others use as well, a time without being ready at a load
+far above the number of cores says little of the job.
 
     make readiness                                          a minute at each rate
     make readiness ARGS="--seconds 600"                     ten minutes at each rate
@@ -9,6 +11,7 @@ heartbeat counted, and the resources of each of the job's processes followed. On
 """
 
 import argparse
+import os
 import shutil
 import sys
 import time
@@ -48,31 +51,46 @@ class Use:
         return slope(times, [one[1] for one in self.seen]), slope(times, [float(one[2]) for one in self.seen])
 
 
+@dataclass(slots=True)
+class Spell:
+    """A time in a row without being ready: when it began, what was said first, and the machine's load then."""
+
+    at_s: float
+    why: str
+    load: float
+    long_s: float = ASK_EVERY_S
+
+
 @dataclass(slots=True, kw_only=True)
 class Outcome:
-    """What one rate gave. `longest_s`: the longest time in a row without being ready."""
+    """What one rate gave. `loads`: load averages of the last minute, one per look."""
 
     per_s: float
     written: int = 0
     polls: int = 0
     ready: int = 0
-    longest_s: float = 0.0
     sent: int = 0
     withheld: int = 0
-    why: set[str] = field(default_factory=set)
+    spells: list[Spell] = field(default_factory=list)
+    loads: list[float] = field(default_factory=list)
     uses: dict[int, Use] = field(default_factory=dict)
+
+    @property
+    def longest_s(self) -> float:
+        """The longest time in a row without being ready."""
+        return max((one.long_s for one in self.spells), default=0.0)
 
     def line(self) -> str:
         alert = "would fire" if self.longest_s > ALERT_AFTER_S else "silent"
-        said = f"  {'; '.join(sorted(self.why))}" if self.why else ""
+        mean, highest = (sum(self.loads) / len(self.loads), max(self.loads)) if self.loads else (0.0, 0.0)
         return (
             f"{self.per_s:>9.0f} {self.written:>10} {self.ready:>6}/{self.polls:<6} {self.longest_s:>9.1f} "
-            f"{self.sent:>6} {self.withheld:>8}  {alert}{said}"
+            f"{self.sent:>6} {self.withheld:>8}  {alert:<10} {mean:>5.1f} {highest:>7.1f}"
         )
 
 
-HEAD = "commits/s    written  ready/polls  not ready heartbeats      NotReady\n" + (
-    "                                    longest s   sent withheld"
+HEAD = "commits/s    written  ready/polls  not ready heartbeats      NotReady    load\n" + (
+    "                                    longest s   sent withheld              mean highest"
 )
 
 
@@ -92,21 +110,22 @@ def observe(
     outcome = Outcome(per_s=per_s)
     sent, withheld = beats(monitor_url)
     looked_s = -LOOK_EVERY_S
-    not_since_s: float | None = None
+    was_ready = True
     with Commits(bootstrap, per_s) as commits:
         began_s = time.monotonic()
         while (at_s := time.monotonic() - began_s) < seconds and alive():
             status, why = readyz(monitor_url)
             outcome.polls += 1
             outcome.ready += status == 200
-            if status == 200:
-                not_since_s = None
-            else:
-                not_since_s = at_s if not_since_s is None else not_since_s
-                outcome.longest_s = max(outcome.longest_s, at_s - not_since_s + ASK_EVERY_S)
-                outcome.why.add("".join("#" if one.isdigit() else one for one in why))
+            if status != 200:
+                if was_ready:
+                    outcome.spells.append(Spell(at_s, why, os.getloadavg()[0]))
+                spell = outcome.spells[-1]
+                spell.long_s = at_s - spell.at_s + ASK_EVERY_S
+            was_ready = status == 200
             if at_s - looked_s >= LOOK_EVERY_S:
                 looked_s = at_s
+                outcome.loads.append(os.getloadavg()[0])
                 look(pid, at_s, outcome.uses)
             time.sleep(ASK_EVERY_S)
         outcome.written = commits.done
@@ -181,9 +200,13 @@ def main() -> int:
     except LabError as why:
         print(f"readiness: {why}", file=sys.stderr)
         return 2
-    print(HEAD)
+    print(f"{HEAD}   ({os.cpu_count()} cores)")
     for one in outcomes:
         print(one.line())
+    for one in outcomes:
+        for spell in one.spells:
+            at = f"not ready at {spell.at_s:.0f} s for {spell.long_s:.1f} s, load {spell.load:.1f}"
+            print(f"{one.per_s:>9.0f} {at}: {spell.why}")
     for one in outcomes:
         for use in one.uses.values():
             if len(use.seen) > 2:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 JVM_LEAVES_S = 10.0
+RETAINED = "10"
 
 # A query that ends is reported once, by the job, in one line. Read from a file, because set in any other way Spark
 # first says so itself, in the middle of a log of JSON lines.
@@ -54,6 +55,12 @@ def spark_settings(section: SparkSection, scratch: Path) -> dict[str, str]:
         # The checkpoint is thrown away at every start, so there is nothing to keep many versions of.
         "spark.sql.streaming.minBatchesToRetain": "2",
         "spark.sql.streaming.numRecentProgressUpdates": "4",
+        # What a page would show is remembered although there is none: by default 1000 jobs, stages and statements with
+        # their plans. They live long enough to be moved to the old generation, which then grew by 7 MB a minute.
+        "spark.ui.retainedJobs": RETAINED,
+        "spark.ui.retainedStages": RETAINED,
+        "spark.ui.retainedTasks": RETAINED,
+        "spark.sql.ui.retainedExecutions": RETAINED,
         # The usual manager asks Hadoop to look through symbolic links, which it does by starting `readlink`, sixteen
         # times a batch. This one renames and is done; the folder is local, private, and never read again.
         "spark.sql.streaming.checkpointFileManagerClass": f"{_CHECKPOINTING}.FileSystemBasedCheckpointFileManager",
