@@ -197,6 +197,7 @@ def main() -> int:
             for per_s in given.rates:
                 with progress.step(f"{per_s:.0f} commits a second for {given.seconds:.0f} s"):
                     outcomes.append(observe(url, stage.broker.address, per_s, given.seconds, job.pid, job.running))
+                progress.say(outcomes[-1].line())
     except LabError as why:
         print(f"readiness: {why}", file=sys.stderr)
         return 2
