@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from streaming.core.rules.rule import Check
+from streaming.core.incidents.rule import Check
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -19,10 +19,10 @@ from dashboards.cluster_label import renamed_rules
 from dashboards.monitor_alerts import monitor_alerts
 from dashboards.queries import SEVERITIES, aggregated, kept, series
 from streaming.core import metrics
+from streaming.core.catalogue import RULES
+from streaming.core.incidents.runbooks import next_step, runbook_url
 from streaming.core.metrics import CLUSTER
-from streaming.core.rules.catalogue import RULES
-from streaming.core.runbooks import next_step, runbook_url
-from streaming.core.settings import RUNBOOKS
+from streaming.core.model.settings import RUNBOOKS
 
 WHILE_BLIND = "RebalanceIncidentWhileBlind"
 _SURVIVES_RESTART = "15m"

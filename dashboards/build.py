@@ -16,7 +16,7 @@ from dashboards.frames import rebalances
 from dashboards.runbooks import pages
 from dashboards.shelf import SHELF
 from streaming.core.metrics import CLUSTER, label_problem
-from streaming.core.settings import RUNBOOKS
+from streaming.core.model.settings import RUNBOOKS
 
 GENERATED = Path(__file__).parent / "generated"
 DOCS = Path(__file__).parents[1] / "docs"

@@ -9,8 +9,8 @@ Every rule holds per monitor. One monitor watches one cluster, so the cluster's 
 from dashboards.alert import Alert
 from dashboards.queries import age, aggregated, gone, grew, kept, series
 from streaming.core import metrics
+from streaming.core.incidents.rule import Check
 from streaming.core.metrics import CLUSTER
-from streaming.core.rules.rule import Check
 
 _PER_MONITOR = (CLUSTER,)
 _READYZ = Check("curl -s http://$MONITOR/readyz", "which cluster is not read and why, in one sentence each")

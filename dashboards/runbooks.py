@@ -11,11 +11,11 @@ from typing import TypeVar
 from dashboards.alert import Alert
 from dashboards.alerts import alerts
 from dashboards.cluster_label import renamed_query
+from streaming.core.catalogue import RULES
+from streaming.core.incidents.rule import Check, Rule
+from streaming.core.incidents.runbooks import damping_text, left_open, loudness_text, told_as
 from streaming.core.metrics import CLUSTER
-from streaming.core.results import AlertSeverity
-from streaming.core.rules.catalogue import RULES
-from streaming.core.rules.rule import Check, Rule
-from streaming.core.runbooks import damping_text, left_open, loudness_text, told_as
+from streaming.core.model.results import AlertSeverity
 
 FOLDER = "runbooks"
 _MADE = "<!-- Made by `rebalance-monitor dashboards build` from the rule catalogue; edit that. -->"

@@ -22,13 +22,13 @@ from functools import partial
 from multiprocessing import get_context
 from typing import Any
 
-from assignors.connect_model import ConnectResult, LeaderMemory
+from assignors.connect.model import ConnectResult, LeaderMemory
 from lab import bench_hypotheses, jars, java
 from lab.bench_rounds import MAX_DELAY_MS, answer, decoded_round, round_of, story
 from lab.errors import LabError
 from lab.oracle.runner import Runner, Timed
 from lab.paths import ROOT
-from streaming.core.connect_bytes import encode_share
+from streaming.core.connect.connect_bytes import encode_share
 
 SIZES = ((10, 100), (100, 1_000), (100, 5_000))
 EVENTS = ("steady", "a worker lost", "its delay over", "a worker joins", "all new")

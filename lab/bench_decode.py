@@ -21,9 +21,9 @@ from lab.errors import LabError
 from lab.paths import ROOT
 from schemas.consumer_protocol import ConsumerAssignment, ConsumerSubscription
 from schemas.user_data import decode_assignment_user_data, decode_subscription_user_data
-from streaming.core.blobs import MemberBlobs
-from streaming.core.decoding import decode_offsets_record
-from streaming.core.records import GroupGeneration, Row
+from streaming.core.model.records import GroupGeneration, Row
+from streaming.core.reading.blobs import MemberBlobs
+from streaming.core.reading.decoding import decode_offsets_record
 
 KEY = b"\x00\x02\x00\x09the-group"
 RECORDS = 40

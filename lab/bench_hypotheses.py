@@ -15,15 +15,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from assignors import connect_incremental
-from assignors.connect_eras import ERAS
-from assignors.connect_round import CannotAssign
+from assignors.connect import incremental
+from assignors.connect.eras import ERAS
+from assignors.connect.round import CannotAssign
 from lab.paths import ROOT
-from streaming.core import judge_connect, leader
-from streaming.core.leader_rounds import Case, rounds_of
-from streaming.core.observed import EAGER
+from streaming.core.connect import verdict
+from streaming.core.connect.leader import hypotheses
+from streaming.core.connect.leader.rounds import Case, rounds_of
+from streaming.core.connect.observed import EAGER
+from streaming.core.model.settings import ClusterSettings, ConnectSettings
 from streaming.core.replay import RawRecord, replay
-from streaming.core.settings import ClusterSettings, ConnectSettings
 
 CAPTURES = ROOT / "tests" / "vectors" / "captures"
 RUNS = 5
@@ -75,17 +76,17 @@ def settings_of(folder: Path, *, known: bool) -> ClusterSettings:
 def cases_of(folder: Path, *, known: bool) -> list[Case]:
     """Every case that the fold judged."""
     seen: list[Case] = []
-    judge = judge_connect.judge
+    judge = verdict.judge
 
-    def noted(case: Case) -> judge_connect.Judgement:
+    def noted(case: Case) -> verdict.Judgement:
         seen.append(case)
         return judge(case)
 
-    judge_connect.judge = noted
+    verdict.judge = noted
     try:
         replay(records(folder), settings_of(folder, known=known))
     finally:
-        judge_connect.judge = judge
+        verdict.judge = judge
     return [case for case in seen if case.body.protocol != EAGER]
 
 
@@ -103,10 +104,10 @@ def one_run(case: Case) -> Callable[[], object] | None:
     first, round_ = next(iter(case.carried.hypotheses), None), next(rounds_of(case), None)
     if first is None or round_ is None:
         return None
-    max_delay_ms = leader.DEFAULT_MAX_DELAY_MS if first.max_delay_ms is None else first.max_delay_ms
+    max_delay_ms = hypotheses.DEFAULT_MAX_DELAY_MS if first.max_delay_ms is None else first.max_delay_ms
 
     def run() -> object:
-        return connect_incremental.assign(first.memory, round_, max_delay_ms=max_delay_ms, era=ERAS[first.era])
+        return incremental.assign(first.memory, round_, max_delay_ms=max_delay_ms, era=ERAS[first.era])
 
     try:
         run()
@@ -127,7 +128,7 @@ def measure() -> Iterator[Tracked]:
                 run = one_run(case)
                 if run is not None:
                     alone.append(best_ms(run))
-                    judged.append(best_ms(lambda case=case: judge_connect.judge(case)))  # type: ignore[misc]
+                    judged.append(best_ms(lambda case=case: verdict.judge(case)))  # type: ignore[misc]
                     carried.append(len(case.carried.hypotheses))
             if judged:
                 yield median_of(folder.name, judged, alone, carried, known=known)

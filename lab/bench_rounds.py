@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from assignors import connect_incremental
-from assignors.connect_eras import NEWEST
-from assignors.connect_model import ConfigSnapshot, ConnectMember, ConnectResult, ConnectRound, Jobs, LeaderMemory
+from assignors.connect import incremental
+from assignors.connect.eras import NEWEST
+from assignors.connect.model import ConfigSnapshot, ConnectMember, ConnectResult, ConnectRound, Jobs, LeaderMemory
 from assignors.java_order import Entries, wire_entries_assigned
 from lab.oracle.scenarios import Process
 from schemas.connect_protocol import ConnectAssignment, WorkerState, decode_worker_state, encode_worker_state
@@ -126,4 +126,4 @@ def decoded_round(described: Mapping[str, Any], blobs: list[tuple[str, bytes]]) 
 
 def answer(memory: LeaderMemory, round_: ConnectRound) -> tuple[ConnectResult, LeaderMemory]:
     """What a leader of the newest release makes of it, and remembers."""
-    return connect_incremental.assign(memory, round_, max_delay_ms=MAX_DELAY_MS, era=NEWEST)
+    return incremental.assign(memory, round_, max_delay_ms=MAX_DELAY_MS, era=NEWEST)

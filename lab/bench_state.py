@@ -18,13 +18,13 @@ from lab.errors import LabError
 from schemas.connect_protocol import decode_assignment, decode_worker_state
 from schemas.connect_topics import ConfigRecord, ConnectorConfigured, StatusRecord, TasksCommitted, TaskStaged
 from schemas.outcomes import Decoded
-from streaming.core.codec import dumps, loads
-from streaming.core.fold import fold_group
-from streaming.core.observed import worker_of
-from streaming.core.records import Body, ConfigChange, GroupGeneration, MemberRow, Row, StatusChange, Tick
-from streaming.core.results import Generation, Grade
-from streaming.core.settings import ClusterSettings, ConnectSettings
-from streaming.core.state import GroupState
+from streaming.core.connect.observed import worker_of
+from streaming.core.fold.fold import fold_group
+from streaming.core.fold.state import GroupState
+from streaming.core.model.codec import dumps, loads
+from streaming.core.model.records import Body, ConfigChange, GroupGeneration, MemberRow, Row, StatusChange, Tick
+from streaming.core.model.results import Generation, Grade
+from streaming.core.model.settings import ClusterSettings, ConnectSettings
 
 GROUP, CONFIGS, STATUSES = "connect-orders", "orders-configs", "orders-status"
 T0_MS = 1_700_000_000_000

@@ -5,7 +5,7 @@ from typing import Any
 
 from schemas.connect_protocol import THE_CONNECTOR, ConnectAssignment
 from schemas.outcomes import Decoded
-from streaming.core.records import GroupGeneration, Row
+from streaming.core.model.records import GroupGeneration, Row
 
 Tree = Any
 

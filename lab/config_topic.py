@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from confluent_kafka import KafkaException, Producer
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from assignors.connect_model import ConfigSnapshot
+from assignors.connect.model import ConfigSnapshot
 from lab.errors import LabError
 
 

@@ -10,7 +10,7 @@ from typing import Self
 
 from kafka.net.selector import NetworkSelector
 
-from assignors.connect_model import ConfigSnapshot, Jobs
+from assignors.connect.model import ConfigSnapshot, Jobs
 from lab.config_topic import ConfigLog
 from lab.errors import LabError
 from lab.simulated_faults import LeaderFault

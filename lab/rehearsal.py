@@ -13,7 +13,7 @@ from lab.simulated_protocol import Job, Process
 from lab.simulated_status import VERSION
 from lab.simulated_worker import SimulatedWorker, Timing
 from lab.watcher import Judged, Watcher
-from streaming.core.settings import ClusterSettings, ConnectSettings, Damping
+from streaming.core.model.settings import ClusterSettings, ConnectSettings, Damping
 
 # Sessions outlast a busy machine's pauses; heartbeats tell a member soon that the group rebalances.
 TIMING = Timing(session_timeout_ms=6_000, heartbeat_interval_ms=150, rebalance_timeout_ms=10_000)

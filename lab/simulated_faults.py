@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum, auto
 
-from assignors.connect_model import ConnectMember, ConnectResult, ConnectRound, Jobs, LeaderMemory, MemberShare
+from assignors.connect.model import ConnectMember, ConnectResult, ConnectRound, Jobs, LeaderMemory, MemberShare
 from lab.simulated_protocol import Job
 
 

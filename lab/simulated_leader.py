@@ -9,21 +9,14 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from assignors import connect_eager, connect_incremental
-from assignors.connect_eras import ERAS
-from assignors.connect_model import (
-    ConfigSnapshot,
-    ConnectMember,
-    ConnectResult,
-    ConnectRound,
-    Jobs,
-    LeaderMemory,
-)
+from assignors.connect import eager, incremental
+from assignors.connect.eras import ERAS
+from assignors.connect.model import ConfigSnapshot, ConnectMember, ConnectResult, ConnectRound, Jobs, LeaderMemory
 from lab.simulated_faults import ENDLESS, RERUN, LeaderFault, remembers, seen_wrongly, spoil
 from lab.simulated_protocol import EAGER
 from schemas.connect_protocol import decode_worker_state
 from schemas.outcomes import Decoded
-from streaming.core.connect_bytes import encode_share
+from streaming.core.connect.connect_bytes import encode_share
 
 ERA = ERAS["A5"]
 JAVA_VERSION = 17
@@ -75,8 +68,8 @@ class Leader:
 
     def _right(self, round_: ConnectRound) -> ConnectResult:
         if round_.protocol == EAGER:
-            return connect_eager.assign(round_)
-        result, self.memory = connect_incremental.assign(
+            return eager.assign(round_)
+        result, self.memory = incremental.assign(
             self.memory, round_, max_delay_ms=self.max_delay_ms, era=ERA, java_version=JAVA_VERSION
         )
         return result
@@ -93,7 +86,7 @@ class Leader:
         seen = seen_wrongly(fault, round_, snapshot.connectors, knows.declared)
         if seen is None or result.error:
             return None
-        wrong, after = connect_incremental.assign(
+        wrong, after = incremental.assign(
             before, seen, max_delay_ms=self.max_delay_ms, era=ERA, java_version=JAVA_VERSION
         )
         if wrong.shares == result.shares:

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TypeVar
 
-from assignors.connect_model import Jobs
+from assignors.connect.model import Jobs
 from assignors.java_order import wire_entries_assigned
 from schemas.connect_protocol import ConnectAssignment, TaskId, WorkerState, encode_worker_state
 

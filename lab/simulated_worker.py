@@ -18,7 +18,7 @@ from kafka.net.compat import KafkaNetClient
 from kafka.net.selector import NetworkSelector
 from kafka.net.wakeup_notifier import WakeupNotifier
 
-from assignors.connect_model import ConfigSnapshot, Jobs
+from assignors.connect.model import ConfigSnapshot, Jobs
 from lab.config_topic import ConfigLog
 from lab.errors import LabError
 from lab.simulated_faults import WorkerFault

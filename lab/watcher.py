@@ -11,12 +11,12 @@ from typing import Self
 from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, Message, TopicPartition
 
 from lab.errors import LabError
-from streaming.core.decoding import decode_config_row, decode_offsets_record, decode_status_row
-from streaming.core.fold import fold_group
-from streaming.core.observed import Job, Observed, observe
-from streaming.core.records import GroupGeneration, Row, StatusChange, Tick
-from streaming.core.results import Generation, Grade, Incident, Source
-from streaming.core.settings import ClusterSettings, ConnectSettings
+from streaming.core.connect.observed import Job, Observed, observe
+from streaming.core.fold.fold import fold_group
+from streaming.core.model.records import GroupGeneration, Row, StatusChange, Tick
+from streaming.core.model.results import Generation, Grade, Incident, Source
+from streaming.core.model.settings import ClusterSettings, ConnectSettings
+from streaming.core.reading.decoding import decode_config_row, decode_offsets_record, decode_status_row
 
 OFFSETS_TOPIC = "__consumer_offsets"
 BATCH = 1_000

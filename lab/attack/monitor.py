@@ -4,14 +4,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from lab.attack.life import Life
-from streaming.core.decoding import wanted_key_prefix
-from streaming.core.fold import fold_group
-from streaming.core.records import OtherGroup, Row, Tick
+from streaming.core.fold.fold import fold_group
+from streaming.core.fold.other_clocks import Stamps
+from streaming.core.fold.routing import route
+from streaming.core.model.records import OtherGroup, Row, Tick
+from streaming.core.model.results import AlertSeverity, Certainty, Generation, Grade, Incident, Result, Severity
+from streaming.core.model.settings import ClusterSettings
+from streaming.core.reading.decoding import wanted_key_prefix
 from streaming.core.replay import OFFSETS_TOPIC, RawRecord, decode, folded
-from streaming.core.results import AlertSeverity, Certainty, Generation, Grade, Incident, Result, Severity
-from streaming.core.routing import route
-from streaming.core.settings import ClusterSettings
-from streaming.core.witnesses import Stamps
 
 MONITOR = "monitor"
 """Name of the monitor's own clock among the offsets."""

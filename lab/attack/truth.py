@@ -4,7 +4,7 @@ from lab.attack.life import Life
 from lab.attack.monitor import Found, Judged, Key
 from lab.simulated.truth import Double, Truth
 from lab.simulated_protocol import Job
-from streaming.core.results import Certainty
+from streaming.core.model.results import Certainty
 
 RAN_TWICE = frozenset({"CONNECT-K2"})
 HELD_TWICE = frozenset({"CONNECT-I1", "CONNECT-I2"})

@@ -14,12 +14,12 @@ from collections.abc import Iterator
 from random import Random
 from typing import Any
 
-from assignors.connect_eras import era_of
+from assignors.connect.eras import era_of
 from lab import jars, java
 from lab.errors import LabError
 from lab.oracle.runner import FOLDER, Answer, Runner
 from lab.oracle.scenarios import EAGER, random_scenario
-from streaming.core.plan import connect
+from streaming.calculator import connect
 
 
 def differing_rounds(case: dict[str, Any], answers: list[Answer], counts: Counter[str]) -> Iterator[int]:

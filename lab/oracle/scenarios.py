@@ -12,12 +12,12 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
-from assignors.connect_eras import era_of
-from assignors.connect_model import Jobs, LeaderMemory, MemberShare
-from assignors.connect_round import CannotAssign
+from assignors.connect.eras import era_of
+from assignors.connect.model import Jobs, LeaderMemory, MemberShare
+from assignors.connect.round import CannotAssign
 from assignors.java_order import wire_entries_assigned
 from schemas.connect_protocol import ConnectAssignment, WorkerState, encode_worker_state
-from streaming.core.plan.connect import assign_round
+from streaming.calculator.connect import assign_round
 
 EAGER = "default"
 VERSIONS = {EAGER: 0, "compatible": 1, "sessioned": 2}

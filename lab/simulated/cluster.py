@@ -13,7 +13,7 @@ from lab.simulated.worker import Worker, WorkerSettings
 from lab.simulated.world import World
 from lab.simulated_faults import LeaderFault
 from lab.simulated_protocol import Job
-from streaming.core.settings import ClusterSettings, ConnectSettings
+from streaming.core.model.settings import ClusterSettings, ConnectSettings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

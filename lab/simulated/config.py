@@ -10,8 +10,8 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from enum import Enum, auto
 
-from assignors.connect_eras import parse_release
-from assignors.connect_model import ConfigSnapshot
+from assignors.connect.eras import parse_release
+from assignors.connect.model import ConfigSnapshot
 from lab.simulated.log import Log
 from lab.simulated.queue import Queue
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
 
-from assignors.connect_model import ConfigSnapshot
+from assignors.connect.model import ConfigSnapshot
 from lab.simulated.config import PAUSED, STARTED, STOPPED, View
 from lab.simulated.process import Process
 from lab.simulated.queue import Queue, Step

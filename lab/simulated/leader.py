@@ -7,14 +7,14 @@ ends with the process. The right answer can be spoiled by a fault that is armed 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from assignors import connect_eager, connect_incremental
-from assignors.connect_eras import Era, era_of
-from assignors.connect_model import ConfigSnapshot, ConnectMember, ConnectResult, ConnectRound, Jobs, LeaderMemory
+from assignors.connect import eager, incremental
+from assignors.connect.eras import Era, era_of
+from assignors.connect.model import ConfigSnapshot, ConnectMember, ConnectResult, ConnectRound, Jobs, LeaderMemory
 from lab.simulated_faults import ENDLESS, RERUN, LeaderFault, remembers, spoil
 from lab.simulated_protocol import EAGER
 from schemas.connect_protocol import decode_worker_state
 from schemas.outcomes import Decoded
-from streaming.core.connect_bytes import encode_share
+from streaming.core.connect.connect_bytes import encode_share
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,9 +60,9 @@ class Leader:
             members=tuple(_member(member_id, blob, asked.protocol) for member_id, blob in asked.members),
         )
         if asked.protocol == EAGER:
-            result = connect_eager.assign(round_)
+            result = eager.assign(round_)
         else:
-            result, self.memory = connect_incremental.assign(
+            result, self.memory = incremental.assign(
                 self.memory, round_, max_delay_ms=self.max_delay_ms, era=self.era, java_version=self.java_version
             )
         self.spoiled = ""

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from random import Random
 
-from assignors.connect_model import Jobs
+from assignors.connect.model import Jobs
 from lab.simulated.cluster import Cluster, Shape
 from lab.simulated.config import PAUSED, STARTED, STOPPED
 from lab.simulated.worker import Worker, WorkerSettings

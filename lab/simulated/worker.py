@@ -8,8 +8,8 @@ join again if it has read further, has revoked something, or the delay is over.
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from assignors.connect_eras import parse_release
-from assignors.connect_model import Jobs as JobSet
+from assignors.connect.eras import parse_release
+from assignors.connect.model import Jobs as JobSet
 from lab.simulated.allocation import Stated, folded, jobs_of, offers, revoked_of
 from lab.simulated.config import Entry, Kind, Reader, View, Wanted
 from lab.simulated.jobs import Jobs, name_of

@@ -18,10 +18,10 @@ from pathlib import Path
 from typing import Any, TextIO, TypeVar, cast
 
 from streaming.cli.errors import InputError
-from streaming.core.leader import DEFAULT_MAX_DELAY_MS
-from streaming.core.observed import worker_of
+from streaming.core.connect.leader.hypotheses import DEFAULT_MAX_DELAY_MS
+from streaming.core.connect.observed import worker_of
+from streaming.core.model.settings import ClusterSettings, ConnectSettings, TopicMetadata
 from streaming.core.replay import RawRecord
-from streaming.core.settings import ClusterSettings, ConnectSettings, TopicMetadata
 
 MAX_DELAY = "scheduled.rebalance.max.delay.ms"
 Line = dict[str, Any]

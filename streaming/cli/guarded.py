@@ -3,14 +3,14 @@
 import sys
 from collections.abc import Callable, Sequence
 
-from streaming.core.fold import FoldOutcome
-from streaming.core.isolation import place_of
+from streaming.core.fold.fold import FoldOutcome
+from streaming.core.fold.isolation import place_of
+from streaming.core.fold.other_clocks import Witnesses
+from streaming.core.model.records import Row, Tick
+from streaming.core.model.results import Source
+from streaming.core.model.settings import ClusterSettings
 from streaming.core.ports import FoldError
-from streaming.core.records import Row, Tick
 from streaming.core.replay import OFFSETS_TOPIC, RawRecord, decode
-from streaming.core.results import Source
-from streaming.core.settings import ClusterSettings
-from streaming.core.witnesses import Witnesses
 from streaming.guarding.decoding import decoded
 from streaming.guarding.fold import Fold, fold_isolated, pieces_of
 from streaming.guarding.traces import error_of

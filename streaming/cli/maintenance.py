@@ -20,7 +20,7 @@ from streaming.cli.opening import need, settings_from
 from streaming.cli.output import print_json
 from streaming.cli.terminal import Terminal
 from streaming.config import Settings
-from streaming.core.maintenance import Maintenance, problem
+from streaming.core.incidents.maintenance import Maintenance, problem
 
 if TYPE_CHECKING:
     from streaming.sinks.database import Connection

@@ -10,7 +10,7 @@ FAMILIES = (
     "coordinator-wire",
     "streams-wire",
 )
-"""Families of cases that `plan` solves (`streaming.core.plan.FAMILIES`)."""
+"""Families of cases that `plan` solves (`streaming.calculator.FAMILIES`)."""
 
 KINDS = (
     "offsets",
@@ -24,4 +24,4 @@ KINDS = (
     "streams-subscription",
     "streams-assignment",
 )
-"""Kinds of records and payloads that `decode` shows (`streaming.core.shown`)."""
+"""Kinds of records and payloads that `decode` shows (`streaming.core.reading.shown`)."""

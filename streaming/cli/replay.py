@@ -12,10 +12,10 @@ from streaming.cli.opening import settings_from
 from streaming.cli.outline import visible
 from streaming.cli.output import print_json
 from streaming.cli.tables import print_generations
-from streaming.core.fold import fold_group
+from streaming.core.fold.fold import fold_group
+from streaming.core.model.settings import ClusterSettings
 from streaming.core.replay import OFFSETS_TOPIC, Replayed
 from streaming.core.replay import replay as replay_records
-from streaming.core.settings import ClusterSettings
 from streaming.guarding.fold import Fold
 
 

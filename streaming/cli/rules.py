@@ -9,9 +9,9 @@ from dashboards.runbooks import FOLDER, pages
 from streaming.cli.errors import InputError
 from streaming.cli.exit_codes import DONE
 from streaming.cli.output import print_json
-from streaming.core.rules.catalogue import RULES
-from streaming.core.rules.rule import Rule
-from streaming.core.runbooks import damping_text, loudness_text, told_as
+from streaming.core.catalogue import RULES
+from streaming.core.incidents.rule import Rule
+from streaming.core.incidents.runbooks import damping_text, loudness_text, told_as
 
 
 def rules(name: str | None, *, output: str) -> int:

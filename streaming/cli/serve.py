@@ -13,8 +13,8 @@ from streaming.cli.opening import database_dsn, need, settings_from
 from streaming.cli.version import package_version
 from streaming.config import Settings
 from streaming.config.section import HTTP_URL
-from streaming.core.routing import connect_settings
-from streaming.core.settings import teams
+from streaming.core.fold.routing import connect_settings
+from streaming.core.model.settings import teams
 
 CONNECTIONS = 4
 STATEMENT_TIMEOUT_MS = 10_000

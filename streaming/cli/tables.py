@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from streaming.cli.terminal import Terminal
-from streaming.core.results import Grade
+from streaming.core.model.results import Grade
 
 COLOURS = {"match": "green", "explainable": "cyan", "unexplained": "red", "not_judged": "yellow"}
 OTHER_KINDS = {

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from streaming.cli.errors import InputError
 from streaming.config import Settings
-from streaming.core.settings import teams
+from streaming.core.model.settings import teams
 from streaming.sinks.alertmanager import Alertmanager
 from streaming.sinks.alerts import AlertStyle
 from streaming.sinks.delivery import Delivery, Receiver

@@ -11,7 +11,7 @@ from pydantic import AfterValidator, Field, SecretStr, model_validator
 from streaming.config.kafka import KafkaSection
 from streaming.config.owners import DampingByRule
 from streaming.config.section import FromText, HttpUrl, Milliseconds, Section
-from streaming.core.settings import RUNBOOKS
+from streaming.core.model.settings import RUNBOOKS
 
 # Alertmanager resolves an alert by itself at endsAt, so what was pushed must outlive a restart of the monitor.
 OUTLIVES_MS = 900_000

@@ -6,8 +6,8 @@ from pydantic import AfterValidator, Field
 
 from streaming.config.kafka import KafkaSection, TopicName
 from streaming.config.section import FromText, Milliseconds, Section
-from streaming.core.routing import guessed_config_topic, guessed_status_topic
-from streaming.core.settings import REBALANCE_TIMEOUT_MS, SESSION_TIMEOUT_MS, ClusterSettings, ConnectSettings
+from streaming.core.fold.routing import guessed_config_topic, guessed_status_topic
+from streaming.core.model.settings import REBALANCE_TIMEOUT_MS, SESSION_TIMEOUT_MS, ClusterSettings, ConnectSettings
 
 Job = Annotated[str, Field(min_length=1)]
 """A connector's name, or `name-n` for its task."""

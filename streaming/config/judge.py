@@ -5,7 +5,7 @@ from typing import Annotated
 from pydantic import Field
 
 from streaming.config.section import Section
-from streaming.core.settings import (
+from streaming.core.model.settings import (
     JUDGE_WAIT_MS,
     RESTART_LOOP_CHANGES,
     RESTART_LOOP_MS,

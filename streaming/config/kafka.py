@@ -6,7 +6,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, SecretStr
 
 from streaming.config.client_properties import checked, in_clear
 from streaming.config.section import FromText, Section
-from streaming.core.topic_names import why_illegal
+from streaming.core.model.topic_names import why_illegal
 
 
 def _is_topic(name: str) -> str:

@@ -6,7 +6,7 @@ from typing import Annotated, Self
 from pydantic import AwareDatetime, Field, model_validator
 
 from streaming.config.section import Pattern, Section
-from streaming.core.maintenance import Maintenance, problem
+from streaming.core.incidents.maintenance import Maintenance, problem
 
 
 class MaintenanceSection(Section):

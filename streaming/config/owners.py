@@ -5,9 +5,9 @@ from typing import Annotated
 from pydantic import AfterValidator, Field
 
 from streaming.config.section import FromText, Pattern, Section
-from streaming.core.results import AlertSeverity
-from streaming.core.rules import RULES
-from streaming.core.settings import Damping, Owner
+from streaming.core.catalogue import RULES
+from streaming.core.model.results import AlertSeverity
+from streaming.core.model.settings import Damping, Owner
 
 _NAMES = {rule.code for rule in RULES} | {rule.title for rule in RULES}
 

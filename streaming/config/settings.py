@@ -22,7 +22,7 @@ from streaming.config.ready import ReadySection
 from streaming.config.section import FromText, Section
 from streaming.config.source import SourceSection
 from streaming.config.spark import SparkSection
-from streaming.core.settings import ClusterSettings
+from streaming.core.model.settings import ClusterSettings
 
 # Properties of librdkafka that say who a client is.
 PRINCIPALS = ("sasl.username", "ssl.certificate.location", "ssl.keystore.location", "sasl.oauthbearer.client.id")

@@ -5,14 +5,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from streaming.core import lives
-from streaming.core.commits import OffsetCommit, commit_object, decode_commit
-from streaming.core.decoding import decode_config_row, decode_offsets_record, decode_status_row, wanted_key_prefix
-from streaming.core.fold import FoldOutcome, fold_group
-from streaming.core.objects import as_object
-from streaming.core.other_groups import OtherGroups, other_group_object
-from streaming.core.records import OtherGroup, Row, Tick
-from streaming.core.results import (
+from streaming.core.connect import lives
+from streaming.core.fold.fold import FoldOutcome, fold_group
+from streaming.core.fold.other_clocks import Stamps, Witnesses
+from streaming.core.fold.routing import CONFIG_SUFFIXES, STATUS_SUFFIXES, connect_settings, groups_of_topic, route
+from streaming.core.model.objects import as_object
+from streaming.core.model.records import OtherGroup, Row, Tick
+from streaming.core.model.results import (
     Aftermath,
     GapRecord,
     Generation,
@@ -23,9 +22,15 @@ from streaming.core.results import (
     Source,
     UndecodableRecord,
 )
-from streaming.core.routing import CONFIG_SUFFIXES, STATUS_SUFFIXES, connect_settings, groups_of_topic, route
-from streaming.core.settings import ClusterSettings
-from streaming.core.witnesses import Stamps, Witnesses
+from streaming.core.model.settings import ClusterSettings
+from streaming.core.reading.commits import OffsetCommit, commit_object, decode_commit
+from streaming.core.reading.decoding import (
+    decode_config_row,
+    decode_offsets_record,
+    decode_status_row,
+    wanted_key_prefix,
+)
+from streaming.core.reading.other_groups import OtherGroups, other_group_object
 
 OFFSETS_TOPIC = "__consumer_offsets"
 HARMFUL = frozenset({Severity.MEDIUM, Severity.HIGH, Severity.CRITICAL})

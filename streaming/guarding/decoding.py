@@ -2,8 +2,8 @@
 
 from collections.abc import Callable
 
-from streaming.core.decoding import group_of_key
-from streaming.core.records import Row, Undecodable
+from streaming.core.model.records import Row, Undecodable
+from streaming.core.reading.decoding import group_of_key
 from streaming.guarding.traces import fingerprint_of
 
 Decode = Callable[[str, int, int, int, bytes | None, bytes | None], Row | None]

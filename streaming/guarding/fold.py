@@ -2,7 +2,7 @@
 
 The rows come in pieces of bounded size. While all goes well a single piece is one call of the fold, as without this
 module. When the fold raises, the piece is folded again in halves, so that all records but the one it fails at are
-judged as ever; that one goes the way of `streaming.core.isolation`, and the fold goes on from there.
+judged as ever; that one goes the way of `streaming.core.fold.isolation`, and the fold goes on from there.
 """
 
 import time
@@ -10,15 +10,15 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
 
-from streaming.core.codec import dumps
-from streaming.core.fold import FoldOutcome, fold_group
-from streaming.core.isolation import failed
+from streaming.core.fold.fold import FoldOutcome, fold_group
+from streaming.core.fold.isolation import failed
+from streaming.core.fold.other_clocks import Witnesses
+from streaming.core.fold.state import GroupState
+from streaming.core.model.codec import dumps
+from streaming.core.model.records import GroupGeneration, Row, Tick
+from streaming.core.model.results import Result, Source
+from streaming.core.model.settings import ClusterSettings
 from streaming.core.ports import FoldError, KeptState
-from streaming.core.records import GroupGeneration, Row, Tick
-from streaming.core.results import Result, Source
-from streaming.core.settings import ClusterSettings
-from streaming.core.state import GroupState
-from streaming.core.witnesses import Witnesses
 from streaming.guarding.traces import error_of
 
 FIXED_BYTES = 500
@@ -56,7 +56,7 @@ class FoldTooLong(Exception):
 
 
 class Fold(Protocol):
-    """`streaming.core.fold.fold_group`, or what a test puts in its place."""
+    """`streaming.core.fold.fold.fold_group`, or what a test puts in its place."""
 
     def __call__(
         self,

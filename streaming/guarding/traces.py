@@ -5,8 +5,8 @@ import traceback
 from pathlib import Path
 from types import TracebackType
 
+from streaming.core.model.results import Source
 from streaming.core.ports import FoldError
-from streaming.core.results import Source
 
 ROOT = Path(__file__).parents[2]
 KEPT_FRAMES = 30

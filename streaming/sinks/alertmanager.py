@@ -6,7 +6,7 @@ import hashlib
 import re
 from collections.abc import Callable, Sequence
 
-from streaming.core.results import Incident
+from streaming.core.model.results import Incident
 from streaming.sinks.alerts import Alert, AlertStyle, alert, notification
 from streaming.sinks.database import Connection
 from streaming.sinks.delivery import Delivery, Told, now_ms

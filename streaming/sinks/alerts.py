@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+from streaming.core.incidents.runbooks import next_step, runbook_url
 from streaming.core.metrics import CLUSTER
-from streaming.core.results import AlertSeverity, Incident
-from streaming.core.runbooks import next_step, runbook_url
-from streaming.core.settings import RUNBOOKS
+from streaming.core.model.results import AlertSeverity, Incident
+from streaming.core.model.settings import RUNBOOKS
 from streaming.sinks.labels import incident_labels
 from streaming.sinks.limits import as_it_is
 from streaming.sinks.stored import incident_of

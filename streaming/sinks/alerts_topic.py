@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
-from streaming.core.settings import RUNBOOKS
+from streaming.core.model.settings import RUNBOOKS
 from streaming.sinks.database import Connection
 from streaming.sinks.delivery import NotAccepted, Refused
 from streaming.sinks.outbox import Waiting

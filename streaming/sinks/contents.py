@@ -5,8 +5,8 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, assert_never
 
-from streaming.core.objects import as_object
-from streaming.core.results import (
+from streaming.core.model.objects import as_object
+from streaming.core.model.results import (
     Aftermath,
     AlertSeverity,
     GapRecord,

@@ -12,8 +12,8 @@ left: long enough for every scraper to see the zero.
 from collections.abc import Callable, Iterable, Mapping
 
 from streaming.core import metrics
-from streaming.core.job_words import word_of
-from streaming.core.results import JobState, Standing
+from streaming.core.connect.job_words import word_of
+from streaming.core.model.results import JobState, Standing
 from streaming.sinks.families import Families, GroupKey
 from streaming.sinks.known_group import STABLE, STATES, Job, Known, Load, key_of
 from streaming.sinks.limits import Limits

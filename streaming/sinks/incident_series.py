@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable
 
 from streaming.core import metrics
-from streaming.core.results import Incident
+from streaming.core.model.results import Incident
 from streaming.sinks.families import Families
 from streaming.sinks.group_series import Groups
 from streaming.sinks.known_group import key_of

@@ -5,8 +5,8 @@ from typing import Any
 
 from psycopg import Connection
 
-from streaming.core.objects import aftermath_patch, as_object
-from streaming.core.results import Aftermath, JobState
+from streaming.core.model.objects import aftermath_patch, as_object
+from streaming.core.model.results import Aftermath, JobState
 from streaming.sinks.tables import CHUNK, Table
 from streaming.sinks.text import LONGEST_JOB, clean, json_text, name
 

@@ -4,8 +4,8 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from streaming.core.results import ConnectShare, Generation, Share
-from streaming.core.shares import held_after
+from streaming.core.connect.shares import held_after
+from streaming.core.model.results import ConnectShare, Generation, Share
 from streaming.sinks.families import GroupKey
 from streaming.sinks.stored import LastGeneration
 from streaming.sinks.text import name

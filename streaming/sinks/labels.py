@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable
 
-from streaming.core.results import Incident, Subject
+from streaming.core.model.results import Incident, Subject
 from streaming.sinks.limits import as_it_is
 
 

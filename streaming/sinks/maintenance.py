@@ -12,7 +12,7 @@ from typing import Any
 
 from psycopg.errors import RaiseException, UndefinedTable
 
-from streaming.core.maintenance import Maintenance, muting
+from streaming.core.incidents.maintenance import Maintenance, muting
 from streaming.sinks.database import Connection
 from streaming.sinks.text import clean
 

@@ -12,9 +12,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from streaming.core.maintenance import Maintenance
-from streaming.core.objects import as_object
-from streaming.core.results import AlertSeverity, Incident
+from streaming.core.incidents.maintenance import Maintenance
+from streaming.core.model.objects import as_object
+from streaming.core.model.results import AlertSeverity, Incident
 from streaming.sinks import tables
 from streaming.sinks.database import Connection
 from streaming.sinks.maintenance import Windows

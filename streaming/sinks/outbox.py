@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from streaming.core.results import Incident
+from streaming.core.model.results import Incident
 from streaming.sinks.database import Connection
 from streaming.sinks.stored import incident_of
 

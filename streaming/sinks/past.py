@@ -1,8 +1,8 @@
 """What a start publishes again: open incidents, and each group's latest generation, state, workers and jobs."""
 
-from streaming.core.job_words import word_of
-from streaming.core.results import Incident, Standing
-from streaming.core.shares import connect_share_of
+from streaming.core.connect.job_words import word_of
+from streaming.core.connect.shares import connect_share_of
+from streaming.core.model.results import Incident, Standing
 from streaming.sinks.database import Database
 from streaming.sinks.gaps import TopicGaps, known
 from streaming.sinks.known_group import Load, Shares, loads

@@ -13,7 +13,7 @@ from prometheus_client import disable_created_metrics
 from prometheus_client.exposition import generate_latest
 
 from streaming.core import metrics
-from streaming.core.results import Incident, Result, Standing
+from streaming.core.model.results import Incident, Result, Standing
 from streaming.sinks.endpoint import listen
 from streaming.sinks.families import Families
 from streaming.sinks.gaps import TopicGaps

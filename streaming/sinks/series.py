@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import assert_never
 
 from streaming.core import metrics
-from streaming.core.results import (
+from streaming.core.model.results import (
     Aftermath,
     GapRecord,
     Generation,
@@ -15,7 +15,7 @@ from streaming.core.results import (
     Standing,
     UndecodableRecord,
 )
-from streaming.core.unreadable import counted_reason
+from streaming.core.reading.unreadable import counted_reason
 from streaming.sinks.families import Families
 from streaming.sinks.group_series import Groups
 from streaming.sinks.incident_series import Incidents

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from streaming.core.results import AlertSeverity, Certainty, Evidence, Incident, Severity, Source, Subject
+from streaming.core.model.results import AlertSeverity, Certainty, Evidence, Incident, Severity, Source, Subject
 
 
 class LastGeneration(NamedTuple):

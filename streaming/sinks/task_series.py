@@ -6,7 +6,7 @@ What is to be shown is decided at each scrape, incidents first, up to the limit;
 from collections import Counter
 
 from streaming.core import metrics
-from streaming.core.results import Incident
+from streaming.core.model.results import Incident
 from streaming.sinks.families import Families, GroupKey
 from streaming.sinks.group_series import Groups
 from streaming.sinks.known_group import Job, key_of

@@ -9,8 +9,7 @@ from typing import Any, assert_never
 
 from psycopg import Connection
 
-from streaming.core.ports import PartitionKey, Range
-from streaming.core.results import (
+from streaming.core.model.results import (
     Aftermath,
     GapRecord,
     Generation,
@@ -20,6 +19,7 @@ from streaming.core.results import (
     Standing,
     UndecodableRecord,
 )
+from streaming.core.ports import PartitionKey, Range
 
 Place = tuple[str, str, int, int]  # cluster, topic, partition, offset
 

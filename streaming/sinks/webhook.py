@@ -10,8 +10,8 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from streaming.core.runbooks import next_step, runbook_url
-from streaming.core.settings import RUNBOOKS
+from streaming.core.incidents.runbooks import next_step, runbook_url
+from streaming.core.model.settings import RUNBOOKS
 from streaming.sinks.database import Connection
 from streaming.sinks.http_sender import HttpSender
 from streaming.sinks.outbox import Waiting

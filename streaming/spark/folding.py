@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
 
-from streaming.core.codec import dumps, loads
-from streaming.core.fold import FoldOutcome, fold_group
+from streaming.core.fold.fold import FoldOutcome, fold_group
+from streaming.core.model.codec import dumps, loads
+from streaming.core.model.records import Row, Tick
+from streaming.core.model.results import Result
+from streaming.core.model.settings import ClusterSettings
 from streaming.core.ports import FoldError, KeptState
-from streaming.core.records import Row, Tick
-from streaming.core.results import Result
-from streaming.core.settings import ClusterSettings
 from streaming.guarding.fold import Fold, fold_isolated, spans
 from streaming.spark.rows import arrow_text
 

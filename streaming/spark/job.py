@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from streaming.config import Settings
 from streaming.config.clusters import ClusterSection
-from streaming.core.fold import fold_group
-from streaming.core.objects import as_object
+from streaming.core.fold.fold import fold_group
+from streaming.core.fold.routing import connect_settings
+from streaming.core.model.objects import as_object
+from streaming.core.model.results import GapRecord
+from streaming.core.model.settings import ClusterSettings
 from streaming.core.ports import Deposed, OutOfStep, Store
-from streaming.core.results import GapRecord
-from streaming.core.routing import connect_settings
-from streaming.core.settings import ClusterSettings
 from streaming.guarding.fold import Fold
 from streaming.spark.batch import BatchFunction, BatchReport, topics_of
 from streaming.spark.channel import Channel, ReaderStatus

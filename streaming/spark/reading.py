@@ -13,14 +13,14 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from streaming.core.decoding import (
+from streaming.core.model.records import Gap, Row
+from streaming.core.ports import PartitionKey
+from streaming.core.reading.decoding import (
     decode_config_row,
     decode_offsets_record,
     decode_status_row,
     wanted_key_prefix,
 )
-from streaming.core.ports import PartitionKey
-from streaming.core.records import Gap, Row
 from streaming.guarding.decoding import Decode, decoded
 from streaming.spark.offsets import Kind, Span
 from streaming.spark.rows import Line, Reached, position_line, row_line

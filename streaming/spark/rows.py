@@ -15,9 +15,9 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from streaming.core.codec import dumps, loads
+from streaming.core.model.codec import dumps, loads
+from streaming.core.model.records import Row, Tick
 from streaming.core.ports import PartitionKey, Range
-from streaming.core.records import Row, Tick
 
 SCHEMA = pa.schema(
     [

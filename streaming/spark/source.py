@@ -22,7 +22,7 @@ from pyspark.sql.streaming.datasource import (
     SupportsTriggerAvailableNow,
 )
 
-from streaming.core.records import Tick
+from streaming.core.model.records import Tick
 from streaming.spark import stacks
 from streaming.spark.channel import Channel, Control, ReaderStatus
 from streaming.spark.ends import KafkaView

@@ -8,9 +8,9 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from streaming.core.maintenance import Maintenance
-from streaming.core.objects import as_object
-from streaming.core.results import GapRecord
+from streaming.core.incidents.maintenance import Maintenance
+from streaming.core.model.objects import as_object
+from streaming.core.model.results import GapRecord
 from streaming.web import fleet
 from streaming.web.openapi import document
 from streaming.web.parameters import cursor, place

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from streaming.core.maintenance import Maintenance, muting
+from streaming.core.incidents.maintenance import Maintenance, muting
 from streaming.web.rows import GroupRow, IncidentRow, Key
 from streaming.web.scope import TeamOf
 
@@ -98,8 +98,8 @@ def fleet(
 
 
 def group_state(row: GroupRow, incidents: Sequence[Told], team: str, now_ms: int) -> GroupState:
-    """The worst that can be said of a group: what its incidents are told as (`streaming.core.attention`, as for every
-    alert), and without any whether jobs wait. A group with jobs and without a worker is never fine."""
+    """The worst that can be said of a group: what its incidents are told as (`streaming.core.incidents.damping`, as for
+    every alert), and without any whether jobs wait. A group with jobs and without a worker is never fine."""
     until = row.delay_until_ms
     waiting = until is not None and until > now_ms and row.status not in NOBODY
     return GroupState(

@@ -177,6 +177,6 @@ def _parameter(one: Parameter) -> dict[str, Any]:
 
 def _published() -> dict[str, Schema]:
     """The objects that the database stores as documents, under their own names."""
-    text = (files("streaming.core") / "objects.schema.json").read_text(encoding="utf-8")
+    text = (files("streaming.core.model") / "objects.schema.json").read_text(encoding="utf-8")
     definitions: dict[str, Schema] = json.loads(text.replace(_DEFS, _COMPONENTS))["$defs"]
     return definitions

@@ -11,8 +11,8 @@ from urllib.parse import quote, urlencode
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from streaming.core.rules import RULES
-from streaming.core.runbooks import damping_text, left_open, loudness_text, rules_titled
+from streaming.core.catalogue import RULES
+from streaming.core.incidents.runbooks import damping_text, left_open, loudness_text, rules_titled
 from streaming.web.api import NotFound, Source, health
 from streaming.web.contract import MOST, PREFIX
 from streaming.web.fleet import NOBODY, STATES

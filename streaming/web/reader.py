@@ -11,7 +11,7 @@ from typing import Any, LiteralString, Protocol
 
 import psycopg
 
-from streaming.core.maintenance import Maintenance
+from streaming.core.incidents.maintenance import Maintenance
 from streaming.web.rows import GapRow, GenerationRow, GroupRow, IncidentRow, JobRow, Key, Page
 
 WAIT_S = 3.0

@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from assignors import connect_incremental
-from assignors.connect_eras import NEWEST, Era
-from assignors.connect_model import (
+from assignors.connect import incremental
+from assignors.connect.eras import NEWEST, Era
+from assignors.connect.model import (
     ConfigSnapshot,
     ConnectMember,
     ConnectResult,
@@ -94,9 +94,7 @@ class ConnectCluster:
                 for member_id, held in self.active.items()
             ),
         )
-        result, self.after = connect_incremental.assign(
-            leading.memory, round_, max_delay_ms=self.max_delay_ms, era=self.era
-        )
+        result, self.after = incremental.assign(leading.memory, round_, max_delay_ms=self.max_delay_ms, era=self.era)
         leading.memory = self.after
         for member_id, process in self.members.items():
             if member_id not in missed:

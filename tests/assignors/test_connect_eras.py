@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from assignors.connect_eras import ERAS
+from assignors.connect.eras import ERAS
 
 Cluster = Any
 Answer = Any

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assignors.connect_eras import ERAS, era_of, parse_release
+from assignors.connect.eras import ERAS, era_of, parse_release
 from assignors.java_order import (
     copied_set,
     copied_set_capacity,

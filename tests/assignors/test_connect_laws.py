@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assignors import connect_eager, connect_incremental
-from assignors.connect_eras import ERAS, NEWEST, Era
-from assignors.connect_incremental import backoff_ms, protocol_version
-from assignors.connect_model import ConfigSnapshot, ConnectMember, ConnectResult, ConnectRound, Jobs, LeaderMemory
-from assignors.connect_round import CannotAssign
+from assignors.connect import eager, incremental
+from assignors.connect.eras import ERAS, NEWEST, Era
+from assignors.connect.incremental import backoff_ms, protocol_version
+from assignors.connect.model import ConfigSnapshot, ConnectMember, ConnectResult, ConnectRound, Jobs, LeaderMemory
+from assignors.connect.round import CannotAssign
 
 Cluster = Any
 NewCluster = Callable[..., Cluster]
@@ -189,7 +189,7 @@ def test_a_quiet_cluster_becomes_balanced_and_stays_so(new_cluster: NewCluster, 
 )
 def test_the_eager_assignor_deals_everything_evenly(ids: list[str], connectors: dict[str, int]) -> None:
     members = tuple(ConnectMember(id=one, url="u", config_offset=3) for one in ids)
-    result = connect_eager.assign(eager_round(members, ConfigSnapshot(3, connectors)))
+    result = eager.assign(eager_round(members, ConfigSnapshot(3, connectors)))
     shares = [share.assigned for share in result.shares.values()]
     jobs = [job for share in shares for job in (*share.connectors, *share.tasks)]
     assert len(jobs) == len(set(jobs)) == len(connectors) + sum(connectors.values())
@@ -219,7 +219,7 @@ def eager_round(
 def test_a_leader_behind_its_members_looks_once_more(own: int, fresh: int | None, error: int, offset: int) -> None:
     members = (ConnectMember(id="a", url="u", config_offset=own), ConnectMember(id="b", url="v", config_offset=7))
     newer = None if fresh is None else ConfigSnapshot(fresh, {"c": 1})
-    result = connect_eager.assign(eager_round(members, ConfigSnapshot(own, {"c": 1}), newer))
+    result = eager.assign(eager_round(members, ConfigSnapshot(own, {"c": 1}), newer))
     assert (result.error, result.config_offset, result.delay_ms) == (error, offset, 0)
     assert any(share.assigned for share in result.shares.values()) == (error == 0)
 
@@ -264,7 +264,7 @@ def test_what_an_answer_does_not_rest_on_cannot_change_it(
     ) -> tuple[ConnectResult, LeaderMemory] | None:
         try:
             round_ = replace(cluster.round, **changed)
-            return connect_incremental.assign(cluster.before, round_, max_delay_ms=delay_ms, era=era)
+            return incremental.assign(cluster.before, round_, max_delay_ms=delay_ms, era=era)
         except CannotAssign:
             return None
 

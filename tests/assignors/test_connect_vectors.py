@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from assignors.connect_eras import ERAS, Era, era_of
-from assignors.connect_model import LeaderMemory
+from assignors.connect.eras import ERAS, Era, era_of
+from assignors.connect.model import LeaderMemory
 from schemas.connect_protocol import decode_worker_state
 from schemas.outcomes import Decoded
-from streaming.core.plan import connect
+from streaming.calculator import connect
 
 VECTORS = Path(__file__).parent.parent / "vectors" / "connect"
 Case = dict[str, Any]

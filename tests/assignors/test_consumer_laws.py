@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assignors import consumer_range, consumer_round_robin
-from assignors.consumer_model import (
+from assignors.consumer import range_assignor, round_robin_assignor
+from assignors.consumer.model import (
     ERAS,
     ConsumerEra,
     ConsumerMember,
@@ -46,7 +46,7 @@ def groups(draw: st.DrawFn) -> tuple[list[ConsumerMember], TopicRacks]:
     return members, topics
 
 
-@pytest.mark.parametrize("assign", [consumer_range.assign, consumer_round_robin.assign], ids=["range", "roundrobin"])
+@pytest.mark.parametrize("assign", [range_assignor.assign, round_robin_assignor.assign], ids=["range", "roundrobin"])
 @pytest.mark.parametrize("era", ERAS, ids=lambda era: era.name)
 class TestEveryAssignor:
     @few
@@ -80,7 +80,7 @@ class TestEveryAssignor:
 @given(group=groups(), era=st.sampled_from(ERAS))
 def test_range_spreads_each_topic_within_one(group: tuple[list[ConsumerMember], TopicRacks], era: ConsumerEra) -> None:
     members, topics = group
-    shares = consumer_range.assign(members, topics, era=era)
+    shares = range_assignor.assign(members, topics, era=era)
     for topic in topics:
         counts = [sum(item[0] == topic for item in shares[m.id]) for m in members if topic in m.topics]
         assert not counts or max(counts) - min(counts) <= 1
@@ -93,7 +93,7 @@ def test_round_robin_spreads_equal_subscriptions_within_one(
 ) -> None:
     members, topics = group
     alike = [ConsumerMember(id=m.id, instance_id=m.instance_id, topics=tuple(topics)) for m in members]
-    counts = [len(share) for share in consumer_round_robin.assign(alike, topics, era=era).values()]
+    counts = [len(share) for share in round_robin_assignor.assign(alike, topics, era=era).values()]
     assert max(counts) - min(counts) <= 1
 
 
@@ -106,7 +106,7 @@ def test_range_sorts_static_members_first() -> None:
         ConsumerMember(id="m1", topics=("a", "b")),
         ConsumerMember(id="m2", instance_id="zz", topics=("b", "c")),
     ]
-    assert consumer_range.assign(members, plain(a=3, b=3, c=2)) == {
+    assert range_assignor.assign(members, plain(a=3, b=3, c=2)) == {
         "m1": (("a", 0), ("a", 1), ("a", 2), ("b", 2)),
         "m2": (("b", 0), ("b", 1), ("c", 0), ("c", 1)),
     }
@@ -121,7 +121,7 @@ def test_range_prefers_partitions_in_the_members_rack() -> None:
         "t0": (frozenset("c"), frozenset("cb"), frozenset("c")),
         "t1": (frozenset("b"), frozenset("c"), frozenset("ab")),
     }
-    assert consumer_range.assign(members, topics) == {
+    assert range_assignor.assign(members, topics) == {
         "m16": (("t0", 0), ("t0", 2), ("t1", 0), ("t1", 2)),
         "m56": (("t0", 1), ("t1", 1)),
     }
@@ -133,7 +133,7 @@ def test_round_robin_goes_on_behind_the_member_served_last() -> None:
         ConsumerMember(id="m2", instance_id="zz", topics=("b",)),
         ConsumerMember(id="m3", topics=("a", "c")),
     ]
-    assert consumer_round_robin.assign(members, plain(a=3, b=3, c=2)) == {
+    assert round_robin_assignor.assign(members, plain(a=3, b=3, c=2)) == {
         "m1": (("a", 0), ("a", 2), ("b", 1), ("c", 0)),
         "m2": (("b", 0), ("b", 2)),
         "m3": (("a", 1), ("c", 1)),
@@ -169,6 +169,6 @@ def test_a_topic_listed_twice_is_two_seats_for_range_up_to_3_4(
         ConsumerMember(id="a", instance_id=None, topics=("t", "t"), rack=None),
         ConsumerMember(id="b", instance_id=None, topics=("t",), rack=None),
     ]
-    shares = consumer_range.assign(members, {"t": (NO_RACK,) * 6}, era=era_of(release))
+    shares = range_assignor.assign(members, {"t": (NO_RACK,) * 6}, era=era_of(release))
     assert [f"{topic}-{number}" for topic, number in shares["a"]] == list(first)
     assert [f"{topic}-{number}" for topic, number in shares["b"]] == list(second)

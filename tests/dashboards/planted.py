@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from streaming.cli.captures import records_of
-from streaming.core.fold import fold_group
-from streaming.core.maintenance import Maintenance
-from streaming.core.records import OtherGroup, Tick
+from streaming.core.fold.fold import fold_group
+from streaming.core.fold.routing import route
+from streaming.core.incidents.maintenance import Maintenance
+from streaming.core.model.records import OtherGroup, Tick
+from streaming.core.model.results import AlertSeverity, GapRecord, Grade, JobState, Result, Standing, Subject, Verdict
+from streaming.core.model.settings import ClusterSettings, ConnectSettings
 from streaming.core.replay import decode
-from streaming.core.results import AlertSeverity, GapRecord, Grade, JobState, Result, Standing, Subject, Verdict
-from streaming.core.routing import route
-from streaming.core.settings import ClusterSettings, ConnectSettings
 from tests.streaming.sinks.builders import TOPIC, generation, incident, undecodable
 
 CAPTURE = Path(__file__).parents[1] / "vectors" / "captures" / "zombie"

@@ -16,7 +16,7 @@ import pytest
 
 pytest.importorskip("grafana_foundation_sdk")
 
-from streaming.core.results import Generation, Result
+from streaming.core.model.results import Generation, Result
 from streaming.sinks.gaps import TopicGaps
 from streaming.sinks.limits import Limits
 from streaming.sinks.maintenance import Windows

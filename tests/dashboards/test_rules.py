@@ -12,9 +12,9 @@ import yaml
 from dashboards import build
 from dashboards.alerts import IDENTITY, WHILE_BLIND, alerts, prometheus_rule, rule_file
 from dashboards.build import render
+from streaming.core.catalogue import RULES
+from streaming.core.incidents.runbooks import next_step
 from streaming.core.metrics import METRICS, label_problem
-from streaming.core.rules.catalogue import RULES
-from streaming.core.runbooks import next_step
 
 ROOT = Path(__file__).parents[2]
 PROMTOOL = shutil.which("promtool")

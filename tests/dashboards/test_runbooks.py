@@ -7,9 +7,9 @@ import pytest
 
 from dashboards.alerts import alerts, rule_file
 from dashboards.runbooks import FOLDER, pages
-from streaming.core.rules.catalogue import RULES
-from streaming.core.rules.rule import Rule
-from streaming.core.runbooks import VARIABLES
+from streaming.core.catalogue import RULES
+from streaming.core.incidents.rule import Rule
+from streaming.core.incidents.runbooks import VARIABLES
 
 DOCS = Path(__file__).parents[2] / "docs"
 HEADINGS = ["Symptom", "Meaning", "How to confirm", "What to do", "When it ends by itself"]

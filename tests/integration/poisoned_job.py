@@ -5,10 +5,10 @@ import sys
 from collections.abc import Callable, Sequence
 
 from streaming.cli.run import run
-from streaming.core.fold import FoldOutcome, fold_group
-from streaming.core.records import GroupGeneration, Row, Tick
-from streaming.core.settings import ClusterSettings
-from streaming.core.witnesses import Witnesses
+from streaming.core.fold.fold import FoldOutcome, fold_group
+from streaming.core.fold.other_clocks import Witnesses
+from streaming.core.model.records import GroupGeneration, Row, Tick
+from streaming.core.model.settings import ClusterSettings
 
 
 class FailsAt:

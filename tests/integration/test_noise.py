@@ -23,10 +23,10 @@ from lab.process import Lab
 from lab.rehearsal import PATIENCE_S, TIMING, Rehearsal, rehearsal
 from lab.simulated_protocol import Process
 from lab.watcher import Watcher
-from streaming.core.attention import alert_severity
-from streaming.core.results import AlertSeverity, Grade, Incident
-from streaming.core.rules.catalogue import RULES
-from streaming.core.settings import ClusterSettings, Damping, TopicMetadata
+from streaming.core.catalogue import RULES
+from streaming.core.incidents.damping import alert_severity
+from streaming.core.model.results import AlertSeverity, Grade, Incident
+from streaming.core.model.settings import ClusterSettings, Damping, TopicMetadata
 
 pytestmark = pytest.mark.integration
 SPEED = 20

@@ -15,9 +15,9 @@ from lab.ports import free_ports
 from lab.process import Lab
 from lab.watcher import Judged, Watcher
 from lab.workers import Worker
-from streaming.core.observed import job_name
-from streaming.core.results import Certainty, Grade, Severity
-from streaming.core.settings import ClusterSettings, ConnectSettings
+from streaming.core.connect.observed import job_name
+from streaming.core.model.results import Certainty, Grade, Severity
+from streaming.core.model.settings import ClusterSettings, ConnectSettings
 
 pytestmark = pytest.mark.integration
 GROUP = "migration"

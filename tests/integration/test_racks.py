@@ -20,9 +20,9 @@ from lab.java import Java
 from lab.ports import free_ports
 from lab.process import Child, Lab
 from schemas.consumer_protocol import ConsumerSubscription
-from streaming.core.records import GroupGeneration
+from streaming.core.model.records import GroupGeneration
+from streaming.core.model.settings import ClusterSettings, TopicMetadata
 from streaming.core.replay import OFFSETS_TOPIC, RawRecord, decode, replay
-from streaming.core.settings import ClusterSettings, TopicMetadata
 
 pytestmark = pytest.mark.integration
 GROUP = "racked"

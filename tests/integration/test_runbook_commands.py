@@ -22,7 +22,7 @@ from confluent_kafka.admin import (
 from dashboards.alerts import alerts
 from lab import broker, config_topic, jars, java, offsets_reader, workers
 from lab.ports import HOST, free_ports
-from streaming.core.rules.catalogue import RULES
+from streaming.core.catalogue import RULES
 from tests.integration.watched import own_lab
 
 pytestmark = pytest.mark.integration

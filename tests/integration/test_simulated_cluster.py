@@ -20,9 +20,9 @@ from lab.simulated.cluster import Cluster, Shape
 from lab.simulated.worker import WorkerSettings
 from lab.workers import Worker, config_topic, status_topic
 from schemas.connect_protocol import ConnectAssignment, WorkerState
-from streaming.core.records import GroupGeneration
+from streaming.core.model.records import GroupGeneration
+from streaming.core.model.settings import ClusterSettings, ConnectSettings
 from streaming.core.replay import OFFSETS_TOPIC, RawRecord, decode
-from streaming.core.settings import ClusterSettings, ConnectSettings
 
 pytestmark = pytest.mark.integration
 GROUP = "shapes"

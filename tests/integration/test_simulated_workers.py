@@ -13,8 +13,8 @@ from lab.rehearsal import PATIENCE_S, Rehearsal, rehearsal
 from lab.simulated_faults import LeaderFault, WorkerFault
 from lab.simulated_protocol import Process
 from lab.watcher import Judged
-from streaming.core.observed import job_name
-from streaming.core.results import Certainty, Grade, Severity
+from streaming.core.connect.observed import job_name
+from streaming.core.model.results import Certainty, Grade, Severity
 
 pytestmark = pytest.mark.integration
 MAX_DELAY_MS = 1_000

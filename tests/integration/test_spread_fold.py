@@ -10,10 +10,10 @@ import pyarrow as pa
 import pytest
 from pyspark import cloudpickle
 
-from streaming.core.codec import dumps, loads
+from streaming.core.fold.routing import connect_settings, route
+from streaming.core.model.codec import dumps, loads
+from streaming.core.model.records import Row, Tick
 from streaming.core.ports import Range
-from streaming.core.records import Row, Tick
-from streaming.core.routing import connect_settings, route
 from streaming.spark.folding import FoldHere, SpreadFold, Task, fold_here
 from tests.streaming.guarding import poison as poison_module
 from tests.streaming.guarding.poison import Poisoned

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from assignors.connect_model import Jobs
+from assignors.connect.model import Jobs
 from lab import broker, jars, java
 from lab.broker import Broker
 from lab.ports import free_ports
@@ -22,7 +22,7 @@ from lab.rehearsal import PATIENCE_S, Rehearsal, rehearsal
 from lab.simulated_faults import LeaderFault
 from lab.simulated_protocol import NO_JOBS, Job, Mode, Process
 from lab.watcher import Judged
-from streaming.core.results import Grade, Incident, Severity
+from streaming.core.model.results import Grade, Incident, Severity
 
 pytestmark = pytest.mark.integration
 MAX_DELAY_MS = 1_500

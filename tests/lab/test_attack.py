@@ -12,7 +12,7 @@ from lab.attack.monitor import live
 from lab.attack.pieces import Done, Piece, finished, kept
 from lab.attack.planted import kind_of, planted
 from lab.attack.truth import doubles_found
-from streaming.core.results import Certainty
+from streaming.core.model.results import Certainty
 
 SEEDS = (1, 6)
 

@@ -10,7 +10,7 @@ from lab.bench_floor import rebuilder
 from lab.bench_records import connect
 from lab.bench_steps import steps
 from lab.errors import LabError
-from streaming.core.records import GroupGeneration, Row
+from streaming.core.model.records import GroupGeneration, Row
 
 COUNTED = {"all": 100, "calls": 1, "slices": 2, "sums": 3, "fields filled": 4}
 FIGURES = Figures(

@@ -5,11 +5,11 @@ from dataclasses import replace
 
 import pytest
 
-from assignors.connect_eras import era_of
+from assignors.connect.eras import era_of
 from lab.simulated import scenario
 from lab.simulated.cluster import Cluster
+from streaming.core.model.settings import ClusterSettings
 from streaming.core.replay import replay
-from streaming.core.settings import ClusterSettings
 
 SEEDS = range(5)
 PARTINGS = frozenset({"worker_left", "worker_lost", "worker_gone"})

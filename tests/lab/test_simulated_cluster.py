@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from assignors.connect_eras import ERAS
+from assignors.connect.eras import ERAS
 from lab.simulated import scenario
 from lab.simulated.cluster import Cluster, Shape
 from lab.simulated.partitioner import partition_of

@@ -2,7 +2,7 @@
 
 import pytest
 
-from assignors.connect_model import (
+from assignors.connect.model import (
     ConfigSnapshot,
     ConnectMember,
     ConnectResult,

@@ -27,15 +27,15 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
+from streaming.calculator import FAMILIES
 from streaming.cli.captures import records_of, settings_of
-from streaming.core.fold import fold_group
-from streaming.core.objects import as_object
-from streaming.core.plan import FAMILIES
-from streaming.core.records import GroupGeneration, Row, Tick
+from streaming.core.fold.fold import fold_group
+from streaming.core.fold.routing import route
+from streaming.core.model.objects import as_object
+from streaming.core.model.records import GroupGeneration, Row, Tick
+from streaming.core.model.results import Generation, Incident, Result
+from streaming.core.model.settings import ClusterSettings
 from streaming.core.replay import decode, replay
-from streaming.core.results import Generation, Incident, Result
-from streaming.core.routing import route
-from streaming.core.settings import ClusterSettings
 from tests.streaming.core.rules.test_table import CASES
 from tests.streaming.core.test_mutants import mutants
 

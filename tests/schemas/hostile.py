@@ -17,8 +17,8 @@ from schemas.record_layouts import VALUES
 from schemas.sticky_user_data import decode_sticky_user_data
 from schemas.streams_assignment import decode_assignment_info
 from schemas.streams_subscription import decode_subscription_info
-from streaming.core.blobs import MemberBlobs
-from streaming.core.decoding import decode_offsets_record
+from streaming.core.reading.blobs import MemberBlobs
+from streaming.core.reading.decoding import decode_offsets_record
 
 VECTORS = Path(__file__).parents[1] / "vectors"
 GROUP_KEY = b"\x00\x02\x00\x01g"

@@ -21,9 +21,9 @@ from schemas.consumer_protocol import ConsumerAssignment, ConsumerSubscription, 
 from schemas.consumer_protocol import encode_assignment as encode_shares
 from schemas.group_metadata import GroupMember, GroupMetadata
 from schemas.offsets_topic import encode_group_metadata
-from streaming.core.blobs import MemberBlobs
-from streaming.core.decoding import decode_offsets_record
-from streaming.core.records import BadBlob, GroupGeneration
+from streaming.core.model.records import BadBlob, GroupGeneration
+from streaming.core.reading.blobs import MemberBlobs
+from streaming.core.reading.decoding import decode_offsets_record
 from tests.schemas.hostile import GROUP_KEY, damaged, real
 
 

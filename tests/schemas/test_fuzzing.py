@@ -9,7 +9,7 @@ from itertools import islice
 from random import Random
 
 from schemas.outcomes import Decoded, Ignored, Tombstone, Unreadable
-from streaming.core.records import Row
+from streaming.core.model.records import Row
 from tests.schemas.hostile import DECODERS, inputs, real
 
 COUNT = int(os.environ.get("RM_FUZZ_INPUTS", "4000"))

@@ -35,7 +35,7 @@ from schemas.streams_subscription import (
 )
 from schemas.streams_tasks import NO_REBALANCE_MS
 from schemas.user_data import decode_assignment_user_data, decode_subscription_user_data
-from streaming.core.plan import FAMILIES
+from streaming.calculator import FAMILIES
 
 VECTORS = Path(__file__).parents[1] / "vectors" / "streams"
 # How many damaged payloads the fuzzing tries; the long profile sets it to 200,000 and more.

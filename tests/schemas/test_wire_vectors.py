@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from streaming.core.plan import FAMILIES
+from streaming.calculator import FAMILIES
 
 VECTORS = Path(__file__).parents[1] / "vectors"
 FILES = {

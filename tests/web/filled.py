@@ -5,13 +5,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from streaming.cli.captures import records_of, settings_of
-from streaming.core.effects import DelayWait
-from streaming.core.fold import STATE_VERSION, fold_group
-from streaming.core.maintenance import Maintenance
-from streaming.core.ports import Commit, GroupKey, PartitionKey, Range, StoredState
-from streaming.core.records import OtherGroup, Row, Tick
-from streaming.core.replay import RawRecord, decode
-from streaming.core.results import (
+from streaming.core.connect.effects import DelayWait
+from streaming.core.fold.fold import STATE_VERSION, fold_group
+from streaming.core.fold.routing import route
+from streaming.core.incidents.maintenance import Maintenance
+from streaming.core.model.records import OtherGroup, Row, Tick
+from streaming.core.model.results import (
     AlertSeverity,
     Cause,
     Certainty,
@@ -27,8 +26,9 @@ from streaming.core.results import (
     Subject,
     Verdict,
 )
-from streaming.core.routing import route
-from streaming.core.settings import ClusterSettings
+from streaming.core.model.settings import ClusterSettings
+from streaming.core.ports import Commit, GroupKey, PartitionKey, Range, StoredState
+from streaming.core.replay import RawRecord, decode
 from streaming.sinks.postgres import PostgresStore
 from tests.streaming.sinks import builders
 

@@ -9,8 +9,8 @@ from typing import Any
 import httpx
 import pytest
 
-from streaming.core.objects import as_object
-from streaming.core.results import GapRecord
+from streaming.core.model.objects import as_object
+from streaming.core.model.results import GapRecord
 from streaming.sinks import gaps
 from tests.streaming.sinks import builders
 from tests.web.conftest import database, dsn_of, served

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streaming.core.objects import as_object
-from streaming.core.results import AlertSeverity, Change, ConnectShare, ExpectedShare, Grade, Verdict
+from streaming.core.model.objects import as_object
+from streaming.core.model.results import AlertSeverity, Change, ConnectShare, ExpectedShare, Grade, Verdict
 from streaming.web import fleet
 from streaming.web.matrix import held, matrix
 from streaming.web.rows import GenerationRow, GroupRow, IncidentRow

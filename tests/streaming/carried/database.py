@@ -14,10 +14,10 @@ import psycopg
 import pyarrow as pa
 from psycopg import sql
 
+from streaming.core.model.records import Row, Tick
+from streaming.core.model.results import Result
+from streaming.core.model.settings import ClusterSettings
 from streaming.core.ports import PartitionKey
-from streaming.core.records import Row, Tick
-from streaming.core.results import Result
-from streaming.core.settings import ClusterSettings
 from streaming.sinks.outbox import mark_sent, waiting
 from streaming.sinks.postgres import PostgresStore
 from streaming.spark.batch import BatchFunction, BatchReport

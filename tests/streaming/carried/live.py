@@ -9,14 +9,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from streaming.cli.captures import records_of, settings_of
-from streaming.core.codec import loads
-from streaming.core.fold import fold_group
-from streaming.core.records import ConfigChange, Row, Tick
+from streaming.core.fold.fold import fold_group
+from streaming.core.fold.routing import route
+from streaming.core.fold.state import GroupState
+from streaming.core.model.codec import loads
+from streaming.core.model.records import ConfigChange, Row, Tick
+from streaming.core.model.results import Generation, Incident, Result
+from streaming.core.model.settings import ClusterSettings
 from streaming.core.replay import decode
-from streaming.core.results import Generation, Incident, Result
-from streaming.core.routing import route
-from streaming.core.settings import ClusterSettings
-from streaming.core.state import GroupState
 
 VECTORS = Path(__file__).parents[2] / "vectors"
 LATE_MS = 3_000

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from streaming.core.state import GroupState
+from streaming.core.fold.state import GroupState
 from tests.streaming.carried.live import LONG_MS, VECTORS, Live, arrives_ms, final_grades, held, story, transitions
 
 CAPTURES = ("zombie", "eager-2.8.2", "compatible-2.8.2", "sessioned-4.3.1", "steady")

@@ -17,9 +17,9 @@ from schemas.offsets_topic import encode_group_metadata
 from streaming.cli import main
 from streaming.cli.captures import settings_of
 from streaming.cli.replay import replay
-from streaming.core.records import GroupGeneration
+from streaming.core.model.records import GroupGeneration
+from streaming.core.model.settings import ConnectSettings
 from streaming.core.replay import RawRecord
-from streaming.core.settings import ConnectSettings
 from tests.streaming.core.racked import racked
 from tests.streaming.guarding.poison import SECRET, Poisoned
 

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from streaming.cli import main
-from streaming.core.rules.catalogue import RULES
+from streaming.core.catalogue import RULES
 
 
 def test_lists_every_rule(capsys: pytest.CaptureFixture[str]) -> None:

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from streaming import calculator
 from streaming.cli import main
 from streaming.cli.names import FAMILIES, KINDS
-from streaming.core import plan, shown
+from streaming.core.reading import shown
 
 PROJECT = Path(__file__).parents[3] / "pyproject.toml"
 
@@ -32,5 +33,5 @@ def test_asking_for_it_imports_neither_the_configuration_nor_the_tables() -> Non
 
 
 def test_names_in_help_are_those_that_exist() -> None:
-    assert sorted(FAMILIES) == sorted(plan.FAMILIES)
+    assert sorted(FAMILIES) == sorted(calculator.FAMILIES)
     assert (*shown.RECORDS, *shown.PAYLOADS) == KINDS

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from streaming.config import ConfigError, load
-from streaming.core.attention import damping_of
-from streaming.core.maintenance import muting
-from streaming.core.results import AlertSeverity
+from streaming.core.incidents.damping import damping_of
+from streaming.core.incidents.maintenance import muting
+from streaming.core.model.results import AlertSeverity
 
 CLUSTER = "clusters: [{name: prod, bootstrap_servers: 'k:9092'}]\n"
 

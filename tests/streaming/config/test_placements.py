@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from streaming.config import ConfigError, load
-from streaming.core.settings import ConnectSettings
+from streaming.core.model.settings import ConnectSettings
 
 START = "clusters:\n- name: a\n  bootstrap_servers: k:9092\n  connect: {g: {"
 

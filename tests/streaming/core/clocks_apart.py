@@ -6,13 +6,13 @@ from dataclasses import replace
 from pathlib import Path
 
 from streaming.cli.captures import records_of, settings_of
-from streaming.core.fold import fold_group
-from streaming.core.records import GroupGeneration, OtherGroup, Row, Tick
+from streaming.core.fold.fold import fold_group
+from streaming.core.fold.other_clocks import Stamps
+from streaming.core.fold.routing import groups_of_topic, route
+from streaming.core.model.records import GroupGeneration, OtherGroup, Row, Tick
+from streaming.core.model.results import Generation, Grade, Incident, Result, Severity
+from streaming.core.model.settings import ClusterSettings
 from streaming.core.replay import OFFSETS_TOPIC, RawRecord, decode, folded
-from streaming.core.results import Generation, Grade, Incident, Result, Severity
-from streaming.core.routing import groups_of_topic, route
-from streaming.core.settings import ClusterSettings
-from streaming.core.witnesses import Stamps
 
 CAPTURES = Path(__file__).parents[2] / "vectors" / "captures"
 NAMES = sorted(path.name for path in CAPTURES.iterdir() if path.is_dir())

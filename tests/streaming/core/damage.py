@@ -24,8 +24,8 @@ from schemas.group_metadata import GroupMember, GroupMetadata
 from schemas.offsets_topic import decode_group_metadata, encode_group_metadata
 from schemas.outcomes import Decoded
 from streaming.cli.captures import records_of, settings_of
+from streaming.core.model.settings import ClusterSettings
 from streaming.core.replay import OFFSETS_TOPIC, RawRecord
-from streaming.core.settings import ClusterSettings
 
 VECTORS = Path(__file__).parents[2] / "vectors"
 CLASSIC_KEY = b"\x00\x02"

@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 
 from assignors.java_order import wire_entries_assigned, wire_entries_revoked
 from schemas.connect_protocol import ConnectAssignment, encode_assignment
-from streaming.core.observed import EAGER, Job, Observed
-from streaming.core.records import GroupGeneration, MemberRow
+from streaming.core.connect.observed import EAGER, Job, Observed
+from streaming.core.model.records import GroupGeneration, MemberRow
 
 Members = tuple[MemberRow, ...]
 

@@ -10,17 +10,17 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
-from streaming.core.codec import loads
-from streaming.core.configured import configured_at
-from streaming.core.fold import fold_group
-from streaming.core.judge_connect import CLOCKS_APART, COMPACTED, CONFIG_BEHIND, UNKNOWN_MAXIMUM
-from streaming.core.observed import Observed
-from streaming.core.records import GroupGeneration, Row, Tick
+from streaming.core.connect.configured import configured_at
+from streaming.core.connect.observed import Observed
+from streaming.core.connect.verdict import CLOCKS_APART, COMPACTED, CONFIG_BEHIND, UNKNOWN_MAXIMUM
+from streaming.core.fold.fold import fold_group
+from streaming.core.fold.routing import route
+from streaming.core.fold.state import GroupState
+from streaming.core.model.codec import loads
+from streaming.core.model.records import GroupGeneration, Row, Tick
+from streaming.core.model.results import Generation, Grade, Result, Verdict
+from streaming.core.model.settings import ClusterSettings
 from streaming.core.replay import RawRecord, decode
-from streaming.core.results import Generation, Grade, Result, Verdict
-from streaming.core.routing import route
-from streaming.core.settings import ClusterSettings
-from streaming.core.state import GroupState
 from tests.streaming.core.mutant_kinds import Answered, whole_answers
 from tests.streaming.core.test_mutants import mutants, violations
 

@@ -9,8 +9,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from assignors import consumer_range
-from assignors.consumer_model import ConsumerMember
+from assignors.consumer import range_assignor
+from assignors.consumer.model import ConsumerMember
 from schemas.consumer_protocol import (
     ConsumerAssignment,
     ConsumerSubscription,
@@ -18,9 +18,9 @@ from schemas.consumer_protocol import (
     encode_subscription,
 )
 from streaming.cli.captures import metadata_of, records_of
-from streaming.core.records import GroupGeneration, MemberRow
+from streaming.core.model.records import GroupGeneration, MemberRow
+from streaming.core.model.settings import ClusterSettings, TopicMetadata
 from streaming.core.replay import RawRecord, decode
-from streaming.core.settings import ClusterSettings, TopicMetadata
 
 CAPTURE = Path(__file__).parents[2] / "vectors" / "captures-groups" / "java-classic"
 GROUP = "j-range"
@@ -114,7 +114,7 @@ def _racks(sample: TopicMetadata, alive: frozenset[str]) -> dict[str, tuple[froz
 def _answered(body: GroupGeneration, topics: dict[str, tuple[frozenset[str], ...]]) -> GroupGeneration:
     """The generation with a rack in each subscription and the answer of a leader that knows these racks."""
     members = [_with_rack(member, RACKS[sum(member.client_id.encode()) % 3]) for member in body.members]
-    shares = consumer_range.assign(
+    shares = range_assignor.assign(
         [
             ConsumerMember(id=one.member_id, instance_id=one.instance_id, topics=told.topics, rack=told.rack)
             for one, told in members

@@ -3,11 +3,11 @@
 import random
 from collections.abc import Collection
 
-from assignors.connect_model import Jobs
-from streaming.core.fold import fold_group
-from streaming.core.records import Row, Tick
-from streaming.core.results import Generation, Result
-from streaming.core.settings import ConnectSettings
+from assignors.connect.model import Jobs
+from streaming.core.fold.fold import fold_group
+from streaming.core.model.records import Row, Tick
+from streaming.core.model.results import Generation, Result
+from streaming.core.model.settings import ConnectSettings
 from tests.streaming.core.rules.builders import CONFIGS, GROUP, OFFSETS, STATUSES, Story, generations
 
 ERAS = ("A5", "A5", "A5", "A5", "A4", "A3b", "A3a", "A2")

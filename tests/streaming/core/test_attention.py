@@ -4,10 +4,10 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from schemas.connect_protocol import ConnectAssignment
-from streaming.core.fold import fold_group
-from streaming.core.records import Tick
-from streaming.core.results import AlertSeverity, Incident
-from streaming.core.settings import ClusterSettings, Damping, Owner
+from streaming.core.fold.fold import fold_group
+from streaming.core.model.records import Tick
+from streaming.core.model.results import AlertSeverity, Incident
+from streaming.core.model.settings import ClusterSettings, Damping, Owner
 from tests.streaming.core.rules.builders import GROUP, Story, incidents
 from tests.streaming.core.rules.cases_across import calm
 from tests.streaming.core.rules.cases_headers import swapped

@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import pytest
 
-from streaming.core.fold import fold_group
-from streaming.core.records import BadBlob, ConfigChange, GroupGeneration, Tick
-from streaming.core.results import Grade, Result
+from streaming.core.fold.fold import fold_group
+from streaming.core.model.records import BadBlob, ConfigChange, GroupGeneration, Tick
+from streaming.core.model.results import Grade, Result
 from tests.streaming.core.rules.builders import GROUP, Story, generations, incidents
 
 GRADES = {Grade.NOT_JUDGED, Grade.EXPLAINABLE, Grade.MATCH}

@@ -1,7 +1,7 @@
 """Blobs of members that did not change are decoded once, in bounded memory."""
 
-from streaming.core.blobs import MemberBlobs, remembering
-from streaming.core.records import BadBlob
+from streaming.core.model.records import BadBlob
+from streaming.core.reading.blobs import MemberBlobs, remembering
 
 
 def test_the_same_bytes_are_decoded_once() -> None:

@@ -1,11 +1,11 @@
 """Generations of one kind close behind each other are one event; slower or other ones are not."""
 
-from streaming.core.results import Source
-from streaming.core.settings import ClusterSettings
-from streaming.core.timeline import bursts
-from streaming.core.timeline.state import Timeline
-from streaming.core.timeline.step import Step
-from streaming.core.timeline.work import Work
+from streaming.core.connect.statuses import bursts
+from streaming.core.connect.statuses.memory import Timeline
+from streaming.core.connect.statuses.round_change import Step
+from streaming.core.connect.statuses.session import Work
+from streaming.core.model.results import Source
+from streaming.core.model.settings import ClusterSettings
 
 
 def told(*records: tuple[int, int]) -> Work:

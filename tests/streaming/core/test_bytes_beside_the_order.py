@@ -6,7 +6,7 @@ import pytest
 
 from assignors.java_order import Entries, wire_entries_assigned
 from schemas.connect_protocol import ConnectAssignment, encode_assignment
-from streaming.core.results import Grade, Verdict
+from streaming.core.model.results import Grade, Verdict
 from tests.streaming.core.rules.builders import Story, generations
 from tests.streaming.core.rules.processes import JAVA, Given, encoded
 

@@ -5,12 +5,12 @@ from pathlib import Path
 import pytest
 
 from streaming.cli.captures import records_of, settings_of
-from streaming.core.codec import CodecError, dumps, loads
-from streaming.core.fold import fold_group
-from streaming.core.records import Row, Tick
+from streaming.core.fold.fold import fold_group
+from streaming.core.fold.routing import route
+from streaming.core.fold.state import GroupState
+from streaming.core.model.codec import CodecError, dumps, loads
+from streaming.core.model.records import Row, Tick
 from streaming.core.replay import decode
-from streaming.core.routing import route
-from streaming.core.state import GroupState
 
 CAPTURES = Path(__file__).parents[2] / "vectors" / "captures"
 

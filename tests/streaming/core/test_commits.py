@@ -9,17 +9,17 @@ from pathlib import Path
 import pytest
 from jsonschema import Draft202012Validator
 
-from streaming.core.commits import OffsetCommit, commit_object, decode_commit
-from streaming.core.decoding import decode_offsets_record
+from streaming.core.model.results import Source, UndecodableRecord
+from streaming.core.model.settings import ClusterSettings
+from streaming.core.reading.commits import OffsetCommit, commit_object, decode_commit
+from streaming.core.reading.decoding import decode_offsets_record
 from streaming.core.replay import RawRecord, replay
-from streaming.core.results import Source, UndecodableRecord
-from streaming.core.settings import ClusterSettings
 
 KEY = bytes.fromhex("0001 0001 67 0001 74 00000003")
 AT = Source("__consumer_offsets", 7, 11)
 TIME = 1700000000000
 VECTORS = Path(__file__).parents[2] / "vectors" / "consumer" / "coordinator-wire.jsonl.gz"
-SCHEMA = Path(__file__).parents[3] / "streaming" / "core" / "objects.schema.json"
+SCHEMA = Path(__file__).parents[3] / "streaming" / "core" / "model" / "objects.schema.json"
 
 WRITTEN = {
     0: ("0000 000000000000002a 0001 6d 0000018bcfe56800", None, None),

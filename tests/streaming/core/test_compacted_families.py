@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from streaming.cli.captures import records_of
+from streaming.core.model.settings import ClusterSettings
 from streaming.core.replay import OFFSETS_TOPIC, RawRecord, replay
-from streaming.core.settings import ClusterSettings
 
 CAPTURE = Path(__file__).parents[2] / "vectors" / "captures" / "sessioned-4.3.1"
 

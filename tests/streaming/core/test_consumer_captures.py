@@ -10,11 +10,11 @@ import pytest
 
 from schemas.consumer_protocol import ConsumerAssignment
 from streaming.cli.captures import records_of, settings_of
-from streaming.core.judge_consumer import judge
-from streaming.core.records import GroupGeneration, MemberRow
+from streaming.core.consumer.verdict import judge
+from streaming.core.model.records import GroupGeneration, MemberRow
+from streaming.core.model.results import Grade
+from streaming.core.model.settings import ClusterSettings
 from streaming.core.replay import Replayed, decode, replay
-from streaming.core.results import Grade
-from streaming.core.settings import ClusterSettings
 
 CAPTURES = Path(__file__).parents[2] / "vectors" / "captures-groups"
 

@@ -8,12 +8,12 @@ import time
 import traceback
 from collections import Counter
 
-from streaming.core.fold import fold_group
-from streaming.core.records import OtherGroup, Row, Tick
+from streaming.core.fold.fold import fold_group
+from streaming.core.fold.other_clocks import Stamps
+from streaming.core.fold.routing import route
+from streaming.core.model.records import OtherGroup, Row, Tick
+from streaming.core.model.results import Generation, Result
 from streaming.core.replay import decode, folded
-from streaming.core.results import Generation, Result
-from streaming.core.routing import route
-from streaming.core.witnesses import Stamps
 from tests.streaming.core.damage import Damaged, damaged
 
 COUNT = int(os.environ.get("RM_FUZZ_CAPTURES", "200"))

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streaming.cli.captures import records_of, settings_of
-from streaming.core.departures import left
+from streaming.core.fold.departures import left
+from streaming.core.model.results import Aftermath, Certainty
 from streaming.core.replay import replay
-from streaming.core.results import Aftermath, Certainty
 from tests.streaming.core.rules.builders import SESSION_MS, Story, generations
 
 CAPTURE = Path(__file__).parents[2] / "vectors" / "captures-groups" / "java-classic"

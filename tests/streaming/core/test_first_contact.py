@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import pytest
 
-from streaming.core.fold import fold_group
-from streaming.core.leader_rows import Received, split
-from streaming.core.observed import EAGER
-from streaming.core.records import GroupGeneration, Tick
-from streaming.core.results import Grade
+from streaming.core.connect.leader.rows import Received, split
+from streaming.core.connect.observed import EAGER
+from streaming.core.fold.fold import fold_group
+from streaming.core.model.records import GroupGeneration, Tick
+from streaming.core.model.results import Grade
 from tests.streaming.core.restless import Restless, records, seen
 from tests.streaming.core.test_mutants import NAMES, grade_of, mutants, violations
 from tests.streaming.core.test_mutants_across_gaps import states_of

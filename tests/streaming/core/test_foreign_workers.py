@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import pytest
 
-from assignors.connect_model import ConnectRound, Jobs
-from streaming.core.fold import fold_group
-from streaming.core.records import ConfigChange, Tick
-from streaming.core.results import Generation, Grade, Incident, Result, Severity
+from assignors.connect.model import ConnectRound, Jobs
+from streaming.core.fold.fold import fold_group
+from streaming.core.model.records import ConfigChange, Tick
+from streaming.core.model.results import Generation, Grade, Incident, Result, Severity
 from tests.streaming.core.rules.builders import CONFIGS, GROUP, Story, generations, incidents
 from tests.streaming.core.rules.cases_across import DELAY_MS, MINUTE_MS, calm, departure
 from tests.streaming.core.rules.edits import give

@@ -2,10 +2,10 @@
 
 from dataclasses import replace
 
-from streaming.core.fold import fold_group
-from streaming.core.records import Gap, Row, Tick, Undecodable
-from streaming.core.results import GapRecord, Generation, Grade, JobState, Severity, UndecodableRecord
-from streaming.core.routing import route
+from streaming.core.fold.fold import fold_group
+from streaming.core.fold.routing import route
+from streaming.core.model.records import Gap, Row, Tick, Undecodable
+from streaming.core.model.results import GapRecord, Generation, Grade, JobState, Severity, UndecodableRecord
 from tests.streaming.core.rules.builders import CONFIGS, GROUP, STATUSES, generations, incidents
 from tests.streaming.core.rules.cases_across import calm
 from tests.streaming.core.rules.cases_status import JOB, owner_of, owners

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from streaming.cli.captures import records_of, settings_of
-from streaming.core.fold import fold_group
-from streaming.core.records import GroupGeneration, Tick
+from streaming.core.fold.fold import fold_group
+from streaming.core.model.records import GroupGeneration, Tick
+from streaming.core.model.results import Certainty, Result, Severity
+from streaming.core.model.settings import ClusterSettings
 from streaming.core.replay import RawRecord, Replayed, decode, replay
-from streaming.core.results import Certainty, Result, Severity
-from streaming.core.settings import ClusterSettings
 from tests.streaming.core.rules.builders import GROUP, Story, incidents
 from tests.streaming.core.rules.cases_across import DELAY_MS, MINUTE_MS, calm, departure
 from tests.streaming.core.rules.cases_status import owners

@@ -5,16 +5,17 @@ from pathlib import Path
 
 import pytest
 
-from assignors.connect_model import Jobs, LeaderMemory
+from assignors.connect.model import Jobs, LeaderMemory
 from streaming.cli.captures import records_of
-from streaming.core import judge_connect, leader
-from streaming.core.leader import MAX_HYPOTHESES, Carried, Process
-from streaming.core.leader_rounds import Case
-from streaming.core.minds import Hypothesis
-from streaming.core.observed import WorkerView
+from streaming.core.connect import verdict
+from streaming.core.connect.leader import hypotheses
+from streaming.core.connect.leader.hypotheses import MAX_HYPOTHESES, Carried, Process
+from streaming.core.connect.leader.packed import Hypothesis
+from streaming.core.connect.leader.rounds import Case
+from streaming.core.connect.observed import WorkerView
+from streaming.core.model.results import Grade
+from streaming.core.model.settings import ClusterSettings, ConnectSettings
 from streaming.core.replay import replay
-from streaming.core.results import Grade
-from streaming.core.settings import ClusterSettings, ConnectSettings
 
 CAPTURE = Path(__file__).parents[2] / "vectors" / "captures" / "steady"
 SETTINGS = ConnectSettings(config_topic="steady-configs", release="4.3.1", max_delay_ms=10_000, java_version=17)
@@ -24,13 +25,13 @@ SETTINGS = ConnectSettings(config_topic="steady-configs", release="4.3.1", max_d
 def case(monkeypatch: pytest.MonkeyPatch) -> Case:
     """A generation of a real cluster that is a match, without a delay and after the first."""
     seen: list[Case] = []
-    judge = judge_connect.judge
+    judge = verdict.judge
 
-    def noted(one: Case) -> judge_connect.Judgement:
+    def noted(one: Case) -> verdict.Judgement:
         seen.append(one)
         return judge(one)
 
-    monkeypatch.setattr(judge_connect, "judge", noted)
+    monkeypatch.setattr(verdict, "judge", noted)
     replay(records_of(CAPTURE), ClusterSettings(name="steady", connect={"steady": SETTINGS}))
     monkeypatch.undo()
     return next(one for one in seen if one.last is not None and not one.observed.delay_ms)
@@ -52,7 +53,7 @@ def wrong(case: Case) -> tuple[Hypothesis, ...]:
 
 
 def test_the_first_are_kept_and_the_process_is_marked(case: Case) -> None:
-    judged = judge_connect.judge(replace(case, carried=Carried(many(case), complete=True)))
+    judged = verdict.judge(replace(case, carried=Carried(many(case), complete=True)))
     assert judged.verdict.grade is Grade.MATCH
     assert len(judged.hypotheses) == MAX_HYPOTHESES
     assert judged.cut
@@ -60,22 +61,22 @@ def test_the_first_are_kept_and_the_process_is_marked(case: Case) -> None:
 
 
 def test_below_the_bound_nothing_is_marked(case: Case) -> None:
-    judged = judge_connect.judge(replace(case, carried=Carried(many(case)[:MAX_HYPOTHESES], complete=True)))
+    judged = verdict.judge(replace(case, carried=Carried(many(case)[:MAX_HYPOTHESES], complete=True)))
     assert len(judged.hypotheses) == MAX_HYPOTHESES
     assert not judged.cut
 
 
 def test_the_mark_stays_while_the_carried_ones_answer_right(case: Case) -> None:
-    judged = judge_connect.judge(replace(case, carried=Carried(case.carried.hypotheses, complete=True, cut=True)))
+    judged = verdict.judge(replace(case, carried=Carried(case.carried.hypotheses, complete=True, cut=True)))
     assert judged.verdict.grade is Grade.MATCH
     assert judged.cut
 
 
 @pytest.mark.parametrize("cut", [False, True])
 def test_an_answer_of_a_mind_left_out_is_explained_by_the_bound(case: Case, cut: bool) -> None:
-    judged = judge_connect.judge(replace(case, carried=Carried(wrong(case), complete=True, cut=cut)))
+    judged = verdict.judge(replace(case, carried=Carried(wrong(case), complete=True, cut=cut)))
     assert judged.verdict.grade is (Grade.EXPLAINABLE if cut else Grade.UNEXPLAINED)
-    assert (judged.verdict.reason == leader.BOUND_EXCEEDED) is cut
+    assert (judged.verdict.reason == hypotheses.BOUND_EXCEEDED) is cut
     assert judged.hypotheses
     assert not judged.cut
 
@@ -84,11 +85,11 @@ def test_a_worker_that_may_have_led_brings_its_mark_and_its_memories(case: Case)
     view = WorkerView("new-id", "host:8083", 7, False, None, frozenset(), frozenset(), frozenset())
     process = Process.of("old-id", Carried(many(case)[:MAX_HYPOTHESES], complete=True))
     not_known = replace(SETTINGS, max_delay_ms=None)  # a configured maximum would leave one of these memories
-    carried = leader.carried_into(view, {"host:8083": process}, ("A5",), not_known, seen_from_start=True)
+    carried = hypotheses.carried_into(view, {"host:8083": process}, ("A5",), not_known, seen_from_start=True)
     assert carried.cut  # the empty memory of a new process comes on top
     assert len(carried.hypotheses) == MAX_HYPOTHESES
     assert carried.hypotheses[0].memory == LeaderMemory()
-    again = leader.carried_into(
+    again = hypotheses.carried_into(
         replace(view, member_id="old-id"),
         {"host:8083": replace(process, cut=True)},
         ("A5",),

@@ -11,18 +11,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assignors import connect_incremental
-from assignors.connect_eras import ERAS, Era
-from assignors.connect_model import ConnectResult, ConnectRound, Jobs, LeaderMemory
+from assignors.connect import incremental
+from assignors.connect.eras import ERAS, Era
+from assignors.connect.model import ConnectResult, ConnectRound, Jobs, LeaderMemory
 from streaming.cli.captures import records_of
-from streaming.core import judge_connect
-from streaming.core.leader import Carried
-from streaming.core.leader_rounds import Case
-from streaming.core.minds import Hypothesis
-from streaming.core.observed import EAGER
+from streaming.core.connect import verdict
+from streaming.core.connect.leader.hypotheses import Carried
+from streaming.core.connect.leader.packed import Hypothesis
+from streaming.core.connect.leader.rounds import Case
+from streaming.core.connect.observed import EAGER
+from streaming.core.model.results import Grade
+from streaming.core.model.settings import ClusterSettings
 from streaming.core.replay import replay
-from streaming.core.results import Grade
-from streaming.core.settings import ClusterSettings
 
 CAPTURES = Path(__file__).parents[2] / "vectors" / "captures"
 NAMES = sorted(path.name for path in CAPTURES.iterdir() if path.is_dir() and not path.name.startswith("eager"))
@@ -33,14 +33,14 @@ EVERYTHING = frozenset({one.name for one in fields(Era)} | {"now_ms", "last_comp
 def cases(name: str) -> tuple[Case, ...]:
     """Every generation of a recorded cluster as it was judged with nothing configured but the topics."""
     seen: list[Case] = []
-    judge = judge_connect.judge
+    judge = verdict.judge
 
-    def noted(one: Case) -> judge_connect.Judgement:
+    def noted(one: Case) -> verdict.Judgement:
         seen.append(one)
         return judge(one)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(judge_connect, "judge", noted)
+        patch.setattr(verdict, "judge", noted)
         replay(records_of(CAPTURES / name), ClusterSettings(name=name))
     return tuple(one for one in seen if one.body.protocol != EAGER)
 
@@ -49,7 +49,7 @@ def cases(name: str) -> tuple[Case, ...]:
 def counted_runs(*, each_alone: bool) -> Iterator[list[ConnectRound]]:
     """The rounds the assignor ran; `each_alone`: its answers claim to rest on everything, so none is shared."""
     ran: list[ConnectRound] = []
-    assign = connect_incremental.assign
+    assign = incremental.assign
 
     def run(memory: LeaderMemory, one: ConnectRound, **how: Any) -> tuple[ConnectResult, LeaderMemory]:
         ran.append(one)
@@ -57,7 +57,7 @@ def counted_runs(*, each_alone: bool) -> Iterator[list[ConnectRound]]:
         return (replace(result, rests_on=EVERYTHING) if each_alone else result), after
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(connect_incremental, "assign", run)
+        patch.setattr(incremental, "assign", run)
         yield ran
 
 
@@ -111,9 +111,9 @@ def test_sharing_runs_changes_no_verdict_and_no_memory(
     carried = (*case.carried.hypotheses[: None if keep or not others else 0], *(mind(case, *one) for one in others))
     case = replace(case, carried=Carried(carried, complete=True), missing_generations=missing)
     with counted_runs(each_alone=False) as shared:
-        together = judge_connect.judge(case)
+        together = verdict.judge(case)
     with counted_runs(each_alone=True) as alone:
-        apart = judge_connect.judge(case)
+        apart = verdict.judge(case)
     assert together == apart
     assert len(shared) <= len(alone)
 
@@ -124,6 +124,6 @@ def test_a_steady_generation_costs_one_run(name: str) -> None:
     runs = []
     for case in cases(name):
         with counted_runs(each_alone=False) as ran:
-            if judge_connect.judge(case).verdict.grade is Grade.MATCH:
+            if verdict.judge(case).verdict.grade is Grade.MATCH:
                 runs.append(len(ran))
     assert sorted(runs)[len(runs) // 2] == 1

@@ -2,10 +2,10 @@
 
 from dataclasses import replace
 
-from streaming.core.intent import Intent, intent_of, remembered
-from streaming.core.observed import Job, Observed, observe
-from streaming.core.records import GroupGeneration
-from streaming.core.results import Source
+from streaming.core.connect.intent import Intent, intent_of, remembered
+from streaming.core.connect.observed import Job, Observed, observe
+from streaming.core.model.records import GroupGeneration
+from streaming.core.model.results import Source
 from tests.streaming.core.rules.builders import Story
 
 

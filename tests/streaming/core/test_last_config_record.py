@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 
 from streaming.cli.captures import records_of, settings_of
-from streaming.core.fold import fold_group
-from streaming.core.judge_connect import CONFIG_BEHIND
-from streaming.core.records import GroupGeneration, MemberRow, Row, Tick
+from streaming.core.connect.verdict import CONFIG_BEHIND
+from streaming.core.fold.fold import fold_group
+from streaming.core.fold.routing import route
+from streaming.core.model.records import GroupGeneration, MemberRow, Row, Tick
+from streaming.core.model.results import Generation, Grade, Incident, Severity
 from streaming.core.replay import decode
-from streaming.core.results import Generation, Grade, Incident, Severity
-from streaming.core.routing import route
 from tests.streaming.core.mutant_kinds import handed_out, with_jobs
 from tests.streaming.core.rules.builders import REBALANCE_MS, SESSION_MS, Story, generations, incidents
 from tests.streaming.core.rules.edits import both, drop, give

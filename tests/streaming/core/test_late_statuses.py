@@ -10,14 +10,14 @@ from hypothesis import settings as profile
 from hypothesis import strategies as st
 
 from streaming.cli.captures import records_of, settings_of
-from streaming.core.effects import JobDowntime
-from streaming.core.fold import fold_group
-from streaming.core.records import GroupGeneration, Row, Tick
+from streaming.core.connect.effects import JobDowntime
+from streaming.core.fold.fold import fold_group
+from streaming.core.fold.routing import route
+from streaming.core.model.records import GroupGeneration, Row, Tick
+from streaming.core.model.results import Aftermath, Source
+from streaming.core.model.settings import ClusterSettings
+from streaming.core.model.subjects import Subject
 from streaming.core.replay import decode
-from streaming.core.results import Aftermath, Source
-from streaming.core.routing import route
-from streaming.core.settings import ClusterSettings
-from streaming.core.subjects import Subject
 
 CAPTURES = Path(__file__).parents[2] / "vectors" / "captures"
 NAMES = ["compatible-2.8.2", "eager-2.8.2", "sessioned-4.3.1", "steady", "zombie"]

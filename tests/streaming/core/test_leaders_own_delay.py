@@ -5,12 +5,12 @@ from dataclasses import replace
 
 import pytest
 
-from streaming.core.configured import jobs_of_counts
-from streaming.core.fold import fold_group
-from streaming.core.judge_connect import CONFIG_BEHIND, UNKNOWN_MAXIMUM
-from streaming.core.observed import Job, job_name
-from streaming.core.results import Grade, Verdict
-from streaming.core.settings import ConnectSettings
+from streaming.core.connect.configured import jobs_of_counts
+from streaming.core.connect.observed import Job, job_name
+from streaming.core.connect.verdict import CONFIG_BEHIND, UNKNOWN_MAXIMUM
+from streaming.core.fold.fold import fold_group
+from streaming.core.model.results import Grade, Verdict
+from streaming.core.model.settings import ConnectSettings
 from tests.streaming.core.rules.builders import CONFIGS, STATUSES, Story, generations, incidents
 from tests.streaming.core.rules.edits import both, drop, everyone, give
 from tests.streaming.core.rules.processes import JAVA

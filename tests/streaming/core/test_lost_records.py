@@ -6,10 +6,10 @@ from dataclasses import replace
 import pytest
 
 from schemas.connect_protocol import ConnectAssignment
-from streaming.core.fold import fold_group
-from streaming.core.records import Gap, GroupGeneration, Row, Tick
-from streaming.core.results import GapRecord, Generation, Grade, Result, Severity
-from streaming.core.routing import groups_concerned, route
+from streaming.core.fold.fold import fold_group
+from streaming.core.fold.routing import groups_concerned, route
+from streaming.core.model.records import Gap, GroupGeneration, Row, Tick
+from streaming.core.model.results import GapRecord, Generation, Grade, Result, Severity
 from tests.streaming.core.rules.builders import GROUP, OFFSETS, Story, generations, incidents
 from tests.streaming.core.rules.cases_across import DELAY_MS, MINUTE_MS, calm, departure
 from tests.streaming.core.rules.cases_status import owners

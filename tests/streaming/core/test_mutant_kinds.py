@@ -10,7 +10,7 @@ import pytest
 
 from lab.simulated import scenario
 from streaming.cli.captures import records_of, settings_of
-from streaming.core.settings import ClusterSettings
+from streaming.core.model.settings import ClusterSettings
 from tests.streaming.core.mutant_sweep import rows_of, sweep
 from tests.streaming.core.test_mutants import CAPTURES, NAMES
 

@@ -7,13 +7,13 @@ from dataclasses import replace
 import pytest
 
 from streaming.cli.captures import records_of, settings_of
-from streaming.core.fold import fold_group
-from streaming.core.observed import EAGER
-from streaming.core.records import GroupGeneration, Row, Tick
+from streaming.core.connect.observed import EAGER
+from streaming.core.fold.fold import fold_group
+from streaming.core.fold.routing import route
+from streaming.core.model.records import GroupGeneration, Row, Tick
+from streaming.core.model.results import Generation, Grade
+from streaming.core.model.settings import ClusterSettings
 from streaming.core.replay import decode
-from streaming.core.results import Generation, Grade
-from streaming.core.routing import route
-from streaming.core.settings import ClusterSettings
 from tests.streaming.core.test_mutants import CAPTURES, EVERY_JOB, NAMES, grade_of, mutants, violations
 
 COOPERATIVE = [name for name in NAMES if not name.startswith("eager")] if EVERY_JOB else ["zombie"]

@@ -5,10 +5,10 @@ Seen on a real cluster that was upgraded from 2.6.3 to 4.3.1 worker by worker.
 
 from dataclasses import replace
 
-from assignors.connect_eras import ERAS
-from streaming.core import leader
-from streaming.core.results import Grade, Severity
-from streaming.core.settings import ConnectSettings
+from assignors.connect.eras import ERAS
+from streaming.core.connect.leader import hypotheses
+from streaming.core.model.results import Grade, Severity
+from streaming.core.model.settings import ConnectSettings
 from tests.streaming.core.rules.builders import CONFIGS, STATUSES, Story, generations, incidents
 from tests.streaming.core.rules.edits import drop
 
@@ -88,9 +88,9 @@ def test_the_configured_release_is_named_when_a_leader_runs_another_one() -> Non
 
 
 def test_what_is_configured_wins_over_what_a_group_has_shown() -> None:
-    assert leader.eras_of(("A3a",), ConnectSettings(release="4.3.1")) == ("A5",)
-    assert leader.eras_of(("A3a",), ConnectSettings()) == ("A3a",)
-    assert leader.eras_of((), ConnectSettings()) == leader.all_eras()
+    assert hypotheses.eras_of(("A3a",), ConnectSettings(release="4.3.1")) == ("A5",)
+    assert hypotheses.eras_of(("A3a",), ConnectSettings()) == ("A3a",)
+    assert hypotheses.eras_of((), ConnectSettings()) == hypotheses.all_eras()
 
 
 def test_a_worker_that_was_restarted_as_a_follower_leads_without_memory() -> None:

@@ -9,7 +9,7 @@ from jsonschema import Draft202012Validator
 from streaming.cli.captures import records_of, settings_of
 from streaming.core import replay as replay_module
 
-ROOT = Path(replay_module.__file__).parent
+ROOT = Path(replay_module.__file__).parent / "model"
 VECTORS = Path(__file__).parents[2] / "vectors"
 CAPTURES = [path for kind in ("captures", "captures-groups") for path in sorted((VECTORS / kind).iterdir())]
 VALIDATOR = Draft202012Validator(json.loads((ROOT / "objects.schema.json").read_text(encoding="utf-8")))

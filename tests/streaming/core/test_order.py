@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from streaming.cli.captures import records_of, settings_of
-from streaming.core.fold import fold_group
-from streaming.core.records import Row, Tick
-from streaming.core.replay import decode
-from streaming.core.results import (
+from streaming.core.fold.fold import fold_group
+from streaming.core.fold.routing import route
+from streaming.core.model.records import Row, Tick
+from streaming.core.model.results import (
     Aftermath,
     GapRecord,
     Generation,
@@ -23,8 +23,8 @@ from streaming.core.results import (
     Standing,
     UndecodableRecord,
 )
-from streaming.core.routing import route
-from streaming.core.settings import ClusterSettings
+from streaming.core.model.settings import ClusterSettings
+from streaming.core.replay import decode
 
 CAPTURES = Path(__file__).parents[2] / "vectors" / "captures"
 

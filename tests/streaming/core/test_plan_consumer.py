@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from streaming.core.plan.consumer import blob_version, solve
+from streaming.calculator.consumer import blob_version, solve
 
 VECTORS = Path(__file__).parents[2] / "vectors" / "consumer" / "consumer-assign.jsonl.gz"
 

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from streaming.cli.captures import records_of, settings_of
+from streaming.core.model.results import Grade, Verdict
+from streaming.core.model.settings import ClusterSettings, ConnectSettings
 from streaming.core.replay import replay
-from streaming.core.results import Grade, Verdict
-from streaming.core.settings import ClusterSettings, ConnectSettings
 from tests.streaming.core.rules.builders import CONFIGS, STATUSES, Story, generations
 from tests.streaming.core.rules.cases_record import dropped
 

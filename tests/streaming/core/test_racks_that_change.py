@@ -6,8 +6,8 @@ from itertools import islice
 
 import pytest
 
-from streaming.core.judge_consumer import judge
-from streaming.core.results import Grade
+from streaming.core.consumer.verdict import judge
+from streaming.core.model.results import Grade
 from tests.streaming.core.racked import RACKS, Racked, racked
 from tests.streaming.core.test_consumer_captures import consumer_verdict, swapped
 

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from streaming.core.observed import Job
-from streaming.core.results import Certainty, Severity
+from streaming.core.connect.observed import Job
+from streaming.core.model.results import Certainty, Severity
 from tests.streaming.core.rules.builders import OFFSETS, Story, incidents
 from tests.streaming.core.rules.cases_across import DELAY_MS, MINUTE_MS, PATIENCE_MS, calm
 from tests.streaming.core.rules.processes import Given, Worker

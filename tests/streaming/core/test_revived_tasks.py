@@ -6,9 +6,9 @@ from dataclasses import replace
 import pytest
 
 from schemas.connect_topics import ConnectorConfigured, ConnectorDeleted, TasksCommitted, TaskStaged
-from streaming.core.config_history import MAX_LEFT, ConfigState, apply
-from streaming.core.results import Grade, Severity
-from streaming.core.settings import ConnectSettings
+from streaming.core.connect.config_history import MAX_LEFT, ConfigState, apply
+from streaming.core.model.results import Grade, Severity
+from streaming.core.model.settings import ConnectSettings
 from tests.streaming.core.rules.builders import CONFIGS, STATUSES, Story, generations, incidents
 from tests.streaming.core.rules.processes import JAVA
 

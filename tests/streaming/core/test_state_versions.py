@@ -9,23 +9,23 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assignors.connect_eras import ERAS
-from assignors.connect_model import Jobs, LeaderMemory
+from assignors.connect.eras import ERAS
+from assignors.connect.model import Jobs, LeaderMemory
 from lab.bench_state import folded
 from streaming.cli.captures import records_of, settings_of
-from streaming.core import minds
-from streaming.core.codec import dumps, loads
-from streaming.core.fold import fold_group
-from streaming.core.minds import Hypothesis, PackedMinds
-from streaming.core.records import Tick
+from streaming.core.connect.leader import packed as packed_hypotheses
+from streaming.core.connect.leader.packed import Hypothesis, PackedMinds
+from streaming.core.connect.statuses import packed as packed_jobs
+from streaming.core.connect.statuses.facts import RUNNING, Claim, End, JobFacts, JobKey, Sighting
+from streaming.core.connect.statuses.packed import JobTable
+from streaming.core.fold.fold import fold_group
+from streaming.core.fold.routing import route
+from streaming.core.fold.state import STATE_VERSION, GroupState
+from streaming.core.fold.state_versions import begun_anew, present, unreadable
+from streaming.core.model.codec import dumps, loads
+from streaming.core.model.records import Tick
+from streaming.core.model.results import Generation, Grade, Incident
 from streaming.core.replay import decode
-from streaming.core.results import Generation, Grade, Incident
-from streaming.core.routing import route
-from streaming.core.state import STATE_VERSION, GroupState
-from streaming.core.state_versions import begun_anew, present, unreadable
-from streaming.core.statuses import RUNNING, Claim, End, JobFacts, JobKey, Sighting
-from streaming.core.timeline import packed
-from streaming.core.timeline.packed import JobTable
 from tests.streaming.core.rules.builders import GROUP, Story
 from tests.streaming.core.rules.cases_across import never_handed_out_after_the_delay
 from tests.streaming.core.rules.cases_status import runs_what_another_holds
@@ -131,7 +131,7 @@ def facts(draw: st.DrawFn, job: JobKey) -> JobFacts:
 @settings(max_examples=60)
 def test_a_jobs_facts_survive_their_line(data: st.DataObject, job: str) -> None:
     one = data.draw(facts(job))
-    assert packed.unpack(job, packed.pack(job, one)) == one
+    assert packed_jobs.unpack(job, packed_jobs.pack(job, one)) == one
 
 
 def test_a_job_that_its_holder_runs_is_one_short_line() -> None:
@@ -139,7 +139,7 @@ def test_a_job_that_its_holder_runs_is_one_short_line() -> None:
     one = JobFacts(
         ("host:8083",), 2, 1_000_000, None, shown, (Claim("host:8083", 2, 1_000_100, 0, 12),), None, 1_000_100
     )
-    assert packed.pack("task c-1", one) == "r host:8083 2 1000000 2 100 0 12"
+    assert packed_jobs.pack("task c-1", one) == "r host:8083 2 1000000 2 100 0 12"
 
 
 def test_only_jobs_that_changed_are_written_anew() -> None:
@@ -174,14 +174,14 @@ hypotheses = st.builds(Hypothesis, st.sampled_from(list(ERAS)), memories, st.non
 @given(st.lists(hypotheses, max_size=4))
 @settings(max_examples=25)
 def test_minds_survive_the_way_to_the_database(some: list[Hypothesis]) -> None:
-    short = minds.pack([*some, *some])
-    assert minds.unpack(loads(PackedMinds, dumps(short))) == (*some, *some)
+    short = packed_hypotheses.pack([*some, *some])
+    assert packed_hypotheses.unpack(loads(PackedMinds, dumps(short))) == (*some, *some)
     assert len(short.memories) == len({one.memory for one in some})
 
 
 def test_a_maximum_delay_stored_before_it_had_to_be_shown_excludes_no_other() -> None:
     text = '{"memories":[{}],"minds":[["A5",300000,0],["A4",null,0]]}'
-    assert minds.unpack(loads(PackedMinds, text)) == (
+    assert packed_hypotheses.unpack(loads(PackedMinds, text)) == (
         Hypothesis("A5", LeaderMemory(), 300_000),
         Hypothesis("A4", LeaderMemory()),
         Hypothesis("A5", LeaderMemory()),
@@ -189,7 +189,7 @@ def test_a_maximum_delay_stored_before_it_had_to_be_shown_excludes_no_other() ->
 
 
 def test_tasks_in_a_row_are_kept_as_one() -> None:
-    assert minds.by_connector(Jobs(("a",), (("a", 0), ("a", 1), ("a", 2), ("a", 9), ("b", 4)))) == {
+    assert packed_hypotheses.by_connector(Jobs(("a",), (("a", 0), ("a", 1), ("a", 2), ("a", 9), ("b", 4)))) == {
         "a": "c,0..2,9",
         "b": "4",
     }

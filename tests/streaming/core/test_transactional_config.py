@@ -8,13 +8,13 @@ import pytest
 
 from schemas.connect_topics import ConfigRecord, ConnectorConfigured, TasksCommitted, TaskStaged
 from streaming.cli.captures import records_of, settings_of
-from streaming.core.config_history import ConfigEntry, ConfigHistory
-from streaming.core.fold import fold_group
-from streaming.core.records import GroupGeneration, Row, Tick
+from streaming.core.connect.config_history import ConfigEntry, ConfigHistory
+from streaming.core.fold.fold import fold_group
+from streaming.core.fold.routing import route
+from streaming.core.model.records import GroupGeneration, Row, Tick
+from streaming.core.model.results import Grade
+from streaming.core.model.settings import ClusterSettings
 from streaming.core.replay import decode, replay
-from streaming.core.results import Grade
-from streaming.core.routing import route
-from streaming.core.settings import ClusterSettings
 from tests.streaming.core.test_mutants import CAPTURES, NAMES, grade_of, mutants, violations
 from tests.streaming.core.transactional import in_transactions
 

@@ -4,15 +4,15 @@ from dataclasses import replace
 from pathlib import Path
 
 from streaming.cli.captures import records_of, settings_of
-from streaming.core import timers
-from streaming.core.codec import loads
-from streaming.core.fold import FoldOutcome, fold_group
-from streaming.core.records import Row, Tick
+from streaming.core.fold import timers
+from streaming.core.fold.fold import FoldOutcome, fold_group
+from streaming.core.fold.routing import route
+from streaming.core.fold.state import GroupState
+from streaming.core.model.codec import loads
+from streaming.core.model.records import Row, Tick
+from streaming.core.model.results import AlertSeverity, Generation, Incident, Result
+from streaming.core.model.settings import ClusterSettings, Owner
 from streaming.core.replay import decode
-from streaming.core.results import AlertSeverity, Generation, Incident, Result
-from streaming.core.routing import route
-from streaming.core.settings import ClusterSettings, Owner
-from streaming.core.state import GroupState
 
 CAPTURE = Path(__file__).parents[2] / "vectors" / "captures" / "sessioned-4.3.1"
 CODE = "CONNECT-K5"

@@ -1,13 +1,13 @@
 """What is kept and counted of records that can't be read, or that hold more than is known."""
 
 from schemas.connect_topics import OtherConfig
-from streaming.core.codec import dumps, loads
-from streaming.core.decoding import decode_config_row, decode_offsets_record
-from streaming.core.fold import fold_group
-from streaming.core.records import ConfigChange, GroupGeneration, Row, Tick, Undecodable
-from streaming.core.results import Source, UndecodableRecord
-from streaming.core.settings import ClusterSettings, ConnectSettings
-from streaming.core.unreadable import counted_reason
+from streaming.core.fold.fold import fold_group
+from streaming.core.model.codec import dumps, loads
+from streaming.core.model.records import ConfigChange, GroupGeneration, Row, Tick, Undecodable
+from streaming.core.model.results import Source, UndecodableRecord
+from streaming.core.model.settings import ClusterSettings, ConnectSettings
+from streaming.core.reading.decoding import decode_config_row, decode_offsets_record
+from streaming.core.reading.unreadable import counted_reason
 
 KEY = bytes.fromhex("0002 0001 67")
 V4 = "0004 08 636f6e6e656374 00000006 00 00 0000018bcfe56800 01"

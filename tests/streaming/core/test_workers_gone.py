@@ -2,13 +2,13 @@
 
 from dataclasses import replace
 
-from streaming.core import timers
-from streaming.core.codec import dumps, loads
-from streaming.core.fold import FoldOutcome, fold_group
-from streaming.core.records import GroupDeleted, Row, Tick, Undecodable
-from streaming.core.results import AlertSeverity, Certainty, Incident, Severity
-from streaming.core.settings import ClusterSettings, ConnectSettings, Damping
-from streaming.core.state import GroupState
+from streaming.core.fold import timers
+from streaming.core.fold.fold import FoldOutcome, fold_group
+from streaming.core.fold.state import GroupState
+from streaming.core.model.codec import dumps, loads
+from streaming.core.model.records import GroupDeleted, Row, Tick, Undecodable
+from streaming.core.model.results import AlertSeverity, Certainty, Incident, Severity
+from streaming.core.model.settings import ClusterSettings, ConnectSettings, Damping
 from tests.streaming.core.rules.builders import CONFIGS, GROUP, SESSION_MS, STATUSES, Story, incidents
 from tests.streaming.core.rules.cases_across import DELAY_MS, MINUTE_MS
 from tests.streaming.core.rules.cases_workers import left, rest, two_workers

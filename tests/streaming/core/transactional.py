@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
 from schemas.connect_protocol import ConnectAssignment, WorkerState
-from streaming.core.records import GroupGeneration, MemberRow
+from streaming.core.model.records import GroupGeneration, MemberRow
+from streaming.core.model.settings import ClusterSettings
 from streaming.core.replay import RawRecord, decode
-from streaming.core.settings import ClusterSettings
 
 Reference = Callable[[int], int]
 

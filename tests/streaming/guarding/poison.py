@@ -3,10 +3,10 @@
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 
-from streaming.core.fold import FoldOutcome, fold_group
-from streaming.core.records import Row, Tick
-from streaming.core.settings import ClusterSettings
-from streaming.core.witnesses import Witnesses
+from streaming.core.fold.fold import FoldOutcome, fold_group
+from streaming.core.fold.other_clocks import Witnesses
+from streaming.core.model.records import Row, Tick
+from streaming.core.model.settings import ClusterSettings
 
 SECRET = "a value of somebody's record"
 OFFSETS_TOPIC = "__consumer_offsets"

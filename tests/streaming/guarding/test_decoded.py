@@ -3,11 +3,11 @@
 import pytest
 
 from streaming.cli.guarded import Guarded
-from streaming.core.decoding import decode_offsets_record
-from streaming.core.fold import fold_group
-from streaming.core.records import GroupDeleted, Row, Undecodable
+from streaming.core.fold.fold import fold_group
+from streaming.core.model.records import GroupDeleted, Row, Undecodable
+from streaming.core.model.settings import ClusterSettings
+from streaming.core.reading.decoding import decode_offsets_record
 from streaming.core.replay import RawRecord, replay
-from streaming.core.settings import ClusterSettings
 from streaming.guarding import decoding
 from streaming.guarding.decoding import decoded
 

@@ -5,14 +5,14 @@ from collections.abc import Sequence
 
 import pytest
 
-from streaming.core.codec import dumps, loads
-from streaming.core.config_history import ConfigHistory
-from streaming.core.fold import FoldOutcome, fold_group
-from streaming.core.isolation import ENDED_FAILED
-from streaming.core.records import ConfigChange, Row, Tick
-from streaming.core.recovery import FOLDED_AGAIN, OPEN_MS
-from streaming.core.results import AlertSeverity, Generation, Grade, Incident, Result
-from streaming.core.state import GroupState
+from streaming.core.connect.config_history import ConfigHistory
+from streaming.core.fold.fold import FoldOutcome, fold_group
+from streaming.core.fold.isolation import ENDED_FAILED
+from streaming.core.fold.recovery import FOLDED_AGAIN, OPEN_MS
+from streaming.core.fold.state import GroupState
+from streaming.core.model.codec import dumps, loads
+from streaming.core.model.records import ConfigChange, Row, Tick
+from streaming.core.model.results import AlertSeverity, Generation, Grade, Incident, Result
 from streaming.guarding.fold import Fold, Limits, fold_isolated, pieces_of, spans
 from tests.streaming.carried.live import story
 from tests.streaming.core.rules.builders import GROUP, OFFSETS, Story, generations, incidents

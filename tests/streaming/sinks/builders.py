@@ -4,8 +4,7 @@ from typing import Any
 
 import psycopg
 
-from streaming.core.ports import Commit, GroupKey, PartitionKey, Range, StoredState
-from streaming.core.results import (
+from streaming.core.model.results import (
     AlertSeverity,
     Certainty,
     ConnectShare,
@@ -20,6 +19,7 @@ from streaming.core.results import (
     UndecodableRecord,
     Verdict,
 )
+from streaming.core.ports import Commit, GroupKey, PartitionKey, Range, StoredState
 
 TOPIC = "__consumer_offsets"
 PARTITION = PartitionKey("k1", "id-1", TOPIC, 3)

@@ -12,14 +12,14 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from streaming.core.fold import fold_group
-from streaming.core.maintenance import Maintenance
+from streaming.core.fold.fold import fold_group
+from streaming.core.fold.routing import route
+from streaming.core.incidents.maintenance import Maintenance
 from streaming.core.metrics import METRICS, PREFIX, Metric
-from streaming.core.records import OtherGroup, Tick
+from streaming.core.model.records import OtherGroup, Tick
+from streaming.core.model.results import AlertSeverity, GapRecord, JobState, Result, Subject
+from streaming.core.model.settings import ClusterSettings, Owner, teams
 from streaming.core.replay import decode
-from streaming.core.results import AlertSeverity, GapRecord, JobState, Result, Subject
-from streaming.core.routing import route
-from streaming.core.settings import ClusterSettings, Owner, teams
 from streaming.sinks.gaps import TopicGaps
 from streaming.sinks.limits import Limits
 from streaming.sinks.maintenance import Windows

@@ -1,8 +1,8 @@
 """Alertmanager's alerts: equal labels for firing and resolved, and times that it accepts."""
 
 from streaming.core.metrics import INCIDENT
-from streaming.core.objects import as_object
-from streaming.core.results import AlertSeverity, Subject
+from streaming.core.model.objects import as_object
+from streaming.core.model.results import AlertSeverity, Subject
 from streaming.sinks.alerts import AlertStyle, alert, alert_labels, notification, rfc3339
 from streaming.sinks.labels import incident_labels
 from streaming.sinks.stored import incident_of

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from streaming.core.fold import STATE_VERSION, fold_group
+from streaming.core.fold.fold import STATE_VERSION, fold_group
+from streaming.core.fold.routing import route
+from streaming.core.model.records import OtherGroup, Tick
+from streaming.core.model.results import Result
+from streaming.core.model.settings import ClusterSettings, ConnectSettings
 from streaming.core.ports import Commit, GroupKey, PartitionKey, Range, StoredState
-from streaming.core.records import OtherGroup, Tick
 from streaming.core.replay import RawRecord, decode, replay
-from streaming.core.results import Result
-from streaming.core.routing import route
-from streaming.core.settings import ClusterSettings, ConnectSettings
 from streaming.sinks.postgres import PostgresStore
 
 pytestmark = pytest.mark.postgres

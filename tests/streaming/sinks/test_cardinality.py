@@ -7,7 +7,7 @@ import pytest
 from prometheus_client import disable_created_metrics
 
 from streaming.config.metrics import MetricsSection
-from streaming.core.results import ConnectShare, JobState, MemberResult, Standing, Subject
+from streaming.core.model.results import ConnectShare, JobState, MemberResult, Standing, Subject
 from streaming.sinks.families import Families
 from streaming.sinks.group_series import GONE_FOR_S
 from streaming.sinks.incident_series import ZERO_FOR_S

@@ -7,7 +7,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from streaming.core.results import Cause, Change, Grade, Subject, Verdict
+from streaming.core.model.results import Cause, Change, Grade, Subject, Verdict
 from streaming.sinks.maintenance import Windows, add
 from streaming.sinks.postgres import PostgresStore
 from tests.streaming.sinks.builders import GROUP as STATE_OF

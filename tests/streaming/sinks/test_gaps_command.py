@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from streaming.cli import main
-from streaming.core.results import GapRecord
+from streaming.core.model.results import GapRecord
 from streaming.sinks import gaps
 from streaming.sinks.postgres import PostgresStore
 from tests.streaming.sinks.builders import TOPIC

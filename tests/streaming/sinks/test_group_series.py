@@ -5,11 +5,11 @@ from dataclasses import replace
 
 import pytest
 
-from streaming.core.fold import fold_group
-from streaming.core.records import OtherGroup, Tick
+from streaming.core.fold.fold import fold_group
+from streaming.core.fold.routing import route
+from streaming.core.model.records import OtherGroup, Tick
+from streaming.core.model.results import ConnectShare, Generation, Result, Standing, Verdict
 from streaming.core.replay import decode
-from streaming.core.results import ConnectShare, Generation, Result, Standing, Verdict
-from streaming.core.routing import route
 from streaming.sinks.known_group import loads_of
 from streaming.sinks.postgres import PostgresStore
 from tests.streaming.sinks import test_capture as capture

@@ -2,8 +2,8 @@
 
 import pytest
 
-from streaming.core.effects import Burst
-from streaming.core.results import Aftermath, Cause, JobState, Subject
+from streaming.core.connect.effects import Burst
+from streaming.core.model.results import Aftermath, Cause, JobState, Subject
 from streaming.sinks import jobs, tables
 from streaming.sinks.contents import contents
 from streaming.sinks.postgres import PostgresStore

@@ -7,8 +7,8 @@ import httpx
 import psycopg
 import pytest
 
-from streaming.core.maintenance import MAX_WINDOW_MS, Maintenance
-from streaming.core.results import AlertSeverity
+from streaming.core.incidents.maintenance import MAX_WINDOW_MS, Maintenance
+from streaming.core.model.results import AlertSeverity
 from streaming.sinks import maintenance
 from streaming.sinks.alerts import AlertStyle, notification, rfc3339
 from streaming.sinks.maintenance import LOOK_EVERY_MS, NoSuchWindow, Windows

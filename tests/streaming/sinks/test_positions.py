@@ -2,8 +2,8 @@
 
 import pytest
 
+from streaming.core.model.results import Source
 from streaming.core.ports import OutOfStep, PartitionKey
-from streaming.core.results import Source
 from streaming.sinks.postgres import PostgresStore
 from tests.streaming.sinks.builders import GROUP, PARTITION, TOPIC, commit, generation, incident, pending, state
 from tests.streaming.sinks.test_postgres import everything, rows

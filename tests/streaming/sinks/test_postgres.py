@@ -8,9 +8,9 @@ from typing import Any, cast
 import psycopg
 import pytest
 
+from streaming.core.fold.state import STATE_VERSION
+from streaming.core.model.results import AlertSeverity, GapRecord, Incident, JobState, Subject
 from streaming.core.ports import Deposed, GroupKey, KeptState, StoredState
-from streaming.core.results import AlertSeverity, GapRecord, Incident, JobState, Subject
-from streaming.core.state import STATE_VERSION
 from streaming.sinks.database import DatabaseUnreachable
 from streaming.sinks.postgres import PostgresStore
 from tests.streaming.sinks.builders import (

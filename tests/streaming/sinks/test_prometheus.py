@@ -7,7 +7,7 @@ import httpx
 import pytest
 
 from streaming.core.metrics import METRICS
-from streaming.core.results import AlertSeverity, GapRecord, Grade, JobState, Standing, Subject, Verdict
+from streaming.core.model.results import AlertSeverity, GapRecord, Grade, JobState, Standing, Subject, Verdict
 from streaming.sinks.endpoint import PortTaken
 from streaming.sinks.gaps import TopicGaps
 from streaming.sinks.incident_series import ZERO_FOR_S

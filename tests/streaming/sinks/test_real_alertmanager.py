@@ -11,8 +11,8 @@ from typing import Any
 import httpx
 import pytest
 
-from streaming.core.maintenance import Maintenance
-from streaming.core.results import AlertSeverity
+from streaming.core.incidents.maintenance import Maintenance
+from streaming.core.model.results import AlertSeverity
 from streaming.sinks import maintenance
 from streaming.sinks.alertmanager import Pusher
 from streaming.sinks.alerts import AlertStyle

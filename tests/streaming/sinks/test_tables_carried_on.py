@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from streaming.core.codec import loads
-from streaming.core.state import GroupState
+from streaming.core.fold.state import GroupState
+from streaming.core.model.codec import loads
 from streaming.sinks.migrations import known
 from streaming.sinks.outbox import waiting
 from streaming.sinks.postgres import PostgresStore

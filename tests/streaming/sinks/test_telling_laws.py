@@ -9,8 +9,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from streaming.core.maintenance import Maintenance
-from streaming.core.results import AlertSeverity, Incident
+from streaming.core.incidents.maintenance import Maintenance
+from streaming.core.model.results import AlertSeverity, Incident
 from streaming.sinks import maintenance
 from streaming.sinks.alerts import Alert, AlertStyle, alert, notification
 from streaming.sinks.outbox import firing, mark_sent, waiting

@@ -14,20 +14,20 @@ milliseconds of one clock that only `wait` and `rebalance` move. Jobs are writte
 import json
 from collections.abc import Callable, Collection, Iterable, Mapping
 
-from assignors import connect_eager, connect_incremental
-from assignors.connect_eras import ERAS
-from assignors.connect_model import ConfigSnapshot, ConnectMember, ConnectResult, ConnectRound, LeaderMemory
+from assignors.connect import eager, incremental
+from assignors.connect.eras import ERAS
+from assignors.connect.model import ConfigSnapshot, ConnectMember, ConnectResult, ConnectRound, LeaderMemory
 from schemas.connect_protocol import ConnectAssignment
 from schemas.group_metadata import GroupMember, GroupMetadata
 from schemas.offsets_topic import encode_group_metadata
-from streaming.core.decoding import decode_config_row, decode_offsets_record, decode_status_row
-from streaming.core.fold import fold_group
-from streaming.core.observed import Job, job_kind, job_name
-from streaming.core.records import Row, Tick
+from streaming.core.connect.observed import Job, job_kind, job_name
+from streaming.core.fold.fold import fold_group
+from streaming.core.fold.other_clocks import Stamps
+from streaming.core.model.records import Row, Tick
+from streaming.core.model.results import Generation, Incident, Result
+from streaming.core.model.settings import ClusterSettings, ConnectSettings
+from streaming.core.reading.decoding import decode_config_row, decode_offsets_record, decode_status_row
 from streaming.core.replay import folded
-from streaming.core.results import Generation, Incident, Result
-from streaming.core.settings import ClusterSettings, ConnectSettings
-from streaming.core.witnesses import Stamps
 from tests.streaming.core.rules.processes import JAVA, Given, Worker, assignment_of, encoded, job, jobs
 
 GROUP, CONFIGS, STATUSES, OFFSETS = "g", "g-configs", "g-status", "__consumer_offsets"
@@ -206,10 +206,10 @@ class Story:
     def _answer(self, fresh: bool, behind: bool) -> ConnectResult:
         round_ = self.round_of(fresh, behind)
         if self.protocol == "default":
-            return connect_eager.assign(round_)
+            return eager.assign(round_)
         leading = self.workers[self.leader or ""]
         self.before = leading.memory
-        result, leading.memory = connect_incremental.assign(
+        result, leading.memory = incremental.assign(
             leading.memory, round_, max_delay_ms=self.max_delay_ms, era=self.era, java_version=JAVA
         )
         return result

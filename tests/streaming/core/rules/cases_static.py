@@ -5,8 +5,8 @@ The usual group: connectors c1 and c2 with two tasks each, w1 and w2 without dec
 
 from dataclasses import replace
 
-from assignors import connect_incremental
-from streaming.core.results import Severity
+from assignors.connect import incremental
+from streaming.core.model.results import Severity
 from tests.streaming.core.rules.builders import Story
 from tests.streaming.core.rules.cases import Broken, Case
 from tests.streaming.core.rules.cases_record import broken, near, settled, swapped_answer
@@ -45,7 +45,7 @@ def as_static(story: Story, **lists: tuple[str, ...]) -> Change:
             for name, one in zip(story.workers, round_.members, strict=True)
         )
         leading = story.workers[story.leader or ""]
-        result, leading.memory = connect_incremental.assign(
+        result, leading.memory = incremental.assign(
             story.before, replace(round_, protocol="static", members=members), max_delay_ms=300_000, era=story.era
         )
         version = {name: one.version for name, one in given.items() if not isinstance(one, bytes)}

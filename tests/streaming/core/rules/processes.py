@@ -3,11 +3,11 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
-from assignors.connect_eras import Era
-from assignors.connect_model import ConnectResult, Jobs, LeaderMemory
+from assignors.connect.eras import Era
+from assignors.connect.model import ConnectResult, Jobs, LeaderMemory
 from assignors.java_order import wire_entries_assigned, wire_entries_revoked
 from schemas.connect_protocol import ConnectAssignment, WorkerState, encode_assignment, encode_worker_state
-from streaming.core.observed import Job, job_name
+from streaming.core.connect.observed import Job, job_name
 
 JAVA = 17
 STATE_VERSIONS = {"default": 0, "compatible": 1, "sessioned": 2, "static": 3}

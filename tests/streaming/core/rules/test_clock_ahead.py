@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from streaming.core.fold import fold_group
-from streaming.core.records import Tick
-from streaming.core.results import Result
+from streaming.core.fold.fold import fold_group
+from streaming.core.model.records import Tick
+from streaming.core.model.results import Result
 from tests.streaming.core.rules.builders import GROUP, STATUSES, Story, incidents
 from tests.streaming.core.rules.cases_status import owners
 

@@ -5,10 +5,10 @@ from dataclasses import replace
 
 import pytest
 
-from streaming.core.results import Generation, Grade, Severity
-from streaming.core.rules import LAWS
-from streaming.core.rules.scene import Need
-from streaming.core.settings import ConnectSettings
+from streaming.core.connect.rules.context import Need
+from streaming.core.connect.rules.examine import LAWS
+from streaming.core.model.results import Generation, Grade, Severity
+from streaming.core.model.settings import ConnectSettings
 from tests.streaming.core.rules.builders import GROUP, STATUSES, Story, incidents
 from tests.streaming.core.rules.cases_record import (
     deleted_job_handed_out,

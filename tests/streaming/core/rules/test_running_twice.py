@@ -6,8 +6,8 @@ from dataclasses import replace
 import pytest
 
 from schemas.connect_protocol import ConnectAssignment
-from streaming.core.observed import job_name
-from streaming.core.results import AlertSeverity, Certainty, Incident, Severity
+from streaming.core.connect.observed import job_name
+from streaming.core.model.results import AlertSeverity, Certainty, Incident, Severity
 from tests.streaming.core.rules.builders import REBALANCE_MS, SESSION_MS, Story, incidents
 from tests.streaming.core.rules.cases_status import JOB, handed_on, owner_of, owners
 from tests.streaming.core.rules.processes import Given

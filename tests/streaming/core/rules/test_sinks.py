@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from streaming.core.records import GroupGeneration, MemberRow
-from streaming.core.results import Evidence
-from streaming.core.rules.sinks import consumed_twice
+from streaming.core.connect.rules.sinks import consumed_twice
+from streaming.core.model.records import GroupGeneration, MemberRow
+from streaming.core.model.results import Evidence
 
 HERE = Evidence(text="here")
 

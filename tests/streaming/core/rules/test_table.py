@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from streaming.core.results import Severity
-from streaming.core.rules import RULES
+from streaming.core.catalogue import RULES
+from streaming.core.model.results import Severity
 from tests.streaming.core.rules.builders import incidents
 from tests.streaming.core.rules.cases import Broken, Case, NearMiss
 

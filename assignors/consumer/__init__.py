@@ -1,0 +1,1 @@
+"""The assignors of plain consumers: one snapshot in, one assignment out."""

@@ -1,0 +1,22 @@
+"""The calculator: golden cases in, what Kafka's own classes would answer out. One solver per family."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from streaming.calculator import connect as connect
+from streaming.calculator import consumer as consumer
+from streaming.calculator import streams_wire as streams_wire
+from streaming.calculator import wire as wire
+
+Solve = Callable[[dict[str, Any]], dict[str, Any]]
+
+FAMILIES: Mapping[str, Solve] = {
+    "connect-eager": connect.solve,
+    "connect-incremental-rounds": connect.solve,
+    "connect-java21": connect.solve,
+    "connect-wire": wire.solve,
+    "coordinator-wire": wire.solve,
+    "connect-topics-wire": wire.solve,
+    "consumer-assign": consumer.solve,
+    "streams-wire": streams_wire.solve,
+}

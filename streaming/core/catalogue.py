@@ -1,0 +1,13 @@
+"""Every rule that can be broken, declared once: code, title, usual severity, and the Kafka issues it resembles.
+
+Codes are the numbers of the law in the description of the protocol: CONNECT-I… hold within one record, CONNECT-K…
+across records, CONNECT-S… for static assignments; MONITOR-E… is about the monitor itself. One code has one title; a
+title is shared where several laws look at the same harm from different sides (`duplicate_active`, `imbalance`).
+"""
+
+from streaming.core.connect import catalogue as connect
+from streaming.core.consumer import catalogue as consumer
+from streaming.core.incidents import monitor_error
+from streaming.core.incidents.rule import Rule
+
+RULES: tuple[Rule, ...] = (*connect.RULES, *consumer.RULES, *monitor_error.RULES)

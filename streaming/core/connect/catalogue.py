@@ -1,0 +1,5 @@
+"""Rules about Connect groups, one tuple."""
+
+from streaming.core.connect.rules import catalogue_across, catalogue_record, catalogue_static, catalogue_status
+
+RULES = (*catalogue_record.RULES, *catalogue_static.RULES, *catalogue_across.RULES, *catalogue_status.RULES)

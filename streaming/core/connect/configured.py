@@ -1,0 +1,117 @@
+"""Which jobs exist for the leader of a generation, and of which of them nobody can be sure (connect.md 4.1-4.3)."""
+
+from collections.abc import Mapping
+
+from streaming.core.connect.config_history import ConfigHistory, ConfigState
+from streaming.core.connect.observed import Job, Observed
+
+
+def configured_at(history: ConfigHistory, observed: Observed) -> frozenset[Job] | None:
+    """The jobs configured at the offset the assignments refer to; None where the history does not tell."""
+    if observed.config_offset is None:
+        return None
+    state = history.state_at(observed.config_offset)
+    return None if state is None else jobs_of(state)
+
+
+def jobs_of(state: ConfigState) -> frozenset[Job]:
+    return jobs_of_counts(state.connectors())
+
+
+def jobs_of_counts(counts: Mapping[str, int]) -> frozenset[Job]:
+    """Connectors with their numbers of tasks, job by job."""
+    return frozenset(counts) | {(name, number) for name, count in counts.items() for number in range(count)}
+
+
+def doubted_connectors(state: ConfigState) -> frozenset[str]:
+    """Connectors that one worker may find inconsistent and another not, depending on which records it has read."""
+    return frozenset(name for name in state.counts if name in state.inconsistent or state.staged.get(name))
+
+
+def revived_at(state: ConfigState) -> frozenset[Job]:
+    """Tasks that a connector which was deleted and made anew has back for workers of some releases."""
+    return jobs_of_counts(state.connectors(state.left)) - jobs_of(state)
+
+
+def has_applied(history: ConfigHistory, observed: Observed, last: Observed | None) -> bool:
+    """Whether the leader's snapshot holds the last record below the stated offset for sure.
+
+    A worker states a new offset just before it applies the record, so a snapshot taken in that moment lacks it. Who
+    stated the offset a generation ago has applied the record since: every join takes a new snapshot. And who hands out
+    what only that record makes exist has applied it.
+    """
+    offset = observed.config_offset
+    if offset is None:
+        return False
+    before = last.views.get(observed.leader or "") if last is not None else None
+    if before is not None and before.config_offset is not None and before.config_offset >= offset:
+        return True
+    given = frozenset(job for view in observed.views.values() for job in view.assigned)
+    return bool(given & (made_by_last_record(history, offset) - hidden_at(history, observed)))
+
+
+def made_by_last_record(history: ConfigHistory, offset: int) -> frozenset[Job]:
+    """Jobs that exist with the last record below the offset, and without it for no worker of any release."""
+    exact, earlier = history.state_at(offset), history.state_at(offset - 1)
+    if exact is None or earlier is None:
+        return frozenset()
+    made = jobs_of(exact) - jobs_of(earlier) - revived_at(earlier)
+    # A worker may find tasks consistent that others find inconsistent: then they existed before.
+    return frozenset(job for job in made if isinstance(job, str) or job[1] >= (earlier.counts.get(job[0]) or 0))
+
+
+def hidden_at(history: ConfigHistory, observed: Observed) -> frozenset[Job]:
+    """Jobs that the generation shows and whose configuration may have been lost to compaction."""
+    if observed.config_offset is None or history.hole_offset is None:
+        return frozenset()
+    shown = shown_jobs(observed)
+    names = history.hidden({_connector(job) for job in shown}, observed.config_offset)
+    return frozenset(job for job in shown if _connector(job) in names)
+
+
+def shown_jobs(observed: Observed) -> frozenset[Job]:
+    """Every job that some member reports, is given or must stop."""
+    return frozenset(job for view in observed.views.values() for job in (*view.held, *view.assigned, *view.revoked))
+
+
+def presumed_at(history: ConfigHistory, observed: Observed) -> frozenset[str]:
+    """Connectors that the generation shows, or shows tasks of, and that would exist, or have tasks, only if a hole that
+    is presumed a transaction's marker was a record. Compaction leaves the newest record of a key, so what is configured
+    below a hole was not deleted in it."""
+    offset, first = observed.config_offset, history.marker_offset
+    state = history.state_at(offset) if offset is not None else None
+    if state is None or offset is None or first is None or first >= offset:
+        return frozenset()
+    exists = jobs_of(state)
+    names = {_connector(job) for job in shown_jobs(observed) - exists}
+    return frozenset(name for name in names if state.counts.get(name) is None and name not in state.deleted)
+
+
+def _connector(job: Job) -> str:
+    return job if isinstance(job, str) else job[0]
+
+
+def unsure_at(
+    history: ConfigHistory, observed: Observed, last: Observed | None, *, applied: bool = False
+) -> frozenset[Job]:
+    """Jobs that may or may not exist for the leader, whatever the history says of its offset.
+
+    The last record may be missing from its snapshot (`has_applied`), unless it is known to be `applied`. And a worker
+    that starts on a compacted topic may find a connector's tasks inconsistent that long-lived ones run, or the other
+    way round: task records that follow the last commit replace the ones the commit was made of. And where the topic was
+    compacted before it was read, a connector that the generation shows may have been configured by records that are
+    gone.
+    """
+    if observed.config_offset is None:
+        return frozenset()
+    exact = history.state_at(observed.config_offset)
+    if exact is None:
+        return frozenset()
+    presumed = presumed_at(history, observed)
+    doubted: frozenset[Job] = hidden_at(history, observed) | revived_at(exact)
+    doubted |= frozenset(job for job in shown_jobs(observed) if _connector(job) in presumed)
+    doubted |= {(name, number) for name in doubted_connectors(exact) for number in range(exact.counts[name] or 0)}
+    if applied or has_applied(history, observed, last):
+        return doubted
+    earlier = history.state_at(observed.config_offset - 1)
+    return doubted if earlier is None else doubted | (jobs_of(exact) ^ jobs_of(earlier))

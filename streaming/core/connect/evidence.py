@@ -1,0 +1,134 @@
+"""What has to be there before a Connect record can be judged, and what is to be said where it is not.
+
+config records still on the way            waits, at most `judge.wait_ms`
+never came, topic not known, unreadable    not_judged, and why
+the leader reads another topic             not_judged: foreign worker
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+
+from schemas.connect_protocol import ConnectAssignment, WorkerState
+from streaming.core.connect import config_sanity, foreign_workers
+from streaming.core.connect.observed import Observed
+from streaming.core.fold.published import body_of
+from streaming.core.fold.routing import connect_settings
+from streaming.core.fold.state import GroupState
+from streaming.core.model.records import GroupGeneration, Row
+from streaming.core.model.settings import ClusterSettings, ConnectSettings
+
+CONNECT = "connect"
+LOOK_AHEAD = 256
+"""Generations in which offsets that begin anew are looked for."""
+
+
+def missing(settings: ClusterSettings, group: str, state: GroupState, row: Row) -> str | None:
+    """What has to arrive before this record can be judged; None if nothing."""
+    body = body_of(row)
+    if body.protocol_type != CONNECT or not body.members:
+        return None
+    topic = connect_settings(settings, group).config_topic
+    if topic is None:
+        return None
+    needed = _needed_offset(body)
+    if needed is None or state.history.reaches(needed):
+        return None
+    hint = _unguess(settings, group)
+    return f"config topic {topic} up to offset {needed}{hint}"
+
+
+def _unguess(settings: ClusterSettings, group: str) -> str:
+    if not connect_settings(settings, group).guessed_topics:
+        return ""
+    return f" (a guess: set clusters[].connect.{group}.config_topic)"
+
+
+def _needed_offset(body: GroupGeneration) -> int | None:
+    offsets = [one.assignment.config_offset for one in body.members if isinstance(one.assignment, ConnectAssignment)]
+    offsets += [
+        one.subscription.config_offset
+        for one in body.members
+        if isinstance(one.subscription, WorkerState) and one.member_id == body.leader
+    ]
+    return max(offsets, default=None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Known:
+    """`reason`: why the round is not judged at all (None: it is). `blind`: the configured jobs are not known either.
+    `foreign`: because the leader reads another config topic."""
+
+    reason: str | None = None
+    blind: bool = False
+    foreign: bool = False
+
+
+def of(
+    observed: Observed, state: GroupState, topics: ConnectSettings, group: str, never_came: str | None, *, again: bool
+) -> Known:
+    """What can be known of a round whose turn has come. `never_came`: the evidence that was waited for in vain;
+    `again`: its generation was recorded before."""
+    strange: str | None = None
+    if never_came is not None:
+        reason: str | None = never_came
+    elif topics.config_topic is None:
+        reason = f"config topic not known: set clusters[].connect.{group}.config_topic"
+    elif _made_anew(observed, state):
+        reason = f"config topic {topics.config_topic} is newer than this generation: what its leader had read is gone"
+    else:
+        reason = strange = foreign_workers.stranger(
+            observed, state.history, state.sides, topics, group, historic=state.historic
+        )
+        if strange is not None and (hidden := unread(observed, state, topics)):
+            reason, strange = hidden, None
+    blind = reason is not None
+    return Known(
+        reason="the same generation was written again" if again else reason, blind=blind, foreign=strange is not None
+    )
+
+
+def unread(observed: Observed, state: GroupState, topics: ConnectSettings) -> str:
+    """Which config record that could not be read, or not as it was written, may be behind an answer that nothing
+    explains; "" for none."""
+    offsets = state.history.unread_below(observed.config_offset)
+    if offsets:
+        return f"could not be read: {topics.config_topic} offset {', '.join(map(str, offsets))}"
+    offsets = config_sanity.doubted_below(state.history, observed.config_offset)
+    if offsets:
+        places = f"{topics.config_topic} offset {', '.join(map(str, offsets))}"
+        return f"cannot be as a worker wrote it, so it is damaged or foreign: {places}"
+    return ""
+
+
+def lost(observed: Observed, state: GroupState) -> str:
+    """Which records of the group's partition were gone before they were read, since the record before: the generations
+    that are missing may have been among them. "" for none."""
+    last = state.last
+    if last is None or not observed.unseen:
+        return ""
+    ranges = [one for one in state.lost if last.source.offset < one[0] and one[1] <= observed.source.offset]
+    offsets = ", ".join(f"{first} to {end - 1}" for first, end in ranges)
+    place = f"{observed.source.topic}-{observed.source.partition}"
+    return f"{place} offsets {offsets} were gone before they were read" if ranges else ""
+
+
+def _made_anew(observed: Observed, state: GroupState) -> bool:
+    """Whether the leader had read configuration, and all that is there now was written later.
+
+    By the time alone that is sure only where no clock is that far off; else where the offsets begin anew after it too.
+    """
+    offset = observed.config_offset
+    if offset is None or offset <= 0 or not state.history.begins_after(observed.at_ms):
+        return False
+    return state.history.newer_than(observed.at_ms) or any(later < offset for later in _offsets_after(observed, state))
+
+
+def _offsets_after(observed: Observed, state: GroupState) -> Iterator[int]:
+    """The config offsets of the next generations, as far as they have come."""
+    own = observed.source.offset
+    coming = (one.row for one in state.waiting if one.row.offset > own and isinstance(one.row.body, GroupGeneration))
+    for row in islice(coming, LOOK_AHEAD):
+        offset = _needed_offset(body_of(row))
+        if offset is not None:
+            yield offset

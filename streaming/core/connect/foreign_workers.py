@@ -1,0 +1,126 @@
+"""Workers that follow another config topic than the one their group is watched with.
+
+Two Connect clusters with one group id join one group and destroy each other: each leader hands out its own connectors,
+and no worker ever catches up with the other topic's offsets. The monitor reads one of the two topics (or, by a mistake
+in its own configuration, neither), and must not judge one cluster's leader by the other's configuration.
+
+    g-configs holds orders              A leads, hands out orders       judged: A is ours from now on
+                                        B leads, hands out payments     not_judged: foreign worker B
+                                        A hands out what nobody knows   judged, and wrong: a process reads one topic
+    g-configs ends at 12                B states offset 57              not_judged: only B has read further
+
+A process keeps its member id for as long as it reads one topic, so leaders are remembered by it.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from schemas.connect_protocol import WorkerState
+from streaming.core.connect.config_history import ConfigHistory
+from streaming.core.connect.configured import configured_at
+from streaming.core.connect.observed import Observed, worker_of
+from streaming.core.model.records import GroupGeneration
+from streaming.core.model.results import Grade
+from streaming.core.model.settings import ConnectSettings
+
+MAX_LEADERS = 64
+SHOWN = 5
+COMPARE = "compare group.id and config.storage.topic of the workers"
+
+
+@dataclass(frozen=True, slots=True)
+class Sides:
+    """Leaders (member ids) whose answers came from the watched topic, and those whose did not; the newest last."""
+
+    ours: tuple[str, ...] = ()
+    theirs: tuple[str, ...] = ()
+
+    def after(self, observed: Observed, grade: Grade, *, foreign: bool) -> "Sides":
+        """With what this round shows of its leader."""
+        leader = observed.leader
+        if leader is None or observed.error:
+            return self
+        if foreign:
+            return Sides(self.ours, _with(self.theirs, leader))
+        explained = grade in (Grade.MATCH, Grade.EXPLAINABLE)
+        if explained and any(view.assigned for view in observed.views.values()):
+            return Sides(_with(self.ours, leader), tuple(one for one in self.theirs if one != leader))
+        return self
+
+
+def _with(leaders: tuple[str, ...], leader: str) -> tuple[str, ...]:
+    if leaders and leaders[-1] == leader:
+        return leaders
+    return (*(one for one in leaders if one != leader), leader)[-MAX_LEADERS:]
+
+
+def stranger(
+    observed: Observed, history: ConfigHistory, sides: Sides, topics: ConnectSettings, group: str, *, historic: bool
+) -> str | None:
+    """Why the leader of this round is to be taken for one that reads another topic; None if nothing says so.
+
+    In a history that was compacted before it was read, what is missing may just be gone.
+    """
+    leader = observed.leader
+    if leader is None or leader not in observed.views or leader in sides.ours or observed.error:
+        return None
+    if historic and history.hole_offset is not None:
+        return None
+    given = _connectors(job for view in observed.views.values() for job in view.assigned)
+    held = _connectors(job for view in observed.views.values() for job in view.held)
+    if not given and leader not in sides.theirs and not held:
+        return None
+    known = history.names()
+    odd = given - known
+    if given and not odd:
+        return None
+    if given and not (odd == given or _left_lying(observed, history)):
+        return None
+    if not given and leader not in sides.theirs and not (held - known and _left_lying(observed, history)):
+        return None
+    return _reason(observed, leader, odd or held - known, sides, topics, group)
+
+
+def _left_lying(observed: Observed, history: ConfigHistory) -> bool:
+    """Whether jobs of the watched topic are in nobody's hands with nothing pending: its own leader leaves none."""
+    configured = configured_at(history, observed) or frozenset()
+    held = frozenset(job for view in observed.views.values() for job in view.holds)
+    return not observed.delay_ms and bool(configured - held - observed.revoked())
+
+
+def _connectors(jobs: Iterable[str | tuple[str, int]]) -> frozenset[str]:
+    return frozenset(job if isinstance(job, str) else job[0] for job in jobs)
+
+
+def _reason(
+    observed: Observed, leader: str, odd: frozenset[str], sides: Sides, topics: ConnectSettings, group: str
+) -> str:
+    names = sorted(odd)
+    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
+    what = f"hands out {', '.join(names[:SHOWN])}{more}, which" if names else "leaves everything lying that"
+    text = (
+        f"foreign worker: {observed.process_of(leader)} leads and {what} config topic {topics.config_topic} "
+        f"{'has never held' if names else 'holds'}, so it reads another one; {COMPARE}"
+    )
+    return text if sides.ours else f"{text}, and clusters[].connect.{group}.config_topic"
+
+
+def ahead(body: GroupGeneration, history: ConfigHistory) -> str:
+    """Who has read further than the topic goes, to be said once the wait for the rest of it is over."""
+    read = {
+        one.member_id: (worker_of(one.subscription.url), one.subscription.config_offset)
+        for one in body.members
+        if isinstance(one.subscription, WorkerState)
+    }
+    end = history.next_offset
+    beyond = sorted(worker for worker, offset in read.values() if offset > end)
+    if end == 0:
+        return ": nothing of it has been read; does it exist under this name, and may the monitor read it?"
+    if not beyond:
+        return ""
+    if len(beyond) == len(read):
+        return (
+            f": it ends at {end}, and all workers have read further; is it the topic they follow, or was it made anew?"
+        )
+    names = ", ".join(beyond[:SHOWN])
+    return f": it ends at {end}, and of the workers only {names} read further; foreign workers? {COMPARE}"

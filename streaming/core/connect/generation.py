@@ -1,0 +1,290 @@
+"""One generation of a Connect group: what it shows, its verdict, why it happened, and which rules it breaks.
+
+record -> round       observed; whether there is evidence to judge it
+round -> hypotheses   what its leader may have known, each run again      leader.carry, verdict
+verdict               published with causes, moves and waits
+rules                 examined; incidents open, change and end; jobs without a holder are timed
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import partial
+
+from schemas.connect_protocol import WorkerState
+from schemas.connect_topics import ConnectorConfigured, ConnectorDeleted, TasksCommitted
+from streaming.core.connect import (
+    config_sanity,
+    delay_waits,
+    evidence,
+    last_config_record,
+    unassigned,
+    verdict,
+    workers_gone,
+)
+from streaming.core.connect.causes import connect_causes
+from streaming.core.connect.configured import configured_at, unsure_at
+from streaming.core.connect.intent import intent_of, remembered
+from streaming.core.connect.leader import carry
+from streaming.core.connect.leader.answers import answered_as
+from streaming.core.connect.leader.rounds import Case
+from streaming.core.connect.observed import Job, Observed, job_name, observe
+from streaming.core.connect.rules.catalogue_across import ALL_WORKERS_GONE
+from streaming.core.connect.rules.context import Scene
+from streaming.core.connect.rules.examine import examine
+from streaming.core.connect.rules.memory import RuleMemory
+from streaming.core.connect.rules.remembering import remember
+from streaming.core.connect.verdict import Judgement
+from streaming.core.fold.group_life import codes, moment_of, skipped
+from streaming.core.fold.published import body_of, diff_of, published_as, source_of
+from streaming.core.fold.routing import connect_settings
+from streaming.core.fold.state import GroupState
+from streaming.core.fold.timeouts import timeouts_of
+from streaming.core.incidents.transitions import settle
+from streaming.core.model.records import GroupGeneration, Row
+from streaming.core.model.results import Generation, Grade, Incident, Result
+from streaming.core.model.settings import ClusterSettings, ConnectSettings
+from streaming.core.model.subjects import Subject
+
+Outcome = tuple[GroupState, list[Result]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Turn:
+    """One record whose turn has come. `before` is the record before it, if that had members; `gap` counts generation
+    numbers between the two; `configured` are the jobs that exist, None where that is not known, `blind` where it cannot
+    be: no evidence came, or the leader is `foreign`."""
+
+    settings: ClusterSettings
+    topics: ConnectSettings
+    group: str
+    row: Row
+    body: GroupGeneration
+    observed: Observed
+    before: Observed | None
+    gap: int
+    judgement: Judgement
+    case: Case | None
+    foreign: bool
+    blind: bool
+    configured: frozenset[Job] | None
+
+
+def judged(settings: ClusterSettings, group: str, state: GroupState, row: Row, never_came: str | None) -> Outcome:
+    """The state after this record, what is published of it, and the incidents it moves.
+
+    `never_came`: the evidence that was waited for in vain.
+    """
+    if not body_of(row).members:
+        return _emptied(settings, group, state, row)
+    state, came_back = workers_gone.came_back(state, moment_of(settings, group, state, row))
+    state, turn = _run_again(settings, group, state, row, never_came)
+    idle = unassigned.without_holder(turn.observed, turn.configured) if turn.configured is not None else ()
+    state, doubted = _waits_unseen(settings, group, state, turn, idle)
+    published = replace(_published(state, turn), unassigned=tuple(subject.id for subject in idle))
+    waiting, published = delay_waits.follow(state.waits, published, turn.observed, turn.before, turn.configured)
+    state, results = _examined(replace(state, waits=waiting), turn, idle)
+    return state, [*came_back, published, *doubted, *results]
+
+
+def _waits_unseen(
+    settings: ClusterSettings, group: str, state: GroupState, turn: Turn, idle: tuple[Subject, ...]
+) -> tuple[GroupState, list[Incident]]:
+    """A generation that left no record may have placed a job that waits at both ends: how long it waits is not known,
+    and is counted from this record on. What would have been too long is possible, no more."""
+    if not turn.gap and not evidence.lost(turn.observed, state):
+        return state, []
+    doubts = unassigned.doubted(state, idle, turn.row.timestamp_ms) if turn.gap else []
+    moment = moment_of(settings, group, state, turn.row)
+    incidents, opened = settle(state.incidents, doubts, moment, frozenset())
+    return replace(state, unassigned_since_ms={}, incidents=incidents), opened
+
+
+def _emptied(settings: ClusterSettings, group: str, state: GroupState, row: Row) -> Outcome:
+    observed = observe(body_of(row), source_of(row), row.timestamp_ms, state.last)
+    moment = moment_of(settings, group, state, row)
+    state, still_empty = workers_gone.emptied(settings, group, state, source_of(row), moment)
+    over = codes(state) - ({ALL_WORKERS_GONE.code} if still_empty else set())
+    incidents, ended = settle(state.incidents, (), moment, over)
+    after = replace(
+        state, last=observed, incidents=incidents, unassigned_since_ms={}, holds={}, rule_memory=RuleMemory()
+    )
+    return after, list(ended)
+
+
+def _run_again(
+    settings: ClusterSettings, group: str, state: GroupState, row: Row, never_came: str | None
+) -> tuple[GroupState, Turn]:
+    """The record's round with its verdict, and the state with what its leader knows now."""
+    body, last, topics = body_of(row), state.last, connect_settings(settings, group)
+    before = last if last is not None and last.views else None
+    gap = body.generation - state.generation - 1 if state.generation is not None else 0
+    observed = observe(body, source_of(row), row.timestamp_ms, last)
+    observed = replace(observed, unseen=_unseen(state, body))
+    state = replace(carry.met(state, observed, topics), history=state.history.referred(_stated(observed)))
+    known = evidence.of(observed, state, topics, group, never_came, again=gap < 0)
+    case: Case | None = None
+    if known.reason is not None:
+        judgement = verdict.not_judged(known.reason)
+    else:
+        carried = carry.carried(state, observed, topics)
+        case = Case(
+            body=body,
+            observed=observed,
+            last=before,
+            history=state.history,
+            settings=topics,
+            carried=carried,
+            missing_generations=observed.unseen,
+        )
+        judgement = verdict.with_lost(case, verdict.judge(case), evidence.lost(observed, state))
+        state = carry.after_verdict(state, observed, carried, judgement)
+        if judgement.verdict.grade is Grade.MATCH and any(view.assigned for view in observed.views.values()):
+            state = replace(state, history=config_sanity.confirmed(state.history, observed.config_offset))
+    state = replace(state, gapped=state.gapped or observed.unseen > 0)
+    if judgement.verdict.grade is Grade.UNEXPLAINED and (unread := evidence.unread(observed, state, topics)):
+        judgement, known = verdict.not_judged(unread), replace(known, blind=True)
+    state = replace(state, sides=state.sides.after(observed, judgement.verdict.grade, foreign=known.foreign))
+    if judgement.verdict.grade is Grade.NOT_JUDGED and gap >= 0:
+        state, observed = carry.after_no_verdict(state, observed, topics)
+    return state, Turn(
+        settings=settings,
+        topics=topics,
+        group=group,
+        row=row,
+        body=body,
+        observed=observed,
+        before=before,
+        gap=max(gap, 0),
+        judgement=judgement,
+        case=case,
+        foreign=known.foreign,
+        blind=known.blind,
+        configured=None if known.blind else configured_at(state.history, observed),
+    )
+
+
+def _unseen(state: GroupState, body: GroupGeneration) -> int:
+    """Generations without a record since a leader's memory last moved before our eyes: see `Observed`."""
+    last = state.last
+    carries_on = last is not None and (last.error or last.blind)
+    return max(skipped(state, body), 0) + (last.unseen if last is not None and carries_on else 0)
+
+
+def _published(state: GroupState, turn: Turn) -> Generation:
+    """The generation with its verdict, its causes, and what each worker gained and lost."""
+    observed, last = turn.observed, state.last
+    history = None if turn.blind else state.history
+    return replace(
+        published_as(
+            turn.settings,
+            turn.group,
+            state,
+            turn.row,
+            verdict=turn.judgement.verdict,
+            diff=diff_of(state.holds if last is None else _held_by_worker(last), _held_by_worker(observed)),
+            cause=connect_causes(observed, last, turn.topics.config_topic, history),
+        ),
+        delay_ms=observed.delay_ms,
+    )
+
+
+def _held_by_worker(observed: Observed) -> dict[str, tuple[str, ...]]:
+    """Names of the jobs each worker has in its hands after the round."""
+    return {
+        observed.process_of(member_id): tuple(sorted(map(job_name, view.holds)))
+        for member_id, view in observed.views.items()
+    }
+
+
+def _examined(state: GroupState, turn: Turn, idle: tuple[Subject, ...]) -> Outcome:
+    """The rules' findings become incidents; the state then holds what the next record needs."""
+    observed, configured = turn.observed, turn.configured
+    scene = _scene(state, turn)
+    found, evaluated = examine(scene)
+    moment = moment_of(turn.settings, turn.group, state, turn.row)
+    incidents, transitions = settle(state.incidents, found, moment, evaluated)
+    timeouts = timeouts_of(turn.settings, turn.group, turn.body)
+    state = replace(
+        state,
+        last=observed,
+        incidents=incidents,
+        holds={},
+        rule_memory=replace(remember(scene), withheld=last_config_record.withheld(turn.case, scene, found)),
+        declared=remembered(state.declared, turn.body, observed),
+        timeouts_ms=timeouts.both_ms,
+        session_ms=timeouts.session_ms,
+    )
+    if observed.error:
+        return state, list(transitions)
+    if configured is None or not observed.readable:
+        unsure = turn.foreign or not observed.readable
+        state, ended = unassigned.without_evidence(state, turn.row, observed, unsure=unsure)
+        return state, [*transitions, *ended]
+    state, ended = unassigned.noted(
+        turn.settings,
+        turn.group,
+        state,
+        turn.row,
+        idle,
+        nobody_may_run=unassigned.without_worker(turn.body, idle, configured),
+        observed=observed,
+        before=turn.before,
+        window=scene.memory.window,
+    )
+    if observed.config_offset is not None:
+        needed = min(observed.config_offset, *_member_offsets(turn.body)) - 1
+        state = replace(state, history=config_sanity.trimmed(state.history, needed))
+    return state, [*transitions, *ended]
+
+
+def _scene(state: GroupState, turn: Turn) -> Scene:
+    observed, before, configured, history = turn.observed, turn.before, turn.configured, state.history
+    known = configured is not None
+    return Scene(
+        group=turn.group,
+        body=turn.body,
+        observed=observed,
+        last=before,
+        gap=turn.gap,
+        configured=configured,
+        configured_before=configured_at(history, before) if known and before is not None else None,
+        grade=turn.judgement.verdict.grade,
+        eras=turn.judgement.eras,
+        settings=turn.topics,
+        memory=state.rule_memory,
+        config_changes=_config_changes(state, before, observed, read=known),
+        unsure=unsure_at(history, observed, before) if known else frozenset(),
+        intent=None
+        if configured is None
+        else intent_of(turn.body, observed, turn.topics.placements, state.declared, configured),
+        declared=state.declared,
+        answered_as=partial(answered_as, turn.case),
+        reason=turn.judgement.verdict.reason,
+        foreign=turn.foreign,
+    )
+
+
+def _stated(observed: Observed) -> Iterator[int]:
+    """The config offsets that the generation refers to."""
+    offsets = (observed.config_offset, *(view.config_offset for view in observed.views.values()))
+    return (one for one in offsets if one is not None)
+
+
+def _config_changes(state: GroupState, before: Observed | None, now: Observed, *, read: bool) -> int:
+    """Records between the two generations that make every worker ask for a rebalance; where the config topic is not
+    `read`, all that the generations' offsets show, and where it was compacted, those of which nothing is left."""
+    if before is None or before.config_offset is None or now.config_offset is None:
+        return 0
+    if not read:
+        return max(now.config_offset - before.config_offset, 0)
+    between = state.history.between(before.config_offset, now.config_offset)
+    told = sum(isinstance(one.record, ConnectorConfigured | ConnectorDeleted | TasksCommitted) for one in between)
+    hole = state.history.hole_offset
+    if hole is None or hole >= now.config_offset:
+        return told
+    markers = sum(before.config_offset <= one < now.config_offset for one in state.history.markers)
+    return told + max(now.config_offset - before.config_offset - len(between) - markers, 0)
+
+
+def _member_offsets(body: GroupGeneration) -> list[int]:
+    return [one.subscription.config_offset for one in body.members if isinstance(one.subscription, WorkerState)] or [0]

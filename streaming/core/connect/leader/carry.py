@@ -1,0 +1,81 @@
+"""The leader's memory from one record of a group to the next: what its leader may know, and what it knows afterwards.
+
+before the round   the minds of this process, or of one that has just started                `carried`
+after a verdict    the minds that gave this answer; a match narrows the group's families     `after_verdict`
+without one        the round moved the memory unseen: what was carried goes on               `after_no_verdict`
+"""
+
+from dataclasses import replace
+
+from streaming.core.connect.leader import hypotheses
+from streaming.core.connect.observed import Observed
+from streaming.core.connect.rules.window import is_backoff
+from streaming.core.connect.verdict import EAGER_ASSIGNOR, Judgement
+from streaming.core.fold.state import GroupState
+from streaming.core.model.results import Grade
+from streaming.core.model.settings import ConnectSettings
+
+
+def met(state: GroupState, observed: Observed, settings: ConnectSettings) -> GroupState:
+    """With the processes that this record shows under new member ids."""
+    eras = hypotheses.eras_of(state.eras, settings)
+    return replace(state, processes=hypotheses.met(state.processes, observed, state.last, eras, settings))
+
+
+def carried(state: GroupState, observed: Observed, settings: ConnectSettings) -> hypotheses.Carried:
+    """What the leader of this round may know when it starts."""
+    view = observed.views.get(observed.leader or "")
+    if view is None:
+        return hypotheses.Carried((), complete=True)
+    return hypotheses.carried_into(
+        view,
+        state.processes,
+        hypotheses.eras_of(state.eras, settings),
+        settings,
+        seen_from_start=state.seen_from_start,
+        gapped=state.gapped,
+        nameless=observed.nameless(view.member_id),
+        new=state.last is not None and view.member_id not in state.last.views,
+    )
+
+
+def after_verdict(
+    state: GroupState, observed: Observed, before: hypotheses.Carried, judgement: Judgement
+) -> GroupState:
+    """The leader as a process that knows what this answer leaves behind.
+
+    An answer without a delay and without revocations determines all but the count of revoking rounds, whatever the
+    memory was before; a pause between two of them shows the count.
+    """
+    view = observed.views.get(observed.leader or "")
+    if view is None or not judgement.hypotheses:
+        return state
+    unseen = not before.complete or observed.unseen > 0 or judgement.verdict.grade is Grade.UNEXPLAINED
+    calm = not (observed.delay_ms or observed.error or observed.revoked())
+    known = hypotheses.Carried(
+        judgement.hypotheses,
+        complete=True,
+        cut=judgement.cut,
+        unsure=(before.unsure or unseen) and not calm,
+        uncounted=(before.uncounted or unseen) and not is_backoff(observed.delay_ms, None),
+    )
+    state = _with_process(state, observed, hypotheses.Process.of(view.member_id, known))
+    if judgement.verdict.grade is not Grade.MATCH or judgement.verdict.assignor == EAGER_ASSIGNOR or observed.unseen:
+        return state
+    return replace(state, eras=tuple(dict.fromkeys(one.era for one in judgement.hypotheses)))
+
+
+def after_no_verdict(state: GroupState, observed: Observed, settings: ConnectSettings) -> tuple[GroupState, Observed]:
+    """A round that could not be run again moved its leader's memory all the same: as if it had left no record."""
+    observed = replace(observed, unseen=observed.unseen + 1, blind=True)
+    known = carried(state, observed, settings)
+    view = observed.views.get(observed.leader or "")
+    if view is None or not known.complete:
+        return state, observed
+    process = hypotheses.Process.of(view.member_id, replace(known, unsure=True, uncounted=True))
+    return _with_process(state, observed, process), observed
+
+
+def _with_process(state: GroupState, observed: Observed, process: hypotheses.Process) -> GroupState:
+    name = observed.process_of(process.member_id)
+    return replace(state, processes=hypotheses.remembered(state.processes, name, process))

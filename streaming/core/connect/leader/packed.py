@@ -1,0 +1,144 @@
+"""A leader's possible minds as they are kept between two rounds: short, and unpacked only when that leader leads again.
+
+Every worker of a large group may have led once, and each remembers all jobs. So the jobs of a memory are kept by
+connector, with runs of task numbers, and minds that differ in their release alone share one memory.
+
+    {"orders": "c,0..9,12"}      connector `orders` itself, its tasks 0 to 9 and 12
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+
+from assignors.connect.model import Jobs, LeaderMemory
+
+ITSELF, TO = "c", ".."
+
+
+@dataclass(frozen=True, slots=True)
+class Hypothesis:
+    """One possible mind: memory, the algorithm family, and the maximum delay, which is constant for a process.
+
+    `max_delay_ms` None: no answer of this process has shown it. It is then not less than `at_least_ms`, the longest
+    delay that the process has announced.
+    """
+
+    era: str
+    memory: LeaderMemory
+    max_delay_ms: int | None = None
+    at_least_ms: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PackedMemory:
+    """A `LeaderMemory`, its jobs by connector."""
+
+    previous: Mapping[str, str] = field(default_factory=dict)
+    previous_revoked: Mapping[str, str] = field(default_factory=dict)
+    revoked_in_previous: bool = False
+    can_revoke: bool = True
+    successive_revocations: int = 0
+    scheduled_ms: int = 0
+    delay_ms: int = 0
+    candidates: tuple[str, ...] = ()
+    previous_generation: int = -1
+    previous_members: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class PackedMinds:
+    """Hypotheses in order: each names its release's era, its maximum delay, and one of the memories.
+
+    `at_least_ms` has one value for each of the `minds`. Without it, they were stored by a release that also kept a
+    maximum which no answer had shown, only excluded no other.
+    """
+
+    memories: tuple[PackedMemory, ...] = ()
+    minds: tuple[tuple[str, int | None, int], ...] = ()
+    at_least_ms: tuple[int, ...] = ()
+
+
+def pack(hypotheses: Iterable[Hypothesis]) -> PackedMinds:
+    """The short form of these hypotheses."""
+    hypotheses = tuple(hypotheses)
+    places: dict[LeaderMemory, int] = {}
+    minds = tuple((one.era, one.max_delay_ms, places.setdefault(one.memory, len(places))) for one in hypotheses)
+    return PackedMinds(tuple(map(_packed, places)), minds, tuple(one.at_least_ms for one in hypotheses))
+
+
+def unpack(packed: PackedMinds) -> tuple[Hypothesis, ...]:
+    """The hypotheses; those that shared a memory share it again. The jobs of each are sorted."""
+    memories = tuple(map(_unpacked, packed.memories))
+    least = packed.at_least_ms or (0,) * len(packed.minds)
+    found = [
+        Hypothesis(era, memories[place], max_delay_ms, at_least_ms)
+        for (era, max_delay_ms, place), at_least_ms in zip(packed.minds, least, strict=True)
+    ]
+    if packed.minds and not packed.at_least_ms:
+        found += dict.fromkeys(replace(one, max_delay_ms=None) for one in found if one.max_delay_ms is not None)
+    return tuple(found)
+
+
+def _packed(memory: LeaderMemory) -> PackedMemory:
+    return PackedMemory(
+        previous=by_connector(memory.previous),
+        previous_revoked=by_connector(memory.previous_revoked),
+        revoked_in_previous=memory.revoked_in_previous,
+        can_revoke=memory.can_revoke,
+        successive_revocations=memory.successive_revocations,
+        scheduled_ms=memory.scheduled_ms,
+        delay_ms=memory.delay_ms,
+        candidates=memory.candidates,
+        previous_generation=memory.previous_generation,
+        previous_members=memory.previous_members,
+    )
+
+
+def _unpacked(packed: PackedMemory) -> LeaderMemory:
+    return LeaderMemory(
+        previous=jobs_of(packed.previous),
+        previous_revoked=jobs_of(packed.previous_revoked),
+        revoked_in_previous=packed.revoked_in_previous,
+        can_revoke=packed.can_revoke,
+        successive_revocations=packed.successive_revocations,
+        scheduled_ms=packed.scheduled_ms,
+        delay_ms=packed.delay_ms,
+        candidates=packed.candidates,
+        previous_generation=packed.previous_generation,
+        previous_members=packed.previous_members,
+    )
+
+
+def by_connector(jobs: Jobs) -> dict[str, str]:
+    """Connector -> what of it is meant, in the order of names."""
+    numbers: dict[str, list[int]] = {}
+    for name, number in jobs.tasks:
+        numbers.setdefault(name, []).append(number)
+    itself = frozenset(jobs.connectors)
+    return {
+        name: ",".join(([ITSELF] if name in itself else []) + _runs(sorted(set(numbers.get(name, ())))))
+        for name in sorted({*itself, *numbers})
+    }
+
+
+def _runs(numbers: list[int]) -> list[str]:
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and number == runs[-1][1] + 1:
+            runs[-1][1] = number
+        else:
+            runs.append([number, number])
+    return [str(first) if first == last else f"{first}{TO}{last}" for first, last in runs]
+
+
+def jobs_of(packed: Mapping[str, str]) -> Jobs:
+    """The jobs that `by_connector` tells of."""
+    connectors: list[str] = []
+    tasks: list[tuple[str, int]] = []
+    for name, parts in packed.items():
+        for part in parts.split(","):
+            if part == ITSELF:
+                connectors.append(name)
+            else:
+                first, _, last = part.partition(TO)
+                tasks += [(name, number) for number in range(int(first), int(last or first) + 1)]
+    return Jobs(tuple(connectors), tuple(tasks))

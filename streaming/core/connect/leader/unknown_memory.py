@@ -1,0 +1,339 @@
+"""Is there any memory at all with which a leader gives this answer? Solved, not tried one memory after the other.
+
+Where the memory of a leader's process is not known, an answer is wrong only if no memory gives it. What a memory may
+hold is free: which jobs of those that nobody reports it remembers (they are *lost*, the others *created*), whether it
+revoked for balance and how often, a delay that runs or is over, and who was idle in it, in which order (connect.md
+3.1). The answer itself says which of these can be: its delay, what it leaves lying, what it revokes. Three ways are
+left:
+
+    the delay runs       what is left lying is lost; all else is created and dealt to the least loaded
+    handed out at once   created jobs first, then the lost ones, all dealt to the least loaded
+    the delay is over    lost jobs go to those who were idle, in turn; then loads are balanced, then created jobs dealt
+
+In each, who receives the next job follows from numbers alone, so `rows` finds which jobs are lost. What is found
+is a memory; the leader's round is run with it, and only an answer with the record's sets counts.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import chain, combinations, permutations
+
+from assignors.connect import incremental
+from assignors.connect.eras import ERAS, Era
+from assignors.connect.incremental import surplus_counts
+from assignors.connect.model import ConnectResult, ConnectRound, Jobs, LeaderMemory
+from assignors.connect.round import CannotAssign, configured_jobs
+from assignors.connect.survey import in_leaders_order, turns
+from assignors.java_order import utf16_key
+from streaming.core.connect.leader import hypotheses
+from streaming.core.connect.leader.answers import same_sets
+from streaming.core.connect.leader.packed import Hypothesis
+from streaming.core.connect.leader.rounds import Case
+from streaming.core.connect.leader.rows import Received, split
+from streaming.core.connect.leader.runs import NOT_KNOWN_MS, Run
+from streaming.core.connect.leader.unseen_rounds import Freedom, Roles
+from streaming.core.connect.observed import Job, WorkerView, job_kind
+
+MAX_STEPS = 50_000
+"""Jobs and members looked at for one era and snapshot until the search ends without a proof."""
+MAX_GHOSTS = 4
+"""Revoked jobs that no longer exist of which every part is tried as remembered."""
+BACK_OFFS = 5
+"""Balancing rounds in a row after which the pause is as long as any maximum delay allows."""
+KINDS = ("connector", "task")
+_GONE = frozenset({"a member of an unseen generation"})
+_LONG_OVER_MS = 1
+
+
+@dataclass(slots=True)
+class Search:
+    """Whether a search was ended by its bound, so that nothing is proved by what it did not find."""
+
+    cut: bool = False
+    steps: int = 0
+
+    def afford(self, steps: int) -> bool:
+        """Whether these steps are still within the bound."""
+        self.steps += steps
+        self.cut |= self.steps > MAX_STEPS
+        return self.steps <= MAX_STEPS
+
+
+def any_memory(
+    case: Case, rounds: Iterable[ConnectRound], eras: Iterable[str], freedom: Freedom, search: Search
+) -> Iterator[Run]:
+    """For each era the first run with the record's sets, with a memory that has this freedom."""
+    tried = tuple(rounds)
+    for era in eras:
+        found = (run for round_ in tried for run in _solved(case, round_, ERAS[era], freedom, search))
+        yield from (run for _, run in zip(range(1), found, strict=False))
+
+
+def _solved(case: Case, round_: ConnectRound, era: Era, freedom: Freedom, search: Search) -> Iterator[Run]:
+    shown = Shown.of(case, round_, era)
+    if shown is None:
+        return
+    search.steps = 0
+    for max_delay_ms in _maxima(case):
+        solver = _Solver(case, round_, era, max_delay_ms, freedom, shown, search)
+        for ghosts in shown.remembered_ghosts(search):
+            for memory in chain(solver.delay_runs(ghosts), solver.at_once(ghosts), solver.delay_over(ghosts)):
+                run = solver.run(memory)
+                if run is not None and same_sets(case.body, run[0]):
+                    known_ms = None if max_delay_ms == NOT_KNOWN_MS else max_delay_ms
+                    least_ms = case.observed.delay_ms if known_ms is None else 0
+                    yield Run(Hypothesis(era.name, run[1], known_ms, least_ms), run[0])
+
+
+def _maxima(case: Case) -> tuple[int, ...]:
+    known_ms = case.max_delay_ms
+    if known_ms is None:
+        known_ms = hypotheses.agreed_maximum(case.carried.hypotheses)
+    if known_ms is not None:
+        return (known_ms,)
+    seen_ms = case.observed.delay_ms
+    return (NOT_KNOWN_MS, seen_ms, seen_ms + 1) if seen_ms else (NOT_KNOWN_MS, 0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shown:
+    """What a record shows of its round, whatever the memory: the configured jobs that nobody reports, in order, each
+    with the member that was given it (None: nobody; `taken_back`: and had to stop it at once), and what must stop
+    although it does not exist any more."""
+
+    given: Mapping[Job, str | None]
+    taken_back: frozenset[Job]
+    ghosts: frozenset[Job]
+    twice: frozenset[Job]
+
+    @classmethod
+    def of(cls, case: Case, round_: ConnectRound, era: Era) -> "Shown | None":
+        """None where no memory gives such an answer: something is given twice, or while somebody reports it."""
+        configured = configured_jobs(round_.fresh_config or round_.config)
+        exists: tuple[Job, ...] = (*configured.connectors, *configured.tasks)
+        views = case.observed.views
+        held = Counter(job for view in views.values() for job in view.held)
+        given: dict[Job, str | None] = {job: None for job in exists if job not in held}
+        for member_id, view in views.items():
+            for job in (*view.assigned, *(view.revoked - view.held)):
+                if job not in given or given[job] is not None:
+                    return None
+                given[job] = member_id
+        taken_back = frozenset(job for view in views.values() for job in view.revoked - view.held)
+        if taken_back and not era.balances_fully:
+            return None
+        return cls(
+            given=given,
+            taken_back=taken_back,
+            ghosts=case.observed.revoked() & (held.keys() - frozenset(exists)),
+            twice=frozenset(job for job, count in held.items() if count > 1),
+        )
+
+    @property
+    def lying(self) -> frozenset[Job]:
+        return frozenset(job for job, member_id in self.given.items() if member_id is None)
+
+    def received(self, kind: str, roles: Roles) -> dict[Job, Received]:
+        """The jobs of this kind that were given to somebody, in order."""
+        return {
+            job: Received(member_id, True if job in self.taken_back else roles.get(job))
+            for job, member_id in self.given.items()
+            if member_id is not None and job_kind(job) == kind
+        }
+
+    def remembered_ghosts(self, search: Search) -> Iterator[frozenset[Job]]:
+        """Which of the jobs that do not exist any more the leader may have remembered: others must stop for balance."""
+        if len(self.ghosts) > MAX_GHOSTS:
+            yield from (self.ghosts, frozenset())
+            search.cut = True
+            return
+        ghosts = sorted(self.ghosts, key=str)
+        for count in range(len(ghosts), -1, -1):
+            yield from map(frozenset, combinations(ghosts, count))
+
+
+@dataclass(slots=True)
+class _Solver:
+    """The search with one era, maximum delay and snapshot."""
+
+    case: Case
+    round_: ConnectRound
+    era: Era
+    max_delay_ms: int
+    freedom: Freedom
+    shown: Shown
+    search: Search
+    _static: frozenset[Job] = field(init=False)
+
+    def __post_init__(self) -> None:
+        members = self.round_.members
+        self._static = frozenset(job for one in members for job in _jobs(one.static))
+
+    def run(self, memory: LeaderMemory) -> tuple[ConnectResult, LeaderMemory] | None:
+        """The round with this memory; None where the bound is reached or the leader throws."""
+        if not self.search.afford(len(self.round_.members) + len(self.shown.given)):
+            return None
+        attempt = replace(
+            self.round_, now_ms=self.case.observed.at_ms, last_completed_generation=memory.previous_generation
+        )
+        try:
+            return incremental.assign(memory, attempt, max_delay_ms=self.max_delay_ms, era=self.era)
+        except CannotAssign:
+            return None
+
+    def delay_runs(self, ghosts: frozenset[Job]) -> Iterator[LeaderMemory]:
+        """A delay runs, or is opened: what lies is lost. With nothing lost, somebody was missed after a revocation; in
+        the oldest releases a delay goes on."""
+        seen_ms, lying = self.case.observed.delay_ms, self.shown.lying
+        if not seen_ms and not (lying and self.max_delay_ms == 0):
+            return
+        if lying and not any(self._can_lie(roles) for roles in self.freedom.roles):
+            return
+        until_ms = self.case.observed.at_ms + seen_ms
+        memory = replace(_remembering(lying | ghosts), previous_members=_GONE)
+        for revoked, can_revoke in ((False, True), (True, True), (False, False)):
+            changed = replace(memory, revoked_in_previous=revoked, can_revoke=can_revoke)
+            yield changed
+            if seen_ms:
+                yield replace(changed, scheduled_ms=until_ms, delay_ms=seen_ms)
+
+    def _can_lie(self, roles: Roles) -> bool:
+        """Whether what lies can be what was lost, and all of it."""
+        lying = self.shown.lying
+        return all(roles.get(job) is not (job not in lying) for job in self.shown.given)
+
+    def at_once(self, ghosts: frozenset[Job]) -> Iterator[LeaderMemory]:
+        """All that nobody reports is handed out: nobody left, or the delay is over and nobody was idle in it."""
+        if self.shown.lying or self.shown.taken_back:
+            return
+        for balance in self._balances():
+            run = self.run(replace(balance, previous=hypotheses.jobs(ghosts)))
+            if run is None or not self._alike_but_for_what_is_given(run[0]):
+                continue
+            for roles in (None, *self.freedom.roles) if self.freedom.loses else (None,):
+                lost = self._split(run[0], roles)
+                if lost is not None:
+                    yield replace(balance, previous=hypotheses.jobs(lost | ghosts))
+                    break
+
+    def _balances(self) -> Iterator[LeaderMemory]:
+        """What it may remember of balancing. Releases that always open a delay place lost jobs when one is over."""
+        plain = LeaderMemory(previous_generation=0)
+        if not self.era.balances_fully:
+            over = plain if self.era.watches_departures else replace(plain, scheduled_ms=_LONG_OVER_MS)
+            yield over
+            yield replace(over, can_revoke=False)
+            return
+        yield plain
+        for count in range(BACK_OFFS) if self.case.observed.delay_ms else (0,):
+            yield replace(plain, revoked_in_previous=True, successive_revocations=count)
+
+    def _alike_but_for_what_is_given(self, result: ConnectResult) -> bool:
+        observed = self.case.observed
+        return (result.delay_ms, result.error) == (observed.delay_ms, observed.error) and all(
+            view.revoked == _jobs(result.shares[member_id].revoked) for member_id, view in observed.views.items()
+        )
+
+    def _split(self, created: ConnectResult, roles: Roles | None) -> frozenset[Job] | None:
+        """Which jobs must be lost where this answer deals all of them as created; None if none can be. Without `roles`
+        nothing is lost."""
+        dealt = {job: one for one, share in created.shares.items() for job in _jobs(share.assigned)}
+        if any(dealt.get(job) != self.shown.given.get(job) for job in self._static):
+            return None
+        lost: set[Job] = set()
+        for kind in KINDS:
+            received = {
+                job: one for job, one in self.shown.received(kind, roles or {}).items() if job not in self._static
+            }
+            row = [dealt[job] for job in received if job in dealt]
+            if len(row) < len(received):
+                return None
+            for count in range(len(row) + 1) if roles is not None else (0,):
+                if not self.search.afford(len(row) + 1):
+                    return None
+                flags = split([*received.values()], row[len(row) - count :], row[: len(row) - count])
+                if flags is not None:
+                    lost.update(job for job, flag in zip(received, flags, strict=True) if flag)
+                    break
+            else:
+                return None
+        return frozenset(lost)
+
+    def delay_over(self, ghosts: frozenset[Job]) -> Iterator[LeaderMemory]:
+        """A delay is over, and what was lost goes to those who were idle in it: in any order that fits."""
+        observed = self.case.observed
+        if not self.freedom.loses or self.shown.lying or observed.delay_ms or observed.error:
+            return
+        given = frozenset(self.shown.given.values())
+        chosen = [member.id for member in self.round_.members if member.id in self.freedom.idle & given]
+        if chosen and self._static:
+            self.search.cut = True
+            return
+        most = len(chosen) if self.era.deals_to_all_candidates else 1
+        for order in chain.from_iterable(permutations(chosen, count) for count in range(1, most + 1)):
+            for roles in self.freedom.roles:
+                lost = self._lost_of(ghosts, order, roles)
+                if lost is not None:
+                    memory = replace(_remembering(lost | ghosts), scheduled_ms=_LONG_OVER_MS, candidates=order)
+                    yield memory
+                    yield replace(memory, can_revoke=False)
+            if self.search.cut:
+                return
+
+    def _lost_of(self, ghosts: frozenset[Job], order: Sequence[str], roles: Roles) -> frozenset[Job] | None:
+        """Which jobs were lost if these candidates, in this order, were given them; None if none can be."""
+        lost: set[Job] = set()
+        for kind in KINDS:
+            found = self._lost_of_kind(kind, ghosts, order, roles)
+            if found is None:
+                return None
+            lost |= found
+        return frozenset(lost)
+
+    def _lost_of_kind(
+        self, kind: str, ghosts: frozenset[Job], order: Sequence[str], roles: Roles
+    ) -> frozenset[Job] | None:
+        received = self.shown.received(kind, roles)
+        members = in_leaders_order(self.round_.members, self.era)[0]
+        views = [self.case.observed.views[member.id] for member in members]
+        taken = self.shown.twice | ghosts if self.era.balances_fully else ghosts
+        forced = [_of_kind(view.held & taken, kind) for view in views]
+        sizes = [_of_kind(view.held, kind) - count for view, count in zip(views, forced, strict=True)]
+        stopped = [_of_kind(view.revoked, kind) - count for view, count in zip(views, forced, strict=True)]
+        total = sum(job_kind(job) == kind for job in self._exists())
+        for count in range(len(received), -1, -1):
+            if not self.search.afford(len(members) + len(received)):
+                return None
+            lost_row = [order[place % len(order)] for place in range(count)]
+            loads = [size + lost_row.count(view.member_id) for size, view in zip(sizes, views, strict=True)]
+            if self.era.balances_fully:
+                if surplus_counts(loads, total) != stopped:
+                    continue
+                loads = [load - less for load, less in zip(loads, stopped, strict=True)]
+            flags = split([*received.values()], lost_row, _dealt(views, loads, len(received) - count))
+            if flags is not None:
+                return frozenset(job for job, flag in zip(received, flags, strict=True) if flag)
+        return None
+
+    def _exists(self) -> Iterator[Job]:
+        exists = configured_jobs(self.round_.fresh_config or self.round_.config)
+        return chain(exists.connectors, exists.tasks)
+
+
+def _dealt(views: Sequence[WorkerView], loads: Sequence[int], count: int) -> list[str]:
+    """Who is given so many jobs one after the other, the least loaded first."""
+    hands = sorted((load, utf16_key(view.member_id), view.member_id) for load, view in zip(loads, views, strict=True))
+    return [hands[place][2] for place in turns([load for load, _, _ in hands], count)]
+
+
+def _remembering(jobs: Iterable[Job]) -> LeaderMemory:
+    return LeaderMemory(previous=hypotheses.jobs(jobs), previous_generation=0)
+
+
+def _jobs(jobs: Jobs) -> frozenset[Job]:
+    return frozenset((*jobs.connectors, *jobs.tasks))
+
+
+def _of_kind(jobs: Iterable[Job], kind: str) -> int:
+    return sum(job_kind(job) == kind for job in jobs)

@@ -1,0 +1,70 @@
+"""Who moved where in a round, by worker and not by member id (coordinator-log.md 10.4).
+
+started              nobody had it before
+stopped              deleted: nobody has it any more
+moved_in_two_steps   revoked in an earlier round, handed to another worker now
+moved_at_once        taken or lost, and with another worker now
+returned             back with the worker that had it last
+revoked, lost        in nobody's hands after this round: taken away by it, or its worker is gone
+duplicated           in several hands
+"""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+
+from streaming.core.connect.effects import Move
+from streaming.core.connect.observed import Observed
+from streaming.core.connect.statuses.facts import JobKey, subject_of
+from streaming.core.connect.statuses.round_change import keys, seats
+
+
+@dataclass(frozen=True, slots=True)
+class IdleJob:
+    """A configured job in nobody's hands: whose it was last ("" nobody's), since which record, taken away or lost."""
+
+    worker: str
+    generation: int
+    since_ms: int
+    revoked: bool = False
+
+
+def holders(observed: Observed | None) -> dict[JobKey, tuple[str, ...]]:
+    """Workers per job after a round."""
+    found: dict[JobKey, tuple[str, ...]] = {}
+    for worker, view in sorted(seats(observed).items()):
+        for job in keys(view.holds):
+            found[job] = (*found.get(job, ()), worker)
+    return found
+
+
+def moves_of(
+    before: Mapping[JobKey, tuple[str, ...]],
+    after: Mapping[JobKey, tuple[str, ...]],
+    idle_before: Mapping[JobKey, IdleJob],
+    idle_after: Mapping[JobKey, IdleJob],
+) -> tuple[tuple[Move, ...], int]:
+    """Every job that did not simply stay where it was, and how many stayed."""
+    moves, stayed = [], 0
+    for job in sorted({*before, *after}):
+        had, has = before.get(job, ()), after.get(job, ())
+        if had == has and len(has) == 1:
+            stayed += 1
+            continue
+        former = had[0] if had else idle_before[job].worker if job in idle_before else ""
+        kind = _kind(had, has, former, idle_before.get(job), idle_after.get(job))
+        moves.append(Move(job=subject_of(job), kind=kind, before=former or None, after=has[0] if has else None))
+    return tuple(moves), stayed
+
+
+def _kind(
+    had: Collection[str], has: Collection[str], former: str, was_idle: IdleJob | None, is_idle: IdleJob | None
+) -> str:
+    if len(has) > 1:
+        return "duplicated"
+    if not has:
+        return "stopped" if is_idle is None else "revoked" if is_idle.revoked else "lost"
+    if not former:
+        return "started"
+    if former in has:
+        return "returned"
+    return "moved_in_two_steps" if not had and was_idle is not None and was_idle.revoked else "moved_at_once"

@@ -1,0 +1,177 @@
+"""What one Connect generation shows: who held, was given and gave up what, before any judgement."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from urllib.parse import urlsplit
+
+from schemas.connect_protocol import ConnectAssignment, WorkerState
+from streaming.core.fold import departures
+from streaming.core.model.records import GroupGeneration
+from streaming.core.model.results import Source, Subject, TopicItem
+
+EAGER = "default"
+STATIC = "static"
+COOPERATIVE = frozenset({"compatible", "sessioned", STATIC})
+LEVELS = (EAGER, "compatible", "sessioned", STATIC)
+"""The chosen protocols from the lowest to the highest."""
+
+Job = str | TopicItem
+"""A connector instance (its name) or a task (name, number)."""
+
+
+def job_name(job: Job) -> str:
+    """`name` for a connector, `name-n` for a task, as Connect's REST interface writes them."""
+    return job if isinstance(job, str) else f"{job[0]}-{job[1]}"
+
+
+def job_kind(job: Job) -> str:
+    return "connector" if isinstance(job, str) else "task"
+
+
+NO_ADDRESS = "NOTUSED"
+"""What every worker of a dedicated MirrorMaker without internal REST advertises."""
+
+
+def worker_of(url: str) -> str:
+    """host:port of an advertised URL, the worker id of the status topic; the text itself where it is no URL."""
+    try:
+        place = urlsplit(url).netloc
+    except ValueError:  # a bracket without its partner, or a character that stands for a separator
+        return url
+    return place.lower() if place else url
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerView:
+    """One member of a Connect generation. `held` before, `holds` after applying the round.
+
+    `shown` is the header of the assignment it last applied: leader, config offset, error, delay in ms. Of a member that
+    is not `readable` (not all of its bytes), `held` is what it had after the record before.
+    """
+
+    member_id: str
+    worker: str | None
+    config_offset: int | None
+    had_allocation: bool
+    shown: tuple[str, int, int, int] | None
+    held: frozenset[Job]
+    assigned: frozenset[Job]
+    revoked: frozenset[Job]
+    readable: bool = True
+
+    @property
+    def holds(self) -> frozenset[Job]:
+        return (self.held - self.revoked) | self.assigned
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Observed:
+    """The last generation of a Connect group, as far as the next one needs it.
+
+    `unseen` counts the generations without a record since a leader's memory last moved before our eyes: those right
+    before this one, and before the rounds with an error or without a verdict that led up to it. `blind`: this round got
+    no verdict, so it counts among the unseen ones itself. `shortest_ms`: see `departures`, 0 where not known.
+    """
+
+    generation: int
+    protocol: str | None
+    leader: str | None
+    at_ms: int
+    state_ms: int
+    source: Source
+    error: int
+    delay_ms: int
+    config_offset: int | None
+    unseen: int = 0
+    blind: bool = False
+    shortest_ms: int = 0
+    views: Mapping[str, WorkerView] = field(default_factory=dict)
+
+    def holders(self) -> dict[Job, list[str]]:
+        """Member ids per job held after the round, of members that can be read."""
+        found: dict[Job, list[str]] = {}
+        for member_id, view in self.views.items():
+            for job in view.holds if view.readable else ():
+                found.setdefault(job, []).append(member_id)
+        return found
+
+    @property
+    def readable(self) -> bool:
+        """Whether every member's bytes could be read."""
+        return all(view.readable for view in self.views.values())
+
+    def revoked(self) -> frozenset[Job]:
+        return frozenset(job for view in self.views.values() for job in view.revoked)
+
+    def workers(self) -> dict[str, str]:
+        """Member id per worker (or per member id where the worker is not known, or is not one alone)."""
+        return {self.process_of(member_id): member_id for member_id in self.views}
+
+    def nameless(self, member_id: str) -> bool:
+        """Whether a member's address says nothing about which process it is: several advertise the same, or all
+        advertise none, as in MirrorMaker's dedicated mode."""
+        worker = self.views[member_id].worker
+        return worker in (None, NO_ADDRESS) or [one.worker for one in self.views.values()].count(worker) > 1
+
+    def process_of(self, member_id: str) -> str:
+        """How a member's process is known from one record to the next: by its address, else by its member id."""
+        worker = self.views[member_id].worker
+        return member_id if worker is None or self.nameless(member_id) else worker
+
+    def subject_of(self, member_id: str) -> Subject:
+        """The member as results speak of it: a worker, or where it has no name of its own, a member."""
+        return Subject("member" if self.nameless(member_id) else "worker", self.process_of(member_id))
+
+
+def header_of(assignment: ConnectAssignment) -> tuple[str, int, int, int]:
+    """What tells one assignment from another besides its jobs: leader, config offset, error, delay in ms."""
+    return (assignment.leader, assignment.config_offset, assignment.error, assignment.delay_ms)
+
+
+def observe(body: GroupGeneration, source: Source, at_ms: int, last: "Observed | None" = None) -> Observed:
+    """Read a Connect generation. A member whose bytes cannot be read is the same process as in the `last` record if its
+    id is the same, and has what it had then: most answers change nothing.
+    """
+    known = last.views if last is not None else {}
+    eager = body.protocol == EAGER
+    views: dict[str, WorkerView] = {}
+    error, delay_ms, offset = 0, 0, None
+    for member in body.members:
+        state = member.subscription if isinstance(member.subscription, WorkerState) else None
+        given = member.assignment if isinstance(member.assignment, ConnectAssignment) else None
+        allocation = state.allocation if state else None
+        before = known.get(member.member_id)
+        held: frozenset[Job] = frozenset()
+        if allocation is not None and not eager:
+            held = frozenset((*allocation.connectors, *allocation.tasks))
+        elif before is not None and (given if eager else state) is None:
+            held = before.holds
+        views[member.member_id] = WorkerView(
+            member_id=member.member_id,
+            worker=worker_of(state.url) if state else before.worker if before else None,
+            config_offset=state.config_offset if state else None,
+            had_allocation=allocation is not None,
+            shown=header_of(allocation) if allocation is not None else None,
+            held=held,
+            assigned=frozenset((*given.connectors, *given.tasks)) if given else frozenset(),
+            revoked=frozenset((*given.revoked_connectors, *given.revoked_tasks)) if given else frozenset(),
+            readable=state is not None and given is not None,
+        )
+    told = {one.member_id: one.assignment for one in body.members if isinstance(one.assignment, ConnectAssignment)}
+    if told:
+        # All members are told the same; should they not be, the leader's own answer counts.
+        first = told.get(body.leader or "") or next(iter(told.values()))
+        error, delay_ms, offset = first.error, first.delay_ms, first.config_offset
+    return Observed(
+        generation=body.generation,
+        protocol=body.protocol,
+        leader=body.leader,
+        at_ms=at_ms,
+        state_ms=body.state_ms,
+        source=source,
+        error=error,
+        delay_ms=delay_ms,
+        config_offset=offset,
+        shortest_ms=departures.shortest_ms(body.members),
+        views=views,
+    )

@@ -1,0 +1,1 @@
+"""The laws of Connect groups, and the rules that they look for."""

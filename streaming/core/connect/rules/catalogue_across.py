@@ -1,0 +1,283 @@
+"""The rules from one record of a Connect group to the next, and about time: CONNECT-K1, CONNECT-K5 to K18."""
+
+from streaming.core.incidents.confirming import (
+    ASSIGNMENTS,
+    CONFIG_LOG,
+    NEXT_GENERATION,
+    NO_MEMBER_LEFT,
+    NO_WORKER,
+    REBALANCE_ONCE,
+    REBALANCES,
+    RUNNING_HERE,
+    STATUS,
+    STATUS_LOG,
+    VERSIONS,
+)
+from streaming.core.incidents.rule import MINUTE_MS, Rule
+from streaming.core.model.results import Severity
+
+HOLD_NOT_CARRIED_OVER = Rule(
+    code="CONNECT-K1",
+    title="hold_not_carried_over",
+    severity=Severity.MEDIUM,
+    issues=("KAFKA-9851", "KAFKA-10763"),
+    meaning="A member reports in the next generation exactly what it held after the one before.",
+    exceptions=(
+        "it gave up its jobs: no allocation",
+        "it missed the answer and reports what it had before",
+        "generations are missing between",
+    ),
+    confirm=(ASSIGNMENTS, RUNNING_HERE),
+    advice=(
+        "See whether the worker runs what it reports (JMX): the report may be wrong, or the run.",
+        "Restart it if the two differ; releases before 2.7.1 lose jobs in this way.",
+    ),
+    resolves="With the next generation in which the worker reports what it was told.",
+)
+UNASSIGNED_TOO_LONG = Rule(
+    code="CONNECT-K5",
+    title="unassigned_too_long",
+    severity=Severity.HIGH,
+    issues=("KAFKA-9848", "KAFKA-15693", "KAFKA-15676"),
+    for_ms=0,
+    pages=True,
+    absorbed=True,
+    meaning="A configured job has a holder again once the scheduled delay and both time-outs are over.",
+    exceptions=(
+        "another departure opened a new window",
+        "taken back from a delay candidate, which starts its wait anew",
+        "the group has no member at all: `all_workers_gone` says so",
+        "by the clocks of two coordinators only, and over: info",
+    ),
+    confirm=(STATUS, ASSIGNMENTS, REBALANCES),
+    advice=(
+        "The connector's work stands still. Restart the leader: the next one hands out everything that nobody holds.",
+        "If no rebalance follows, look at the coordinator's log for what keeps the group from completing one.",
+        "If no worker may run the jobs (protocol `static`): start a worker that declares them, or one that declares "
+        "nothing.",
+        "Workers with `scheduled.rebalance.max.delay.ms=0` before 3.5.2 forget lost jobs: upgrade them.",
+    ),
+    resolves="With the generation that gives the job to somebody.",
+)
+ALL_WORKERS_GONE = Rule(
+    code="CONNECT-K18",
+    title="all_workers_gone",
+    severity=Severity.CRITICAL,
+    for_ms=0,
+    pages=True,
+    patience="after the larger of the delay and the session time-out",
+    meaning="While connectors are configured and neither paused nor stopped, the group has at least one worker; it is "
+    "without one for no longer than the larger of the scheduled delay and the session time-out.",
+    exceptions=(
+        "a worker joins before the patience is over",
+        "all connectors are paused or stopped",
+        "all connectors were deleted",
+        "the last leader read another config topic",
+        "by the clocks of two coordinators only, and over: info",
+    ),
+    confirm=(NO_WORKER, NO_MEMBER_LEFT, CONFIG_LOG),
+    advice=(
+        "No connector of this cluster runs. Start the workers, or look why they ended: the container platform's "
+        "events, the end of each worker's log, the memory of the host.",
+        "If the workers run, they cannot join: look in their logs for authentication, the coordinator's address, and "
+        "`group.id` and `config.storage.topic`, which must be the same on all.",
+        "If the stop was planned, announce a maintenance, or stop the connectors before the workers next time.",
+    ),
+    resolves="With the first generation that has members, or when no connector is left to run.",
+)
+DELAY_NEVER_RESOLVED = Rule(
+    code="CONNECT-K6",
+    title="delay_never_resolved",
+    severity=Severity.HIGH,
+    issues=("KAFKA-9184",),
+    for_ms=0,
+    meaning="When an announced delay is over, the rebalance that ends it comes.",
+    exceptions=("the group emptied", "by the clocks of two coordinators only, and over: info"),
+    confirm=(ASSIGNMENTS, REBALANCES),
+    advice=(
+        "Jobs wait for a rebalance that did not come: restart any worker, which causes one.",
+        "See whether the leader's process stands still (a long pause, a full disk, no memory).",
+    ),
+    resolves="With the next generation.",
+)
+WINDOW_END_MOVED = Rule(
+    code="CONNECT-K7",
+    title="delay_end_moved",
+    severity=Severity.MEDIUM,
+    issues=("KAFKA-9184",),
+    meaning="While jobs wait for a lost worker, every round of one leader announces the same end of the delay.",
+    exceptions=(
+        "a new window after a reset",
+        "the pause between two revoking rounds gave way to a loss",
+        "the clocks of two coordinators differ, the leader's own has gone on",
+    ),
+    confirm=(ASSIGNMENTS,),
+    advice=(
+        "Jobs wait longer than the configured delay. Let workers come and go less often until the window is over.",
+        "Leaders before 2.4 move the end in every round: upgrade them.",
+    ),
+    resolves="When the window ends and the jobs are handed out.",
+)
+DELAY_WITHOUT_LOSS = Rule(
+    code="CONNECT-K8",
+    title="delay_without_loss",
+    severity=Severity.INFO,
+    meaning="A delay means that jobs wait for a lost worker, or is the pause between two revoking rounds.",
+    exceptions=("the pause between two revoking rounds",),
+    confirm=(ASSIGNMENTS,),
+    advice=("Nothing to do: nothing waits. The rebalance at its end is one more than needed.",),
+    resolves="When the delay is over.",
+)
+WINDOW_CUT_SHORT = Rule(
+    code="CONNECT-K9",
+    title="delay_cut_short",
+    severity=Severity.INFO,
+    meaning="Lost jobs are handed out when their window is over, not before.",
+    exceptions=(
+        "the jobs came back",
+        "another leader",
+        "the leader's memory is void after a config mismatch",
+        "the lost jobs were deleted",
+        "a loss that shares the pause between two revoking rounds",
+    ),
+    confirm=(ASSIGNMENTS, REBALANCES),
+    advice=("Nothing to do: the jobs run again earlier than announced. A worker that returns now gets other ones.",),
+    resolves=NEXT_GENERATION,
+)
+REBALANCE_STORM = Rule(
+    code="CONNECT-K10",
+    title="rebalance_storm",
+    severity=Severity.MEDIUM,
+    issues=("KAFKA-9184", "KAFKA-12495"),
+    for_ms=0,
+    keep_firing_ms=5 * MINUTE_MS,
+    meaning="Members that come or go, config changes, revocations and delays explain how often a group rebalances.",
+    exceptions=(
+        "a rolling restart",
+        "many connectors created at once",
+        "revocations that follow members that come one after the other",
+    ),
+    confirm=(REBALANCES, ASSIGNMENTS),
+    advice=(
+        "Look at the coordinator's log: its reason names the member that leaves, is dropped or joins again and again.",
+        "`session timeout` means a process that stands still; `leave` one that restarts: look after that one first.",
+        "After ten minutes it wakes somebody, because a group that rebalances all the time works little.",
+    ),
+    resolves="Five minutes after the group has rebalanced no more often than explained.",
+)
+CONFIG_MISMATCH_PERSISTS = Rule(
+    code="CONNECT-K11",
+    title="config_mismatch_persists",
+    severity=Severity.HIGH,
+    issues=("KAFKA-10218", "KAFKA-9849"),
+    for_ms=MINUTE_MS,
+    meaning="Leader and members catch up with the config topic within a round or two.",
+    exceptions=("the config topic is new and starts over", "the member has just joined"),
+    confirm=(ASSIGNMENTS, CONFIG_LOG),
+    advice=(
+        "The worker named cannot read the config topic to its end: see its log, its network and its rights on the "
+        "topic.",
+        "If it catches up with nothing, restart it; nothing is assigned to anybody while the leader is the one behind.",
+        "Never? Compare `group.id` and `config.storage.topic` of all workers: two Connect clusters under one group id "
+        "destroy each other. Generations that a foreign worker leads are not judged, and say so.",
+    ),
+    resolves="When it has read the topic up to the others' offset.",
+)
+OFFSET_REGRESSION = Rule(
+    code="CONNECT-K12",
+    title="config_offset_regression",
+    severity=Severity.HIGH,
+    meaning="Assignments never refer to a lower config offset than earlier ones.",
+    exceptions=("the config topic is new and starts over", "the leader has restarted and lags"),
+    confirm=(CONFIG_LOG, ASSIGNMENTS),
+    advice=(
+        "Was the config topic made anew, or cut off? Then connectors may be missing: compare with what should be "
+        "there.",
+        "Otherwise the leader lags: restart it.",
+    ),
+    resolves="When assignments refer to the highest offset again.",
+)
+PROTOCOL_DOWNGRADE = Rule(
+    code="CONNECT-K13",
+    title="protocol_downgrade",
+    severity=Severity.MEDIUM,
+    meaning="A group does not fall to a lower protocol, or all of its workers follow within ten minutes.",
+    exceptions=("a rolling downgrade",),
+    confirm=(ASSIGNMENTS, VERSIONS),
+    advice=(
+        "Compare `connect.protocol` and the releases of all workers: one that offers only the lower protocol keeps "
+        "all down.",
+        "Below `sessioned` internal requests are not signed: do not leave it like this.",
+    ),
+    resolves="When the group speaks the higher protocol again, or no worker offers it any more.",
+)
+REVOCATION_NOT_FOLLOWED_UP = Rule(
+    code="CONNECT-K14",
+    title="revocation_not_followed_up",
+    severity=Severity.HIGH,
+    issues=("KAFKA-10763",),
+    for_ms=0,
+    meaning="A round that takes jobs from workers is followed by the one that gives them to others.",
+    exceptions=("the group emptied", "by the clocks of two coordinators only, and over: info"),
+    confirm=(ASSIGNMENTS, REBALANCES),
+    advice=(
+        "Jobs were stopped and nobody was given them: restart any worker, which causes the missing rebalance.",
+        "See whether a worker cannot stop a task in time (`task.shutdown.graceful.timeout.ms`).",
+    ),
+    resolves="With the next generation.",
+)
+REVOKED_JOB_LOST = Rule(
+    code="CONNECT-K15",
+    title="revoked_job_not_replaced",
+    severity=Severity.HIGH,
+    for_ms=MINUTE_MS,
+    meaning="What one round takes away, the next successful one gives to somebody.",
+    exceptions=(
+        "deleted meanwhile",
+        "taken back from a delay candidate, and a member left before the follow-up",
+    ),
+    confirm=(STATUS, ASSIGNMENTS),
+    advice=REBALANCE_ONCE,
+    resolves="When somebody is given the job, or it is deleted.",
+)
+ZOMBIE_RETURN = Rule(
+    code="CONNECT-K16",
+    title="zombie_return",
+    severity=Severity.INFO,
+    meaning="A member that joins for the first time holds nothing; one that does was cut off or stood still.",
+    exceptions=("restarted, and holds nothing",),
+    confirm=(ASSIGNMENTS, STATUS_LOG),
+    advice=(
+        "Nothing to do now: its jobs are taken from it. It may have worked unseen since the group gave it up.",
+        "Find out why it was cut off: a long garbage collection, a full network, a stopped machine.",
+    ),
+    resolves="With the next generation in which it is an ordinary member.",
+)
+LEADER_WITHOUT_MEMORY = Rule(
+    code="CONNECT-K17",
+    title="leader_without_memory",
+    severity=Severity.INFO,
+    meaning="The leader stays the same; another one does not know which delays run and which jobs were lost.",
+    exceptions=("the first generation of a group",),
+    confirm=(ASSIGNMENTS,),
+    advice=("Nothing to do: this explains other findings. Open delays end with the leader that opened them.",),
+    resolves=NEXT_GENERATION,
+)
+
+RULES = (
+    HOLD_NOT_CARRIED_OVER,
+    UNASSIGNED_TOO_LONG,
+    ALL_WORKERS_GONE,
+    DELAY_NEVER_RESOLVED,
+    WINDOW_END_MOVED,
+    DELAY_WITHOUT_LOSS,
+    WINDOW_CUT_SHORT,
+    REBALANCE_STORM,
+    CONFIG_MISMATCH_PERSISTS,
+    OFFSET_REGRESSION,
+    PROTOCOL_DOWNGRADE,
+    REVOCATION_NOT_FOLLOWED_UP,
+    REVOKED_JOB_LOST,
+    ZOMBIE_RETURN,
+    LEADER_WITHOUT_MEMORY,
+)

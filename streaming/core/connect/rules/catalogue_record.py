@@ -1,0 +1,226 @@
+"""The rules about one record of a Connect group, CONNECT-I1 to CONNECT-I13 (connect.md 7.1)."""
+
+from streaming.core.incidents.confirming import (
+    ALL_STATUSES,
+    ASSIGNMENTS,
+    CONFIG_LOG,
+    GROUP_RECORD,
+    NEXT_GENERATION,
+    REBALANCE_ONCE,
+    RUNNING_HERE,
+    STATUS,
+    STOP_DOUBLE,
+    VERSIONS,
+)
+from streaming.core.incidents.rule import Rule
+from streaming.core.model.results import Severity
+
+DUPLICATE_HOLD = Rule(
+    code="CONNECT-I1",
+    title="duplicate_active",
+    for_ms=0,
+    pages=True,
+    severity=Severity.CRITICAL,
+    issues=("KAFKA-8463", "KAFKA-9841"),
+    meaning="After a round no job is in two workers' hands.",
+    exceptions=("the round ended in an error and revoked nothing",),
+    confirm=(ASSIGNMENTS, RUNNING_HERE, STATUS),
+    advice=STOP_DOUBLE,
+    resolves="When a generation leaves the job in one worker's hands, usually the very next one: a leader takes a "
+    "duplicate it hears of from all holders.",
+)
+DUPLICATE_ACTIVE = Rule(
+    code="CONNECT-I2",
+    title="duplicate_active",
+    for_ms=0,
+    pages=True,
+    severity=Severity.CRITICAL,
+    issues=("KAFKA-9184", "KAFKA-9841", "KAFKA-9849"),
+    meaning="No two workers report the same job as theirs; a zombie's jobs are taken from all who have them. What a "
+    "worker reports was given to it; that it runs, only its statuses prove (CONNECT-K2).",
+    exceptions=("a zombie returned and every holder must stop the job: medium",),
+    confirm=(ASSIGNMENTS, RUNNING_HERE, STATUS),
+    advice=STOP_DOUBLE,
+    resolves="When a generation leaves the job in one worker's hands, usually the very next one: a leader takes a "
+    "duplicate it hears of from all holders.",
+)
+ASSIGNED_WHILE_ACTIVE = Rule(
+    code="CONNECT-I3",
+    title="assigned_while_active",
+    severity=Severity.CRITICAL,
+    issues=("KAFKA-8463",),
+    meaning="A job is handed out only when nobody reports it as held.",
+    confirm=(ASSIGNMENTS, RUNNING_HERE),
+    advice=STOP_DOUBLE,
+    resolves="With the next generation that nobody but the job's holder reports it in.",
+)
+UNASSIGNED = Rule(
+    code="CONNECT-I4",
+    title="unassigned",
+    absorbed=True,
+    severity=Severity.HIGH,
+    issues=("KAFKA-9848", "KAFKA-15693"),
+    meaning="Every configured job is in somebody's hands after a round; critical if it is not twice in a row.",
+    exceptions=(
+        "revoked in this round",
+        "lost, and the delay runs",
+        "the round ended in an error",
+        "configured by the very last config record, which the leader may not have applied",
+        "a freshly started worker may read the connector's tasks as inconsistent",
+    ),
+    confirm=(STATUS, ASSIGNMENTS),
+    advice=REBALANCE_ONCE,
+    resolves="When a generation puts the jobs into somebody's hands, or they are deleted.",
+)
+HELD_BUT_DELETED = Rule(
+    code="CONNECT-I5",
+    title="held_but_deleted",
+    severity=Severity.MEDIUM,
+    issues=("KAFKA-8869", "KAFKA-16838"),
+    meaning="What is no longer configured is taken away, and never handed out (critical).",
+    exceptions=(
+        "a new leader does not remember it",
+        "the leader forgot the round before",
+        "a zombie brought it back",
+        "deleted by the very last config record, which the leader may not have applied",
+    ),
+    confirm=(ALL_STATUSES, CONFIG_LOG),
+    advice=(
+        "The deleted connector still runs on the worker named: restart that worker to stop it at once.",
+        "A leader that took over after the deletion forgets to take it away; the next change of members does.",
+    ),
+    resolves="When the holder gives the job up, at the latest when it restarts.",
+)
+ASSIGNED_AND_REVOKED = Rule(
+    code="CONNECT-I6",
+    title="assigned_and_revoked",
+    severity=Severity.CRITICAL,
+    meaning="No job is taken from one worker and handed out in the same round: it must stop before it starts.",
+    confirm=(ASSIGNMENTS, RUNNING_HERE),
+    advice=STOP_DOUBLE,
+    resolves=NEXT_GENERATION,
+)
+REVOKED_NOT_HELD = Rule(
+    code="CONNECT-I7",
+    title="revoked_but_not_held",
+    severity=Severity.LOW,
+    meaning="A worker is only told to stop what it reports as its own.",
+    exceptions=("the delay is over, and balancing takes back what a candidate was just given",),
+    confirm=(GROUP_RECORD, ASSIGNMENTS),
+    advice=("Nothing to do: the worker has nothing to stop, and the follow-up round gives the job out.",),
+    resolves=NEXT_GENERATION,
+)
+IMBALANCE = Rule(
+    code="CONNECT-I8",
+    title="imbalance",
+    absorbed=True,
+    severity=Severity.MEDIUM,
+    issues=("KAFKA-4553", "KAFKA-10413", "KAFKA-12495"),
+    meaning="With nothing pending, workers differ by at most one connector and by at most one task.",
+    exceptions=(
+        "revocations are under way",
+        "a delay or back-off runs",
+        "somebody holds a job that is no longer configured",
+        "leaders before 3.4 do not balance within one",
+        "connectors and tasks together may differ by two",
+    ),
+    confirm=(ALL_STATUSES, RUNNING_HERE),
+    advice=(
+        "If the load matters, restart a worker that holds too much once the group is calm: its jobs are spread anew.",
+        "Leaders before 3.4 stay unbalanced after workers join; upgrading ends it for good.",
+    ),
+    resolves="With the next calm generation in which workers differ by at most one.",
+)
+HEADER_INCONSISTENT = Rule(
+    code="CONNECT-I9",
+    title="header_inconsistent",
+    severity=Severity.CRITICAL,
+    meaning="All members are told the same protocol version, error, leader, leader URL, config offset and delay.",
+    exceptions=("releases before 3.3 write version 1 for sessioned",),
+    confirm=(ASSIGNMENTS, VERSIONS),
+    advice=(
+        "Members act on different leaders or delays: restart the leader, whose next answer is one for all.",
+        "A worker that is no Apache Kafka release may write headers of its own; then tell its makers.",
+    ),
+    resolves=NEXT_GENERATION,
+)
+CONFIG_OFFSET_WRONG = Rule(
+    code="CONNECT-I10",
+    title="config_offset_wrong",
+    severity=Severity.HIGH,
+    meaning="Assignments refer to the highest config offset any member has read, or to a fresher one if the leader "
+    "itself was behind; only such a leader may answer with a config mismatch.",
+    confirm=(ASSIGNMENTS, CONFIG_LOG),
+    advice=(
+        "Workers follow configurations of different age: see whether the worker named can read the config topic.",
+        "If one of them stays behind, restart it.",
+    ),
+    resolves=NEXT_GENERATION,
+)
+DELAY_OUT_OF_RANGE = Rule(
+    code="CONNECT-I11",
+    title="delay_out_of_range",
+    severity=Severity.MEDIUM,
+    meaning="The delay lies between 0 and the leader's maximum, and an error carries neither delay nor jobs.",
+    exceptions=("the leader's maximum is not known",),
+    confirm=(ASSIGNMENTS,),
+    advice=(
+        "Compare `scheduled.rebalance.max.delay.ms` on all workers: the leader's value counts, and they should be "
+        "equal.",
+        "Give the monitor the value: `clusters[].connect.<group>.max_delay_ms`; a worker that must differ from the "
+        "others stands in `max_delay_ms_by_worker`.",
+    ),
+    resolves=NEXT_GENERATION,
+)
+UNDECODABLE_MEMBER = Rule(
+    code="CONNECT-I12",
+    title="undecodable_member",
+    severity=Severity.HIGH,
+    meaning="Every member of a completed generation has a readable subscription and assignment.",
+    exceptions=("a member that is about to join has neither",),
+    confirm=(GROUP_RECORD, VERSIONS),
+    advice=(
+        "Find the member's host in the message: it is a release or a client that writes another format.",
+        "Take it out of the group if it does not belong there.",
+    ),
+    resolves="With the first generation in which every member can be read.",
+)
+UNEXPLAINED = Rule(
+    code="CONNECT-I13",
+    title="unexplained_assignment",
+    absorbed=True,
+    report=True,
+    severity=Severity.HIGH,
+    meaning="The assignment is what some leader of a Kafka release could have answered; asked where no other rule "
+    "names what is wrong.",
+    exceptions=(
+        "an older algorithm family",
+        "an unknown fork that speaks a protocol of its own",
+        "a gap in the history",
+    ),
+    confirm=(ASSIGNMENTS, VERSIONS),
+    advice=(
+        "Nobody needs to get up: the jobs are assigned, but in no way that a known leader would choose.",
+        "Name the leader's release in `clusters[].connect.<group>.release` if the configuration lacks it.",
+        "If the message names another maximum delay: correct `max_delay_ms`, or list the worker that differs from the "
+        "others in `max_delay_ms_by_worker`.",
+        "If it stays, keep the evidence: a report on it is worth more than a restart.",
+    ),
+    resolves="With the next generation that can be explained.",
+)
+
+RULES = (
+    DUPLICATE_HOLD,
+    DUPLICATE_ACTIVE,
+    ASSIGNED_WHILE_ACTIVE,
+    UNASSIGNED,
+    HELD_BUT_DELETED,
+    ASSIGNED_AND_REVOKED,
+    REVOKED_NOT_HELD,
+    IMBALANCE,
+    HEADER_INCONSISTENT,
+    CONFIG_OFFSET_WRONG,
+    DELAY_OUT_OF_RANGE,
+    UNDECODABLE_MEMBER,
+    UNEXPLAINED,
+)

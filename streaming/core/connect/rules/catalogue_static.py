@@ -1,0 +1,209 @@
+"""The rules about static assignments: CONNECT-S1 to S11 (connect.md 6.5), and CONNECT-P1 to P5, which are ours.
+
+The S rules hold under protocol `static`, which no Kafka release speaks. Where the monitor's configuration says where
+jobs are meant to run, S1 and S2 are wishes about a real group, and findings are info: a wish says nothing of jobs that
+it does not name, so no other S rule follows from it. The P rules break no law at all: they say what a set of
+declarations leads to.
+"""
+
+from streaming.core.incidents.confirming import (
+    ALL_STATUSES,
+    ASSIGNMENTS,
+    CONFIG_LOG,
+    DECLARATIONS,
+    GROUPS,
+    NEXT_GENERATION,
+    RUNNING_HERE,
+    STATUS,
+    WISHES,
+)
+from streaming.core.incidents.rule import Rule
+from streaming.core.model.results import Severity
+
+STATIC_ON_WILDCARD = Rule(
+    code="CONNECT-S1",
+    title="static_job_on_wildcard_worker",
+    severity=Severity.HIGH,
+    meaning="No worker without declarations has a job that another worker declares.",
+    confirm=(ALL_STATUSES, ASSIGNMENTS),
+    advice=(*DECLARATIONS, *WISHES),
+    resolves=NEXT_GENERATION,
+)
+STATIC_ON_OTHER = Rule(
+    code="CONNECT-S2",
+    title="static_job_on_other_static_worker",
+    severity=Severity.HIGH,
+    meaning="A worker with declarations has no job that only others declare.",
+    confirm=(ALL_STATUSES, ASSIGNMENTS),
+    advice=(*DECLARATIONS, *WISHES),
+    resolves=NEXT_GENERATION,
+)
+WILDCARD_ON_STATIC = Rule(
+    code="CONNECT-S3",
+    title="wildcard_job_on_static_worker",
+    severity=Severity.HIGH,
+    meaning="A worker with declarations has no job that nobody declares.",
+    confirm=(ALL_STATUSES, ASSIGNMENTS),
+    advice=(*DECLARATIONS, *WISHES),
+    resolves=NEXT_GENERATION,
+)
+NOT_TAKEN_AWAY = Rule(
+    code="CONNECT-S4",
+    title="misplaced_job_not_revoked",
+    severity=Severity.HIGH,
+    meaning="A job that its holder must not run is taken away in the very next round, delay or not.",
+    confirm=(ASSIGNMENTS, RUNNING_HERE),
+    advice=(*DECLARATIONS, *WISHES),
+    resolves=NEXT_GENERATION,
+)
+STATIC_UNASSIGNED = Rule(
+    code="CONNECT-S5",
+    title="static_job_unassigned",
+    severity=Severity.HIGH,
+    absorbed=True,
+    meaning="A job that a present worker declares is in its hands at once; no delay is kept for it.",
+    exceptions=("revoked in this round",),
+    confirm=(STATUS, ASSIGNMENTS),
+    advice=(*DECLARATIONS, *WISHES),
+    resolves=NEXT_GENERATION,
+)
+WILDCARD_UNASSIGNED = Rule(
+    code="CONNECT-S6",
+    title="wildcard_job_unassigned",
+    severity=Severity.MEDIUM,
+    absorbed=True,
+    meaning="A job that nobody declares is in the hands of a worker without declarations, or waits for the delay.",
+    exceptions=("revoked in this round", "lost, and the delay runs", "no worker without declarations is there: info"),
+    confirm=(STATUS, ASSIGNMENTS),
+    advice=(*DECLARATIONS, *WISHES),
+    resolves=NEXT_GENERATION,
+)
+STATIC_IMBALANCE = Rule(
+    code="CONNECT-S7",
+    title="imbalance",
+    severity=Severity.MEDIUM,
+    absorbed=True,
+    meaning="With nothing pending, workers without declarations differ by at most one wildcard connector and task.",
+    exceptions=(
+        "revocations are under way",
+        "a delay or back-off runs",
+        "somebody holds a job that is no longer configured",
+        "connectors and tasks together may differ by two",
+    ),
+    confirm=(ALL_STATUSES, RUNNING_HERE),
+    advice=(
+        "Count the jobs that nobody declares, on the workers that declare nothing: only these are spread evenly.",
+        "Restart one of those workers once the group is calm.",
+    ),
+    resolves="With the next calm generation in which they differ by at most one.",
+)
+MISSING_JOB_HAS_EFFECT = Rule(
+    code="CONNECT-S8",
+    title="declaration_of_missing_job_has_effect",
+    severity=Severity.HIGH,
+    meaning="Declaring a job that does not exist changes nothing; a worker that declares only such jobs idles.",
+    confirm=(ALL_STATUSES, CONFIG_LOG),
+    advice=(*DECLARATIONS, *WISHES),
+    resolves=NEXT_GENERATION,
+)
+DECLARATIONS_OBEYED = Rule(
+    code="CONNECT-S9",
+    title="declarations_obeyed_without_static",
+    severity=Severity.HIGH,
+    meaning="While the group speaks another protocol than static, declarations have no effect.",
+    confirm=(ASSIGNMENTS, ALL_STATUSES),
+    advice=(*DECLARATIONS, *WISHES),
+    resolves=NEXT_GENERATION,
+)
+LISTED_UNASSIGNED = Rule(
+    code="CONNECT-S10",
+    title="job_with_several_listers_unassigned",
+    severity=Severity.HIGH,
+    absorbed=True,
+    meaning="A job that several present workers declare runs on exactly one of them, whichever.",
+    exceptions=("revoked in this round", "any of its listers will do"),
+    confirm=(STATUS, ASSIGNMENTS),
+    advice=(*DECLARATIONS, *WISHES),
+    resolves=NEXT_GENERATION,
+)
+NOT_LIKE_SESSIONED = Rule(
+    code="CONNECT-S11",
+    title="static_group_unlike_sessioned",
+    severity=Severity.HIGH,
+    meaning="A static group in which nobody declares anything assigns exactly like sessioned.",
+    confirm=(ASSIGNMENTS, ALL_STATUSES),
+    advice=(*DECLARATIONS, *WISHES),
+    resolves=NEXT_GENERATION,
+)
+
+DECLARED_JOB_MISSING = Rule(
+    code="CONNECT-P1",
+    title="declared_job_missing",
+    severity=Severity.INFO,
+    meaning="Every declared job exists.",
+    confirm=(CONFIG_LOG,),
+    advice=("Create the connector, or strike it from the declarations of the workers named.",),
+    resolves="When the job exists or nobody declares it.",
+)
+STATIC_WORKER_IDLE = Rule(
+    code="CONNECT-P2",
+    title="static_worker_idle",
+    severity=Severity.INFO,
+    meaning="Every worker with declarations has something to do.",
+    exceptions=("revocations are under way", "a delay or back-off runs"),
+    confirm=(ALL_STATUSES,),
+    advice=(
+        "The worker declares only jobs that do not exist or that others run: give it something to do, or let it "
+        "declare nothing.",
+    ),
+    resolves="When it is given one of the jobs it declares.",
+)
+SINGLE_LISTER = Rule(
+    code="CONNECT-P3",
+    title="static_job_with_one_lister",
+    severity=Severity.INFO,
+    meaning="Every static job has a second worker that declares it.",
+    confirm=(ALL_STATUSES,),
+    advice=("Let a second worker declare the job: with one alone it stands still for as long as that worker is away.",),
+    resolves="When a second worker declares it.",
+)
+LISTERS_AWAY = Rule(
+    code="CONNECT-P4",
+    title="static_job_without_its_listers",
+    severity=Severity.INFO,
+    meaning="No job runs on a worker without declarations only because those that declare it are away.",
+    confirm=(ALL_STATUSES, GROUPS),
+    advice=("Bring one of the workers back that declare the job; until then it runs elsewhere.",),
+    resolves="When one of them is back: the job goes to it at once.",
+)
+NO_WILDCARD_WORKER = Rule(
+    code="CONNECT-P5",
+    title="no_wildcard_worker",
+    severity=Severity.INFO,
+    meaning="As long as some jobs are declared by nobody, some worker declares nothing.",
+    confirm=(ALL_STATUSES,),
+    advice=(
+        "Add a worker that declares nothing, or declare the remaining jobs somewhere: nobody may run them now. Once "
+        "the delay and the time-outs are over, `unassigned_too_long` opens for them.",
+    ),
+    resolves="When a worker without declarations joins, or nothing undeclared is left.",
+)
+
+RULES = (
+    STATIC_ON_WILDCARD,
+    STATIC_ON_OTHER,
+    WILDCARD_ON_STATIC,
+    NOT_TAKEN_AWAY,
+    STATIC_UNASSIGNED,
+    WILDCARD_UNASSIGNED,
+    STATIC_IMBALANCE,
+    MISSING_JOB_HAS_EFFECT,
+    DECLARATIONS_OBEYED,
+    LISTED_UNASSIGNED,
+    NOT_LIKE_SESSIONED,
+    DECLARED_JOB_MISSING,
+    STATIC_WORKER_IDLE,
+    SINGLE_LISTER,
+    LISTERS_AWAY,
+    NO_WILDCARD_WORKER,
+)

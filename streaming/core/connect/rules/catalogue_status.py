@@ -1,0 +1,111 @@
+"""The rules that compare a Connect group with what its workers say they run, CONNECT-K2 to CONNECT-K4, K19 and K20."""
+
+from streaming.core.incidents.confirming import (
+    ASSIGNMENTS,
+    FAILED_STATUSES,
+    RUNNING_HERE,
+    STATUS,
+    STATUS_LOG,
+    STOP_DOUBLE,
+)
+from streaming.core.incidents.rule import Rule
+from streaming.core.model.results import Severity
+
+RUNNING_TWICE = Rule(
+    code="CONNECT-K2",
+    title="duplicate_active",
+    severity=Severity.CRITICAL,
+    for_ms=0,
+    pages=True,
+    issues=("KAFKA-9184", "KAFKA-9849", "KAFKA-10763", "KAFKA-13719"),
+    meaning="No two workers run one job: whoever starts it comes after the one before has stopped it. Info and only "
+    "possible until the former owner gives a sign of life; high and likely where the group has just fallen from a "
+    "cooperative protocol to eager, for then nobody stops what moves.",
+    exceptions=(
+        "the first worker died or was cut off",
+        "status writes out of order",
+        "a clock that runs ahead",
+        "MirrorMaker's dedicated mode, where all workers have one id",
+    ),
+    confirm=(STATUS_LOG, RUNNING_HERE, ASSIGNMENTS),
+    advice=STOP_DOUBLE,
+    resolves="When the former owner says that it has stopped, or the group drops it.",
+)
+RUNNING_NOT_HELD = Rule(
+    code="CONNECT-K3",
+    title="running_not_held",
+    severity=Severity.HIGH,
+    issues=("KAFKA-10763", "KAFKA-12525"),
+    meaning="A worker that says it runs a job holds it in the generation it says so for.",
+    exceptions=(
+        "the job was just revoked",
+        "the first eager generation after a cooperative one",
+        "the record of that generation is not read yet",
+        "a status of an earlier generation",
+    ),
+    confirm=(RUNNING_HERE, STATUS_LOG, ASSIGNMENTS),
+    advice=STOP_DOUBLE,
+    resolves="When its worker says that it has stopped, or is given the job.",
+)
+HELD_NOT_RUNNING = Rule(
+    code="CONNECT-K4",
+    title="held_not_running",
+    severity=Severity.MEDIUM,
+    issues=("KAFKA-8449", "KAFKA-9851"),
+    meaning="Who is given a job takes it up within `judge.start_wait_ms`.",
+    exceptions=(
+        "the connector is paused or stopped",
+        "the worker has not read the configuration yet",
+        "no worker's statuses can be told apart",
+        "what the worker said may have been compacted away",
+        "the first eager generation after a cooperative one, for what stays where it was",
+    ),
+    confirm=(STATUS, STATUS_LOG),
+    advice=(
+        "The worker was given the job and has not said that it runs: its log says what it waits for.",
+        '`curl -X POST "http://$WORKER/connectors/$CONNECTOR/restart?includeTasks=true"` starts it again.',
+        "A worker that starts nothing at all has lost its herder thread or its rights: restart it.",
+    ),
+    resolves="When the worker says that the job runs, is paused, stopped or failed.",
+)
+FAILED_JOB = Rule(
+    code="CONNECT-K19",
+    title="failed",
+    severity=Severity.MEDIUM,
+    meaning="The worker that holds a connector or task does not report it as FAILED. Connect restarts nothing that has "
+    "failed: it does no work until somebody restarts it.",
+    exceptions=(
+        "restarted, and running again",
+        "deleted",
+        "another worker holds it now",
+        "a former owner said so",
+    ),
+    confirm=(STATUS, FAILED_STATUSES),
+    advice=(
+        "Read why it failed: `curl -s http://$WORKER/connectors/$CONNECTOR/status` shows the trace of the connector "
+        "and of each failed task.",
+        "Mend the cause: the other system, its credentials, the record that cannot be handled (`errors.tolerance` and "
+        "a dead letter queue).",
+        'Restart only what has failed: `curl -X POST "http://$WORKER/connectors/$CONNECTOR/restart?includeTasks=true&'
+        'onlyFailed=true"`.',
+    ),
+    resolves="When its worker says that it runs, it is deleted, paused or stopped, or another worker holds it.",
+)
+RESTART_LOOP = Rule(
+    code="CONNECT-K20",
+    title="restart_loop",
+    severity=Severity.MEDIUM,
+    for_ms=0,
+    meaning="A task changes between FAILED, RESTARTING and RUNNING at most `judge.restart_loop_changes` times within "
+    "`judge.restart_loop_ms`.",
+    exceptions=("a restart of the connector", "a rebalance", "restarts that lie far apart", "the task was deleted"),
+    confirm=(STATUS, STATUS_LOG),
+    advice=(
+        "Something restarts the task (an operator's automatic restart, a script), and it fails again each time: the "
+        "trace in `curl -s http://$WORKER/connectors/$CONNECTOR/status` says why.",
+        "Stop the automatic restart, or pause the connector, until the cause is mended: each restart may repeat "
+        "records.",
+    ),
+    resolves="When enough of the changes are longer ago than `judge.restart_loop_ms`, or the task is deleted.",
+)
+RULES = (RUNNING_TWICE, RUNNING_NOT_HELD, HELD_NOT_RUNNING, FAILED_JOB, RESTART_LOOP)

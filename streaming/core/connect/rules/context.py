@@ -1,0 +1,127 @@
+"""What a law may look at, what it says, and when it may speak at all."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+
+from streaming.core.connect.intent import Intent
+from streaming.core.connect.observed import Job, Observed
+from streaming.core.connect.rules.memory import RuleMemory
+from streaming.core.incidents.finding import Finding
+from streaming.core.incidents.rule import Rule
+from streaming.core.model.records import BadBlob, GroupGeneration
+from streaming.core.model.results import Evidence, Grade, Subject
+from streaming.core.model.settings import ConnectSettings
+
+AnsweredAs = Callable[[str, Mapping[str, frozenset[Job]]], bool]
+
+
+def _cannot_tell(protocol: str, lists: Mapping[str, frozenset[Job]]) -> bool:
+    return False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scene:
+    """One Connect generation with members, and what came before it.
+
+    `last` is the record before it in this life of the group (None: not seen, or it was empty), `gap` the generations
+    without a record between the two. `configured` and `configured_before` are the jobs that existed at the config
+    offsets of the two records, None where the config topic does not tell; `config_changes` counts the records between
+    that make workers rebalance. `unsure` are jobs of which nobody can tell whether the leader knew them as configured.
+    `eras` are the families of releases that can have given the answer, or the one it was expected of. `memory` is what
+    the laws across records kept after the record before. `intent` says what is meant to run where,
+    `declared` what workers declared when last seen under `static`, `reason` why the verdict is what it is, and
+    `answered_as(protocol, lists)` whether the record's bytes, but for the version, are those of a leader of that
+    protocol to whom the members (by id) declare these jobs. `foreign`: the leader reads another config topic.
+    """
+
+    group: str
+    body: GroupGeneration
+    observed: Observed
+    last: Observed | None
+    gap: int
+    configured: frozenset[Job] | None
+    configured_before: frozenset[Job] | None
+    grade: Grade
+    eras: tuple[str, ...]
+    settings: ConnectSettings
+    memory: RuleMemory = field(default_factory=RuleMemory)
+    config_changes: int = 0
+    unsure: frozenset[Job] = frozenset()
+    intent: Intent | None = None
+    declared: Mapping[str, frozenset[Job]] = field(default_factory=dict)
+    answered_as: AnsweredAs = _cannot_tell
+    reason: str | None = None
+    foreign: bool = False
+
+    @property
+    def max_delay_ms(self) -> int | None:
+        """What the configuration says of the leader's maximum delay; None where it says nothing."""
+        view = self.observed.views.get(self.observed.leader or "")
+        return self.settings.max_delay_of(view.worker if view is not None else None)
+
+    @property
+    def surely(self) -> frozenset[Job]:
+        """Jobs that exist for every leader."""
+        return (self.configured or frozenset()) - self.unsure
+
+    @property
+    def possibly(self) -> frozenset[Job]:
+        """Jobs that may exist for some leader."""
+        return (self.configured or frozenset()) | self.unsure
+
+    @property
+    def explained(self) -> bool:
+        """Whether some leader's memory gives exactly this answer."""
+        return self.grade in (Grade.MATCH, Grade.EXPLAINABLE)
+
+    def worker(self, member_id: str) -> str:
+        """What people call a member: its host and port, or its id where these do not tell it from others."""
+        return self.observed.process_of(member_id) if member_id in self.observed.views else member_id
+
+    def subjects(self, member_ids: Iterable[str]) -> tuple[Subject, ...]:
+        """These members as a finding names them, each once, by name."""
+        views = self.observed.views
+        found = {self.observed.subject_of(one) if one in views else Subject("member", one) for one in member_ids}
+        return tuple(sorted(found, key=lambda one: one.id))
+
+    @property
+    def evidence(self) -> tuple[Evidence, ...]:
+        """The record itself."""
+        return (Evidence(source=self.observed.source),)
+
+
+class Need(Enum):
+    """What must be there before a law can say anything, not even that all is well."""
+
+    NO_ERROR = "the round did not end in an error"
+    CONFIG = "the configured jobs are known"
+    LAST = "the record before is known, with no generation missing between"
+    READABLE = "every member's bytes can be read"
+    JUDGED = "the assignment was compared with the leader's"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Law:
+    """One or more rules looked at together, and their needs: unmet, nothing is found and no incident ends."""
+
+    rules: tuple[Rule, ...]
+    needs: frozenset[Need] = frozenset()
+    broken: Callable[[Scene], Iterator[Finding]]
+
+
+def applies(law: Law, scene: Scene) -> bool:
+    """Whether every need of the law is met."""
+    met = {
+        Need.NO_ERROR: not scene.observed.error,
+        Need.CONFIG: scene.configured is not None,
+        Need.LAST: scene.last is not None and scene.gap == 0,
+        Need.READABLE: _readable(scene.body),
+        Need.JUDGED: scene.grade is not Grade.NOT_JUDGED,
+    }
+    return all(met[need] for need in law.needs)
+
+
+def _readable(body: GroupGeneration) -> bool:
+    blobs = (blob for member in body.members for blob in (member.subscription, member.assignment))
+    return not any(isinstance(blob, BadBlob) for blob in blobs)

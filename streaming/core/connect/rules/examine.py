@@ -1,0 +1,36 @@
+"""All laws of Connect groups, and asking them.
+
+`examine` asks every law that has what it needs. Laws never judge an assignor's choice (that is the verdict's matter),
+they state what holds whatever the leader had in mind; only when none of them names what is wrong with an answer that
+nothing explains, the laws of last resort do.
+"""
+
+from collections.abc import Iterable
+
+from streaming.core.connect.rules import across, headers, last_resort, policy, record, remembering, static, window
+from streaming.core.connect.rules.context import Law, Scene, applies
+from streaming.core.incidents.finding import Finding
+from streaming.core.incidents.rule import Rule
+
+LAWS: tuple[Law, ...] = (
+    *record.LAWS,
+    *headers.LAWS,
+    *static.LAWS,
+    *policy.LAWS,
+    *across.LAWS,
+    *window.LAWS,
+    *remembering.LAWS,
+)
+
+
+def examine(scene: Scene) -> tuple[list[Finding], frozenset[str]]:
+    """What is broken, and the codes of all laws that could be asked: their other incidents are over."""
+    asked = [law for law in LAWS if applies(law, scene)]
+    found = [finding for law in asked for finding in law.broken(scene)]
+    asked += [law for law in last_resort.LAWS if applies(law, scene)]
+    found += last_resort.whole_answer(scene, found)
+    return found, frozenset(code for law in asked for code in _codes(law.rules))
+
+
+def _codes(rules: Iterable[Rule]) -> Iterable[str]:
+    return (rule.code for rule in rules)

@@ -1,0 +1,147 @@
+"""Laws about what all members of one record are told, and whether it can be read (CONNECT-I9 to I12)."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import replace
+
+from assignors.connect.eras import era_of
+from schemas.connect_protocol import ConnectAssignment, WorkerState
+from streaming.core.connect.observed import EAGER
+from streaming.core.connect.rules.catalogue_record import (
+    CONFIG_OFFSET_WRONG,
+    DELAY_OUT_OF_RANGE,
+    HEADER_INCONSISTENT,
+    UNDECODABLE_MEMBER,
+)
+from streaming.core.connect.rules.context import Law, Need, Scene
+from streaming.core.connect.rules.record import found
+from streaming.core.incidents.finding import Finding
+from streaming.core.incidents.rule import Rule
+from streaming.core.model.records import BadBlob, GroupGeneration
+from streaming.core.model.results import Certainty, Evidence, Severity, Subject
+
+VERSIONS: Mapping[str, frozenset[int]] = {
+    EAGER: frozenset({0}),
+    "compatible": frozenset({1}),
+    "sessioned": frozenset({1, 2}),
+    "static": frozenset({3}),
+}
+
+
+def answers(body: GroupGeneration) -> dict[str, ConnectAssignment]:
+    """The readable assignments by member id."""
+    return {one.member_id: one.assignment for one in body.members if isinstance(one.assignment, ConnectAssignment)}
+
+
+def header_inconsistent(scene: Scene) -> Iterator[Finding]:
+    """CONNECT-I9: version, error, leader, URL, offset and delay are those of the round, the same for every member."""
+    body = scene.body
+    given = answers(body)
+    if not given:
+        return
+    first_id = body.leader if body.leader in given else min(given)
+    first = given[first_id]
+    leader = next((one.subscription for one in body.members if one.member_id == body.leader), None)
+    url = leader.url if isinstance(leader, WorkerState) else first.leader_url
+    wrong = _differences(first, replace(first, leader=body.leader or "", leader_url=url))
+    versions = _versions(scene)
+    if versions is not None and first.version not in versions:
+        wrong.append(f"version {first.version}, which {body.protocol} does not write")
+    if wrong:
+        worker = scene.worker(first_id)
+        message = f"the answer's header is not that of its generation, as {worker} was told: {', '.join(wrong)}"
+        yield found(scene, HEADER_INCONSISTENT, scene.subjects([first_id]), message)
+    for member_id, one in sorted(given.items()):
+        wrong = _differences(one, first)
+        if wrong:
+            worker = scene.worker(member_id)
+            message = f"{worker} was told another header than {scene.worker(first_id)}: {', '.join(wrong)}"
+            yield found(scene, HEADER_INCONSISTENT, scene.subjects([member_id]), message)
+
+
+def _differences(one: ConnectAssignment, expected: ConnectAssignment) -> list[str]:
+    fields = (
+        ("version", one.version, expected.version),
+        ("error", one.error, expected.error),
+        ("leader", one.leader, expected.leader),
+        ("leader URL", one.leader_url, expected.leader_url),
+        ("config offset", one.config_offset, expected.config_offset),
+        ("delay", one.delay_ms, expected.delay_ms),
+    )
+    return [f"{name} {mine!r} instead of {wanted!r}" for name, mine, wanted in fields if mine != wanted]
+
+
+def _versions(scene: Scene) -> frozenset[int] | None:
+    """Versions a leader may write under the chosen protocol; None for one that no release speaks."""
+    if scene.body.protocol == "sessioned" and scene.settings.release is not None:
+        with suppress(ValueError):  # a release from before the protocol: then the group proves the configuration wrong
+            return frozenset({era_of(scene.settings.release).sessioned_header})
+    return VERSIONS.get(scene.body.protocol or "")
+
+
+def config_offset_wrong(scene: Scene) -> Iterator[Finding]:
+    """CONNECT-I10: the answer refers to the highest offset any member has read; beyond it, or to an error, only if the
+    leader itself had read less."""
+    observed = scene.observed
+    read = {member_id: view.config_offset for member_id, view in observed.views.items()}
+    own, stated = read.get(observed.leader or ""), observed.config_offset
+    highest = max((offset for offset in read.values() if offset is not None), default=None)
+    if own is None or stated is None or highest is None:
+        return
+    if observed.error and own >= highest:
+        wrong = f"the leader had read everything up to offset {own} and still answered with a config mismatch"
+    elif stated < highest:
+        wrong = f"assignments refer to config offset {stated}, a member had read up to {highest}"
+    elif stated > highest and (observed.error or own >= highest):
+        wrong = f"assignments refer to config offset {stated}, nobody had read beyond {highest}"
+    else:
+        return
+    yield found(scene, CONFIG_OFFSET_WRONG, scene.subjects([observed.leader or ""]), wrong)
+
+
+def delay_out_of_range(scene: Scene) -> Iterator[Finding]:
+    """CONNECT-I11: no negative delay, none above the leader's maximum, and nothing but the error in an error round."""
+    observed, most_ms = scene.observed, scene.max_delay_ms
+    if observed.delay_ms < 0:
+        wrong = f"the delay is {observed.delay_ms} ms"
+    elif most_ms is not None and observed.delay_ms > most_ms:
+        wrong = f"the delay is {observed.delay_ms} ms, scheduled.rebalance.max.delay.ms is {most_ms}"
+    elif observed.error and observed.delay_ms:
+        wrong = f"the round ended in an error and carries a delay of {observed.delay_ms} ms"
+    elif observed.error and any(view.assigned or view.revoked for view in observed.views.values()):
+        wrong = "the round ended in an error and still hands out or takes away jobs"
+    else:
+        return
+    yield found(scene, DELAY_OUT_OF_RANGE, scene.subjects([observed.leader or ""]), wrong)
+
+
+def undecodable_member(scene: Scene) -> Iterator[Finding]:
+    """CONNECT-I12: every member of a completed generation has a readable subscription and assignment. One that has
+    neither is only about to join."""
+    yield from unreadable_blobs(scene.body, Evidence(source=scene.observed.source), UNDECODABLE_MEMBER)
+
+
+def unreadable_blobs(body: GroupGeneration, evidence: Evidence, rule: Rule) -> Iterator[Finding]:
+    """Members whose bytes Kafka's own classes reject; an empty assignment means the leader left the member out."""
+    for member in body.members:
+        if not member.subscription_bytes and not member.assignment_bytes:
+            continue
+        for what, blob in (("subscription", member.subscription), ("assignment", member.assignment)):
+            if isinstance(blob, BadBlob):
+                yield Finding(
+                    rule=rule,
+                    severity=Severity.HIGH,
+                    certainty=Certainty.CERTAIN,
+                    subjects=(Subject("member", member.member_id),),
+                    message=f"the {what} of {member.member_id} cannot be decoded: {blob.reason}",
+                    evidence=(evidence,),
+                )
+                break
+
+
+LAWS = (
+    Law(rules=(HEADER_INCONSISTENT,), broken=header_inconsistent),
+    Law(rules=(CONFIG_OFFSET_WRONG,), needs=frozenset({Need.READABLE}), broken=config_offset_wrong),
+    Law(rules=(DELAY_OUT_OF_RANGE,), broken=delay_out_of_range),
+    Law(rules=(UNDECODABLE_MEMBER,), broken=undecodable_member),
+)

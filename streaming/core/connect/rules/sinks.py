@@ -1,0 +1,40 @@
+"""CONNECT-K2 by another witness: a sink's own consumer group (coordinator-log.md 9.4).
+
+Each task of a sink connector is a consumer of group `connect-<connector>` with client id
+`connector-consumer-<connector>-<task>`. A completed generation holds only members that joined it: two with one client
+id are two living tasks. Names that a configuration overrides do not look so, and are left alone; so are members with an
+instance id, which stay in the group without joining until their session ends.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+from streaming.core.connect.rules.catalogue_status import RUNNING_TWICE
+from streaming.core.incidents.finding import Finding
+from streaming.core.model.records import GroupGeneration
+from streaming.core.model.results import Certainty, Evidence, Severity, Subject
+
+GROUP, CLIENT = "connect-", "connector-consumer-"
+
+
+def consumed_twice(group: str, body: GroupGeneration, evidence: Evidence) -> Iterator[Finding]:
+    """Tasks of a sink connector that two members of its consumer group run at once."""
+    prefix = f"{CLIENT}{group.removeprefix(GROUP)}-"
+    if not group.startswith(GROUP):
+        return
+    hosts: dict[str, list[str]] = defaultdict(list)
+    for member in body.members:
+        number = member.client_id.removeprefix(prefix)
+        if member.instance_id is None and member.client_id != number and number.isdecimal():
+            hosts[member.client_id.removeprefix(CLIENT)].append(member.client_host.lstrip("/"))
+    for task, found in sorted(hosts.items()):
+        if len(found) > 1:
+            where = " and ".join(sorted(found))
+            yield Finding(
+                rule=RUNNING_TWICE,
+                severity=Severity.CRITICAL,
+                certainty=Certainty.CERTAIN,
+                subjects=(Subject("task", task), Subject("group", group)),
+                message=f"task {task} runs twice, on {where}: two consumers of {group} carry its client id",
+                evidence=(evidence,),
+            )

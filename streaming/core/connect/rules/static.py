@@ -1,0 +1,220 @@
+"""Laws about where jobs are meant to run (CONNECT-S1 to S8, S10): under `static` laws, from the configuration wishes.
+
+A wish says of a job where it is to run, and nothing of other jobs: the workers it names may run those as well. So S3 to
+S8 and S10, which follow from declarations that exclude everything else, hold under `static` alone. Jobs that are not
+where a wish wants them are one finding for each worker that has them and each group of workers they are meant for.
+
+Each law speaks of its own part, so that one mistake has one name: a dropped job that several workers declare is S10,
+that one worker declares S5, that nobody declares S6; a job in two hands stays I1. Only S4 repeats what S1, S2 or S3
+say: a misplaced job that its holder may keep is in wrong hands, and the leader did nothing about it.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from streaming.core.connect.intent import Intent
+from streaming.core.connect.observed import Job, WorkerView, job_kind, job_name
+from streaming.core.connect.rules.catalogue_static import (
+    LISTED_UNASSIGNED,
+    MISSING_JOB_HAS_EFFECT,
+    NOT_TAKEN_AWAY,
+    STATIC_IMBALANCE,
+    STATIC_ON_OTHER,
+    STATIC_ON_WILDCARD,
+    STATIC_UNASSIGNED,
+    WILDCARD_ON_STATIC,
+    WILDCARD_UNASSIGNED,
+)
+from streaming.core.connect.rules.context import Law, Scene
+from streaming.core.connect.rules.record import (
+    CONFIGURED,
+    found,
+    in_hands,
+    lopsided,
+    may_wait,
+    names,
+    sorted_jobs,
+    subjects_of,
+)
+from streaming.core.incidents.finding import Finding
+from streaming.core.incidents.rule import Rule
+from streaming.core.model.results import Severity
+
+UNHEARD = "; the leader knows nothing of this wish, so the job stays until another rebalance happens to move it"
+
+
+@dataclass(frozen=True, slots=True)
+class Sides:
+    """Who is static, who is wildcard, and which jobs are; jobs that may not exist for the leader are neither."""
+
+    intent: Intent
+    static_jobs: frozenset[Job]
+    wildcard_jobs: frozenset[Job]
+    static: Mapping[str, WorkerView]
+    wildcard: Mapping[str, WorkerView]
+
+    def idle_by_design(self, scene: Scene, member_id: str) -> bool:
+        """Whether a static worker declares only jobs that do not exist."""
+        return not self.intent.lists[member_id] & scene.possibly
+
+
+def enforced(scene: Scene) -> Sides | None:
+    """The sides where the leader must obey: under `static`, where somebody declares something."""
+    two = sides(scene)
+    return two if two is not None and two.intent.enforced else None
+
+
+def sides(scene: Scene) -> Sides | None:
+    """None where nothing is declared; then there is nothing to say."""
+    intent = scene.intent
+    if intent is None or not intent.lists:
+        return None
+    static_jobs = intent.static_jobs(scene.surely)
+    views = scene.observed.views
+    return Sides(
+        intent=intent,
+        static_jobs=static_jobs,
+        wildcard_jobs=scene.surely - static_jobs,
+        static={one: view for one, view in views.items() if one in intent.lists},
+        wildcard={one: view for one, view in views.items() if one not in intent.lists},
+    )
+
+
+def static_on_wildcard(scene: Scene) -> Iterator[Finding]:
+    """CONNECT-S1: what a present worker declares is never in the hands of one that declares nothing."""
+    two = sides(scene)
+    if two is None:
+        return
+    for member_id, view in sorted(two.wildcard.items()):
+        yield from _misplaced(
+            scene, two, STATIC_ON_WILDCARD, member_id, view.holds & two.static_jobs, "which declares nothing"
+        )
+
+
+def static_on_other(scene: Scene) -> Iterator[Finding]:
+    """CONNECT-S2: a static worker has no static job but those it declares."""
+    two = sides(scene)
+    if two is None:
+        return
+    for member_id, view in sorted(two.static.items()):
+        jobs = (view.holds & two.static_jobs) - two.intent.lists[member_id]
+        yield from _misplaced(scene, two, STATIC_ON_OTHER, member_id, jobs, "which declares other jobs")
+
+
+def wildcard_on_static(scene: Scene) -> Iterator[Finding]:
+    """CONNECT-S3: a static worker has no wildcard job. One that declares only missing jobs is S8's matter."""
+    two = enforced(scene)
+    if two is None:
+        return
+    for member_id, view in sorted(two.static.items()):
+        if not two.idle_by_design(scene, member_id):
+            jobs = view.holds & two.wildcard_jobs
+            yield from _misplaced(scene, two, WILDCARD_ON_STATIC, member_id, jobs, "which declares other jobs only")
+
+
+def _misplaced(
+    scene: Scene, two: Sides, rule: Rule, member_id: str, jobs: frozenset[Job], which: str
+) -> Iterator[Finding]:
+    """Under `static` one finding for each of these jobs; of wishes one for each group of workers they are meant for."""
+    worker = scene.worker(member_id)
+    meant_for: dict[tuple[str, ...], list[Job]] = {}
+    for job in sorted_jobs(jobs):
+        meant_for.setdefault(tuple(map(scene.worker, two.intent.listers(job))), []).append(job)
+    for listers, misplaced in meant_for.items():
+        if two.intent.enforced:
+            meant = f"{' or '.join(listers)} declares it" if listers else "no worker declares it"
+            for job in misplaced:
+                message = f"{job_kind(job)} {job_name(job)} is held by {worker}, {which}; {meant}"
+                yield found(scene, rule, (*subjects_of([job]), *scene.subjects([member_id])), message)
+        else:
+            message = f"{worker} holds {names(misplaced)}, meant for {' or '.join(listers)}{UNHEARD}"
+            subjects = (*subjects_of(misplaced), *scene.subjects([member_id]))
+            yield found(scene, rule, subjects, message, Severity.INFO)
+
+
+def not_taken_away(scene: Scene) -> Iterator[Finding]:
+    """CONNECT-S4: a misplaced job is revoked in the same round, even while a delay runs."""
+    two = enforced(scene)
+    if two is None:
+        return
+    for member_id, view in sorted(scene.observed.views.items()):
+        allowed = two.intent.lists.get(member_id, two.wildcard_jobs)
+        left = ((view.held & scene.surely) - allowed) - view.revoked
+        if left:
+            worker = scene.worker(member_id)
+            message = f"{worker} reported jobs that it must not run and was not told to stop them: {names(left)}"
+            yield found(scene, NOT_TAKEN_AWAY, (*subjects_of(left), *scene.subjects([member_id])), message)
+
+
+def static_unassigned(scene: Scene) -> Iterator[Finding]:
+    """CONNECT-S5 (one lister) and S10 (several): a static job is in a lister's hands at once, without any delay."""
+    two = enforced(scene)
+    if two is None:
+        return
+    missing = two.static_jobs - in_hands(scene.observed) - scene.observed.revoked()
+    single = frozenset(job for job in missing if len(two.intent.listers(job)) == 1)
+    for rule, jobs, who in (
+        (STATIC_UNASSIGNED, single, "the worker that declares them is"),
+        (LISTED_UNASSIGNED, missing - single, "several workers that declare them are"),
+    ):
+        if jobs:
+            message = f"in nobody's hands although {who} there: {names(jobs)}"
+            yield found(scene, rule, subjects_of(jobs), message)
+
+
+def wildcard_unassigned(scene: Scene) -> Iterator[Finding]:
+    """CONNECT-S6: a wildcard job waits only for its revocation or the delay; without wildcard workers it has to."""
+    two = enforced(scene)
+    if two is None:
+        return
+    missing = two.wildcard_jobs - in_hands(scene.observed) - scene.observed.revoked()
+    if scene.observed.delay_ms:
+        missing -= may_wait(scene)
+    if two.wildcard and scene.gap == 0:  # what the round before took away and this one forgot is K15's matter
+        missing -= scene.memory.revoked
+    if not missing:
+        return
+    if two.wildcard:
+        message = f"declared by nobody and in nobody's hands, with nothing pending: {names(missing)}"
+        yield found(scene, WILDCARD_UNASSIGNED, subjects_of(missing), message)
+    else:
+        message = (
+            f"declared by nobody, and every worker runs declared jobs only: {names(missing)}; "
+            "the next worker without declarations gets them at once"
+        )
+        yield found(scene, WILDCARD_UNASSIGNED, subjects_of(missing), message, Severity.INFO)
+
+
+def static_imbalance(scene: Scene) -> Iterator[Finding]:
+    """CONNECT-S7: in a calm generation the wildcard jobs are spread within one over the wildcard workers."""
+    two = enforced(scene)
+    if two is not None:
+        yield from lopsided(scene, two.wildcard, STATIC_IMBALANCE, two.wildcard_jobs)
+
+
+def missing_job_has_effect(scene: Scene) -> Iterator[Finding]:
+    """CONNECT-S8: whoever declares only jobs that do not exist is a static worker all the same, and idles."""
+    two = enforced(scene)
+    if two is None:
+        return
+    for member_id, view in sorted(two.static.items()):
+        held = view.holds & scene.surely
+        if two.idle_by_design(scene, member_id) and held:
+            worker = scene.worker(member_id)
+            message = f"{worker} declares only jobs that do not exist, and still has {names(held)}"
+            yield found(scene, MISSING_JOB_HAS_EFFECT, scene.subjects([member_id]), message)
+
+
+LAWS = tuple(
+    Law(rules=rules, needs=CONFIGURED, broken=broken)
+    for rules, broken in (
+        ((STATIC_ON_WILDCARD,), static_on_wildcard),
+        ((STATIC_ON_OTHER,), static_on_other),
+        ((WILDCARD_ON_STATIC,), wildcard_on_static),
+        ((NOT_TAKEN_AWAY,), not_taken_away),
+        ((STATIC_UNASSIGNED, LISTED_UNASSIGNED), static_unassigned),
+        ((WILDCARD_UNASSIGNED,), wildcard_unassigned),
+        ((STATIC_IMBALANCE,), static_imbalance),
+        ((MISSING_JOB_HAS_EFFECT,), missing_job_has_effect),
+    )
+)

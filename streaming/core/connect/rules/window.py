@@ -1,0 +1,178 @@
+"""The delay of a Connect generation: what kind of window it is, and the laws about its end (CONNECT-K7, K8, K9)."""
+
+import math
+from collections.abc import Iterator
+
+from schemas.connect_protocol import WorkerState
+from streaming.core.connect.observed import STATIC, Job, Observed, job_kind, job_name
+from streaming.core.connect.rules.catalogue_across import DELAY_WITHOUT_LOSS, WINDOW_CUT_SHORT, WINDOW_END_MOVED
+from streaming.core.connect.rules.context import Law, Need, Scene
+from streaming.core.connect.rules.memory import Window, WindowKind
+from streaming.core.incidents.finding import Finding
+from streaming.core.model.results import Certainty, Evidence, Severity, Subject
+
+CLOCK_SLACK_MS = 1_000
+DEFAULT_MAX_DELAY_MS = 300_000
+FIRST_BACKOFF_MS = 40
+
+
+def is_backoff(delay_ms: int, max_delay_ms: int | None) -> bool:
+    """Whether a pause between successive revoking rounds lasts this long: 40 ms to the n, below the maximum delay."""
+    if delay_ms == max_delay_ms:
+        return False
+    power = round(math.log(delay_ms, FIRST_BACKOFF_MS)) if delay_ms > 0 else 0
+    return power >= 1 and FIRST_BACKOFF_MS**power == delay_ms
+
+
+def waiting_jobs(observed: Observed, configured: frozenset[Job]) -> frozenset[Job]:
+    """Configured jobs in nobody's hands that were not taken from anybody in this round."""
+    return configured - frozenset(job for view in observed.views.values() for job in view.holds) - observed.revoked()
+
+
+def window_of(scene: Scene) -> Window | None:
+    """The window this generation announces, None without a delay or where the configured jobs are not known."""
+    now = scene.observed
+    if not now.delay_ms or scene.configured is None:
+        return None
+    waiting = waiting_jobs(now, scene.configured)
+    if waiting:
+        kind = WindowKind.LOSS
+    elif _continues(scene):
+        before = scene.memory.window
+        kind = before.kind if before is not None else WindowKind.WASTED
+    elif is_backoff(now.delay_ms, scene.max_delay_ms) or not _departed(scene):
+        kind = WindowKind.BACKOFF
+    else:
+        kind = WindowKind.WASTED
+    state_ms = now.state_ms if now.state_ms > 0 else now.at_ms
+    return Window(
+        kind=kind,
+        leader=now.leader or "",
+        earliest_end_ms=min(state_ms, now.at_ms) + now.delay_ms,
+        latest_end_ms=now.at_ms + now.delay_ms,
+        waiting=waiting,
+    )
+
+
+def _departed(scene: Scene) -> bool:
+    return scene.last is not None and bool(scene.last.views.keys() - scene.observed.views.keys())
+
+
+def _running(scene: Scene) -> Window | None:
+    """The window of the record before, if the same leader still had to keep it in this round."""
+    before, now = scene.memory.window, scene.observed
+    if before is None or before.leader != now.leader or scene.last is None or scene.last.error:
+        return None
+    latest_reading_ms = now.at_ms + CLOCK_SLACK_MS
+    return before if latest_reading_ms < before.earliest_end_ms else None
+
+
+def _continues(scene: Scene) -> bool:
+    before, now = _running(scene), scene.observed
+    if before is None:
+        return False
+    state_ms = now.state_ms if now.state_ms > 0 else now.at_ms
+    earliest_ms, latest_ms = state_ms + now.delay_ms, now.at_ms + now.delay_ms
+    return earliest_ms <= before.latest_end_ms + CLOCK_SLACK_MS and latest_ms >= before.earliest_end_ms - CLOCK_SLACK_MS
+
+
+def window_end_moved(scene: Scene) -> Iterator[Finding]:
+    """CONNECT-K7: while a loss window is open, every round of its leader announces the same end."""
+    before, now = _running(scene), scene.observed
+    if before is None or before.kind is not WindowKind.LOSS or not now.delay_ms or _continues(scene):
+        return
+    if scene.last is None or now.at_ms < scene.last.at_ms:  # another broker's clock: nothing can be told by it
+        return
+    if not _kept_memory(scene) or (waiting := window_of(scene)) is None or not waiting.waiting & before.waiting:
+        return
+    end_ms = now.at_ms + now.delay_ms
+    moved_ms = end_ms - before.latest_end_ms
+    yield Finding(
+        rule=WINDOW_END_MOVED,
+        severity=WINDOW_END_MOVED.severity,
+        certainty=Certainty.CERTAIN,
+        subjects=(Subject("member", now.leader or ""),),
+        message=f"the end of the scheduled delay moved by {moved_ms} ms while {_names(waiting.waiting)} wait",
+        evidence=(*_last_evidence(scene), *scene.evidence),
+    )
+
+
+def delay_without_loss(scene: Scene) -> Iterator[Finding]:
+    """CONNECT-K8: a delay although no job waits for anybody, and no pause between two revoking rounds either."""
+    window = window_of(scene)
+    if window is None or window.kind is not WindowKind.WASTED:
+        return
+    yield Finding(
+        rule=DELAY_WITHOUT_LOSS,
+        severity=Severity.INFO,
+        certainty=Certainty.LIKELY,
+        subjects=(Subject("group", scene.group),),
+        message=f"a delay of {scene.observed.delay_ms} ms was opened although no job waits: a member left right after "
+        "a round that took work from others, and the leader takes that for a loss",
+        evidence=scene.evidence,
+    )
+
+
+def window_cut_short(scene: Scene) -> Iterator[Finding]:
+    """CONNECT-K9: lost jobs are handed out before their window ends, though nothing happened that ends it."""
+    before, now = _running(scene), scene.observed
+    if before is None or before.kind is not WindowKind.LOSS or not _kept_memory(scene):
+        return
+    placed = {job for view in now.views.values() for job in view.assigned} & before.waiting
+    returned = {job for view in now.views.values() for job in view.held} & before.waiting
+    if not placed or returned or (scene.configured is not None and before.waiting - scene.configured):
+        return
+    placed -= _declared(scene)  # a static job goes at once to whoever declares it
+    if not placed:
+        return
+    yield Finding(
+        rule=WINDOW_CUT_SHORT,
+        severity=Severity.INFO,
+        certainty=Certainty.LIKELY,
+        subjects=tuple(sorted(Subject(job_kind(job), job_name(job)) for job in placed)),
+        message=f"{_names(frozenset(placed))} were handed out "
+        f"{before.earliest_end_ms - now.at_ms} ms before the end of the scheduled delay",
+        evidence=(*_last_evidence(scene), *scene.evidence),
+    )
+
+
+def _kept_memory(scene: Scene) -> bool:
+    """Whether the leader's allocation shows that its process completed the record before: else its memory is void."""
+    if scene.last is None or scene.gap:
+        return False
+    leader = scene.observed.leader or ""
+    now, before = scene.observed.views.get(leader), scene.last.views.get(leader)
+    if now is None or before is None or now.shown is None:
+        return False
+    given = (scene.last.leader, scene.last.config_offset, scene.last.error, scene.last.delay_ms)
+    return now.shown == given and now.held == before.holds
+
+
+def _declared(scene: Scene) -> frozenset[Job]:
+    if scene.observed.protocol != STATIC:
+        return frozenset()
+    states = [one.subscription for one in scene.body.members if isinstance(one.subscription, WorkerState)]
+    return frozenset(job for state in states for job in _declared_by(state))
+
+
+def _declared_by(state: WorkerState) -> Iterator[Job]:
+    yield from state.static_connectors
+    yield from state.static_tasks
+
+
+def _last_evidence(scene: Scene) -> tuple[Evidence, ...]:
+    return (Evidence(source=scene.last.source),) if scene.last is not None else ()
+
+
+def _names(jobs: frozenset[Job]) -> str:
+    names = sorted(map(job_name, jobs))
+    shown = ", ".join(names[:5])
+    return shown if len(names) <= 5 else f"{shown} and {len(names) - 5} more"
+
+
+COOPERATIVE_STEP = frozenset({Need.NO_ERROR, Need.CONFIG, Need.READABLE})
+LAWS = (
+    Law(rules=(WINDOW_END_MOVED,), needs=COOPERATIVE_STEP, broken=window_end_moved),
+    Law(rules=(DELAY_WITHOUT_LOSS,), needs=COOPERATIVE_STEP, broken=delay_without_loss),
+    Law(rules=(WINDOW_CUT_SHORT,), needs=COOPERATIVE_STEP, broken=window_cut_short),
+)

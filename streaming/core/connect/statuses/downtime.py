@@ -1,0 +1,109 @@
+"""How long jobs did not run (coordinator-log.md 10.3): from the old owner's last word to the new owner's first.
+
+clean        it said UNASSIGNED, another worker said RUNNING: exact up to the difference of two clocks
+in_place     the same worker said both: exact
+crash        it vanished: at least since the join phase ended without it, at most since its last sign of life;
+             likeliest since one session time-out before the join phase ended
+failed       it had said FAILED before it lost the job: down since then, whoever rebalanced
+no_stop      it still lives and never said that it stopped: unknown, perhaps it overlaps
+not_known    a status or a record came after later ones were told: the order of things is not known
+"""
+
+from dataclasses import replace
+
+from streaming.core.connect.effects import DowntimeSum, JobDowntime
+from streaming.core.connect.statuses.facts import ENDED, FAILED, JobFacts, Sighting, subject_of
+from streaming.core.connect.statuses.late import NOT_KNOWN, not_known
+from streaming.core.connect.statuses.memory import Interruption, Unsettled
+from streaming.core.connect.statuses.round_change import Step
+from streaming.core.connect.statuses.session import Work
+
+MOST_TOLD = 50
+"""Interruptions told one by one per generation, the longest; all are in the sums."""
+
+
+def sighted(work: Work, one: Sighting, before: JobFacts) -> None:
+    """A status of a job: it may stop it, or take it up again."""
+    if one.state is None:
+        work.interruptions.pop(one.job, None)
+    elif one.state in ENDED:
+        known = work.interruptions.get(one.job)
+        if known is None or known.stopped_ms is None:
+            work.interruptions[one.job] = Interruption(worker=one.worker, stopped_ms=one.at_ms, state=one.state)
+        if one.state == FAILED:
+            _resumed(work, one, before)
+    else:
+        _resumed(work, one, before)
+
+
+def stepped(work: Work, step: Step) -> None:
+    """A record, before its changes are applied: workers that vanished leave their jobs idle."""
+    for worker in step.gone:
+        for job in step.lost.get(worker, ()):
+            claims = work.facts(job).claims
+            if job not in work.interruptions and any(claim.worker == worker for claim in claims):
+                work.interruptions[job] = Interruption(
+                    worker=worker,
+                    alive_ms=work.alive_ms.get(worker, step.state_ms),
+                    missing_ms=step.state_ms,
+                    session_ms=step.session_ms,
+                )
+
+
+def _resumed(work: Work, one: Sighting, before: JobFacts) -> None:
+    """Somebody takes the job up: tell how long it was down, with the generation that it happened in."""
+    broken = work.interruptions.get(one.job)
+    place = next((at for at, two in enumerate(work.unsettled) if two.generation == one.generation), None)
+    if place is None or (broken is not None and broken.state == FAILED and one.state == FAILED):
+        if one.state not in ENDED:
+            work.interruptions.pop(one.job, None)
+        return
+    told = _told(one, broken, before)
+    if one.state not in ENDED:
+        work.interruptions.pop(one.job, None)
+    if told is not None:
+        unsettled = work.unsettled[place]
+        work.unsettled[place] = replace(unsettled, interrupted=(*unsettled.interrupted, told))
+
+
+def _told(one: Sighting, broken: Interruption | None, before: JobFacts) -> JobDowntime | None:
+    if broken is None:
+        others = [claim.worker for claim in before.claims if claim.worker != one.worker]
+        return _downtime(one, "no_stop", others[-1], 0, 0, 0) if others else None
+    if broken.unknown:
+        return _downtime(one, NOT_KNOWN, broken.worker, 0, 0, 0)
+    if broken.stopped_ms is not None:
+        down_ms = max(one.at_ms - broken.stopped_ms, 0)
+        kind = "failed" if broken.state == FAILED else "in_place" if broken.worker == one.worker else "clean"
+        return _downtime(one, kind, broken.worker, down_ms, down_ms, down_ms)
+    missing_ms = broken.missing_ms or one.at_ms
+    likely_ms = max(broken.alive_ms, missing_ms - broken.session_ms)
+    times = (max(one.at_ms - since_ms, 0) for since_ms in (missing_ms, broken.alive_ms, likely_ms))
+    return _downtime(one, "crash", broken.worker, *times)
+
+
+def _downtime(one: Sighting, kind: str, before: str, lowest: int, highest: int, best: int) -> JobDowntime:
+    return JobDowntime(
+        job=subject_of(one.job),
+        kind=kind,
+        before=before,
+        after=one.worker,
+        until_ms=one.at_ms,
+        lowest_ms=lowest,
+        highest_ms=highest,
+        best_ms=best,
+    )
+
+
+def summed(unsettled: Unsettled) -> tuple[tuple[DowntimeSum, ...], tuple[JobDowntime, ...]]:
+    """All interruptions by kind, and the longest ones themselves. Of those not known there is only the number."""
+    unknown = {one.job for one in unsettled.interrupted if one.kind == NOT_KNOWN or unsettled.unknown}
+    known = [one for one in unsettled.interrupted if one.job not in unknown]
+    sums = []
+    for kind in sorted({one.kind for one in known}):
+        own = [one.best_ms for one in known if one.kind == kind]
+        sums.append(DowntimeSum(kind=kind, jobs=len(own), total_ms=sum(own), longest_ms=max(own)))
+    if unknown or unsettled.unknown:
+        sums.append(not_known(len(unknown)))
+    longest = sorted(known, key=lambda one: (-one.best_ms, one.job, one.until_ms))
+    return tuple(sums), tuple(longest[:MOST_TOLD])

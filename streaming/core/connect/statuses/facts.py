@@ -1,0 +1,152 @@
+"""What the status topic says of one job, reduced to the facts that later verdicts need.
+
+All statuses of one job lie in one partition, so their order is real; nothing here looks at another partition. A worker
+that wrote RUNNING *claims* the job until it writes UNASSIGNED or FAILED, or until the tombstone: a worker that is
+killed writes nothing, and its claim stays until somebody decides that it is dead.
+
+    A RUNNING 5                   claims: A               shown: RUNNING by A
+    A UNASSIGNED 5                claims: none            shown: UNASSIGNED by A
+    B RUNNING 7                   claims: B               shown: RUNNING by B
+    A UNASSIGNED 5 (late)         claims: B               shown: RUNNING by B, as Kafka's reader does since 3.6
+"""
+
+from dataclasses import dataclass, replace
+
+from schemas.connect_topics import StatusRecord
+from streaming.core.model.results import Subject
+
+RUNNING, PAUSED, STOPPED, FAILED = "RUNNING", "PAUSED", "STOPPED", "FAILED"
+UNASSIGNED, RESTARTING = "UNASSIGNED", "RESTARTING"
+STARTED = frozenset({RUNNING, PAUSED, STOPPED, FAILED})
+"""A holder that wrote one of these has taken the job up."""
+ENDED = frozenset({UNASSIGNED, FAILED})
+"""Writers of these do not run the job any more."""
+
+SKEW_MS = 5_000
+"""How far the clocks of two workers may differ before the order of their writes is doubted."""
+MAX_CLAIMS = 4
+"""Workers that may claim one job at a time; the oldest claim goes first."""
+
+JobKey = str
+"""`task name-n` or `connector name`: a connector may be called like another one's task."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sighting:
+    """One status record of one job. `state` None is the tombstone; `partition` and `offset` are its place. Until it is
+    told `at_ms` is the time it states, and `read_ms` when it was read, if that was as it came."""
+
+    job: JobKey
+    state: str | None
+    worker: str
+    generation: int
+    at_ms: int
+    partition: int
+    offset: int
+    historic: bool = False
+    read_ms: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A RUNNING that its writer has not taken back. `void_ms`: once another runs the job too, when silence voids it."""
+
+    worker: str
+    generation: int
+    at_ms: int
+    partition: int
+    offset: int
+    void_ms: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """The last UNASSIGNED or FAILED, and by whom, unless its writer has written RUNNING since."""
+
+    worker: str
+    state: str
+    generation: int
+    at_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class JobFacts:
+    """One job. `holders` have it in their hands since `since_ms` (generation `since`), by the group's records.
+
+    `shown` is the state that Kafka's own reader would show, `told_ms` the time of the last status of all.
+    """
+
+    holders: tuple[str, ...] = ()
+    since: int = -1
+    since_ms: int = 0
+    expected: str | None = None
+    shown: Sighting | None = None
+    claims: tuple[Claim, ...] = ()
+    ended: End | None = None
+    told_ms: int = 0
+
+    def ended_by(self, worker: str, *, before: int) -> bool:
+        """Whether the last that this worker wrote of the job is, as far as is known, that it ended, in a generation
+        before this one."""
+        return self.ended is not None and self.ended.worker == worker and self.ended.generation < before
+
+    @property
+    def started(self) -> bool:
+        """Whether the one holder has taken the job up since it has it."""
+        shown = self.shown
+        return (
+            shown is not None
+            and self.holders == (shown.worker,)
+            and shown.state in STARTED
+            and (shown.generation >= self.since or shown.at_ms >= self.since_ms)
+        )
+
+
+def job_key(record: StatusRecord) -> JobKey:
+    """The job that a status is about."""
+    return f"connector {record.connector}" if record.task is None else f"task {record.connector}-{record.task}"
+
+
+def subject_of(job: JobKey) -> Subject:
+    """The job as the published results name it."""
+    kind, _, name = job.partition(" ")
+    return Subject(kind, name)
+
+
+def connector_of(job: JobKey) -> JobKey:
+    """The connector a task belongs to; the connector itself."""
+    kind, _, name = job.partition(" ")
+    return job if kind == "connector" else f"connector {name.rpartition('-')[0]}"
+
+
+def after(facts: JobFacts, one: Sighting) -> JobFacts:
+    """The facts with one more status of the job."""
+    if one.state is None:
+        return replace(facts, shown=None, claims=(), ended=None, told_ms=one.at_ms)
+    claims, ended = facts.claims, facts.ended
+    if one.state in ENDED:
+        claims = tuple(claim for claim in claims if claim.worker != one.worker)
+        ended = End(one.worker, one.state, one.generation, one.at_ms)
+    elif one.state == RUNNING:
+        others = tuple(claim for claim in claims if claim.worker != one.worker)
+        own = Claim(one.worker, one.generation, one.at_ms, one.partition, one.offset)
+        claims = (*others, own)[-MAX_CLAIMS:]
+        ended = None if ended is not None and ended.worker == one.worker else ended
+    shown = facts.shown if _late(facts.shown, one) else one
+    return replace(facts, shown=shown, claims=claims, ended=ended, told_ms=one.at_ms)
+
+
+def _late(shown: Sighting | None, one: Sighting) -> bool:
+    """An UNASSIGNED of a task's former owner, after another worker runs the task, tells nothing about the task.
+
+    Connect's own reader has this rule since 3.6, for tasks alone: a connector's late UNASSIGNED hides its RUNNING
+    (coordinator-log.md 9.4). The worker's own UNASSIGNED always counts here: it has stopped the task.
+    """
+    return (
+        one.job.startswith("task ")
+        and one.state == UNASSIGNED
+        and shown is not None
+        and shown.state == RUNNING
+        and shown.worker != one.worker
+        and shown.generation >= one.generation
+    )

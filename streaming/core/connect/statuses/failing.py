@@ -1,0 +1,146 @@
+"""CONNECT-K19, a job that its holder says has FAILED, and CONNECT-K20, a task that fails and is restarted in a loop.
+
+    record 7: A holds c-0     A FAILED 7                      K19 opens; people are told when it has lasted
+                              A RESTARTING, A RUNNING 7       it ends
+    RUNNING FAILED RESTARTING RUNNING FAILED RESTARTING …     K20 once more than `restart_loop_changes` changes came
+                                                              within `restart_loop_ms`; it ends when they are fewer
+
+Only the word of the one holder counts: a FAILED of a former owner says nothing of the job as it runs now. A change is a
+status of the task that differs from the one before among FAILED, RESTARTING and RUNNING, so a rebalance (UNASSIGNED,
+then RUNNING) is none. Traces of errors are never read.
+"""
+
+from collections.abc import Iterable
+
+from streaming.core.connect.rules.catalogue_status import FAILED_JOB, RESTART_LOOP
+from streaming.core.connect.statuses.facts import (
+    FAILED,
+    PAUSED,
+    RESTARTING,
+    RUNNING,
+    STOPPED,
+    JobFacts,
+    JobKey,
+    Sighting,
+    subject_of,
+)
+from streaming.core.connect.statuses.memory import Restarts
+from streaming.core.connect.statuses.round_change import Step
+from streaming.core.connect.statuses.session import Work
+from streaming.core.incidents.finding import Finding
+from streaming.core.incidents.transitions import key_of
+from streaming.core.model.results import Certainty, Evidence, Incident, Severity, Source, Subject
+
+LOOP = frozenset({FAILED, RESTARTING, RUNNING})
+WELL = frozenset({RUNNING, PAUSED, STOPPED})
+
+
+def sighted(work: Work, one: Sighting) -> None:
+    """A status, once the job's facts have it."""
+    _look(work, one.job, one.at_ms)
+    if one.job.startswith("task "):
+        _count(work, one)
+
+
+def stepped(work: Work, step: Step) -> None:
+    """A record, after its changes are applied."""
+    moved = [*step.gained.values(), *step.lost.values(), *step.started.values()]
+    jobs = {job for some in moved for job in some} | {_job_of(one.subjects[0]) for one in _open(work)}
+    for job in sorted(jobs):
+        _look(work, job, step.at_ms)
+
+
+def live(work: Work, now_ms: int) -> None:
+    """What failed in history and still has failed, now that the group is read as it goes on: people are told of it."""
+    for one in _open(work):
+        if one.historic:
+            work.went_on(one, now_ms)
+
+
+def late(work: Work, now_ms: int) -> None:
+    """Loops that have ended by this time."""
+    for job, one in list(work.restarts.items()):
+        if one.times_ms[0] + work.settings.restart_loop_ms > now_ms:
+            continue
+        left = tuple(at for at in one.times_ms if at + work.settings.restart_loop_ms > now_ms)
+        work.over([key_of(RESTART_LOOP.code, (subject_of(job),))], now_ms)
+        if left:
+            work.restarts[job] = Restarts(one.state, left)
+        else:
+            del work.restarts[job]
+
+
+def due_ms(work: Work) -> int | None:
+    """When the next change is too long ago to count."""
+    return min((one.times_ms[0] + work.settings.restart_loop_ms for one in work.restarts.values()), default=None)
+
+
+def _look(work: Work, job: JobKey, at_ms: int) -> None:
+    facts = work.facts(job)
+    failed = _has_failed(facts)
+    shown = facts.shown
+    well = shown is None or shown.state in WELL
+    subject, holders = subject_of(job), {Subject("worker", holder) for holder in facts.holders}
+    ended = [
+        key_of(one.code, one.subjects)
+        for one in _open(work)
+        if one.subjects[0] == subject and (well or one.subjects[1] not in holders)
+    ]
+    work.over(ended, at_ms)
+    if failed and shown is not None:
+        work.found(_finding(work, subject, shown), at_ms)
+
+
+def _has_failed(facts: JobFacts) -> bool:
+    """Whether the job's one holder has said so since it has it."""
+    return facts.shown is not None and facts.shown.state == FAILED and facts.started
+
+
+def _finding(work: Work, subject: Subject, shown: Sighting) -> Finding:
+    return Finding(
+        rule=FAILED_JOB,
+        severity=Severity.MEDIUM,
+        certainty=Certainty.CERTAIN,
+        subjects=(subject, Subject("worker", shown.worker)),
+        message=f"{subject.type} {subject.id} has FAILED on {shown.worker}, which holds it in generation "
+        f"{max(shown.generation, work.generation)}",
+        evidence=(Evidence(source=Source(work.status_topic, shown.partition, shown.offset)),),
+    )
+
+
+def _count(work: Work, one: Sighting) -> None:
+    """Note a change between FAILED, RESTARTING and RUNNING; tasks that only ever ran are not kept."""
+    before = work.restarts.get(one.job)
+    if one.state is None:
+        if work.restarts.pop(one.job, None) is not None:
+            work.over([key_of(RESTART_LOOP.code, (subject_of(one.job),))], one.at_ms)
+        return
+    if one.state not in LOOP or (before is None and one.state == RUNNING):
+        return
+    if before is not None and before.state == one.state:
+        return
+    most, window_ms = work.settings.restart_loop_changes, work.settings.restart_loop_ms
+    times = (*(before.times_ms if before is not None else ()), one.at_ms)[-(most + 1) :]
+    work.restarts[one.job] = Restarts(one.state, times)
+    if len(times) > most and times[0] + window_ms > one.at_ms:
+        work.found(_loop(work, one, window_ms), one.at_ms)
+
+
+def _loop(work: Work, one: Sighting, window_ms: int) -> Finding:
+    return Finding(
+        rule=RESTART_LOOP,
+        severity=Severity.MEDIUM,
+        certainty=Certainty.CERTAIN,
+        subjects=(subject_of(one.job),),
+        message=f"{one.job} changed between FAILED, RESTARTING and RUNNING more than "
+        f"{work.settings.restart_loop_changes} times within {window_ms // 1_000} s, last on {one.worker}",
+        evidence=(Evidence(source=Source(work.status_topic, one.partition, one.offset)),),
+    )
+
+
+def _open(work: Work) -> Iterable[Incident]:
+    return [one for one in work.incidents.values() if one.code == FAILED_JOB.code]
+
+
+def _job_of(subject: Subject) -> JobKey:
+    return f"{subject.type} {subject.id}"

@@ -1,0 +1,174 @@
+"""What the timeline remembers of a group between batches; stored with the group's state."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from streaming.core.connect.effects import Burst, JobDowntime
+from streaming.core.connect.statuses.facts import JobKey, Sighting
+from streaming.core.connect.statuses.round_change import Step
+from streaming.core.connect.statuses.worker_clocks import Offset, Recorded
+from streaming.core.model.results import Cause, Incident, Source
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Suspicion:
+    """Two workers that may run one job (CONNECT-K2): `new` wrote RUNNING in `generation` while `old` still claimed it.
+
+    It ends at `due_ms` unless `old` gives a sign of life before; `certain` once it did. `new` had surely started by
+    `late_ms` (None: nobody knows). `alive`: generation and time of the first status of `old` behind that in the topic.
+    `ended`: `new` runs the job no more, but whether `old` ran beside it is not known yet. `downgraded`: likely
+    already, for the generation is the first eager one after a cooperative one, and `old` is in it.
+    """
+
+    job: JobKey
+    new: str
+    old: str
+    generation: int
+    at_ms: int
+    due_ms: int
+    certain: bool = False
+    downgraded: bool = False
+    late_ms: int | None = None
+    alive: tuple[int, int] | None = None
+    ended: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Returned:
+    """A worker that came into a generation with a job that another one, `beside` it, reported as its own as well."""
+
+    job: JobKey
+    worker: str
+    beside: str
+    generation: int
+    source: Source
+
+
+@dataclass(frozen=True, slots=True)
+class Stray:
+    """A RUNNING by a worker that does not hold the job (CONNECT-K3), to be looked at again at `due_ms`. `awaited`: it
+    came before its generation's record, which is waited for since `since_ms`."""
+
+    worker: str
+    generation: int
+    due_ms: int
+    since_ms: int = 0
+    awaited: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Restarts:
+    """A task's last status among FAILED, RESTARTING and RUNNING, and when such statuses changed (ms), the newest."""
+
+    state: str
+    times_ms: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Gone:
+    """A worker that is in no record any more: how many jobs it had, for how many of them it has ever written a status,
+    how many it said to have stopped before the join phase ended, its last visible sign of life, what shows it, and when
+    it said so last (0: not known), by its own clock. `late`: how many it said to have stopped afterwards."""
+
+    worker: str
+    jobs: int
+    seen: int
+    stopped: int
+    alive_ms: int
+    evidence: Source | None = None
+    stopped_ms: int = 0
+    late: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unsettled:
+    """A generation whose last word is still to come, at `due_ms`. `unknown`: what cost it came in another order."""
+
+    source: Source
+    generation: int
+    state_ms: int
+    due_ms: int
+    causes: tuple[Cause, ...]
+    gone: tuple[Gone, ...] = ()
+    interrupted: tuple[JobDowntime, ...] = ()
+    session_ms: int = 0
+    patient: bool = False
+    unknown: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Interruption:
+    """Since when a job may not run: its worker stopped it (`stopped_ms`) or vanished (between alive and missing); or
+    `unknown`, because what was written before came after what was written later."""
+
+    worker: str
+    stopped_ms: int | None = None
+    state: str | None = None
+    alive_ms: int = 0
+    missing_ms: int | None = None
+    session_ms: int = 0
+    unknown: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settled:
+    """A generation after its last word, as long as something that came late may take its costs back."""
+
+    source: Source
+    generation: int
+    until_ms: int
+    causes: tuple[Cause, ...] = ()
+    jobs: int = 0
+    burst: Burst | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Timeline:
+    """`sightings` and `steps` are not told yet; everything else is how things stand after the last one told.
+
+    `jobs` are lines of `timeline.packed`. `alive_ms` is the last sign of life of each worker ever seen, `heard` who
+    of them wrote statuses. `unstopped`: workers that a fall to the eager protocol in the last record left running.
+    `holes_ms`: by partition of the status topic, the time of the newest record with a hole before.
+    `offsets` of the workers' clocks; `recorded`: generation and time of the last records; `carry_ms`: how much the
+    clock of the present coordinator is behind the one that the times of the timeline go on with; `downgraded`: the last
+    eager generation after a cooperative one.
+
+    Everything up to `told_ms` is told: what comes with an older time is late. `settled` are the last generations after
+    their last word. `named`: the newest generation that a told status states; `overdue`: the newest one whose record
+    was read after a status that states it, so the group's records are read late.
+    """
+
+    sightings: tuple[Sighting, ...] = ()
+    steps: tuple[Step, ...] = ()
+    incarnation: int = 0
+    generation: int = -1
+    at_ms: int = 0
+    record: Source | None = None
+    patience_ms: int = 0
+    session_ms: int = 0
+    judged: bool = False
+    members: frozenset[str] = frozenset()
+    behind: frozenset[str] = frozenset()
+    jobs: Mapping[JobKey, str] = field(default_factory=dict)
+    alive_ms: Mapping[str, int] = field(default_factory=dict)
+    heard: frozenset[str] = frozenset()
+    suspicions: tuple[Suspicion, ...] = ()
+    returned: tuple[Returned, ...] = ()
+    strays: Mapping[JobKey, Stray] = field(default_factory=dict)
+    unstopped: frozenset[str] = frozenset()
+    asleep_ms: Mapping[JobKey, int] = field(default_factory=dict)
+    interruptions: Mapping[JobKey, Interruption] = field(default_factory=dict)
+    unsettled: tuple[Unsettled, ...] = ()
+    bursts: tuple[Burst, ...] = ()
+    incidents: Mapping[str, Incident] = field(default_factory=dict)
+    lingering: Mapping[str, Incident] = field(default_factory=dict)
+    holes_ms: Mapping[str, int] = field(default_factory=dict)
+    restarts: Mapping[JobKey, Restarts] = field(default_factory=dict)
+    offsets: Mapping[str, Offset] = field(default_factory=dict)
+    recorded: Recorded = ()
+    carry_ms: int = 0
+    downgraded: int = -1
+    told_ms: int = 0
+    settled: tuple[Settled, ...] = ()
+    named: int = -1
+    overdue: int = -1

@@ -1,0 +1,326 @@
+"""Telling what has come, in order, and firing the timers between.
+
+The order is by time: a status is never told before an earlier one of its job, a record never before the one before it.
+Everything up to the watermark is told; who comes later than that is told when it comes. At most MAX_UNTOLD statuses
+wait: beyond that (a long history read at once) the older half is told without waiting for other partitions.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from schemas.connect_topics import StatusRecord
+from streaming.core.connect.statuses import (
+    bursts,
+    downtime,
+    failing,
+    held_and_running,
+    late,
+    running_twice,
+    settling,
+    three_way,
+)
+from streaming.core.connect.statuses.facts import SKEW_MS, Sighting, after, job_key
+from streaming.core.connect.statuses.memory import Timeline
+from streaming.core.connect.statuses.packed import JobTable
+from streaming.core.connect.statuses.round_change import Step
+from streaming.core.connect.statuses.session import Work
+from streaming.core.connect.statuses.worker_clocks import Offsets
+from streaming.core.fold import clocks
+from streaming.core.fold.state import GroupState
+from streaming.core.model.records import Row, Tick
+from streaming.core.model.results import Result
+from streaming.core.model.settings import ClusterSettings
+
+MAX_UNTOLD = 20_000
+END_MS = 1 << 62
+
+
+@dataclass(frozen=True, slots=True)
+class Clock:
+    """Up to which time everything has come (None: nothing is sure), and until when timers may fire."""
+
+    watermark_ms: int | None
+    timers_ms: int | None
+
+
+def clock_of(settings: ClusterSettings, tick: Tick | None, state: GroupState, *, end_of_input: bool) -> Clock:
+    """Nothing is told past a record that waits to be judged, nor in history before its end is reached. What has come is
+    told by whichever clock is ahead, the monitor's or the coordinator's; timers fire by the coordinator's."""
+    if end_of_input:
+        return Clock(END_MS, tick.now_ms if tick is not None else None)
+    if tick is None or tick.historic:
+        return Clock(None, None)
+    carry_ms = state.timeline.carry_ms
+    now_ms = clocks.groups_time(state, tick.now_ms) + carry_ms
+    waiting = [one.row.timestamp_ms + carry_ms - 1 for one in state.waiting]
+    watermark_ms = min([max(now_ms, tick.now_ms) - settings.status_lag_ms, *waiting])
+    return Clock(watermark_ms, min(watermark_ms, now_ms - settings.status_lag_ms))
+
+
+def sighting_of(row: Row, record: StatusRecord, *, historic: bool, read_ms: int | None) -> Sighting:
+    """A status row as the timeline takes it; `read_ms`: by when it was surely written."""
+    return Sighting(
+        job=job_key(record),
+        state=record.state,
+        worker=(record.worker_id or "").lower(),
+        generation=record.generation if record.generation is not None else -1,
+        at_ms=row.timestamp_ms,
+        partition=row.partition,
+        offset=row.offset,
+        historic=historic,
+        read_ms=read_ms,
+    )
+
+
+def advance(
+    settings: ClusterSettings,
+    group: str,
+    timeline: Timeline,
+    sightings: Sequence[Sighting],
+    steps: Sequence[Step],
+    clock: Clock,
+) -> tuple[Timeline, list[Result]]:
+    """Take what came, tell what is due. Without a watermark everything is only kept."""
+    timeline, steps = _with_steps(timeline, steps)
+    sightings = (*timeline.sightings, *sightings)
+    watermark_ms = clock.watermark_ms
+    if watermark_ms is None and len(sightings) > MAX_UNTOLD:
+        watermark_ms = sorted(one.at_ms for one in sightings)[len(sightings) // 2]
+    if watermark_ms is None:
+        return replace(timeline, sightings=sightings, steps=steps), []
+    work = Work(settings, group, timeline)
+    offsets = work.offsets = Offsets(
+        timeline.offsets, timeline.recorded, timeline.incarnation, timeline.members, sightings, steps
+    )
+    stated = {(one.partition, one.offset): one for one in sightings}
+    written = list(_as_written(offsets, sightings))
+    events: list[Sighting | Step] = [*_in_job_order(timeline, written), *steps]
+    ordered = sorted(events, key=_place)
+    due = [event for event in ordered if event.at_ms <= watermark_ms]
+    later = ordered[len(due) :]
+    work.late = {(one.partition, one.offset) for one in written if one.at_ms <= timeline.told_ms}
+    work.recorded = list(steps)
+    for event in ordered:
+        if isinstance(event, Sighting):
+            work.coming.setdefault(event.job, []).append(event)
+    teller = _Teller(work)
+    for event in due:
+        teller.tell(event)
+    if clock.timers_ms is not None:
+        sure = (one.at_ms - one.unsure_ms - 1 for one in later if isinstance(one, Step))
+        until_ms = min(max(clock.timers_ms, teller.passed_ms), watermark_ms, *sure)
+        failing.live(work, until_ms)
+        teller.fire(until_ms)
+    if watermark_ms != END_MS:
+        work.told_ms = max(work.told_ms, watermark_ms)
+    three_way.states(work)
+    after = replace(
+        work.frozen(),
+        sightings=tuple(stated[one.partition, one.offset] for one in later if isinstance(one, Sighting)),
+        steps=tuple(one for one in later if isinstance(one, Step)),
+    )
+    return after, work.results
+
+
+def finish(settings: ClusterSettings, group: str, timeline: Timeline) -> tuple[Timeline, list[Result]]:
+    """The input has ended: the last word on every generation, with what is known."""
+    work = Work(settings, group, timeline)
+    work.results.extend(settling.last_word(work, one) for one in work.unsettled)
+    work.unsettled.clear()
+    held_and_running.unjudged(work)
+    return replace(work.frozen(), sightings=timeline.sightings, steps=timeline.steps), work.results
+
+
+def due_ms(settings: ClusterSettings, group: str, timeline: Timeline) -> tuple[int | None, int | None]:
+    """When there is something to tell by the monitor's clock at the latest, and by the coordinator's."""
+    times = [*(one.at_ms for one in timeline.sightings), *(one.at_ms for one in timeline.steps)]
+    told_ms = min(times) + settings.status_lag_ms if times else None
+    next_ms = _Teller(Work(settings, group, timeline)).next_ms()
+    timers = [one + settings.status_lag_ms for one in (min(times, default=None), next_ms) if one is not None]
+    return told_ms, min(timers, default=None)
+
+
+def _as_written(offsets: Offsets, sightings: Iterable[Sighting]) -> Iterator[Sighting]:
+    """Statuses at times that can be: hosts' clocks differ, by minutes where nobody sets them.
+
+    A status states the generation its worker was in, so it was not written before that generation's record. And what
+    stands behind it in its partition was written later, so far ahead of the latest that can be for that it cannot be.
+    """
+    later_ms: dict[int, int] = {}
+    for one in sorted(sightings, key=lambda two: (two.partition, two.offset), reverse=True):
+        earliest_ms = offsets.recorded_ms.get(one.generation, 0)
+        at_ms = max(earliest_ms, offsets.told_ms(one))
+        next_ms = later_ms.get(one.partition, at_ms)
+        if at_ms > next_ms + SKEW_MS:
+            at_ms = max(next_ms, min(earliest_ms, at_ms))
+        latest_ms = offsets.latest_ms(one)
+        if latest_ms is not None:
+            later_ms[one.partition] = min(latest_ms, later_ms.get(one.partition, latest_ms))
+        yield one if at_ms == one.at_ms and one.read_ms is None else replace(one, at_ms=at_ms, read_ms=None)
+
+
+def _in_job_order(timeline: Timeline, sightings: Iterable[Sighting]) -> Iterator[Sighting]:
+    latest: dict[str, int] = {}
+    known = JobTable(timeline.jobs)
+    for one in sorted(sightings, key=lambda two: (two.partition, two.offset)):
+        facts = known.get(one.job)
+        told_ms = latest.get(one.job, facts.told_ms if facts is not None else one.at_ms)
+        latest[one.job] = max(one.at_ms, told_ms)
+        yield one if latest[one.job] == one.at_ms else replace(one, at_ms=latest[one.job])
+
+
+def _with_steps(timeline: Timeline, steps: Iterable[Step]) -> tuple[Timeline, tuple[Step, ...]]:
+    """The timeline with all steps still to be told, at times that never go back: the clock of another coordinator is
+    read as if the first one's had gone on."""
+    ordered, carry_ms = list(timeline.steps), timeline.carry_ms
+    latest_ms = ordered[-1].at_ms if ordered else timeline.at_ms
+    for one in steps:
+        carry_ms -= one.jump_ms
+        at_ms = max(latest_ms, one.at_ms + carry_ms)
+        latest_ms = at_ms
+        ordered.append(one if at_ms == one.at_ms else replace(one, at_ms=at_ms, state_ms=one.state_ms + carry_ms))
+    return replace(timeline, carry_ms=carry_ms), tuple(ordered)
+
+
+def _place(event: Sighting | Step) -> tuple[int, int, int, int]:
+    if isinstance(event, Step):
+        return (event.at_ms, 0, event.source.partition, event.source.offset)
+    return (event.at_ms, 1, event.partition, event.offset)
+
+
+class _Teller:
+    """Tells events in order. The next timer is looked up again only after one has fired or an event came."""
+
+    def __init__(self, work: Work) -> None:
+        self.work = work
+        self._coming = iter(work.recorded)
+        work.following = next(self._coming, None)
+        self._low_ms = 0  # no timer is due before
+        self.passed_ms = 0  # so far the coordinator's clock has surely come
+        settings = work.settings
+        self._ahead_ms = min(
+            settings.settle_ms,
+            settings.start_wait_ms,
+            settings.restart_loop_ms,
+            held_and_running.STRAY_MS,
+            work.patience_ms,
+        )
+
+    def tell(self, event: Sighting | Step) -> None:
+        """Timers due before the event, then the event."""
+        if isinstance(event, Step) and event.unsure_ms:
+            self._wait(event.unsure_ms)
+        self.fire(event.at_ms - 1)
+        self.work.historic = event.historic
+        self.passed_ms = max(self.passed_ms, self._surely_ms(event))
+        if isinstance(event, Step):
+            self._step(event)
+        else:
+            self._sighting(event)
+        self.work.attend(event.at_ms)
+        attention_ms = self.work.attention_ms()
+        soonest_ms = event.at_ms + self._ahead_ms
+        self._low_ms = min(self._low_ms, soonest_ms, attention_ms if attention_ms is not None else soonest_ms)
+
+    def fire(self, until_ms: int) -> None:
+        """Every timer due by then, one moment after the other."""
+        if until_ms < self._low_ms:
+            return
+        last_ms: int | None = None
+        while (next_ms := self.next_ms()) is not None and next_ms <= until_ms and next_ms != last_ms:
+            last_ms = next_ms
+            running_twice.silent(self.work, next_ms)
+            held_and_running.late(self.work, next_ms)
+            failing.late(self.work, next_ms)
+            settling.settled(self.work, next_ms)
+            self.work.attend(next_ms)
+        self._low_ms = held_and_running.TOLD if next_ms is None else next_ms
+
+    def _surely_ms(self, event: Sighting | Step) -> int:
+        return event.at_ms if isinstance(event, Step) else self.work.offsets.earliest_ms(event) or 0
+
+    def _wait(self, ms: int) -> None:
+        """Nobody but this record's coordinator says that so much time has passed: what lasts has not lasted so long."""
+        work = self.work
+        work.suspicions = [replace(one, due_ms=one.due_ms + ms) for one in work.suspicions]
+        later = {job: one for job, one in work.strays.items() if one.due_ms < held_and_running.TOLD}
+        work.strays.update(
+            (job, replace(one, due_ms=one.due_ms + ms, since_ms=one.since_ms + ms)) for job, one in later.items()
+        )
+        asleep = {job: due_ms + ms for job, due_ms in work.asleep_ms.items() if due_ms < held_and_running.TOLD}
+        work.asleep_ms.update(asleep)
+
+    def next_ms(self) -> int | None:
+        """When the next timer is due, in the time that records carry."""
+        work = self.work
+        times = [one.due_ms for one in work.suspicions]
+        times += [one.due_ms for one in work.unsettled]
+        times += [one.due_ms for one in work.strays.values()]
+        if work.asleep_ms:
+            times.append(min(work.asleep_ms.values()))
+        times += [one for one in (work.attention_ms(), failing.due_ms(work)) if one is not None]
+        return min((one for one in times if one < held_and_running.TOLD), default=None)
+
+    def _step(self, step: Step) -> None:
+        work = self.work
+        work.following = next(self._coming, None)
+        if step.incarnation != work.incarnation:
+            work.forget()
+            work.incarnation = step.incarnation
+            work.named = work.overdue = -1
+        work.at_ms, work.record = step.at_ms, step.source
+        if step.over:
+            work.generation = step.generation
+            work.over(list(work.incidents), step.at_ms)
+            work.forget()
+            return
+        settling.noted(work, step)
+        downtime.stepped(work, step)
+        if step.at_ms <= work.told_ms or step.jump_ms or work.named >= step.generation:
+            late.step(work, step)
+        running_twice.rejoined(work, step)
+        self._apply(step)
+        running_twice.downgraded(work, step)
+        held_and_running.stepped(work, step)
+        failing.stepped(work, step)
+        bursts.stepped(work, step)
+
+    def _apply(self, step: Step) -> None:
+        work = self.work
+        work.generation, work.behind, work.judged = step.generation, frozenset(step.behind), step.judged
+        work.session_ms, work.patience_ms = step.session_ms, step.patience_ms
+        work.members = (work.members - set(step.gone)) | set(step.joined)
+        # A late record comes after signs of life that are later than it.
+        work.alive_ms.update({worker: max(step.at_ms, work.alive_ms.get(worker, 0)) for worker in work.members})
+        for worker, lost in step.lost.items():
+            for job in lost:
+                facts = work.facts(job)
+                work.change(job, replace(facts, holders=tuple(one for one in facts.holders if one != worker)))
+        for worker, gained in step.gained.items():
+            for job in gained:
+                facts = work.facts(job)
+                holders = tuple(sorted({*facts.holders, worker}))
+                work.change(job, replace(facts, holders=holders, since=-1, since_ms=step.at_ms))
+        for job, facts in work.jobs.misplaced():
+            if job not in step.unexpected:
+                work.change(job, replace(facts, expected=None))
+        for job, worker_id in step.unexpected.items():
+            work.change(job, replace(work.facts(job), expected=worker_id or three_way.NOWHERE))
+
+    def _sighting(self, one: Sighting) -> None:
+        work = self.work
+        before = work.facts(one.job)
+        facts = after(before, one)
+        if not one.historic:
+            work.named = max(work.named, one.generation)
+        if one.worker:
+            work.heard.add(one.worker)
+            work.alive_ms[one.worker] = max(work.alive_ms.get(one.worker, 0), one.at_ms)
+        work.change(one.job, facts)
+        settling.sighted(work, one)
+        running_twice.sighted(work, one, before)
+        held_and_running.sighted(work, one, work.facts(one.job))
+        downtime.sighted(work, one, before)
+        failing.sighted(work, one)
+        if (one.partition, one.offset) in work.late:
+            late.status(work, one)

@@ -1,0 +1,95 @@
+"""Whether a worker that is in no record any more left or was lost, by what the status topic tells of its end.
+
+    all jobs UNASSIGNED, the join phase ends 3 s later         left, likely: it lived when no session could have ended
+    no job UNASSIGNED, silent for a session time-out           lost, likely
+    all jobs UNASSIGNED, the join phase ends much later        gone: eager workers stop all jobs in every rebalance, and
+                                                               may die before they join; others give their jobs up when
+                                                               they lose the coordinator
+    all jobs UNASSIGNED after the join phase ended             gone: its clock is ahead, or it was only frozen
+    no job of which it ever wrote                              gone
+
+A worker's statuses carry its own clock, so they prove nothing: what is certain, the coordinator's clock alone tells
+(`streaming.core.fold.departures`).
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from streaming.core.connect.causes import GONE, LEFT, LOST
+from streaming.core.connect.statuses.memory import Gone, Unsettled
+from streaming.core.model.results import Cause, Certainty, Evidence, Subject
+
+UNNOTICED_SHARE = 0.6
+"""A crash is noticed one session time-out after the last heartbeat, which may itself be a third of it late."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parting:
+    """How one worker went away, how sure that is, and what shows it."""
+
+    kind: str
+    certainty: Certainty
+    evidence: Evidence
+
+
+def told_apart(one: Unsettled) -> Iterator[Cause]:
+    """The causes as published first; of workers that are gone, those whose statuses tell more are named apart."""
+    for cause in one.causes:
+        undecided = cause.kind == GONE or (cause.kind == LEFT and cause.certainty is Certainty.POSSIBLE)
+        if not undecided:
+            yield cause
+            continue
+        partings = [(subject, _parting_of(subject, one)) for subject in cause.subjects]
+        for kind in (LEFT, LOST, GONE):
+            for certainty in Certainty:
+                own = [
+                    (who, parting)
+                    for who, parting in partings
+                    if (parting.kind, parting.certainty) == (kind, certainty)
+                ]
+                if own:
+                    yield replace(
+                        cause,
+                        kind=kind,
+                        certainty=certainty,
+                        subjects=tuple(who for who, _ in own),
+                        evidence=(*cause.evidence, *(parting.evidence for _, parting in own)),
+                    )
+
+
+def _parting_of(subject: Subject, one: Unsettled) -> Parting:
+    """Workers that share an address are known by their member ids, which stand behind it (`step.seats`)."""
+    named = (gone for gone in one.gone if gone.worker == subject.id or gone.worker.endswith(f" {subject.id}"))
+    gone = next(named, None)
+    return _parting(gone, one) if gone is not None else _untold(subject.id)
+
+
+def _untold(worker: str) -> Parting:
+    return Parting(GONE, Certainty.CERTAIN, Evidence(text=f"the status topic tells nothing of {worker}'s end"))
+
+
+def _parting(gone: Gone, one: Unsettled) -> Parting:
+    soon_ms = one.session_ms * UNNOTICED_SHARE
+    if gone.stopped and gone.stopped * 2 >= gone.seen:
+        waited_ms = one.state_ms - gone.stopped_ms
+        if waited_ms < soon_ms:
+            return Parting(LEFT, Certainty.LIKELY, _shown(gone))
+        text = f"{gone.worker} stopped its jobs {waited_ms} ms before the join phase ended: long enough for a time-out"
+        return Parting(GONE, Certainty.CERTAIN, Evidence(text=text))
+    if gone.late and gone.late * 2 >= gone.seen:
+        text = (
+            f"{gone.worker} stopped its jobs after the join phase had ended: its clock is ahead, or it was only frozen"
+        )
+        return Parting(GONE, Certainty.CERTAIN, Evidence(text=text))
+    silence_ms = max(one.state_ms - gone.alive_ms, 0)
+    if silence_ms < soon_ms:
+        text = f"{gone.worker} gave a sign of life {silence_ms} ms before: too short for a session time-out"
+        return Parting(LEFT, Certainty.POSSIBLE, Evidence(text=text))
+    if gone.seen:
+        text = f"{gone.worker} had {gone.seen} jobs and said of {gone.stopped} that it stopped them"
+        return Parting(LOST, Certainty.LIKELY, Evidence(text=text))
+    return _untold(gone.worker)
+
+
+def _shown(gone: Gone) -> Evidence:
+    return Evidence(source=gone.evidence) if gone.evidence is not None else Evidence(text="it stopped its jobs")

@@ -1,0 +1,156 @@
+"""What a judged record leaves for the timeline: changes against the record before, so that a burst stays small."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from streaming.core.connect.observed import EAGER, Job, Observed, WorkerView, job_kind, job_name
+from streaming.core.connect.statuses.facts import JobKey
+from streaming.core.model.results import Cause, ConnectShare, Generation, Grade, Source
+
+Shares = Mapping[str, tuple[JobKey, ...]]
+"""Jobs by worker."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """One record of a Connect group. Workers are named as the status topic names them.
+
+    `gained` and `lost` change what each worker holds after the round; `claimed` are jobs a worker reports as its
+    own that it did not hold after the record before, `absent` jobs it held and does not report; `started` are jobs
+    it must start now (under the eager protocol all it holds, told by `restarts`; but in its first generation after
+    a cooperative one, `downgraded`, workers stop nothing and start only what is new to them, and the processes that
+    were there before, `unstopped`, run on). `behind` have not read the configuration the round was made from.
+    `unexpected` says where the recomputed assignment puts jobs elsewhere (None: nowhere); `judged` whether there is
+    one. A record that ends everything (`over`) has no members. `unseen`: generations before this one left no record
+    that was read.
+    """
+
+    source: Source
+    incarnation: int
+    generation: int
+    at_ms: int
+    state_ms: int
+    over: bool = False
+    unseen: bool = False
+    error: int = 0
+    restarts: bool = False
+    downgraded: bool = False
+    unstopped: tuple[str, ...] = ()
+    joined: tuple[str, ...] = ()
+    gone: tuple[str, ...] = ()
+    behind: tuple[str, ...] = ()
+    gained: Shares = field(default_factory=dict)
+    lost: Shares = field(default_factory=dict)
+    claimed: Shares = field(default_factory=dict)
+    absent: Shares = field(default_factory=dict)
+    started: Shares = field(default_factory=dict)
+    judged: bool = False
+    unexpected: Mapping[JobKey, str | None] = field(default_factory=dict)
+    causes: tuple[Cause, ...] = ()
+    session_ms: int = 0
+    patience_ms: int = 0
+    historic: bool = False
+    jump_ms: int = 0
+    unsure_ms: int = 0
+
+
+def keys(jobs: Iterable[Job]) -> tuple[JobKey, ...]:
+    """Sorted keys of these jobs."""
+    return tuple(sorted(f"{job_kind(job)} {job_name(job)}" for job in jobs))
+
+
+def seats(observed: Observed | None) -> dict[str, WorkerView]:
+    """Members by worker. Members that state the same worker stay apart, under names no status can carry."""
+    if observed is None:
+        return {}
+    names = [view.worker or member_id for member_id, view in observed.views.items()]
+    return {
+        name if names.count(name) == 1 else f"{name} {member_id}": view
+        for name, (member_id, view) in zip(names, observed.views.items(), strict=True)
+    }
+
+
+def step_of(
+    now: Observed,
+    last: Observed | None,
+    published: Generation | None,
+    *,
+    incarnation: int,
+    session_ms: int,
+    patience_ms: int,
+    historic: bool,
+    unseen: bool = False,
+) -> Step:
+    """The step of a record, against the record before it in this life of the group. `published` None: no members."""
+    before, after = seats(last), seats(now)
+    eager = now.protocol == EAGER
+    downgraded = eager and last is not None and bool(last.views) and last.protocol != EAGER
+    gained, lost, claimed, absent, started = {}, {}, {}, {}, {}
+    for worker in sorted({*before, *after}):
+        had = before[worker].holds if worker in before else frozenset[Job]()
+        view = after.get(worker)
+        has = view.holds if view is not None else frozenset[Job]()
+        gained[worker], lost[worker] = keys(has - had), keys(had - has)
+        if view is not None and not eager:
+            claimed[worker], absent[worker] = keys(view.held - had), keys(had - view.held)
+            started[worker] = keys(view.assigned)
+        elif view is not None and downgraded:
+            # Workers stop everything before a rebalance if the generation before was eager, so here nobody has.
+            started[worker] = gained[worker]
+    behind = [worker for worker, view in after.items() if (view.config_offset or 0) < (now.config_offset or 0)]
+    return Step(
+        source=now.source,
+        incarnation=incarnation,
+        generation=now.generation,
+        at_ms=now.at_ms,
+        state_ms=now.state_ms if now.state_ms > 0 else now.at_ms,
+        over=not now.views,
+        unseen=unseen,
+        error=now.error,
+        restarts=eager and bool(now.views) and now.error == 0,
+        downgraded=downgraded,
+        unstopped=_same_processes(before, after) if downgraded and not unseen else (),
+        joined=tuple(sorted(after.keys() - before.keys())),
+        gone=tuple(sorted(before.keys() - after.keys())),
+        behind=tuple(sorted(behind)),
+        gained=_present(gained),
+        lost=_present(lost),
+        claimed=_present(claimed),
+        absent=_present(absent),
+        started=_present(started),
+        judged=published is not None and published.verdict.expected is not None,
+        unexpected=_unexpected(after, published),
+        causes=published.cause if published is not None else (),
+        session_ms=session_ms,
+        patience_ms=patience_ms,
+        historic=historic,
+    )
+
+
+def _same_processes(before: Mapping[str, WorkerView], after: Mapping[str, WorkerView]) -> tuple[str, ...]:
+    """Workers that are in both records under one member id: one that was restarted runs nothing from before. A
+    generation without a record between the two may have been eager, and the next one then stopped everything."""
+    return tuple(sorted(one for one in before if one in after and before[one].member_id == after[one].member_id))
+
+
+def _present(shares: Shares) -> Shares:
+    return {worker: jobs for worker, jobs in shares.items() if jobs}
+
+
+def _unexpected(after: Mapping[str, WorkerView], published: Generation | None) -> dict[JobKey, str | None]:
+    """Where the recomputed assignment differs from the real one."""
+    if published is None or published.verdict.expected is None or published.verdict.grade is Grade.MATCH:
+        return {}
+    real: dict[JobKey, str] = {}
+    expected: dict[JobKey, str] = {}
+    for worker, view in after.items():
+        real.update(dict.fromkeys(keys(view.holds), worker))
+        share = published.verdict.expected.get(view.member_id)
+        if share is None or not isinstance(share.assigned, ConnectShare):
+            continue
+        given: set[Job] = {*share.assigned.connectors, *share.assigned.tasks}
+        taken: set[Job] = set()
+        if isinstance(share.revoked, ConnectShare):
+            taken = {*share.revoked.connectors, *share.revoked.tasks}
+        expected.update(dict.fromkeys(keys((view.held - taken) | given), worker))
+    return {job: expected.get(job) for job in sorted({*real, *expected}) if real.get(job) != expected.get(job)}

@@ -1,0 +1,169 @@
+"""The timeline as one call works on it: mutable copies, what is published meanwhile, and the incidents it opens."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from streaming.core.connect.statuses.facts import JobFacts, JobKey, Sighting
+from streaming.core.connect.statuses.memory import Timeline
+from streaming.core.connect.statuses.packed import JobTable
+from streaming.core.connect.statuses.round_change import Step
+from streaming.core.connect.statuses.worker_clocks import Offsets
+from streaming.core.fold.routing import connect_settings
+from streaming.core.fold.state import GroupState
+from streaming.core.incidents import damping
+from streaming.core.incidents.finding import Finding
+from streaming.core.incidents.transitions import IncidentKey, Moment, key_of, resolved, settle
+from streaming.core.model.results import Incident, Result
+from streaming.core.model.settings import ClusterSettings
+
+NO_FACTS = JobFacts()
+MOST_WORKERS = 256
+"""Workers whose last sign of life is kept; the longest silent go first."""
+
+
+class Work:
+    """Everything of a `Timeline`, to be changed in place; `frozen` gives it back."""
+
+    def __init__(self, settings: ClusterSettings, group: str, timeline: Timeline) -> None:
+        self.settings, self.group = settings, group
+        self.status_topic = connect_settings(settings, group).status_topic or ""
+        self.incarnation, self.generation, self.at_ms = timeline.incarnation, timeline.generation, timeline.at_ms
+        self.record = timeline.record
+        self.session_ms = timeline.session_ms or settings.session_timeout_ms
+        self.patience_ms = timeline.patience_ms or settings.session_timeout_ms + settings.rebalance_timeout_ms
+        self.judged = timeline.judged
+        self.members, self.behind, self.heard = set(timeline.members), timeline.behind, set(timeline.heard)
+        self.jobs, self.alive_ms = JobTable(timeline.jobs), dict(timeline.alive_ms)
+        self.suspicions, self.strays = list(timeline.suspicions), dict(timeline.strays)
+        self.unstopped = timeline.unstopped
+        self.returned = list(timeline.returned)
+        self.asleep_ms, self.interruptions = dict(timeline.asleep_ms), dict(timeline.interruptions)
+        self.unsettled, self.bursts = list(timeline.unsettled), list(timeline.bursts)
+        self.incidents, self.lingering = dict(timeline.incidents), dict(timeline.lingering)
+        self.holes_ms = timeline.holes_ms
+        self.told_ms, self.settled = timeline.told_ms, list(timeline.settled)
+        self.named, self.overdue = timeline.named, timeline.overdue
+        self.late: set[tuple[int, int]] = set()  # partition and offset of statuses that came after later ones were told
+        self.restarts = dict(timeline.restarts)
+        self.coming: dict[JobKey, list[Sighting]] = {}  # what this call knows of each job, told yet or not
+        self.recorded: list[Step] = []
+        self.following: Step | None = None  # the next of them to be told
+        self.offsets = Offsets(timeline.offsets, timeline.recorded, timeline.incarnation)
+        self.carry_ms, self.downgraded = timeline.carry_ms, timeline.downgraded
+        self.historic = False
+        self.touched: set[JobKey] = set()
+        self.results: list[Result] = []
+
+    def frozen(self) -> Timeline:
+        """What is to be remembered."""
+        kept = sorted(self.alive_ms.items(), key=lambda one: (one[0] in self.members, one[1], one[0]))[-MOST_WORKERS:]
+        known = self.offsets.known
+        return Timeline(
+            incarnation=self.incarnation,
+            generation=self.generation,
+            at_ms=self.at_ms,
+            record=self.record,
+            patience_ms=self.patience_ms,
+            session_ms=self.session_ms,
+            judged=self.judged,
+            members=frozenset(self.members),
+            behind=self.behind,
+            heard=frozenset(self.heard & {worker for worker, _ in kept}),
+            jobs=self.jobs.lines(),
+            alive_ms=dict(sorted(kept)),
+            suspicions=tuple(sorted(self.suspicions, key=lambda one: (one.job, one.new, one.old))),
+            returned=tuple(self.returned),
+            strays=dict(sorted(self.strays.items())),
+            unstopped=self.unstopped,
+            asleep_ms=dict(sorted(self.asleep_ms.items())),
+            interruptions=dict(sorted(self.interruptions.items())),
+            unsettled=tuple(self.unsettled),
+            bursts=tuple(self.bursts),
+            incidents=dict(sorted(self.incidents.items())),
+            lingering=dict(sorted(self.lingering.items())),
+            holes_ms=self.holes_ms,
+            restarts=dict(sorted(self.restarts.items())),
+            offsets={worker: known[worker] for worker, _ in sorted(kept) if worker in known},
+            recorded=self.offsets.recorded(),
+            carry_ms=self.carry_ms,
+            downgraded=self.downgraded,
+            told_ms=self.told_ms,
+            settled=tuple(self.settled),
+            named=self.named,
+            overdue=self.overdue,
+        )
+
+    def facts(self, job: JobKey) -> JobFacts:
+        return self.jobs.get(job) or NO_FACTS
+
+    def recorded_in(self, generation: int) -> bool:
+        """Whether this call tells of the generation's record."""
+        return any(step.generation == generation for step in self.recorded)
+
+    def change(self, job: JobKey, facts: JobFacts) -> None:
+        self.jobs.put(job, facts)
+        self.touched.add(job)
+
+    def moment(self, at_ms: int, generation: int | None = None) -> Moment:
+        return Moment(
+            cluster=self.settings.name,
+            group=self.group,
+            incarnation=self.incarnation,
+            generation=self.generation if generation is None else generation,
+            at_ms=at_ms,
+            historic=self.historic,
+        )
+
+    # -- incidents -------------------------------------------------------------------------------------------------
+
+    def found(self, finding: Finding, at_ms: int, generation: int | None = None) -> None:
+        """Open the finding's incident, or change it if it is open and was less (or more) than this."""
+        incidents, transitions = settle(self.incidents, (finding,), self.moment(at_ms, generation), frozenset())
+        self._follow(incidents, transitions, at_ms)
+
+    def went_on(self, one: Incident, at_ms: int) -> None:
+        """An incident of history that lasts: from now on it is one of the present."""
+        present = replace(one, historic=False, opened_at_ms=max(one.opened_at_ms, at_ms), transition="updated")
+        self._follow({**self.incidents, key_of(one.code, one.subjects): present}, [present], at_ms)
+
+    def over(self, keys: Iterable[IncidentKey], at_ms: int) -> None:
+        """These incidents have ended."""
+        ended = [self.incidents[key] for key in keys if key in self.incidents]
+        still = {key: one for key, one in self.incidents.items() if one not in ended}
+        self._follow(still, [resolved(one, self.moment(at_ms)) for one in ended], at_ms)
+
+    def _follow(self, incidents: dict[IncidentKey, Incident], transitions: list[Incident], at_ms: int) -> None:
+        state, told = damping.follow(
+            self.settings, GroupState(incidents=incidents, lingering=self.lingering), transitions, at_ms
+        )
+        self.incidents, self.lingering = dict(state.incidents), dict(state.lingering)
+        self.results.extend(told)
+
+    def attend(self, at_ms: int) -> None:
+        """Tell of what has lasted long enough."""
+        if self.incidents or self.lingering:
+            self._follow(self.incidents, [], at_ms)
+
+    def attention_ms(self) -> int | None:
+        """When the next incident is to be told of."""
+        if not self.incidents and not self.lingering:
+            return None
+        return damping.due_ms(self.settings, GroupState(incidents=self.incidents, lingering=self.lingering))
+
+    def forget(self) -> None:
+        """A new life of the group id, or nobody left in it: who runs what begins anew."""
+        for job, facts in list(self.jobs.items()):
+            self.change(job, replace(facts, holders=(), since=-1, since_ms=0, expected=None, claims=()))
+        self.members.clear()
+        self.downgraded = -1
+        self.suspicions.clear()
+        self.returned.clear()
+        self.strays.clear()
+        self.unstopped = frozenset()
+        self.asleep_ms.clear()
+        self.interruptions.clear()
+        self.restarts.clear()
+
+
+def incident_key(finding: Finding) -> IncidentKey:
+    return key_of(finding.rule.code, finding.subjects)

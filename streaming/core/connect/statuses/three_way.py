@@ -1,0 +1,70 @@
+"""One job, three ways: assigned (group records), expected (recomputed), running (status topic).
+
+ok            its holder has taken it up (running, paused or stopped there)
+failed        its holder has taken it up, and it has failed there
+unexpected    the recomputed assignment puts it elsewhere
+elsewhere     another worker says that it runs it
+held_twice    several workers hold it
+not_started   its holder has not taken it up yet
+unassigned    nobody holds it
+unknown       held, and the status topic has never told of it
+"""
+
+from streaming.core.connect.statuses.facts import FAILED, RUNNING, JobFacts, JobKey, subject_of
+from streaming.core.connect.statuses.session import Work
+from streaming.core.model.results import JobState
+
+
+def states(work: Work) -> None:
+    """Publish every job that this call touched, as it stands now; forget jobs that nobody knows any more."""
+    for job in sorted(work.touched):
+        facts = work.facts(job)
+        gone = not facts.holders and not facts.claims and facts.shown is None
+        work.results.append(_state(work, job, facts, gone=gone))
+        if gone:
+            work.jobs.drop(job)
+    work.touched.clear()
+
+
+def _state(work: Work, job: JobKey, facts: JobFacts, *, gone: bool) -> JobState:
+    shown = facts.shown
+    expected = facts.expected or (facts.holders[0] if len(facts.holders) == 1 else None)
+    return JobState(
+        cluster=work.settings.name,
+        group=work.group,
+        job=subject_of(job),
+        incarnation=work.incarnation,
+        generation=work.generation,
+        assigned=facts.holders,
+        expected=(None if expected == NOWHERE else expected) if work.judged else None,
+        judged=work.judged,
+        state=shown.state if shown is not None else None,
+        running=shown.worker if shown is not None else None,
+        running_generation=shown.generation if shown is not None else None,
+        running_at_ms=shown.at_ms if shown is not None else None,
+        since_ms=facts.since_ms,
+        agreement="gone" if gone else agreement(facts, judged=work.judged),
+        gone=gone,
+    )
+
+
+NOWHERE = "-"
+"""Expected to be in nobody's hands although somebody has it. No worker id looks so: they hold a colon."""
+
+
+def agreement(facts: JobFacts, *, judged: bool) -> str:
+    """The worst that can be said of the three."""
+    shown = facts.shown
+    if judged and facts.expected is not None and facts.holders != (facts.expected,):
+        return "unexpected"
+    if len(facts.holders) > 1:
+        return "held_twice"
+    if shown is not None and shown.state == RUNNING and facts.holders and shown.worker not in facts.holders:
+        return "elsewhere"
+    if not facts.holders:
+        return "unassigned"
+    if shown is None:
+        return "unknown"
+    if not facts.started:
+        return "not_started"
+    return "failed" if shown.state == FAILED else "ok"

@@ -1,0 +1,234 @@
+"""How far each worker's clock is from the coordinator's, as an interval, and when a status can have been written.
+
+Theory. The coordinator stamps a group's records, each worker its own statuses. The offset of a worker (its clock minus
+the coordinator's) is never stated, but some orders cannot be otherwise:
+
+    A status that carries generation g was written after the record of g           offset <= its time - the record's
+    A worker that takes part in a second round after g writes no more with g       offset >= its time - that record's
+    A status that was read was written before (or while it was read: QUICK_MS)     offset >= its time - the read
+
+The fastest status of a worker follows its record within QUICK_MS; else the interval is open on that side. So each
+worker has [low, high], and a status with time t was written between t - high and t - low by the coordinator's clock.
+**Certain is what holds for every offset in the interval.** A status is told at the time nearest to the one it states
+that can be, so where nothing speaks against a clock, all times stay as they are.
+
+    record 5 at 10:00:00    A RUNNING 5 at 10:00:00.2    high of A 0.2 s, low -4.8 s     told at 10:00:00.2
+    record 7 at 10:01:00    B RUNNING 7 at 10:00:59.9    high of B -0.1 s: it is behind  told at 10:01:00
+    A FAILED 5 at 10:01:03  from 10:01:02.8 on; B may have started until 10:01:05        who was first is not known
+    A FAILED 5 at 10:01:09  from 10:01:08.8 on, whatever the clocks                      A ran beside B: certain
+
+A clock that is set, or a coordinator that moves to another broker, contradicts the interval: a new one begins with that
+generation. If in a generation everybody's first status is late, the record's time may be wrong, and only what follows
+on a worker's own clock counts there. State: one interval for each worker, one time for each of the last generations.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from streaming.core.connect.statuses.facts import SKEW_MS, Claim, Sighting
+from streaming.core.connect.statuses.round_change import Step
+
+QUICK_MS = SKEW_MS
+"""A worker's fastest status follows the record of its generation within this time."""
+MOST_RECORDS = 32
+"""Generations whose record's time is kept for statuses that come later."""
+
+Recorded = tuple[tuple[int, int], ...]
+"""Generation and time of the last records, oldest first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Offset:
+    """A worker's clock minus the coordinator's lies between `low_ms` and `high_ms`; None is no bound. `generation` is
+    the newest one whose statuses have told of it; `slow_ms`: how late its first status was, where nobody was quick and
+    so the record's time may be wrong."""
+
+    low_ms: int | None = None
+    high_ms: int | None = None
+    generation: int = -1
+    slow_ms: int | None = None
+
+    @property
+    def best_ms(self) -> int:
+        """The offset nearest to none that can be."""
+        if self.high_ms is not None and self.high_ms < 0:
+            return self.high_ms
+        return max(self.low_ms or 0, 0)
+
+    @property
+    def early_ms(self) -> int | None:
+        """How much earlier than told a status may have been written at most."""
+        if self.high_ms is None:
+            return None
+        return max(self.high_ms, self.slow_ms or self.high_ms) - self.best_ms
+
+    @property
+    def late_ms(self) -> int | None:
+        """How much later than told a status may have been written at most."""
+        if self.high_ms is None or self.slow_ms is not None:
+            return None
+        quick_ms = self.high_ms - QUICK_MS
+        return self.best_ms - (quick_ms if self.low_ms is None else max(self.low_ms, quick_ms))
+
+    def allows(self, other: "Offset") -> bool:
+        """Whether the clock may have stayed as it was: some offset lies in both intervals, and quick is quick."""
+        if self.high_ms is not None and other.high_ms is not None and other.high_ms < self.high_ms - QUICK_MS:
+            return False
+        lows = [one.low_ms for one in (self, other) if one.low_ms is not None]
+        highs = [one.high_ms for one in (self, other) if one.high_ms is not None]
+        return not lows or not highs or max(lows) <= min(highs)
+
+    def narrowed(self, other: "Offset") -> "Offset":
+        """What both say; the other alone, where the clock has been set since."""
+        if not self.allows(other):
+            return other
+        lows = [one.low_ms for one in (self, other) if one.low_ms is not None]
+        highs = [one.high_ms for one in (self, other) if one.high_ms is not None]
+        return Offset(max(lows, default=None), min(highs, default=None), max(self.generation, other.generation))
+
+
+NOT_KNOWN = Offset()
+
+
+class Offsets:
+    """The intervals of all workers as far as statuses and records have come; those of each generation for its own
+    statuses. `known` and `recorded` are what was remembered, in this `incarnation`, `members` who was in the group."""
+
+    def __init__(
+        self,
+        known: Mapping[str, Offset],
+        recorded: Recorded,
+        incarnation: int = 0,
+        members: Iterable[str] = (),
+        sightings: Sequence[Sighting] = (),
+        steps: Sequence[Step] = (),
+    ) -> None:
+        self.known = dict(known)
+        self.recorded_ms = times = _times(recorded, incarnation, steps)
+        self._of: dict[tuple[str, int], Offset] = {}
+        self._learn(_by_generation(sightings, times), times, _Rounds(members, steps))
+        self._own = {(one.partition, one.offset): self.told_ms(one) for one in sightings}
+        for step in steps:
+            if step.jump_ms and not any(place[1] >= step.generation for place in self._of):
+                self.known.clear()
+
+    def recorded(self) -> Recorded:
+        """The times to be remembered."""
+        return tuple(self.recorded_ms.items())[-MOST_RECORDS:]
+
+    def of(self, worker: str, generation: int) -> Offset:
+        """The interval that holds for the worker's statuses of this generation."""
+        return self._of.get((worker, generation)) or self.known.get(worker, NOT_KNOWN)
+
+    def told_ms(self, one: Sighting) -> int:
+        """When to tell of a status."""
+        at_ms = one.at_ms - self.of(one.worker, one.generation).best_ms
+        return at_ms if one.read_ms is None or at_ms <= one.read_ms + QUICK_MS else one.read_ms
+
+    def earliest_ms(self, one: Sighting) -> int | None:
+        """Before this time the status was surely not written; None where nobody knows."""
+        early_ms = self.of(one.worker, one.generation).early_ms
+        return None if early_ms is None else self._own_ms(one) - early_ms
+
+    def latest_ms(self, one: Sighting | Claim) -> int | None:
+        """After this time the status was surely not written; None where nobody knows."""
+        late_ms = self.of(one.worker, one.generation).late_ms
+        return None if late_ms is None else self._own_ms(one) + late_ms
+
+    def _own_ms(self, one: Sighting | Claim) -> int:
+        """The time of the status by the worker's clock, read as the coordinator's: it may be told later than that,
+        because others of its job or of its generation are."""
+        return self._own.get((one.partition, one.offset), one.at_ms)
+
+    def given_ms(self, step: Step, worker: str) -> int:
+        """From when on this worker surely knew what the record gives it, by the clock that its statuses are told by."""
+        own = next((self._of[place] for place in self._words(worker) if place[1] >= step.generation), None)
+        early_ms = (own or self.known.get(worker, NOT_KNOWN)).early_ms
+        return step.at_ms + max(early_ms or 0, 0)
+
+    def _words(self, worker: str) -> Iterator[tuple[str, int]]:
+        return (place for place in self._of if place[0] == worker)
+
+    def _learn(self, words: "Words", times: Mapping[int, int], rounds: "_Rounds") -> None:
+        heard_until = max((one.generation for one in self.known.values()), default=-1)
+        for generation in sorted(words):
+            if rounds.jumped_until(generation):
+                self.known.clear()
+            told = {}
+            for worker, (first_ms, last_ms, ahead_ms) in words[generation].items():
+                over_ms = rounds.over_ms(worker, generation)
+                lows = (None if over_ms is None else last_ms - over_ms, ahead_ms)
+                low_ms = max((one for one in lows if one is not None), default=None)
+                told[worker] = Offset(low_ms, first_ms - times[generation], generation)
+            prompt = any(_prompt(self.known.get(worker), one) for worker, one in told.items())
+            vouched = prompt or generation <= heard_until
+            for worker, one in told.items():
+                known = self.known[worker] = self.known.get(worker, NOT_KNOWN).narrowed(one)
+                self._of[worker, generation] = known if vouched else replace(known, slow_ms=one.high_ms)
+
+
+Words = dict[int, dict[str, tuple[int, int, int | None]]]
+"""By generation and worker the times of the first and the last status, and how far one of them is ahead of its read."""
+
+
+def _by_generation(sightings: Iterable[Sighting], times: Mapping[int, int]) -> Words:
+    words: Words = {}
+    for one in sightings:
+        if one.worker and one.generation in times:
+            own = words.setdefault(one.generation, {})
+            first_ms, last_ms, ahead_ms = own.get(one.worker, (one.at_ms, one.at_ms, None))
+            if one.read_ms is not None:
+                read_ahead_ms = one.at_ms - one.read_ms - QUICK_MS
+                ahead_ms = read_ahead_ms if ahead_ms is None else max(ahead_ms, read_ahead_ms)
+            own[one.worker] = min(first_ms, one.at_ms), max(last_ms, one.at_ms), ahead_ms
+    return words
+
+
+def _times(recorded: Recorded, incarnation: int, steps: Iterable[Step]) -> dict[int, int]:
+    """When each generation's record was written; none for a number that two lives of the group share. What was recorded
+    gives way to what comes."""
+    times, lives = dict(recorded), dict.fromkeys((generation for generation, _ in recorded), incarnation)
+    known, shared = set(times), set[int]()
+    for step in steps:
+        if step.over:
+            continue
+        if lives.setdefault(step.generation, step.incarnation) == step.incarnation:
+            times.setdefault(step.generation, step.at_ms)
+        elif step.generation in known:
+            known.remove(step.generation)
+            del times[step.generation]
+            times[step.generation], lives[step.generation] = step.at_ms, step.incarnation
+        else:
+            shared.add(step.generation)
+    return {generation: at_ms for generation, at_ms in times.items() if generation not in shared}
+
+
+def _prompt(known: Offset | None, one: Offset) -> bool:
+    """Whether a worker whose clock is known has come to this generation as quickly as to others before."""
+    if known is None or known.high_ms is None or one.high_ms is None:
+        return True
+    return one.high_ms <= known.high_ms + QUICK_MS
+
+
+class _Rounds:
+    """Which records each worker is in, and where the coordinator's clock was set or another one's followed."""
+
+    def __init__(self, members: Iterable[str], steps: Sequence[Step]) -> None:
+        self._of: dict[str, list[tuple[int, int]]] = {}
+        self._jumps = sorted(step.generation for step in steps if step.jump_ms)
+        now = set(members)
+        for step in steps:
+            now = set[str]() if step.over else (now - set(step.gone)) | set(step.joined)
+            for worker in now:
+                self._of.setdefault(worker, []).append((step.generation, step.at_ms))
+
+    def jumped_until(self, generation: int) -> bool:
+        """Whether the clock has jumped with this generation, or after the one that was asked for before."""
+        passed = [one for one in self._jumps if one <= generation]
+        self._jumps = self._jumps[len(passed) :]
+        return bool(passed)
+
+    def over_ms(self, worker: str, generation: int) -> int | None:
+        """When the worker has surely left this generation for another: the second of the later records it is in."""
+        later = [at_ms for number, at_ms in self._of.get(worker, ()) if number > generation]
+        return later[1] + QUICK_MS if len(later) > 1 else None

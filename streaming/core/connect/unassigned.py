@@ -1,0 +1,236 @@
+"""CONNECT-K5: configured jobs that nobody holds for longer than the delay and both time-outs together.
+
+Each job without holder is remembered with the time of the record that first showed it so. The timer runs on the
+group's own records and, when none comes, on the cluster's clock; jobs that began to wait together share one incident.
+
+    10:00:00  worker lost, delay 300 s, time-outs 60 s + 10 s   task a-1 waits since 10:00:00
+    10:05:00  generation 8 hands a-1 out                        nothing is left, nothing was reported
+    10:06:10  no such generation                                unassigned_too_long opens: 370 s are over
+
+Under protocol `static` a job may be one that no member may run: nobody in the group declares it, and every member
+declares others. No rebalance places it, so it waits for a worker to come; the timer is the same, the message differs.
+"""
+
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import replace
+
+from streaming.core.connect.intent import declared_by
+from streaming.core.connect.leader import hypotheses
+from streaming.core.connect.observed import Job, Observed, job_kind, job_name
+from streaming.core.connect.rules.catalogue_across import UNASSIGNED_TOO_LONG
+from streaming.core.connect.rules.memory import Window
+from streaming.core.connect.rules.window import CLOCK_SLACK_MS
+from streaming.core.fold.routing import connect_settings
+from streaming.core.fold.state import GroupState
+from streaming.core.incidents.finding import Finding
+from streaming.core.incidents.transitions import Moment, settle
+from streaming.core.model.records import GroupGeneration, Row
+from streaming.core.model.results import Certainty, Evidence, Incident, Result, Severity, Subject
+from streaming.core.model.settings import ClusterSettings
+
+Waits = tuple[Subject, ...]
+SHOWN = 3
+"""Absent workers that a message names before it only counts them."""
+
+
+def without_holder(observed: Observed, configured: frozenset[Job]) -> Waits:
+    """Jobs that are configured and in nobody's hands after the round, sorted."""
+    held = {job for view in observed.views.values() for job in view.holds}
+    return tuple(sorted(Subject(job_kind(job), job_name(job)) for job in configured - held))
+
+
+def without_worker(body: GroupGeneration, waits: Waits, configured: frozenset[Job]) -> frozenset[str]:
+    """Keys of the waiting jobs that no member may run: every member declares jobs (protocol `static`), and none of them
+    declares these. No rebalance among these members places them, with or without a delay."""
+    lists = declared_by(body)
+    if not lists or len(lists) < len(body.members):
+        return frozenset()
+    listed = frozenset(job_name(job) for jobs in lists.values() for job in jobs & configured)
+    return frozenset(_key(one) for one in waits if one.id not in listed)
+
+
+def _key(subject: Subject) -> str:
+    return f"{subject.type} {subject.id}"
+
+
+def _subject(key: str) -> Subject:
+    kind, _, name = key.partition(" ")
+    return Subject(kind, name)
+
+
+def noted(
+    settings: ClusterSettings,
+    group: str,
+    state: GroupState,
+    row: Row,
+    waits: Waits,
+    *,
+    nobody_may_run: frozenset[str],
+    observed: Observed,
+    before: Observed | None,
+    window: Window | None,
+) -> tuple[GroupState, list[Incident]]:
+    """Keep since when each job waits; resolve the incidents whose jobs all have a holder again.
+
+    `nobody_may_run` are keys of the jobs that no member may run. `before` is the record before, `window` the delay that
+    it announced.
+    """
+    anew = _start_anew(observed, before, window)
+    since = {
+        _key(one): row.timestamp_ms if anew(one.id) else state.unassigned_since_ms.get(_key(one), row.timestamp_ms)
+        for one in waits
+    }
+    leading = observed.views.get(observed.leader or "")
+    delay_ms = connect_settings(settings, group).max_delay_of(leading.worker if leading is not None else None)
+    if delay_ms is None:
+        delay_ms = hypotheses.DEFAULT_MAX_DELAY_MS
+    if state.waits.open is not None:  # the leader's own maximum counts, and may be another one than is known
+        delay_ms = max(delay_ms, state.waits.open.delay_ms)
+    still: dict[str, Incident] = {}
+    ended: list[Incident] = []
+    for key, incident in state.incidents.items():
+        waiting = any(_key(subject) in since for subject in incident.subjects)
+        if incident.code == UNASSIGNED_TOO_LONG.code and not waiting:
+            ended.append(replace(incident, transition="resolved", resolved_at_ms=row.timestamp_ms))
+        else:
+            still[key] = incident
+    patience_ms = delay_ms + state.timeouts_ms
+    if since.keys() & state.unassigned_since_ms.keys():
+        patience_ms = max(patience_ms, state.patience_ms)
+    after = replace(state, incidents=still, unassigned_since_ms=since, patience_ms=patience_ms)
+    return replace(after, nobody_may_run=nobody_may_run), ended
+
+
+def without_evidence(
+    state: GroupState, row: Row, observed: Observed, *, unsure: bool
+) -> tuple[GroupState, list[Incident]]:
+    """What can be said where not everything is known: who is held waits no longer. `unsure`: any job may be in hands
+    that nobody sees, or be unknown to the leader; then nobody can tell how long it waits."""
+    held = {f"{job_kind(job)} {job_name(job)}" for view in observed.views.values() for job in view.holds}
+    since = {} if unsure else {key: at for key, at in state.unassigned_since_ms.items() if key not in held}
+    over = {
+        key: incident
+        for key, incident in state.incidents.items()
+        if incident.code == UNASSIGNED_TOO_LONG.code and held.issuperset(map(_key, incident.subjects))
+    }
+    still = {key: incident for key, incident in state.incidents.items() if key not in over}
+    ended = [replace(one, transition="resolved", resolved_at_ms=row.timestamp_ms) for one in over.values()]
+    return replace(state, incidents=still, unassigned_since_ms=since), ended
+
+
+def _start_anew(observed: Observed, before: Observed | None, window: Window | None) -> Callable[[str], bool]:
+    """Which jobs begin to wait with this record although they waited before.
+
+    All, if another departure has opened a new window; and those taken back from a delay candidate in this round.
+    """
+    taken_back = {job_name(job) for view in observed.views.values() for job in view.revoked - view.held}
+    end_ms = observed.at_ms + observed.delay_ms
+    departed = before is not None and bool(before.views.keys() - observed.views.keys())
+    later = window is not None and end_ms > window.latest_end_ms + CLOCK_SLACK_MS
+    reopened = bool(observed.delay_ms) and departed and later
+    return lambda name: reopened or name in taken_back
+
+
+def unreported(state: GroupState) -> Iterator[int]:
+    """Since when each waiting job has waited, of those no open incident names yet."""
+    reported = {
+        _key(subject)
+        for incident in state.incidents.values()
+        if incident.code == UNASSIGNED_TOO_LONG.code and incident.severity is not Severity.INFO
+        for subject in incident.subjects
+    }
+    return (since for key, since in state.unassigned_since_ms.items() if key not in reported)
+
+
+def due_ms(state: GroupState) -> int | None:
+    """When the next job will have waited too long. Nobody knows after a record that could not be read."""
+    if went_on_unread(state):
+        return None
+    return min((since + state.patience_ms for since in unreported(state)), default=None)
+
+
+def late(state: GroupState, at_ms: int) -> list[Finding]:
+    """One finding for each set of jobs that has waited too long at this time and is in no incident yet."""
+    if state.last is None or went_on_unread(state):
+        return []
+    times = sorted({since for since in unreported(state) if since + state.patience_ms <= at_ms})
+    return [finding for since_ms in times for finding in _findings(state, state.last, since_ms)]
+
+
+def doubted(state: GroupState, idle: Waits, at_ms: int) -> list[Finding]:
+    """Jobs that wait at a record and at the one before it, too long in between if no unseen generation placed them."""
+    still = frozenset(idle)
+    found = []
+    for one in late(state, at_ms):
+        subjects = tuple(subject for subject in one.subjects if subject in still)
+        if subjects:
+            message = (
+                f"{len(subjects)} configured jobs without holder in two records that lie further apart than delay and "
+                "time-outs; a generation between the two left no record and may have placed them"
+            )
+            doubt = replace(one, severity=Severity.INFO, certainty=Certainty.POSSIBLE)
+            found.append(replace(doubt, subjects=subjects, message=message))
+    return found
+
+
+def _findings(state: GroupState, last: Observed, since_ms: int) -> Iterator[Finding]:
+    """The jobs that wait since this time: those that a rebalance would place, and those that no member may run."""
+    waiting = {key for key, since in state.unassigned_since_ms.items() if since == since_ms}
+    for keys, why in (
+        (waiting - state.nobody_may_run, "delay and time-outs over"),
+        (waiting & state.nobody_may_run, _nobody(state, last, waiting & state.nobody_may_run)),
+    ):
+        if keys:
+            yield Finding(
+                rule=UNASSIGNED_TOO_LONG,
+                severity=Severity.HIGH,
+                certainty=Certainty.CERTAIN,
+                subjects=tuple(sorted(map(_subject, keys))),
+                message=f"{_count(len(keys))} without holder for {state.patience_ms} ms, {why}",
+                evidence=(Evidence(source=last.source),),
+            )
+
+
+def _count(jobs: int) -> str:
+    return "1 configured job" if jobs == 1 else f"{jobs} configured jobs"
+
+
+def _nobody(state: GroupState, last: Observed, keys: Collection[str]) -> str:
+    """Why no member may run these jobs, and which absent workers declare them."""
+    present = last.workers()
+    absent = sorted(
+        worker
+        for worker, jobs in state.declared.items()
+        if worker not in present and any(f"{job_kind(job)} {job_name(job)}" in keys for job in jobs)
+    )
+    shown = " and ".join(absent[:SHOWN]) + (f" and {len(absent) - SHOWN} more" if len(absent) > SHOWN else "")
+    it = "it" if len(keys) == 1 else "them"
+    away = f"{shown} declared {it} and left the group" if absent else f"nobody declares {it}"
+    return f"and no worker may run {it}: {away}, and every worker in the group runs only what it declares"
+
+
+def went_on_unread(state: GroupState) -> bool:
+    """Whether the group's newest record is one that could not be read: who holds what now is not known."""
+    last, unread = state.last, state.unread
+    return last is not None and unread is not None and unread.offset > last.source.offset
+
+
+def overdue(
+    settings: ClusterSettings, group: str, state: GroupState, now_ms: int, *, historic: bool
+) -> tuple[GroupState, list[Result]]:
+    """Open an incident for each set of jobs whose patience is over at `now_ms`."""
+    transitions: list[Result] = []
+    while state.last is not None and (due := due_ms(state)) is not None and due <= now_ms:
+        moment = Moment(
+            cluster=settings.name,
+            group=group,
+            incarnation=state.incarnation,
+            generation=state.last.generation,
+            at_ms=due,
+            historic=historic,
+        )
+        found = _findings(state, state.last, due - state.patience_ms)
+        incidents, opened = settle(state.incidents, found, moment, frozenset())
+        transitions.extend(opened)
+        state = replace(state, incidents=incidents)
+    return state, transitions

@@ -1,0 +1,365 @@
+"""Was this Connect assignment right? Re-runs the leader's round and compares byte for byte.
+
+carried hypotheses x {clock readings} x {sync applied, missed}, with the config at the stated offset
+    one gives the observed bytes          -> match
+    only another setting or history does  -> explainable, and by what
+    none does                             -> unexplained; memory restarts from what the record determines
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from itertools import chain
+
+from assignors.connect import eager
+from assignors.connect.model import ConnectResult, ConnectRound
+from schemas.connect_protocol import WorkerState
+from streaming.core.connect.configured import configured_at, hidden_at
+from streaming.core.connect.intent import declared_by
+from streaming.core.connect.leader import hypotheses, unknown_memory
+from streaming.core.connect.leader.answers import (
+    difference,
+    equal_bytes,
+    fitting,
+    java_versions,
+    same_but_for_choice,
+    same_sets,
+)
+from streaming.core.connect.leader.fallback import after_gap, after_unknown, recounted
+from streaming.core.connect.leader.packed import Hypothesis
+from streaming.core.connect.leader.rounds import Case, flagged_rounds, revived_rounds, rounds_of, rounds_with_lost
+from streaming.core.connect.leader.runs import Run, runs_of
+from streaming.core.connect.leader.unseen_rounds import freedom_of
+from streaming.core.connect.observed import EAGER, Job
+from streaming.core.model.results import ConnectShare, ExpectedShare, Grade, Verdict
+
+__all__ = ["Case", "Judgement", "judge", "not_judged"]
+
+UNKNOWN_MAXIMUM = "unknown setting: scheduled.rebalance.max.delay.ms of the leader"
+CONFIG_BEHIND = "config snapshot one record behind its offset"
+CONFIG_FLAGGED = "a connector's tasks are inconsistent for the leader and not for others, or the other way round"
+REVIVED = "a connector that was made anew has its old tasks back, as in releases before 3.7.1"
+EAGER_ASSIGNOR = "eager"
+HISTORY_MISSING = "history missing before the first record"
+MISSING_GENERATIONS = "missing generations"
+UNSEEN_ROUNDS = "the leader may have led before, in rounds that were not seen"
+TOO_MANY = "the leader's memory is not known, and more of what it may be was possible than was tried"
+CLOCKS_APART = "the coordinator's clock has moved against the leader's"
+EAGER_ALONE = (EAGER_ASSIGNOR,)
+COMPACTED = (
+    "the config topic was compacted, or holds aborted transactions: what was configured at this generation's offset is "
+    "not known"
+)
+MARKER_OR_RECORD = (
+    "the config topic has holes of one offset, markers of transactions or records that compaction took away, not known "
+    "which: with a lost record the answer is right"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """The verdict, and what the leader may remember after the round; `cut`: the bound left something out.
+    `expected_era`: the family whose answer an unexplained verdict expects."""
+
+    verdict: Verdict
+    hypotheses: tuple[Hypothesis, ...] = ()
+    cut: bool = False
+    expected_era: str | None = None
+
+    @property
+    def eras(self) -> tuple[str, ...]:
+        """The families that the answer is measured by: those that can have given it, else the expected one."""
+        return self.verdict.eras or ((self.expected_era,) if self.expected_era is not None else ())
+
+
+def not_judged(reason: str, *, assignor: str | None = None) -> Judgement:
+    return Judgement(Verdict(grade=Grade.NOT_JUDGED, assignor=assignor, reason=reason))
+
+
+def judge(case: Case) -> Judgement:
+    """The verdict on one generation with members whose config records have arrived."""
+    body = case.body
+    if body.leader not in case.observed.views:
+        return not_judged("the record names no leader among its members")
+    for member in body.members:
+        if not isinstance(member.subscription, WorkerState):
+            return not_judged(f"subscription of {member.member_id} cannot be decoded")
+    rounds = tuple(rounds_of(case))
+    if not rounds:
+        return not_judged("the config topic's history does not reach back to this generation")
+    if body.protocol == EAGER:
+        return _judge_eager(case, rounds)
+    return _judge_incremental(case, rounds)
+
+
+def with_lost(case: Case, judgement: Judgement, lost: str) -> Judgement:
+    """The judgement where `lost` says that records before this one were gone before they were read ("" if none): what
+    nothing explains is then as if the history began here, and what missing generations explain says which."""
+    verdict = judgement.verdict
+    if lost and verdict.grade is Grade.UNEXPLAINED:
+        again = judge(replace(case, carried=replace(case.carried, complete=False)))
+        if again.verdict.grade is Grade.EXPLAINABLE:  # the eager leader has no memory that could have been missed
+            judgement, verdict = again, replace(again.verdict, reason=MISSING_GENERATIONS)
+    if not lost or verdict.reason != MISSING_GENERATIONS:
+        return judgement
+    return replace(judgement, verdict=replace(verdict, reason=f"{MISSING_GENERATIONS}: {lost}"))
+
+
+def _judge_eager(case: Case, rounds: tuple[ConnectRound, ...]) -> Judgement:
+    results = [eager.assign(one) for one in rounds]
+    java = java_versions(case.settings)
+    for result in results:
+        if equal_bytes(case.body, result, java):
+            if result is results[0]:
+                return Judgement(_verdict(Grade.MATCH, case, result, EAGER_ALONE))
+            return Judgement(_verdict(Grade.EXPLAINABLE, case, result, EAGER_ALONE, CONFIG_BEHIND))
+    for revived in map(eager.assign, revived_rounds(case, rounds)):
+        if equal_bytes(case.body, revived, java):
+            return Judgement(_verdict(Grade.EXPLAINABLE, case, revived, EAGER_ALONE, REVIVED))
+    for flagged in map(eager.assign, flagged_rounds(case, rounds)):
+        if equal_bytes(case.body, flagged, java):
+            return Judgement(_verdict(Grade.EXPLAINABLE, case, flagged, EAGER_ALONE, CONFIG_FLAGGED))
+    for result in results:
+        if same_sets(case.body, result):
+            return Judgement(_verdict(Grade.EXPLAINABLE, case, result, EAGER_ALONE, "order inside the arrays"))
+    if _compacted(case):
+        return not_judged(COMPACTED, assignor=EAGER_ASSIGNOR)
+    if any(same_sets(case.body, eager.assign(one)) for one in rounds_with_lost(case, rounds)):
+        return not_judged(MARKER_OR_RECORD, assignor=EAGER_ASSIGNOR)
+    return Judgement(_verdict(Grade.UNEXPLAINED, case, results[0], (), difference(case.body, results[0])))
+
+
+def _judge_incremental(case: Case, rounds: tuple[ConnectRound, ...]) -> Judgement:
+    versions = java_versions(case.settings)
+    runs = list(runs_of(case, rounds[:1], case.carried.hypotheses, versions))
+    fits = fitting(case.body, runs, versions)
+    if fits:
+        return _fitted(case, rounds, fits)
+    if not case.carried.complete:
+        return _unexplained(case, rounds, runs)
+    for reason, tries in _explanations(case, rounds):
+        more = fitting(case.body, tries, versions)
+        if more:
+            # A leader of another release is one that fits by chance, if the one expected has made a mistake.
+            wrong = _after_unknown(case, rounds, _eras(case)) if reason == _other_release(case) else ()
+            return _accepted(Grade.EXPLAINABLE, case, more, reason, mistaken=wrong)
+    loosely = [run for run in runs if same_sets(case.body, run.result)]
+    if loosely:
+        return _accepted(Grade.EXPLAINABLE, case, loosely, "order inside the arrays")
+    lists = declared_by(case.body)
+    chosen = [run for run in runs if same_but_for_choice(case.body, run.result, lists)]
+    if chosen:
+        return _accepted(Grade.EXPLAINABLE, case, chosen, "another choice among the workers that declare the same job")
+    return _unexplained(case, rounds, runs)
+
+
+def _fitted(case: Case, rounds: tuple[ConnectRound, ...], fits: list[Run]) -> Judgement:
+    """What the leader remembers after an answer that some carried memory gives; the others that it may remember."""
+    versions = java_versions(case.settings)
+    fits = [*fits, *_other_families(case, rounds, fits)]
+    if case.settings.release is None:  # the first answer of another release may look like one of the old
+        others = _settled(case, case.carried.other_releases)
+        fits += fitting(case.body, runs_of(case, rounds[:1], others, versions), versions)
+    if case.missing_generations:
+        fits += _families_after_gap(case, rounds, fits)
+    doubted = _doubted_families(case, rounds, fits)
+    if case.carried.unsure or not case.carried.complete:
+        # The memories that fit may do so by chance, and another one is the true one.
+        doubted += _after_unknown(case, rounds, _eras(case))
+    if case.carried.complete:
+        return _accepted(Grade.MATCH, case, fits, also=doubted)
+    return _accepted(Grade.EXPLAINABLE, case, fits, HISTORY_MISSING, doubted)
+
+
+def _other_families(case: Case, rounds: tuple[ConnectRound, ...], fits: list[Run]) -> list[Run]:
+    """Families that give this answer only under the maximum delay it shows, or under none, or with a snapshot one
+    record behind: they make the verdict no weaker, and must not be lost either."""
+    families = {run.after.era for run in fits}
+    others = [one for one in case.carried.hypotheses if one.era not in families]
+    if not others:
+        return []
+    versions = java_versions(case.settings)
+    found = list(
+        fitting(case.body, runs_of(case, rounds[:1], hypotheses.guessed(others, case.observed), versions), versions)
+    )
+    return [*found, *fitting(case.body, runs_of(case, rounds[1:], _settled(case, others), versions), versions)]
+
+
+def _families_after_gap(case: Case, rounds: tuple[ConnectRound, ...], fits: list[Run]) -> list[Run]:
+    """Families that give this answer after some unseen round: what was carried past it may be wrong for all families
+    but one, and that one fit by chance."""
+    families = {run.after.era for run in fits}
+    others = _settled(case, (one for one in case.carried.hypotheses if one.era not in families))
+    if not others:
+        return []
+    unseen = _after_gap(case, rounds, others)
+    versions = java_versions(case.settings)
+    return fitting(case.body, runs_of(case, rounds, unseen, versions, both_syncs=True), versions)
+
+
+def _after_gap(case: Case, rounds: tuple[ConnectRound, ...], minds: Iterable[Hypothesis]) -> Iterator[Hypothesis]:
+    configured = _configured(rounds)
+    before = configured_at(case.history, case.last) if case.last is not None else None
+    return after_gap(minds, case.observed, configured, before or frozenset())
+
+
+def _doubted_families(case: Case, rounds: tuple[ConnectRound, ...], fits: list[Run]) -> list[Hypothesis]:
+    """Families that do not give this answer, where they would have needed configuration that compaction took away."""
+    if not _compacted(case):
+        return []
+    families = {run.after.era for run in fits}
+    eras = dict.fromkeys(one.era for one in case.carried.hypotheses if one.era not in families)
+    return _after_unknown(case, rounds, eras)
+
+
+def _after_unknown(case: Case, rounds: tuple[ConnectRound, ...], eras: Iterable[str]) -> list[Hypothesis]:
+    known_ms = hypotheses.agreed_maximum(case.carried.hypotheses) if case.max_delay_ms is None else case.max_delay_ms
+    return list(after_unknown(case.observed, _configured(rounds), eras, known_ms, case.observed.delay_ms))
+
+
+def _explanations(case: Case, rounds: tuple[ConnectRound, ...]) -> Iterator[tuple[str, Iterable[Run]]]:
+    """What else may be behind an answer that nothing carried gives, most likely first; each yields its runs.
+
+    Each changes one cause: with two, many a mistake would look right.
+    """
+    java = java_versions(case.settings)
+    if case.carried.uncounted:
+        yield UNSEEN_ROUNDS, runs_of(case, rounds[:1], recounted(case.carried.hypotheses), java)
+    guessed = hypotheses.guessed(case.carried.hypotheses, case.observed)
+    if guessed:
+        tries = runs_of(case, rounds[:1], guessed, java)
+        if case.missing_generations:  # the rest of a delay that began unseen looks like a maximum
+            unseen = _after_gap(case, rounds, case.carried.hypotheses)
+            tries = chain(tries, runs_of(case, rounds[:1], unseen, java, both_syncs=True))
+        yield UNKNOWN_MAXIMUM, tries
+    yield _other_release(case), runs_of(case, rounds[:1], _settled(case, case.carried.other_releases), java)
+    settled = _settled(case, case.carried.hypotheses)
+    yield CONFIG_BEHIND, runs_of(case, rounds[1:], settled, java)
+    yield CLOCKS_APART, runs_of(case, rounds[:1], settled, java, clocks_apart=True)
+    yield REVIVED, runs_of(case, tuple(revived_rounds(case, rounds)), settled, java)
+    if case.missing_generations:
+        unseen = _after_gap(case, rounds, [*case.carried.hypotheses, *guessed])
+        yield MISSING_GENERATIONS, runs_of(case, rounds, unseen, java, both_syncs=True)
+    # Last, because it takes away what a leader must place: with it many a mistake would look right.
+    yield CONFIG_FLAGGED, runs_of(case, tuple(flagged_rounds(case, rounds)), settled, java)
+
+
+def _other_release(case: Case) -> str:
+    if case.settings.release is None:
+        return "the leader runs another release than those before it"
+    return f"the leader runs another release than the configured {case.settings.release}"
+
+
+def _settled(case: Case, carried: Iterable[Hypothesis]) -> list[Hypothesis]:
+    """With a maximum delay where none is known yet and the record shows one."""
+    known = list(carried)
+    return [*known, *hypotheses.guessed(known, case.observed)] if case.observed.delay_ms else known
+
+
+def _accepted(
+    grade: Grade,
+    case: Case,
+    runs: list[Run],
+    reason: str | None = None,
+    also: Iterable[Hypothesis] = (),
+    mistaken: Iterable[Hypothesis] = (),
+) -> Judgement:
+    """The answer is one of these runs. `also`: what a leader knows afterwards that may have given the same answer from
+    a memory that is not known; `mistaken`: what one knows that has given a wrong answer."""
+    minds = (*(run.after for run in runs), *also)
+    eras = hypotheses.newest_first(one.era for one in minds)
+    verdict = _verdict(grade, case, runs[0].result, eras, reason)
+    after, cut = hypotheses.bounded(hypotheses.widest((*minds, *mistaken)))
+    return Judgement(verdict, after, cut=cut or case.carried.cut)
+
+
+def _unexplained(case: Case, rounds: tuple[ConnectRound, ...], runs: list[Run]) -> Judgement:
+    if _compacted(case):
+        return not_judged(COMPACTED, assignor=_assignor(case))
+    lost = tuple(rounds_with_lost(case, rounds))
+    minds, java = hypotheses.usual(case.carried.hypotheses), java_versions(case.settings)
+    if any(same_sets(case.body, run.result) for run in runs_of(case, lost, minds, java, both_syncs=True)):
+        return not_judged(MARKER_OR_RECORD, assignor=_assignor(case))
+    eras = _eras(case)
+    if case.settings.release is None:
+        eras = tuple(dict.fromkeys((*eras, *hypotheses.all_eras())))
+    after, _ = hypotheses.bounded(_after_unknown(case, rounds, eras))
+    shown = hypotheses.newest_first(eras)
+    if (unseen := _unseen(case)) is not None:
+        search = unknown_memory.Search()
+        tries = chain(rounds, revived_rounds(case, rounds), flagged_rounds(case, rounds))
+        found = list(unknown_memory.any_memory(case, tries, eras, freedom_of(case), search))
+        if found:
+            also = after if search.cut else _after_unknown(case, rounds, [run.after.era for run in found])
+            return replace(_accepted(Grade.EXPLAINABLE, case, found, unseen, also), cut=False)
+        if search.cut:
+            verdict = Verdict(grade=Grade.EXPLAINABLE, assignor=_assignor(case), eras=shown, reason=TOO_MANY)
+            return Judgement(verdict, after)
+    if case.carried.cut:
+        verdict = Verdict(
+            grade=Grade.EXPLAINABLE, assignor=_assignor(case), eras=shown, reason=hypotheses.BOUND_EXCEEDED
+        )
+        return Judgement(verdict, after)
+    runs = runs or list(runs_of(case, rounds[:1], minds, java))
+    if not runs:
+        return not_judged("the leader's round cannot be run on this record", assignor=_assignor(case))
+    result = runs[0].result
+    reason = difference(case.body, result) + _other_maximum(case, rounds, result)
+    return Judgement(_verdict(Grade.UNEXPLAINED, case, result, (), reason), after, expected_era=runs[0].after.era)
+
+
+def _unseen(case: Case) -> str | None:
+    """Which rounds of the leader's process were not seen, so that it may remember anything; None if all were."""
+    if not case.carried.complete:
+        return HISTORY_MISSING
+    if case.missing_generations:
+        return MISSING_GENERATIONS
+    return UNSEEN_ROUNDS if case.carried.unsure else None
+
+
+def _other_maximum(case: Case, rounds: tuple[ConnectRound, ...], expected: ConnectResult) -> str:
+    """What to set if the leader's maximum delay is another one than configured; "" where that would not explain it."""
+    seen_ms, java = case.observed.delay_ms, java_versions(case.settings)
+    if case.max_delay_ms is None or expected.delay_ms == seen_ms:
+        return ""
+    others = [replace(one, max_delay_ms=seen_ms) for one in case.carried.hypotheses]
+    if not fitting(case.body, runs_of(case, rounds[:1], others, java), java):
+        return ""
+    return (
+        f"; right only if scheduled.rebalance.max.delay.ms is {seen_ms} on {case.leader_view.worker}: "
+        "then set max_delay_ms_by_worker"
+    )
+
+
+def _eras(case: Case) -> tuple[str, ...]:
+    """The families that were carried into the round."""
+    return tuple(dict.fromkeys(one.era for one in case.carried.hypotheses))
+
+
+def _compacted(case: Case) -> bool:
+    """Whether the generation, or the one before, shows jobs of which compaction may have taken the configuration."""
+    history, last = case.history, case.last
+    return bool(hidden_at(history, case.observed) or (last is not None and hidden_at(history, last)))
+
+
+def _configured(rounds: tuple[ConnectRound, ...]) -> frozenset[Job]:
+    snapshot = rounds[0].fresh_config or rounds[0].config
+    return frozenset(snapshot.connectors) | {
+        (name, number) for name, count in snapshot.connectors.items() for number in range(count)
+    }
+
+
+def _assignor(case: Case) -> str:
+    return EAGER_ASSIGNOR if case.body.protocol == EAGER else "incremental cooperative"
+
+
+def _verdict(
+    grade: Grade, case: Case, result: ConnectResult, eras: tuple[str, ...], reason: str | None = None
+) -> Verdict:
+    expected: Mapping[str, ExpectedShare] = {
+        member_id: ExpectedShare(
+            assigned=ConnectShare(share.assigned.connectors, share.assigned.tasks),
+            revoked=ConnectShare(share.revoked.connectors, share.revoked.tasks),
+        )
+        for member_id, share in result.shares.items()
+    }
+    return Verdict(grade=grade, assignor=_assignor(case), eras=eras, reason=reason, expected=expected)

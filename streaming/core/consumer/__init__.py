@@ -1,0 +1,1 @@
+"""Classic consumer groups: verdict, causes and rules of one generation."""

@@ -1,0 +1,21 @@
+"""Rules about groups of plain consumers."""
+
+from streaming.core.incidents.confirming import GROUP_RECORD, MEMBERS
+from streaming.core.incidents.rule import Rule
+from streaming.core.model.results import Severity
+
+CONSUMER_UNDECODABLE = Rule(
+    code="CONSUMER-C10",
+    title="undecodable_member",
+    severity=Severity.HIGH,
+    meaning="Every member of a completed generation has a readable subscription and assignment.",
+    exceptions=("a member that is about to join has neither",),
+    confirm=(GROUP_RECORD, MEMBERS),
+    advice=(
+        "Find the member's host in the message: its assignor writes bytes of its own.",
+        "Take it out of the group if it does not belong there.",
+    ),
+    resolves="With the first generation in which every member can be read.",
+)
+
+RULES = (CONSUMER_UNDECODABLE,)

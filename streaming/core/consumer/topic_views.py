@@ -1,0 +1,117 @@
+"""What a consumer group's leader may have known of its topics: partition counts and the racks of their replicas.
+
+A leader refreshes its metadata by itself, so it may know less than a sample taken before the record, or more: what the
+next sample shows may have been true at any time after the one before. Racks change with brokers: a dead broker's rack
+is unknown to the leader, in all topics at once, from some moment between two samples on; a leader may know the brokers
+that came back one by one (consumer.md 1).
+
+    10:00:00 sample      racks a, b, c
+    10:00:07 record      the leader already knows that b's broker is dead: racks a, c
+    10:00:15 sample      racks a, c
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain, combinations, islice, product
+from typing import TypeAlias
+
+from streaming.core.model.settings import TopicMetadata
+
+Racks: TypeAlias = tuple[frozenset[str], ...]
+"""For each partition of a topic, by number, the racks of its replicas."""
+Topics: TypeAlias = Mapping[str, Racks]
+
+SAMPLE_AGE_MS = 30_000
+"""How much older than its time stamp what a sample shows may be: the brokers asked learn of a dead one by its session
+time-out, and may answer from what they knew before."""
+MOST_EARLIER = 2
+MOST_LATER = 3
+MOST_COMBINED_RACKS = 4
+"""Racks of which every combination is tried; of more, one that is not known and all but one."""
+MOST_SEARCHED = 16
+"""Samples before the record in which racks are looked for that the last ones lack."""
+MAX_MIXED = 256
+
+
+def current(metadata: Sequence[TopicMetadata], wanted: Sequence[str], at_ms: int) -> dict[str, Racks] | None:
+    """What the last sample until then shows of these topics; None without a sample."""
+    known = [one for one in metadata if one.at_ms <= at_ms]
+    return _shown(known[-1], wanted) if known else None
+
+
+def others(metadata: Sequence[TopicMetadata], wanted: Sequence[str], at_ms: int) -> Iterator[dict[str, Racks]]:
+    """What else the leader may have known: whole samples, then other racks, then each topic by any of the samples or
+    not at all."""
+    near = list(_near(metadata, wanted, at_ms))
+    yield from near[1:]
+    yield from _other_racks(near, _all_racks([*near, *_history(metadata, wanted, at_ms)]))
+    yield from islice(_mixed(near, wanted), MAX_MIXED)
+
+
+def _shown(sample: TopicMetadata, wanted: Iterable[str]) -> dict[str, Racks]:
+    return {topic: sample.topics[topic] for topic in wanted if topic in sample.topics}
+
+
+def _near(metadata: Sequence[TopicMetadata], wanted: Sequence[str], at_ms: int) -> Iterator[dict[str, Racks]]:
+    """The last sample, those before it, those after it; each content once."""
+    before = [one for one in metadata if one.at_ms <= at_ms]
+    after = [one for one in metadata if one.at_ms > at_ms]
+    later = [*after[:1], *(one for one in after[1:] if one.at_ms <= at_ms + SAMPLE_AGE_MS)]
+    found: list[dict[str, Racks]] = []
+    for samples, most in ((reversed(before), 1 + MOST_EARLIER), (iter(later), MOST_LATER)):
+        distinct = 0
+        for sample in samples:
+            shown = _shown(sample, wanted)
+            if distinct < most and shown not in found:
+                found.append(shown)
+                distinct += 1
+                yield shown
+
+
+def _history(metadata: Sequence[TopicMetadata], wanted: Sequence[str], at_ms: int) -> Iterator[dict[str, Racks]]:
+    """What samples showed until then, as far back as a dead broker's rack is looked for."""
+    for sample in [one for one in metadata if one.at_ms <= at_ms][-MOST_SEARCHED:]:
+        yield _shown(sample, wanted)
+
+
+def _other_racks(
+    near: Sequence[Mapping[str, Racks]], known: Mapping[str, Sequence[frozenset[str]]]
+) -> Iterator[dict[str, Racks]]:
+    """Where these samples lack racks that are `known` of a partition: with each choice of racks that the leader did
+    not know. A broker that comes back or dies between two samples shows in none of them, so any may be among them."""
+    everything = sorted({rack for partitions in known.values() for racks in partitions for rack in racks})
+    if not any(
+        known[topic][number] - racks
+        for sample in near
+        for topic, partitions in sample.items()
+        for number, racks in enumerate(partitions)
+    ):
+        return
+    for sample, unknown in product(near, _choices(everything)):
+        yield {
+            topic: tuple(known[topic][number] - unknown for number in range(len(partitions)))
+            for topic, partitions in sample.items()
+        }
+
+
+def _all_racks(near: Iterable[Mapping[str, Racks]]) -> dict[str, list[frozenset[str]]]:
+    """For each partition the racks that any of the samples shows."""
+    known: dict[str, list[frozenset[str]]] = {}
+    for sample in near:
+        for topic, partitions in sample.items():
+            merged = known.setdefault(topic, [])
+            merged += [frozenset()] * (len(partitions) - len(merged))
+            for number, racks in enumerate(partitions):
+                merged[number] |= racks
+    return known
+
+
+def _choices(racks: Sequence[str]) -> Iterator[frozenset[str]]:
+    sizes = range(len(racks)) if len(racks) <= MOST_COMBINED_RACKS else (0, 1, len(racks) - 1)
+    return map(frozenset, chain.from_iterable(combinations(racks, size) for size in sizes))
+
+
+def _mixed(near: Sequence[Mapping[str, Racks]], wanted: Sequence[str]) -> Iterator[dict[str, Racks]]:
+    """A client may learn of one topic's change before another's, and may not know a new topic at all."""
+    choices = [list(dict.fromkeys([*(one.get(topic) for one in near), None])) for topic in wanted]
+    for combination in product(*choices):
+        yield {topic: racks for topic, racks in zip(wanted, combination, strict=True) if racks is not None}

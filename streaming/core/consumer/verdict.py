@@ -1,0 +1,107 @@
+"""Was this consumer assignment right? Re-runs range and roundrobin where the topics' partitions are known."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from assignors.consumer import range_assignor, round_robin_assignor
+from assignors.consumer.model import ConsumerMember
+from schemas.consumer_protocol import ConsumerAssignment, ConsumerSubscription, TopicPartition
+from streaming.core.consumer import topic_views
+from streaming.core.consumer.foreign_orders import foreign_orders
+from streaming.core.consumer.topic_views import Topics
+from streaming.core.model.records import GroupGeneration
+from streaming.core.model.results import ConsumerShare, ExpectedShare, Grade, Verdict
+from streaming.core.model.settings import ClusterSettings
+
+Assign = Callable[[Sequence[ConsumerMember], Topics], Mapping[str, tuple[TopicPartition, ...]]]
+
+ASSIGNORS: Mapping[str, Assign] = {
+    "range": range_assignor.assign,
+    "roundrobin": round_robin_assignor.assign,
+}
+
+
+def _not_judged(reason: str, assignor: str | None = None) -> Verdict:
+    return Verdict(grade=Grade.NOT_JUDGED, assignor=assignor, reason=reason)
+
+
+def judge(settings: ClusterSettings, body: GroupGeneration, at_ms: int, *, repeated: bool, first: bool) -> Verdict:
+    """The verdict on one generation of a group that is not a Connect cluster.
+
+    `repeated`: the same generation was written before. `first`: the first record of this life of the group.
+    """
+    if body.protocol_type != "consumer":
+        return _not_judged(f"protocol type {body.protocol_type} has no known assignor")
+    assign = ASSIGNORS.get(body.protocol or "")
+    if assign is None:
+        return _not_judged(f"assignor {body.protocol} is not recomputed by this version", body.protocol)
+    if repeated:
+        return _not_judged("the same generation was written again, as when a static member is replaced", body.protocol)
+    members, observed = [], {}
+    for member in body.members:
+        if not isinstance(member.subscription, ConsumerSubscription):
+            return _not_judged(f"subscription of {member.member_id} cannot be decoded", body.protocol)
+        if not isinstance(member.assignment, ConsumerAssignment):
+            return _not_judged(f"assignment of {member.member_id} cannot be decoded", body.protocol)
+        observed[member.member_id] = member.assignment.partitions
+        members.append(
+            ConsumerMember(
+                id=member.member_id,
+                instance_id=member.instance_id,
+                topics=member.subscription.topics,
+                rack=member.subscription.rack,
+            )
+        )
+    wanted = sorted({topic for member in members for topic in member.topics})
+    current = topic_views.current(settings.metadata, wanted, at_ms)
+    if current is None:
+        return _not_judged(f"partition counts not known: {', '.join(wanted[:5])}", body.protocol)
+    verdict = _compared(body.protocol or "", observed, assign(members, current))
+    if verdict.grade is not Grade.UNEXPLAINED:
+        return verdict
+    known = _explained(
+        body.protocol or "", members, observed, current, topic_views.others(settings.metadata, wanted, at_ms)
+    )
+    if known is not None:
+        return known
+    if first and body.generation > 1:
+        return _not_judged(
+            "first record of the group: it may come from a conversion, not from an assignor", body.protocol
+        )
+    return verdict
+
+
+def _explained(
+    assignor: str,
+    members: Sequence[ConsumerMember],
+    observed: Mapping[str, tuple[TopicPartition, ...]],
+    current: Topics,
+    views: Iterator[Topics],
+) -> Verdict | None:
+    """What the leader may have known or done otherwise and be right; None where nothing gives this answer."""
+    assign = ASSIGNORS[assignor]
+    for view in views:
+        again = _compared(assignor, observed, assign(members, view))
+        if again.grade is not Grade.UNEXPLAINED:
+            reason = "unknown setting: the topics' partitions and racks as the leader knew them then"
+            return replace(again, grade=Grade.EXPLAINABLE, reason=reason)
+    for client, ordered in foreign_orders(members, assignor):
+        again = _compared(assignor, observed, assign(ordered, current))
+        if again.grade is not Grade.UNEXPLAINED:
+            reason = f"a foreign client's order of static members: {client}"
+            return replace(again, grade=Grade.EXPLAINABLE, reason=reason)
+    return None
+
+
+def _compared(
+    assignor: str, observed: Mapping[str, tuple[TopicPartition, ...]], result: Mapping[str, tuple[TopicPartition, ...]]
+) -> Verdict:
+    expected = {member: ExpectedShare(assigned=ConsumerShare(result.get(member, ()))) for member in observed}
+    if all(result.get(member, ()) == partitions for member, partitions in observed.items()):
+        return Verdict(grade=Grade.MATCH, assignor=assignor, expected=expected)
+    if all(set(result.get(member, ())) == set(partitions) for member, partitions in observed.items()):
+        reason = "another release or a foreign client: same partitions in another order"
+        return Verdict(grade=Grade.EXPLAINABLE, assignor=assignor, reason=reason, expected=expected)
+    other = next(member for member, partitions in observed.items() if set(result.get(member, ())) != set(partitions))
+    reason = f"{other} was given other partitions than expected"
+    return Verdict(grade=Grade.UNEXPLAINED, assignor=assignor, reason=reason, expected=expected)

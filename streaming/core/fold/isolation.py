@@ -1,0 +1,298 @@
+"""What becomes of a group whose fold failed, so that it costs nobody else anything. Pure: the shell catches and logs.
+
+    records of the failed fold    committed as `not_judged: internal error`, with coordinates and the fingerprint
+    the state before              put aside, bounded, for whoever mends the error
+    the group                     begins anew, as if seen for the first time; its open incidents end with the reason
+    `monitor_error`               opens, and ends as `streaming.core.fold.recovery` says
+
+The configuration so far is carried over where it can be read, because no later record teaches it again; a second error
+while `monitor_error` is open begins without it, in case it is what fails.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import assert_never
+
+from streaming.core.connect.config_history import ConfigHistory
+from streaming.core.fold import recovery
+from streaming.core.fold.fold import FoldOutcome
+from streaming.core.fold.published import blobs_of, content_hash, source_of
+from streaming.core.fold.state import STATE_VERSION, Failing, GroupState
+from streaming.core.fold.state_versions import left_open, left_waiting, part_of
+from streaming.core.incidents import damping
+from streaming.core.incidents.monitor_error import MONITOR_ERROR
+from streaming.core.incidents.transitions import IncidentKey, Moment, ended_because, incident_id, key_of
+from streaming.core.model.codec import dumps
+from streaming.core.model.records import (
+    ConfigChange,
+    Gap,
+    GroupDeleted,
+    GroupGeneration,
+    MemberRow,
+    OtherGroup,
+    Row,
+    StatusChange,
+    Tick,
+    Undecodable,
+)
+from streaming.core.model.results import (
+    Certainty,
+    Evidence,
+    GapRecord,
+    Generation,
+    Grade,
+    Incident,
+    MemberResult,
+    Result,
+    Source,
+    Standing,
+    Subject,
+    UndecodableRecord,
+    Verdict,
+)
+from streaming.core.model.settings import ClusterSettings
+from streaming.core.ports import FoldError, KeptState
+
+KEPT_BYTES = 4 * 1024 * 1024
+"""Of a state put aside, and of the records with it; what is longer is cut."""
+KEPT_FINGERPRINTS = 8
+KEPT_EVIDENCE = 8
+ENDED_FAILED = (
+    "ended because the monitor failed at a record of the group and began it anew (monitor_error): what still holds is "
+    "found again"
+)
+LAST_MS = 253_402_300_799_999
+"""The end of the year 9999: no incident is dated behind it, whatever a record says."""
+
+
+def failed(
+    settings: ClusterSettings,
+    group: str,
+    state: bytes | None,
+    rows: Sequence[Row],
+    tick: Tick | None,
+    error: FoldError,
+) -> FoldOutcome:
+    """The outcome of a fold of these rows from this state, which failed with `error`."""
+    before = state or b""
+    waiting = [one.row for one in left_waiting(before)]
+    at_ms = _at_ms(tick, [*waiting, *rows])
+    known = part_of(before, "failing", Failing)
+    held = left_open(before)
+    mine = next((one for one in held if one.code == MONITOR_ERROR.code and one.resolved_at_ms is None), None)
+    incarnation = part_of(before, "incarnation", int) or 0
+    lives = _lives(incarnation, [*waiting, *rows])
+    moment = Moment(cluster=settings.name, group=group, incarnation=incarnation, generation=0, at_ms=at_ms)
+    again = mine is not None and known is not None
+    anew = GroupState(
+        incarnation=max(lives.values(), default=incarnation) + 1,
+        history=ConfigHistory() if again else part_of(before, "history", ConfigHistory) or ConfigHistory(),
+        topic_ids=part_of(before, "topic_ids", dict[str, str]) or {},
+        next_offsets=_next_offsets(before, rows),
+        incidents={} if mine is None else {_key(group): mine},
+        failing=_failing(known if again else None, error, at_ms),
+    )
+    orphans = [one for one in held if one is not mine]
+    changed = ended_because(orphans, moment, ENDED_FAILED)
+    if mine is None:
+        changed.append(_opened(group, moment, error))
+    elif known is None or error.fingerprint not in known.fingerprints[-KEPT_FINGERPRINTS:]:
+        mine = replace(mine, transition="updated", message=_message(group, error), evidence=_evidence(mine, error))
+        anew = replace(anew, incidents={_key(group): mine})
+        changed.append(mine)
+    anew, told = damping.follow(settings, anew, changed, at_ms)
+    historic = tick is not None and tick.historic
+    results = list(_published(settings, group, lives, [*waiting, *rows], error, historic=historic))
+    blobs = {
+        name: blob for row in rows if isinstance(row.body, GroupGeneration) for name, blob in blobs_of(row.body).items()
+    }
+    kept = _kept(settings, group, before, rows, error)
+    return FoldOutcome(
+        dumps(anew).encode("utf-8", "surrogatepass"),
+        recovery.due_ms(anew),
+        (*results, *told),
+        blobs,
+        errors=(error,),
+        kept=(kept,),
+    )
+
+
+def _lives(incarnation: int, rows: Iterable[Row]) -> dict[Source, int]:
+    """The incarnation of each generation among these records. Nothing ties them to the life before, nor what follows to
+    them: each counts as another, in which no number of a generation falls."""
+    found: dict[Source, int] = {}
+    newest, life = 0, incarnation + 1
+    for row in rows:
+        if isinstance(row.body, GroupGeneration):
+            life += row.body.generation < newest
+            newest = row.body.generation
+            found[source_of(row)] = life
+    return found
+
+
+def place_of(record: Source | None) -> str:
+    """The coordinates as people read them."""
+    return "no record" if record is None else f"{record.topic}-{record.partition} offset {record.offset}"
+
+
+def _at_ms(tick: Tick | None, rows: Iterable[Row]) -> int:
+    at_ms = tick.now_ms if tick is not None else max((row.timestamp_ms for row in rows), default=0)
+    return min(max(at_ms, 0), LAST_MS)
+
+
+def _next_offsets(before: bytes, rows: Iterable[Row]) -> dict[str, int]:
+    found = part_of(before, "next_offsets", dict[str, int]) or {}
+    for row in rows:
+        place = f"{row.topic}-{row.partition}"
+        end = row.body.to_offset if isinstance(row.body, Gap) else row.offset + 1
+        found[place] = max(found.get(place, 0), end)
+    return found
+
+
+def _failing(known: Failing | None, error: FoldError, at_ms: int) -> Failing:
+    if known is None:
+        return Failing(at_ms, (error.fingerprint,))
+    fingerprints = tuple(dict.fromkeys((*known.fingerprints, error.fingerprint)))[-KEPT_FINGERPRINTS:]
+    return Failing(at_ms, fingerprints, known.times + 1)
+
+
+def _key(group: str) -> IncidentKey:
+    return key_of(MONITOR_ERROR.code, (Subject("group", group),))
+
+
+def _message(group: str, error: FoldError) -> str:
+    where = "as time went on" if error.record is None else f"at {place_of(error.record)}"
+    return (
+        f"the monitor failed {where} while it folded group {group} ({error.fingerprint}): its records there are not "
+        "judged, and it was begun anew"
+    )
+
+
+def _evidence(mine: Incident | None, error: FoldError) -> tuple[Evidence, ...]:
+    said = Evidence(source=error.record) if error.record is not None else Evidence(text=f"error {error.fingerprint}")
+    return tuple(dict.fromkeys((*(mine.evidence if mine is not None else ()), said)))[-KEPT_EVIDENCE:]
+
+
+def _opened(group: str, moment: Moment, error: FoldError) -> Incident:
+    return Incident(
+        incident_id=incident_id(moment, _key(group)),
+        transition="opened",
+        rule=MONITOR_ERROR.title,
+        code=MONITOR_ERROR.code,
+        severity=MONITOR_ERROR.severity,
+        certainty=Certainty.CERTAIN,
+        cluster=moment.cluster,
+        group=group,
+        opened_generation=0,
+        opened_at_ms=moment.at_ms,
+        resolved_at_ms=None,
+        subjects=(Subject("group", group),),
+        message=_message(group, error),
+        evidence=_evidence(None, error),
+    )
+
+
+def _published(
+    settings: ClusterSettings,
+    group: str,
+    lives: Mapping[Source, int],
+    rows: Iterable[Row],
+    error: FoldError,
+    *,
+    historic: bool,
+) -> Iterator[Result]:
+    """What is said of records that could not be folded: that they were there."""
+    for row in rows:
+        source, body = source_of(row), row.body
+        match body:
+            case GroupGeneration(members=members):
+                if members:
+                    yield _generation(settings, group, lives[source], row, body, error, historic=historic)
+                state = "Stable" if members else "Empty"
+                yield Standing(cluster=settings.name, group=group, state=state, at_ms=row.timestamp_ms)
+            case GroupDeleted():
+                yield Standing(cluster=settings.name, group=group, state="Dead", at_ms=row.timestamp_ms)
+            case Undecodable():
+                if row.group is not None or not group:
+                    yield UndecodableRecord(
+                        cluster=settings.name,
+                        source=source,
+                        reason=body.reason,
+                        size_bytes=body.size_bytes,
+                        sample=body.sample,
+                    )
+            case Gap():
+                if not group:
+                    yield GapRecord(
+                        cluster=settings.name,
+                        topic=row.topic,
+                        partition=row.partition,
+                        from_offset=row.offset,
+                        to_offset=body.to_offset,
+                        reason=body.reason,
+                    )
+            case ConfigChange() | StatusChange() | OtherGroup():
+                continue  # they publish nothing by themselves
+            case _:
+                assert_never(body)
+
+
+def _generation(
+    settings: ClusterSettings,
+    group: str,
+    incarnation: int,
+    row: Row,
+    body: GroupGeneration,
+    error: FoldError,
+    *,
+    historic: bool,
+) -> Generation:
+    reason = f"internal error {error.fingerprint} at {place_of(error.record or source_of(row))}"
+    return Generation(
+        cluster=settings.name,
+        group=group,
+        incarnation=incarnation,
+        protocol_type=body.protocol_type,
+        protocol=body.protocol,
+        generation=body.generation,
+        leader=body.leader,
+        at_ms=row.timestamp_ms,
+        state_ms=body.state_ms if body.state_ms >= 0 else None,
+        source=source_of(row),
+        members=tuple(map(_member, body.members)),
+        verdict=Verdict(grade=Grade.NOT_JUDGED, reason=reason),
+        settled=True,
+        historic=historic,
+    )
+
+
+def _member(member: MemberRow) -> MemberResult:
+    """Who it is, and nothing that would have to be read out of its bytes."""
+    return MemberResult(
+        member_id=member.member_id,
+        client_id=member.client_id,
+        client_host=member.client_host,
+        instance_id=member.instance_id,
+        worker=None,
+        assigned=None,
+        revoked=None,
+        owned=None,
+        subscription_hash=content_hash(member.subscription_bytes),
+        assignment_hash=content_hash(member.assignment_bytes),
+    )
+
+
+def _kept(settings: ClusterSettings, group: str, before: bytes, rows: Iterable[Row], error: FoldError) -> KeptState:
+    text = bytearray()
+    for row in rows:
+        if len(text) < KEPT_BYTES:
+            text += dumps(row).encode("utf-8", "surrogatepass") + b"\n"
+    return KeptState(
+        cluster=settings.name,
+        group=group,
+        fingerprint=error.fingerprint,
+        record=place_of(error.record),
+        version=STATE_VERSION,
+        state=before[:KEPT_BYTES],
+        rows=bytes(text[:KEPT_BYTES]),
+    )

@@ -1,0 +1,35 @@
+"""How long a group may take: until a member that fell silent is noticed, and until the rebalance without it has ended.
+
+Members state both when they join, and the record keeps them; the coordinator waits for the longest rebalance time-out.
+An owner who wants to hear later, or earlier, says so for its groups, and that counts instead.
+"""
+
+from dataclasses import dataclass
+
+from streaming.core.model.records import GroupGeneration
+from streaming.core.model.settings import ClusterSettings
+
+
+@dataclass(frozen=True, slots=True)
+class Timeouts:
+    """Milliseconds, at least 0."""
+
+    session_ms: int
+    rebalance_ms: int
+
+    @property
+    def both_ms(self) -> int:
+        """A member that went away without a word is replaced after this long."""
+        return self.session_ms + self.rebalance_ms
+
+
+def timeouts_of(settings: ClusterSettings, group: str, body: GroupGeneration) -> Timeouts:
+    """The longest of the record's members, unless the group's owner says otherwise."""
+    owner = settings.owner_of(group)
+    session_ms = None if owner is None else owner.session_timeout_ms
+    rebalance_ms = None if owner is None else owner.rebalance_timeout_ms
+    if session_ms is None:
+        session_ms = max((member.session_timeout_ms for member in body.members), default=0)
+    if rebalance_ms is None:
+        rebalance_ms = max((member.rebalance_timeout_ms for member in body.members), default=0)
+    return Timeouts(max(session_ms, 0), max(rebalance_ms, 0))

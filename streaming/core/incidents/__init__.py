@@ -1,0 +1,1 @@
+"""Incidents: rules, their catalogue and runbooks, damping, maintenance windows."""

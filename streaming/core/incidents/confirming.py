@@ -1,0 +1,91 @@
+"""How a finding is confirmed with Kafka's own means, and what is done about it where many rules say the same.
+
+Variables to fill in: BROKERS (bootstrap servers), WORKER (host:port of a worker's REST interface), GROUP, CONNECTOR,
+CONFIG_TOPIC, STATUS_TOPIC, and PARTITION and OFFSET from the incident's evidence. Kafka's group tool describes consumer
+groups only; of a Connect group the workers' logs, the REST interface and the group's records tell.
+"""
+
+from streaming.core.incidents.rule import Check
+
+STATUS = Check(
+    "curl -s http://$WORKER/connectors/$CONNECTOR/status",
+    "state and worker_id of the connector and of each task, as the status topic has them",
+)
+ALL_STATUSES = Check(
+    'curl -s "http://$WORKER/connectors?expand=status"',
+    "every connector and task with its state and worker_id: count them per worker",
+)
+FAILED_STATUSES = Check(
+    'curl -s "http://$WORKER/connectors?expand=status" | grep -o \'"state":"FAILED"\' | wc -l',
+    "how many connectors and tasks of the cluster have failed",
+)
+ASSIGNMENTS = Check(
+    "grep 'got assignment' connect.log | tail -n 2",
+    "what a worker logged (ask every one): generation, protocol, leader, config offset, what it was given and had to "
+    "revoke, delay",
+)
+RUNNING_HERE = Check(
+    "kafka-jmx.sh --jmx-url service:jmx:rmi:///jndi/rmi://$HOST:$JMX_PORT/jmxrmi "
+    "--object-name 'kafka.connect:type=connector-task-metrics,connector=*,task=*' --attributes status --one-time",
+    "one column per task that this worker really runs: ask every worker, whatever the statuses say",
+)
+STATUS_LOG = Check(
+    "kafka-console-consumer.sh --bootstrap-server $BROKERS --topic $STATUS_TOPIC --from-beginning --timeout-ms 10000 "
+    "--property print.key=true --property print.timestamp=true | grep status-task-$CONNECTOR",
+    "who said RUNNING and UNASSIGNED, in which generation and in which order",
+)
+CONFIG_LOG = Check(
+    "kafka-console-consumer.sh --bootstrap-server $BROKERS --topic $CONFIG_TOPIC --from-beginning --timeout-ms 10000 "
+    "--property print.key=true --property print.offset=true --property print.value=false",
+    "which connectors and tasks were configured at which offset (values stay hidden: they may hold passwords)",
+)
+GROUP_RECORD = Check(
+    "kafka-console-consumer.sh --bootstrap-server $BROKERS --topic __consumer_offsets --partition $PARTITION "
+    "--offset $OFFSET --max-messages 1 --timeout-ms 10000 "
+    "--formatter org.apache.kafka.tools.consumer.GroupMetadataMessageFormatter",
+    "the generation of the evidence: protocol, leader and members (`rebalance-monitor decode` also opens their bytes)",
+)
+REBALANCES = Check(
+    'grep "Preparing to rebalance group $GROUP" server.log | tail',
+    "when each rebalance began and the reason the broker gives (ask the broker that coordinates the group)",
+)
+NO_WORKER = Check(
+    "curl -s --max-time 5 http://$WORKER/connectors",
+    "no answer from any worker: none runs (one that answers has not joined the group)",
+)
+NO_MEMBER_LEFT = Check(
+    'grep "Group $GROUP with generation .* is now empty" server.log | tail -n 1',
+    "when the last member left (ask the broker that coordinates the group)",
+)
+GROUPS = Check(
+    "kafka-groups.sh --bootstrap-server $BROKERS --list",
+    "the group with its type and protocol (Kafka 4.0 and later)",
+)
+VERSIONS = Check("curl -s http://$WORKER/", "the worker's Kafka version: ask all of them, a group may mix releases")
+MEMBERS = Check(
+    "kafka-consumer-groups.sh --bootstrap-server $BROKERS --describe --group $GROUP --members --verbose",
+    "each member of a consumer group with its partitions (a Connect group is refused here)",
+)
+KEPT_STATES = Check(
+    'psql -c \'select kept_at, cluster, "group", fingerprint, record, version, length(state) '
+    "from rebalance_monitor.kept_states order by kept_at desc limit 5'",
+    "the states that the monitor put aside, each with its error and the record it failed at",
+)
+FOLD_ERRORS = Check("curl -s http://$MONITOR/metrics | grep fold_errors", "the errors so far, by their type")
+
+STOP_DOUBLE = (
+    "Find out which of the two runs is the wrong one: it is the one on the worker that the latest generation does not "
+    "list as the job's holder.",
+    "Restart that worker. Restarting the connector alone may leave the second run alive.",
+    "Expect records handled twice by a sink, or two writers of one source's offsets, since the incident was opened.",
+)
+REBALANCE_ONCE = (
+    "Look whether a rebalance is still under way or a delay is running: then wait for its end.",
+    "Otherwise restart the worker that leads the group (named in the generation): a new leader assigns from scratch.",
+)
+DECLARATIONS = (
+    "Compare what the named worker declares with what the others declare.",
+    "If the declarations are right, restart the leader; if they are not, mend them and restart that worker.",
+)
+WISHES = ("Where no release knows the protocol `static`, declarations are wishes of the monitor's configuration.",)
+NEXT_GENERATION = "With the next generation in which the law holds again."

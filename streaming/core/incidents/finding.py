@@ -1,0 +1,18 @@
+"""What a law found broken, before it becomes an incident."""
+
+from dataclasses import dataclass
+
+from streaming.core.incidents.rule import Rule
+from streaming.core.model.results import Certainty, Evidence, Severity, Subject
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """One broken law. Its key is (code, subjects): found again it keeps its incident open."""
+
+    rule: Rule
+    severity: Severity
+    certainty: Certainty
+    subjects: tuple[Subject, ...]
+    message: str
+    evidence: tuple[Evidence, ...]

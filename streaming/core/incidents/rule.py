@@ -1,0 +1,46 @@
+"""What is declared of a rule."""
+
+from dataclasses import dataclass
+
+from streaming.core.model.results import Severity
+
+MINUTE_MS = 60_000
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One way to confirm a finding with Kafka's own means: what to run, and what it shows if the finding is true."""
+
+    run: str
+    shows: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rule:
+    """What a finding of this code is called, how bad it usually is, and which Kafka bugs have looked like it.
+
+    `meaning` says what holds as long as nothing is found. `exceptions` are the legitimate cases that look like a
+    violation and are none, one short phrase each: the law knows them and a test proves each. People are told when a
+    finding has lasted `for_ms`, and of its end `keep_firing_ms` after it; `pages`: a certain one may wake somebody;
+    `absorbed`: a rebalance storm speaks for it; `report`: it is info however bad it is, since
+    nobody is harmed. `patience` names, for a rule with a timer of its own, how long that timer waits before the
+    incident opens; people are told at once then, and a configured `for_ms` is the timer's patience instead.
+
+    For whoever is told: `confirm`, `advice` (steps, in order) and `resolves`, when it ends without anybody's help.
+    """
+
+    code: str
+    title: str
+    severity: Severity
+    issues: tuple[str, ...] = ()
+    meaning: str = ""
+    exceptions: tuple[str, ...] = ()
+    for_ms: int = 5 * MINUTE_MS
+    keep_firing_ms: int = 0
+    pages: bool = False
+    absorbed: bool = False
+    report: bool = False
+    patience: str = ""
+    confirm: tuple[Check, ...] = ()
+    advice: tuple[str, ...] = ()
+    resolves: str = ""

@@ -1,0 +1,82 @@
+"""What every runbook needs, wherever it is shown (as a file, on the page, by the command): its address, how loudly and
+when people are told of a rule, and what its commands leave open.
+"""
+
+import re
+from collections.abc import Iterable
+
+from streaming.core.catalogue import RULES
+from streaming.core.incidents.damping import STORM_PAGES_AFTER_MS, alert_severity
+from streaming.core.incidents.rule import Check, Rule
+from streaming.core.model.results import AlertSeverity, Certainty, Incident
+from streaming.core.model.settings import RUNBOOKS, ClusterSettings
+
+VARIABLES = {
+    "ALERTMANAGER": "its host:port",
+    "BROKERS": "the cluster's bootstrap servers",
+    "CONFIG": "the monitor's configuration file",
+    "CONFIG_TOPIC": "the Connect cluster's `config.storage.topic`",
+    "CONNECTOR": "named in the message",
+    "GROUP": "the group id",
+    "HOST": "the worker's host",
+    "JMX_PORT": "where the worker's JMX listens",
+    "MONITOR": "host:port of the monitor's metrics",
+    "OFFSET": "from the evidence",
+    "PARTITION": "from the evidence",
+    "PROMETHEUS": "its host:port",
+    "STATUS_TOPIC": "the Connect cluster's `status.storage.topic`",
+    "TOPIC": "named in the alert",
+    "WORKER": "host:port of a worker's REST interface",
+}
+"""What the commands leave open, and where it is found."""
+
+
+def runbook_url(name: str, base: str = RUNBOOKS) -> str:
+    """Address of the runbook of a rule's title or an alert's name. `base`: a folder or a URL."""
+    return f"{base.rstrip('/')}/{name}.md"
+
+
+def rules_titled(title: str) -> tuple[Rule, ...]:
+    """Every rule of this title: several laws may share one."""
+    return tuple(rule for rule in RULES if rule.title == title)
+
+
+def next_step(title: str) -> str:
+    """What to do first about an incident of this title; empty for a title that the catalogue does not have."""
+    return next((rule.advice[0] for rule in rules_titled(title)), "")
+
+
+def left_open(checks: Iterable[Check]) -> dict[str, str]:
+    """The variables of these commands, in order, with where each is found."""
+    named = {name for check in checks for name in re.findall(r"\$([A-Z_]+)", check.run)}
+    return {name: VARIABLES[name] for name in sorted(named)}
+
+
+def told_as(rule: Rule) -> tuple[AlertSeverity, AlertSeverity]:
+    """How loudly people are told of a certain finding of the rule: at first, and after the patience with a storm."""
+    usual = Incident(
+        incident_id="", transition="opened", rule=rule.title, code=rule.code, severity=rule.severity,
+        certainty=Certainty.CERTAIN, cluster="", group="", opened_generation=0, opened_at_ms=0, resolved_at_ms=None,
+        subjects=(), message="", evidence=(),
+    )  # fmt: skip
+    anywhere = ClusterSettings(name="")
+    return alert_severity(anywhere, usual, 0), alert_severity(anywhere, usual, STORM_PAGES_AFTER_MS)
+
+
+def loudness_text(rule: Rule) -> str:
+    """How loudly people are told, in words."""
+    first, later = told_as(rule)
+    if first is not later:
+        return f"{first.value}, after {STORM_PAGES_AFTER_MS // 60_000} minutes {later.value}"
+    return f"{first.value} if certain, else warning" if first is AlertSeverity.CRITICAL else first.value
+
+
+def damping_text(rule: Rule) -> str:
+    """After how long people are told of its beginning and end, in words."""
+    begins = rule.patience or (f"after {_minutes(rule.for_ms)}" if rule.for_ms else "at once")
+    ends = f", its end {_minutes(rule.keep_firing_ms)} later" if rule.keep_firing_ms else ""
+    return f"{begins}{ends}{', unless a storm speaks for it' if rule.absorbed else ''}"
+
+
+def _minutes(duration_ms: int) -> str:
+    return f"{duration_ms // 60_000} min"

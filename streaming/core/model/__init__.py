@@ -1,0 +1,1 @@
+"""What passes between the rooms of the core: records, results, subjects, settings and their codec."""

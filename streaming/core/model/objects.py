@@ -1,0 +1,199 @@
+"""The JSON objects of everything published: one shape for the command line, the database and whoever reads them.
+
+`streaming/core/model/objects.schema.json` states the shapes; a test holds both together.
+"""
+
+from collections.abc import Mapping
+from typing import Any, assert_never
+
+from streaming.core.connect.effect_objects import aftermath_object, effects_object, job_object
+from streaming.core.model.results import (
+    Aftermath,
+    Cause,
+    ConnectShare,
+    ConsumerShare,
+    Evidence,
+    ExpectedShare,
+    GapRecord,
+    Generation,
+    Incident,
+    JobState,
+    MemberResult,
+    Result,
+    Share,
+    Source,
+    Standing,
+    Subject,
+    UndecodableRecord,
+    Verdict,
+)
+
+Object = dict[str, Any]
+
+
+def as_object(result: Result) -> Object:
+    """One result as the object that `replay -o json` prints."""
+    match result:
+        case Generation():
+            return _generation(result)
+        case Aftermath():
+            return aftermath_patch(result)
+        case JobState():
+            return job_object(result)
+        case Standing():
+            return {
+                "kind": "group",
+                "cluster": result.cluster,
+                "group": result.group,
+                "state": result.state,
+                "at_ms": result.at_ms,
+            }
+        case Incident():
+            return _violation(result)
+        case UndecodableRecord():
+            return {
+                "kind": "undecodable",
+                "cluster": result.cluster,
+                "source": source_object(result.source),
+                "reason": result.reason,
+                "bytes": result.size_bytes,
+            }
+        case GapRecord():
+            return {
+                "kind": "gap",
+                "cluster": result.cluster,
+                "topic": result.topic,
+                "partition": result.partition,
+                "from_offset": result.from_offset,
+                "to_offset": result.to_offset,
+                "reason": result.reason,
+            }
+        case _:
+            assert_never(result)
+
+
+def source_object(source: Source) -> Object:
+    return {"topic": source.topic, "partition": source.partition, "offset": source.offset}
+
+
+def _generation(one: Generation) -> Object:
+    return {
+        "kind": "generation",
+        "cluster": one.cluster,
+        "group": one.group,
+        "incarnation": one.incarnation,
+        "lifecycle": "classic",
+        "protocol_type": one.protocol_type,
+        "protocol": one.protocol,
+        "generation": one.generation,
+        "leader": one.leader,
+        "at_ms": one.at_ms,
+        "state_ms": one.state_ms,
+        "source": source_object(one.source),
+        "members": [_member(member) for member in one.members],
+        "diff": {key: {"gained": list(change.gained), "lost": list(change.lost)} for key, change in one.diff.items()},
+        "cause": [_cause(cause) for cause in one.cause],
+        "verdict": _verdict(one.verdict),
+        **effects_object(one),
+        **aftermath_object(one.downtime, one.interrupted, one.burst, settled=one.settled),
+    }
+
+
+def aftermath_patch(one: Aftermath) -> Object:
+    """The fields of a generation's object that its last word replaces."""
+    return {
+        "cause": [_cause(cause) for cause in one.cause],
+        **aftermath_object(one.downtime, one.interrupted, one.burst, settled=True),
+    }
+
+
+def share_object(share: Share | None) -> Object | None:
+    """The shape of the golden vectors: Connect {"connectors","tasks"}, consumers {"partitions"}."""
+    match share:
+        case None:
+            return None
+        case ConnectShare(connectors=connectors, tasks=tasks):
+            return {"connectors": list(connectors), "tasks": [list(task) for task in tasks]}
+        case ConsumerShare(partitions=partitions):
+            return {"partitions": [list(partition) for partition in partitions]}
+        case _:
+            assert_never(share)
+
+
+def _member(member: MemberResult) -> Object:
+    return {
+        "member_id": member.member_id,
+        "client_id": member.client_id,
+        "client_host": member.client_host,
+        "instance_id": member.instance_id,
+        "worker": member.worker,
+        "assigned": share_object(member.assigned),
+        "revoked": share_object(member.revoked),
+        "owned": share_object(member.owned),
+    }
+
+
+def _cause(cause: Cause) -> Object:
+    return {
+        "kind": cause.kind,
+        "subjects": [_subject(subject) for subject in cause.subjects],
+        "certainty": cause.certainty.value,
+        "evidence": [_evidence(one) for one in cause.evidence],
+    }
+
+
+def _subject(subject: Subject) -> Object:
+    return {"type": subject.type, "id": subject.id}
+
+
+def _evidence(evidence: Evidence) -> Object:
+    if evidence.source is not None:
+        return source_object(evidence.source)
+    return {"text": evidence.text or ""}
+
+
+def _verdict(verdict: Verdict) -> Object:
+    shown: Object = {
+        "grade": verdict.grade.value,
+        "assignor": verdict.assignor,
+        "era": verdict.era,
+        "eras": list(verdict.eras),
+        "reason": verdict.reason,
+        "expected": _expected(verdict.expected),
+    }
+    if verdict.pending_until_ms is not None:
+        shown["pending_until_ms"] = verdict.pending_until_ms
+    return shown
+
+
+def _expected(expected: Mapping[str, ExpectedShare] | None) -> Object | None:
+    if expected is None:
+        return None
+    return {
+        member_id: {"assigned": share_object(share.assigned), "revoked": share_object(share.revoked)}
+        for member_id, share in expected.items()
+    }
+
+
+def _violation(incident: Incident) -> Object:
+    return {
+        "kind": "violation",
+        "incident_id": incident.incident_id,
+        "rule": incident.rule,
+        "code": incident.code,
+        "severity": incident.severity.value,
+        "certainty": incident.certainty.value,
+        "cluster": incident.cluster,
+        "group": incident.group,
+        "opened_generation": incident.opened_generation,
+        "opened_at_ms": incident.opened_at_ms,
+        "resolved_at_ms": incident.resolved_at_ms,
+        "subjects": [_subject(subject) for subject in incident.subjects],
+        "message": incident.message,
+        "evidence": [_evidence(one) for one in incident.evidence],
+        "alert": incident.alert.value,
+        "firing": incident.firing,
+        "fired_at_ms": incident.fired_at_ms,
+        "times_told": incident.times_told,
+        "team": incident.team,
+    }

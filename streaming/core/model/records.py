@@ -1,0 +1,124 @@
+"""Rows: what a reader hands to the fold. One row is one record that mattered, decoded, with its coordinates.
+
+Rows cross process borders (reading task -> batch function, database -> batch function) as JSON text made by
+`streaming.core.model.codec`; a row's `body` is a closed union tagged by class name.
+"""
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from schemas.connect_protocol import ConnectAssignment, WorkerState
+from schemas.connect_topics import ConfigRecord, StatusRecord
+from schemas.consumer_protocol import ConsumerAssignment, ConsumerSubscription
+
+
+@dataclass(frozen=True, slots=True)
+class BadBlob:
+    """A member blob that Kafka's reader rejects, or an empty one (`reason` "empty")."""
+
+    reason: str
+
+
+Subscription: TypeAlias = WorkerState | ConsumerSubscription | BadBlob | None
+Assignment: TypeAlias = ConnectAssignment | ConsumerAssignment | BadBlob | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemberRow:
+    """One member of a generation. Blobs of protocol types we do not read are None; the bytes travel along."""
+
+    member_id: str
+    instance_id: str | None
+    client_id: str
+    client_host: str
+    rebalance_timeout_ms: int
+    session_timeout_ms: int
+    subscription: Subscription
+    assignment: Assignment
+    subscription_bytes: bytes
+    assignment_bytes: bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupGeneration:
+    """A classic group's record: one completed generation, or an empty group. `unknown_tags` counts tagged fields that
+    nobody has described, `remaining` the bytes behind the last field; both are skipped, as Kafka does."""
+
+    protocol_type: str
+    generation: int
+    protocol: str | None
+    leader: str | None
+    state_ms: int
+    members: tuple[MemberRow, ...]
+    unknown_tags: int = 0
+    remaining: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class GroupDeleted:
+    """Tombstone of a classic group."""
+
+
+@dataclass(frozen=True, slots=True)
+class OtherGroup:
+    """A record of a group kind that is only counted so far: `kind` is consumer, share or streams."""
+
+    kind: str
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigChange:
+    """One record of a Connect config topic."""
+
+    record: ConfigRecord
+
+
+@dataclass(frozen=True, slots=True)
+class StatusChange:
+    """One record of a Connect status topic."""
+
+    record: StatusRecord
+
+
+@dataclass(frozen=True, slots=True)
+class Undecodable:
+    """A record whose key or value Kafka's own reader rejects. `sample` is hex of the first bytes, where allowed."""
+
+    reason: str
+    size_bytes: int
+    sample: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """Records of this partition from the row's offset up to `to_offset` (exclusive) were gone before they were read."""
+
+    to_offset: int
+    reason: str
+
+
+Body: TypeAlias = GroupGeneration | GroupDeleted | OtherGroup | ConfigChange | StatusChange | Undecodable | Gap
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """One record with its coordinates. `group` is the group id, or None for rows of config and status topics.
+
+    `topic_id` tells a re-created topic from the one before; "" where the source does not know it.
+    """
+
+    topic: str
+    partition: int
+    offset: int
+    timestamp_ms: int
+    group: str | None
+    body: Body
+    topic_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Tick:
+    """The clock of one cluster, taken before the end offsets were sampled. `historic` until first caught up."""
+
+    now_ms: int
+    historic: bool = False

@@ -1,0 +1,274 @@
+"""What the fold publishes: generations with verdicts, incident transitions, undecodable records and gaps.
+
+`streaming.core.model.objects` turns each into the JSON object that the command line prints and the database stores.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from typing import TypeAlias
+
+from streaming.core.connect.effects import Burst, DelayWait, DowntimeSum, JobDowntime, Move
+from streaming.core.model.subjects import Source as Source
+from streaming.core.model.subjects import Subject as Subject
+
+TopicItem = tuple[str, int]
+
+
+class Grade(StrEnum):
+    """How an observed assignment compares with the recomputed one."""
+
+    MATCH = "match"
+    EXPLAINABLE = "explainable"
+    UNEXPLAINED = "unexplained"
+    NOT_JUDGED = "not_judged"
+
+
+class Severity(StrEnum):
+    CRITICAL = "critical"
+    HIGH = "high"
+    MEDIUM = "medium"
+    LOW = "low"
+    INFO = "info"
+
+
+class AlertSeverity(StrEnum):
+    """How loudly people are told: critical wakes somebody, a warning waits for the morning, info is for reports."""
+
+    CRITICAL = "critical"
+    WARNING = "warning"
+    INFO = "info"
+
+
+class Certainty(StrEnum):
+    CERTAIN = "certain"
+    LIKELY = "likely"
+    POSSIBLE = "possible"
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectShare:
+    connectors: tuple[str, ...] = ()
+    tasks: tuple[TopicItem, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ConsumerShare:
+    partitions: tuple[TopicItem, ...] = ()
+
+
+Share: TypeAlias = ConnectShare | ConsumerShare
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemberResult:
+    """One member of a published generation; shares are None where the blob could not be read.
+
+    The hashes name the member's subscription and assignment bytes, which are stored once per content.
+    """
+
+    member_id: str
+    client_id: str
+    client_host: str
+    instance_id: str | None
+    worker: str | None
+    assigned: Share | None
+    revoked: Share | None
+    owned: Share | None
+    subscription_hash: str = ""
+    assignment_hash: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """Coordinates of a record, or a sentence."""
+
+    source: Source | None = None
+    text: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cause:
+    kind: str
+    subjects: tuple[Subject, ...] = ()
+    certainty: Certainty = Certainty.CERTAIN
+    evidence: tuple[Evidence, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """What a worker, instance or member gained and lost against the generation before, as names (task `name-n`)."""
+
+    gained: tuple[str, ...] = ()
+    lost: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExpectedShare:
+    assigned: Share
+    revoked: Share | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """`eras`: the families of releases that can have given this answer by all that is known, newest first; empty where
+    none gives it or none was asked."""
+
+    grade: Grade
+    assignor: str | None = None
+    eras: tuple[str, ...] = ()
+    reason: str | None = None
+    expected: Mapping[str, ExpectedShare] | None = None
+    pending_until_ms: int | None = None
+
+    @property
+    def era(self) -> str | None:
+        """The leader's family where the answer separates it from all others, else None."""
+        return self.eras[0] if len(self.eras) == 1 else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Generation:
+    """One record of a classic group with members. Its key is (cluster, source)."""
+
+    cluster: str
+    group: str
+    incarnation: int
+    protocol_type: str
+    protocol: str | None
+    generation: int
+    leader: str | None
+    at_ms: int
+    state_ms: int | None
+    source: Source
+    members: tuple[MemberResult, ...]
+    diff: Mapping[str, Change] = field(default_factory=dict)
+    cause: tuple[Cause, ...] = ()
+    verdict: Verdict
+    delay_ms: int | None = None
+    unassigned: tuple[str, ...] = ()
+    moves: tuple[Move, ...] = ()
+    stayed: int | None = None
+    wait: DelayWait | None = None
+    idle_ms: Mapping[str, int] = field(default_factory=dict)
+    downtime: tuple[DowntimeSum, ...] = ()
+    interrupted: tuple[JobDowntime, ...] = ()
+    burst: Burst | None = None
+    settled: bool = False
+    historic: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Aftermath:
+    """What became known of a generation after it was published: it completes the one of the same source."""
+
+    cluster: str
+    group: str
+    generation: int
+    source: Source
+    cause: tuple[Cause, ...]
+    downtime: tuple[DowntimeSum, ...] = ()
+    interrupted: tuple[JobDowntime, ...] = ()
+    burst: Burst | None = None
+
+    def completed(self, generation: Generation) -> Generation:
+        """The generation with its last word."""
+        return replace(
+            generation,
+            cause=self.cause,
+            downtime=self.downtime,
+            interrupted=self.interrupted,
+            burst=self.burst,
+            settled=True,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobState:
+    """One job of a Connect group, three ways: who has it by the group's records, who should, and who runs it.
+
+    `expected` is None when nobody should have it or no expectation exists (`judged` tells which). `running` … as the
+    status topic shows. `agreement` sums up: see `three_way`. `gone`: nobody knows the job any more.
+    """
+
+    cluster: str
+    group: str
+    job: Subject
+    incarnation: int
+    generation: int
+    assigned: tuple[str, ...]
+    expected: str | None
+    judged: bool
+    state: str | None
+    running: str | None
+    running_generation: int | None
+    running_at_ms: int | None
+    since_ms: int
+    agreement: str
+    gone: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """A group as its latest judged record shows it, under the name that Kafka gives to the state.
+
+    Only states that reach the log: `Stable` with members, `Empty` without, `Dead` once deleted. What lies between two
+    generations (a rebalance under way) is in the coordinator's memory alone.
+    """
+
+    cluster: str
+    group: str
+    state: str
+    at_ms: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Incident:
+    """State of one violation after a transition.
+
+    `opened`, `updated` and `resolved` say what is the case; `fired` and `ended` when people are told (after the rule's
+    damping) and when that is over. `firing` is true between these two; `fired_at_ms` stays.
+    """
+
+    incident_id: str
+    transition: str
+    rule: str
+    code: str
+    severity: Severity
+    certainty: Certainty
+    cluster: str
+    group: str
+    opened_generation: int
+    opened_at_ms: int
+    resolved_at_ms: int | None
+    subjects: tuple[Subject, ...]
+    message: str
+    evidence: tuple[Evidence, ...]
+    historic: bool = False
+    alert: AlertSeverity = AlertSeverity.INFO
+    firing: bool = False
+    fired_at_ms: int | None = None
+    times_told: int = 0
+    team: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UndecodableRecord:
+    cluster: str
+    source: Source
+    reason: str
+    size_bytes: int
+    sample: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GapRecord:
+    cluster: str
+    topic: str
+    partition: int
+    from_offset: int
+    to_offset: int
+    reason: str
+
+
+Result: TypeAlias = Generation | Aftermath | JobState | Standing | Incident | UndecodableRecord | GapRecord

@@ -1,0 +1,132 @@
+"""What the fold must be told: per cluster and per Connect group. Plain values; the shell's configuration makes them."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+
+from streaming.core.model.results import AlertSeverity
+
+# What holds where nobody says otherwise; the two time-outs are the defaults of Connect's workers.
+JUDGE_WAIT_MS = 60_000
+STATUS_LAG_MS = 5_000
+SETTLE_MS = 10_000
+START_WAIT_MS = 60_000
+RESTART_LOOP_CHANGES = 9
+RESTART_LOOP_MS = 1_800_000
+SESSION_TIMEOUT_MS = 10_000
+REBALANCE_TIMEOUT_MS = 60_000
+RUNBOOKS = "docs/runbooks"
+"""Where the runbooks lie in the repository; a published copy has a URL of its own."""
+
+
+def is_worker(worker: str, pattern: str) -> bool:
+    """Whether a pattern of the configuration, host:port with * and ?, means this worker. Case does not count."""
+    worker, pattern = worker.lower(), pattern.lower()
+    # The brackets of an IPv6 address are a set of characters to a pattern.
+    return worker == pattern or fnmatchcase(worker, pattern)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConnectSettings:
+    """One Connect cluster. None means "not known": the fold then treats the value as hidden.
+
+    `max_delay_ms` is the workers' scheduled.rebalance.max.delay.ms, `max_delay_ms_by_worker` the same of single workers
+    (host:port or a pattern -> ms); `release` the workers' Kafka release; `placements` where jobs are meant to run,
+    job -> workers (host:port or patterns).
+    """
+
+    config_topic: str | None = None
+    status_topic: str | None = None
+    guessed_topics: bool = False
+    max_delay_ms: int | None = None
+    release: str | None = None
+    java_version: int | None = None
+    placements: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    max_delay_ms_by_worker: Mapping[str, int] = field(default_factory=dict)
+
+    def max_delay_of(self, worker: str | None) -> int | None:
+        """The maximum delay of this worker (host:port) in ms: the first pattern that fits, else what all workers share;
+        None if nobody says. Only the leader's counts in a round."""
+        for pattern, max_delay_ms in self.max_delay_ms_by_worker.items():
+            if worker is not None and is_worker(worker, pattern):
+                return max_delay_ms
+        return self.max_delay_ms
+
+
+@dataclass(frozen=True, slots=True)
+class TopicMetadata:
+    """What the cluster said of its topics at a time: topic -> for each partition the racks of its replicas."""
+
+    at_ms: int
+    topics: Mapping[str, tuple[frozenset[str], ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Damping:
+    """How long a rule's finding must last before people are told, and how long after its end they still are."""
+
+    for_ms: int | None = None
+    keep_firing_ms: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Owner:
+    """Whose groups match `groups` (shell-style pattern).
+
+    By a rule's title or code: `alerts` says how loudly it speaks here, `damping` how soon and how long. `connectors`
+    gives `alerts` for single connectors (name or pattern -> by rule), which count before those of the group. The
+    time-outs count instead of those that the groups' members state.
+    """
+
+    groups: str
+    team: str
+    alerts: Mapping[str, AlertSeverity] = field(default_factory=dict)
+    damping: Mapping[str, Damping] = field(default_factory=dict)
+    connectors: Mapping[str, Mapping[str, AlertSeverity]] = field(default_factory=dict)
+    session_timeout_ms: int | None = None
+    rebalance_timeout_ms: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterSettings:
+    """One Kafka cluster as the fold sees it. `metadata` in time order; `damping` by a rule's title or code.
+
+    How long, by the records' own times: `judge_wait_ms` a generation waits for config records; `status_lag_ms` the
+    clock stays ahead before statuses are told (clocks of workers differ, writes are retried); `settle_ms` after a
+    record its last word is said; `start_wait_ms` a worker may take to start what it was given.
+    More than `restart_loop_changes` changes of one task between FAILED, RESTARTING and RUNNING within `restart_loop_ms`
+    are a restart loop (CONNECT-K20).
+    """
+
+    name: str
+    connect: Mapping[str, ConnectSettings] = field(default_factory=dict)
+    judge_wait_ms: int = JUDGE_WAIT_MS
+    status_lag_ms: int = STATUS_LAG_MS
+    settle_ms: int = SETTLE_MS
+    start_wait_ms: int = START_WAIT_MS
+    restart_loop_changes: int = RESTART_LOOP_CHANGES
+    restart_loop_ms: int = RESTART_LOOP_MS
+    session_timeout_ms: int = SESSION_TIMEOUT_MS
+    rebalance_timeout_ms: int = REBALANCE_TIMEOUT_MS
+    metadata: tuple[TopicMetadata, ...] = ()
+    owners: tuple[Owner, ...] = ()
+    damping: Mapping[str, Damping] = field(default_factory=dict)
+
+    def owner_of(self, group: str) -> Owner | None:
+        """The first owner whose pattern fits."""
+        return next((one for one in self.owners if fnmatchcase(group, one.groups)), None)
+
+    def team_of(self, group: str) -> str:
+        """The owner's team; empty where nobody owns the group."""
+        owner = self.owner_of(group)
+        return "" if owner is None else owner.team
+
+
+def teams(clusters: Mapping[str, ClusterSettings]) -> Callable[[str, str], str]:
+    """(cluster, group) -> team; empty where nobody owns the group, or nobody knows the cluster."""
+
+    def team_of(cluster: str, group: str) -> str:
+        known = clusters.get(cluster)
+        return "" if known is None else known.team_of(group)
+
+    return team_of

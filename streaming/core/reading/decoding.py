@@ -1,0 +1,155 @@
+"""The one boundary from a raw record to a `Row`: outcomes of `schemas` become row bodies, and nothing raises.
+
+`None` means "of no interest": offset commits, and the status topic's entries about topics. Everything else gives a row,
+readable or not, so that a reader can count what it handed over.
+"""
+
+from typing import assert_never
+
+from schemas.connect_topics import decode_config_record, decode_status_record
+from schemas.errors import SchemaError
+from schemas.frozen import maker
+from schemas.offsets_topic import RECORD_TYPES, decode_key, read_group_metadata
+from schemas.outcomes import Decoded, Ignored, Tombstone, Unreadable
+from streaming.core.model.records import (
+    Body,
+    ConfigChange,
+    GroupDeleted,
+    GroupGeneration,
+    MemberRow,
+    OtherGroup,
+    Row,
+    StatusChange,
+    Undecodable,
+)
+from streaming.core.reading.blobs import MemberBlobs
+
+CLASSIC = 2
+# Enough to recognise a record's layout by eye; only for the coordinator's log, which holds no secrets of Connect.
+SAMPLE_BYTES = 32
+REMEMBERED = MemberBlobs()
+
+_OFFSET_COMMITS = (b"\x00\x00", b"\x00\x01")
+
+
+def wanted_key_prefix(key: bytes | None) -> bool:
+    """False for offset commits (record types 0 and 1): the two bytes that spare decoding most of the topic."""
+    return key is None or key[:2] not in _OFFSET_COMMITS
+
+
+def group_of_key(key: bytes | None) -> str | None:
+    """The group that a key of the coordinator's log names, if it can be read."""
+    outcome = decode_key(key)
+    return outcome.value.group if isinstance(outcome, Decoded) else None
+
+
+def decode_offsets_record(
+    topic: str,
+    partition: int,
+    offset: int,
+    timestamp_ms: int,
+    key: bytes | None,
+    value: bytes | None,
+    blobs: MemberBlobs = REMEMBERED,
+) -> Row | None:
+    """A record of `__consumer_offsets`; None for offset commits."""
+    if not wanted_key_prefix(key):
+        return None
+    group: str | None = None
+    body: Body
+    outcome = decode_key(key)
+    match outcome:
+        case Decoded(found):
+            group = found.group
+            body = _group_body(value, blobs) if found.type == CLASSIC else OtherGroup(RECORD_TYPES[found.type][1])
+        case Ignored():
+            body = OtherGroup("unknown")
+        case Unreadable(reason):
+            body = _undecodable(f"key_{reason}", key)
+        case Tombstone():
+            body = OtherGroup("unknown")
+        case _:
+            assert_never(outcome)
+    return _make_row(topic, partition, offset, timestamp_ms, group, body, "")
+
+
+_make_row = maker(Row)
+
+
+def _undecodable(reason: str, raw: bytes | None) -> Undecodable:
+    return Undecodable(reason, len(raw or b""), (raw or b"")[:SAMPLE_BYTES].hex())
+
+
+def _group_body(value: bytes | None, blobs: MemberBlobs) -> Body:
+    if value is None:
+        return GroupDeleted()
+    whole = blobs.read_whole(value)
+    if whole is not None:
+        fields, end = whole
+        return _make_generation(*fields, 0, len(value) - end)
+    try:
+        read = read_group_metadata(value)
+    except SchemaError as why:
+        return _undecodable(why.reason, value)
+    protocol_type, generation, protocol, leader, state_ms, rows = read.fields
+    read_subscription, read_assignment = blobs.readers(protocol_type, protocol)
+    members = [
+        _make_member(
+            member_id,
+            instance_id,
+            client_id,
+            client_host,
+            rebalance_ms,
+            session_ms,
+            read_subscription(subscription),
+            read_assignment(assignment),
+            subscription,
+            assignment,
+        )
+        for member_id, instance_id, client_id, client_host, rebalance_ms, session_ms, subscription, assignment in rows
+    ]
+    left = len(value) - read.end
+    return _make_generation(
+        protocol_type, generation, protocol, leader, state_ms, tuple(members), read.unknown_tags, left
+    )
+
+
+_make_member = maker(MemberRow)
+_make_generation = maker(GroupGeneration)
+
+
+def decode_config_row(
+    topic: str,
+    partition: int,
+    offset: int,
+    timestamp_ms: int,
+    key: bytes | None,
+    value: bytes | None,
+    digest_key: bytes = b"",
+) -> Row | None:
+    """A record of a Connect config topic. Every one gives a row: even one without effect moves the config offset.
+    `digest_key`: see `decode_config_record`."""
+    outcome = decode_config_record(key, value, digest_key)
+    # No sample: a config topic's bytes may be a password, readable or not.
+    body: Body = (
+        ConfigChange(outcome.value) if isinstance(outcome, Decoded) else Undecodable("config", len(value or b""))
+    )
+    return Row(topic=topic, partition=partition, offset=offset, timestamp_ms=timestamp_ms, group=None, body=body)
+
+
+def decode_status_row(
+    topic: str, partition: int, offset: int, timestamp_ms: int, key: bytes | None, value: bytes | None
+) -> Row | None:
+    """A record of a Connect status topic; None for entries about topics and foreign keys."""
+    outcome = decode_status_record(key, value)
+    body: Body
+    match outcome:
+        case Decoded(record):
+            body = StatusChange(record)
+        case Unreadable(reason):
+            body = Undecodable(reason, len(value or b""))  # no sample: a trace may quote a configuration
+        case Ignored() | Tombstone():
+            return None
+        case _:
+            assert_never(outcome)
+    return Row(topic=topic, partition=partition, offset=offset, timestamp_ms=timestamp_ms, group=None, body=body)
