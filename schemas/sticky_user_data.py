@@ -54,6 +54,45 @@ def decode_sticky_user_data(raw: bytes | None, *, cooperative: bool = False) -> 
     return newest if isinstance(newest, Decoded) else _decode(STICKY_USER_DATA, 0, raw)
 
 
+def decode_what_is_left(raw: bytes | None, *, cooperative: bool = False) -> Outcome[StickyUserData]:
+    """What a leader 2.5 to 2.8 finds when it reads the user data again: it goes on where its first attempt stopped,
+    and that is where the bytes end or where version 1 failed."""
+    if raw is None:
+        return Decoded(StickyUserData())
+    end = (4 if len(raw) >= 4 else 0) if cooperative else _end_of_version_1(raw)
+    return decode_sticky_user_data(raw[end:], cooperative=cooperative)
+
+
+def _end_of_version_1(raw: bytes) -> int:
+    """The position after the last number that could be read as a whole, up to the first that makes no sense."""
+    at = 0
+
+    def number(size: int) -> int:
+        nonlocal at
+        if at + size > len(raw):
+            return -1
+        at += size
+        return int.from_bytes(raw[at - size : at], "big", signed=True)
+
+    topics = number(4)
+    if topics > len(raw) - at:
+        return at
+    for _ in range(topics):
+        length = number(2)
+        if not 0 <= length <= len(raw) - at:
+            return at
+        at += length
+        partitions = number(4)
+        if not 0 <= partitions <= len(raw) - at:
+            return at
+        if at + 4 * partitions > len(raw):
+            return len(raw) - (len(raw) - at) % 4
+        at += 4 * partitions
+    if topics >= 0:
+        number(4)
+    return at
+
+
 def _decode(layout: Layout, version: int, raw: bytes) -> Outcome[StickyUserData]:
     try:
         fields, end = reader(layout, version)(raw, 0)

@@ -16,14 +16,36 @@ TopicRacks: TypeAlias = Mapping[str, Sequence[frozenset[str]]]
 """Topic -> for each partition, by number, the racks of its replicas (empty where none is known)."""
 
 
+NOT_SAID = -1
+"""Stands for the generation of a subscription that names none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """What a member said it held before, and in which generation; None where it named none."""
+
+    partitions: tuple[TopicPartition, ...] = ()
+    generation: int | None = None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConsumerMember:
-    """One member's subscription. `instance_id` is the static id, `rack` the client's rack ("" counts as none)."""
+    """One member's subscription. `instance_id` is the static id, `rack` the client's rack ("" counts as none).
+
+    Only the sticky assignors look at the rest. `owned` and `generation` are fields of the subscription itself (since
+    version 1 and 2). `claim` is what a leader reads in the user data, with the generation -1 where it cannot read
+    them; of `cooperative-sticky` that is a generation alone. `claim_again` is what it finds when it reads on in the
+    same bytes, as leaders 2.5 to 2.8 do.
+    """
 
     id: str
     instance_id: str | None = None
     topics: tuple[str, ...] = ()
     rack: str | None = None
+    owned: tuple[TopicPartition, ...] = ()
+    generation: int = NOT_SAID
+    claim: Claim = Claim()
+    claim_again: Claim = Claim()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

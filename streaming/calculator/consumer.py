@@ -8,9 +8,8 @@ from base64 import b64decode, b64encode
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
-from assignors.consumer import range_assignor, round_robin_assignor
+from assignors.consumer import range_assignor, round_robin_assignor, sticky, sticky_cooperative
 from assignors.consumer.model import (
-    ConsumerEra,
     ConsumerMember,
     ConsumerResult,
     TopicPartition,
@@ -19,11 +18,22 @@ from assignors.consumer.model import (
     era_of,
     release_of,
 )
+from assignors.consumer.sticky_eras import sticky_era_of
+from assignors.consumer.sticky_group import CannotAssign
 from schemas.consumer_protocol import ConsumerAssignment, decode_subscription, encode_assignment
 from schemas.outcomes import Decoded
+from schemas.sticky_user_data import COOPERATIVE_STICKY, STICKY
+from streaming.core.consumer.members import as_member
 
-_Recompute: TypeAlias = Callable[..., ConsumerResult]
-ASSIGNORS: dict[str, _Recompute] = {"range": range_assignor.recompute, "roundrobin": round_robin_assignor.recompute}
+_Recompute: TypeAlias = Callable[[Sequence[ConsumerMember], TopicRacks, str], ConsumerResult]
+ASSIGNORS: dict[str, _Recompute] = {
+    "range": lambda members, topics, release: range_assignor.recompute(members, topics, era=era_of(release)),
+    "roundrobin": lambda members, topics, release: round_robin_assignor.recompute(members, topics, era=era_of(release)),
+    STICKY: lambda members, topics, release: sticky.recompute(members, topics, era=sticky_era_of(release)),
+    COOPERATIVE_STICKY: lambda members, topics, release: sticky_cooperative.recompute(
+        members, topics, era=sticky_era_of(release)
+    ),
+}
 
 
 def solve(case: dict[str, Any]) -> dict[str, Any]:
@@ -31,23 +41,20 @@ def solve(case: dict[str, Any]) -> dict[str, Any]:
     recompute = ASSIGNORS.get(case["kind"])
     if recompute is None:
         return {"error": f"assignor not supported: {case['kind']}"}
-    era = era_of(case["release"])
     members = []
     for member in case["input"]["members"]:
         subscription = decode_subscription(b64decode(member["subscription"]))
         if not isinstance(subscription, Decoded):
             return {"error": f"subscription of {member['id']} is unreadable"}
-        value = subscription.value
-        members.append(
-            ConsumerMember(id=member["id"], instance_id=member.get("instance"), topics=value.topics, rack=value.rack)
-        )
-    return _answer(recompute, members, _topic_racks(case["input"]), era, case["release"])
+        members.append(as_member(member["id"], member.get("instance"), subscription.value, case["kind"]))
+    try:
+        result = recompute(members, _topic_racks(case["input"]), case["release"])
+    except CannotAssign as why:
+        return {"error": str(why)}
+    return _answer(result, case["release"])
 
 
-def _answer(
-    recompute: _Recompute, members: Sequence[ConsumerMember], topics: TopicRacks, era: ConsumerEra, release: str
-) -> dict[str, Any]:
-    result = recompute(members, topics, era=era)
+def _answer(result: ConsumerResult, release: str) -> dict[str, Any]:
     unsure = result.order_unsure
     version = blob_version(release)
     assignment = {}

@@ -1,0 +1,37 @@
+"""A member's subscription as the assignors take it."""
+
+from assignors.consumer.model import Claim, ConsumerMember
+from schemas.consumer_protocol import ConsumerSubscription
+from schemas.outcomes import Decoded, Outcome
+from schemas.sticky_user_data import (
+    COOPERATIVE_STICKY,
+    STICKY,
+    UNREADABLE_GENERATION,
+    StickyUserData,
+    decode_sticky_user_data,
+    decode_what_is_left,
+)
+
+
+def as_member(
+    member_id: str, instance_id: str | None, subscription: ConsumerSubscription, assignor: str
+) -> ConsumerMember:
+    """The member, with what a leader reads in its user data if the assignor is a sticky one."""
+    cooperative = assignor == COOPERATIVE_STICKY
+    user_data = subscription.user_data if assignor in (STICKY, COOPERATIVE_STICKY) else None
+    return ConsumerMember(
+        id=member_id,
+        instance_id=instance_id,
+        topics=subscription.topics,
+        rack=subscription.rack,
+        owned=subscription.owned,
+        generation=subscription.generation,
+        claim=_claim(decode_sticky_user_data(user_data, cooperative=cooperative)),
+        claim_again=_claim(decode_what_is_left(user_data, cooperative=cooperative)),
+    )
+
+
+def _claim(read: Outcome[StickyUserData]) -> Claim:
+    if isinstance(read, Decoded):
+        return Claim(read.value.partitions, read.value.generation)
+    return Claim((), UNREADABLE_GENERATION)
