@@ -15,7 +15,7 @@ from collections.abc import Sequence
 
 from assignors.consumer import sticky
 from assignors.consumer.model import ConsumerMember, ConsumerResult, TopicPartition, TopicRacks
-from assignors.consumer.sticky_eras import NEWEST, StickyEra
+from assignors.consumer.sticky_eras import NEWEST, NoSuchEra, StickyEra
 from assignors.consumer.sticky_group import Group, group_of
 
 
@@ -23,14 +23,14 @@ def assign(
     members: Sequence[ConsumerMember], topics: TopicRacks, *, era: StickyEra = NEWEST
 ) -> dict[str, tuple[TopicPartition, ...]]:
     """Partitions of every member, in the order of the leader's lists. Raises CannotAssign where Kafka's class fails,
-    ValueError for an era without this assignor."""
+    NoSuchEra for an era without this assignor."""
     return recompute(members, topics, era=era).shares
 
 
 def recompute(members: Sequence[ConsumerMember], topics: TopicRacks, *, era: StickyEra = NEWEST) -> ConsumerResult:
     """The same, and whether Java's hash order could be followed."""
     if not era.cooperative:
-        raise ValueError(f"Kafka {era.name} has no cooperative-sticky")
+        raise NoSuchEra(f"Kafka {era.name} has no cooperative-sticky")
     group = group_of(members, topics, era, cooperative=True)
     shares, transfers, unsure = sticky.deal(group)
     if transfers is None:

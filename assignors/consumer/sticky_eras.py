@@ -21,6 +21,10 @@ from enum import Enum, auto
 Release = tuple[int, int, int]
 
 
+class NoSuchEra(ValueError):
+    """A release whose sticky assignors are not known, or that has none; the message says which."""
+
+
 class EqualSubscriptions(Enum):
     """How a group is dealt whose members all subscribe to the same topics."""
 
@@ -114,11 +118,11 @@ NEWEST = ERAS[-1]
 def sticky_era_of(release: str) -> StickyEra:
     """The era of a leader's release such as "3.4.1"; one without a patch number counts as its first patch.
 
-    Raises ValueError for anything else and for releases before 2.3, whose answers nobody has compared.
+    Raises NoSuchEra for releases before 2.3, whose answers nobody has compared, ValueError for anything else.
     """
     major, minor, *patch = (int(part) for part in release.split("-")[0].split("."))
     number = (major, minor, patch[0] if patch else 0)
     for era in reversed(ERAS):
         if era.since <= number:
             return era
-    raise ValueError(f"the sticky assignors of Kafka {release} are not known, only those since 2.3")
+    raise NoSuchEra(f"the sticky assignors of Kafka {release} are not known, only those since 2.3")

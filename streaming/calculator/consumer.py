@@ -18,7 +18,7 @@ from assignors.consumer.model import (
     era_of,
     release_of,
 )
-from assignors.consumer.sticky_eras import sticky_era_of
+from assignors.consumer.sticky_eras import NoSuchEra, sticky_era_of
 from assignors.consumer.sticky_group import CannotAssign
 from schemas.consumer_protocol import ConsumerAssignment, decode_subscription, encode_assignment
 from schemas.outcomes import Decoded
@@ -49,7 +49,7 @@ def solve(case: dict[str, Any]) -> dict[str, Any]:
         members.append(as_member(member["id"], member.get("instance"), subscription.value, case["kind"]))
     try:
         result = recompute(members, _topic_racks(case["input"]), case["release"])
-    except CannotAssign as why:
+    except (CannotAssign, NoSuchEra) as why:
         return {"error": str(why)}
     return _answer(result, case["release"])
 

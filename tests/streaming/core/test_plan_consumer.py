@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from assignors.consumer.sticky_eras import ERAS, sticky_era_of
 from streaming.calculator.consumer import blob_version, solve
 
 VECTORS = Path(__file__).parents[2] / "vectors" / "consumer" / "consumer-assign.jsonl.gz"
@@ -25,8 +26,39 @@ def test_equals_what_kafka_answered(case: dict[str, Any]) -> None:
     assert answer == case["expected"]
 
 
+def partitions(answer: dict[str, Any]) -> dict[str, Any]:
+    """Without the bytes, in which the version may differ between releases that answer alike."""
+    shares = answer.get("assignment")
+    return answer if shares is None else {name: share["partitions"] for name, share in shares.items()}
+
+
+@pytest.mark.parametrize("assignor", ["range", "roundrobin", "sticky", "cooperative-sticky"])
+def test_releases_that_gave_one_answer_give_it_here_too(assignor: str) -> None:
+    asked = 0
+    for case in (one for one in cases() if one["kind"] == assignor):
+        for release in case["eras"]:
+            answer = solve({**case, "release": release})
+            answer.pop("order_unsure", None)
+            assert partitions(answer) == partitions(case["expected"]), (case["id"], release)
+            asked += 1
+    assert asked > 500
+
+
+def test_every_era_of_the_sticky_assignors_has_a_vector() -> None:
+    releases = {release for case in cases() if "sticky" in case["kind"] for release in case["eras"]}
+    assert {sticky_era_of(release) for release in releases} == set(ERAS)
+
+
 def test_says_when_an_assignor_is_not_known() -> None:
-    assert solve({"kind": "sticky", "release": "4.3.1", "input": {}}) == {"error": "assignor not supported: sticky"}
+    assert solve({"kind": "custom", "release": "4.3.1", "input": {}}) == {"error": "assignor not supported: custom"}
+
+
+def test_says_when_a_release_is_too_old() -> None:
+    given: dict[str, Any] = {"topics": {}, "brokers": {}, "members": []}
+    answer = solve({"kind": "sticky", "release": "2.2.2", "input": given})
+    assert answer == {"error": "the sticky assignors of Kafka 2.2.2 are not known, only those since 2.3"}
+    answer = solve({"kind": "cooperative-sticky", "release": "2.3.1", "input": given})
+    assert answer == {"error": "Kafka 2.3 has no cooperative-sticky"}
 
 
 def test_says_whose_subscription_is_unreadable() -> None:
