@@ -88,10 +88,18 @@ def rests_on_java(sizes: Iterable[int]) -> frozenset[str]:
 class HashOrder(Generic[K]):
     """A `HashMap`'s keys: `add` them one by one, read them back in Java's iteration order."""
 
-    __slots__ = ("_capacity", "_first_capacity", "_hash", "_members", "_sizes", "unsure")
+    __slots__ = ("_capacity", "_first_capacity", "_hash", "_members", "_natural", "_sizes", "unsure")
 
-    def __init__(self, hash_of: Callable[[K], int], capacity: int = _DEFAULT_CAPACITY) -> None:
+    def __init__(
+        self,
+        hash_of: Callable[[K], int],
+        capacity: int = _DEFAULT_CAPACITY,
+        *,
+        natural: Callable[[K], Any] | None = None,
+    ) -> None:
+        """`natural` gives the sort key of `compareTo`, which orders the keys of one hash inside a tree."""
         self._hash = hash_of
+        self._natural = natural or _natural
         self._first_capacity = self._capacity = capacity
         self._members: dict[K, int] = {}
         self._sizes: dict[int, int] = {}
@@ -119,7 +127,7 @@ class HashOrder(Generic[K]):
         """All keys: buckets ascending, inside a bucket in order of insertion unless it became a tree."""
         members = self._members
         if self.unsure:
-            return walk_with_trees({key: (h, _natural(key)) for key, h in members.items()}, self._first_capacity)
+            return walk_with_trees({key: (h, self._natural(key)) for key, h in members.items()}, self._first_capacity)
         mask = self._capacity - 1
         return sorted(members, key=lambda key: members[key] & mask)
 

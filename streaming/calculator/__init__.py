@@ -5,6 +5,7 @@ from typing import Any
 
 from streaming.calculator import connect as connect
 from streaming.calculator import consumer as consumer
+from streaming.calculator import streams_assign as streams_assign
 from streaming.calculator import streams_wire as streams_wire
 from streaming.calculator import wire as wire
 
@@ -18,5 +19,6 @@ FAMILIES: Mapping[str, Solve] = {
     "coordinator-wire": wire.solve,
     "connect-topics-wire": wire.solve,
     "consumer-assign": consumer.solve,
+    "streams-assign": streams_assign.solve,
     "streams-wire": streams_wire.solve,
 }

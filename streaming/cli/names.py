@@ -8,6 +8,7 @@ FAMILIES = (
     "connect-wire",
     "consumer-assign",
     "coordinator-wire",
+    "streams-assign",
     "streams-wire",
 )
 """Families of cases that `plan` solves (`streaming.calculator.FAMILIES`)."""

@@ -1,0 +1,138 @@
+"""Task ids, process ids and partitions of Kafka Streams: how they sort, and how Java hashes them.
+
+Task ids sort by the name of their topology (in UTF-16 code units), then by subtopology, then by partition. Process ids
+sort as two *signed* 64-bit numbers: `80000000-...` comes first and `7fffffff-...` last. Nearly every answer of an
+assignor depends on these orders, and some on the order in which a Java hash table walks such keys.
+"""
+
+from collections.abc import Callable, Hashable, Iterable
+from typing import NamedTuple, TypeAlias, TypeVar
+from uuid import UUID
+
+from assignors.java_order import HashOrder, copied_set_capacity, java_hash, utf16_key
+
+ProcessId: TypeAlias = UUID
+"""Identifies one `KafkaStreams` instance; its threads are the members that share it."""
+
+TopicPartition: TypeAlias = tuple[str, int]
+
+Release: TypeAlias = tuple[int, ...]
+
+_K = TypeVar("_K", bound=Hashable)
+
+_MASK = 0xFFFFFFFF
+_OLD_MODULUS = 0xFFFFFFFF
+_SIGN_64 = 1 << 63
+_MASK_64 = (1 << 64) - 1
+_NEW_TASK_HASH_SINCE: Release = (3, 0)
+
+
+class TaskId(NamedTuple):
+    """One task: partition `partition` of subtopology `subtopology`; `topology` is empty where topologies have no names.
+
+    Python compares these tuples without the topology's name in front; `sorted_tasks` gives Java's order.
+    """
+
+    subtopology: int
+    partition: int
+    topology: str = ""
+
+    def __str__(self) -> str:
+        plain = f"{self.subtopology}_{self.partition}"
+        return f"{self.topology}__{plain}" if self.topology else plain
+
+
+def task_of(text: str) -> TaskId:
+    """The task id spelled `S_P` or `NAME__S_P`. Raises ValueError for anything else."""
+    topology, named, rest = text.partition("__")
+    subtopology, _, partition = (rest if named else text).partition("_")
+    return TaskId(int(subtopology), int(partition), topology if named else "")
+
+
+def task_key(task: TaskId) -> tuple[bytes, int, int]:
+    """Sort key of `TaskId.compareTo`."""
+    return utf16_key(task.topology), task.subtopology, task.partition
+
+
+def sorted_tasks(tasks: Iterable[TaskId]) -> list[TaskId]:
+    """Task ids in Java's order. Kafka compares a named task with an unnamed one only in broken applications."""
+    listed = list(tasks)
+    # Without names the tuples' own order is Java's, and many times faster.
+    return sorted(listed, key=task_key) if any(task[2] for task in listed) else sorted(listed)
+
+
+def task_hash(task: TaskId) -> int:
+    """`TaskId.hashCode()` since 3.0, as an unsigned 32-bit number."""
+    named = java_hash(task.topology) if task.topology else 0
+    return (((31 + task.subtopology) * 31 + task.partition) * 31 + named) & _MASK
+
+
+def old_task_hash(task: TaskId) -> int:
+    """`TaskId.hashCode()` before 3.0: `0_1` and `1_0` share it."""
+    return (task.subtopology << 32 | task.partition) % _OLD_MODULUS & _MASK
+
+
+def process_key(process_id: ProcessId) -> int:
+    """Sort key of `UUID.compareTo`: both halves are signed numbers."""
+    number = process_id.int
+    return (number ^ (_SIGN_64 << 64)) ^ _SIGN_64
+
+
+def process_hash(process_id: ProcessId) -> int:
+    """`UUID.hashCode()`, as an unsigned 32-bit number."""
+    both = (process_id.int >> 64) ^ (process_id.int & _MASK_64)
+    return (both >> 32) ^ (both & _MASK)
+
+
+def partition_hash(partition: TopicPartition) -> int:
+    """`TopicPartition.hashCode()`, as an unsigned 32-bit number."""
+    return (31 * (31 + partition[1]) + java_hash(partition[0])) & _MASK
+
+
+def partition_key(partition: TopicPartition) -> tuple[bytes, int]:
+    """Sort key of partitions as Streams compares them."""
+    return utf16_key(partition[0]), partition[1]
+
+
+def sorted_partitions(partitions: Iterable[TopicPartition]) -> list[TopicPartition]:
+    """Partitions by topic (Java's order), then by number."""
+    listed = list(partitions)
+    return sorted(listed) if all(topic.isascii() for topic, _ in listed) else sorted(listed, key=partition_key)
+
+
+class HashOrders:
+    """The orders in which the hash tables of one leader walk tasks and process ids.
+
+    `release` is the leader's: its task hash differs before 3.0. `java_version` is the leader's Java: from 19 on a
+    copied set may get a smaller table. `unsure` turns true once an order rests on crowded buckets, which Java keeps as
+    trees.
+    """
+
+    def __init__(self, release: Release, java_version: int = 17) -> None:
+        self.unsure = False
+        self._java_version = java_version
+        self._task_hash: Callable[[TaskId], int] = task_hash if release >= _NEW_TASK_HASH_SINCE else old_task_hash
+
+    def tasks(self, tasks: Iterable[TaskId]) -> list[TaskId]:
+        """A default-constructed set or map that received the tasks one by one."""
+        return self._walk(HashOrder(self._task_hash, natural=task_key), tasks)
+
+    def tasks_copied(self, tasks: list[TaskId]) -> list[TaskId]:
+        """A set copied from a collection of tasks in this order."""
+        capacity = copied_set_capacity(len(tasks), self._java_version)
+        return self._walk(HashOrder(self._task_hash, capacity, natural=task_key), tasks)
+
+    def processes(self, processes: Iterable[ProcessId]) -> list[ProcessId]:
+        """A default-constructed set or map that received the process ids one by one."""
+        return self._walk(HashOrder(process_hash, natural=process_key), processes)
+
+    def processes_copied(self, processes: list[ProcessId]) -> list[ProcessId]:
+        """A set copied from a collection of process ids in this order."""
+        capacity = copied_set_capacity(len(processes), self._java_version)
+        return self._walk(HashOrder(process_hash, capacity, natural=process_key), processes)
+
+    def _walk(self, order: HashOrder[_K], keys: Iterable[_K]) -> list[_K]:
+        for key in keys:
+            order.add(key)
+        self.unsure |= order.unsure
+        return order.keys()
