@@ -1,1 +1,1 @@
-"""The assignors of Kafka Connect and of plain consumers, recomputed: one snapshot in, one assignment out."""
+"""The assignors of Kafka Connect, of consumers and of the broker, recomputed: one snapshot in, one assignment out."""

@@ -12,6 +12,7 @@ order is `unsure`: it is computed, but rests on details of the JVM's library tha
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from functools import lru_cache
+from struct import Struct
 from typing import Any, Generic, TypeVar
 
 from assignors.java_tree import TREE_BUCKET, TREE_TABLE, walk_grouped_with_trees, walk_with_trees
@@ -24,6 +25,7 @@ CONNECTOR_ITSELF = -1
 """Stands for the connector instance in a list of task numbers."""
 
 _MASK = 0xFFFFFFFF
+_WORDS = Struct(">4I")
 _DEFAULT_CAPACITY = 16
 _EXACT_CAPACITY_SINCE = 19
 
@@ -65,6 +67,18 @@ def java_hash(text: str) -> int:
 def task_hash(task: TaskId) -> int:
     """`ConnectorTaskId.hashCode()` as an unsigned 32-bit number."""
     return 31 * java_hash(task[0]) + task[1] & _MASK
+
+
+def uuid_hash(uuid: bytes) -> int:
+    """Hash code of Kafka's `Uuid` and Java's `UUID` (16 bytes) as an unsigned 32-bit number."""
+    a, b, c, d = _WORDS.unpack(uuid)
+    h: int = a ^ b ^ c ^ d
+    return h
+
+
+def uuid_key(uuid: bytes) -> bytes:
+    """Sort key that orders 16-byte ids as their `compareTo` does: two signed 64-bit halves."""
+    return bytes((uuid[0] ^ 0x80, *uuid[1:8], uuid[8] ^ 0x80, *uuid[9:]))
 
 
 def copied_set_capacity(size: int, java_version: int) -> int:
@@ -148,8 +162,8 @@ def hash_map_order(ids: Iterable[str]) -> HashOrder[str]:
 
 
 def hash_order(items: Iterable[K]) -> HashOrder[K]:
-    """A default-constructed map or set that received strings or tasks one by one."""
-    order: HashOrder[K] = HashOrder(_hash_of)
+    """A default-constructed map or set that received strings, tasks, ids or numbers one by one."""
+    order: HashOrder[K] = HashOrder(key_hash)
     for item in items:
         order.add(item)
     return order
@@ -170,7 +184,7 @@ def grouping_order(items: Iterable[K]) -> tuple[list[K], bool]:
             capacity *= 2
             sizes = Counter(spread & capacity - 1 for spread in spreads.values())
         if item not in spreads:
-            h = _hash_of(item)
+            h = key_hash(item)
             spread = spreads[item] = h ^ h >> 16
             sizes[spread & capacity - 1] += 1
             if sizes[spread & capacity - 1] >= TREE_BUCKET - 1:
@@ -185,8 +199,8 @@ def grouping_order(items: Iterable[K]) -> tuple[list[K], bool]:
 
 
 def copied_set(items: Sequence[K], java_version: int) -> HashOrder[K]:
-    """The `HashSet` Java makes of a collection of strings or tasks in one go."""
-    order: HashOrder[K] = HashOrder(_hash_of, copied_set_capacity(len(items), java_version))
+    """The `HashSet` Java makes of a collection of strings, tasks, ids or numbers in one go."""
+    order: HashOrder[K] = HashOrder(key_hash, copied_set_capacity(len(items), java_version))
     for item in items:
         order.add(item)
     return order
@@ -207,21 +221,36 @@ def wire_entries_revoked(connectors: Iterable[str], tasks: Iterable[TaskId]) -> 
     return _entries(connectors, tasks)
 
 
-def _hash_of(key: Hashable) -> int:
+def key_hash(key: Hashable) -> int:
+    """`hashCode()` of a key as an unsigned 32-bit number.
+
+    Strings; (name, number) for tasks of Connect and of Streams groups; 16-byte ids; whole numbers; (id, number) for a
+    partition of a topic id as releases since 4.1 hash it. Raises TypeError for anything else.
+    """
     match key:
         case str():
             return java_hash(key)
         case (str(name), int(number)):
             return task_hash((name, number))
+        case (bytes(topic), int(number)):
+            return 31 * uuid_hash(topic) + number & _MASK
+        case bytes():
+            return uuid_hash(key)
+        case int():
+            return key & _MASK
         case _:
             raise TypeError(f"no Java hash is known for {type(key).__name__}")
 
 
 def _natural(key: Hashable) -> Any:
-    """Sorts strings, or tasks, as `compareTo` does."""
+    """Sorts keys of one kind as `compareTo` does."""
     match key:
         case (str(name), int(number)):
             return utf16_key(name), number
+        case bytes():
+            return uuid_key(key)
+        case int():
+            return key
         case _:
             return utf16_key(str(key))
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from streaming.calculator import broker as broker
 from streaming.calculator import connect as connect
 from streaming.calculator import consumer as consumer
 from streaming.calculator import streams_assign as streams_assign
@@ -20,5 +21,6 @@ FAMILIES: Mapping[str, Solve] = {
     "connect-topics-wire": wire.solve,
     "consumer-assign": consumer.solve,
     "streams-assign": streams_assign.solve,
+    "broker-assign": broker.solve,
     "streams-wire": streams_wire.solve,
 }
