@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from assignors.java_order import hash_map_order, java_hash, utf16_key
+from assignors.java_order import grouping_order, hash_map_order, utf16_key
 
 TopicPartition: TypeAlias = tuple[str, int]
 TopicRacks: TypeAlias = Mapping[str, Sequence[frozenset[str]]]
@@ -82,8 +82,8 @@ def era_of(release: str) -> ConsumerEra:
 class ConsumerResult:
     """Partitions of each member in the order of the leader's lists.
 
-    `order_unsure`: so many keys share a hash that Java keeps them in a tree, whose order is not emulated. The sets of
-    `range` and `roundrobin` never depend on it, the order inside a list may.
+    `order_unsure`: so many keys share a hash that Java keeps them in a tree; its order is followed, but rests on
+    details of the JVM's library. The sets of `range` and `roundrobin` never depend on it, the order inside a list may.
     """
 
     shares: dict[str, tuple[TopicPartition, ...]]
@@ -99,40 +99,10 @@ def hash_ordered(names: Iterable[str]) -> tuple[tuple[str, ...], bool]:
 def compute_ordered(calls: Iterable[str]) -> tuple[tuple[str, ...], bool]:
     """Names in the order of a default-capacity Java hash map filled by `computeIfAbsent`, and the doubt.
 
-    Three things differ from `put`: a new key goes to the *head* of its bucket; the table grows at the beginning of
-    the first call that finds it too full (a call for a key that is present included); a bucket counts as crowded with
-    eight keys instead of nine. `calls` are all calls, repeated names included.
+    `calls` are all calls, repeated names included: a call for a key that is present may make the table grow.
     """
-    buckets: list[list[str]] = [[] for _ in range(16)]
-    present: set[str] = set()
-    unsure = False
-    for name in calls:
-        if 4 * len(present) > 3 * len(buckets):
-            buckets = _doubled(buckets)
-        if name in present:
-            continue
-        present.add(name)
-        bucket = buckets[_bucket(name, len(buckets))]
-        bucket.insert(0, name)
-        if len(bucket) >= 8:
-            if len(buckets) < 64:
-                buckets = _doubled(buckets)
-            else:
-                unsure = True
-    return tuple(name for bucket in buckets for name in bucket), unsure
-
-
-def _bucket(name: str, capacity: int) -> int:
-    hashed = java_hash(name)
-    return (hashed ^ hashed >> 16) & capacity - 1
-
-
-def _doubled(buckets: list[list[str]]) -> list[list[str]]:
-    larger: list[list[str]] = [[] for _ in range(2 * len(buckets))]
-    for bucket in buckets:
-        for name in bucket:
-            larger[_bucket(name, len(larger))].append(name)
-    return larger
+    order, unsure = grouping_order(calls)
+    return tuple(order), unsure
 
 
 def member_order(members: Iterable[ConsumerMember], era: ConsumerEra) -> list[ConsumerMember]:

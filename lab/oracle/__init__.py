@@ -1,1 +1,1 @@
-"""Kafka Connect's own assignors of any release, run beside ours on the same input."""
+"""Kafka's own assignors of any release, run beside ours on the same input."""

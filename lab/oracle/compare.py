@@ -17,7 +17,8 @@ from typing import Any
 from assignors.connect.eras import era_of
 from lab import jars, java
 from lab.errors import LabError
-from lab.oracle.runner import FOLDER, Answer, Runner
+from lab.oracle.program import FOLDER
+from lab.oracle.runner import Answer, Runner
 from lab.oracle.scenarios import EAGER, random_scenario
 from streaming.calculator import connect
 

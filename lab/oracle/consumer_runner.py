@@ -1,0 +1,95 @@
+"""Drives `ConsumerAssignors.java`: groups in, the answers of the consumer's own classes out, and how long they took.
+
+A group is the `input` of a `consumer-assign` case, as `rebalance-monitor plan` takes it. On the wire (`program`):
+
+    group      string assignor, int32 timed, int32 repeats, int32 count, (int32 broker, bool has_rack, [string rack])*,
+               int32 count, (string topic, int32 count, (int32 count, int32 broker*)*)*,
+               int32 count, (string member, bool is_static, [string instance], bytes subscription)*
+    answer     int64 ns, then int32 count, (string member, int32 count, (string topic, int32 number)*, bytes blob)*
+               or -1 and string exception; then int64 ns per repeat
+"""
+
+import struct
+from base64 import b64decode, b64encode
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import IntEnum
+from pathlib import Path
+from typing import Any
+
+from lab import jars
+from lab.errors import LabError
+from lab.java import Java
+from lab.oracle.program import FOLDER, MODULE, Program, blob, string
+
+SOURCE = Path(__file__).with_name("ConsumerAssignors.java")
+
+
+class Timed(IntEnum):
+    """What is timed: nothing, subscription bytes to assignment bytes, or `assign` alone on what is already read."""
+
+    NOTHING = 0
+    BYTES = 1
+    SETS = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """`expected` as in a case; the nanoseconds of this answer and those of each repetition."""
+
+    expected: dict[str, Any]
+    first_ns: int
+    repeated_ns: list[int]
+
+
+def class_path(java: Java, release: str) -> str:
+    """The client's classes of this release, fetched once into a folder of their own."""
+    folder = FOLDER / f"clients-{release}"
+    if not list(folder.glob(f"kafka-clients-{release}.jar")):
+        reason = jars.retrieve(java, MODULE, "clients", folder, kafka_release=release)
+        if not list(folder.glob(f"kafka-clients-{release}.jar")):
+            raise LabError(f"kafka-clients {release} could not be fetched from Maven Central ({reason})")
+    return str(folder / "*")
+
+
+class ConsumerRunner(Program):
+    """One JVM with the client's classes of one release; a context manager."""
+
+    def __init__(self, java: Java, release: str, *, options: tuple[str, ...] = ("-Xmx512m",)) -> None:
+        super().__init__(java, SOURCE, class_path(java, release), release, options)
+
+    def answer(
+        self, assignor: str, given: Mapping[str, Any], timed: Timed = Timed.NOTHING, repeats: int = 0
+    ) -> Answered:
+        """The answer, then the times of `repeats` further ones."""
+        self.ask(_group(assignor, given, timed, repeats))
+        first_ns = self.read_number(">q", 8)
+        count = self.read_number(">i", 4)
+        if count < 0:
+            expected: dict[str, Any] = {"error": self.read_string()}
+        else:
+            expected = {"assignment": {self.read_string(): self._share() for _ in range(count)}}
+        return Answered(expected, first_ns, [self.read_number(">q", 8) for _ in range(repeats if timed else 0)])
+
+    def _share(self) -> dict[str, Any]:
+        partitions = [[self.read_string(), self.read_number(">i", 4)] for _ in range(self.read_number(">i", 4))]
+        return {"partitions": partitions, "bytes": b64encode(self.read_bytes()).decode()}
+
+
+def _group(assignor: str, given: Mapping[str, Any], timed: Timed, repeats: int) -> bytes:
+    out = bytearray(string(assignor) + struct.pack(">iii", timed, repeats, len(given["brokers"])))
+    for broker, rack in given["brokers"].items():
+        out += struct.pack(">i", int(broker)) + _optional(rack)
+    out += struct.pack(">i", len(given["topics"]))
+    for topic, partitions in given["topics"].items():
+        out += string(topic) + struct.pack(">i", len(partitions))
+        for replicas in partitions:
+            out += struct.pack(f">i{len(replicas)}i", len(replicas), *replicas)
+    out += struct.pack(">i", len(given["members"]))
+    for member in given["members"]:
+        out += string(member["id"]) + _optional(member.get("instance")) + blob(b64decode(member["subscription"]))
+    return bytes(out)
+
+
+def _optional(text: str | None) -> bytes:
+    return b"\x00" if text is None else b"\x01" + string(text)

@@ -1,0 +1,110 @@
+"""A Java program beside ours that answers on its standard output what it is asked on its standard input.
+
+On the wire, all numbers big endian: string = bytes in UTF-8; bytes = int32 length and content. Each program's own
+requests and answers are told by the module that speaks to it.
+"""
+
+import shutil
+import struct
+import subprocess
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Self
+
+from lab import jars
+from lab.errors import LabError
+from lab.java import Java
+from lab.paths import BUILD, CONF
+
+MODULE = CONF / "ivy" / "oracle.xml"
+FOLDER = BUILD / "oracle"
+COMPILE_TIMEOUT_S = 120
+
+
+def compiled(java: Java, source: Path) -> Path:
+    """Folder with the program's class, compiled anew when its source is newer: by a JDK, else by Eclipse's compiler."""
+    out = FOLDER / "classes"
+    target = out / f"{source.stem}.class"
+    if target.is_file() and target.stat().st_mtime >= source.stat().st_mtime:
+        return out
+    out.mkdir(parents=True, exist_ok=True)
+    javac = java.home / "bin" / "javac"
+    found = str(javac) if javac.is_file() else shutil.which("javac")
+    # No --release: it would hide sun.misc.Unsafe, the only way to make a group member without its network.
+    command = [found, "-source", "17", "-target", "17"] if found else [*_eclipse(java), "-17"]
+    done = subprocess.run(
+        [*command, "-nowarn", "-encoding", "UTF-8", "-d", str(out), str(source)],
+        capture_output=True, text=True, timeout=COMPILE_TIMEOUT_S, check=False,
+    )  # fmt: skip
+    if not target.is_file():
+        raise LabError(f"{source.name} does not compile: {(done.stderr or done.stdout).strip()[-300:]}")
+    return out
+
+
+def _eclipse(java: Java) -> list[str]:
+    folder = FOLDER / "compiler"
+    if not list(folder.glob("ecj-*.jar")):
+        reason = jars.retrieve(java, MODULE, "compiler", folder, kafka_release=jars.kafka_release())
+        if not list(folder.glob("ecj-*.jar")):
+            raise LabError(f"no javac here, and Eclipse's compiler could not be fetched from Maven Central ({reason})")
+    return [java.command, "-jar", str(next(folder.glob("ecj-*.jar")))]
+
+
+class Program:
+    """One JVM that runs a program with the classes of one release; a context manager."""
+
+    def __init__(self, java: Java, source: Path, class_path: str, release: str, options: tuple[str, ...]) -> None:
+        self.release = release
+        self._process = subprocess.Popen(
+            [java.command, *options, "-cp", f"{compiled(java, source)}:{class_path}", source.stem],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+        )  # fmt: skip
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._in: IO[bytes] = self._process.stdin
+        self._out: IO[bytes] = self._process.stdout
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, why: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._in.close()
+        self._process.wait(timeout=30)
+
+    def ask(self, request: bytes) -> None:
+        """Send one request; its answer is read piece by piece."""
+        self._in.write(request)
+        self._in.flush()
+
+    def read_bytes(self) -> bytes:
+        """The next piece of the answer."""
+        return self._read(self.read_number(">i", 4))
+
+    def read_string(self) -> str:
+        """The next piece of the answer."""
+        return self.read_bytes().decode()
+
+    def read_number(self, form: str, size: int) -> int:
+        """The next piece of the answer, in `struct`'s words."""
+        number: int = struct.unpack(form, self._read(size))[0]
+        return number
+
+    def _read(self, size: int) -> bytes:
+        read = self._out.read(size)
+        if len(read) < size:
+            raise LabError(
+                f"the Java runner of {self.release} ended early with status {self._process.wait(timeout=30)}"
+            )
+        return read
+
+
+def string(text: str) -> bytes:
+    """`text` as it stands in a request."""
+    return blob(text.encode())
+
+
+def blob(raw: bytes) -> bytes:
+    """Bytes as they stand in a request."""
+    return struct.pack(">i", len(raw)) + raw
