@@ -43,13 +43,16 @@ class AssignmentConfigs:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StreamsTask:
     """One task. `stateful` means that its subtopology has a changelog; `end_offset_sum` is the sum of the log end
-    offsets of its changelog partitions, of no meaning for a stateless task."""
+    offsets of its changelog partitions, of no meaning for a stateless task. Plug-ins are also told whether the
+    subtopology has any state store (`has_stores`, None if that is the same) and the stores' names."""
 
     id: TaskId
     sources: tuple[TopicPartition, ...] = ()
     changelogs: tuple[TopicPartition, ...] = ()
     stateful: bool = False
     end_offset_sum: int = 0
+    has_stores: bool | None = None
+    state_store_names: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,11 +67,13 @@ class StreamsConsumer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StreamsClient:
-    """One process and its threads."""
+    """One process and its threads; the first one seen gives the client its rack in KIP-924's terms. `host_info` is the
+    host and port of `application.server`."""
 
     process_id: ProcessId
     consumers: tuple[StreamsConsumer, ...]
     tags: Mapping[str, str] = field(default_factory=dict)
+    host_info: tuple[str, int] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,7 +8,7 @@ from assignors.streams.application import ClientShare, StreamsApplication, Strea
 from assignors.streams.clients import Client, Topology, clients_of
 from assignors.streams.eras import Era
 from assignors.streams.racks import Racks
-from assignors.streams.tasks import HashOrders
+from assignors.streams.tasks import HashOrders, sorted_tasks
 from assignors.streams.threads import assign_to_threads
 
 
@@ -58,8 +58,8 @@ def run(
 def share_of(client: Client, era: Era, hash_orders: HashOrders) -> ClientShare:
     """The client's tasks and those of each of its threads; up to 2.5 the threads are not computed."""
     return ClientShare(
-        active=tuple(client.active),
-        standby=tuple(client.standby),
+        active=tuple(sorted_tasks(client.active)),
+        standby=tuple(sorted_tasks(client.standby)),
         warm_ups=tuple(client.warm_ups),
         threads=assign_to_threads(client, era, hash_orders) if era.high_availability else {},
     )

@@ -26,11 +26,14 @@ class Client:
         "capacity",
         "consumers",
         "ends",
+        "followup_deadline_ms",
+        "host_info",
         "known_lags",
         "owners",
         "previous_active",
         "previous_standby",
         "process_id",
+        "rack_id",
         "reported",
         "standby",
         "tags",
@@ -42,6 +45,8 @@ class Client:
         self.consumers = sorted_names(consumer.id for consumer in given.consumers)
         self.capacity = len(given.consumers)
         self.tags = dict(given.tags)
+        self.host_info = given.host_info
+        self.rack_id = given.consumers[0].rack or None if given.consumers else None
         self.reported = {consumer.id: tuple(consumer.offset_sums) for consumer in given.consumers}
         self.owners = {partition: consumer.id for consumer in given.consumers for partition in consumer.owned}
         sums: dict[TaskId, int] = {}
@@ -56,6 +61,7 @@ class Client:
         self.active: list[TaskId] = []
         self.standby: list[TaskId] = []
         self.warm_ups: list[TaskId] = []
+        self.followup_deadline_ms: int | None = None
 
     def lag(self, task: TaskId) -> int:
         """The lag of a stateful task; -2 if the client runs it, -3 if nobody can tell. Raises LeaderFailed for another

@@ -77,12 +77,12 @@ def _place_standbys(
     placement: Placement, tasks: Sequence[int], configs: AssignmentConfigs, era: Era, hash_orders: HashOrders
 ) -> tuple[MayMove, MayMoveTask]:
     if configs.rack_aware_assignment_tags and era.tags:
-        tag_aware = TagAware(
-            placement, [client.tags for client in placement.clients], configs.rack_aware_assignment_tags
-        )
-        tag_aware.place(tasks, configs.num_standby_replicas, hash_orders)
+        tags = [client.tags for client in placement.clients]
+        tag_aware = TagAware(placement, tags, configs.rack_aware_assignment_tags)
+        tag_aware.place(tasks, configs.num_standby_replicas, hash_orders, range(len(tags)))
         return tag_aware.may_move, tag_aware.may_move_task
-    place_by_load(placement, [(task, configs.num_standby_replicas) for task in tasks])
+    wanted = [(task, configs.num_standby_replicas) for task in tasks]
+    place_by_load(placement, wanted, range(len(placement.clients)))
     return always, always_task
 
 

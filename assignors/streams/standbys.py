@@ -19,14 +19,14 @@ class Holders(Protocol):
         """Give the client a copy."""
 
 
-def place_by_load(placement: Holders, wanted: Iterable[tuple[int, int]]) -> None:
-    """For each (task, number of copies): a copy to the least loaded clients that do not hold the task, while there are
-    any. Ties go to the smaller client.
+def place_by_load(placement: Holders, wanted: Iterable[tuple[int, int]], clients: Iterable[int]) -> None:
+    """For each (task, number of copies): a copy to the least loaded of these clients that do not hold the task, while
+    there are any. Ties go to the smaller client.
 
     A client leaves the queue, gets the copy and returns with its new load, so the queue is always in order and a
     plain heap gives what Java's gives.
     """
-    queue = [(load, client) for client, load in enumerate(placement.load)]
+    queue = [(placement.load[client], client) for client in clients]
     heapify(queue)
     for task, copies in wanted:
         rejected = []

@@ -11,6 +11,7 @@ zone is left unused, so neither tag forbids anything, and the least loaded clien
 from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol
 
+from assignors.streams.failures import LeaderFailed
 from assignors.streams.standbys import Holders, place_by_load
 from assignors.streams.tasks import HashOrders, TaskId
 
@@ -27,62 +28,56 @@ class TagHolders(Holders, Protocol):
         """The ids behind the numbers."""
 
 
-class TagRules:
-    """Which clients share which tag values."""
+class TagAware:
+    """Tag-aware placement. `tags` are those of each client by number, None for a process the application does not
+    know."""
 
-    __slots__ = ("_holders", "_keys", "_values", "tags")
-
-    def __init__(self, tags: Sequence[Mapping[str, str]], keys: Collection[str]) -> None:
-        self.tags = tags
+    def __init__(self, placement: TagHolders, tags: Sequence[Mapping[str, str] | None], keys: Collection[str]) -> None:
+        self._placement = placement
         self._keys = frozenset(keys)
+        self._known = {client: dict(of_client) for client, of_client in enumerate(tags) if of_client is not None}
+        self._strangers = len(tags) - len(self._known)
         self._values: dict[str, set[str]] = {}
         self._holders: dict[tuple[str, str], set[int]] = {}
-        for client, of_client in enumerate(tags):
+        for client, of_client in self._known.items():
             for key, value in of_client.items():
                 self._values.setdefault(key, set()).add(value)
                 self._holders.setdefault((key, value), set()).add(client)
 
-    def forbid(self, blocked: dict[tuple[str, str], set[int]], host: int, used: int) -> None:
-        """Add to `blocked` what the new host forbids, when `used` clients host the task."""
-        for key, value in self.tags[host].items():
-            if key not in self._keys:
-                continue
-            if len(self._values[key]) <= used:
-                for one in self._values[key]:
-                    blocked.pop((key, one), None)
-            else:
-                blocked[key, value] = self._holders[key, value]
+    def place(self, tasks: Sequence[int], copies: int, hash_orders: HashOrders, hosts: Sequence[int]) -> None:
+        """Give each task its standbys. `tasks` and `hosts` (of actives) in the order in which Kafka walks them.
 
-
-class TagAware:
-    """Tag-aware placement over clients in ascending order."""
-
-    def __init__(self, placement: TagHolders, tags: Sequence[Mapping[str, str]], keys: Collection[str]) -> None:
-        self._placement = placement
-        self._rules = TagRules(tags, keys)
-
-    def place(self, tasks: Sequence[int], copies: int, hash_orders: HashOrders) -> None:
-        """Give each task its standbys. `tasks` in the order in which Kafka's map received them."""
+        Raises LeaderFailed where Kafka throws: a task with two active hosts, a process without state.
+        """
         placement = self._placement
         missing = dict.fromkeys(tasks, copies)
         for task in tasks:
-            for host, active in enumerate(placement.active):
-                if task in active:
-                    missing[task] = self._place_apart(task, host, missing[task])
+            for host in hosts:
+                if task not in placement.active[host]:
+                    continue
+                if task not in missing or host not in self._known:
+                    raise LeaderFailed("NullPointerException", f"task {placement.tasks[task]} is active where it can't")
+                missing[task] = self._place_apart(task, host, missing[task])
+                if missing[task] <= 0:
+                    del missing[task]
+        if not missing:
+            return
+        if self._strangers:
+            raise LeaderFailed("NullPointerException", "a process has an assignment, but is no client")
         ids = {placement.tasks[task]: task for task in tasks}
-        left = [ids[one] for one in hash_orders.tasks(ids) if missing[ids[one]] > 0]
-        place_by_load(placement, [(task, missing[task]) for task in left])
+        left = [ids[one] for one in hash_orders.tasks(ids) if ids[one] in missing]
+        place_by_load(placement, [(task, missing[task]) for task in left], self._known)
 
     def _place_apart(self, task: int, host: int, copies: int) -> int:
-        """Copies that found no host with other tags."""
+        """Place copies while clients with other tags are left; the number of copies that found none."""
         placement = self._placement
         blocked: dict[tuple[str, str], set[int]] = {}
         used = 1
         while True:
-            self._rules.forbid(blocked, host, used)
+            self._block(blocked, host, used)
             free = [
-                (load, client)
-                for client, load in enumerate(placement.load)
+                (placement.load[client], client)
+                for client in self._known
                 if not placement.holds(client, task) and not any(client in shared for shared in blocked.values())
             ]
             if not free:
@@ -94,18 +89,28 @@ class TagAware:
             if copies <= 0:
                 return 0
 
+    def _block(self, blocked: dict[tuple[str, str], set[int]], host: int, used: int) -> None:
+        """Add what the new host forbids, when `used` clients host the task."""
+        for key, value in self._known[host].items():
+            if key not in self._keys:
+                continue
+            if len(self._values[key]) <= used:
+                for one in self._values[key]:
+                    blocked.pop((key, one), None)
+            else:
+                blocked[key, value] = self._holders[key, value]
+
     def may_move(self, source: int, destination: int) -> bool:
         """Whether balancing may move a standby: each tag of the source, configured or not, has the same value there."""
-        there = self._rules.tags[destination]
-        return all(there.get(key) == value for key, value in self._rules.tags[source].items())
+        there = self._known[destination]
+        return all(there.get(key) == value for key, value in self._known[source].items())
 
     def may_move_task(self, source: int, destination: int, task: int) -> bool:
         """Whether rack optimisation may move this standby: the task's hosts show no fewer tag values afterwards."""
-        tags, placement = self._rules.tags, self._placement
         others = {
             entry
-            for client in range(len(tags))
-            if client not in (source, destination) and placement.holds(client, task)
-            for entry in tags[client].items()
+            for client, tags in self._known.items()
+            if client not in (source, destination) and self._placement.holds(client, task)
+            for entry in tags.items()
         }
-        return len(others | tags[destination].items()) >= len(others | tags[source].items())
+        return len(others | self._known[destination].items()) >= len(others | self._known[source].items())

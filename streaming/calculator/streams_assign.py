@@ -5,6 +5,7 @@ partitions and the leader's configuration, all in the order in which the leader 
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
@@ -17,26 +18,34 @@ from assignors.streams.application import (
     StreamsResult,
     StreamsTask,
 )
+from assignors.streams.application_state import ApplicationState
+from assignors.streams.assignment import KafkaStreamsAssignment, TaskType
 from assignors.streams.built_in import BuiltIn, recompute
 from assignors.streams.eras import release_of
 from assignors.streams.failures import LeaderFailed
-from assignors.streams.tasks import TaskId, TopicPartition, task_of
+from assignors.streams.plug_in import state_of_application
+from assignors.streams.public_sticky import StickyTaskAssignor
+from assignors.streams.task_assignment_utils import validate_task_assignment
+from assignors.streams.tasks import HashOrders, ProcessId, TaskId, TopicPartition, sorted_tasks, task_of
 
 ASSIGNORS: Mapping[str, BuiltIn] = {
     "ha": BuiltIn.HIGH_AVAILABILITY,
     "legacy_sticky": BuiltIn.LEGACY_STICKY,
     "fallback": BuiltIn.FALLBACK_PRIOR,
 }
+PUBLIC_STICKY = "sticky_924"
 
 
 def solve(case: dict[str, Any]) -> dict[str, Any]:
     """The `expected` object of one case; `{"exception": NAME}` where Kafka's class throws."""
     given = case["input"]
     assignor = ASSIGNORS.get(given["assignor"])
-    if assignor is None:
-        return {"error": f"assignor not supported: {given['assignor']}"}
     try:
         application = application_of(given, case["release"])
+        if given["assignor"] == PUBLIC_STICKY:
+            return _public_sticky(application, must_preserve=bool(given.get("mustPreserve")))
+        if assignor is None:
+            return {"error": f"assignor not supported: {given['assignor']}"}
         return _answer(recompute(application, assignor), application)
     except LeaderFailed as why:
         return {"exception": why.exception}
@@ -75,6 +84,7 @@ def _task(given: dict[str, Any]) -> StreamsTask:
         changelogs=tuple(_partition(text) for text in given["changelogs"]),
         stateful=given["stateful"],
         end_offset_sum=given.get("endOffsetSum") or 0,
+        has_stores=given.get("hasStores"),
     )
 
 
@@ -116,6 +126,47 @@ def _answer(result: StreamsResult, application: StreamsApplication) -> dict[str,
     if result.order_unsure:
         answer["order_unsure"] = True
     return answer
+
+
+def _public_sticky(application: StreamsApplication, *, must_preserve: bool) -> dict[str, Any]:
+    """The answer and Kafka's verdict on it. Where Kafka places standbys, by memory address, only actives are told."""
+    hash_orders = HashOrders(application.release, application.java_version)
+    state = plug_in_state(application, hash_orders)
+    assignor = StickyTaskAssignor(must_preserve=must_preserve, java_version=application.java_version)
+    assignment = assignor.assign(state)
+    clients = assignments_json({one.process_id: one for one in assignment.assignment})
+    answer: dict[str, Any] = {"clients": clients, "validation": validate_task_assignment(state, assignment).value}
+    if application.configs.num_standby_replicas > 0:
+        answer["standbys_unsure"] = True
+        for client in clients.values():
+            client.pop("followupDeadlineMs", None)
+            del client["standby"]
+    if hash_orders.unsure or assignor.order_unsure:
+        answer["order_unsure"] = True
+    return answer
+
+
+def plug_in_state(application: StreamsApplication, hash_orders: HashOrders) -> ApplicationState:
+    """What a plug-in is shown of a case. These cases tell it of a broker without rack as of a rack where nobody is."""
+    racks = {
+        partition: tuple("" if rack is None else rack for rack in of_replicas)
+        for partition, of_replicas in application.racks.items()
+    }
+    return state_of_application(replace(application, racks=racks), hash_orders)
+
+
+def assignments_json(assignments: Mapping[ProcessId, KafkaStreamsAssignment]) -> dict[str, dict[str, Any]]:
+    """Each client's sorted tasks, and the time of its follow-up rebalance if it has one."""
+    clients: dict[str, dict[str, Any]] = {}
+    for process_id, assignment in assignments.items():
+        client: dict[str, Any] = {
+            "active": [str(task) for task in sorted_tasks(assignment.of_type(TaskType.ACTIVE))],
+            "standby": [str(task) for task in sorted_tasks(assignment.of_type(TaskType.STANDBY))],
+        }
+        if assignment.followup_rebalance_deadline_ms is not None:
+            client["followupDeadlineMs"] = assignment.followup_rebalance_deadline_ms
+        clients[str(process_id)] = client
+    return clients
 
 
 def _texts(tasks: tuple[TaskId, ...]) -> list[str]:

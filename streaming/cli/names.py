@@ -9,6 +9,7 @@ FAMILIES = (
     "consumer-assign",
     "coordinator-wire",
     "streams-assign",
+    "streams-validate",
     "streams-wire",
 )
 """Families of cases that `plan` solves (`streaming.calculator.FAMILIES`)."""
