@@ -6,11 +6,16 @@ from pathlib import Path
 
 
 def tree(pid: int) -> Iterator[int]:
-    """A process and all its descendants."""
+    """A process and all its descendants. Any of them may end at any moment."""
     yield pid
-    for task in Path(f"/proc/{pid}/task").glob("*/children"):
+    folder = Path(f"/proc/{pid}/task")
+    try:
+        tasks = os.listdir(folder)
+    except OSError:
+        return
+    for task in tasks:
         try:
-            children = task.read_text().split()
+            children = (folder / task / "children").read_text().split()
         except OSError:
             continue
         for child in children:
