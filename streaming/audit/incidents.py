@@ -26,8 +26,9 @@ INCIDENTS = suite(
     ),
     Contract(
         "incident_generation_stored",
-        "the generation that an incident opened with is stored",
-        "select incident_id, opened_generation from rebalance_monitor.incidents i where not exists (select"
+        "the generation that an incident opened with is stored; 0 is none: monitor_error, or none was known",
+        "select incident_id, opened_generation from rebalance_monitor.incidents i"
+        " where opened_generation <> 0 and not exists (select"
         ' from rebalance_monitor.generations g where g.cluster = i.cluster and g."group" = i."group"'
         " and g.generation = i.opened_generation)",
     ),

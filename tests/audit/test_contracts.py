@@ -53,6 +53,17 @@ def test_real_captures_keep_every_contract(connection: Connection) -> None:
     assert all(int(str(one)) > 20 for one in counts), counts
 
 
+def test_an_incident_may_open_without_any_generation(connection: Connection) -> None:
+    """As `monitor_error` does: the record at which the monitor failed was not judged."""
+    with connection.transaction(force_rollback=True):
+        done = connection.execute(
+            "update rebalance_monitor.incidents set opened_generation = 0,"
+            " document = jsonb_set(document, '{opened_generation}', '0')"
+        )
+        assert done.rowcount > 0
+        assert broken(connection) == set()
+
+
 def test_duplicates_of_a_real_cluster_are_seen_and_excused_by_their_incidents_only(connection: Connection) -> None:
     with connection.transaction(force_rollback=True):
         connection.execute("update rebalance_monitor.incidents set rule = 'another' where rule = 'duplicate_active'")
