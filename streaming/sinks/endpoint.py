@@ -1,12 +1,17 @@
 """HTTP of the job itself: /metrics for Prometheus, /healthz and /readyz for whoever starts and watches it."""
 
 import json
+import logging
+import sys
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Protocol
 
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 
+from streaming.supervision import places, sentence
+
 TEXT = "text/plain; charset=utf-8"
+log = logging.getLogger("rebalance_monitor.metrics")
 
 
 class PortTaken(Exception):
@@ -60,6 +65,12 @@ def listen(host: str, port: int, told: Told) -> ThreadingHTTPServer:
         daemon_threads = True
         # Two monitors on one address must not share it in silence.
         allow_reuse_port = False
+
+        def handle_error(self, request: object, client_address: object) -> None:
+            """The library would print a trace. Whoever asked and went away meanwhile is no news."""
+            why = sys.exception()
+            if why is not None and not isinstance(why, ConnectionError | TimeoutError):
+                log.error("request_failed", extra={"fields": {"why": sentence(why), "stack": places(why)}})
 
     try:
         return Server((host, port), Handler)
