@@ -13,6 +13,7 @@ from streaming.spark import stacks
 SILENT_S = 30.0  # longer than all requests of one sample may take together
 FIRST_WORD_S = 120.0  # Python and its packages start on a machine that starts Java as well
 READING_S = 60.0
+PAUSED_S = 10.0  # looks are a second apart; a longer pause between two means that the job itself did not run
 READER, TASK = "reader", "task"
 
 log = logging.getLogger("rebalance_monitor.job")
@@ -35,6 +36,7 @@ class Watchdog:
         self._heard_s, self.spoke = began_s, False
         self._last_at_ms = 0
         self._reading_since_s: float | None = None
+        self._looked_s: float | None = None
 
     def heard(self, at_ms: int, now_s: float) -> None:
         """The reader's last report is of `at_ms`."""
@@ -50,7 +52,16 @@ class Watchdog:
         self._reading_since_s = since_s
 
     def look(self, now_s: float) -> None:
-        """Hangs, after the stacks were logged and the process was killed."""
+        """Hangs, after the stacks were logged and the process was killed.
+
+        While the job itself is frozen (SIGSTOP, a paused container), nobody can report to it: that time does not count.
+        """
+        paused_s = now_s - self._looked_s if self._looked_s is not None else 0.0
+        self._looked_s = now_s
+        if paused_s > PAUSED_S:
+            self._heard_s = min(now_s, self._heard_s + paused_s)
+            if self._reading_since_s is not None:
+                self._reading_since_s = min(now_s, self._reading_since_s + paused_s)
         silent_s = self.silent_s(now_s)
         if silent_s > (SILENT_S if self.spoke else FIRST_WORD_S):
             self._end(READER, f"the reader has said nothing for {silent_s:.0f} s")

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from streaming.spark import stacks
-from streaming.spark.watchdog import FIRST_WORD_S, READER, READING_S, SILENT_S, TASK, Hangs, Watchdog
+from streaming.spark.watchdog import FIRST_WORD_S, PAUSED_S, READER, READING_S, SILENT_S, TASK, Hangs, Watchdog
 
 HANGING = """
 import sys, time
@@ -64,6 +64,18 @@ def test_a_batch_that_is_never_read_ends_its_task(hanging: "subprocess.Popen[str
         watchdog.look(12.0 + READING_S)
     assert hangs.value.name == TASK
     assert hanging.wait(30) == -signal.SIGKILL
+
+
+def test_a_job_that_was_frozen_itself_blames_no_process(tmp_path: Path) -> None:
+    watchdog = Watchdog("c", tmp_path, 10_000, 0.0)
+    watchdog.heard(5_000, 1.0)
+    watchdog.reading(1.5)
+    watchdog.look(2.0)
+    again_s = 2.0 + max(PAUSED_S, SILENT_S, READING_S) + 600
+    for later_s in range(int(SILENT_S)):
+        watchdog.look(again_s + later_s)
+    with pytest.raises(Hangs, match="the reader has said nothing"):
+        watchdog.look(again_s + SILENT_S)
 
 
 def test_a_reader_that_only_starts_has_more_time(tmp_path: Path) -> None:
