@@ -1,24 +1,13 @@
-"""What is declared of an alert rule."""
+"""What is declared of an alert rule about the monitor."""
 
 from dataclasses import dataclass
 
-from streaming.core.incidents.rule import Check
+from streaming.core.incidents.own_alerts import OwnAlert
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Alert:
-    """One rule. `hold` is how long the expression must be true (Prometheus duration, empty: not at all).
+    """One rule: what it says, and the expression that makes it fire."""
 
-    `runbook` names the page when it is not the alert's own; `confirm`, `advice` and `resolves` make the alert's own.
-    """
-
-    name: str
+    own: OwnAlert
     expr: str
-    severity: str
-    summary: str
-    description: str
-    hold: str = ""
-    runbook: str = ""
-    confirm: tuple[Check, ...] = ()
-    advice: tuple[str, ...] = ()
-    resolves: str = ""

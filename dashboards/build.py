@@ -15,21 +15,22 @@ from dashboards.cluster_label import renamed_dashboard
 from dashboards.frames import rebalances
 from dashboards.runbooks import pages
 from dashboards.shelf import SHELF
+from streaming.core.incidents.runbooks import Addresses
 from streaming.core.metrics import CLUSTER, label_problem
-from streaming.core.model.settings import RUNBOOKS
+from streaming.core.model.settings import PUBLIC_URL
 
 GENERATED = Path(__file__).parent / "generated"
 DOCS = Path(__file__).parents[1] / "docs"
 _HEADER = "# Made by `rebalance-monitor dashboards build` from dashboards/alerts.py; edit that file.\n"
 
 
-def render(runbooks: str = RUNBOOKS, cluster_label: str = CLUSTER) -> dict[str, str]:
-    """File name -> text of everything that is generated. `cluster_label` is the one of the configuration."""
+def render(addresses: Addresses | None = None, cluster_label: str = CLUSTER) -> dict[str, str]:
+    """File name -> text of everything that is generated. Addresses and `cluster_label`: as in the configuration."""
     return {
         **{place.file: _dashboard_text(build(), cluster_label) for place, build in SHELF},
         "annotation.json": _dashboard_text(rebalances(tables.annotations()).build(), cluster_label),
-        "alerts.yml": _yaml(rule_file(runbooks, cluster_label)),
-        "prometheusrule.yaml": _yaml(prometheus_rule(runbooks, cluster_label)),
+        "alerts.yml": _yaml(rule_file(addresses, cluster_label)),
+        "prometheusrule.yaml": _yaml(prometheus_rule(addresses, cluster_label)),
     }
 
 
@@ -50,6 +51,8 @@ def cluster_label(text: str) -> str:
     return text
 
 
+PUBLIC_URL_HELP = "the monitor's page as people reach it, as page.public_url says (default: %(default)s)"
+RUNBOOKS_HELP = "where a published copy of docs/runbooks is (default: the page's own /runbook)"
 CLUSTER_LABEL_HELP = "the label that names the Kafka cluster, as metrics.cluster_label says (default: %(default)s)"
 
 
@@ -59,12 +62,14 @@ def main(argv: Sequence[str]) -> int:
     parser.add_argument("--check", action="store_true", help="write nothing; exit 1 if a file differs")
     parser.add_argument("--out", type=Path, default=GENERATED, metavar="DIR", help="where the files are or go")
     parser.add_argument("--docs", type=Path, default=DOCS, metavar="DIR", help="where runbooks and rules.md are or go")
-    parser.add_argument("--runbooks", default=RUNBOOKS, metavar="URL", help="address in front of each runbook's name")
+    parser.add_argument("--public-url", default=PUBLIC_URL, metavar="URL", help=PUBLIC_URL_HELP)
+    parser.add_argument("--runbooks", default=None, metavar="URL", help=RUNBOOKS_HELP)
     parser.add_argument("--cluster-label", type=cluster_label, default=CLUSTER, metavar="NAME", help=CLUSTER_LABEL_HELP)
     parser.add_argument("-o", "--output", choices=("table", "json"), default="table", help="how to report")
     options = parser.parse_args(argv)
     drifted = False
-    files = {name: (options.out / name, text) for name, text in render(options.runbooks, options.cluster_label).items()}
+    made = render(Addresses(options.public_url, options.runbooks), options.cluster_label)
+    files = {name: (options.out / name, text) for name, text in made.items()}
     # An installed package has no documentation next to it.
     if options.docs != DOCS or (DOCS / "alerts.md").exists():
         files |= {f"docs/{name}": (options.docs / name, text) for name, text in pages(options.cluster_label).items()}

@@ -12,7 +12,7 @@ from streaming.core.metrics import CLUSTER
 
 # In PromQL a name outside quotes is a label here: no metric, function or keyword is called `cluster`.
 _QUOTED_OR_LABEL = re.compile(r'"(?:\\.|[^"\\])*"|\b' + CLUSTER + r"\b")
-_OF_ALERT = re.compile(r"\$labels\." + CLUSTER + r"\b")
+_OF_ALERT = re.compile(r"(?<=\$labels\.)" + CLUSTER + r"\b|\b" + CLUSTER + r"(?==%q)")
 _LEGEND = "{{" + CLUSTER + "}}"
 
 
@@ -22,8 +22,8 @@ def renamed_query(promql: str, label: str) -> str:
 
 
 def renamed_text(text: str, label: str) -> str:
-    """An annotation of an alert: its template may name the label."""
-    return _OF_ALERT.sub(f"$labels.{label}", text)
+    """An annotation of an alert: its template may name the label, also in a query of its own."""
+    return _OF_ALERT.sub(label, text)
 
 
 def renamed_rules(groups: dict[str, Any], label: str) -> dict[str, Any]:
@@ -32,8 +32,10 @@ def renamed_rules(groups: dict[str, Any], label: str) -> dict[str, Any]:
 
 
 def _rule(rule: dict[str, Any], label: str) -> dict[str, Any]:
-    annotations = {key: renamed_text(text, label) for key, text in rule["annotations"].items()}
-    return {**rule, "expr": renamed_query(rule["expr"], label), "annotations": annotations}
+    renamed = {**rule, "expr": renamed_query(rule["expr"], label)}
+    if "annotations" in rule:
+        renamed["annotations"] = {key: renamed_text(text, label) for key, text in rule["annotations"].items()}
+    return renamed
 
 
 def renamed_dashboard(model: Any, label: str) -> Any:

@@ -52,6 +52,13 @@ def _harm() -> list[Panel]:
             bad_from=1,
             span=3,
         ),
+        number(
+            "Oldest open incident",
+            f"time() - min({queries.series(metrics.INCIDENT_SINCE, FLEET)})",
+            unit="s",
+            description="How long ago the oldest incident that is notified now was opened; no data: there is none.",
+            span=4,
+        ),
         shared.clusters_not_ready(span=4),
         rows(
             "Open incidents",

@@ -1,347 +1,99 @@
-"""Whether the monitor itself can be believed: the dead man's rule and what else makes its silence worthless.
+"""Expressions of the alerts about the monitor itself: the dead man's rule and what makes its silence worthless.
 
-Critical is only what makes it blind: no heartbeat at all (0 means "never yet", as in a monitor that is still
-starting), one that stands still, or a cluster that is not read.
-
-Every rule holds per monitor. One monitor watches one cluster, so the cluster's name says which monitor it is.
+A heartbeat of 0 means "never yet", as in a monitor that is still starting. Every rule holds per monitor. One monitor
+watches one cluster, so the cluster's name says which monitor it is.
 """
 
 from dashboards.alert import Alert
 from dashboards.queries import age, aggregated, gone, grew, kept, series
 from streaming.core import metrics
-from streaming.core.incidents.rule import Check
+from streaming.core.incidents.own_alerts import (
+    ABSENT,
+    AUDIT_FAILED,
+    BLIND,
+    CLUSTER_NOT_READY,
+    DEGRADED,
+    GAP,
+    GROUPS_HIDDEN,
+    NOTIFICATIONS_REFUSED,
+    NOTIFICATIONS_STUCK,
+    PART_FAILING,
+    ROWS_REFUSED,
+    STALE,
+    UNDECODABLE,
+    UNEXPLAINED,
+)
 from streaming.core.metrics import CLUSTER
 
 _PER_MONITOR = (CLUSTER,)
-_READYZ = Check("curl -s http://$MONITOR/readyz", "which cluster is not read and why, in one sentence each")
-_REACHED = Check(
-    "kafka-broker-api-versions.sh --bootstrap-server $BROKERS --command-config monitor.properties",
-    "one line per broker; an error here, with the monitor's own credentials, is the monitor's trouble too",
-)
-_END = Check(
-    "kafka-get-offsets.sh --bootstrap-server $BROKERS --topic __consumer_offsets --time -1",
-    "the ends of all partitions; compare with `select topic, partition, next_offset from rebalance_monitor.positions`",
-)
-
-
-def monitor_alerts() -> tuple[Alert, ...]:
-    """Rules about the monitor; all others are worth nothing while one of the critical ones fires."""
-    return (*_blind(), *_partly_blind(), *_reports())
-
-
-def _blind() -> tuple[Alert, ...]:
-    return (
-        Alert(
-            name="RebalanceMonitorAbsent",
-            expr=f"{gone()} or (absent({series(metrics.HEARTBEAT)} > 0) unless on () {gone()})",
-            hold="5m",
-            severity="critical",
-            summary="No rebalance monitor is scraped{{ with $labels.cluster }} for cluster {{ . }}{{ end }}",
-            description="Prometheus has seen no heartbeat for 5 minutes: the monitor is down, it hangs, its target is "
-            "gone, or it runs and has never committed anything. What fired for this cluster goes on to fire for a day.",
-            confirm=(
-                Check("curl -s http://$MONITOR/metrics | grep heartbeat", "nothing, or 0 for `never committed`"),
-                Check("curl -s http://$PROMETHEUS/api/v1/targets", "the monitor's target missing or down"),
-            ),
-            advice=(
-                "Is the process running? Its last log lines say in one sentence why it ended; a restart loses nothing, "
-                "because all progress is in the database.",
-                "`rebalance-monitor config check --config FILE` names mistakes in its configuration.",
-                "If `/metrics` answers, its address is missing among Prometheus' targets.",
-                "Until it is back, alerts that fire go on to fire, for a day at most, and nothing new is found.",
-                "A monitor that was removed on purpose is forgotten by a recording rule `rebalance_monitor:retired` "
-                "with its cluster's name (docs/alerts.md), or by itself a day after its last scrape.",
-            ),
-            resolves="With the first heartbeat after a commit, seconds after a start.",
-        ),
-        Alert(
-            name="RebalanceMonitorStale",
-            expr=kept(f"{age(metrics.HEARTBEAT, _PER_MONITOR)} > 120", "RebalanceMonitorStale", _PER_MONITOR),
-            hold="1m",
-            severity="critical",
-            summary="The rebalance monitor of cluster {{ $labels.cluster }} has stopped judging",
-            description="The last heartbeat is more than 2 minutes old, although one is due every 10 s.",
-            confirm=(
-                _READYZ,
-                Check(
-                    "psql -c 'select epoch, claimed_at from rebalance_monitor.writer'",
-                    "a fresh `claimed_at`: a second monitor took over and this one stood down",
-                ),
-            ),
-            advice=(
-                "The process answers but commits no batch; its log names the reason. The usual ones are a database "
-                "that does not answer and a second writer that took over.",
-                "With the database back it goes on by itself; otherwise restart it: nothing is lost.",
-            ),
-            resolves="With the next committed batch or empty heartbeat.",
-        ),
-        Alert(
-            name="RebalanceMonitorBlind",
-            expr=kept(
-                f"{aggregated(metrics.BLIND, _PER_MONITOR, how='max')} == 1", "RebalanceMonitorBlind", _PER_MONITOR
-            ),
-            hold="1m",
-            severity="critical",
-            summary="Cluster {{ $labels.cluster }} cannot be judged: its offsets topic cannot be read",
-            description="`__consumer_offsets` is gone, or the monitor may not read it any more. Until it can be read, "
-            "nothing is found and nothing resolves.",
-            confirm=(
-                _READYZ,
-                Check(
-                    "kafka-topics.sh --bootstrap-server $BROKERS --describe --topic __consumer_offsets", "no such topic"
-                ),
-                Check(
-                    "kafka-acls.sh --bootstrap-server $BROKERS --list --topic __consumer_offsets",
-                    "no line that lets the monitor's principal describe and read it",
-                ),
-            ),
-            advice=(
-                "Grant the monitor's principal Describe and Read on `__consumer_offsets` again.",
-                "A topic that was deleted is made anew by Kafka with the next group that joins; what the monitor had "
-                "not read of the old one is in the table `gaps`.",
-            ),
-            resolves="When the topic can be read.",
-        ),
-        Alert(
-            name="RebalanceMonitorClusterNotReady",
-            expr=kept(
-                f"{aggregated(metrics.READY, _PER_MONITOR, how='max')} == 0",
-                "RebalanceMonitorClusterNotReady",
-                _PER_MONITOR,
-            ),
-            hold="10m",
-            severity="critical",
-            summary="Cluster {{ $labels.cluster }} is not being watched",
-            description="For 10 minutes the cluster has been unreachable or not read up to its end. What was open "
-            "stays told; what the clock opens meanwhile is held back.",
-            confirm=(_READYZ, _REACHED, _END),
-            advice=(
-                "*Records not yet read* in the monitor's dashboard tells which it is: a falling line is a catch-up and "
-                "needs nothing; a missing or rising one is a broker, network or permission problem.",
-                "After a catch-up of hours, give it more of the brokers' bandwidth: "
-                "`source.max_bytes_per_second_per_broker`.",
-            ),
-            resolves="As soon as every topic of the cluster is read to its end.",
-        ),
-    )
-
-
-def _partly_blind() -> tuple[Alert, ...]:
-    return (
-        Alert(
-            name="RebalanceMonitorDegraded",
-            expr=kept(
-                f"{aggregated(metrics.DEGRADED, ('cluster', 'reason'), how='max')} == 1",
-                "RebalanceMonitorDegraded",
-                ("cluster", "reason"),
-            ),
-            hold="15m",
-            severity="warning",
-            summary="Cluster {{ $labels.cluster }} is only partly judged",
-            description="A topic, partition or permission is missing, and what depends on it is not judged: "
-            "{{ $labels.reason }}",
-            confirm=(
-                Check("kafka-topics.sh --bootstrap-server $BROKERS --describe --topic $TOPIC", "no such topic"),
-                Check(
-                    "kafka-acls.sh --bootstrap-server $BROKERS --list --topic $TOPIC",
-                    "no line that lets the monitor's principal describe and read it",
-                ),
-            ),
-            advice=(
-                "Grant the monitor's principal Describe and Read on the topic.",
-                "A wrong guess of a Connect group's topics is mended by "
-                "`clusters[].connect.<group>.config_topic` and `status_topic`.",
-            ),
-            resolves="When the topic can be read.",
-        ),
-        Alert(
-            name="RebalanceMonitorGap",
-            expr=kept(
-                f"{aggregated(metrics.GAPS_SHOWN, ('cluster', 'topic'), how='max')} > 0",
-                "RebalanceMonitorGap",
-                ("cluster", "topic"),
-            ),
-            severity="warning",
-            summary="Records of {{ $labels.topic }} in {{ $labels.cluster }} were gone before they were read",
-            description="What they said is unknown; the offsets are in the table gaps.",
-            confirm=(
-                Check("rebalance-monitor gaps list --config $CONFIG", "each gap with its offsets, its reason and when"),
-                Check(
-                    "kafka-get-offsets.sh --bootstrap-server $BROKERS --topic $TOPIC --time -2",
-                    "the earliest offset there is, beyond the gap's end in `rebalance_monitor.gaps`",
-                ),
-            ),
-            advice=(
-                "The topic was deleted or made anew, or its retention was faster than the reader: nothing can bring "
-                "the records back. Take note with `rebalance-monitor gaps acknowledge`.",
-                "If it happens during a catch-up, raise `source.max_bytes_per_second_per_broker`.",
-            ),
-            resolves="When the gaps are acknowledged, or older than `gap.shown_for`.",
-        ),
-        Alert(
-            name="RebalanceMonitorPartFailing",
-            expr=kept(
-                f"{aggregated(metrics.PART_FAILING, ('cluster', 'part'), how='max')} == 1",
-                "RebalanceMonitorPartFailing",
-                ("cluster", "part"),
-            ),
-            hold="10m",
-            severity="warning",
-            summary="The part {{ $labels.part }} of the monitor of {{ $labels.cluster }} fails",
-            description="It is tried again, or started anew, ever later; everything else goes on.",
-            confirm=(_READYZ,),
-            advice=(
-                "`/readyz` says under `parts` why it fails; the log has the place in the code, or the stacks of a "
-                "process that hung.",
-            ),
-            resolves="When the part works again.",
-        ),
-        Alert(
-            name="RebalanceMonitorRowsRefused",
-            expr=grew(metrics.REFUSED_ROWS, ("cluster", "table")),
-            severity="warning",
-            summary="PostgreSQL refused rows of the table {{ $labels.table }} for {{ $labels.cluster }}",
-            description="They are not stored; everything else of their batch is. The log line row_refused names each.",
-            confirm=(Check("curl -s http://$MONITOR/metrics | grep refused_rows", "how many rows of which table"),),
-            advice=(
-                "The monitor should have made the value fit its column: report it with the table, the key and the "
-                "error in the log line `row_refused`.",
-            ),
-            resolves="15 minutes after the last such row.",
-        ),
-        Alert(
-            name="RebalanceMonitorAuditFailed",
-            expr=kept(
-                f"({aggregated(metrics.AUDIT_SUCCESS, _PER_MONITOR, how='max')} == 0) "
-                f"and ({aggregated(metrics.AUDIT_LAST_RUN, _PER_MONITOR, how='max')} > 0)",
-                "RebalanceMonitorAuditFailed",
-                _PER_MONITOR,
-            ),
-            hold="5m",
-            severity="warning",
-            summary="The published tables of cluster {{ $labels.cluster }} do not keep their contracts",
-            description="The last audit found expectations broken, or could not be made. History that was queried "
-            "meanwhile may be wrong; the judging of new records does not depend on it.",
-            confirm=(Check("rebalance-monitor audit --config $CONFIG", "each expectation that is not met, and where"),),
-            advice=(
-                "Run the audit by hand: it names the table and the expectation, or why it could not be made.",
-                "Rows that somebody changed by hand can be made again: restore them, or replay the topics' records.",
-                "If nobody touched the tables, keep the rows it names: they are what a report needs.",
-            ),
-            resolves="With the next audit in which every expectation is met.",
-        ),
-        Alert(
-            name="RebalanceMonitorNotificationsStuck",
-            expr=kept(
-                f"{aggregated(metrics.OUTBOX_PENDING, _PER_MONITOR, how='max')} > 0 "
-                f"and on (cluster) ({grew(metrics.NOTIFICATIONS, _PER_MONITOR, _FAILED)})",
-                "RebalanceMonitorNotificationsStuck",
-                _PER_MONITOR,
-            ),
-            hold="10m",
-            severity="warning",
-            summary="A receiver does not accept the notifications about cluster {{ $labels.cluster }}",
-            description="Notifications wait for it. They are kept, and sent in order once it takes them.",
-            confirm=(
-                Check(
-                    "psql -c 'select key, created_at from rebalance_monitor.outbox where not done order by sequence'",
-                    "what waits, oldest first",
-                ),
-                Check("curl -s http://$ALERTMANAGER/-/ready", "something else than `OK`, if it is the Alertmanager"),
-            ),
-            advice=(
-                "The monitor's log names the receiver that accepts nothing, and why: an Alertmanager (`alerting.path: "
-                "push`), a webhook or the topic of alerts. The others get everything meanwhile.",
-                "Make it answer, or take it out of `alerting` and restart the monitor. Nothing is lost: everything "
-                "waits in `rebalance_monitor.outbox` and is sent in order.",
-            ),
-            resolves="When the outbox is empty, or 15 minutes after the last failed attempt.",
-        ),
-        Alert(
-            name="RebalanceMonitorNotificationsRefused",
-            expr=grew(metrics.NOTIFICATIONS, _PER_MONITOR, _REFUSED),
-            severity="warning",
-            summary="A receiver refuses the notifications about cluster {{ $labels.cluster }}",
-            description="Notifications were refused for good, so whoever they were for was not told. "
-            "They are not sent again; the table outbox_sent has the receiver and its answer.",
-            confirm=(
-                Check(
-                    "psql -c 'select sent_at, url, key, refused from rebalance_monitor.outbox_sent"
-                    " where refused is not null order by sent_at desc limit 5'",
-                    "the latest ones: receiver, incident and transition, and what was answered",
-                ),
-            ),
-            advice=(
-                "Look at the open incidents on the monitor's page: somebody may not have heard of them.",
-                "An answer 400 or 422 means that another program than the expected one listens there, or another "
-                "version of it: compare the address in `alerting`. 413 and MSG_SIZE_TOO_LARGE are its limits.",
-            ),
-            resolves="15 minutes after the last refusal.",
-        ),
-    )
-
-
-def _reports() -> tuple[Alert, ...]:
-    return (
-        Alert(
-            name="RebalanceMonitorUnexplained",
-            expr=grew(metrics.GENERATIONS, ("cluster", "group"), _UNEXPLAINED),
-            severity="info",
-            summary="Unexplained assignment in group {{ $labels.group }} of {{ $labels.cluster }}",
-            description="A generation's assignment is none that a known assignor makes of what the log shows.",
-            confirm=(
-                Check(
-                    "psql -c \"select generation, reason from rebalance_monitor.generations where grade = 'unexplained'"
-                    ' order by at_ms desc limit 5"',
-                    "the generation and what differs",
-                ),
-            ),
-            advice=(
-                "Look at the generation in the dashboard of one rebalance: observed against expected.",
-                "A leader of a release that the configuration does not name is the commonest reason: set "
-                "`clusters[].connect.<group>.release`; a client that brings its own assignor is another.",
-            ),
-            resolves="15 minutes after the last such generation.",
-        ),
-        Alert(
-            name="RebalanceMonitorUndecodable",
-            expr=grew(metrics.UNDECODABLE_RECORDS, ("cluster", "reason")),
-            severity="info",
-            summary="Undecodable records in {{ $labels.cluster }}",
-            description="Records that Kafka's own reader would reject ({{ $labels.reason }}); "
-            "the first ones are kept in the table undecodable.",
-            confirm=(
-                Check(
-                    "kafka-console-consumer.sh --bootstrap-server $BROKERS --topic $TOPIC --partition $PARTITION "
-                    "--offset $OFFSET --max-messages 1 --timeout-ms 10000",
-                    "the record at the coordinates that `rebalance_monitor.undecodable` gives",
-                ),
-            ),
-            advice=(
-                "Records were counted and passed over; groups they belong to may lack a generation.",
-                "`rebalance-monitor decode` says at which byte Kafka's own reader would stop.",
-            ),
-            resolves="15 minutes after the last such record.",
-        ),
-        Alert(
-            name="RebalanceMonitorGroupsHidden",
-            expr=f"{aggregated(metrics.HIDDEN_GROUPS, ('cluster',), _OVERFLOW, how='max')} > 0",
-            hold="15m",
-            severity="info",
-            summary="More groups in {{ $labels.cluster }} than have series",
-            description="{{ $value }} groups are beyond metrics.max_groups: they are judged and told of, but have no "
-            "series of their own until they have an incident.",
-            confirm=(Check("kafka-groups.sh --bootstrap-server $BROKERS --list | wc -l", "how many groups there are"),),
-            advice=(
-                "Raise `metrics.max_groups` if Prometheus can bear it.",
-                "Or add patterns of throw-away groups to `metrics.ignored_groups`.",
-            ),
-            resolves="When the groups fit again.",
-        ),
-    )
-
-
 _OVERFLOW = 'reason="overflow"'
 _UNEXPLAINED = 'grade="unexplained"'
 _FAILED = 'outcome="failed"'
 _REFUSED = 'outcome="refused"'
+
+
+def monitor_alerts() -> tuple[Alert, ...]:
+    """Rules about the monitor; all others are worth nothing while one of the critical ones fires."""
+    return (
+        Alert(own=ABSENT, expr=f"{gone()} or (absent({series(metrics.HEARTBEAT)} > 0) unless on () {gone()})"),
+        Alert(own=STALE, expr=kept(f"{age(metrics.HEARTBEAT, _PER_MONITOR)} > 120", STALE.name, _PER_MONITOR)),
+        Alert(
+            own=BLIND,
+            expr=kept(f"{aggregated(metrics.BLIND, _PER_MONITOR, how='max')} == 1", BLIND.name, _PER_MONITOR),
+        ),
+        Alert(
+            own=CLUSTER_NOT_READY,
+            expr=kept(
+                f"{aggregated(metrics.READY, _PER_MONITOR, how='max')} == 0",
+                CLUSTER_NOT_READY.name,
+                _PER_MONITOR,
+            ),
+        ),
+        Alert(
+            own=DEGRADED,
+            expr=kept(
+                f"{aggregated(metrics.DEGRADED, ('cluster', 'reason'), how='max')} == 1",
+                DEGRADED.name,
+                ("cluster", "reason"),
+            ),
+        ),
+        Alert(
+            own=GAP,
+            expr=kept(
+                f"{aggregated(metrics.GAPS_SHOWN, ('cluster', 'topic'), how='max')} > 0",
+                GAP.name,
+                ("cluster", "topic"),
+            ),
+        ),
+        Alert(
+            own=PART_FAILING,
+            expr=kept(
+                f"{aggregated(metrics.PART_FAILING, ('cluster', 'part'), how='max')} == 1",
+                PART_FAILING.name,
+                ("cluster", "part"),
+            ),
+        ),
+        Alert(own=ROWS_REFUSED, expr=grew(metrics.REFUSED_ROWS, ("cluster", "table"))),
+        Alert(
+            own=AUDIT_FAILED,
+            expr=kept(
+                f"({aggregated(metrics.AUDIT_SUCCESS, _PER_MONITOR, how='max')} == 0) "
+                f"and ({aggregated(metrics.AUDIT_LAST_RUN, _PER_MONITOR, how='max')} > 0)",
+                AUDIT_FAILED.name,
+                _PER_MONITOR,
+            ),
+        ),
+        Alert(
+            own=NOTIFICATIONS_STUCK,
+            expr=kept(
+                f"{aggregated(metrics.OUTBOX_PENDING, _PER_MONITOR, how='max')} > 0 "
+                f"and on (cluster) ({grew(metrics.NOTIFICATIONS, _PER_MONITOR, _FAILED)})",
+                NOTIFICATIONS_STUCK.name,
+                _PER_MONITOR,
+            ),
+        ),
+        Alert(own=NOTIFICATIONS_REFUSED, expr=grew(metrics.NOTIFICATIONS, _PER_MONITOR, _REFUSED)),
+        Alert(own=UNEXPLAINED, expr=grew(metrics.GENERATIONS, ("cluster", "group"), _UNEXPLAINED)),
+        Alert(own=UNDECODABLE, expr=grew(metrics.UNDECODABLE_RECORDS, ("cluster", "reason"))),
+        Alert(own=GROUPS_HIDDEN, expr=f"{aggregated(metrics.HIDDEN_GROUPS, ('cluster',), _OVERFLOW, how='max')} > 0"),
+    )

@@ -18,7 +18,7 @@ def rules(name: str | None, *, output: str) -> int:
     """List every rule, or show one runbook: by a rule's title or code, or an alert's name. Raises InputError."""
     if name is None:
         return _list(RULES, output)
-    chosen = [rule for rule in RULES if name in (rule.title, rule.code)]
+    chosen = [rule for rule in RULES if name in (rule.title, rule.code, rule.alert)]
     about_us = pages().get(f"{FOLDER}/{name}.md") if not chosen else None
     if about_us is not None and output != "json":
         print(about_us, end="")
@@ -35,7 +35,7 @@ def _hint(name: str) -> str:
     """What to type instead."""
     if name.startswith("RebalanceIncident"):
         return "the label `rule` of that alert names one"
-    names = {one.lower(): one for rule in RULES for one in (rule.title, rule.code)}
+    names = {one.lower(): one for rule in RULES for one in (rule.title, rule.code, rule.alert)}
     names |= {Path(page).stem.lower(): Path(page).stem for page in pages()}
     close = get_close_matches(name.lower(), names, n=3, cutoff=0.6)
     if close:
@@ -60,6 +60,8 @@ def rule_object(rule: Rule) -> dict[str, Any]:
         "kind": "rule",
         "code": rule.code,
         "title": rule.title,
+        "alert_name": rule.alert,
+        "wrong": rule.wrong,
         "severity": rule.severity.value,
         "alert": first.value,
         "alert_later": later.value,

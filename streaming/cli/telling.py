@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from streaming.cli.errors import InputError
 from streaming.config import Settings
+from streaming.core.incidents.runbooks import Addresses
 from streaming.core.model.settings import teams
 from streaming.sinks.alertmanager import Alertmanager
 from streaming.sinks.alerts import AlertStyle
@@ -43,14 +44,19 @@ def delivery(settings: Settings, dsn: str, exporter: Exporter) -> Delivery | Non
     return Delivery(dsn, _receivers(settings, exporter), exporter, exporter)
 
 
-def style(settings: Settings, url: str) -> AlertStyle:
-    """What all pushed alerts share; `url` is the exporter's, for those who name nothing better."""
+def addresses(settings: Settings) -> Addresses:
+    """Where people read on: the page, and the runbooks if a copy of them is published elsewhere."""
+    return Addresses(settings.page.reached_at, settings.alerting.runbooks_url)
+
+
+def style(settings: Settings) -> AlertStyle:
+    """What all pushed alerts share."""
     alerting = settings.alerting
     return AlertStyle(
         ends_ahead_ms=alerting.ends_ahead_ms,
-        generator_url=alerting.generator_url or f"{url}/metrics",
+        generator_url=alerting.generator_url,
         worker=settings.metrics.worker,
-        runbooks=alerting.runbooks_url,
+        addresses=addresses(settings),
         cluster_label=settings.metrics.cluster_label,
     )
 
@@ -59,16 +65,16 @@ def _receivers(settings: Settings, exporter: Exporter) -> list[Receiver]:
     alerting = settings.alerting
     receivers: list[Receiver] = []
     if alerting.path == "push":
-        made = style(settings, exporter.url)
+        made = style(settings)
         receivers += [Alertmanager(url, made, resend_ms=alerting.resend_ms) for url in alerting.alertmanagers]
     for one in alerting.webhooks:
         headers = {name: value.get_secret_value() for name, value in one.headers.items()}
-        receivers.append(Webhook(one.name, one.url.get_secret_value(), headers, alerting.runbooks_url))
+        receivers.append(Webhook(one.name, one.url.get_secret_value(), headers, addresses(settings)))
     if alerting.kafka is not None:
         from streaming.sinks.alerts_topic import AlertsTopic, ClientRefused
 
         try:
-            receivers.append(AlertsTopic(alerting.kafka.topic, alerting.kafka.librdkafka(), alerting.runbooks_url))
+            receivers.append(AlertsTopic(alerting.kafka.topic, alerting.kafka.librdkafka(), addresses(settings)))
         except ClientRefused as why:
             raise InputError(f"alerting.kafka.client is not accepted ({why}); correct it") from why
     return receivers

@@ -11,7 +11,6 @@ from pydantic import AfterValidator, Field, SecretStr, model_validator
 from streaming.config.kafka import KafkaSection
 from streaming.config.owners import DampingByRule
 from streaming.config.section import FromText, HttpUrl, Milliseconds, Section
-from streaming.core.model.settings import RUNBOOKS
 
 # Alertmanager resolves an alert by itself at endsAt, so what was pushed must outlive a restart of the monitor.
 OUTLIVES_MS = 900_000
@@ -56,7 +55,7 @@ class AlertingSection(Section):
     path: Literal["prometheus", "push"] = "prometheus"
     alertmanagers: Annotated[tuple[HttpUrl, ...], FromText] = ()
     generator_url: HttpUrl | None = None
-    runbooks_url: Annotated[str, Field(pattern=r"^\S+$")] = RUNBOOKS
+    runbooks_url: HttpUrl | None = None
     resend_ms: Milliseconds = 300_000
     ends_ahead_ms: Annotated[int, Field(ge=OUTLIVES_MS)] = 1_200_000
     damping: DampingByRule = Field(default_factory=dict)

@@ -26,14 +26,26 @@ class TokenSection(Section):
 
 
 class PageSection(Section):
-    """Loopback unless told otherwise: the page names groups and hosts. `hosts`: further names it is called by."""
+    """Loopback unless told otherwise: the page names groups and hosts. `hosts`: further names it is called by;
+    `public_url`: the address in links of alerts, behind a proxy for example.
+    """
 
     enabled: bool = True
     host: Annotated[str, Field(min_length=1)] = "127.0.0.1"
     port: Port = 9471
     hosts: Annotated[tuple[Annotated[str, Field(min_length=1)], ...], FromText] = ()
+    public_url: HttpUrl | None = None
     monitor_url: HttpUrl | None = None
     tokens: Annotated[tuple[Annotated[TokenSection, FromText], ...], FromText] = ()
+
+    @property
+    def reached_at(self) -> str:
+        """How people reach the page: `public_url`, else its own host and port."""
+        if self.public_url is not None:
+            return self.public_url
+        anywhere = {"0.0.0.0": "127.0.0.1", "::": "::1"}
+        host = anywhere.get(self.host, self.host)
+        return f"http://[{host}]:{self.port}" if ":" in host else f"http://{host}:{self.port}"
 
     @model_validator(mode="after")
     def _once(self) -> Self:

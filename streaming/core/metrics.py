@@ -3,8 +3,9 @@
 Rules that the declarations obey (and a test enforces): names start with `rebalance_monitor_`; base units (seconds,
 bytes, records) stand at the end of the name; counters end in `_total`; moments are exported as timestamps, never as
 ages, so that a stopped exporter shows as an old moment and not as a young age; a label's values are bounded by what
-exists in the cluster (clusters, groups, topics, workers, connectors) - member ids, incident ids and messages belong
-to the database. How many groups and tasks get series of their own is bounded by the configuration.
+exists in the cluster (clusters, groups, topics, workers, connectors) - incident ids and messages belong to the
+database, and a member is named only as long as an incident about it is notified. How many groups and tasks get series
+of their own is bounded by the configuration.
 """
 
 import re
@@ -60,6 +61,14 @@ INCIDENT = Metric(
     help="1 while people are told of an incident, 0 for 30 minutes after its end and as long as maintenance mutes it; "
     "worker and connector are empty when not concerned. path says who notifies: prometheus (alert rules) or push.",
     labels=("cluster", "group", "team", "worker", "connector", "rule", "severity", "path"),
+)
+INCIDENT_SINCE = Metric(
+    name="rebalance_monitor_incident_since_timestamp_seconds",
+    kind="gauge",
+    unit="timestamp_seconds",
+    help="When a notified incident was opened, for the first five connectors, tasks, partitions or members it names; "
+    "workers are those it names with them. subject is empty when it names the group alone.",
+    labels=("cluster", "group", "rule", "subject", "workers"),
 )
 INCIDENT_TRANSITIONS = Metric(
     name="rebalance_monitor_incident_transitions_total",
@@ -358,7 +367,7 @@ AUDIT_FAILED_EXPECTATIONS = Metric(
 )
 
 METRICS: tuple[Metric, ...] = (
-    BUILD_INFO, GENERATIONS, INCIDENT, INCIDENT_TRANSITIONS, MUTED_INCIDENTS, MAINTENANCE_END,
+    BUILD_INFO, GENERATIONS, INCIDENT, INCIDENT_SINCE, INCIDENT_TRANSITIONS, MUTED_INCIDENTS, MAINTENANCE_END,
     GROUP_INFO, GROUP_GENERATION, GROUP_MEMBERS, GROUP_STATE, GROUP_LAST_GENERATION,
     CONNECT_WORKER_CONNECTORS, CONNECT_WORKER_TASKS, CONNECT_JOBS, CONNECT_JOB_STATES, CONNECT_TASK,
     HIDDEN_GROUPS, HIDDEN_TASKS,

@@ -5,14 +5,15 @@ resolve by itself: well ahead while firing (and moved on by every push), the mom
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
+from urllib.parse import quote
 
-from streaming.core.incidents.runbooks import next_step, runbook_url
+from streaming.core.incidents.alert_text import named_text
+from streaming.core.incidents.runbooks import Addresses, headline, next_step
 from streaming.core.metrics import CLUSTER
 from streaming.core.model.results import AlertSeverity, Incident
-from streaming.core.model.settings import RUNBOOKS
 from streaming.sinks.labels import incident_labels
 from streaming.sinks.limits import as_it_is
 from streaming.sinks.stored import incident_of
@@ -23,13 +24,13 @@ Alert = dict[str, Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AlertStyle:
-    """What all alerts share."""
+    """What all alerts share. Without a generator's URL the link is to the group's page."""
 
-    generator_url: str
+    generator_url: str | None = None
     ends_ahead_ms: int = 1_200_000
     path: str = "push"
     worker: Callable[[str], str] = as_it_is
-    runbooks: str = RUNBOOKS
+    addresses: Addresses = field(default_factory=Addresses)
     cluster_label: str = CLUSTER
 
 
@@ -58,24 +59,42 @@ def alert(incident: Incident, now_ms: int, style: AlertStyle, ended_ms: int | No
     return {
         "labels": alert_labels(incident, style),
         "annotations": {
-            "summary": clean(f"{incident.rule} in group {incident.group} of {incident.cluster}"),
-            "description": clean(incident.message),
+            "summary": clean(summary(incident)),
+            "description": clean(description(incident, style)),
             "certainty": incident.certainty.value,
             "transition": incident.transition,
             "next_step": next_step(incident.rule),
-            "runbook_url": runbook_url(incident.rule, style.runbooks),
+            "group_url": group_url(incident.cluster, incident.group, style.addresses),
+            "runbook_url": style.addresses.runbook(incident.rule),
         },
         "startsAt": rfc3339(min(incident.fired_at_ms or incident.opened_at_ms, ends_ms, now_ms)),
         "endsAt": rfc3339(ends_ms),
-        "generatorURL": style.generator_url,
+        "generatorURL": style.generator_url or group_url(incident.cluster, incident.group, style.addresses),
     }
 
 
+def summary(incident: Incident) -> str:
+    """What is wrong, and in which group."""
+    return f"{headline(incident.rule)} Group {incident.group} of {incident.cluster}"
+
+
+def description(incident: Incident, style: AlertStyle) -> str:
+    """Which connector, task or member, on which workers, since when, and the incident's message."""
+    what = named_text(incident.subjects, style.worker) or "the group"
+    return f"{what} since {rfc3339(incident.opened_at_ms)}. {incident.message}"
+
+
+def group_url(cluster: str, group: str, addresses: Addresses) -> str:
+    """The group's page."""
+    return addresses.group(quote(clean(cluster), safe=""), quote(clean(group), safe=""))
+
+
 def alert_labels(incident: Incident, style: AlertStyle) -> dict[str, str]:
-    """The incident's labels, its id, and the name that the rules on the published gauge also use."""
+    """The incident's labels, its id, and the name that it was opened with, which Prometheus' rules also use."""
     labels = incident_labels(incident, style.path, style.worker)
     return {
-        "alertname": f"RebalanceIncident{incident.alert.value.capitalize()}",
+        # An incident from before rules had alerts of their own keeps its name, or its end would be missed.
+        "alertname": incident.alert_name or f"RebalanceIncident{incident.alert.value.capitalize()}",
         "incident_id": incident.incident_id,
         **{style.cluster_label if label == CLUSTER else label: value for label, value in labels.items()},
     }

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
-from streaming.core.model.settings import RUNBOOKS
+from streaming.core.incidents.runbooks import Addresses
 from streaming.sinks.database import Connection
 from streaming.sinks.delivery import NotAccepted, Refused
 from streaming.sinks.outbox import Waiting
@@ -36,9 +36,9 @@ class ClientRefused(Exception):
 class AlertsTopic:
     """Implements `delivery.Receiver`. The producer is made anew after a fatal error. ClientRefused by librdkafka."""
 
-    def __init__(self, topic: str, client: Mapping[str, str], runbooks: str = RUNBOOKS) -> None:
+    def __init__(self, topic: str, client: Mapping[str, str], addresses: Addresses | None = None) -> None:
         self.name = f"kafka:{topic}"
-        self._topic, self._client, self._runbooks = topic, {**client, **_OWN}, runbooks
+        self._topic, self._client, self._addresses = topic, {**client, **_OWN}, addresses or Addresses()
         try:
             self._producer: Producer | None = self._made()
         except KafkaException as why:
@@ -54,7 +54,7 @@ class AlertsTopic:
         try:
             if self._producer is None:
                 self._producer = self._made()
-            body = json.dumps(message(one, self._runbooks), ensure_ascii=True, separators=(",", ":")).encode()
+            body = json.dumps(message(one, self._addresses), ensure_ascii=True, separators=(",", ":")).encode()
             self._producer.produce(self._topic, key=one.key.encode(), value=body, on_delivery=delivered)
             self._producer.flush(SEND_WITHIN_S)
         except (KafkaException, BufferError, SystemError) as why:

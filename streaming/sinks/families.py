@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 from prometheus_client import CollectorRegistry, Counter, Gauge
 
-from streaming.core.metrics import CLUSTER, INCIDENT, METRICS, Metric
+from streaming.core.metrics import CLUSTER, INCIDENT, INCIDENT_SINCE, METRICS, Metric
 from streaming.sinks.text import name
 
 GroupKey = tuple[str, str]  # cluster, group
@@ -53,7 +53,7 @@ class Families:
 
     def _values(self, metric: Metric, labels: tuple[str, ...]) -> tuple[str, ...]:
         values = tuple(map(name, labels))
-        if metric.labels[:2] == _OF_GROUP and metric is not INCIDENT:
+        if metric.labels[:2] == _OF_GROUP and metric not in (INCIDENT, INCIDENT_SINCE):
             self.of_group.setdefault((values[0], values[1]), set()).add((metric.name, values))
         return values
 

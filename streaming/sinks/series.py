@@ -23,6 +23,7 @@ from streaming.sinks.known_group import Job, Load, loads_of
 from streaming.sinks.limits import Limits
 from streaming.sinks.maintenance import Windows
 from streaming.sinks.stored import LastGeneration
+from streaming.sinks.subject_series import Subjects
 from streaming.sinks.task_series import Tasks
 from streaming.sinks.text import name
 
@@ -46,6 +47,8 @@ class Series:
         self._groups = Groups(families, limits, clock_s)
         self._incidents = Incidents(families, self._groups, path, clock_s, limits, windows or Windows())
         self._tasks = Tasks(families, self._groups, limits)
+        self._subjects = Subjects(families, limits)
+        self._subjects = Subjects(families, limits)
         self._others: dict[tuple[str, str], set[str]] = {}
         self._reasons: set[str] = set()
 
@@ -103,6 +106,8 @@ class Series:
         """An incident's state, without counting a transition."""
         self._incidents.state(one)
         self._tasks.incident(one)
+        self._subjects.incident(one)
+        self._subjects.incident(one)
 
     def latest(self, one: LastGeneration, loads: dict[str, Load] | None = None) -> None:
         """A generation known from before."""
@@ -121,6 +126,8 @@ class Series:
         self._incidents.sweep(now_ms)
         self._groups.sweep()
         self._tasks.sweep()
+        self._subjects.sweep()
+        self._subjects.sweep()
 
     def others(self, groups: Iterable[tuple[str, str, str]]) -> None:
         """Groups that are only counted, as (cluster, group, kind)."""

@@ -47,6 +47,7 @@ def incident_of(document: Mapping[str, Any], transition: str, historic: bool = F
         fired_at_ms=document.get("fired_at_ms"),
         times_told=document.get("times_told", 0),
         team=document.get("team", ""),
+        alert_name=document.get("alert_name", ""),
     )
 
 

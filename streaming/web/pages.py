@@ -12,6 +12,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from streaming.core.catalogue import RULES
+from streaming.core.incidents.own_alerts import OWN_ALERTS, OwnAlert, readable
 from streaming.core.incidents.runbooks import damping_text, left_open, loudness_text, rules_titled
 from streaming.web.api import NotFound, Source, health
 from streaming.web.contract import MOST, PREFIX
@@ -158,10 +159,13 @@ def fleet_page(source: Source, scope: Scope, q: str = "", page: int = 1) -> str:
 
 
 def runbook_page(title: str) -> str:
-    """What a rule means and what to do, from the catalogue; NotFound."""
+    """What a rule, or an alert about the monitor, means and what to do, from the catalogue; NotFound."""
+    own = next((one for one in OWN_ALERTS if one.name == title), None)
+    if own is not None:
+        return _own_runbook(own)
     found = rules_titled(title)
     if not found:
-        raise NotFound("no rule has this title")
+        raise NotFound("no rule and no alert has this name")
     checks = tuple(dict.fromkeys(check for rule in found for check in rule.confirm))
     return _render(
         "runbook.html",
@@ -171,6 +175,7 @@ def runbook_page(title: str) -> str:
         now_ms=0,
         name=title,
         rules=found,
+        laws=tuple(dict.fromkeys(rule.meaning for rule in found)),
         loudness=loudness_text,
         damping=damping_text,
         checks=checks,
@@ -179,6 +184,20 @@ def runbook_page(title: str) -> str:
         resolves=tuple(dict.fromkeys(rule.resolves for rule in found)),
         exceptions=tuple(dict.fromkeys(text for rule in found for text in rule.exceptions)),
         issues=tuple(sorted({issue for rule in found for issue in rule.issues})),
+    )
+
+
+def _own_runbook(own: OwnAlert) -> str:
+    return _render(
+        "own_runbook.html",
+        title=f"{own.name} · rebalance-monitor",
+        here="runbook",
+        live_key=None,
+        now_ms=0,
+        own=own,
+        description=readable(own.description),
+        checks=own.confirm,
+        left_open=left_open(own.confirm),
     )
 
 

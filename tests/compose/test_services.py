@@ -97,7 +97,7 @@ def test_grafanas_role_reads_what_the_monitor_writes_and_writes_nothing(machine:
 def test_prometheus_has_the_rules_and_knows_alertmanager(machine: Machine) -> None:
     groups = ask(machine.text("http://prometheus:9090/api/v1/rules"))["data"]["groups"]
     names = {rule["name"] for group in groups for rule in group["rules"]}
-    assert {"RebalanceIncidentCritical", "RebalanceMonitorAbsent"} <= names
+    assert {"KafkaConnectDuplicateTask", "RebalanceMonitorAbsent"} <= names
     machine.lab.wait_for(
         "Alertmanager known to Prometheus",
         lambda: bool(ask(machine.text("http://prometheus:9090/api/v1/alertmanagers"))["data"]["activeAlertmanagers"]),

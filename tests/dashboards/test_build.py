@@ -16,6 +16,7 @@ from dashboards.build import GENERATED, render
 from dashboards.places import PLACES
 from dashboards.runbooks import pages
 from dashboards.shelf import SHELF
+from streaming.core.incidents.runbooks import Addresses
 from streaming.core.metrics import GENERATIONS, METRICS, PREFIX
 
 ROOT = Path(__file__).parents[2]
@@ -123,10 +124,19 @@ def test_a_label_that_a_metric_does_not_have_is_refused() -> None:
 
 
 def test_runbooks_can_live_elsewhere() -> None:
-    rules = yaml.safe_load(render("https://wiki.example.org/runbooks")["alerts.yml"])
-    urls = [rule["annotations"]["runbook_url"] for group in rules["groups"] for rule in group["rules"]]
+    rules = yaml.safe_load(render(Addresses(runbooks="https://wiki.example.org/runbooks"))["alerts.yml"])
+    urls = [
+        rule["annotations"]["runbook_url"] for group in rules["groups"] for rule in group["rules"] if "alert" in rule
+    ]
     assert urls[0] == "https://wiki.example.org/runbooks/RebalanceIncidentWhileBlind.md"
-    assert urls[1] == "https://wiki.example.org/runbooks/{{ $labels.rule }}.md"
+    assert urls[1] == "https://wiki.example.org/runbooks/duplicate_active.md"
+
+
+def test_links_lead_to_the_page_as_people_reach_it() -> None:
+    rules = yaml.safe_load(render(Addresses("https://kafka.example/monitor/"))["alerts.yml"])
+    said = [rule["annotations"] for group in rules["groups"] for rule in group["rules"] if "alert" in rule]
+    assert all(one["runbook_url"].startswith("https://kafka.example/monitor/runbook?rule=") for one in said)
+    assert "https://kafka.example/monitor/group?cluster={{ urlquery $labels.cluster }}" in said[1]["group_url"]
 
 
 def test_provisioning_names_no_host_and_no_secret() -> None:

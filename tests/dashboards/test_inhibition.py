@@ -54,11 +54,11 @@ def test_only_what_the_mark_names_is_held_back(alertmanager: httpx.Client) -> No
     alerts = [
         {"alertname": "RebalanceMonitorClusterNotReady", "cluster": "dark", "severity": "critical"},
         mark,
-        incident("RebalanceIncidentWarning", "new", severity="warning", path="prometheus"),
-        incident("RebalanceIncidentCritical", "new", severity="critical", path="push", incident_id="i1"),
-        incident("RebalanceIncidentWarning", "old", severity="warning", path="prometheus"),
-        incident("RebalanceIncidentWarning", "new", severity="warning", path="prometheus", cluster="well"),
-        incident("RebalanceIncidentWarning", "new", severity="warning", path="prometheus", connector="other"),
+        incident("KafkaConnectImbalance", "new", severity="warning", path="prometheus"),
+        incident("KafkaConnectDuplicateTask", "new", severity="critical", path="push", incident_id="i1"),
+        incident("KafkaConnectImbalance", "old", severity="warning", path="prometheus"),
+        incident("KafkaConnectImbalance", "new", severity="warning", path="prometheus", cluster="well"),
+        incident("KafkaConnectImbalance", "new", severity="warning", path="prometheus", connector="other"),
     ]
     alertmanager.post("/api/v2/alerts", json=[{"labels": labels} for labels in alerts]).raise_for_status()
     shown = until(lambda: settled(alertmanager, len(alerts)))
@@ -68,8 +68,8 @@ def test_only_what_the_mark_names_is_held_back(alertmanager: httpx.Client) -> No
         if one["status"]["inhibitedBy"]
     }
     assert held_back == {
-        ("RebalanceIncidentWarning", "dark", "new", "k"),
-        ("RebalanceIncidentCritical", "dark", "new", "k"),
+        ("KafkaConnectImbalance", "dark", "new", "k"),
+        ("KafkaConnectDuplicateTask", "dark", "new", "k"),
     }
 
 

@@ -5,11 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from dashboards.alerts import alerts, rule_file
+from dashboards.alerts import rule_file
 from dashboards.runbooks import FOLDER, pages
 from streaming.core.catalogue import RULES
 from streaming.core.incidents.rule import Rule
 from streaming.core.incidents.runbooks import VARIABLES
+from streaming.web.pages import runbook_page
 
 DOCS = Path(__file__).parents[2] / "docs"
 HEADINGS = ["Symptom", "Meaning", "How to confirm", "What to do", "When it ends by itself"]
@@ -31,7 +32,9 @@ def test_no_page_outlives_its_rule() -> None:
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.code)
 def test_rule_says_what_it_means_how_to_confirm_it_and_what_to_do(rule: Rule) -> None:
+    assert rule.wrong.endswith(".")
     assert rule.meaning.endswith(".")
+    assert rule.wrong != rule.meaning
     assert rule.confirm
     assert rule.advice
     assert all(step.endswith(".") for step in rule.advice)
@@ -44,7 +47,7 @@ def test_every_title_has_all_parts_and_names_its_codes(title: str) -> None:
     text = pages()[f"{FOLDER}/{title}.md"]
     assert re.findall(r"^## (.+)$", text, re.MULTILINE) == [
         *HEADINGS,
-        "What looks like it and is none",
+        "Known false positives",
         "Kafka issues",
     ]
     assert all(rule.code in text for rule in RULES if rule.title == title)
@@ -63,9 +66,16 @@ def test_commands_are_real_tools_and_say_what_to_fill_in(path: str) -> None:
 def test_every_alert_leads_to_a_page_that_exists() -> None:
     for group in rule_file()["groups"]:
         for rule in group["rules"]:
-            folder, _, name = rule["annotations"]["runbook_url"].rpartition("/")
-            assert folder == f"docs/{FOLDER}"
-            if name != "{{ $labels.rule }}.md":
-                assert f"{FOLDER}/{name}" in pages()
-    assert {alert.runbook for alert in alerts()} == {"", "{{ $labels.rule }}"}
-    assert {f"{FOLDER}/{rule.title}.md" for rule in RULES} <= set(pages())
+            if "alert" not in rule:
+                continue
+            address, _, name = rule["annotations"]["runbook_url"].partition("?rule=")
+            assert address == "http://127.0.0.1:9471/runbook"
+            assert name in runbook_page(name)
+            assert f"{FOLDER}/{name}.md" in pages()
+
+
+def test_each_title_has_one_alert_name_in_the_style_of_the_field() -> None:
+    names = {rule.title: rule.alert for rule in RULES}
+    assert all(rule.alert == names[rule.title] for rule in RULES)
+    assert len(set(names.values())) == len(names)
+    assert all(re.fullmatch(r"Kafka([A-Z][a-z]+)+", name) for name in names.values())

@@ -64,5 +64,5 @@ def test_a_killed_monitor_resolves_nothing_and_is_missed(watched: Watched) -> No
         assert missed(), "nobody was told that the monitor is gone"
         (absent,) = [said for labels, said in inbox.alerts().items() if dict(labels)["alertname"] == ABSENT]
         assert absent == ["firing"]
-        assert {"RebalanceIncidentCritical", ABSENT} <= names(prometheus)
+        assert {"KafkaConnectDuplicateTask", ABSENT} <= names(prometheus)
         print(f"\n{len(told)} alerts go on after {DOWN_S:.0f} s of silence; told: {ABSENT}")

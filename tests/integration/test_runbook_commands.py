@@ -41,7 +41,7 @@ TOOLS = {
 """What the scripts of Kafka's `bin` folder run."""
 
 ALL = {check.run for rule in RULES for check in rule.confirm} | {
-    check.run for alert in alerts() for check in alert.confirm
+    check.run for alert in alerts() for check in alert.own.confirm
 }
 COMMANDS = sorted(one for one in ALL if one.startswith(("kafka", "grep")) or "$WORKER" in one)
 """Those that ask Kafka; the others ask the monitor, its database, Prometheus or Alertmanager."""

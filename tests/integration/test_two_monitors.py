@@ -22,7 +22,7 @@ from tests.integration.watched import own_lab
 
 pytestmark = [pytest.mark.integration, pytest.mark.prometheus, needs_prometheus]
 FASTER = 60
-INCIDENT, ABSENT = "RebalanceIncidentCritical", "RebalanceMonitorAbsent"
+INCIDENT, ABSENT = "KafkaConnectDuplicateTask", "RebalanceMonitorAbsent"
 
 
 @pytest.fixture

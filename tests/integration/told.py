@@ -103,7 +103,7 @@ def all_passed_on(prometheus: Prometheus, inbox: Inbox) -> bool:
 
 def loud(labels: Mapping[str, str]) -> bool:
     """Whether an alert is about an incident that may concern people."""
-    return labels["alertname"].startswith("RebalanceIncident") and labels["severity"] in LOUD
+    return labels["alertname"].startswith("Kafka") and labels["severity"] in LOUD
 
 
 def rules_firing(inbox: Inbox) -> set[str]:

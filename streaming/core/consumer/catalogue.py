@@ -7,6 +7,8 @@ from streaming.core.model.results import Severity
 CONSUMER_UNDECODABLE = Rule(
     code="CONSUMER-C10",
     title="undecodable_member",
+    alert="KafkaGroupUndecodableMember",
+    wrong="The subscription or assignment of a consumer cannot be decoded.",
     severity=Severity.HIGH,
     meaning="Every member of a completed generation has a readable subscription and assignment.",
     exceptions=("a member that is about to join has neither",),

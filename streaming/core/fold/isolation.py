@@ -189,6 +189,7 @@ def _opened(group: str, moment: Moment, error: FoldError) -> Incident:
         subjects=(Subject("group", group),),
         message=_message(group, error),
         evidence=_evidence(None, error),
+        alert_name=MONITOR_ERROR.alert,
     )
 
 

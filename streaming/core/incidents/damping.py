@@ -30,7 +30,7 @@ _BY_CODE = {rule.code: rule for rule in RULES}
 
 def _rule_of(code: str) -> Rule:
     """The rule; one that says nothing aloud for a code of another release, whose incidents a stored state may hold."""
-    return _BY_CODE.get(code) or Rule(code=code, title=code, severity=Severity.INFO, report=True)
+    return _BY_CODE.get(code) or Rule(code=code, title=code, severity=Severity.INFO, report=True, alert="", wrong="")
 
 
 _NO_DAMPING = Damping()

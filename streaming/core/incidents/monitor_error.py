@@ -7,6 +7,8 @@ from streaming.core.model.results import Severity
 MONITOR_ERROR = Rule(
     code="MONITOR-E1",
     title="monitor_error",
+    alert="KafkaRebalanceMonitorError",
+    wrong="The monitor failed on records of this group and judges the group anew from the next ones.",
     severity=Severity.MEDIUM,
     for_ms=0,
     meaning="The monitor can fold every record of the group.",

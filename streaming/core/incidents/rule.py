@@ -19,7 +19,9 @@ class Check:
 class Rule:
     """What a finding of this code is called, how bad it usually is, and which Kafka bugs have looked like it.
 
-    `meaning` says what holds as long as nothing is found. `exceptions` are the legitimate cases that look like a
+    `alert` is the name of its alert, the same for all rules of one title. `wrong` says what is wrong while an incident
+    is open: the alert and the runbook begin with it. `meaning` is the law: what holds as long as nothing is found.
+    `exceptions` are the legitimate cases that look like a
     violation and are none, one short phrase each: the law knows them and a test proves each. People are told when a
     finding has lasted `for_ms`, and of its end `keep_firing_ms` after it; `pages`: a certain one may wake somebody;
     `absorbed`: a rebalance storm speaks for it; `report`: it is info however bad it is, since
@@ -32,6 +34,8 @@ class Rule:
     code: str
     title: str
     severity: Severity
+    alert: str
+    wrong: str
     issues: tuple[str, ...] = ()
     meaning: str = ""
     exceptions: tuple[str, ...] = ()

@@ -4,12 +4,13 @@ when people are told of a rule, and what its commands leave open.
 
 import re
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 from streaming.core.catalogue import RULES
 from streaming.core.incidents.damping import STORM_PAGES_AFTER_MS, alert_severity
 from streaming.core.incidents.rule import Check, Rule
 from streaming.core.model.results import AlertSeverity, Certainty, Incident
-from streaming.core.model.settings import RUNBOOKS, ClusterSettings
+from streaming.core.model.settings import PUBLIC_URL, ClusterSettings
 
 VARIABLES = {
     "ALERTMANAGER": "its host:port",
@@ -31,14 +32,40 @@ VARIABLES = {
 """What the commands leave open, and where it is found."""
 
 
-def runbook_url(name: str, base: str = RUNBOOKS) -> str:
-    """Address of the runbook of a rule's title or an alert's name. `base`: a folder or a URL."""
-    return f"{base.rstrip('/')}/{name}.md"
+@dataclass(frozen=True, slots=True)
+class Addresses:
+    """Where people read on: `public_url` is the page as they reach it, `runbooks` a published copy of docs/runbooks.
+
+    Without such a copy (None) the page's own runbooks are meant.
+    """
+
+    public_url: str = PUBLIC_URL
+    runbooks: str | None = None
+
+    def runbook(self, name: str) -> str:
+        """Of a rule's title or of an alert about the monitor."""
+        if self.runbooks is not None:
+            return f"{self.runbooks.rstrip('/')}/{name}.md"
+        return f"{self.public_url.rstrip('/')}/runbook?rule={name}"
+
+    def group(self, cluster: str, group: str) -> str:
+        """Of a group's page; both names are escaped already."""
+        return f"{self.public_url.rstrip('/')}/group?cluster={cluster}&group={group}"
 
 
 def rules_titled(title: str) -> tuple[Rule, ...]:
     """Every rule of this title: several laws may share one."""
     return tuple(rule for rule in RULES if rule.title == title)
+
+
+def alert_name(title: str) -> str:
+    """The name of the alert about this title; that of any incident for a title that the catalogue does not have."""
+    return next((rule.alert for rule in rules_titled(title)), "KafkaRebalanceIncident")
+
+
+def headline(title: str) -> str:
+    """What is wrong, in one sentence; the title itself where the catalogue does not have it."""
+    return next((rule.wrong for rule in rules_titled(title)), f"{title}.")
 
 
 def next_step(title: str) -> str:

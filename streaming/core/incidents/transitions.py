@@ -89,6 +89,7 @@ def _opened(finding: Finding, moment: Moment, key: IncidentKey) -> Incident:
         message=told(finding),
         evidence=finding.evidence,
         historic=moment.historic,
+        alert_name=finding.rule.alert,
     )
 
 

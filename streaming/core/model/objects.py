@@ -196,4 +196,5 @@ def _violation(incident: Incident) -> Object:
         "fired_at_ms": incident.fired_at_ms,
         "times_told": incident.times_told,
         "team": incident.team,
+        "alert_name": incident.alert_name,
     }

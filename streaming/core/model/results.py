@@ -227,7 +227,8 @@ class Incident:
     """State of one violation after a transition.
 
     `opened`, `updated` and `resolved` say what is the case; `fired` and `ended` when people are told (after the rule's
-    damping) and when that is over. `firing` is true between these two; `fired_at_ms` stays.
+    damping) and when that is over. `firing` is true between these two; `fired_at_ms` stays. `alert_name` is the rule's
+    when it was opened and stays, whatever the catalogue calls it later; empty before rules had alerts of their own.
     """
 
     incident_id: str
@@ -250,6 +251,7 @@ class Incident:
     fired_at_ms: int | None = None
     times_told: int = 0
     team: str = ""
+    alert_name: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,8 +15,8 @@ RESTART_LOOP_CHANGES = 9
 RESTART_LOOP_MS = 1_800_000
 SESSION_TIMEOUT_MS = 10_000
 REBALANCE_TIMEOUT_MS = 60_000
-RUNBOOKS = "docs/runbooks"
-"""Where the runbooks lie in the repository; a published copy has a URL of its own."""
+PUBLIC_URL = "http://127.0.0.1:9471"
+"""Where the page is by default; `page.public_url` says how people reach it."""
 
 
 def is_worker(worker: str, pattern: str) -> bool:

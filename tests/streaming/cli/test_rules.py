@@ -30,6 +30,8 @@ def test_shows_the_runbook_of_an_alert_about_the_monitor(capsys: pytest.CaptureF
     assert "## What to do" in capsys.readouterr().out
     assert main(["rules", "RebalanceIncidentCritical"]) == 2
     assert "the label `rule` of that alert names one" in capsys.readouterr().err
+    assert main(["rules", "KafkaConnectTaskFailed"]) == 0
+    assert "# failed" in capsys.readouterr().out
 
 
 def test_an_unknown_name_is_one_sentence(capsys: pytest.CaptureFixture[str]) -> None:

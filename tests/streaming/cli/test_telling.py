@@ -1,28 +1,31 @@
 """What the configuration makes of pushed alerts: links that lead somewhere."""
 
-import httpx
+from typing import Any
 
-from streaming.cli.telling import style
+from streaming.cli.telling import addresses, style
 from streaming.config.settings import Settings
-from streaming.sinks.prometheus import Exporter
 
 
-def settings(**alerting: str) -> Settings:
-    return Settings.model_validate({"alerting": alerting})
+def settings(**sections: Any) -> Settings:
+    return Settings.model_validate(sections)
 
 
-def test_an_alert_leads_to_what_the_monitor_serves_unless_told_otherwise() -> None:
-    exporter = Exporter(0)
-    exporter.start()
-    try:
-        made = style(settings(), exporter.url)
-        assert httpx.get(made.generator_url, trust_env=False).status_code == 200
-    finally:
-        exporter.stop()
-    own = style(settings(generator_url="http://grafana.example/d/x"), "http://127.0.0.1:1")
-    assert own.generator_url == "http://grafana.example/d/x"
+def test_an_alert_leads_to_the_page_unless_told_otherwise() -> None:
+    assert style(settings()).generator_url is None
+    assert style(settings(alerting={"generator_url": "http://grafana.example/d/x"})).generator_url == (
+        "http://grafana.example/d/x"
+    )
+    assert addresses(settings()).runbook("imbalance") == "http://127.0.0.1:9471/runbook?rule=imbalance"
+
+
+def test_the_page_is_linked_as_people_reach_it() -> None:
+    behind = addresses(settings(page={"public_url": "https://kafka.example/monitor/"}))
+    assert behind.group("c", "g%20h") == "https://kafka.example/monitor/group?cluster=c&group=g%20h"
+    assert behind.runbook("failed") == "https://kafka.example/monitor/runbook?rule=failed"
+    assert addresses(settings(page={"host": "0.0.0.0", "port": 80})).public_url == "http://127.0.0.1:80"
+    assert addresses(settings(page={"host": "2001:db8::1"})).public_url == "http://[2001:db8::1]:9471"
 
 
 def test_an_alert_leads_to_your_copy_of_the_runbooks() -> None:
-    assert style(settings(), "http://127.0.0.1:1").runbooks == "docs/runbooks"
-    assert style(settings(runbooks_url="https://w.example/r"), "http://127.0.0.1:1").runbooks == "https://w.example/r"
+    made = style(settings(alerting={"runbooks_url": "https://w.example/r/"}))
+    assert made.addresses.runbook("imbalance") == "https://w.example/r/imbalance.md"

@@ -70,6 +70,7 @@ def incident(transition: str = "fired", incident_id: str = "i1", **more: Any) ->
         "message": "task my-sink-0 runs twice", "evidence": (Evidence(Source(TOPIC, 3, 5)), Evidence(text="seen")),
         "alert": AlertSeverity.CRITICAL, "firing": transition != "resolved" and not more.get("historic", False),
         "fired_at_ms": None if more.get("historic", False) else more.get("opened_at_ms", 1_000), "times_told": 1,
+        "alert_name": "KafkaConnectDuplicateTask",
         **more,
     }  # fmt: skip
     return Incident(incident_id=incident_id, transition=transition, **given)

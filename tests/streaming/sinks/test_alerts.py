@@ -1,10 +1,15 @@
 """Alertmanager's alerts: equal labels for firing and resolved, and times that it accepts."""
 
+import pytest
+
+from streaming.core.incidents.alert_text import named_text
+from streaming.core.incidents.runbooks import Addresses
 from streaming.core.metrics import INCIDENT
 from streaming.core.model.objects import as_object
 from streaming.core.model.results import AlertSeverity, Subject
 from streaming.sinks.alerts import AlertStyle, alert, alert_labels, notification, rfc3339
 from streaming.sinks.labels import incident_labels
+from streaming.sinks.limits import as_it_is
 from streaming.sinks.stored import incident_of
 from tests.streaming.sinks.builders import incident
 
@@ -16,7 +21,13 @@ def test_labels_are_equal_for_firing_and_resolved() -> None:
     labels = alert_labels(incident(), STYLE)
     assert labels == alert_labels(incident("resolved"), STYLE)
     assert set(labels) == {"alertname", "incident_id", *INCIDENT.labels}
-    assert labels["alertname"] == "RebalanceIncidentCritical"
+    assert labels["alertname"] == "KafkaConnectDuplicateTask"
+
+
+def test_an_incident_opened_before_rules_had_alerts_of_their_own_keeps_its_name() -> None:
+    document = as_object(incident())
+    del document["alert_name"]
+    assert alert_labels(incident_of(document, "fired"), STYLE)["alertname"] == "RebalanceIncidentCritical"
 
 
 def test_worker_and_connector_are_named_only_when_they_are_one() -> None:
@@ -32,15 +43,43 @@ def test_a_firing_alert_ends_well_ahead() -> None:
     assert sent["startsAt"] == "1970-01-01T00:00:01.000Z"
     assert sent["endsAt"] == rfc3339(NOW_MS + 1_200_000)
     assert sent["annotations"]["certainty"] == "certain"
-    assert sent["annotations"]["description"] == "task my-sink-0 runs twice"
 
 
-def test_an_alert_leads_to_the_runbook_of_its_rule() -> None:
-    assert alert(incident(), NOW_MS, STYLE)["annotations"]["runbook_url"] == "docs/runbooks/duplicate_active.md"
-    assert alert(incident(), NOW_MS, STYLE)["annotations"]["next_step"].startswith("Find out which of the two runs")
-    own = AlertStyle(generator_url="http://a", runbooks="https://wiki.example/r/")
+def test_an_alert_says_what_is_wrong_with_what_on_which_worker_and_since_when() -> None:
+    said = alert(incident(), NOW_MS, STYLE)["annotations"]
+    assert said["summary"] == ("After a rebalance, two workers hold the same connector or task. Group connect-1 of c")
+    assert said["description"] == (
+        "task my-sink-0 on w1:8083 since 1970-01-01T00:00:01.000Z. task my-sink-0 runs twice"
+    )
+
+
+def test_an_alert_leads_to_the_page_of_its_group_and_to_the_runbook_of_its_rule() -> None:
+    sent = alert(incident(group="a b&c/ü"), NOW_MS, AlertStyle(addresses=Addresses("https://m.example/")))
+    page = "https://m.example/group?cluster=c&group=a%20b%26c%2F%C3%BC"
+    assert (sent["annotations"]["group_url"], sent["generatorURL"]) == (page, page)
+    assert sent["annotations"]["runbook_url"] == "https://m.example/runbook?rule=duplicate_active"
+    assert sent["annotations"]["next_step"]
+    own = AlertStyle(addresses=Addresses(runbooks="https://wiki.example/r/"))
     told = alert(incident("resolved"), NOW_MS, own)
     assert told["annotations"]["runbook_url"] == "https://wiki.example/r/duplicate_active.md"
+
+
+@pytest.mark.parametrize(
+    ("subjects", "text"),
+    [
+        ((), ""),
+        ((Subject("group", "g"),), ""),
+        ((Subject("worker", "a:1"), Subject("worker", "b:1")), "worker a:1, worker b:1"),
+        ((Subject("task", "s-0"), Subject("worker", "a:1"), Subject("worker", "b:1")), "task s-0 on a:1, b:1"),
+        ((Subject("member", "consumer-1-x"),), "member consumer-1-x"),
+        (
+            tuple(Subject("task", f"s-{at}") for at in range(7)),
+            "task s-0, task s-1, task s-2, task s-3, task s-4, 2 more",
+        ),
+    ],
+)
+def test_what_an_incident_is_about_is_named_up_to_five(subjects: tuple[Subject, ...], text: str) -> None:
+    assert named_text(subjects, as_it_is) == text
 
 
 def test_a_resolved_alert_ends_when_it_was_resolved_and_never_in_the_future() -> None:
@@ -59,7 +98,7 @@ def test_a_change_of_severity_ends_the_old_labels_and_fires_the_new_in_one_push(
 def test_a_change_of_the_message_fires_the_same_labels_again() -> None:
     after = incident("updated", message="now three times")
     (only,) = notification(as_object(after), "updated", as_object(incident()), NOW_MS, STYLE)
-    assert only["annotations"]["description"] == "now three times"
+    assert only["annotations"]["description"].endswith("now three times")
 
 
 def test_a_stored_incident_comes_back_equal() -> None:

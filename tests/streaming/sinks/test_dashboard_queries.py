@@ -109,7 +109,7 @@ class TestEveryState:
 
 
 def test_what_runbooks_ask_of_the_database_runs(store: PostgresStore) -> None:
-    asked = [re.fullmatch(r"psql -c (['\"])(.+)\1", check.run) for alert in alerts() for check in alert.confirm]
+    asked = [re.fullmatch(r"psql -c (['\"])(.+)\1", check.run) for alert in alerts() for check in alert.own.confirm]
     texts = {one[2] for one in asked if one is not None}
     assert len(texts) >= 3
     for text in texts:

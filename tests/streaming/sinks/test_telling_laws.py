@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from streaming.core.incidents.maintenance import Maintenance
+from streaming.core.incidents.runbooks import Addresses
 from streaming.core.model.results import AlertSeverity, Incident
 from streaming.sinks import maintenance
 from streaming.sinks.alerts import Alert, AlertStyle, alert, notification
@@ -116,7 +117,7 @@ class World:
         with self.store.database.session() as connection:
             some = waiting(connection, name)[:most]
             for number, one in enumerate(some, start=1):
-                body = message(one, "r")
+                body = message(one, Addresses())
                 assert receiver.contents.setdefault(one.key, body) == body
                 receiver.take(notification(one.document, one.transition, one.previous, self.now_ms, STYLE), self.now_ms)
                 if not (lost and number == len(some)):

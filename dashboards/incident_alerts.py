@@ -1,0 +1,60 @@
+"""One alert rule for each title of the rule catalogue, on one recorded series.
+
+The monitor exports 1 while an incident is notified and 0 after it. The recorded series takes the last value within 15
+minutes, so that a restart of the monitor neither resolves an alert nor fires it twice, and only an explicit 0 resolves
+at once. While the monitor is gone (`queries.gone`), the series goes on as it was. It drops the labels of the scrape
+(instance, job), so that a monitor that moved is not a second alert, and takes only incidents whose `path` is
+`prometheus`: with `alerting.path: push` the monitor itself notifies. The severity is a label of the series.
+"""
+
+from typing import Any
+
+from dashboards.queries import gone, series
+from streaming.core import metrics
+from streaming.core.catalogue import RULES
+from streaming.core.incidents.runbooks import Addresses, alert_name, headline, next_step
+from streaming.core.metrics import CLUSTER
+
+RECORDED = "rebalance_monitor:incident"
+_SURVIVES_RESTART = "15m"
+_LABELS = ", ".join(metrics.INCIDENT.labels)
+_OF_INCIDENT = ("cluster", "group", "rule")
+
+
+def recorded() -> dict[str, Any]:
+    """The recording rule that all alerts about incidents read; its value is always 1."""
+    seen = series(metrics.INCIDENT, 'path="prometheus"')
+    now = f"max by ({_LABELS}) (last_over_time({seen}[{_SURVIVES_RESTART}])) == 1"
+    return {"record": RECORDED, "expr": f"({now}) or on ({_LABELS}) ({RECORDED} and on ({CLUSTER}) {gone()})"}
+
+
+def titles() -> tuple[str, ...]:
+    """Every title once, in the order of the catalogue."""
+    return tuple(dict.fromkeys(rule.title for rule in RULES))
+
+
+def incident_rule(title: str, addresses: Addresses) -> dict[str, Any]:
+    """The alert rule of one title."""
+    return {
+        "alert": alert_name(title),
+        "expr": f'{RECORDED}{{rule="{title}"}}',
+        "annotations": {
+            "summary": f"{headline(title)} Group {{{{ $labels.group }}}} of {{{{ $labels.cluster }}}}",
+            "description": _what(),
+            "next_step": next_step(title),
+            "group_url": addresses.group("{{ urlquery $labels.cluster }}", "{{ urlquery $labels.group }}"),
+            "runbook_url": addresses.runbook(title),
+        },
+    }
+
+
+def _what() -> str:
+    """A template: each thing that the incident names, its workers, and since when."""
+    matchers = ",".join(f"{label}=%q" for label in _OF_INCIDENT)
+    values = " ".join(f"$labels.{label}" for label in _OF_INCIDENT)
+    asked = f"last_over_time({series(metrics.INCIDENT_SINCE, matchers)}[{_SURVIVES_RESTART}])"
+    return (
+        f"{{{{ range query (printf `{asked}` {values}) }}}}"
+        "{{ or .Labels.subject `the group` }}{{ with .Labels.workers }} on {{ . }}{{ end }}"
+        " since {{ . | value | humanizeTimestamp }}. {{ end }}"
+    )
