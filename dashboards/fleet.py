@@ -29,6 +29,7 @@ def _harm() -> list[Panel]:
             unit="none",
             description=f"Incidents that people are told of as {severity}.",
             bad_from=1,
+            span=3,
         )
         for severity in queries.SEVERITIES
         if severity != "info"
@@ -57,9 +58,9 @@ def _harm() -> list[Panel]:
             f"time() - min({queries.series(metrics.INCIDENT_SINCE, FLEET)})",
             unit="s",
             description="How long ago the oldest incident that is notified now was opened; no data: there is none.",
-            span=4,
+            span=3,
         ),
-        shared.clusters_not_ready(span=4),
+        shared.clusters_not_ready(span=3),
         rows(
             "Open incidents",
             tables.OPEN_INCIDENTS_SQL,

@@ -83,7 +83,7 @@ def test_older_generations_are_a_click_away(page: httpx.Client) -> None:
         ("/group", 400, "the address names no group; go to the fleet and choose one"),
         ("/group?cluster=alpha&group=x", 404, "no such group is known"),
         ("/group?cluster=alpha&group=zombies&before=x", 400, "the cursor is none of this list; take"),
-        ("/runbook?rule=no_such", 404, "no rule has this title"),
+        ("/runbook?rule=no_such", 404, "no rule and no alert has this name"),
         ("/static/..%2fserve.py", 404, "there is nothing at this address"),
     ],
 )

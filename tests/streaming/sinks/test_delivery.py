@@ -148,7 +148,8 @@ def test_a_property_that_librdkafka_does_not_know_is_one_sentence() -> None:
 def test_a_broker_that_does_not_answer_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("streaming.sinks.alerts_topic.SEND_WITHIN_S", 0.2)
     topic = AlertsTopic("t", {"bootstrap.servers": "127.0.0.1:9"})
-    send: Callable[[], None] = lambda: topic.send(Waiting("k", "fired", {"rule": "imbalance"}, None))  # noqa: E731
+    document = {"rule": "imbalance", "cluster": "c", "group": "g"}
+    send: Callable[[], None] = lambda: topic.send(Waiting("k", "fired", document, None))  # noqa: E731
     for _ in range(2):
         with pytest.raises(NotAccepted, match="no answer within"):
             send()
