@@ -29,8 +29,8 @@ readiness: install  ## is the job ready while nothing is wrong, at 0 to 20,000 c
 bench-assignors: install  ## time our Connect assignors against Kafka's own class; writes docs/benchmarks-assignors.md
 	@exec $(BIN)/python -m lab.bench_assignors
 
-oracle: install  ## compare our assignors with Kafka's own on random inputs (FAMILY=connect|consumer RELEASE=3.2.3 SCENARIOS=1000 SEED=1)
-	@exec $(BIN)/python -m lab.oracle.compare$(if $(filter consumer,$(FAMILY)),_consumers) $(if $(RELEASE),--release $(RELEASE)) $(if $(SCENARIOS),--scenarios $(SCENARIOS)) $(if $(SEED),--seed $(SEED))
+oracle: install  ## compare our assignors with Kafka's own on random inputs (FAMILY=connect|consumer|broker RELEASE=3.2.3 SCENARIOS=1000 SEED=1)
+	@exec $(BIN)/python -m lab.oracle.compare$(if $(filter consumer broker,$(FAMILY)),_$(FAMILY)s) $(if $(RELEASE),--release $(RELEASE)) $(if $(SCENARIOS),--scenarios $(SCENARIOS)) $(if $(SEED),--seed $(SEED))
 
 bench-start: install  ## time the smallest commands beside an interpreter that does nothing
 	@exec $(BIN)/python -m lab.bench_start

@@ -12,7 +12,18 @@ holds in turn among the topic's subscribers, then everything they had, unless it
 from collections.abc import Mapping, Sequence
 
 from assignors.broker.java_table import JavaTable
-from assignors.broker.model import JAVA, BrokerGroup, BrokerMember, BrokerResult, Orders, Share, TopicId, shares_of
+from assignors.broker.model import (
+    JAVA,
+    AssignorFailed,
+    BrokerGroup,
+    BrokerMember,
+    BrokerResult,
+    Orders,
+    Outcome,
+    Share,
+    TopicId,
+    shares_of,
+)
 from assignors.java_order import java_hash, key_hash
 
 _TopicPartition = tuple[TopicId, int]
@@ -20,9 +31,7 @@ _Pairs = dict[_TopicPartition, list[str]]
 _SIGN = 1 << 31
 
 
-def assign(
-    group: BrokerGroup, partitions: Mapping[TopicId, Sequence[int]], *, java_version: int = JAVA
-) -> BrokerResult:
+def assign(group: BrokerGroup, partitions: Mapping[TopicId, Sequence[int]], *, java_version: int = JAVA) -> Outcome:
     """The new targets; `partitions` are the assignable ones of every topic, ascending."""
     orders = Orders(group, java_version)
     members = orders.members()
@@ -36,7 +45,10 @@ def assign(
     elif members[0].names:
         topics = set(orders.topics_of(members[0]))
         kept = [(at, before[at]) for at in walk if at[0] in topics]
-        shares = _equal([member.id for member in members], subscribed[members[0].id], kept)
+        dealt = _equal([member.id for member in members], subscribed[members[0].id], kept)
+        if dealt is None:
+            return AssignorFailed("PartitionAssignorException")
+        shares = dealt
         orders.unsure |= walk.unsure
     else:
         return BrokerResult(shares=dict.fromkeys((member.id for member in members), None))
@@ -64,7 +76,8 @@ def _equal(
     names: Sequence[str],
     partitions: Sequence[_TopicPartition],
     kept: Sequence[tuple[_TopicPartition, Sequence[str]]],
-) -> dict[str, Share]:
+) -> dict[str, Share] | None:
+    """Shares of members with equal subscriptions, or None if all are over the quota and partitions are left."""
     desired = -(-len(partitions) // len(names))
     shares: dict[str, set[_TopicPartition]] = {}
     if partitions:
@@ -76,22 +89,29 @@ def _equal(
             if len(share) < desired and at not in hashed:
                 share.add(at)
     taken = {at for share in shares.values() for at in share}
-    _in_turn(names, [at for at in partitions if at not in taken], shares, desired)
+    if not _in_turn(names, [at for at in partitions if at not in taken], shares, desired):
+        return None
     return {name: _share(share) for name, share in shares.items()}
 
 
 def _in_turn(
     names: Sequence[str], free: Sequence[_TopicPartition], shares: dict[str, set[_TopicPartition]], desired: int
-) -> None:
+) -> bool:
+    """Hand out the free partitions in a circle; whether all found a member."""
     circle = list(names)
     turn = 0
     for at in free:
-        while len(shares.setdefault(circle[turn % len(circle)], set())) > desired:
+        while circle:
             turn %= len(circle)
+            share = shares.setdefault(circle[turn], set())
+            if len(share) <= desired:
+                share.add(at)
+                turn += 1
+                break
             del circle[turn]
-        turn %= len(circle)
-        shares[circle[turn]].add(at)
-        turn += 1
+        else:
+            return False
+    return True
 
 
 def _different(

@@ -17,7 +17,7 @@ out of the division. A member that passes a quota without hitting it is never ta
 from collections.abc import Iterable, Sequence
 
 from assignors.broker import streams_sticky_4_1
-from assignors.broker.java_heap import JavaHeap
+from assignors.java_heap import JavaHeap
 from assignors.broker.java_table import JavaTable
 from assignors.broker.model import NEWEST, AssignorFailed, Release
 from assignors.broker.streams_model import (

@@ -15,7 +15,17 @@ most grows to the left in the same way. The list keeps its order although the si
 at a size twice.
 """
 
-from assignors.broker.model import JAVA, BrokerGroup, BrokerMember, BrokerResult, Orders, TopicId, shares_of
+from assignors.broker.model import (
+    JAVA,
+    AssignorFailed,
+    BrokerGroup,
+    BrokerMember,
+    BrokerResult,
+    Orders,
+    Outcome,
+    TopicId,
+    shares_of,
+)
 from assignors.java_order import uuid_key
 
 _MAX_ROUNDS = 16
@@ -112,11 +122,14 @@ class _Balancer:
         return self._sizes[self._sorted[place]]
 
 
-def assign(group: BrokerGroup, *, java_version: int = JAVA) -> BrokerResult:
+def assign(group: BrokerGroup, *, java_version: int = JAVA) -> Outcome:
     """The new targets. Sizes may differ by more than one over the whole group: balance holds per topic."""
     orders = Orders(group, java_version)
     members = orders.members()
-    state = _State(members, orders)
+    try:
+        state = _State(members, orders)
+    except IndexError:  # a previous target names a partition that does not exist
+        return AssignorFailed("ArrayIndexOutOfBoundsException")
     if not state.subscribers:
         return BrokerResult(shares=dict.fromkeys((member.id for member in members), None), unsure=orders.unsure)
     for topic in state.sorted_topics():

@@ -13,7 +13,7 @@ from functools import cached_property
 from assignors.streams.application import RUNNING, UNBOUNDED_LAG, AssignmentConfigs
 from assignors.streams.eras import Era
 from assignors.streams.failures import illegal_state
-from assignors.streams.java_heap import JavaHeap
+from assignors.java_heap import JavaHeap
 from assignors.streams.placement import Placement
 from assignors.streams.priority_set import PrioritySet
 from assignors.streams.tasks import HashOrders

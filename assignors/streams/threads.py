@@ -17,7 +17,7 @@ from assignors.streams.application import ThreadShare
 from assignors.streams.clients import Client
 from assignors.streams.eras import Era
 from assignors.streams.failures import LeaderFailed
-from assignors.streams.java_heap import JavaHeap
+from assignors.java_heap import JavaHeap
 from assignors.streams.tasks import HashOrders, TaskId, sorted_tasks
 
 

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assignors.broker.java_heap import JavaHeap
+from assignors.java_heap import JavaHeap
 from assignors.broker.java_table import JavaTable, table_size
 from assignors.java_order import hash_order, key_hash, uuid_hash, uuid_key
 

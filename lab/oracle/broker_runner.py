@@ -1,0 +1,157 @@
+"""Drives `BrokerAssignors.java`: groups in, the answers of the group coordinator's own assignors out.
+
+A group is the `input` of a `broker-assign` case, as `rebalance-monitor plan` takes it. On the wire (`program`):
+
+    request    int32 kind (0 uniform, 1 range, 2 simple, 3 Streams), int32 repeats, then the group
+    group      bool homogeneous, topics, members
+    topic      16 bytes id, string name, int32 partitions, racks (strings) of each
+    member     string id, bool has_instance [string], bool has_rack [string], strings names, previous
+    previous   int32 count, (16 bytes topic id, int32s)*
+    streams    configs (string, string)*, subtopologies (string id, int32 partitions, bool stateful)*,
+               members (string id, string process, tasks active, tasks standby)*; tasks = (string, int32s)*
+    answer     int64 ns, int32 count, (string id, int32 maps or -1 for no entry, (string, int32s)* each)*,
+               or -1 and string exception; then int64 ns per repeat
+
+Lists have their int32 count in front.
+"""
+
+import struct
+from base64 import urlsafe_b64decode
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from lab import jars
+from lab.errors import LabError
+from lab.java import Java
+from lab.oracle.program import FOLDER, MODULE, Program, string
+
+SOURCE = Path(__file__).with_name("BrokerAssignors.java")
+KINDS = ("uniform", "range", "simple", "streams-sticky")
+ROLES = ("active", "standby", "warmup")
+_API_JAR_SINCE = (3, 8)
+
+Answer = dict[str, Any]
+"""`{"assignment": {member: None | {"target" or role: [[topic or subtopology, numbers]]}}}`, or `{"error": class}`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    """The answer with the nanoseconds it took, and those of each repetition."""
+
+    answer: Answer
+    first_ns: int
+    repeated_ns: list[int]
+
+
+def class_path(java: Java, release: str) -> str:
+    """The coordinator's classes of this release, fetched once into a folder of their own."""
+    folder = FOLDER / f"broker-{release}"
+    wanted = [f"kafka-group-coordinator-{release}.jar", f"kafka-server-common-{release}.jar"]
+    confs = ["broker"]
+    if tuple(map(int, release.split(".")[:2])) >= _API_JAR_SINCE:
+        wanted.append(f"kafka-group-coordinator-api-{release}.jar")
+        confs.append("broker-api")
+    reason = ""
+    if not all((folder / name).is_file() for name in wanted):
+        for conf in confs:
+            reason = jars.retrieve(java, MODULE, conf, folder, kafka_release=release) or reason
+    absent = [name for name in wanted if not (folder / name).is_file()]
+    if absent:
+        raise LabError(f"{absent[0]} could not be fetched from Maven Central ({reason})")
+    return str(folder / "*")
+
+
+class BrokerRunner(Program):
+    """One JVM with the group coordinator's classes of one release."""
+
+    def __init__(self, java: Java, release: str, *, options: tuple[str, ...] = ("-Xmx512m",)) -> None:
+        super().__init__(java, SOURCE, class_path(java, release), release, options)
+
+    def play(self, kind: str, given: Mapping[str, Any], repeats: int = 0) -> Played:
+        """Assign once, then `repeats` times more with the time taken."""
+        encode = _streams if kind == "streams-sticky" else _group
+        self.ask(struct.pack(">ii", KINDS.index(kind), repeats) + encode(given))
+        first_ns = self.read_number(">q", 8)
+        answer = self._answer(kind)
+        return Played(answer, first_ns, [self.read_number(">q", 8) for _ in range(repeats)])
+
+    def _answer(self, kind: str) -> Answer:
+        count = self._int()
+        if count < 0:
+            return {"error": self.read_string()}
+        names = ROLES if kind == "streams-sticky" else ("target",)
+        return {"assignment": {self.read_string(): self._entry(names) for _ in range(count)}}
+
+    def _entry(self, names: Sequence[str]) -> dict[str, Any] | None:
+        if self._int() < 0:
+            return None
+        return {name: [[self.read_string(), self._ints()] for _ in range(self._int())] for name in names}
+
+    def _ints(self) -> list[int]:
+        return [self._int() for _ in range(self._int())]
+
+    def _int(self) -> int:
+        return self.read_number(">i", 4)
+
+
+def homogeneous(given: Mapping[str, Any]) -> bool:
+    """Whether all members subscribe to the same names."""
+    return len({frozenset(member["subscribed"]) for member in given["members"]}) <= 1
+
+
+def _group(given: Mapping[str, Any]) -> bytes:
+    topics = [
+        _id(text) + string(one["name"]) + struct.pack(">i", one["partitions"]) + _racks(one)
+        for text, one in given["topics"].items()
+    ]
+    members = [
+        string(one["id"])
+        + _optional(one.get("instance"))
+        + _optional(one.get("rack"))
+        + _list(string, one["subscribed"])
+        + _list(lambda entry: _id(entry[0]) + _ints(entry[1]), one["previous"])
+        for one in given["members"]
+    ]
+    return struct.pack(">?", homogeneous(given)) + _list(bytes, topics) + _list(bytes, members)
+
+
+def _streams(given: Mapping[str, Any]) -> bytes:
+    return (
+        _list(lambda one: string(one[0]) + string(one[1]), (given.get("configs") or {}).items())
+        + _list(
+            lambda one: string(one[0]) + struct.pack(">i?", one[1]["partitions"], one[1]["stateful"]),
+            given["subtopologies"].items(),
+        )
+        + _list(
+            lambda one: string(one["id"]) + string(one["processId"]) + _tasks(one["active"]) + _tasks(one["standby"]),
+            given["members"],
+        )
+    )
+
+
+def _racks(topic: Mapping[str, Any]) -> bytes:
+    racks = topic.get("racks") or [()] * topic["partitions"]
+    return b"".join(_list(string, one) for one in racks)
+
+
+def _tasks(tasks: Iterable[tuple[str, Sequence[int]]]) -> bytes:
+    return _list(lambda one: string(one[0]) + _ints(one[1]), tasks)
+
+
+def _list(encode: Callable[[Any], bytes], items: Iterable[Any]) -> bytes:
+    encoded = [encode(item) for item in items]
+    return struct.pack(">i", len(encoded)) + b"".join(encoded)
+
+
+def _ints(numbers: Sequence[int]) -> bytes:
+    return struct.pack(f">i{len(numbers)}i", len(numbers), *numbers)
+
+
+def _id(text: str) -> bytes:
+    return urlsafe_b64decode(text + "==")
+
+
+def _optional(text: str | None) -> bytes:
+    return b"\x00" if text is None else b"\x01" + string(text)
