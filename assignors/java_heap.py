@@ -18,7 +18,7 @@ class JavaHeap(Generic[P]):
 
     __slots__ = ("_entries",)
 
-    def __init__(self, entries: Iterable[tuple[int, P]] = ()) -> None:
+    def __init__(self, entries: Iterable[tuple[float, P]] = ()) -> None:
         """Arrange entries in place, as the constructor does that takes a collection."""
         self._entries = list(entries)
         for at in range(len(self._entries) // 2 - 1, -1, -1):
@@ -27,16 +27,16 @@ class JavaHeap(Generic[P]):
     def __len__(self) -> int:
         return len(self._entries)
 
-    def __iter__(self) -> Iterator[tuple[int, P]]:
+    def __iter__(self) -> Iterator[tuple[float, P]]:
         """The array from front to back, which is not sorted."""
         return iter(self._entries)
 
-    def add(self, key: int, payload: P) -> None:
+    def add(self, key: float, payload: P) -> None:
         """Append an entry and move it up while its parent is larger."""
         self._entries.append((key, payload))
         self._up(len(self._entries) - 1, (key, payload))
 
-    def poll(self) -> tuple[int, P] | None:
+    def poll(self) -> tuple[float, P] | None:
         """Take the smallest entry; None from an empty queue."""
         entries = self._entries
         if not entries:
@@ -46,7 +46,7 @@ class JavaHeap(Generic[P]):
             self._down(0, last)
         return first
 
-    def remove(self, key: int) -> None:
+    def remove(self, key: float) -> None:
         """Take out the first entry of the array that has this key. Raises ValueError without one."""
         entries = self._entries
         at = next((number for number, entry in enumerate(entries) if entry[0] == key), None)
@@ -59,7 +59,7 @@ class JavaHeap(Generic[P]):
         if entries[at] is moved:
             self._up(at, moved)
 
-    def _up(self, at: int, entry: tuple[int, P]) -> None:
+    def _up(self, at: int, entry: tuple[float, P]) -> None:
         entries, key = self._entries, entry[0]
         while at > 0:
             parent = (at - 1) >> 1
@@ -69,7 +69,7 @@ class JavaHeap(Generic[P]):
             at = parent
         entries[at] = entry
 
-    def _down(self, at: int, entry: tuple[int, P]) -> None:
+    def _down(self, at: int, entry: tuple[float, P]) -> None:
         entries, key = self._entries, entry[0]
         size = len(entries)
         while at < size >> 1:

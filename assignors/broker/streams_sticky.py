@@ -15,9 +15,9 @@ out of the division. A member that passes a quota without hitting it is never ta
 """
 
 from collections.abc import Iterable, Sequence
+from typing import TypeVar
 
 from assignors.broker import streams_sticky_4_1
-from assignors.java_heap import JavaHeap
 from assignors.broker.java_table import JavaTable
 from assignors.broker.model import NEWEST, AssignorFailed, Release
 from assignors.broker.streams_model import (
@@ -29,7 +29,10 @@ from assignors.broker.streams_model import (
     Task,
     tasks_per_member,
 )
+from assignors.java_heap import JavaHeap
 from assignors.java_order import hash_map_order, sorted_names
+
+T = TypeVar("T")
 
 _FIRST_BY_LOAD: Release = (4, 2)
 
@@ -49,6 +52,12 @@ def assign(group: StreamsGroup, *, release: Release = NEWEST) -> StreamsOutcome:
         for name in (member.id for member in group.members)
     }
     return StreamsResult(shares=shares, unsure=state.unsure)
+
+
+def _least(heap: JavaHeap[T]) -> T:
+    entry = heap.poll()
+    assert entry is not None, "the heap holds every process, or every member of one"
+    return entry[1]
 
 
 class _Process:
@@ -86,7 +95,7 @@ class _Process:
             self._heap = JavaHeap()
             for name in self._walk:
                 self._heap.add(self.counts[name], name)
-        member = self._heap.poll()
+        member = _least(self._heap)
         count = self._add(member, task)
         self._heap.add(count, member)
         return member, count
@@ -211,7 +220,7 @@ def _place_actives(state: _State, tasks: Sequence[Task]) -> None:
             rest.append(task)
     heap = state.by_load()
     for task in sorted(rest, key=lambda task: (rank[task[0]], task[1])):
-        process = heap.poll()
+        process = _least(heap)
         member, count = process.add_to_least(task)
         state.active[member].append(task)
         state.active_quota.count(count)
@@ -251,7 +260,7 @@ def _place_on_least(state: _State, heap: JavaHeap[_Process], task: Task) -> bool
     passed: list[_Process] = []
     found = False
     while len(heap):
-        process = heap.poll()
+        process = _least(heap)
         passed.append(process)
         if task not in process.tasks:
             member, count = process.add_to_least(task)

@@ -13,11 +13,11 @@ Up to 3.1 actives and standbys were spread separately, and stateless tasks dealt
 
 from collections.abc import Mapping, Sequence
 
+from assignors.java_heap import JavaHeap
 from assignors.streams.application import ThreadShare
 from assignors.streams.clients import Client
 from assignors.streams.eras import Era
 from assignors.streams.failures import LeaderFailed
-from assignors.java_heap import JavaHeap
 from assignors.streams.tasks import HashOrders, TaskId, sorted_tasks
 
 

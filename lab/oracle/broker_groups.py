@@ -16,7 +16,7 @@ PARTITIONS = (1, 2, 3, 6, 7, 12, 24, 50)
 ODD_NAMES = ("é", "Ω-1", "\U0001f600", "\ue000", "日", "-", " ", "ﬀ", "x" * 80)
 TWINS = ("Aa", "BB")
 ROUNDS = (1, 4)
-_ODD_TARGETS = 0.05
+_ODD_TARGETS = 0.08
 
 
 def random_id(random: Random) -> str:

@@ -3,7 +3,6 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assignors.java_heap import JavaHeap
 from assignors.broker.java_table import JavaTable, table_size
 from assignors.java_order import hash_order, key_hash, uuid_hash, uuid_key
 
@@ -67,19 +66,3 @@ def test_computed_keys_go_to_the_head_and_the_table_grows_on_the_next_call() -> 
     assert list(table) == [2, 0]
     table.compute(0)  # finds the table too full, though it adds nothing
     assert list(table) == [0, 2]
-
-
-def test_a_heap_keeps_javas_places_for_equal_keys() -> None:
-    heap: JavaHeap[str] = JavaHeap()
-    for name in "abcde":
-        heap.add(0, name)
-    assert [heap.poll() for _ in range(5)] == ["a", "e", "d", "c", "b"]
-
-
-@given(st.lists(st.integers(0, 9)))
-def test_a_heap_gives_keys_in_order(numbers: list[int]) -> None:
-    heap: JavaHeap[int] = JavaHeap()
-    for number in numbers:
-        heap.add(number, number)
-    assert len(heap) == len(numbers)
-    assert [heap.poll() for _ in numbers] == sorted(numbers)

@@ -29,7 +29,7 @@ def test_a_life_depends_on_its_seed_alone(kind: str) -> None:
 
 def test_groups_hold_what_the_rules_are_about() -> None:
     seen: Counter[str] = Counter()
-    for given in rounds("uniform", 60):
+    for given in rounds("uniform", 100):
         seen[given["subscriptionType"]] += 1
         names = {topic["name"] for topic in given["topics"].values()}
         owners: Counter[tuple[str, int]] = Counter()

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assignors.java_order import java_hash
 from assignors.java_heap import JavaHeap
+from assignors.java_order import java_hash
 from assignors.streams.tasks import (
     HashOrders,
     TaskId,
