@@ -101,6 +101,9 @@ def _waits_unseen(
 
 def _emptied(settings: ClusterSettings, group: str, state: GroupState, row: Row) -> Outcome:
     observed = observe(body_of(row), source_of(row), row.timestamp_ms, state.last)
+    missed = skipped(state, body_of(row))
+    state = carry.met(state, observed, connect_settings(settings, group), missed)
+    state = carry.passed(state, observed, missed)
     moment = moment_of(settings, group, state, row)
     state, still_empty = workers_gone.emptied(settings, group, state, source_of(row), moment)
     over = codes(state) - ({ALL_WORKERS_GONE.code} if still_empty else set())
@@ -119,8 +122,8 @@ def _run_again(
     before = last if last is not None and last.views else None
     gap = body.generation - state.generation - 1 if state.generation is not None else 0
     observed = observe(body, source_of(row), row.timestamp_ms, last)
-    observed = replace(observed, unseen=_unseen(state, body))
-    state = replace(carry.met(state, observed, topics), history=state.history.referred(_stated(observed)))
+    observed, missed = replace(observed, unseen=_unseen(state, body)), skipped(state, body)
+    state = replace(carry.met(state, observed, topics, missed), history=state.history.referred(_stated(observed)))
     known = evidence.of(observed, state, topics, group, never_came, again=gap < 0)
     case: Case | None = None
     if known.reason is not None:
@@ -140,7 +143,7 @@ def _run_again(
         state = carry.after_verdict(state, observed, carried, judgement)
         if judgement.verdict.grade is Grade.MATCH and any(view.assigned for view in observed.views.values()):
             state = replace(state, history=config_sanity.confirmed(state.history, observed.config_offset))
-    state = replace(state, gapped=state.gapped or observed.unseen > 0)
+    state = carry.passed(state, observed, missed)
     if judgement.verdict.grade is Grade.UNEXPLAINED and (unread := evidence.unread(observed, state, topics)):
         judgement, known = verdict.not_judged(unread), replace(known, blind=True)
     state = replace(state, sides=state.sides.after(observed, judgement.verdict.grade, foreign=known.foreign))

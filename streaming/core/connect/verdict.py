@@ -22,6 +22,7 @@ from streaming.core.connect.leader.answers import (
     fitting,
     java_versions,
     same_but_for_choice,
+    same_but_for_names,
     same_sets,
 )
 from streaming.core.connect.leader.fallback import after_gap, after_unknown, recounted
@@ -119,7 +120,7 @@ def _judge_eager(case: Case, rounds: tuple[ConnectRound, ...]) -> Judgement:
         if equal_bytes(case.body, flagged, java):
             return Judgement(_verdict(Grade.EXPLAINABLE, case, flagged, EAGER_ALONE, CONFIG_FLAGGED))
     for result in results:
-        if same_sets(case.body, result):
+        if same_but_for_names(case.body, result):
             return Judgement(_verdict(Grade.EXPLAINABLE, case, result, EAGER_ALONE, "order inside the arrays"))
     if _compacted(case):
         return not_judged(COMPACTED, assignor=EAGER_ASSIGNOR)
@@ -142,7 +143,7 @@ def _judge_incremental(case: Case, rounds: tuple[ConnectRound, ...]) -> Judgemen
             # A leader of another release is one that fits by chance, if the one expected has made a mistake.
             wrong = _after_unknown(case, rounds, _eras(case)) if reason == _other_release(case) else ()
             return _accepted(Grade.EXPLAINABLE, case, more, reason, mistaken=wrong)
-    loosely = [run for run in runs if same_sets(case.body, run.result)]
+    loosely = [run for run in runs if same_but_for_names(case.body, run.result)]
     if loosely:
         return _accepted(Grade.EXPLAINABLE, case, loosely, "order inside the arrays")
     lists = declared_by(case.body)

@@ -7,6 +7,7 @@ from streaming.core.connect.config_history import ConfigHistory
 from streaming.core.connect.delay_waits import Waits
 from streaming.core.connect.foreign_workers import Sides
 from streaming.core.connect.leader.hypotheses import Process
+from streaming.core.connect.leader.unseen_leaders import UnseenLeaders
 from streaming.core.connect.observed import Job, Observed
 from streaming.core.connect.rules.memory import RuleMemory
 from streaming.core.connect.statuses.memory import Timeline
@@ -70,7 +71,8 @@ class GroupState:
     clocks changed; `apart_ms`: how much longer the time since the last record looks than it surely was
     (`clocks`); `unread`: the last record of the group that
     could not be read; `lost`: offsets (from, to; the end exclusive) in the group's partition that were gone before they
-    were read, the newest; `gapped`: generations left no record, now or in an earlier life of the group; `written`:
+    were read, the newest; `unseen_leaders`: who may have led in generations that left no record, now or in an earlier
+    life of the group; `gapped`, stored by earlier releases: anybody may have; `written`:
     generation and end of the join phase (ms) of the newest records (`group_life`); `orphans`: incidents
     of a state that could not be read, to be ended; `failing`: while `monitor_error` is open
     (`isolation`). `session_ms` is the longest session time-out of the last generation's members,
@@ -107,6 +109,7 @@ class GroupState:
     lost: tuple[tuple[int, int], ...] = ()
     orphans: tuple[Incident, ...] = ()
     gapped: bool = False
+    unseen_leaders: UnseenLeaders = field(default_factory=UnseenLeaders)
     written: tuple[tuple[int, int], ...] = ()
     sides: Sides = field(default_factory=Sides)
     timeline: Timeline = field(default_factory=Timeline)

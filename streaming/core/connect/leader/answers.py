@@ -105,6 +105,25 @@ def same_sets(body: GroupGeneration, result: ConnectResult) -> bool:
     return True
 
 
+def same_but_for_names(body: GroupGeneration, result: ConnectResult) -> bool:
+    """Whether the bytes are these but for the order that Java's hash sets give: of names, and of all that was revoked.
+
+    Tasks are dealt out in the order of their numbers, so those of one connector stand in one order for one member.
+    """
+    return same_sets(body, result) and all(
+        isinstance(member.assignment, ConnectAssignment)
+        and _by_name(member.assignment.tasks) == _by_name(result.shares[member.member_id].assigned.tasks)
+        for member in body.members
+    )
+
+
+def _by_name(tasks: Iterable[tuple[str, int]]) -> dict[str, list[int]]:
+    numbers: dict[str, list[int]] = {}
+    for name, number in tasks:
+        numbers.setdefault(name, []).append(number)
+    return numbers
+
+
 def _counted(connectors: Iterable[str], tasks: Iterable[tuple[str, int]]) -> Counter[Job]:
     """Jobs as the wire holds them: a connector once, a task as often as it is listed."""
     return Counter[Job]([*frozenset(connectors), *tasks])

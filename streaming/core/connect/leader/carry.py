@@ -7,19 +7,30 @@ without one        the round moved the memory unseen: what was carried goes on  
 
 from dataclasses import replace
 
+from streaming.core.connect.configured import configured_at
 from streaming.core.connect.leader import hypotheses
+from streaming.core.connect.leader.fallback import hides_delay
+from streaming.core.connect.leader.unseen_leaders import Hole
 from streaming.core.connect.observed import Observed
-from streaming.core.connect.rules.window import is_backoff
+from streaming.core.connect.rules.window import is_backoff, waiting_jobs
 from streaming.core.connect.verdict import EAGER_ASSIGNOR, Judgement
 from streaming.core.fold.state import GroupState
 from streaming.core.model.results import Grade
 from streaming.core.model.settings import ConnectSettings
 
 
-def met(state: GroupState, observed: Observed, settings: ConnectSettings) -> GroupState:
-    """With the processes that this record shows under new member ids."""
+def met(state: GroupState, observed: Observed, settings: ConnectSettings, skipped: int) -> GroupState:
+    """With the processes that this record shows under new member ids, or not at all; `skipped` generations between it
+    and the record before have none."""
     eras = hypotheses.eras_of(state.eras, settings)
-    return replace(state, processes=hypotheses.met(state.processes, observed, state.last, eras, settings))
+    hole = Hole(state.last, observed, skipped) if skipped > 0 else None
+    return replace(state, processes=hypotheses.met(state.processes, observed, state.last, eras, settings, hole))
+
+
+def passed(state: GroupState, observed: Observed, skipped: int) -> GroupState:
+    """With what this record tells of who may have led in the generations that were skipped before it."""
+    hole = Hole(state.last, observed, skipped) if skipped > 0 else None
+    return replace(state, unseen_leaders=state.unseen_leaders.after(hole, state.last, observed))
 
 
 def carried(state: GroupState, observed: Observed, settings: ConnectSettings) -> hypotheses.Carried:
@@ -33,7 +44,7 @@ def carried(state: GroupState, observed: Observed, settings: ConnectSettings) ->
         hypotheses.eras_of(state.eras, settings),
         settings,
         seen_from_start=state.seen_from_start,
-        gapped=state.gapped,
+        may_have_led=state.gapped or state.unseen_leaders.may_be(observed.process_of(view.member_id)),
         nameless=observed.nameless(view.member_id),
         new=state.last is not None and view.member_id not in state.last.views,
     )
@@ -44,20 +55,24 @@ def after_verdict(
 ) -> GroupState:
     """The leader as a process that knows what this answer leaves behind.
 
-    An answer without a delay and without revocations determines all but the count of revoking rounds, whatever the
-    memory was before; a pause between two of them shows the count.
+    An answer without a delay, be it one of 0 ms, and without revocations determines all but the count of revoking
+    rounds, whatever the memory was before; a pause between two of them shows the count.
     """
     view = observed.views.get(observed.leader or "")
     if view is None or not judgement.hypotheses:
         return state
-    unseen = not before.complete or observed.unseen > 0 or judgement.verdict.grade is Grade.UNEXPLAINED
-    calm = not (observed.delay_ms or observed.error or observed.revoked())
+    astray = judgement.verdict.grade is Grade.UNEXPLAINED
+    unseen = not before.complete or observed.unseen > 0 or astray
+    lying = bool(waiting_jobs(observed, configured_at(state.history, observed) or frozenset()))
+    hidden = any(hides_delay(one, lying=lying) for one in judgement.hypotheses)
+    calm = not (observed.delay_ms or observed.error or observed.revoked() or hidden)
     known = hypotheses.Carried(
         judgement.hypotheses,
         complete=True,
         cut=judgement.cut,
         unsure=(before.unsure or unseen) and not calm,
         uncounted=(before.uncounted or unseen) and not is_backoff(observed.delay_ms, None),
+        astray=astray,
     )
     state = _with_process(state, observed, hypotheses.Process.of(view.member_id, known))
     if judgement.verdict.grade is not Grade.MATCH or judgement.verdict.assignor == EAGER_ASSIGNOR or observed.unseen:

@@ -114,30 +114,47 @@ def after_unknown(
 
     Not determined: whether revocations were for balance, how many such rounds it were in a row, and who became a
     candidate before this round; members idle in this one did if it holds a delay for lost jobs. Before 3.4 a round that
-    holds a delay forbids the next one to balance, and one that revoked nothing allows it.
+    holds a delay forbids the next one to balance, and one that revoked nothing allows it. A delay of 0 ms may be held,
+    too (`hides_delay`).
     """
     revoked = observed.revoked()
     taken_back = frozenset(job for view in observed.views.values() for job in view.revoked - view.held)
     held = frozenset(job for view in observed.views.values() for job in view.holds) - revoked
-    waiting = configured - held - revoked if observed.delay_ms else frozenset()
+    lying = configured - held - revoked
     memory = LeaderMemory(
-        previous=jobs(held | waiting | taken_back),
+        previous=jobs(held | taken_back),
         previous_revoked=jobs(revoked),
-        scheduled_ms=observed.at_ms + observed.delay_ms if observed.delay_ms else 0,
-        delay_ms=observed.delay_ms,
         previous_generation=observed.generation,
         previous_members=frozenset(observed.views),
     )
-    candidates = dict.fromkeys([tuple(_idle(observed)), ()]) if observed.delay_ms else [()]
-    for era, chosen in product(eras, candidates):
-        for balance in _balances(era, range(BACK_OFFS)):
-            if balance != LeaderMemory() and not (revoked or observed.delay_ms):
-                continue
-            changed = replace(
-                memory,
-                revoked_in_previous=balance.revoked_in_previous,
-                can_revoke=balance.can_revoke and not (observed.delay_ms and not ERAS[era].balances_fully),
-                successive_revocations=balance.successive_revocations,
-                candidates=chosen,
-            )
-            yield Hypothesis(era, changed, max_delay_ms, at_least_ms if max_delay_ms is None else 0)
+    delayed = replace(
+        memory,
+        previous=jobs(held | lying | taken_back),
+        scheduled_ms=observed.at_ms + observed.delay_ms,
+        delay_ms=observed.delay_ms,
+    )
+    delays = [replace(delayed, candidates=chosen) for chosen in dict.fromkeys([tuple(_idle(observed)), ()])]
+    for era in eras:
+        hidden = hides_delay(Hypothesis(era, memory, max_delay_ms, at_least_ms), lying=bool(lying))
+        for known in delays if observed.delay_ms else [memory, *delays] if hidden else [memory]:
+            for balance in _balances(era, range(BACK_OFFS)):
+                if balance != LeaderMemory() and not (revoked or known.scheduled_ms):
+                    continue
+                changed = replace(
+                    known,
+                    revoked_in_previous=balance.revoked_in_previous,
+                    can_revoke=balance.can_revoke and not (observed.delay_ms and not ERAS[era].balances_fully),
+                    successive_revocations=balance.successive_revocations,
+                )
+                yield Hypothesis(era, changed, max_delay_ms, at_least_ms if max_delay_ms is None else 0)
+
+
+def hides_delay(one: Hypothesis, *, lying: bool) -> bool:
+    """Whether a delay of 0 ms may run in this mind, which no answer announces. Until 3.5.1 lost jobs wait for the next
+    round even then, and until 2.3 the delay goes on when they have gone. `lying`: jobs are in nobody's hands."""
+    era = ERAS[one.era]
+    if one.max_delay_ms is None:
+        possible = not one.at_least_ms and (lying or not era.ends_idle_delay)
+    else:
+        possible = one.max_delay_ms == 0
+    return possible and not era.places_at_once_without_delay

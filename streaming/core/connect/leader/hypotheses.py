@@ -22,6 +22,7 @@ from dataclasses import dataclass, replace
 from assignors.connect.eras import ERAS, era_of
 from assignors.connect.model import Jobs, LeaderMemory
 from streaming.core.connect.leader.packed import Hypothesis, PackedMinds, pack, unpack
+from streaming.core.connect.leader.unseen_leaders import Hole
 from streaming.core.connect.observed import Job, Observed, WorkerView
 from streaming.core.model.settings import ConnectSettings
 
@@ -36,7 +37,7 @@ class Process:
     """A worker process that has led, under the member id it last led with.
 
     `unsure`: it may remember something else than these minds, for some of its rounds were not seen; `uncounted`: nobody
-    knows how many of its rounds in a row have revoked for balance.
+    knows how many of its rounds in a row have revoked for balance; `astray`: its last answer was unexplained.
     """
 
     member_id: str
@@ -44,11 +45,12 @@ class Process:
     cut: bool = False
     unsure: bool = False
     uncounted: bool = False
+    astray: bool = False
 
     @classmethod
     def of(cls, member_id: str, known: "Carried") -> "Process":
         """The process with these possible minds."""
-        return cls(member_id, pack(known.hypotheses), known.cut, known.unsure, known.uncounted)
+        return cls(member_id, pack(known.hypotheses), known.cut, known.unsure, known.uncounted, known.astray)
 
     @property
     def hypotheses(self) -> tuple[Hypothesis, ...]:
@@ -58,9 +60,9 @@ class Process:
 @dataclass(frozen=True, slots=True)
 class Carried:
     """Hypotheses a round starts from. `complete` is False where unseen history may hide another memory, `cut` is True
-    where the bound left some out, `unsure` and `uncounted` are those of `Process`. `other_releases` are minds of a
-    process that was never seen to lead, should it run another release than the leaders before it: clusters are upgraded
-    worker by worker."""
+    where the bound left some out, `unsure`, `uncounted` and `astray` are those of `Process`. `other_releases` are minds
+    of a process that was never seen to lead, should it run another release than the leaders before it: clusters are
+    upgraded worker by worker."""
 
     hypotheses: tuple[Hypothesis, ...]
     complete: bool
@@ -68,6 +70,7 @@ class Carried:
     other_releases: tuple[Hypothesis, ...] = ()
     unsure: bool = False
     uncounted: bool = False
+    astray: bool = False
 
 
 def first_eras(settings: ConnectSettings) -> tuple[str, ...]:
@@ -102,14 +105,14 @@ def carried_into(
     settings: ConnectSettings,
     *,
     seen_from_start: bool,
-    gapped: bool = False,
+    may_have_led: bool = False,
     nameless: bool = False,
     new: bool = False,
 ) -> Carried:
     """What a leader may know when its round starts, by the identity rules of connect.md 5.4.
 
-    A process that was never seen to lead may have led in rounds that were not seen: before the history begins, or where
-    it is `gapped`. A member without an allocation may be one that gave its jobs up, and has kept its memory.
+    A process that was never seen to lead `may_have_led` in rounds that were not seen, or before the history begins. A
+    member without an allocation may be one that gave its jobs up, and has kept its memory.
 
     `nameless`: its address does not tell it from others, so only its member id does; then nobody knows who a `new`
     member, one that is not in the record before, was earlier.
@@ -122,7 +125,7 @@ def carried_into(
     if known is None:
         stranger = nameless and new
         complete = not view.had_allocation or (seen_from_start and not stranger)
-        unsure = stranger or gapped or not seen_from_start
+        unsure = stranger or may_have_led or not seen_from_start
         others = _other_releases(initial, max_delay_ms)
         return Carried(initial, complete=complete, other_releases=others, unsure=unsure, uncounted=unsure)
     either, cut = with_configured(known.hypotheses, max_delay_ms), known.cut
@@ -135,6 +138,7 @@ def carried_into(
         other_releases=_other_releases(either, max_delay_ms),
         unsure=known.unsure,
         uncounted=known.uncounted,
+        astray=known.astray,
     )
 
 
@@ -200,6 +204,7 @@ def met(
     last: Observed | None,
     eras: Iterable[str],
     settings: ConnectSettings,
+    hole: Hole | None = None,
 ) -> dict[str, Process]:
     """With those who come back to an address that has led, under their new member ids.
 
@@ -207,12 +212,11 @@ def met(
     remember nothing, and by the time it leads itself its first join is long gone.
     """
     found = dict(processes)
-    if observed.unseen:  # any of them may have led in a round that was not seen; of the leader the answer tells more
-        leading = (
-            observed.process_of(observed.leader) if observed.leader and observed.leader in observed.views else None
-        )
-        doubted = {name: replace(one, unsure=True, uncounted=True) for name, one in processes.items()}
-        found = {name: processes[name] if name == leading else one for name, one in doubted.items()}
+    if hole is not None:  # of the leader behind it the answer tells more
+        leader = observed.leader
+        leading = observed.process_of(leader) if leader is not None and leader in observed.views else None
+        doubted = [name for name in processes if name != leading and hole.may_have_led(name)]
+        found |= {name: replace(processes[name], unsure=True, uncounted=True) for name in doubted}
     for member_id, view in observed.views.items():
         name = observed.process_of(member_id)
         known = found.get(name)

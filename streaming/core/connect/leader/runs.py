@@ -130,14 +130,14 @@ def _last_completed(case: Case, memory: LeaderMemory, *, both: bool) -> tuple[in
     if both or last is None:
         # Without a record before, nothing shows what the process did since: it may have followed another leader.
         return (kept, cleared)
-    applied = _applied(case, last)
-    if applied is None or case.missing_generations:
+    took = applied(case, last)
+    if took is None or case.missing_generations:
         return (kept, cleared)
-    completed = last.generation if applied else kept - 1
+    completed = last.generation if took else kept - 1
     return (kept if completed == led else cleared,)
 
 
-def _applied(case: Case, last: Observed) -> bool | None:
+def applied(case: Case, last: Observed) -> bool | None:
     """Whether the leader's allocation shows the last recorded assignment; None where the one before looks the same."""
     now, before = case.leader_view, last.views.get(case.body.leader or "")
     if before is None or now.shown is None:

@@ -79,7 +79,7 @@ def _solved(case: Case, round_: ConnectRound, era: Era, freedom: Freedom, search
         solver = _Solver(case, round_, era, max_delay_ms, freedom, shown, search)
         for ghosts in shown.remembered_ghosts(search):
             for memory in chain(solver.delay_runs(ghosts), solver.at_once(ghosts), solver.delay_over(ghosts)):
-                run = solver.run(memory)
+                run = solver.run_knowing(memory)
                 if run is not None and same_sets(case.body, run[0]):
                     known_ms = None if max_delay_ms == NOT_KNOWN_MS else max_delay_ms
                     least_ms = case.observed.delay_ms if known_ms is None else 0
@@ -182,13 +182,19 @@ class _Solver:
         except CannotAssign:
             return None
 
+    def run_knowing(self, memory: LeaderMemory) -> tuple[ConnectResult, LeaderMemory] | None:
+        """The round with this memory and what is known of it besides; None also where the two do not go together."""
+        known = self.freedom.known
+        told = memory if known is None else known.in_mind(memory, self.case.observed)
+        return None if told is None else self.run(told)
+
     def delay_runs(self, ghosts: frozenset[Job]) -> Iterator[LeaderMemory]:
         """A delay runs, or is opened: what lies is lost. With nothing lost, somebody was missed after a revocation; in
         the oldest releases a delay goes on."""
         seen_ms, lying = self.case.observed.delay_ms, self.shown.lying
         if not seen_ms and not (lying and self.max_delay_ms == 0):
             return
-        if lying and not any(self._can_lie(roles) for roles in self.freedom.roles):
+        if (lying or not self.freedom.forgets) and not any(self._can_lie(roles) for roles in self.freedom.roles):
             return
         until_ms = self.case.observed.at_ms + seen_ms
         memory = replace(_remembering(lying | ghosts), previous_members=_GONE)
@@ -211,7 +217,8 @@ class _Solver:
             run = self.run(replace(balance, previous=hypotheses.jobs(ghosts)))
             if run is None or not self._alike_but_for_what_is_given(run[0]):
                 continue
-            for roles in (None, *self.freedom.roles) if self.freedom.loses else (None,):
+            nothing: tuple[Roles | None, ...] = (None,) if self.freedom.forgets else ()
+            for roles in (*nothing, *self.freedom.roles) if self.freedom.loses else nothing:
                 lost = self._split(run[0], roles)
                 if lost is not None:
                     yield replace(balance, previous=hypotheses.jobs(lost | ghosts))

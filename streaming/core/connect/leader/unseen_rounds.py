@@ -10,16 +10,20 @@ and went between the two records is left out: it must have left within the gap, 
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from streaming.core.connect.configured import configured_at, jobs_of
+from assignors.connect.eras import ERAS
+from assignors.connect.model import LeaderMemory
+from streaming.core.connect.configured import configured_at, jobs_of, unsure_at
 from streaming.core.connect.leader import hypotheses
+from streaming.core.connect.leader.fallback import hides_delay
 from streaming.core.connect.leader.rounds import Case
-from streaming.core.connect.observed import Job, Observed
+from streaming.core.connect.leader.runs import CLOCK_SLACK_MS, applied
+from streaming.core.connect.observed import STATIC, Job, Observed
+from streaming.core.connect.rules.window import is_backoff, waiting_jobs
 
 MAX_CUTS = 8
 """Config records between two generations of which each may have been the last one that the unseen round knew."""
-CLOCK_SLACK_MS = 1_000
 
 Roles = Mapping[Job, bool]
 """Jobs that must have been lost (True) or created (False), if anything was lost at all; others may be either."""
@@ -28,22 +32,107 @@ Roles = Mapping[Job, bool]
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Freedom:
     """`idle`: members that may have been without a job while a delay ran; `loses`: whether anything can be lost that
-    does not wait; `roles`: the alternatives of what each job can be."""
+    does not wait; `forgets`: whether nothing may be lost at all; `roles`: the alternatives of what each job can be;
+    `known`: what the last round of the process has left behind, where it was seen."""
 
     idle: frozenset[str]
     loses: bool = True
+    forgets: bool = True
     roles: tuple[Roles, ...] = field(default=({},))
+    known: "LeftBehind | None" = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeftBehind:
+    """What a seen round surely leaves in its leader's memory: who took part, the earliest and the latest end of its
+    delay (0: it announced none), and whether it may have revoked for balance."""
+
+    members: frozenset[str]
+    ends_ms: tuple[int, int]
+    delay_ms: int
+    balanced: bool
+
+    def in_mind(self, memory: LeaderMemory, now: Observed) -> LeaderMemory | None:
+        """This memory with what is known; None if the two do not go together."""
+        if memory.revoked_in_previous and not self.balanced:
+            return None
+        earliest, latest = self.ends_ms
+        scheduled_ms = memory.scheduled_ms
+        if not latest:
+            return replace(memory, previous_members=self.members, scheduled_ms=0, delay_ms=0)
+        if now.delay_ms and scheduled_ms == now.at_ms + now.delay_ms:  # the leader's clock is one between two readings
+            first_ms = (now.state_ms if now.state_ms > 0 else now.at_ms) - CLOCK_SLACK_MS
+            within = first_ms + now.delay_ms <= latest and earliest <= now.at_ms + CLOCK_SLACK_MS + now.delay_ms
+            if within:
+                return replace(memory, previous_members=self.members)
+        over = earliest <= now.at_ms + CLOCK_SLACK_MS
+        ends_ms = min(latest, now.at_ms) if over else latest
+        return replace(memory, previous_members=self.members, scheduled_ms=ends_ms, delay_ms=self.delay_ms)
 
 
 def freedom_of(case: Case) -> Freedom:
     """What the memory before this round may hold."""
-    last = case.last
+    last, carried = case.last, case.carried
     everybody = frozenset(case.observed.views)
-    if last is None or not case.missing_generations or not case.carried.complete or case.carried.unsure:
+    if last is None or not case.missing_generations:
+        return Freedom(idle=everybody) if last is None else _after_seen(case, last)
+    if not carried.complete or carried.unsure:
         return Freedom(idle=everybody)
     idle = frozenset(one for one in everybody if not _keeps(one, last, case.observed))
     roles = tuple(_roles(case, last, single=case.missing_generations == 1))
     return Freedom(idle=idle, loses=_loses(case, last), roles=roles)
+
+
+def _after_seen(case: Case, last: Observed) -> Freedom:
+    """The round before was seen. If this process led it, the record tells nearly all that it remembers."""
+    everybody = frozenset(case.observed.views)
+    free = Freedom(idle=everybody)
+    if last.leader != case.body.leader or last.blind or last.error or case.carried.astray:
+        return free
+    if _another_rule(case, last):
+        return free
+    before = configured_at(case.history, last)
+    if before is None or _hides_delays(case, lying=bool(waiting_jobs(last, before))):
+        return free
+    waiting = waiting_jobs(last, before) if last.delay_ms else frozenset[Job]()
+    revoked, views = last.revoked(), last.views.values()
+    kept = waiting | frozenset(job for view in views for job in (view.holds - revoked) | (view.revoked - view.held))
+    doubted = unsure_at(case.history, last, None, applied=_stated_again(last))
+    reported = frozenset(job for view in case.observed.views.values() for job in view.held)
+    first_ms = (last.state_ms if last.state_ms > 0 else last.at_ms) - CLOCK_SLACK_MS
+    ends = (first_ms + last.delay_ms, last.at_ms + CLOCK_SLACK_MS + last.delay_ms) if last.delay_ms else (0, 0)
+    known = LeftBehind(
+        members=frozenset(last.views),
+        ends_ms=ends,
+        delay_ms=last.delay_ms,
+        balanced=bool(revoked) if not last.delay_ms else not waiting or is_backoff(last.delay_ms, None),
+    )
+    return Freedom(
+        idle=everybody,
+        forgets=applied(case, last) is not True or bool(revoked & reported),
+        roles=({job: job in kept for job in _configured(case) - doubted},),
+        known=known,
+    )
+
+
+def _stated_again(last: Observed) -> bool:
+    """Whether the leader had stated this config offset a generation ago: then it has applied all records below it."""
+    view, offset = last.views.get(last.leader or ""), last.config_offset
+    if view is None or view.shown is None or offset is None:
+        return False
+    leader, stated, _, _ = view.shown
+    return leader == view.member_id and stated >= offset
+
+
+def _another_rule(case: Case, last: Observed) -> bool:
+    """Whether the record before tells nothing of this kind of memory, or jobs may lie because nobody may run them."""
+    return last.protocol != case.body.protocol or last.protocol == STATIC
+
+
+def _hides_delays(case: Case, *, lying: bool) -> bool:
+    """Whether the answers may not tell which delay runs: one of 0 ms, or one that goes on when nothing is lost any more
+    (until 2.3)."""
+    return any(hides_delay(one, lying=lying) or not ERAS[one.era].ends_idle_delay for one in case.carried.hypotheses)
 
 
 def _keeps(member_id: str, last: Observed, now: Observed) -> bool:
