@@ -42,11 +42,12 @@ def grew(metric: Metric, by: Sequence[str], scope: str = "", window: str = "15m"
     """True (above 0) when a counter grew within a window, its very first value included.
 
     `increase` alone is blind to the sample that creates a series, and such counters are created by their first event.
+    A counter that was not scraped at the window's beginning and has the value it had before is no new one: the monitor
+    hung, or Prometheus did not reach it.
     """
-    appeared = (
-        f"sum{_by(metric, by)} ({series(metric, scope)}) unless sum{_by(metric, by)} ({series(metric, scope)} "
-        f"offset {window})"
-    )
+    sums, one = f"sum{_by(metric, by)}", series(metric, scope)
+    before = f"{sums} (last_over_time({one}[{REMEMBERED}] offset {window}))"
+    appeared = f"({sums} ({one}) unless {sums} ({one} offset {window})) unless ({sums} ({one}) == {before})"
     return f"({increase(metric, by, scope, window)} > 0) or (({appeared}) > 0)"
 
 
