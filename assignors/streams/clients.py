@@ -49,6 +49,9 @@ class Client:
         self.rack_id = given.consumers[0].rack or None if given.consumers else None
         self.reported = {consumer.id: tuple(consumer.offset_sums) for consumer in given.consumers}
         self.owners = {partition: consumer.id for consumer in given.consumers for partition in consumer.owned}
+        if tasks.has_names:
+            # Partitions of a topology that was taken away are no longer this application's.
+            self.owners = {part: owner for part, owner in self.owners.items() if part in tasks.task_of}
         sums: dict[TaskId, int] = {}
         for consumer in given.consumers:
             sums.update(consumer.offset_sums)
@@ -86,12 +89,14 @@ class Client:
 class Topology:
     """The tasks of an application: which are stateful, to which task a partition belongs."""
 
-    __slots__ = ("end_offset_sums", "ids", "stateful", "task_of", "tasks")
+    __slots__ = ("end_offset_sums", "has_names", "ids", "stateful", "task_of", "tasks")
 
-    def __init__(self, tasks: Sequence[StreamsTask]) -> None:
+    def __init__(self, tasks: Sequence[StreamsTask], stateful: Sequence[TaskId] | None = None) -> None:
+        """`tasks` and `stateful` in the order in which the leader put them into its map and its set."""
         self.tasks: Mapping[TaskId, StreamsTask] = {task.id: task for task in tasks}
         self.ids = list(self.tasks)
-        self.stateful = [task.id for task in tasks if task.stateful]
+        self.stateful = list(stateful or (task.id for task in tasks if task.stateful))
+        self.has_names = any(task.id.topology for task in tasks)
         self.end_offset_sums = {task.id: task.end_offset_sum for task in tasks if task.stateful}
         self.task_of: Mapping[TopicPartition, TaskId] = {
             partition: task.id for task in tasks for partition in task.sources

@@ -89,6 +89,11 @@ def partition_hash(partition: TopicPartition) -> int:
     return (31 * (31 + partition[1]) + java_hash(partition[0])) & _MASK
 
 
+def host_hash(host: tuple[str, int]) -> int:
+    """`HostInfo.hashCode()`, as an unsigned 32-bit number."""
+    return (31 * java_hash(host[0]) + host[1]) & _MASK
+
+
 def partition_key(partition: TopicPartition) -> tuple[bytes, int]:
     """Sort key of partitions as Streams compares them."""
     return utf16_key(partition[0]), partition[1]

@@ -7,6 +7,7 @@ from streaming.calculator import broker as broker
 from streaming.calculator import connect as connect
 from streaming.calculator import consumer as consumer
 from streaming.calculator import streams_assign as streams_assign
+from streaming.calculator import streams_full as streams_full
 from streaming.calculator import streams_validate as streams_validate
 from streaming.calculator import streams_wire as streams_wire
 from streaming.calculator import wire as wire
@@ -23,6 +24,7 @@ FAMILIES: Mapping[str, Solve] = {
     "consumer-assign": consumer.solve,
     "streams-assign": streams_assign.solve,
     "broker-assign": broker.solve,
+    "streams-full": streams_full.solve,
     "streams-validate": streams_validate.solve,
     "streams-wire": streams_wire.solve,
 }

@@ -8,38 +8,29 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from assignors.java_order import HashOrder, java_hash, utf16_key
+from assignors.java_order import utf16_key
+from assignors.streams.tasks import HashOrders, TaskId, partition_hash
 from schemas.errors import SchemaError
 from schemas.outcomes import Decoded, Outcome, Unreadable
-from schemas.streams_assignment import (
-    FIRST_WITH_DICTIONARY,
-    AssignmentInfo,
-    Host,
-    HostEntry,
-    Partitions,
-    decode_assignment_info,
-    encode_assignment_info,
-)
+from schemas.streams_assignment import AssignmentInfo, Host, Partitions, decode_assignment_info
 from schemas.streams_subscription import SubscriptionInfo, decode_subscription_info, encode_subscription_info
 from schemas.streams_tasks import (
     NO_REBALANCE_MS,
     RUNNING,
-    TaskId,
     newest_version,
     task_of,
     task_text,
     topology_of,
 )
+from schemas.streams_tasks import TaskId as WireTask
+from streaming.calculator.streams_bytes import assignment_bytes, hash_order, plain
 
 Release = tuple[int, int]
 
 _MASK = 0xFFFFFFFF
-_OLD_MODULUS = 0xFFFFFFFF
 _FIRST_WITH_SUMS = 7
 _FIRST_WITH_NAMES = 10
 _FIRST_WITH_OWN_SETS: Release = (2, 6)
-# Before, topics got their numbers while the host map was walked; since then while a set of all partitions is.
-_FIRST_WITH_TOPIC_SET: Release = (2, 5)
 
 
 def solve(case: dict[str, Any]) -> dict[str, Any]:
@@ -73,7 +64,7 @@ def _release(text: str) -> Release:
 def _decode(payload: str, release: Release, raw: bytes) -> dict[str, Any]:
     if payload == "subscription":
         return _answer(decode_subscription_info(raw, release=release), partial(_subscription_json, release))
-    return _answer(decode_assignment_info(raw, release=release), partial(_assignment_json, release))
+    return _answer(decode_assignment_info(raw, release=release), partial(assignment_json, release))
 
 
 def _answer(outcome: Outcome[Any], form: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
@@ -101,7 +92,7 @@ def _subscription_json(release: Release, value: SubscriptionInfo) -> dict[str, A
     return {**head, **{name: shown for first, name, shown in since if release >= first}}
 
 
-def _assignment_json(release: Release, value: AssignmentInfo) -> dict[str, Any]:
+def assignment_json(release: Release, value: AssignmentInfo) -> dict[str, Any]:
     since: tuple[tuple[Release, str, Any], ...] = (
         ((0, 0), "version", value.version),
         ((0, 0), "commonlySupportedVersion", value.commonly_supported),
@@ -120,7 +111,7 @@ def _uuid_text(raw: bytes) -> str:
     return "-".join((text[:8], text[8:12], text[12:16], text[16:20], text[20:]))
 
 
-def _task_texts(tasks: Iterable[TaskId]) -> list[str]:
+def _task_texts(tasks: Iterable[WireTask]) -> list[str]:
     return [task_text(task) for task in sorted(tasks, key=lambda task: (utf16_key(topology_of(task) or ""), *task[:2]))]
 
 
@@ -150,7 +141,7 @@ def _subscription(given: dict[str, Any], release: Release) -> SubscriptionInfo:
     standby = [task for task in sums if task not in active]
     if _FIRST_WITH_SUMS <= version < _FIRST_WITH_NAMES:
         # One entry a subtopology, in the order of a hash map of numbers; its tasks in the order they were given.
-        order = {number: at for at, number in enumerate(_hash_order(lambda n: n & _MASK, [task[0] for task in sums]))}
+        order = {number: at for at, number in enumerate(hash_order(lambda n: n & _MASK, [task[0] for task in sums]))}
         sums = dict(sorted(sums.items(), key=lambda item: order[item[0][0]]))
     return SubscriptionInfo(
         version=version,
@@ -166,77 +157,42 @@ def _subscription(given: dict[str, Any], release: Release) -> SubscriptionInfo:
     )
 
 
-def _task_set(release: Release, tasks: Sequence[TaskId]) -> tuple[TaskId, ...]:
+def _task_set(release: Release, tasks: Sequence[WireTask]) -> tuple[WireTask, ...]:
     """Up to 2.5 the class was handed two sets, later it makes hash sets of its own out of the offset sums."""
-    return tuple(tasks if release < _FIRST_WITH_OWN_SETS else _hash_order(partial(_task_hash, release), tasks))
+    if release < _FIRST_WITH_OWN_SETS:
+        return tuple(tasks)
+    return tuple(plain(task) for task in HashOrders(release).tasks(TaskId(*task) for task in tasks))
 
 
 def _encode_assignment(given: dict[str, Any], release: Release) -> bytes:
-    standby = {task_of(text): _partitions(found) for text, found in given["standbyTasks"].items()}
-    by_host, standby_by_host = _hosts(given["partitionsByHost"]), _hosts(given["standbyPartitionsByHost"])
-    every = [item for hosts in (by_host, standby_by_host) for found in hosts.values() for item in found]
-    seen = every if release < _FIRST_WITH_TOPIC_SET else _hash_order(_partition_hash, every)
-    numbers = {topic: number for number, topic in enumerate(dict.fromkeys(topic for topic, _ in seen))}
-    numbered = given["version"] >= FIRST_WITH_DICTIONARY
-
-    def entries(hosts: Mapping[Host, Sequence[tuple[str, int]]]) -> tuple[HostEntry, ...]:
-        return tuple(
-            (host, port, tuple(n for topic, p in found for n in (numbers[topic], p)) if numbered else tuple(found))
-            for (host, port), found in hosts.items()
-        )
-
     wanted_ms = given["nextRebalanceMs"]
-    return encode_assignment_info(
-        AssignmentInfo(
-            version=given["version"],
-            commonly_supported=given["commonlySupportedVersion"],
-            active=tuple(task_of(text) for text in given["activeTasks"]),
-            standby=tuple((task, standby[task]) for task in _hash_order(partial(_task_hash, release), standby)),
-            topics=tuple((numbers[topic], topic) for topic in _hash_order(java_hash, numbers)),
-            hosts=entries(by_host),
-            standby_hosts=entries(standby_by_host),
-            error=given["errorCode"],
-            next_rebalance_ms=NO_REBALANCE_MS if wanted_ms is None else wanted_ms,
-        )
+    return assignment_bytes(
+        release,
+        version=given["version"],
+        commonly_supported=given["commonlySupportedVersion"],
+        active=[TaskId(*task_of(text)) for text in given["activeTasks"]],
+        standby={
+            TaskId(*task_of(text)): hash_order(partition_hash, _partitions(found))
+            for text, found in given["standbyTasks"].items()
+        },
+        by_host=_hosts(given["partitionsByHost"]),
+        standby_by_host=_hosts(given["standbyPartitionsByHost"]),
+        error=given["errorCode"],
+        next_rebalance_ms=NO_REBALANCE_MS if wanted_ms is None else wanted_ms,
     )
 
 
-def _hash_order(hash_of: Callable[[Any], int], items: Iterable[Any]) -> list[Any]:
-    """Iteration order of a default-constructed hash set or map that received `items` one by one."""
-    order: HashOrder[Any] = HashOrder(hash_of)
-    for item in items:
-        order.add(item)
-    return order.keys()
-
-
-def _task_hash(release: Release, task: TaskId) -> int:
-    """`TaskId.hashCode()`; before 3.0 the generated one of a 64-bit number."""
-    subtopology, partition, topology = task[0], task[1], topology_of(task)
-    if release >= (3, 0):
-        return (((31 + subtopology) * 31 + partition) * 31 + (java_hash(topology) if topology else 0)) & _MASK
-    return (subtopology << 32 | partition) % _OLD_MODULUS & _MASK
-
-
-def _partition_hash(item: tuple[str, int]) -> int:
-    topic, partition = item
-    return (31 * (31 + partition) + java_hash(topic)) & _MASK
-
-
-def _host_hash(host: Host) -> int:
-    return (31 * java_hash(host[0]) + host[1]) & _MASK
-
-
-def _partitions(texts: Sequence[str]) -> tuple[tuple[str, int], ...]:
+def _partitions(texts: Sequence[str]) -> list[tuple[str, int]]:
     found = []
     for text in texts:
         topic, _, number = text.rpartition("-")
         found.append((topic, int(number)))
-    return tuple(_hash_order(_partition_hash, found))
+    return found
 
 
-def _hosts(given: Mapping[str, Sequence[str]]) -> dict[Host, tuple[tuple[str, int], ...]]:
-    hosts: dict[Host, tuple[tuple[str, int], ...]] = {}
+def _hosts(given: Mapping[str, Sequence[str]]) -> dict[Host, list[tuple[str, int]]]:
+    hosts: dict[Host, list[tuple[str, int]]] = {}
     for text, found in given.items():
         host, _, port = text.rpartition(":")
         hosts[host, int(port)] = _partitions(found)
-    return {host: hosts[host] for host in _hash_order(_host_hash, hosts)}
+    return hosts

@@ -9,6 +9,7 @@ FAMILIES = (
     "consumer-assign",
     "coordinator-wire",
     "streams-assign",
+    "streams-full",
     "streams-validate",
     "streams-wire",
 )
