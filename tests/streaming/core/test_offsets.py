@@ -12,25 +12,39 @@ from streaming.core.connect.statuses.round_change import Step
 from streaming.core.connect.statuses.worker_clocks import QUICK_MS, Offset, Offsets
 from streaming.core.model.records import Row
 from streaming.core.model.results import Certainty, Severity, Source
-from tests.streaming.core.rules.builders import STATUSES, Story, incidents
-from tests.streaming.core.rules.cases_status import JOB, handed_on, owner_of
+from tests.streaming.core.rules.builders import OFFSETS, STATUSES, Story, incidents
+from tests.streaming.core.rules.cases_status import JOB, handed_on, owner_of, owners
 from tests.streaming.core.test_clocks import moved
 
 START_MS = 1_800_000_000_000
 A, B = "a:8083", "b:8083"
 
 
-def record(generation: int, after_ms: int, joined: tuple[str, ...] = (), jump_ms: int = 0) -> Step:
+def record(
+    generation: int,
+    after_ms: int,
+    joined: tuple[str, ...] = (),
+    jump_ms: int = 0,
+    starts: tuple[str, ...] = (A, B),
+) -> Step:
     at_ms = START_MS + after_ms
-    source = Source("__consumer_offsets", 0, generation)
     return Step(
-        source=source, incarnation=0, generation=generation, at_ms=at_ms, state_ms=at_ms, joined=joined, jump_ms=jump_ms
+        source=Source("__consumer_offsets", 0, generation),
+        incarnation=0,
+        generation=generation,
+        at_ms=at_ms,
+        state_ms=at_ms,
+        joined=joined,
+        jump_ms=jump_ms,
+        started=dict.fromkeys(starts, ("task c-0",)),
     )
 
 
-def status(worker: str, generation: int, after_ms: int, read_after_ms: int | None = None) -> Sighting:
+def status(
+    worker: str, generation: int, after_ms: int, read_after_ms: int | None = None, state: str = "RUNNING"
+) -> Sighting:
     read_ms = None if read_after_ms is None else START_MS + read_after_ms
-    return Sighting("task c-0", "RUNNING", worker, generation, START_MS + after_ms, 0, abs(after_ms), read_ms=read_ms)
+    return Sighting("task c-0", state, worker, generation, START_MS + after_ms, 0, abs(after_ms), read_ms=read_ms)
 
 
 def told(offsets: Offsets, one: Sighting) -> int:
@@ -74,9 +88,37 @@ def test_the_interval_holds_the_truth(apart_ms: int, latencies: list[int], live:
         told_ms = offsets.told_ms(one)
         earliest_ms, latest_ms = offsets.earliest_ms(one), offsets.latest_ms(one)
         assert earliest_ms is not None
-        assert latest_ms is not None
-        assert earliest_ms <= START_MS + at <= latest_ms
+        assert earliest_ms <= START_MS + at
+        assert latest_ms is None or START_MS + at <= latest_ms
+        assert latest_ms is not None or one is words[0]
         assert told_ms >= steps[one.generation].at_ms
+
+
+@given(late_ms=st.integers(QUICK_MS + 1, 4_000_000), state=st.sampled_from(["UNASSIGNED", "RUNNING"]))
+def test_a_worker_that_is_given_nothing_is_in_no_hurry(late_ms: int, state: str) -> None:
+    steps = [record(5, 0, (A, B), starts=(B,)), record(6, late_ms + 60_000, starts=())]
+    words = [status(B, 5, 20), status(A, 5, late_ms, state=state), status(A, 6, 2 * late_ms + 60_000, state=state)]
+    offsets = Offsets({}, (), 0, (), words, steps)
+    assert [offsets.latest_ms(one) for one in words[1:]] == [None, None]
+    assert [told(offsets, one) for one in words[1:]] == [late_ms, 2 * late_ms + 60_000]
+
+
+def test_one_late_start_is_a_slow_start_or_a_clock_ahead() -> None:
+    steps, words = [record(5, 0, (A,)), record(6, 100_000)], [status(A, 5, 60_000), status(A, 6, 160_300)]
+    once = Offsets({}, (), 0, (), words[:1], steps)
+    assert once.latest_ms(words[0]) is None
+    twice = Offsets(once.known, once.recorded(), 0, (A,), words[1:], steps[1:])
+    assert twice.latest_ms(words[1]) == START_MS + 160_300 - 60_000 + QUICK_MS
+    slow = status(A, 5, 60_000, read_after_ms=60_400)
+    assert Offsets({}, (), 0, (), [slow], steps).latest_ms(slow) is None  # read a minute late: not known
+
+
+def test_the_start_that_a_record_asked_for_may_come_in_a_later_batch() -> None:
+    starts = {(A, "task c-0"): 5}
+    one = status(A, 5, 200)
+    known = Offsets({}, ((5, START_MS),), 0, (A,), [one], [], lambda worker, job: starts.get((worker, job)))
+    assert known.latest_ms(one) == START_MS + 200 - 200 + QUICK_MS
+    assert Offsets({}, ((5, START_MS),), 0, (A,), [one], []).latest_ms(one) is None
 
 
 def test_it_goes_on_from_batch_to_batch() -> None:
@@ -102,7 +144,7 @@ def test_a_clock_that_is_set_begins_anew() -> None:
 def test_another_coordinator_makes_all_begin_anew() -> None:
     known = {A: Offset(-5, 100, 5), B: Offset(-5, 100, 5)}
     offsets = Offsets(known, (), 0, (A, B), [status(A, 6, 3_600_000)], [record(6, 0, jump_ms=-3_600_000)])
-    assert offsets.known == {A: Offset(None, 3_600_000, 6)}
+    assert offsets.known == {A: Offset(None, 3_600_000, 6, start_ms=3_600_000)}
 
 
 def test_where_nobody_is_quick_the_record_may_be_wrong() -> None:
@@ -148,8 +190,49 @@ def test_a_job_given_back_to_a_restarted_worker_is_no_second_run(worker: str, ms
     assert {one.severity for one in found} <= {Severity.INFO}
 
 
+def stopped_minutes_later() -> Story:
+    """The monitor begins with a record that gives nobody anything. Minutes later the next one stops what runs."""
+    story = Story(max_delay_ms=0)
+    story.configure("c1", 4)
+    story.join("w1")
+    story.rebalance()
+    story.wait(200)
+    for name in ("c1", "c1-0", "c1-1", "c1-2", "c1-3"):
+        story.status(name, "RUNNING", "w1")
+    story.wait(60_000)
+    story.rows = [row for row in story.rows if row.topic != OFFSETS]
+    story.rebalance()
+    story.wait(390_000)
+    story.join("w2")
+    story.rebalance()
+    revoked = [name for name in ("c1", "c1-0", "c1-1", "c1-2", "c1-3") if name not in story.workers["w1"].holds()]
+    for name in revoked:
+        story.wait(100)
+        story.status(name, "UNASSIGNED", "w1", generation=2)
+    story.rebalance()
+    story.wait(100)
+    for name in revoked:
+        story.status(name, "RUNNING", "w2")
+    return story.until(100_000)
+
+
+def test_a_first_stop_that_comes_late_makes_no_job_idle() -> None:
+    assert not incidents(stopped_minutes_later().fold(), "CONNECT-K4")
+    assert not incidents(stopped_minutes_later().replayed(), "CONNECT-K4")
+
+
 def runs_on() -> Story:
-    story, first, _ = handed_on()
+    """Both workers start what they are given twice, so their clocks are known."""
+    story = owners()
+    first = owner_of(story, JOB)
+    for worker in list(story.workers.values()):
+        for name in sorted(worker.holds()):
+            story.status(name, "RUNNING", worker.name)
+    story.wait(2_000)
+    story.leave(first)
+    story.rebalance(after_ms=10_000)
+    story.wait(200)
+    story.status(JOB, "RUNNING", owner_of(story, JOB))
     story.wait(6_000)
     story.status(JOB, "RUNNING", first, generation=1)
     return story.until(1_000)

@@ -90,7 +90,7 @@ def advance(
         return replace(timeline, sightings=sightings, steps=steps), []
     work = Work(settings, group, timeline)
     offsets = work.offsets = Offsets(
-        timeline.offsets, timeline.recorded, timeline.incarnation, timeline.members, sightings, steps
+        timeline.offsets, timeline.recorded, timeline.incarnation, timeline.members, sightings, steps, work.given
     )
     stated = {(one.partition, one.offset): one for one in sightings}
     written = list(_as_written(offsets, sightings))

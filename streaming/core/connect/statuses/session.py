@@ -96,6 +96,11 @@ class Work:
     def facts(self, job: JobKey) -> JobFacts:
         return self.jobs.get(job) or NO_FACTS
 
+    def given(self, worker: str, job: JobKey) -> int | None:
+        """The generation from which on this worker alone has the job; None where it has not."""
+        facts = self.facts(job)
+        return facts.since if facts.holders == (worker,) else None
+
     def recorded_in(self, generation: int) -> bool:
         """Whether this call tells of the generation's record."""
         return any(step.generation == generation for step in self.recorded)

@@ -7,10 +7,16 @@ the coordinator's) is never stated, but some orders cannot be otherwise:
     A worker that takes part in a second round after g writes no more with g       offset >= its time - that record's
     A status that was read was written before (or while it was read: QUICK_MS)     offset >= its time - the read
 
-The fastest status of a worker follows its record within QUICK_MS; else the interval is open on that side. So each
-worker has [low, high], and a status with time t was written between t - high and t - low by the coordinator's clock.
-**Certain is what holds for every offset in the interval.** A status is told at the time nearest to the one it states
-that can be, so where nothing speaks against a clock, all times stay as they are.
+    A worker starts at once what a record gives it          offset >= its time - the record's - QUICK_MS
+
+The last one is presumed, so it needs a start that the record asked for, and either two generations whose starts are
+equally late, or one whose start is late by no more than QUICK_MS. A worker that is given nothing writes its first
+status at any time, often when the next rebalance stops its jobs: that says nothing of its clock. Else the interval is
+open on that side.
+
+So each worker has [low, high], and a status with time t was written between t - high and t - low by the coordinator's
+clock. **Certain is what holds for every offset in the interval.** A status is told at the time nearest to the one it
+states that can be, so where nothing speaks against a clock, all times stay as they are.
 
     record 5 at 10:00:00    A RUNNING 5 at 10:00:00.2    high of A 0.2 s, low -4.8 s     told at 10:00:00.2
     record 7 at 10:01:00    B RUNNING 7 at 10:00:59.9    high of B -0.1 s: it is behind  told at 10:01:00
@@ -22,14 +28,14 @@ generation. If in a generation everybody's first status is late, the record's ti
 on a worker's own clock counts there. State: one interval for each worker, one time for each of the last generations.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from streaming.core.connect.statuses.facts import SKEW_MS, Claim, Sighting
+from streaming.core.connect.statuses.facts import SKEW_MS, STARTED, Claim, JobKey, Sighting
 from streaming.core.connect.statuses.round_change import Step
 
 QUICK_MS = SKEW_MS
-"""A worker's fastest status follows the record of its generation within this time."""
+"""A worker's fastest start follows the record that asks for it within this time."""
 MOST_RECORDS = 32
 """Generations whose record's time is kept for statuses that come later."""
 
@@ -41,12 +47,15 @@ Recorded = tuple[tuple[int, int], ...]
 class Offset:
     """A worker's clock minus the coordinator's lies between `low_ms` and `high_ms`; None is no bound. `generation` is
     the newest one whose statuses have told of it; `slow_ms`: how late its first status was, where nobody was quick and
-    so the record's time may be wrong."""
+    so the record's time may be wrong. `start_ms`: how late its first start was that a record asked for; `quick`: this
+    is its clock, for another generation says the same, or it is next to nothing."""
 
     low_ms: int | None = None
     high_ms: int | None = None
     generation: int = -1
     slow_ms: int | None = None
+    start_ms: int | None = None
+    quick: bool = False
 
     @property
     def best_ms(self) -> int:
@@ -67,12 +76,17 @@ class Offset:
         """How much later than told a status may have been written at most."""
         if self.high_ms is None or self.slow_ms is not None:
             return None
-        quick_ms = self.high_ms - QUICK_MS
-        return self.best_ms - (quick_ms if self.low_ms is None else max(self.low_ms, quick_ms))
+        lows = [one for one in (self.low_ms, self.quick_ms) if one is not None]
+        return self.best_ms - max(lows) if lows else None
+
+    @property
+    def quick_ms(self) -> int | None:
+        """The least offset that a quick start leaves; None where no start is known to have been quick."""
+        return self.start_ms - QUICK_MS if self.quick and self.start_ms is not None else None
 
     def allows(self, other: "Offset") -> bool:
         """Whether the clock may have stayed as it was: some offset lies in both intervals, and quick is quick."""
-        if self.high_ms is not None and other.high_ms is not None and other.high_ms < self.high_ms - QUICK_MS:
+        if self.quick_ms is not None and other.high_ms is not None and other.high_ms < self.quick_ms:
             return False
         lows = [one.low_ms for one in (self, other) if one.low_ms is not None]
         highs = [one.high_ms for one in (self, other) if one.high_ms is not None]
@@ -84,15 +98,34 @@ class Offset:
             return other
         lows = [one.low_ms for one in (self, other) if one.low_ms is not None]
         highs = [one.high_ms for one in (self, other) if one.high_ms is not None]
-        return Offset(max(lows, default=None), min(highs, default=None), max(self.generation, other.generation))
+        high_ms = min(highs, default=None)
+        starts = sorted(one.start_ms for one in (self, other) if one.start_ms is not None)
+        start_ms = starts[0] if starts else None
+        again = len(starts) > 1 and starts[1] <= starts[0] + QUICK_MS and self.generation != other.generation
+        quick = again or any(one.quick and one.start_ms == start_ms for one in (self, other))
+        if start_ms is not None and high_ms is not None and high_ms < start_ms - QUICK_MS:
+            start_ms, quick = None, False  # that start took its time
+        return Offset(
+            low_ms=max(lows, default=None),
+            high_ms=high_ms,
+            generation=max(self.generation, other.generation),
+            start_ms=start_ms,
+            quick=quick,
+        )
 
 
 NOT_KNOWN = Offset()
 
 
+def nobody(_worker: str, _job: JobKey) -> int | None:
+    """No worker is known to have a job."""
+    return None
+
+
 class Offsets:
     """The intervals of all workers as far as statuses and records have come; those of each generation for its own
-    statuses. `known` and `recorded` are what was remembered, in this `incarnation`, `members` who was in the group."""
+    statuses. `known` and `recorded` are what was remembered, in this `incarnation`, `members` who was in the group,
+    and `given` tells the generation from which on a worker has a job by the records before `steps`."""
 
     def __init__(
         self,
@@ -102,11 +135,12 @@ class Offsets:
         members: Iterable[str] = (),
         sightings: Sequence[Sighting] = (),
         steps: Sequence[Step] = (),
+        given: Callable[[str, JobKey], int | None] = nobody,
     ) -> None:
         self.known = dict(known)
         self.recorded_ms = times = _times(recorded, incarnation, steps)
         self._of: dict[tuple[str, int], Offset] = {}
-        self._learn(_by_generation(sightings, times), times, _Rounds(members, steps))
+        self._learn(_by_generation(sightings, times, _Asked(steps, given)), times, _Rounds(members, steps))
         self._own = {(one.partition, one.offset): self.told_ms(one) for one in sightings}
         for step in steps:
             if step.jump_ms and not any(place[1] >= step.generation for place in self._of):
@@ -147,7 +181,7 @@ class Offsets:
         return step.at_ms + max(early_ms or 0, 0)
 
     def _words(self, worker: str) -> Iterator[tuple[str, int]]:
-        return (place for place in self._of if place[0] == worker)
+        return iter([place for place in self._of if place[0] == worker])
 
     def _learn(self, words: "Words", times: Mapping[int, int], rounds: "_Rounds") -> None:
         heard_until = max((one.generation for one in self.known.values()), default=-1)
@@ -155,33 +189,92 @@ class Offsets:
             if rounds.jumped_until(generation):
                 self.known.clear()
             told = {}
-            for worker, (first_ms, last_ms, ahead_ms) in words[generation].items():
+            for worker, said in words[generation].items():
                 over_ms = rounds.over_ms(worker, generation)
-                lows = (None if over_ms is None else last_ms - over_ms, ahead_ms)
-                low_ms = max((one for one in lows if one is not None), default=None)
-                told[worker] = Offset(low_ms, first_ms - times[generation], generation)
+                lows = (None if over_ms is None else said.last_ms - over_ms, said.ahead_ms)
+                told[worker] = Offset(
+                    low_ms=max((one for one in lows if one is not None), default=None),
+                    high_ms=said.first_ms - times[generation],
+                    generation=generation,
+                    start_ms=None if said.start_ms is None else said.start_ms - times[generation],
+                    quick=said.start_ms is not None and abs(said.start_ms - times[generation]) <= QUICK_MS,
+                )
             prompt = any(_prompt(self.known.get(worker), one) for worker, one in told.items())
             vouched = prompt or generation <= heard_until
             for worker, one in told.items():
-                known = self.known[worker] = self.known.get(worker, NOT_KNOWN).narrowed(one)
+                before = self.known.get(worker, NOT_KNOWN)
+                known = self.known[worker] = before.narrowed(one)
+                if known.quick and not before.quick and before.allows(one):
+                    self._confirm(worker, known)
                 self._of[worker, generation] = known if vouched else replace(known, slow_ms=one.high_ms)
 
+    def _confirm(self, worker: str, known: Offset) -> None:
+        """Two starts were equally late: the first one was quick, too."""
+        for place in self._words(worker):
+            if self._of[place].start_ms is not None and self._of[place].allows(known):
+                self._of[place] = replace(self._of[place], start_ms=known.start_ms, quick=True)
 
-Words = dict[int, dict[str, tuple[int, int, int | None]]]
-"""By generation and worker the times of the first and the last status, and how far one of them is ahead of its read."""
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A worker's statuses of one generation: the times of the first and the last, how far one of them is ahead of its
+    read, and the time of the first start that the generation's record asked for."""
+
+    first_ms: int
+    last_ms: int
+    ahead_ms: int | None = None
+    start_ms: int | None = None
 
 
-def _by_generation(sightings: Iterable[Sighting], times: Mapping[int, int]) -> Words:
+Words = dict[int, dict[str, Said]]
+"""By generation and worker."""
+
+
+def _by_generation(sightings: Iterable[Sighting], times: Mapping[int, int], asked: "_Asked") -> Words:
     words: Words = {}
     for one in sightings:
         if one.worker and one.generation in times:
             own = words.setdefault(one.generation, {})
-            first_ms, last_ms, ahead_ms = own.get(one.worker, (one.at_ms, one.at_ms, None))
-            if one.read_ms is not None:
-                read_ahead_ms = one.at_ms - one.read_ms - QUICK_MS
-                ahead_ms = read_ahead_ms if ahead_ms is None else max(ahead_ms, read_ahead_ms)
-            own[one.worker] = min(first_ms, one.at_ms), max(last_ms, one.at_ms), ahead_ms
+            said = own.get(one.worker) or Said(one.at_ms, one.at_ms)
+            start_ms = one.at_ms if asked.answered_by(one, times[one.generation]) else None
+            ahead_ms = None if one.read_ms is None else one.at_ms - one.read_ms - QUICK_MS
+            own[one.worker] = Said(
+                first_ms=min(said.first_ms, one.at_ms),
+                last_ms=max(said.last_ms, one.at_ms),
+                ahead_ms=_of_known(max, said.ahead_ms, ahead_ms),
+                start_ms=_of_known(min, said.start_ms, start_ms),
+            )
     return words
+
+
+def _of_known(choose: Callable[[Iterable[int]], int], *times_ms: int | None) -> int | None:
+    known_ms = [one for one in times_ms if one is not None]
+    return choose(known_ms) if known_ms else None
+
+
+class _Asked:
+    """What each record gives its workers to start."""
+
+    def __init__(self, steps: Iterable[Step], given: Callable[[str, JobKey], int | None]) -> None:
+        self._steps = {step.generation: step for step in steps if not step.over}
+        self._started: dict[tuple[int, str], frozenset[JobKey]] = {}
+        self._given = given
+
+    def answered_by(self, one: Sighting, recorded_ms: int) -> bool:
+        """Whether this status is the start that the record of its generation asked for, and not read so late that
+        nobody knows how quick it was."""
+        if one.state not in STARTED or (one.read_ms is not None and one.read_ms > recorded_ms + 2 * QUICK_MS):
+            return False
+        step = self._steps.get(one.generation)
+        if step is None:
+            return self._given(one.worker, one.job) == one.generation
+        return (step.restarts and not step.downgraded) or one.job in self._of(step, one.worker)
+
+    def _of(self, step: Step, worker: str) -> frozenset[JobKey]:
+        place = (step.generation, worker)
+        if place not in self._started:
+            self._started[place] = frozenset(step.started.get(worker, ()))
+        return self._started[place]
 
 
 def _times(recorded: Recorded, incarnation: int, steps: Iterable[Step]) -> dict[int, int]:
@@ -204,9 +297,12 @@ def _times(recorded: Recorded, incarnation: int, steps: Iterable[Step]) -> dict[
 
 
 def _prompt(known: Offset | None, one: Offset) -> bool:
-    """Whether a worker whose clock is known has come to this generation as quickly as to others before."""
-    if known is None or known.high_ms is None or one.high_ms is None:
-        return True
+    """Whether a worker has come to this generation as quickly as to others before; where its clock is not known,
+    whether it has started what the record gave it, or came soon after the record."""
+    if one.high_ms is None:
+        return False
+    if known is None or known.high_ms is None:
+        return one.start_ms is not None or one.high_ms <= QUICK_MS
     return one.high_ms <= known.high_ms + QUICK_MS
 
 
