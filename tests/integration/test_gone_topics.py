@@ -9,7 +9,6 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -22,28 +21,21 @@ from lab.members import SimulatedGroup
 from lab.process import Child
 from lab.rehearsal import TIMING
 from tests.integration.secured import Secured, client, secured
+from tests.integration.taking_away import admin, delete, ends, truncate, ungrant
 from tests.integration.watched import PATIENCE_S, TOPIC, Watched
 
 pytestmark = pytest.mark.integration
 GROUP, CONFIGS, STATUSES, OFFSETS = "sinks", "sinks-configs", "sinks-status", "__consumer_offsets"
 LOAD = "load"
-PASSWORD = "open sesame"
+USER, PASSWORD = "monitor", "open sesame"
 Gap = tuple[str, int, int, int, str]
 """(topic, partition, from, to, reason) of a row."""
 
 
 @pytest.fixture(scope="module")
 def stage() -> Iterator[Secured]:
-    with secured("gone-topics", {"monitor": PASSWORD}) as made:
+    with secured("gone-topics", {USER: PASSWORD}) as made:
         yield made
-
-
-@cache
-def admin(watched: Watched) -> Any:
-    """One client for all: what a client that is let go of was asked for fails."""
-    from confluent_kafka.admin import AdminClient
-
-    return AdminClient({"bootstrap.servers": watched.broker.address, "log_level": 0})
 
 
 @contextmanager
@@ -75,15 +67,6 @@ def load(watched: Watched) -> Iterator[None]:
         thread.join(60)
 
 
-def delete(watched: Watched, topic: str) -> None:
-    admin(watched).delete_topics([topic])[topic].result(30)
-
-    def away() -> bool:
-        return topic not in admin(watched).list_topics(timeout=20).topics
-
-    watched.lab.wait_for(f"{topic} deleted", away)
-
-
 def statuses(watched: Watched) -> None:
     """A status of a connector that no worker runs: something to lose."""
     from confluent_kafka import Producer
@@ -93,51 +76,6 @@ def statuses(watched: Watched) -> None:
     for number in range(5):
         producer.produce(STATUSES, key=f"status-task-alpha-{number}".encode(), value=value)
     assert producer.flush(30) == 0
-
-
-def ungrant(stage: Secured, topic: str) -> None:
-    from confluent_kafka.admin import (
-        AclBindingFilter,
-        AclOperation,
-        AclPermissionType,
-        ResourcePatternType,
-        ResourceType,
-    )
-
-    rule = AclBindingFilter(
-        ResourceType.TOPIC, topic, ResourcePatternType.LITERAL, "User:monitor", None, AclOperation.ANY,
-        AclPermissionType.ANY,
-    )  # fmt: skip
-    (answer,) = admin(stage.watched).delete_acls([rule]).values()
-    assert answer.result(20)
-
-
-def ends(watched: Watched, topic: str) -> dict[int, int]:
-    from confluent_kafka import TopicPartition
-    from confluent_kafka.admin import OffsetSpec
-
-    known = admin(watched)
-    partitions = known.list_topics(topic, timeout=20).topics[topic].partitions
-    asked = {TopicPartition(topic, number): OffsetSpec.latest() for number in partitions}
-    return {place.partition: answer.result(20).offset for place, answer in known.list_offsets(asked).items()}
-
-
-def truncate(watched: Watched, topic: str) -> dict[int, int]:
-    """Delete all records there are: partition to the first offset that is left. Kafka refuses it of a topic that is
-    only compacted."""
-    from confluent_kafka import TopicPartition
-    from confluent_kafka.admin import AlterConfigOpType, ConfigEntry, ConfigResource, ResourceType
-
-    known = admin(watched)
-    entry = ConfigEntry("cleanup.policy", "compact,delete", incremental_operation=AlterConfigOpType.SET)
-    resource = ConfigResource(ResourceType.TOPIC, topic, incremental_configs=[entry])
-    (answer,) = known.incremental_alter_configs([resource]).values()
-    answer.result(20)
-    lows = ends(watched, topic)
-    places = [TopicPartition(topic, partition, offset) for partition, offset in lows.items() if offset]
-    for done in known.delete_records(places).values():
-        done.result(30)
-    return lows
 
 
 def events(job: Child, name: str) -> list[dict[str, Any]]:
@@ -252,7 +190,7 @@ def test_what_is_taken_away_is_said_before_and_after_a_restart(stage: Secured) -
     log.create("alpha", 2)
     watched.rebalance(LOAD)  # makes the topic that the load reads, and the offsets topic
     for topic in (OFFSETS, CONFIGS, STATUSES):
-        stage.grant("monitor", topic, "read")
+        stage.grant(USER, topic, "read")
     with SimulatedGroup(address, GROUP, workers=1, config=log, status_topic=STATUSES, timing=TIMING) as group:
         watched.lab.wait_for("a calm group", group.calm, timeout_s=PATIENCE_S)
     topics = {"config_topic": CONFIGS, "status_topic": STATUSES}
@@ -260,7 +198,7 @@ def test_what_is_taken_away_is_said_before_and_after_a_restart(stage: Secured) -
         {
             "name": "own",
             "bootstrap_servers": stage.address,
-            "client": client("monitor", PASSWORD),
+            "client": client(USER, PASSWORD),
             "connect": {GROUP: topics},
         }
     ]
@@ -309,12 +247,12 @@ def test_what_is_taken_away_is_said_before_and_after_a_restart(stage: Secured) -
 def the_right(stage: Secured, job: Child) -> None:
     """Read is taken away and given back: what came meanwhile is read then, so there is no gap."""
     watched = stage.watched
-    ungrant(stage, OFFSETS)
+    ungrant(stage, USER, OFFSETS)
     blind(watched, job, "not_authorized")
     count, at = generations(watched, LOAD), sum(ends(watched, OFFSETS).values())
     watched.lab.wait_for("the load goes on", lambda: sum(ends(watched, OFFSETS).values()) > at + 50)
     assert generations(watched, LOAD) == count, "nothing is judged"
-    stage.grant("monitor", OFFSETS, "read")
+    stage.grant(USER, OFFSETS, "read")
     sees(watched, job)
     wait(watched, "the load is judged again", lambda: generations(watched, LOAD) > count, job)
     assert not gaps(watched)
@@ -325,13 +263,13 @@ def truncated(stage: Secured, job: Child) -> None:
     """Statuses that the monitor may not read are deleted before it may again. Kafka refuses this of its own topics."""
     watched = stage.watched
     (before,) = ends(watched, STATUSES).values()
-    ungrant(stage, STATUSES)
+    ungrant(stage, USER, STATUSES)
     wait(watched, "not authorized", lambda: f"{STATUSES}: not_authorized" in degraded(watched), job)
     assert watched.readiness()[0] == 200, "the other topics are read on"
     statuses(watched)
     (low,) = truncate(watched, STATUSES).values()
     statuses(watched)
-    stage.grant("monitor", STATUSES, "read")
+    stage.grant(USER, STATUSES, "read")
     lost = (STATUSES, 0, before, low, "deleted_before_read")
     wait(watched, "a gap", lambda: bool(gaps(watched)), job)
     assert gaps(watched) == [lost]
