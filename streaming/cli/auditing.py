@@ -16,7 +16,6 @@ from streaming.supervision import Answerable, PartFailed, Supervised, sentence
 
 # While the job starts and catches up, the machine is the job's; and a short run is left in peace.
 FIRST_AFTER_MS = 300_000
-ENDED_AFTER_S = 900.0
 log = logging.getLogger("rebalance_monitor.audit")
 
 
@@ -42,16 +41,16 @@ class AuditProcess:
         told: Told,
         *,
         every_ms: int,
+        timeout_ms: int,
         first_after_ms: int = FIRST_AFTER_MS,
         command: Sequence[str] | None = None,
         answerable: Answerable | None = None,
-        ended_after_s: float = ENDED_AFTER_S,
     ) -> None:
         given = [] if config is None else ["--config", config]
         own = [sys.executable, "-m", "streaming", "audit", *given, "-o", "json", "--child"]
         self._command = own if command is None else list(command)
         self._told = told
-        self._begun, self._ended_after_s = False, ended_after_s
+        self._begun, self._timeout_s = False, timeout_ms / 1000
         self._every_ms, self._first_after_ms = every_ms, min(first_after_ms, every_ms)
         self._ending = threading.Event()
         self._process: subprocess.Popen[str] | None = None
@@ -97,7 +96,7 @@ class AuditProcess:
             killed.set()
             process.kill()
 
-        killer = threading.Timer(self._ended_after_s, kill)
+        killer = threading.Timer(self._timeout_s, kill)
         killer.daemon = True
         killer.start()
         try:
@@ -110,7 +109,7 @@ class AuditProcess:
         if self._ending.is_set():
             return
         if killed.is_set():
-            raise PartFailed(f"the audit did not end within {self._ended_after_s:.0f} s and was killed")
+            raise PartFailed(f"the audit did not end within {self._timeout_s:.0f} s and was killed")
         self._tell(code, lines)
 
     def _tell(self, code: int, lines: Sequence[str]) -> None:

@@ -82,7 +82,13 @@ def _run(settings: Settings, dsn: str, config: str | None, ending: ExitStack, fo
         ending.callback(page.stop)
         page.start()
     if settings.audit.every_ms is not None and installed():
-        audit = AuditProcess(config, exporter, every_ms=settings.audit.every_ms, answerable=exporter)
+        audit = AuditProcess(
+            config,
+            exporter,
+            every_ms=settings.audit.every_ms,
+            timeout_ms=settings.audit.timeout_ms,
+            answerable=exporter,
+        )
         ending.callback(audit.stop)
         audit.start()
 

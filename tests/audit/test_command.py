@@ -201,7 +201,7 @@ def test_the_job_runs_it_again_and_again_and_the_result_is_scraped(dsn: str, con
     began_s = time.time()
     exporter = Exporter(0, clusters=["c"])
     exporter.start()
-    audits = AuditProcess(configured(dsn), exporter, every_ms=100)
+    audits = AuditProcess(configured(dsn), exporter, every_ms=100, timeout_ms=900_000)
     try:
         before = {"success": 0, "last_run_timestamp_seconds": 0, "failed_expectations": 0}
         assert audited(exporter) == before, "nothing was audited yet"
@@ -223,7 +223,7 @@ def test_the_job_runs_it_again_and_again_and_the_result_is_scraped(dsn: str, con
 @pytest.mark.parametrize("program", ["import sys; print('no'); sys.exit(4)", "import os; os.kill(os.getpid(), 9)"])
 def test_whatever_becomes_of_it_the_job_goes_on(program: str) -> None:
     told = Told()
-    audits = AuditProcess(None, told, every_ms=10, command=[sys.executable, "-c", program])
+    audits = AuditProcess(None, told, every_ms=10, timeout_ms=900_000, command=[sys.executable, "-c", program])
     audits.start()
     assert told.wait_for(2) == [None, None]
     audits.stop()
@@ -231,7 +231,7 @@ def test_whatever_becomes_of_it_the_job_goes_on(program: str) -> None:
 
 def test_a_command_that_is_not_there_harms_nobody() -> None:
     told = Told()
-    audits = AuditProcess(None, told, every_ms=10, command=["/nowhere/at/all"])
+    audits = AuditProcess(None, told, every_ms=10, timeout_ms=900_000, command=["/nowhere/at/all"])
     audits.start()
     assert told.wait_for(2) == [None, None]
     audits.stop()

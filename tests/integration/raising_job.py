@@ -1,0 +1,77 @@
+"""`python -m tests.integration.raising_job CONFIG FOLDER GROUP`: `rebalance-monitor run` whose parts fail at will.
+
+While FOLDER holds a file of a part's name, every step of that part raises. The fold fails at every generation of GROUP,
+so there is something to notify people of.
+"""
+
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+from streaming.cli.run import run
+from streaming.spark import job
+from streaming.spark.offsets import Kind
+from streaming.spark.source import KafkaReader, KafkaSource, SourceOptions
+from streaming.supervision import Supervised
+from tests.integration.poisoned_job import FailsAt
+
+# The reader's process inherits the environment, and nothing else of this one.
+FOLDER = "RM_TEST_RAISING"
+SAMPLER = "sampler"
+
+
+class Planted(BaseException):
+    """What a part raises: no `Exception`, so nothing takes it for an error that it knows."""
+
+
+def look(part: str) -> None:
+    """Raises while the part is to fail."""
+    if (Path(os.environ[FOLDER]) / part).exists():
+        raise Planted(part)
+
+
+class RaisingReader(KafkaReader):
+    """The sampler asks which topics are wanted at every step."""
+
+    def _wanted(self) -> dict[str, Kind]:
+        look(SAMPLER)
+        return super()._wanted()
+
+
+class RaisingSource(KafkaSource):
+    """The source with that reader."""
+
+    def streamReader(self, schema: Any) -> KafkaReader:  # noqa: N802 - the name is PySpark's
+        return RaisingReader(SourceOptions.parse(self.options))
+
+
+def raising(begin: Callable[..., None]) -> Callable[..., None]:
+    """The constructor of a supervised thread whose step first looks whether it is to fail."""
+
+    def begin_raising(thread: Supervised, name: str, step: Callable[[], Any], *more: Any, **named: Any) -> None:
+        def looking() -> Any:
+            look(name)
+            return step()
+
+        begin(thread, name, looking, *more, **named)
+
+    return begin_raising
+
+
+def main(config: str, folder: str, poisoned: str) -> int:
+    os.environ[FOLDER] = folder
+    with (
+        patch.object(Supervised, "__init__", raising(Supervised.__init__)),
+        patch.object(job, "KafkaSource", RaisingSource),
+    ):
+        return run(config, fold=FailsAt(poisoned))
+
+
+if __name__ == "__main__":
+    # By its own name, or the reader's process would not find its classes.
+    from tests.integration import raising_job
+
+    raise SystemExit(raising_job.main(*sys.argv[1:]))
