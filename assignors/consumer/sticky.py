@@ -5,7 +5,7 @@ two ways: members with equal subscriptions are dealt by quota (`sticky_quota`; `
 balanced move by move (`sticky_general`, `sticky_own_start` up to 2.8, `sticky_balance`). What a release changes is
 declared in `sticky_eras`.
 
-    a:5; m1 claims a-0 a-1 a-2 of generation 7, m2 claims a-2 a-3 of generation 6, m3 is new
+    a:5, generation 7; m1 claims a-0 a-1 a-2 of generation 7, m2 claims a-2 a-3 of generation 6, m3 is new
     m1 [a-0 a-1]   m2 [a-3 a-4]   m3 [a-2]
 
 A leader keeps the highest generation it has ever seen as long as its process lives; here it is that of the snapshot.

@@ -11,7 +11,12 @@ from hypothesis import strategies as st
 
 from schemas.consumer_protocol import decode_subscription
 from schemas.outcomes import Decoded, Outcome, Unreadable
-from schemas.sticky_user_data import StickyUserData, decode_sticky_user_data, encode_sticky_user_data
+from schemas.sticky_user_data import (
+    StickyUserData,
+    decode_sticky_user_data,
+    decode_what_is_left,
+    encode_sticky_user_data,
+)
 from schemas.streams_subscription import SubscriptionInfo, encode_subscription_info
 from schemas.user_data import decode_assignment_user_data, decode_subscription_user_data
 
@@ -50,6 +55,38 @@ def test_the_cooperative_one_sends_a_generation() -> None:
     assert read(b"\0\0\0\5!") == Decoded(StickyUserData((), 5), 1)
     assert isinstance(read(b""), Unreadable)
     assert isinstance(read(b"\0\0\0"), Unreadable)
+
+
+@pytest.mark.parametrize(
+    ("hexed", "rest"),
+    [
+        (f"{A_0_TO_2} 00000007", ""),
+        (f"{A_0_TO_2} 00000007 00000000 0000", "00000000 0000"),
+        (A_0_TO_2, ""),
+        (f"{A_0_TO_2} 0000", "0000"),
+        ("0000", "0000"),
+        ("ffffffff 00", "00"),
+        ("00000009 00", "00"),
+        ("00000001 0005 61", "61"),
+        ("00000001 000161 00000009 00", "00"),
+        ("00000001 000161 00000003 00000001 00000002 0000", "0000"),
+        ("00000002 000161 00000000", ""),
+    ],
+)
+def test_a_second_reading_begins_where_the_first_attempt_stopped(hexed: str, rest: str) -> None:
+    assert decode_what_is_left(bytes.fromhex(hexed)) == decode_sticky_user_data(bytes.fromhex(rest))
+
+
+@pytest.mark.parametrize(("hexed", "rest"), [("00000007", ""), ("00000007 00000008", "00000008"), ("000000", "000000")])
+def test_a_second_reading_of_cooperative_user_data(hexed: str, rest: str) -> None:
+    found = decode_what_is_left(bytes.fromhex(hexed), cooperative=True)
+    assert found == decode_sticky_user_data(bytes.fromhex(rest), cooperative=True)
+
+
+@given(st.binary(max_size=40), st.booleans())
+def test_a_second_reading_raises_never(raw: bytes, cooperative: bool) -> None:
+    assert isinstance(decode_what_is_left(raw, cooperative=cooperative), (Decoded, Unreadable))
+    assert decode_what_is_left(None, cooperative=cooperative) == Decoded(StickyUserData())
 
 
 def test_which_protocol_has_which_user_data() -> None:
