@@ -17,7 +17,8 @@ class Suspicion:
     It ends at `due_ms` unless `old` gives a sign of life before; `certain` once it did. `new` had surely started by
     `late_ms` (None: nobody knows). `alive`: generation and time of the first status of `old` behind that in the topic.
     `ended`: `new` runs the job no more, but whether `old` ran beside it is not known yet. `downgraded`: likely
-    already, for the generation is the first eager one after a cooperative one, and `old` is in it.
+    already, for the generation is the first eager one after a cooperative one, and `old` is in it. `hidden`: `old` may
+    have written that the job ended where nobody could read it.
     """
 
     job: JobKey
@@ -31,6 +32,7 @@ class Suspicion:
     late_ms: int | None = None
     alive: tuple[int, int] | None = None
     ended: bool = False
+    hidden: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,8 +128,9 @@ class Settled:
 class Timeline:
     """`sightings` and `steps` are not told yet; everything else is how things stand after the last one told.
 
-    `jobs` are lines of `timeline.packed`. `alive_ms` is the last sign of life of each worker ever seen, `heard` who
-    of them wrote statuses. `unstopped`: workers that a fall to the eager protocol in the last record left running.
+    `jobs` are lines of `timeline.packed`. `alive_ms` is the last sign of life of each worker ever seen, `joined_ms`
+    when each of them last came into the group with empty hands, `heard` who of them wrote statuses. `unstopped`:
+    workers that a fall to the eager protocol in the last record left running.
     `holes_ms`: by partition of the status topic, the time of the newest record with a hole before.
     `offsets` of the workers' clocks; `recorded`: generation and time of the last records; `carry_ms`: how much the
     clock of the present coordinator is behind the one that the times of the timeline go on with; `downgraded`: the last
@@ -151,6 +154,7 @@ class Timeline:
     behind: frozenset[str] = frozenset()
     jobs: Mapping[JobKey, str] = field(default_factory=dict)
     alive_ms: Mapping[str, int] = field(default_factory=dict)
+    joined_ms: Mapping[str, int] = field(default_factory=dict)
     heard: frozenset[str] = frozenset()
     suspicions: tuple[Suspicion, ...] = ()
     returned: tuple[Returned, ...] = ()

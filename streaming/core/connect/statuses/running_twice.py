@@ -9,6 +9,10 @@
     7 is eager, 5 was not, and A is in both               likely: eager workers stop everything when a rebalance begins,
                                                           but in the first one nobody knows yet that it is one
 
+A worker that comes back and reports the job beside its new owner has not said that it stopped, as far as was read.
+Where the status topic was compacted since it joined, it may have: its FAILED gives way to the new owner's RUNNING. Then
+it is possible, until the returned worker writes about the job.
+
 A write counts as later when it stands behind B's start in the topic, where all of one job stand in one partition, and
 was surely written after it: writes may arrive late, and two workers' clocks differ (`worker_clocks`).
 """
@@ -28,6 +32,10 @@ from streaming.core.model.results import Certainty, Evidence, Severity, Source, 
 DOWNGRADED = (
     "the group fell from a cooperative protocol to eager in this generation, for which no worker stops anything, and "
     "{old} is still in the group and has not said that it stopped"
+)
+HIDDEN = (
+    "{old} is in the group and reports the job as its own, but the status topic was compacted before it was read, and "
+    "{old} may have written that the job ended"
 )
 MOST_RETURNED = 256
 """Jobs that returning workers brought along, the newest, that are remembered."""
@@ -202,6 +210,8 @@ def rejoined(work: Work, step: Step) -> None:
             continue
         old_has, new_has = (_reports(work, step, one, suspicion.job) for one in (suspicion.old, suspicion.new))
         if suspicion.old in members and old_has and suspicion.new in members and new_has:
+            if suspicion.hidden:
+                continue
             _certain(work, suspicion, step.at_ms, _why(suspicion.old), step.source)
         elif suspicion.new not in members or not new_has or suspicion.old in members:
             _close(work, [suspicion], step.at_ms)
@@ -220,7 +230,7 @@ def _ended_before(work: Work, step: Step, suspicion: Suspicion, members: set[str
         return
     taken = suspicion.new in members and suspicion.job in step.lost.get(suspicion.new, ())
     both = taken and all(_reports(work, step, one, suspicion.job) for one in (suspicion.old, suspicion.new))
-    if both and suspicion.job in step.claimed.get(suspicion.old, ()):
+    if both and not suspicion.hidden and suspicion.job in step.claimed.get(suspicion.old, ()):
         suspicion = _certain(work, suspicion, step.at_ms, _why(suspicion.old), step.source)
     _close(work, [suspicion], step.at_ms)
 
@@ -231,9 +241,10 @@ def _returned(work: Work, step: Step) -> None:
     work.returned = [one for one in work.returned if oldest < one.generation < step.generation]
     for worker in (one for one in step.joined if one in step.claimed):
         for job in step.claimed[worker]:
-            if work.facts(job).ended_by(worker, before=step.generation):
+            facts = work.facts(job)
+            if facts.ended_by(worker, before=step.generation) or _end_hidden(work, worker, facts):
                 continue
-            others = (one for one in work.facts(job).holders if one != worker and _reports(work, step, one, job))
+            others = (one for one in facts.holders if one != worker and _reports(work, step, one, job))
             work.returned += [Returned(job, worker, one, step.generation, step.source) for one in others]
     work.returned = work.returned[-MOST_RETURNED:]
 
@@ -261,9 +272,10 @@ def _why(old: str) -> str:
 def _brought_back(work: Work, step: Step, worker: str, job: JobKey, members: set[str]) -> None:
     """A worker reports a job it was not known to hold, while another runs it: a zombie's, found without a suspicion. If
     it has written before that the job ended, it holds the job and does not run it."""
-    if work.facts(job).ended_by(worker, before=step.generation):
+    facts = work.facts(job)
+    if facts.ended_by(worker, before=step.generation):
         return
-    for claim in work.facts(job).claims:
+    for claim in facts.claims:
         known = any(one.job == job and {one.new, one.old} == {claim.worker, worker} for one in work.suspicions)
         if claim.worker == worker or known or claim.worker not in members or claim.generation >= step.generation:
             continue
@@ -271,8 +283,25 @@ def _brought_back(work: Work, step: Step, worker: str, job: JobKey, members: set
             suspicion = Suspicion(
                 job=job, new=claim.worker, old=worker, generation=claim.generation, at_ms=claim.at_ms, due_ms=0
             )
+            if _end_hidden(work, worker, facts):
+                suspicion = replace(suspicion, due_ms=step.at_ms + work.patience_ms, hidden=True)
+                work.suspicions.append(suspicion)
+                place = Evidence(source=step.source)
+                work.found(_finding(suspicion, HIDDEN.format(old=worker), (place,)), step.at_ms)
+                continue
             work.suspicions.append(suspicion)
             _certain(work, suspicion, step.at_ms, _why(worker), step.source)
+
+
+def _end_hidden(work: Work, worker: str, facts: JobFacts) -> bool:
+    """Whether the worker may have written that the job ended without anybody having read it: its last statuses of the
+    job lie in a hole of the topic, between the record with which it joined and now."""
+    known = {claim.partition for claim in facts.claims} | (
+        {facts.shown.partition} if facts.shown is not None else set()
+    )
+    holes = [at_ms for place, at_ms in work.holes_ms.items() if not known or int(place) in known]
+    joined_ms = work.joined_ms.get(worker)
+    return any(joined_ms is None or at_ms > joined_ms - SKEW_MS for at_ms in holes)
 
 
 def _reports(work: Work, step: Step, worker: str, job: JobKey) -> bool:

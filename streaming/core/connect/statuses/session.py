@@ -34,6 +34,7 @@ class Work:
         self.judged = timeline.judged
         self.members, self.behind, self.heard = set(timeline.members), timeline.behind, set(timeline.heard)
         self.jobs, self.alive_ms = JobTable(timeline.jobs), dict(timeline.alive_ms)
+        self.joined_ms = dict(timeline.joined_ms)
         self.suspicions, self.strays = list(timeline.suspicions), dict(timeline.strays)
         self.unstopped = timeline.unstopped
         self.returned = list(timeline.returned)
@@ -71,6 +72,7 @@ class Work:
             heard=frozenset(self.heard & {worker for worker, _ in kept}),
             jobs=self.jobs.lines(),
             alive_ms=dict(sorted(kept)),
+            joined_ms={worker: self.joined_ms[worker] for worker, _ in sorted(kept) if worker in self.joined_ms},
             suspicions=tuple(sorted(self.suspicions, key=lambda one: (one.job, one.new, one.old))),
             returned=tuple(self.returned),
             strays=dict(sorted(self.strays.items())),
@@ -160,6 +162,7 @@ class Work:
         for job, facts in list(self.jobs.items()):
             self.change(job, replace(facts, holders=(), since=-1, since_ms=0, expected=None, claims=()))
         self.members.clear()
+        self.joined_ms.clear()
         self.downgraded = -1
         self.suspicions.clear()
         self.returned.clear()

@@ -7,8 +7,9 @@ import pytest
 
 from schemas.connect_protocol import ConnectAssignment
 from streaming.core.connect.observed import job_name
+from streaming.core.model.records import Row, StatusChange
 from streaming.core.model.results import AlertSeverity, Certainty, Incident, Severity
-from tests.streaming.core.rules.builders import REBALANCE_MS, SESSION_MS, Story, incidents
+from tests.streaming.core.rules.builders import OFFSETS, REBALANCE_MS, SESSION_MS, STATUSES, Story, incidents
 from tests.streaming.core.rules.cases_status import JOB, handed_on, owner_of, owners
 from tests.streaming.core.rules.processes import Given
 
@@ -131,7 +132,9 @@ def test_who_is_given_the_job_back_does_not_run_it_beside_the_other(state: str, 
 # -- it is in the current generation with the job in its allocation ----------------------------------------------------
 
 
-def returned(*, with_job: bool, protocol: str = "sessioned", statuses: tuple[str, ...] = ("RUNNING",)) -> Story:
+def returned(
+    *, with_job: bool, protocol: str = "sessioned", statuses: tuple[str, ...] = ("RUNNING",), away_ms: int = 5_000
+) -> Story:
     """The first owner wrote these statuses and was cut off; it comes back after the second one has started the job."""
     story = owners()
     story.protocol = protocol
@@ -148,7 +151,7 @@ def returned(*, with_job: bool, protocol: str = "sessioned", statuses: tuple[str
     if not with_job:
         gone.held, gone.header = type(gone.held)(), None
     story.back(gone)
-    story.rebalance(after_ms=5_000)
+    story.rebalance(after_ms=away_ms)
     return story.until(1_000)
 
 
@@ -163,6 +166,48 @@ def test_a_member_that_reports_a_job_whose_end_it_wrote_does_not_run_it(last: st
     """It stopped the task for its new configuration, and its answer to the sync that starts it again was lost."""
     assert not certain(returned(with_job=True, statuses=("RUNNING", last)))
     assert certain(returned(with_job=True, statuses=("RUNNING", last, "RUNNING")))
+
+
+def compacted(story: Story, *, first_generation: int) -> Story:
+    """The monitor begins with this generation's record, and finds the topics compacted up to it."""
+    records = [row for row in story.rows if row.topic == OFFSETS]
+    begin = story.rows.index(records[first_generation - 1])
+    old = [row for row in story.rows[: begin + 2] if row.topic == STATUSES]
+    newest = {_job_of(row): row for row in old}
+    gone = {id(row) for row in old if newest[_job_of(row)] is not row}
+    gone |= {id(row) for row in records[: first_generation - 1]}
+    story.rows = [row for row in story.rows if id(row) not in gone]
+    return story
+
+
+def _job_of(row: Row) -> tuple[str, int | None]:
+    assert isinstance(row.body, StatusChange)
+    return row.body.record.connector, row.body.record.task
+
+
+@pytest.mark.parametrize("last", ["RUNNING", "UNASSIGNED", "FAILED"])
+def test_what_was_compacted_away_may_have_said_that_the_job_ended(last: str) -> None:
+    """The new owner's RUNNING is the last status of the job, so nobody can read what the old one wrote before."""
+    told = found(compacted(returned(with_job=True, statuses=("RUNNING", last)), first_generation=2))
+    assert {(one.severity, one.certainty) for one in told} == {(Severity.INFO, Certainty.POSSIBLE)}
+
+
+def test_a_returned_worker_that_writes_about_the_job_runs_it_whatever_was_compacted() -> None:
+    story = compacted(returned(with_job=True), first_generation=2)
+    story.status(JOB, "UNASSIGNED", list(story.workers)[-1])
+    assert certain(story.until(1_000))
+
+
+@pytest.mark.parametrize(("older_ms", "hidden"), [(60_000, False), (0, True)])
+def test_only_what_was_compacted_since_the_worker_joined_hides_its_end(older_ms: int, hidden: bool) -> None:
+    """Its time-outs are over when it comes back, so what it wrote counts no more."""
+    story = returned(with_job=True, away_ms=SESSION_MS + REBALANCE_MS + 1_000)
+    assert certain(story)
+    first = next(row for row in story.rows if row.topic == STATUSES)
+    behind_hole = replace(first, offset=3, timestamp_ms=first.timestamp_ms - older_ms)
+    moved = [replace(row, offset=row.offset + 4) if row.topic == STATUSES else row for row in story.rows]
+    story.rows = [behind_hole, *moved]
+    assert certain(story) is not hidden
 
 
 @pytest.mark.parametrize("protocol", ["sessioned", "default"])
