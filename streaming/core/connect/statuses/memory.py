@@ -129,8 +129,8 @@ class Timeline:
     """`sightings` and `steps` are not told yet; everything else is how things stand after the last one told.
 
     `jobs` are lines of `timeline.packed`. `alive_ms` is the last sign of life of each worker ever seen, `joined_ms`
-    when each of them last came into the group with empty hands, `heard` who of them wrote statuses. `unstopped`:
-    workers that a fall to the eager protocol in the last record left running.
+    when each of them last came into the group with empty hands, if that was after a hole, `heard` who of them wrote
+    statuses. `unstopped`: workers that a fall to the eager protocol in the last record left running.
     `holes_ms`: by partition of the status topic, the time of the newest record with a hole before.
     `offsets` of the workers' clocks; `recorded`: generation and time of the last records; `carry_ms`: how much the
     clock of the present coordinator is behind the one that the times of the timeline go on with; `downgraded`: the last

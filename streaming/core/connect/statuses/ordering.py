@@ -292,8 +292,9 @@ class _Teller:
         work.members = (work.members - set(step.gone)) | set(step.joined)
         # A late record comes after signs of life that are later than it.
         work.alive_ms.update({worker: max(step.at_ms, work.alive_ms.get(worker, 0)) for worker in work.members})
-        fresh = (worker for worker in step.joined if worker not in step.claimed)
-        work.joined_ms.update(dict.fromkeys(fresh, step.at_ms))
+        if work.holes_ms:
+            fresh = (worker for worker in step.joined if worker not in step.claimed)
+            work.joined_ms.update(dict.fromkeys(fresh, step.at_ms))
         for worker, lost in step.lost.items():
             for job in lost:
                 facts = work.facts(job)
