@@ -79,7 +79,7 @@ def _rule(alert: Alert, addresses: Addresses) -> dict[str, Any]:
         "annotations": {
             "summary": own.summary,
             "description": own.description,
-            "next_step": own.advice[0],
+            "next_step": own.advice[0].text,
             "runbook_url": addresses.runbook(own.name),
         },
     }

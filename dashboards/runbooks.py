@@ -11,9 +11,13 @@ from dashboards.alert import Alert
 from dashboards.alerts import alerts
 from dashboards.cluster_label import renamed_query
 from streaming.core.catalogue import RULES
+from streaming.core.connect.advice.table import advice_page
+from streaming.core.connect.advice.words import whole_text
+from streaming.core.incidents.commands import commands_of, on_kubernetes
 from streaming.core.incidents.own_alerts import OWN_ALERTS, readable
 from streaming.core.incidents.rule import Check, Rule
-from streaming.core.incidents.runbooks import damping_text, left_open, loudness_text
+from streaming.core.incidents.runbooks import commands, damping_text, left_open, loudness_text
+from streaming.core.incidents.step import Step
 from streaming.core.metrics import CLUSTER
 
 FOLDER = "runbooks"
@@ -23,10 +27,12 @@ _JIRA = "https://issues.apache.org/jira/browse/"
 
 
 def pages(cluster_label: str = CLUSTER) -> dict[str, str]:
-    """Path below the documentation's folder -> text: a page per rule title, one per alert, and the table of all."""
+    """Path below the documentation's folder -> text: a page for each rule title and each alert about the monitor, the
+    table of all rules, and the advice as it was played.
+    """
     found = {f"{FOLDER}/{title}.md": _rule_page(title, rules) for title, rules in _by_title().items()}
     found |= {f"{FOLDER}/{alert.own.name}.md": _alert_page(alert, cluster_label) for alert in alerts()}
-    return {**found, "rules.md": _table()}
+    return {**found, "rules.md": _table(), "advice.md": advice_page()}
 
 
 def _by_title() -> dict[str, list[Rule]]:
@@ -79,17 +85,30 @@ def _alert_page(alert: Alert, cluster_label: str) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _what_to_do(confirm: Sequence[Check], advice: Sequence[str], resolves: Sequence[str]) -> list[str]:
-    looks = [f"```sh\n{check.run}\n```\n\nShows {check.shows}." for check in confirm]
-    if wanted := left_open(confirm):
+def _what_to_do(confirm: Sequence[Check], advice: Sequence[Step], resolves: Sequence[str]) -> list[str]:
+    looks = [f"```sh\n{_lines(check.run, on_kubernetes(check))}\n```\n\nShows {check.shows}." for check in confirm]
+    if wanted := left_open(commands(confirm, advice)):
         looks.insert(0, "Fill in " + ", ".join(f"`{name}` ({where})" for name, where in wanted.items()) + ".")
     return [
         *(["## How to confirm", *looks] if looks else []),
         "## What to do",
-        "\n".join(f"{number}. {step}" for number, step in enumerate(advice, start=1)),
+        "\n".join(f"{number}. {_step(step)}" for number, step in enumerate(advice, start=1)),
         "## When it ends by itself",
         _bullets(resolves) if len(resolves) > 1 else resolves[0],
     ]
+
+
+def _step(step: Step) -> str:
+    """What to do, whether it moves work, and what to paste."""
+    told = f"{whole_text(step)} *({step.kind.value})*"
+    run = commands_of(step)
+    if not run:
+        return told
+    return told + "\n\n   ```sh\n" + "".join(f"   {line}\n" for line in run) + "   ```"
+
+
+def _lines(*commands: str) -> str:
+    return "\n".join(line for line in commands if line)
 
 
 def _table() -> str:

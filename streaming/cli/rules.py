@@ -10,8 +10,11 @@ from streaming.cli.errors import InputError
 from streaming.cli.exit_codes import DONE
 from streaming.cli.output import print_json
 from streaming.core.catalogue import RULES
+from streaming.core.connect.advice.words import whole_text
+from streaming.core.incidents.commands import commands_of
 from streaming.core.incidents.rule import Rule
 from streaming.core.incidents.runbooks import damping_text, loudness_text, told_as
+from streaming.core.incidents.step import Step
 
 
 def rules(name: str | None, *, output: str) -> int:
@@ -71,7 +74,11 @@ def rule_object(rule: Rule) -> dict[str, Any]:
         "meaning": rule.meaning,
         "exceptions": list(rule.exceptions),
         "confirm": [{"run": check.run, "shows": check.shows} for check in rule.confirm],
-        "advice": list(rule.advice),
+        "advice": [_step_object(step) for step in rule.advice],
         "resolves": rule.resolves,
         "issues": list(rule.issues),
     }
+
+
+def _step_object(step: Step) -> dict[str, Any]:
+    return {"does": step.kind.value, "text": whole_text(step), "run": list(commands_of(step))}

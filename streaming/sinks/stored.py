@@ -48,6 +48,7 @@ def incident_of(document: Mapping[str, Any], transition: str, historic: bool = F
         times_told=document.get("times_told", 0),
         team=document.get("team", ""),
         alert_name=document.get("alert_name", ""),
+        next_step=document.get("next_step", ""),
     )
 
 

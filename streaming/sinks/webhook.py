@@ -25,7 +25,7 @@ def message(one: Waiting, addresses: Addresses) -> dict[str, Any]:
         "incident": dict(one.document),
         "previous": None if one.previous is None else dict(one.previous),
         "summary": headline(one.document["rule"]),
-        "next_step": next_step(one.document["rule"]),
+        "next_step": one.document.get("next_step") or next_step(one.document["rule"]),
         "group_url": group_url(one.document["cluster"], one.document["group"], addresses),
         "runbook_url": addresses.runbook(one.document["rule"]),
     }

@@ -12,8 +12,10 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from streaming.core.catalogue import RULES
+from streaming.core.connect.advice.words import whole_text
+from streaming.core.incidents.commands import commands_of, on_kubernetes
 from streaming.core.incidents.own_alerts import OWN_ALERTS, OwnAlert, readable
-from streaming.core.incidents.runbooks import damping_text, left_open, loudness_text, rules_titled
+from streaming.core.incidents.runbooks import commands, damping_text, left_open, loudness_text, rules_titled
 from streaming.web.api import NotFound, Source, health
 from streaming.web.contract import MOST, PREFIX
 from streaming.web.fleet import NOBODY, STATES
@@ -107,7 +109,15 @@ def _environment() -> Environment:
         # An installation that is replaced under a running page must not give it templates of another version.
         auto_reload=False,
     )
-    environment.filters |= {"iso": _iso, "clock": _clock, "words": words, "marked": _marked}
+    environment.filters |= {
+        "whole": whole_text,
+        "pasted": commands_of,
+        "on_kubernetes": on_kubernetes,
+        "iso": _iso,
+        "clock": _clock,
+        "words": words,
+        "marked": _marked,
+    }
     environment.globals |= {
         "link": group_address,
         "link_page": _page_address,
@@ -167,6 +177,7 @@ def runbook_page(title: str) -> str:
     if not found:
         raise NotFound("no rule and no alert has this name")
     checks = tuple(dict.fromkeys(check for rule in found for check in rule.confirm))
+    steps = tuple(dict.fromkeys(step for rule in found for step in rule.advice))
     return _render(
         "runbook.html",
         title=f"{title} · rebalance-monitor",
@@ -179,8 +190,8 @@ def runbook_page(title: str) -> str:
         loudness=loudness_text,
         damping=damping_text,
         checks=checks,
-        left_open=left_open(checks),
-        steps=tuple(dict.fromkeys(step for rule in found for step in rule.advice)),
+        left_open=left_open(commands(checks, steps)),
+        steps=steps,
         resolves=tuple(dict.fromkeys(rule.resolves for rule in found)),
         exceptions=tuple(dict.fromkeys(text for rule in found for text in rule.exceptions)),
         issues=tuple(sorted({issue for rule in found for issue in rule.issues})),
@@ -197,7 +208,7 @@ def _own_runbook(own: OwnAlert) -> str:
         own=own,
         description=readable(own.description),
         checks=own.confirm,
-        left_open=left_open(own.confirm),
+        left_open=left_open(commands(own.confirm, own.advice)),
     )
 
 

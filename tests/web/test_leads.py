@@ -57,5 +57,6 @@ def test_every_rule_has_its_runbook_on_the_page(page: httpx.Client, title: str) 
     text = unescape(re.sub(r"</?code>", "`", answer.text))
     for rule in (one for one in RULES if one.title == title):
         assert rule.code in text
-        for said in (rule.meaning, rule.resolves, *rule.advice, *rule.exceptions, *(one.run for one in rule.confirm)):
+        steps = [one.text for one in rule.advice]
+        for said in (rule.wrong, rule.meaning, rule.resolves, *steps, *rule.exceptions):
             assert said in text

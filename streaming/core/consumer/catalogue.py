@@ -2,6 +2,7 @@
 
 from streaming.core.incidents.confirming import GROUP_RECORD, MEMBERS
 from streaming.core.incidents.rule import Rule
+from streaming.core.incidents.step import looks
 from streaming.core.model.results import Severity
 
 CONSUMER_UNDECODABLE = Rule(
@@ -14,8 +15,8 @@ CONSUMER_UNDECODABLE = Rule(
     exceptions=("a member that is about to join has neither",),
     confirm=(GROUP_RECORD, MEMBERS),
     advice=(
-        "Find the member's host in the message: its assignor writes bytes of its own.",
-        "Take it out of the group if it does not belong there.",
+        looks("Find the member's host in the message: its assignor writes bytes of its own."),
+        looks("If it does not belong to the group, its configuration has a wrong `group.id`: tell whoever runs it."),
     ),
     resolves="With the first generation in which every member can be read.",
 )

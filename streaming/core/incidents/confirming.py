@@ -6,6 +6,7 @@ groups only; of a Connect group the workers' logs, the REST interface and the gr
 """
 
 from streaming.core.incidents.rule import Check
+from streaming.core.incidents.step import Move, looks, moves
 
 STATUS = Check(
     "curl -s http://$WORKER/connectors/$CONNECTOR/status",
@@ -74,18 +75,34 @@ KEPT_STATES = Check(
 FOLD_ERRORS = Check("curl -s http://$MONITOR/metrics | grep fold_errors", "the errors so far, by their type")
 
 STOP_DOUBLE = (
-    "Find out which of the two runs is the wrong one: it is the one on the worker that the latest generation does not "
-    "list as the job's holder.",
-    "Restart that worker. Restarting the connector alone may leave the second run alive.",
-    "Expect records handled twice by a sink, or two writers of one source's offsets, since the incident was opened.",
+    looks(
+        "Find out which of the two runs is the wrong one: it is on the worker that the latest generation does not "
+        "list as "
+        "the holder. The group's page shows both."
+    ),
+    moves(
+        "Restart that worker. Restarting the connector alone may leave the second run alive.",
+        Move.RESTART_NAMED,
+    ),
+    looks(
+        "Expect records handled twice by a sink, or two writers of one source's offsets, since the incident was opened."
+    ),
 )
 REBALANCE_ONCE = (
-    "Look whether a rebalance is still under way or a delay is running: then wait for its end.",
-    "Otherwise restart the worker that leads the group (named in the generation): a new leader assigns from scratch.",
+    looks("See whether a rebalance is still under way or a delay is running: then wait for its end."),
+    moves(
+        "Otherwise restart the worker that leads the group (the group's page names it): a new leader has no memory "
+        "of the "
+        "round and assigns whatever nobody holds.",
+        Move.RESTART_LEADER,
+    ),
 )
 DECLARATIONS = (
-    "Compare what the named worker declares with what the others declare.",
-    "If the declarations are right, restart the leader; if they are not, mend them and restart that worker.",
+    looks("Compare what the named worker declares with what the others declare."),
+    moves("If the declarations are right, restart the leader.", Move.RESTART_LEADER),
+    moves("If they are not, correct them on the worker that declares wrongly and restart it.", Move.REDECLARE),
 )
-WISHES = ("Where no release knows the protocol `static`, declarations are wishes of the monitor's configuration.",)
+WISHES = (
+    looks("Where no release knows the protocol `static`, declarations are wishes of the monitor's configuration."),
+)
 NEXT_GENERATION = "With the next generation in which the law holds again."

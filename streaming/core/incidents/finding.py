@@ -8,7 +8,10 @@ from streaming.core.model.results import Certainty, Evidence, Severity, Subject
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """One broken law. Its key is (code, subjects): found again it keeps its incident open."""
+    """One broken law. Its key is (code, subjects): found again it keeps its incident open.
+
+    `next_step`: what to do first in this very group; empty where the rule's own first step is meant.
+    """
 
     rule: Rule
     severity: Severity
@@ -16,3 +19,4 @@ class Finding:
     subjects: tuple[Subject, ...]
     message: str
     evidence: tuple[Evidence, ...]
+    next_step: str = ""

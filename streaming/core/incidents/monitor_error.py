@@ -2,6 +2,7 @@
 
 from streaming.core.incidents.confirming import FOLD_ERRORS, KEPT_STATES
 from streaming.core.incidents.rule import Rule
+from streaming.core.incidents.step import looks
 from streaming.core.model.results import Severity
 
 MONITOR_ERROR = Rule(
@@ -14,10 +15,16 @@ MONITOR_ERROR = Rule(
     meaning="The monitor can fold every record of the group.",
     confirm=(FOLD_ERRORS, KEPT_STATES),
     advice=(
-        "The monitor has an error of its own: report it with the fingerprint in the message and the trace in its log.",
-        "The records named are committed as `not_judged: internal error`; the group was begun anew, so what depends on "
-        "earlier records (who holds what, the leader's memory) is known again after the next generations.",
-        "Look at this group by other means until then: other groups are not affected.",
+        looks(
+            "The monitor has an error of its own: report it with the fingerprint in the message and the trace in its "
+            "log."
+        ),
+        looks(
+            "The records named are committed as `not_judged: internal error`; the group was begun anew, so what "
+            "depends on "
+            "earlier records (who holds what, the leader's memory) is known again after the next generations."
+        ),
+        looks("Look at this group by other means until then: other groups are not affected."),
     ),
     resolves="After ten generations folded without an error, or a day without one.",
 )

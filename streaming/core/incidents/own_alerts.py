@@ -8,6 +8,7 @@ import re
 from dataclasses import dataclass
 
 from streaming.core.incidents.rule import Check
+from streaming.core.incidents.step import Step, in_place, looks
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,7 +23,7 @@ class OwnAlert:
     description: str
     hold: str = ""
     confirm: tuple[Check, ...] = ()
-    advice: tuple[str, ...]
+    advice: tuple[Step, ...]
     resolves: str
 
 
@@ -47,13 +48,17 @@ ABSENT = OwnAlert(
         Check("curl -s http://$PROMETHEUS/api/v1/targets", "the monitor's target missing or down"),
     ),
     advice=(
-        "Is the process running? Its last log lines say in one sentence why it ended; a restart loses nothing, "
-        "because all progress is in the database.",
-        "`rebalance-monitor config check --config FILE` names mistakes in its configuration.",
-        "If `/metrics` answers, its address is missing among Prometheus' targets.",
-        "Until it is back, alerts that fire go on to fire, for a day at most, and nothing new is found.",
-        "A monitor that was removed on purpose is forgotten by a recording rule `rebalance_monitor:retired` "
-        "with its cluster's name (docs/alerts.md), or by itself a day after its last scrape.",
+        looks(
+            "Is the process running? Its last log lines say in one sentence why it ended; a restart loses nothing, "
+            "because all progress is in the database."
+        ),
+        looks("`rebalance-monitor config check --config FILE` names mistakes in its configuration."),
+        looks("If `/metrics` answers, its address is missing among Prometheus' targets."),
+        looks("Until it is back, alerts that fire go on to fire, for a day at most, and nothing new is found."),
+        looks(
+            "A monitor that was removed on purpose is forgotten by a recording rule `rebalance_monitor:retired` "
+            "with its cluster's name (docs/alerts.md), or by itself a day after its last scrape."
+        ),
     ),
     resolves="With the first heartbeat after a commit, seconds after a start.",
 )
@@ -71,9 +76,11 @@ STALE = OwnAlert(
         ),
     ),
     advice=(
-        "The process answers but commits no batch; its log names the reason. The usual ones are a database "
-        "that does not answer and a second writer that took over.",
-        "With the database back it goes on by itself; otherwise restart it: nothing is lost.",
+        looks(
+            "The process answers but commits no batch; its log names the reason. The usual ones are a database "
+            "that does not answer and a second writer that took over."
+        ),
+        in_place("With the database back it goes on by itself; otherwise restart it: nothing is lost."),
     ),
     resolves="With the next committed batch or empty heartbeat.",
 )
@@ -93,9 +100,11 @@ BLIND = OwnAlert(
         ),
     ),
     advice=(
-        "Grant the monitor's principal Describe and Read on `__consumer_offsets` again.",
-        "A topic that was deleted is made anew by Kafka with the next group that joins; what the monitor had "
-        "not read of the old one is in the table `gaps`.",
+        in_place("Grant the monitor's principal Describe and Read on `__consumer_offsets` again."),
+        looks(
+            "A topic that was deleted is made anew by Kafka with the next group that joins; what the monitor had "
+            "not read of the old one is in the table `gaps`."
+        ),
     ),
     resolves="When the topic can be read.",
 )
@@ -108,9 +117,14 @@ CLUSTER_NOT_READY = OwnAlert(
     "stays told; what the clock opens meanwhile is held back.",
     confirm=(_READYZ, _REACHED, _END),
     advice=(
-        "*Records not yet read* in the monitor's dashboard tells which it is: a falling line is a catch-up and "
-        "needs nothing; a missing or rising one is a broker, network or permission problem.",
-        "After a catch-up of hours, give it more of the brokers' bandwidth: `source.max_bytes_per_second_per_broker`.",
+        looks(
+            "*Records not yet read* in the monitor's dashboard tells which it is: a falling line is a catch-up and "
+            "needs nothing; a missing or rising one is a broker, network or permission problem."
+        ),
+        in_place(
+            "After a catch-up of hours, give it more of the brokers' bandwidth: "
+            "`source.max_bytes_per_second_per_broker`."
+        ),
     ),
     resolves="As soon as every topic of the cluster is read to its end.",
 )
@@ -129,9 +143,11 @@ DEGRADED = OwnAlert(
         ),
     ),
     advice=(
-        "Grant the monitor's principal Describe and Read on the topic.",
-        "A wrong guess of a Connect group's topics is mended by "
-        "`clusters[].connect.<group>.config_topic` and `status_topic`.",
+        in_place("Grant the monitor's principal Describe and Read on the topic."),
+        in_place(
+            "A wrong guess of a Connect group's topics is mended by "
+            "`clusters[].connect.<group>.config_topic` and `status_topic`."
+        ),
     ),
     resolves="When the topic can be read.",
 )
@@ -148,9 +164,11 @@ GAP = OwnAlert(
         ),
     ),
     advice=(
-        "The topic was deleted or made anew, or its retention was faster than the reader: nothing can bring "
-        "the records back. Take note with `rebalance-monitor gaps acknowledge`.",
-        "If it happens during a catch-up, raise `source.max_bytes_per_second_per_broker`.",
+        looks(
+            "The topic was deleted or made anew, or its retention was faster than the reader: nothing can bring "
+            "the records back. Take note with `rebalance-monitor gaps acknowledge`."
+        ),
+        in_place("If it happens during a catch-up, raise `source.max_bytes_per_second_per_broker`."),
     ),
     resolves="When the gaps are acknowledged, or older than `gap.shown_for`.",
 )
@@ -162,8 +180,10 @@ PART_FAILING = OwnAlert(
     description="It is tried again, or started anew, ever later; everything else goes on.",
     confirm=(_READYZ,),
     advice=(
-        "`/readyz` says under `parts` why it fails; the log has the place in the code, or the stacks of a "
-        "process that hung.",
+        looks(
+            "`/readyz` says under `parts` why it fails; the log has the place in the code, or the stacks of a "
+            "process that hung."
+        ),
     ),
     resolves="When the part works again.",
 )
@@ -174,8 +194,10 @@ ROWS_REFUSED = OwnAlert(
     description="They are not stored; everything else of their batch is. The log line row_refused names each.",
     confirm=(Check("curl -s http://$MONITOR/metrics | grep refused_rows", "how many rows of which table"),),
     advice=(
-        "The monitor should have made the value fit its column: report it with the table, the key and the "
-        "error in the log line `row_refused`.",
+        in_place(
+            "The monitor should have made the value fit its column: report it with the table, the key and the "
+            "error in the log line `row_refused`."
+        ),
     ),
     resolves="15 minutes after the last such row.",
 )
@@ -188,9 +210,9 @@ AUDIT_FAILED = OwnAlert(
     "meanwhile may be wrong; the judging of new records does not depend on it.",
     confirm=(Check("rebalance-monitor audit --config $CONFIG", "each expectation that is not met, and where"),),
     advice=(
-        "Run the audit by hand: it names the table and the expectation, or why it could not be made.",
-        "Rows that somebody changed by hand can be made again: restore them, or replay the topics' records.",
-        "If nobody touched the tables, keep the rows it names: they are what a report needs.",
+        looks("Run the audit by hand: it names the table and the expectation, or why it could not be made."),
+        in_place("Rows that somebody changed by hand can be made again: restore them, or replay the topics' records."),
+        looks("If nobody touched the tables, keep the rows it names: they are what a report needs."),
     ),
     resolves="With the next audit in which every expectation is met.",
 )
@@ -208,10 +230,14 @@ NOTIFICATIONS_STUCK = OwnAlert(
         Check("curl -s http://$ALERTMANAGER/-/ready", "something else than `OK`, if it is the Alertmanager"),
     ),
     advice=(
-        "The monitor's log names the receiver that accepts nothing, and why: an Alertmanager (`alerting.path: "
-        "push`), a webhook or the topic of alerts. The others get everything meanwhile.",
-        "Make it answer, or take it out of `alerting` and restart the monitor. Nothing is lost: everything "
-        "waits in `rebalance_monitor.outbox` and is sent in order.",
+        looks(
+            "The monitor's log names the receiver that accepts nothing, and why: an Alertmanager (`alerting.path: "
+            "push`), a webhook or the topic of alerts. The others get everything meanwhile."
+        ),
+        in_place(
+            "Make it answer, or take it out of `alerting` and restart the monitor. Nothing is lost: everything "
+            "waits in `rebalance_monitor.outbox` and is sent in order."
+        ),
     ),
     resolves="When the outbox is empty, or 15 minutes after the last failed attempt.",
 )
@@ -229,9 +255,11 @@ NOTIFICATIONS_REFUSED = OwnAlert(
         ),
     ),
     advice=(
-        "Look at the open incidents on the monitor's page: somebody may not have heard of them.",
-        "An answer 400 or 422 means that another program than the expected one listens there, or another "
-        "version of it: compare the address in `alerting`. 413 and MSG_SIZE_TOO_LARGE are its limits.",
+        looks("Look at the open incidents on the monitor's page: somebody may not have heard of them."),
+        looks(
+            "An answer 400 or 422 means that another program than the expected one listens there, or another "
+            "version of it: compare the address in `alerting`. 413 and MSG_SIZE_TOO_LARGE are its limits."
+        ),
     ),
     resolves="15 minutes after the last refusal.",
 )
@@ -248,9 +276,11 @@ UNEXPLAINED = OwnAlert(
         ),
     ),
     advice=(
-        "Look at the generation in the dashboard of one rebalance: observed against expected.",
-        "A leader of a release that the configuration does not name is the commonest reason: set "
-        "`clusters[].connect.<group>.release`; a client that brings its own assignor is another.",
+        looks("Look at the generation in the dashboard of one rebalance: observed against expected."),
+        looks(
+            "A leader of a release that the configuration does not name is the commonest reason: set "
+            "`clusters[].connect.<group>.release`; a client that brings its own assignor is another."
+        ),
     ),
     resolves="15 minutes after the last such generation.",
 )
@@ -268,8 +298,8 @@ UNDECODABLE = OwnAlert(
         ),
     ),
     advice=(
-        "Records were counted and passed over; groups they belong to may lack a generation.",
-        "`rebalance-monitor decode` says at which byte Kafka's own reader would stop.",
+        looks("Records were counted and passed over; groups they belong to may lack a generation."),
+        looks("`rebalance-monitor decode` says at which byte Kafka's own reader would stop."),
     ),
     resolves="15 minutes after the last such record.",
 )
@@ -282,8 +312,8 @@ GROUPS_HIDDEN = OwnAlert(
     "series of their own until they have an incident.",
     confirm=(Check("kafka-groups.sh --bootstrap-server $BROKERS --list | wc -l", "how many groups there are"),),
     advice=(
-        "Raise `metrics.max_groups` if Prometheus can bear it.",
-        "Or add patterns of throw-away groups to `metrics.ignored_groups`.",
+        in_place("Raise `metrics.max_groups` if Prometheus can bear it."),
+        in_place("Or add patterns of throw-away groups to `metrics.ignored_groups`."),
     ),
     resolves="When the groups fit again.",
 )
@@ -293,7 +323,7 @@ WHILE_BLIND = OwnAlert(
     summary="{{ $labels.rule }} in group {{ $labels.group }} came up while {{ $labels.cluster }} was not read",
     description="A mark for Alertmanager, not for people: this incident was opened by the clock alone, while the "
     "cluster could not be read. People are notified when the cluster is read again and the incident is still open.",
-    advice=("Look after the cluster first: `RebalanceMonitorClusterNotReady`.",),
+    advice=(looks("Look after the cluster first: `RebalanceMonitorClusterNotReady`."),),
     resolves="When the cluster is read to its end again: then the incident is either resolved or notified.",
 )
 OWN_ALERTS = (

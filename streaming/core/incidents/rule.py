@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from streaming.core.incidents.step import Step
 from streaming.core.model.results import Severity
 
 MINUTE_MS = 60_000
@@ -46,5 +47,5 @@ class Rule:
     report: bool = False
     patience: str = ""
     confirm: tuple[Check, ...] = ()
-    advice: tuple[str, ...] = ()
+    advice: tuple[Step, ...] = ()
     resolves: str = ""

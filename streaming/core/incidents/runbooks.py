@@ -7,8 +7,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from streaming.core.catalogue import RULES
+from streaming.core.connect.advice.words import whole_text
+from streaming.core.incidents.commands import commands_of, on_kubernetes
 from streaming.core.incidents.damping import STORM_PAGES_AFTER_MS, alert_severity
 from streaming.core.incidents.rule import Check, Rule
+from streaming.core.incidents.step import Step
 from streaming.core.model.results import AlertSeverity, Certainty, Incident
 from streaming.core.model.settings import PUBLIC_URL, ClusterSettings
 
@@ -18,16 +21,24 @@ VARIABLES = {
     "CONFIG": "the monitor's configuration file",
     "CONFIG_TOPIC": "the Connect cluster's `config.storage.topic`",
     "CONNECTOR": "named in the message",
+    "CONNECT_CLUSTER": "the name of Strimzi's `KafkaConnect`",
+    "CONNECT_POD": "the worker's pod under Strimzi",
+    "DELAY_S": "`scheduled.rebalance.max.delay.ms` in seconds",
     "GROUP": "the group id",
     "HOST": "the worker's host",
+    "KAFKA_POD": "a broker's pod under Strimzi",
     "JMX_PORT": "where the worker's JMX listens",
     "MONITOR": "host:port of the monitor's metrics",
     "OFFSET": "from the evidence",
     "PARTITION": "from the evidence",
     "PROMETHEUS": "its host:port",
+    "RELEASE": "a Kafka release, such as 3.9.0",
+    "REPLICAS": "how many workers there shall be",
     "STATUS_TOPIC": "the Connect cluster's `status.storage.topic`",
+    "TASK": "the number of the task, named in the message",
     "TOPIC": "named in the alert",
     "WORKER": "host:port of a worker's REST interface",
+    "WORKER_PROPERTIES": "the worker's configuration file",
 }
 """What the commands leave open, and where it is found."""
 
@@ -70,13 +81,19 @@ def headline(title: str) -> str:
 
 def next_step(title: str) -> str:
     """What to do first about an incident of this title; empty for a title that the catalogue does not have."""
-    return next((rule.advice[0] for rule in rules_titled(title)), "")
+    return next((whole_text(rule.advice[0]) for rule in rules_titled(title)), "")
 
 
-def left_open(checks: Iterable[Check]) -> dict[str, str]:
+def left_open(commands: Iterable[str]) -> dict[str, str]:
     """The variables of these commands, in order, with where each is found."""
-    named = {name for check in checks for name in re.findall(r"\$([A-Z_]+)", check.run)}
+    named = {name for command in commands for name in re.findall(r"\$([A-Z_]+)", command)}
     return {name: VARIABLES[name] for name in sorted(named)}
+
+
+def commands(checks: Iterable[Check], steps: Iterable[Step]) -> list[str]:
+    """Everything that a runbook lets people paste."""
+    looked = [text for check in checks for text in (check.run, on_kubernetes(check)) if text]
+    return looked + [text for step in steps for text in commands_of(step)]
 
 
 def told_as(rule: Rule) -> tuple[AlertSeverity, AlertSeverity]:

@@ -57,6 +57,7 @@ def settle(
                 severity=finding.severity,
                 certainty=finding.certainty,
                 message=told(finding),
+                next_step=finding.next_step,
                 evidence=tuple(dict.fromkeys((*before.evidence, *finding.evidence))),
             )
             still[key] = changed
@@ -90,6 +91,7 @@ def _opened(finding: Finding, moment: Moment, key: IncidentKey) -> Incident:
         evidence=finding.evidence,
         historic=moment.historic,
         alert_name=finding.rule.alert,
+        next_step=finding.next_step,
     )
 
 

@@ -197,4 +197,5 @@ def _violation(incident: Incident) -> Object:
         "times_told": incident.times_told,
         "team": incident.team,
         "alert_name": incident.alert_name,
+        "next_step": incident.next_step,
     }

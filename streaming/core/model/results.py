@@ -229,6 +229,7 @@ class Incident:
     `opened`, `updated` and `resolved` say what is the case; `fired` and `ended` when people are told (after the rule's
     damping) and when that is over. `firing` is true between these two; `fired_at_ms` stays. `alert_name` is the rule's
     when it was opened and stays, whatever the catalogue calls it later; empty before rules had alerts of their own.
+    `next_step`: what to do first in this very group; empty where the rule's first step is meant.
     """
 
     incident_id: str
@@ -252,6 +253,7 @@ class Incident:
     times_told: int = 0
     team: str = ""
     alert_name: str = ""
+    next_step: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,6 +14,7 @@ from streaming.core.incidents.confirming import (
     VERSIONS,
 )
 from streaming.core.incidents.rule import MINUTE_MS, Rule
+from streaming.core.incidents.step import Move, in_place, looks, moves
 from streaming.core.model.results import Severity
 
 HOLD_NOT_CARRIED_OVER = Rule(
@@ -31,8 +32,11 @@ HOLD_NOT_CARRIED_OVER = Rule(
     ),
     confirm=(ASSIGNMENTS, RUNNING_HERE),
     advice=(
-        "See whether the worker runs what it reports (JMX): the report may be wrong, or the run.",
-        "Restart it if the two differ; releases before 2.7.1 lose jobs in this way.",
+        looks("See whether the worker runs what it reports (JMX): the report may be wrong, or what it runs."),
+        moves(
+            "If the two differ, restart it; releases before 2.7.1 lose connectors and tasks in this way.",
+            Move.RESTART_NAMED,
+        ),
     ),
     resolves="With the next generation in which the worker reports what it was told.",
 )
@@ -56,11 +60,21 @@ UNASSIGNED_TOO_LONG = Rule(
     ),
     confirm=(STATUS, ASSIGNMENTS, REBALANCES),
     advice=(
-        "The connector's work stands still. Restart the leader: the next one hands out everything that nobody holds.",
-        "If no rebalance follows, look at the coordinator's log for what keeps the group from completing one.",
-        "If no worker may run the jobs (protocol `static`): start a worker that declares them, or one that declares "
-        "nothing.",
-        "Workers with `scheduled.rebalance.max.delay.ms=0` before 3.5.2 forget lost jobs: upgrade them.",
+        moves(
+            "The named connectors and tasks do no work. Restart the leader: the next one assigns everything that "
+            "nobody "
+            "holds.",
+            Move.RESTART_LEADER,
+        ),
+        looks("If no rebalance follows, look at the coordinator's log for what keeps the group from completing one."),
+        looks(
+            "Under protocol `static`, nobody may run what only absent workers declare: `no_wildcard_worker` and "
+            "`static_job_without_its_listers` say what to do."
+        ),
+        in_place(
+            "Releases before 3.5.2 forget lost tasks where `scheduled.rebalance.max.delay.ms` is 0: give the delay a "
+            "value above 0, or plan an upgrade."
+        ),
     ),
     resolves="With the generation that gives the job to somebody.",
 )
@@ -84,11 +98,19 @@ ALL_WORKERS_GONE = Rule(
     ),
     confirm=(NO_WORKER, NO_MEMBER_LEFT, CONFIG_LOG),
     advice=(
-        "No connector of this cluster runs. Start the workers, or look why they ended: the container platform's "
-        "events, the end of each worker's log, the memory of the host.",
-        "If the workers run, they cannot join: look in their logs for authentication, the coordinator's address, and "
-        "`group.id` and `config.storage.topic`, which must be the same on all.",
-        "If the stop was planned, announce a maintenance, or stop the connectors before the workers next time.",
+        moves(
+            "No connector of this cluster runs. Start the workers: the first one gets everything at once.",
+            Move.START_WORKER,
+        ),
+        looks("See why they ended: the container platform's events, the end of each worker's log, the host's memory."),
+        looks(
+            "If the workers run, they cannot join: look in their logs for authentication, the coordinator's address, "
+            "and "
+            "`group.id` and `config.storage.topic`, which must be the same on all."
+        ),
+        in_place(
+            "If this was planned, announce a maintenance next time, or pause the connectors first: both keep it silent."
+        ),
     ),
     resolves="With the first generation that has members, or when no connector is left to run.",
 )
@@ -104,8 +126,12 @@ DELAY_NEVER_RESOLVED = Rule(
     exceptions=("the group emptied", "by the clocks of two coordinators only, and over: info"),
     confirm=(ASSIGNMENTS, REBALANCES),
     advice=(
-        "Jobs wait for a rebalance that did not come: restart any worker, which causes one.",
-        "See whether the leader's process stands still (a long pause, a full disk, no memory).",
+        moves(
+            "Connectors and tasks wait for a rebalance that did not come: restart any worker, which causes one.",
+            Move.RESTART_ANOTHER,
+        ),
+        looks("See whether the leader's process stands still (a long pause, a full disk, no memory)."),
+        moves("If it does, restart the leader instead.", Move.RESTART_LEADER),
     ),
     resolves="With the next generation.",
 )
@@ -124,8 +150,8 @@ WINDOW_END_MOVED = Rule(
     ),
     confirm=(ASSIGNMENTS,),
     advice=(
-        "Jobs wait longer than the configured delay. Let workers come and go less often until the window is over.",
-        "Leaders before 2.4 move the end in every round: upgrade them.",
+        looks("Wait: connectors and tasks are assigned when the delay is over. Restart no worker until then."),
+        looks("See which worker comes and goes: each departure within the delay adds to what waits."),
     ),
     resolves="When the window ends and the jobs are handed out.",
 )
@@ -138,7 +164,7 @@ DELAY_WITHOUT_LOSS = Rule(
     meaning="A delay means that jobs wait for a lost worker, or is the pause between two revoking rounds.",
     exceptions=("the pause between two revoking rounds",),
     confirm=(ASSIGNMENTS,),
-    advice=("Nothing to do: nothing waits. The rebalance at its end is one more than needed.",),
+    advice=(looks("Nothing to do: nothing waits. The rebalance at its end is one more than needed."),),
     resolves="When the delay is over.",
 )
 WINDOW_CUT_SHORT = Rule(
@@ -156,7 +182,9 @@ WINDOW_CUT_SHORT = Rule(
         "a loss that shares the pause between two revoking rounds",
     ),
     confirm=(ASSIGNMENTS, REBALANCES),
-    advice=("Nothing to do: the jobs run again earlier than announced. A worker that returns now gets other ones.",),
+    advice=(
+        looks("Nothing to do: the jobs run again earlier than announced. A worker that returns now gets other ones."),
+    ),
     resolves=NEXT_GENERATION,
 )
 REBALANCE_STORM = Rule(
@@ -176,9 +204,12 @@ REBALANCE_STORM = Rule(
     ),
     confirm=(REBALANCES, ASSIGNMENTS),
     advice=(
-        "Look at the coordinator's log: its reason names the member that leaves, is dropped or joins again and again.",
-        "`session timeout` means a process that stands still; `leave` one that restarts: look after that one first.",
-        "After ten minutes it wakes somebody, because a group that rebalances all the time works little.",
+        looks(
+            "Look at the coordinator's log: its reason names the member that leaves, is dropped or joins again and "
+            "again."
+        ),
+        looks("`session timeout` means a process that stands still; `leave` one that ends: look after that one first."),
+        looks("After ten minutes the alert becomes critical: a group that rebalances all the time works little."),
     ),
     resolves="Five minutes after the group has rebalanced no more often than explained.",
 )
@@ -194,11 +225,19 @@ CONFIG_MISMATCH_PERSISTS = Rule(
     exceptions=("the config topic is new and starts over", "the member has just joined"),
     confirm=(ASSIGNMENTS, CONFIG_LOG),
     advice=(
-        "The worker named cannot read the config topic to its end: see its log, its network and its rights on the "
-        "topic.",
-        "If it catches up with nothing, restart it; nothing is assigned to anybody while the leader is the one behind.",
-        "Never? Compare `group.id` and `config.storage.topic` of all workers: two Connect clusters under one group id "
-        "destroy each other. Generations that a foreign worker leads are not judged, and say so.",
+        looks(
+            "The worker named cannot read the config topic to its end: see its log, its network and its rights on the "
+            "topic."
+        ),
+        moves(
+            "If it does not catch up, restart it; while the leader is the one behind, nothing is assigned to anybody.",
+            Move.RESTART_NAMED,
+        ),
+        looks(
+            "Never? Compare `group.id` and `config.storage.topic` of all workers: two Connect clusters under one "
+            "group id "
+            "destroy each other. Generations that a foreign worker leads are not judged, and say so."
+        ),
     ),
     resolves="When it has read the topic up to the others' offset.",
 )
@@ -212,9 +251,11 @@ OFFSET_REGRESSION = Rule(
     exceptions=("the config topic is new and starts over", "the leader has restarted and lags"),
     confirm=(CONFIG_LOG, ASSIGNMENTS),
     advice=(
-        "Was the config topic made anew, or cut off? Then connectors may be missing: compare with what should be "
-        "there.",
-        "Otherwise the leader lags: restart it.",
+        looks(
+            "See whether the config topic was made anew or cut off. Then connectors may be missing: compare with what "
+            "should be there."
+        ),
+        moves("Otherwise the leader lags: restart it.", Move.RESTART_LEADER),
     ),
     resolves="When assignments refer to the highest offset again.",
 )
@@ -228,9 +269,11 @@ PROTOCOL_DOWNGRADE = Rule(
     exceptions=("a rolling downgrade",),
     confirm=(ASSIGNMENTS, VERSIONS),
     advice=(
-        "Compare `connect.protocol` and the releases of all workers: one that offers only the lower protocol keeps "
-        "all down.",
-        "Below `sessioned` internal requests are not signed: do not leave it like this.",
+        looks(
+            "Compare `connect.protocol` and the releases of all workers: one that offers only the lower protocol keeps "
+            "all down."
+        ),
+        looks("Below `sessioned` internal requests are not signed: do not leave it like this."),
     ),
     resolves="When the group speaks the higher protocol again, or no worker offers it any more.",
 )
@@ -246,8 +289,12 @@ REVOCATION_NOT_FOLLOWED_UP = Rule(
     exceptions=("the group emptied", "by the clocks of two coordinators only, and over: info"),
     confirm=(ASSIGNMENTS, REBALANCES),
     advice=(
-        "Jobs were stopped and nobody was given them: restart any worker, which causes the missing rebalance.",
-        "See whether a worker cannot stop a task in time (`task.shutdown.graceful.timeout.ms`).",
+        moves(
+            "Connectors and tasks were stopped and assigned to nobody: restart any worker, which causes the missing "
+            "rebalance.",
+            Move.RESTART_ANOTHER,
+        ),
+        looks("See whether a worker cannot stop a task in time (`task.shutdown.graceful.timeout.ms`)."),
     ),
     resolves="With the next generation.",
 )
@@ -277,8 +324,8 @@ ZOMBIE_RETURN = Rule(
     exceptions=("restarted, and holds nothing",),
     confirm=(ASSIGNMENTS, STATUS_LOG),
     advice=(
-        "Nothing to do now: its jobs are taken from it. It may have worked unseen since the group gave it up.",
-        "Find out why it was cut off: a long garbage collection, a full network, a stopped machine.",
+        looks("Nothing to do now: its jobs are taken from it. It may have worked unseen since the group gave it up."),
+        looks("Find out why it was cut off: a long garbage collection, a full network, a stopped machine."),
     ),
     resolves="With the next generation in which it is an ordinary member.",
 )
@@ -291,7 +338,7 @@ LEADER_WITHOUT_MEMORY = Rule(
     meaning="The leader stays the same; another one does not know which delays run and which jobs were lost.",
     exceptions=("the first generation of a group",),
     confirm=(ASSIGNMENTS,),
-    advice=("Nothing to do: this explains other findings. Open delays end with the leader that opened them.",),
+    advice=(looks("Nothing to do: this explains other findings. Open delays end with the leader that opened them."),),
     resolves=NEXT_GENERATION,
 )
 

@@ -13,6 +13,7 @@ from streaming.core.incidents.confirming import (
     VERSIONS,
 )
 from streaming.core.incidents.rule import Rule
+from streaming.core.incidents.step import Move, in_place, looks, moves
 from streaming.core.model.results import Severity
 
 DUPLICATE_HOLD = Rule(
@@ -96,8 +97,15 @@ HELD_BUT_DELETED = Rule(
     ),
     confirm=(ALL_STATUSES, CONFIG_LOG),
     advice=(
-        "The deleted connector still runs on the worker named: restart that worker to stop it at once.",
-        "A leader that took over after the deletion forgets to take it away; the next change of members does.",
+        moves(
+            "Restart the worker that the message names: it stops the deleted connector or task at once.",
+            Move.RESTART_NAMED,
+        ),
+        moves(
+            "Or restart any other worker. A leader that took over after the deletion learns of it only in its second "
+            "rebalance.",
+            Move.RESTART_ANOTHER,
+        ),
     ),
     resolves="When the holder gives the job up, at the latest when it restarts.",
 )
@@ -121,7 +129,7 @@ REVOKED_NOT_HELD = Rule(
     meaning="A worker is only told to stop what it reports as its own.",
     exceptions=("the delay is over, and balancing takes back what a candidate was just given",),
     confirm=(GROUP_RECORD, ASSIGNMENTS),
-    advice=("Nothing to do: the worker has nothing to stop, and the follow-up round gives the job out.",),
+    advice=(looks("Nothing to do: the worker has nothing to stop, and the follow-up round gives the job out."),),
     resolves=NEXT_GENERATION,
 )
 IMBALANCE = Rule(
@@ -142,8 +150,24 @@ IMBALANCE = Rule(
     ),
     confirm=(ALL_STATUSES, RUNNING_HERE),
     advice=(
-        "If the load matters, restart a worker that holds too much once the group is calm: its jobs are spread anew.",
-        "Leaders before 3.4 stay unbalanced after workers join; upgrading ends it for good.",
+        moves(
+            "If the load matters, restart the worker that leads the group: the next leader knows of no lost worker, "
+            "assigns at once what the old one held, and gives it a share when it is back.",
+            Move.RESTART_LEADER,
+        ),
+        moves(
+            "Or keep the worker that holds too much away for longer than `scheduled.rebalance.max.delay.ms`: then the "
+            "others get its connectors and tasks.",
+            Move.KEEP_NAMED_AWAY,
+        ),
+        moves(
+            "Do not just restart that worker where a delay is configured: the leader waits for it and gives everything "
+            "back to it.",
+            Move.RESTART_NAMED,
+            useless_in="A0 A1 A2 A3a A3b",
+        ),
+        moves("Or add a worker: the others give it what is above the mean.", Move.START_WORKER),
+        moves("An upgrade to 3.5.2 or later ends it for good: leaders since 3.4 balance by themselves.", Move.UPGRADE),
     ),
     resolves="With the next calm generation in which workers differ by at most one.",
 )
@@ -157,8 +181,11 @@ HEADER_INCONSISTENT = Rule(
     exceptions=("releases before 3.3 write version 1 for sessioned",),
     confirm=(ASSIGNMENTS, VERSIONS),
     advice=(
-        "Members act on different leaders or delays: restart the leader, whose next answer is one for all.",
-        "A worker that is no Apache Kafka release may write headers of its own; then tell its makers.",
+        moves(
+            "Members act on different leaders or delays. Restart the leader: the next answer is the same for all.",
+            Move.RESTART_LEADER,
+        ),
+        looks("A worker that is no Apache Kafka release may write headers of its own; then tell its makers."),
     ),
     resolves=NEXT_GENERATION,
 )
@@ -172,8 +199,10 @@ CONFIG_OFFSET_WRONG = Rule(
     "itself was behind; only such a leader may answer with a config mismatch.",
     confirm=(ASSIGNMENTS, CONFIG_LOG),
     advice=(
-        "Workers follow configurations of different age: see whether the worker named can read the config topic.",
-        "If one of them stays behind, restart it.",
+        looks(
+            "Workers follow configurations of different age: see whether the worker named can read the config topic."
+        ),
+        moves("If the worker named stays behind, restart it: it reads the topic anew.", Move.RESTART_NAMED),
     ),
     resolves=NEXT_GENERATION,
 )
@@ -187,10 +216,14 @@ DELAY_OUT_OF_RANGE = Rule(
     exceptions=("the leader's maximum is not known",),
     confirm=(ASSIGNMENTS,),
     advice=(
-        "Compare `scheduled.rebalance.max.delay.ms` on all workers: the leader's value counts, and they should be "
-        "equal.",
-        "Give the monitor the value: `clusters[].connect.<group>.max_delay_ms`; a worker that must differ from the "
-        "others stands in `max_delay_ms_by_worker`.",
+        looks(
+            "Compare `scheduled.rebalance.max.delay.ms` on all workers: the leader's value counts, and they should be "
+            "equal."
+        ),
+        in_place(
+            "Give the monitor the value: `clusters[].connect.<group>.max_delay_ms`; a worker that must differ from the "
+            "others stands in `max_delay_ms_by_worker`."
+        ),
     ),
     resolves=NEXT_GENERATION,
 )
@@ -204,8 +237,8 @@ UNDECODABLE_MEMBER = Rule(
     exceptions=("a member that is about to join has neither",),
     confirm=(GROUP_RECORD, VERSIONS),
     advice=(
-        "Find the member's host in the message: it is a release or a client that writes another format.",
-        "Take it out of the group if it does not belong there.",
+        looks("Find the member's host in the message: it is a release or a client that writes another format."),
+        looks("If it does not belong to the group, its configuration has a wrong `group.id`: tell whoever runs it."),
     ),
     resolves="With the first generation in which every member can be read.",
 )
@@ -226,11 +259,14 @@ UNEXPLAINED = Rule(
     ),
     confirm=(ASSIGNMENTS, VERSIONS),
     advice=(
-        "Nobody needs to get up: the jobs are assigned, but in no way that a known leader would choose.",
-        "Name the leader's release in `clusters[].connect.<group>.release` if the configuration lacks it.",
-        "If the message names another maximum delay: correct `max_delay_ms`, or list the worker that differs from the "
-        "others in `max_delay_ms_by_worker`.",
-        "If it stays, keep the evidence: a report on it is worth more than a restart.",
+        looks("No immediate action: everything is assigned, but no known Kafka release assigns in this way."),
+        in_place("Name the leader's release in `clusters[].connect.<group>.release` if the configuration lacks it."),
+        in_place(
+            "If the message names another maximum delay: correct `max_delay_ms`, or list the worker that differs "
+            "from the "
+            "others in `max_delay_ms_by_worker`."
+        ),
+        looks("If it stays, keep the evidence: a report on it is worth more than a restart."),
     ),
     resolves="With the next generation that can be explained.",
 )

@@ -18,6 +18,7 @@ from streaming.core.incidents.confirming import (
     WISHES,
 )
 from streaming.core.incidents.rule import Rule
+from streaming.core.incidents.step import Move, in_place, looks, moves
 from streaming.core.model.results import Severity
 
 STATIC_ON_WILDCARD = Rule(
@@ -106,8 +107,11 @@ STATIC_IMBALANCE = Rule(
     ),
     confirm=(ALL_STATUSES, RUNNING_HERE),
     advice=(
-        "Count the jobs that nobody declares, on the workers that declare nothing: only these are spread evenly.",
-        "Restart one of those workers once the group is calm.",
+        looks(
+            "Count what nobody declares, on the workers that declare nothing: only this is spread evenly. A leader "
+            "that "
+            "speaks `static` balances it within one in its next rebalance."
+        ),
     ),
     resolves="With the next calm generation in which they differ by at most one.",
 )
@@ -130,7 +134,11 @@ DECLARATIONS_OBEYED = Rule(
     severity=Severity.HIGH,
     meaning="While the group speaks another protocol than static, declarations have no effect.",
     confirm=(ASSIGNMENTS, ALL_STATUSES),
-    advice=(*DECLARATIONS, *WISHES),
+    advice=(
+        looks(
+            "Compare what the workers declare with the protocol that each offers: declarations need `static` on all."
+        ),
+    ),
     resolves=NEXT_GENERATION,
 )
 LISTED_UNASSIGNED = Rule(
@@ -166,7 +174,7 @@ DECLARED_JOB_MISSING = Rule(
     severity=Severity.INFO,
     meaning="Every declared job exists.",
     confirm=(CONFIG_LOG,),
-    advice=("Create the connector, or strike it from the declarations of the workers named.",),
+    advice=(in_place("Create the connector, or remove it from the declarations of the workers named."),),
     resolves="When the job exists or nobody declares it.",
 )
 STATIC_WORKER_IDLE = Rule(
@@ -179,8 +187,8 @@ STATIC_WORKER_IDLE = Rule(
     exceptions=("revocations are under way", "a delay or back-off runs"),
     confirm=(ALL_STATUSES,),
     advice=(
-        "The worker declares only jobs that do not exist or that others run: give it something to do, or let it "
-        "declare nothing.",
+        looks("The worker declares only connectors and tasks that do not exist or that others run."),
+        moves("Let it declare nothing, or something that exists, and restart it.", Move.REDECLARE),
     ),
     resolves="When it is given one of the jobs it declares.",
 )
@@ -192,7 +200,14 @@ SINGLE_LISTER = Rule(
     severity=Severity.INFO,
     meaning="Every static job has a second worker that declares it.",
     confirm=(ALL_STATUSES,),
-    advice=("Let a second worker declare the job: with one alone it stands still for as long as that worker is away.",),
+    advice=(
+        moves(
+            "Start a second worker that declares the same: with one alone, everything stops for as long as that "
+            "worker is "
+            "away.",
+            Move.START_WORKER,
+        ),
+    ),
     resolves="When a second worker declares it.",
 )
 LISTERS_AWAY = Rule(
@@ -203,7 +218,12 @@ LISTERS_AWAY = Rule(
     severity=Severity.INFO,
     meaning="No job runs on a worker without declarations only because those that declare it are away.",
     confirm=(ALL_STATUSES, GROUPS),
-    advice=("Bring one of the workers back that declare the job; until then it runs elsewhere.",),
+    advice=(
+        moves(
+            "Start one of the workers again that declare the connector or task; until then it runs elsewhere.",
+            Move.START_WORKER,
+        ),
+    ),
     resolves="When one of them is back: the job goes to it at once.",
 )
 NO_WILDCARD_WORKER = Rule(
@@ -215,8 +235,11 @@ NO_WILDCARD_WORKER = Rule(
     meaning="As long as some jobs are declared by nobody, some worker declares nothing.",
     confirm=(ALL_STATUSES,),
     advice=(
-        "Add a worker that declares nothing, or declare the remaining jobs somewhere: nobody may run them now. Once "
-        "the delay and the time-outs are over, `unassigned_too_long` opens for them.",
+        moves("Start a worker that declares nothing: it gets everything that nobody declares.", Move.START_WORKER),
+        looks(
+            "Or declare the rest on some worker. Otherwise, once the delay and the time-outs are over, "
+            "`unassigned_too_long` opens."
+        ),
     ),
     resolves="When a worker without declarations joins, or nothing undeclared is left.",
 )

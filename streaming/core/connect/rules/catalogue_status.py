@@ -9,6 +9,7 @@ from streaming.core.incidents.confirming import (
     STOP_DOUBLE,
 )
 from streaming.core.incidents.rule import Rule
+from streaming.core.incidents.step import Move, in_place, looks, moves
 from streaming.core.model.results import Severity
 
 RUNNING_TWICE = Rule(
@@ -68,9 +69,16 @@ HELD_NOT_RUNNING = Rule(
     ),
     confirm=(STATUS, STATUS_LOG),
     advice=(
-        "The worker was given the job and has not said that it runs: its log says what it waits for.",
-        '`curl -X POST "http://$WORKER/connectors/$CONNECTOR/restart?includeTasks=true"` starts it again.',
-        "A worker that starts nothing at all has lost its herder thread or its rights: restart it.",
+        looks("The worker was assigned the connector or task and has not reported its start: its log says why."),
+        in_place(
+            "Start it again in its place.",
+            'curl -X POST "http://$WORKER/connectors/$CONNECTOR/restart?includeTasks=true"',
+            "kubectl annotate kafkaconnector $CONNECTOR strimzi.io/restart-task=$TASK",
+        ),
+        moves(
+            "A worker that starts nothing at all has lost its herder thread or its rights: restart it.",
+            Move.RESTART_NAMED,
+        ),
     ),
     resolves="When the worker says that the job runs, is paused, stopped or failed.",
 )
@@ -90,12 +98,21 @@ FAILED_JOB = Rule(
     ),
     confirm=(STATUS, FAILED_STATUSES),
     advice=(
-        "Read why it failed: `curl -s http://$WORKER/connectors/$CONNECTOR/status` shows the trace of the connector "
-        "and of each failed task.",
-        "Mend the cause: the other system, its credentials, the record that cannot be handled (`errors.tolerance` and "
-        "a dead letter queue).",
-        'Restart only what has failed: `curl -X POST "http://$WORKER/connectors/$CONNECTOR/restart?includeTasks=true&'
-        'onlyFailed=true"`.',
+        looks(
+            "Read why it failed: the trace of the connector and of each failed task.",
+            "curl -s http://$WORKER/connectors/$CONNECTOR/status",
+            "kubectl get kafkaconnector $CONNECTOR -o jsonpath='{.status.connectorStatus}'",
+        ),
+        in_place(
+            "Correct the cause: the other system, its credentials, the record that cannot be handled "
+            "(`errors.tolerance` "
+            "and a dead letter queue)."
+        ),
+        in_place(
+            "Restart only what has failed; it stays on its worker.",
+            'curl -X POST "http://$WORKER/connectors/$CONNECTOR/restart?includeTasks=true&onlyFailed=true"',
+            "kubectl annotate kafkaconnector $CONNECTOR strimzi.io/restart-task=$TASK",
+        ),
     ),
     resolves="When its worker says that it runs, it is deleted, paused or stopped, or another worker holds it.",
 )
@@ -112,10 +129,19 @@ RESTART_LOOP = Rule(
     exceptions=("a restart of the connector", "a rebalance", "restarts that lie far apart", "the task was deleted"),
     confirm=(STATUS, STATUS_LOG),
     advice=(
-        "Something restarts the task (an operator's automatic restart, a script), and it fails again each time: the "
-        "trace in `curl -s http://$WORKER/connectors/$CONNECTOR/status` says why.",
-        "Stop the automatic restart, or pause the connector, until the cause is mended: each restart may repeat "
-        "records.",
+        looks(
+            "Something restarts the task (an operator's automatic restart, a script), and it fails again each time. "
+            "The "
+            "trace says why.",
+            "curl -s http://$WORKER/connectors/$CONNECTOR/status",
+            "kubectl get kafkaconnector $CONNECTOR -o jsonpath='{.spec.autoRestart}{.status.autoRestart}'",
+        ),
+        in_place(
+            "Pause the connector, or end the automatic restart, until the cause is corrected: each restart may repeat "
+            "records.",
+            "curl -X PUT http://$WORKER/connectors/$CONNECTOR/pause",
+            'kubectl patch kafkaconnector $CONNECTOR --type merge -p \'{"spec":{"state":"paused"}}\'',
+        ),
     ),
     resolves="When enough of the changes are longer ago than `judge.restart_loop_ms`, or the task is deleted.",
 )

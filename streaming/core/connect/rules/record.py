@@ -7,6 +7,7 @@ where the delay was opened for it. What the config topic says is believed only a
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
+from streaming.core.connect.advice.own_step import imbalance_step
 from streaming.core.connect.observed import COOPERATIVE, Job, Observed, WorkerView, job_kind, job_name
 from streaming.core.connect.rules.catalogue_record import (
     ASSIGNED_AND_REVOKED,
@@ -266,17 +267,26 @@ def lopsided(
                 certainty=Certainty.CERTAIN,
                 subjects=(most, least),
                 message=f"{most.id} holds {loads[most]} {kind}s and {least.id} holds {loads[least]}, with nothing "
-                f"pending{_by_design(scene, most)}",
+                f"pending{_by_design(scene)}",
                 evidence=(*scene.evidence, Evidence(text=_spread(loads, kind))),
+                next_step=_own_step(scene, most),
             )
 
 
-def _by_design(scene: Scene, most: Subject) -> str:
-    """Where the answer is a right one, people are told that it is, and what would change it."""
-    if not scene.explained:
+def _by_design(scene: Scene) -> str:
+    """Where the answer is a right one, people are told that it is."""
+    return f"; this is what the leader's algorithm ({' or '.join(scene.eras)}) does" if scene.explained else ""
+
+
+def _own_step(scene: Scene, most: Subject) -> str:
+    """What would even out the loads of this very group, as the assignors play it; declarations are not played."""
+    observed = scene.observed
+    if scene.configured is None or (scene.intent is not None and scene.intent.lists):
         return ""
-    why = f"this is what the leader's algorithm ({' or '.join(scene.eras)}) does"
-    return f"; {why}, and a restart of {most.id} would spread its jobs anew"
+    holds = {observed.subject_of(member_id).id: view.holds for member_id, view in observed.views.items()}
+    leader = observed.leader or ""
+    leader = observed.subject_of(leader).id if leader in observed.views else ""
+    return imbalance_step(holds, leader, most.id, scene.configured, scene.eras, scene.max_delay_ms)
 
 
 def _spread(loads: Mapping[Subject, int], kind: str) -> str:

@@ -1,0 +1,46 @@
+"""What somebody does to a group's workers, played on a group in memory."""
+
+from typing import assert_never
+
+from assignors.connect.eras import NEWEST
+from assignors.connect.model import Jobs
+from streaming.core.connect.advice.cluster import Cluster
+from streaming.core.incidents.step import Move
+
+RESTART_MS = 30_000
+"""How long a worker is away while it restarts: shorter than the default delay of five minutes."""
+ADDED = "added"
+
+
+def play(move: Move, cluster: Cluster, named: str, *, declares: Jobs | None = None) -> None:
+    """Does it, and lets the group come to rest. `named`: the worker that the incident names; `declares`: what the new
+    or corrected worker declares (protocol `static`).
+    """
+    match move:
+        case Move.RESTART_LEADER:
+            cluster.restart(cluster.leader, RESTART_MS)
+        case Move.RESTART_NAMED:
+            cluster.restart(named, RESTART_MS)
+        case Move.RESTART_ANOTHER:
+            cluster.restart(_another(cluster, named), RESTART_MS)
+        case Move.KEEP_NAMED_AWAY:
+            cluster.restart(named, cluster.max_delay_ms + RESTART_MS)
+        case Move.STOP_NAMED:
+            cluster.stop(named)
+        case Move.START_WORKER:
+            cluster.start(ADDED, static=declares)
+        case Move.REDECLARE:
+            cluster.restart(named, RESTART_MS, static=declares or Jobs())
+        case Move.UPGRADE:
+            for name in list(cluster.workers):
+                cluster.restart(name, RESTART_MS, era=NEWEST)
+                cluster.settle()
+        case _:
+            assert_never(move)
+    cluster.settle()
+
+
+def _another(cluster: Cluster, named: str) -> str:
+    """A worker that neither leads nor is named, if there is one."""
+    others = [name for name in cluster.workers if name not in (cluster.leader, named)]
+    return others[0] if others else cluster.leader
