@@ -12,7 +12,7 @@ from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, Message, Top
 
 from lab.errors import LabError
 from streaming.core.connect.observed import Job, Observed, observe
-from streaming.core.fold.fold import fold_group
+from streaming.core.lifecycles import fold_group
 from streaming.core.model.records import GroupGeneration, Row, StatusChange, Tick
 from streaming.core.model.results import Generation, Grade, Incident, Source
 from streaming.core.model.settings import ClusterSettings, ConnectSettings

@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from lab.attack.life import Life
-from streaming.core.fold.fold import fold_group
-from streaming.core.fold.other_clocks import Stamps
+from streaming.core.connect.witnesses import Stamps
 from streaming.core.fold.routing import route
+from streaming.core.lifecycles import fold_group
 from streaming.core.model.records import OtherGroup, Row, Tick
 from streaming.core.model.results import AlertSeverity, Certainty, Generation, Grade, Incident, Result, Severity
 from streaming.core.model.settings import ClusterSettings

@@ -19,8 +19,8 @@ from lab.attack.life import Life
 from lab.attack.pieces import Done, Outcome, Piece, table
 from lab.simulated_protocol import Job
 from schemas.connect_protocol import ConnectAssignment, encode_assignment
-from streaming.core.fold.fold import fold_group
 from streaming.core.fold.routing import route
+from streaming.core.lifecycles import fold_group
 from streaming.core.model.records import GroupGeneration, MemberRow, Row, Tick
 from streaming.core.model.results import Generation, Grade, Incident, Result, Severity
 from streaming.core.replay import OFFSETS_TOPIC, decode

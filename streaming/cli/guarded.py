@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 
 from streaming.core.fold.fold import FoldOutcome
 from streaming.core.fold.isolation import place_of
-from streaming.core.fold.other_clocks import Witnesses
+from streaming.core.fold.other_clocks import OtherClocks
 from streaming.core.model.records import Row, Tick
 from streaming.core.model.results import Source
 from streaming.core.model.settings import ClusterSettings
@@ -32,7 +32,7 @@ class Guarded:
         tick: Tick | None,
         *,
         end_of_input: bool = False,
-        witnesses: Witnesses | None = None,
+        witnesses: OtherClocks | None = None,
     ) -> FoldOutcome:
         outcome = fold_isolated(
             settings,

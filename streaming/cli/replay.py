@@ -12,7 +12,7 @@ from streaming.cli.opening import settings_from
 from streaming.cli.outline import visible
 from streaming.cli.output import print_json
 from streaming.cli.tables import print_generations
-from streaming.core.fold.fold import fold_group
+from streaming.core.lifecycles import fold_group
 from streaming.core.model.settings import ClusterSettings
 from streaming.core.replay import OFFSETS_TOPIC, Replayed
 from streaming.core.replay import replay as replay_records

@@ -10,7 +10,7 @@ from streaming.cli.opening import database_dsn, need, settings_from, source
 from streaming.cli.version import package_version
 from streaming.config import Settings
 from streaming.config.runnable import lacking
-from streaming.core.fold.fold import fold_group
+from streaming.core.lifecycles import fold_group
 from streaming.guarding.fold import Fold
 
 

@@ -5,9 +5,7 @@ across records, CONNECT-S… for static assignments; MONITOR-E… is about the m
 title is shared where several laws look at the same harm from different sides (`duplicate_active`, `imbalance`).
 """
 
-from streaming.core.connect import catalogue as connect
-from streaming.core.consumer import catalogue as consumer
-from streaming.core.incidents import monitor_error
-from streaming.core.incidents.rule import Rule
+from streaming.core.lifecycles import REGISTRY
 
-RULES: tuple[Rule, ...] = (*connect.RULES, *consumer.RULES, *monitor_error.RULES)
+CATALOGUE = REGISTRY.catalogue
+RULES = CATALOGUE.rules

@@ -6,9 +6,10 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from streaming.core.connect import lives
-from streaming.core.fold.fold import FoldOutcome, fold_group
-from streaming.core.fold.other_clocks import Stamps, Witnesses
+from streaming.core.connect.witnesses import Stamps, Witnesses
+from streaming.core.fold.fold import FoldOutcome
 from streaming.core.fold.routing import CONFIG_SUFFIXES, STATUS_SUFFIXES, connect_settings, groups_of_topic, route
+from streaming.core.lifecycles import fold_group
 from streaming.core.model.objects import as_object
 from streaming.core.model.records import OtherGroup, Row, Tick
 from streaming.core.model.results import (

@@ -10,11 +10,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
 
-from streaming.core.fold.fold import FoldOutcome, fold_group
-from streaming.core.fold.isolation import failed
-from streaming.core.fold.other_clocks import Witnesses
-from streaming.core.fold.state import GroupState
-from streaming.core.model.codec import dumps
+from streaming.core.fold.fold import FoldOutcome
+from streaming.core.fold.other_clocks import OtherClocks
+from streaming.core.fold.state import Envelope, stored
+from streaming.core.lifecycles import failed, fold_group
 from streaming.core.model.records import GroupGeneration, Row, Tick
 from streaming.core.model.results import Result, Source
 from streaming.core.model.settings import ClusterSettings
@@ -67,7 +66,7 @@ class Fold(Protocol):
         tick: Tick | None,
         *,
         end_of_input: bool = False,
-        witnesses: Witnesses | None = None,
+        witnesses: OtherClocks | None = None,
         before_record: Callable[[Row], None] = ...,
     ) -> FoldOutcome:
         """Fold these rows, then the tick."""
@@ -82,7 +81,7 @@ def fold_isolated(
     tick: Tick | None,
     *,
     end_of_input: bool = False,
-    witnesses: Witnesses | None = None,
+    witnesses: OtherClocks | None = None,
     fold: Fold = fold_group,
     limits: Limits = LIMITS,
     clock_s: Callable[[], float] = time.thread_time,
@@ -146,7 +145,7 @@ class _Guarded:
     state: bytes | None
     tick: Tick | None
     fold: Fold
-    witnesses: Witnesses | None
+    witnesses: OtherClocks | None
     limits: Limits
     clock_s: Callable[[], float]
     end_of_input: bool
@@ -201,7 +200,7 @@ class _Guarded:
             self._take(self.attempt((), self.tick, last=True))
         except Exception as why:
             self.isolate((), error_of(why, self.at))
-        state = self.state if self.state is not None else dumps(GroupState()).encode()
+        state = self.state if self.state is not None else stored(Envelope(), {})
         return FoldOutcome(
             state, self.due_ms, tuple(self.results), self.blobs, errors=tuple(self.errors), kept=tuple(self.kept)
         )
@@ -228,7 +227,7 @@ class _Guarded:
             self._take(failed(self.settings, self.group, self.state, rows, tick, error))
         except Exception as why:
             # Nothing is left to hold on to but the coordinates of the error itself.
-            self.state, self.due_ms = dumps(GroupState()).encode(), None
+            self.state, self.due_ms = stored(Envelope(), {}), None
             self.errors += [error, error_of(why, error.record)]
 
     def _take(self, outcome: FoldOutcome) -> None:

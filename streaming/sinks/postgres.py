@@ -13,8 +13,8 @@ from contextlib import nullcontext
 from functools import partial
 from typing import Any
 
-from streaming.core.fold.state_versions import READABLE
 from streaming.core.ports import Commit, GroupKey, OutOfStep, PartitionKey, Range, StoredState
+from streaming.core.stored_states import READABLE
 from streaming.sinks import jobs, tables
 from streaming.sinks.contents import Contents, contents, outbox_rows
 from streaming.sinks.database import Connection, Database

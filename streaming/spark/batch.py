@@ -14,12 +14,12 @@ import pyarrow as pa
 from streaming.core.fold.fold import STATE_VERSION, FoldOutcome
 from streaming.core.fold.isolation import place_of
 from streaming.core.fold.routing import connect_settings, groups_concerned
-from streaming.core.fold.state_versions import begun_anew, present, unreadable
 from streaming.core.model.codec import dumps, loads
 from streaming.core.model.records import GroupGeneration, OtherGroup, Row, Tick
 from streaming.core.model.results import Result
 from streaming.core.model.settings import ClusterSettings, ConnectSettings
 from streaming.core.ports import Commit, GroupKey, OutOfStep, PartitionKey, Range, Store, StoredState
+from streaming.core.stored_states import begun_anew, present, unreadable
 from streaming.guarding.fold import configs_first
 from streaming.spark.channel import Control
 from streaming.spark.folding import FoldMany, Task, fold_here

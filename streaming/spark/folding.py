@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
 
-from streaming.core.fold.fold import FoldOutcome, fold_group
+from streaming.core.fold.fold import FoldOutcome
+from streaming.core.lifecycles import fold_group
 from streaming.core.model.codec import dumps, loads
 from streaming.core.model.records import Row, Tick
 from streaming.core.model.results import Result

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from streaming.config import Settings
 from streaming.config.clusters import ClusterSection
-from streaming.core.fold.fold import fold_group
 from streaming.core.fold.routing import connect_settings
+from streaming.core.lifecycles import fold_group
 from streaming.core.model.objects import as_object
 from streaming.core.model.results import GapRecord
 from streaming.core.model.settings import ClusterSettings

@@ -5,8 +5,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from streaming.cli.captures import records_of, settings_of
-from streaming.core.fold.fold import STATE_VERSION, fold_group
+from streaming.core.fold.fold import STATE_VERSION
 from streaming.core.fold.routing import route
+from streaming.core.lifecycles import fold_group
 from streaming.core.model.records import OtherGroup, Tick
 from streaming.core.model.results import ConnectShare, GapRecord, Grade, Result, Subject, Verdict
 from streaming.core.ports import Commit, GroupKey, PartitionKey, Range, StoredState

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from streaming.cli.captures import records_of
-from streaming.core.fold.fold import fold_group
 from streaming.core.fold.routing import route
 from streaming.core.incidents.maintenance import Maintenance
+from streaming.core.lifecycles import fold_group
 from streaming.core.model.records import OtherGroup, Tick
 from streaming.core.model.results import AlertSeverity, GapRecord, Grade, JobState, Result, Standing, Subject, Verdict
 from streaming.core.model.settings import ClusterSettings, ConnectSettings

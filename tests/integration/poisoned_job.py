@@ -5,8 +5,9 @@ import sys
 from collections.abc import Callable, Sequence
 
 from streaming.cli.run import run
-from streaming.core.fold.fold import FoldOutcome, fold_group
-from streaming.core.fold.other_clocks import Witnesses
+from streaming.core.fold.fold import FoldOutcome
+from streaming.core.fold.other_clocks import OtherClocks
+from streaming.core.lifecycles import fold_group
 from streaming.core.model.records import GroupGeneration, Row, Tick
 from streaming.core.model.settings import ClusterSettings
 
@@ -26,7 +27,7 @@ class FailsAt:
         tick: Tick | None,
         *,
         end_of_input: bool = False,
-        witnesses: Witnesses | None = None,
+        witnesses: OtherClocks | None = None,
         before_record: Callable[[Row], None] = lambda _row: None,
     ) -> FoldOutcome:
         def look(row: Row) -> None:

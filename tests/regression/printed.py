@@ -29,8 +29,8 @@ from typing import Any
 
 from streaming.calculator import FAMILIES
 from streaming.cli.captures import records_of, settings_of
-from streaming.core.fold.fold import fold_group
 from streaming.core.fold.routing import route
+from streaming.core.lifecycles import fold_group
 from streaming.core.model.objects import as_object
 from streaming.core.model.records import GroupGeneration, Row, Tick
 from streaming.core.model.results import Generation, Incident, Result

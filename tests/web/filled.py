@@ -6,9 +6,10 @@ from pathlib import Path
 
 from streaming.cli.captures import records_of, settings_of
 from streaming.core.connect.effects import DelayWait
-from streaming.core.fold.fold import STATE_VERSION, fold_group
+from streaming.core.fold.fold import STATE_VERSION
 from streaming.core.fold.routing import route
 from streaming.core.incidents.maintenance import Maintenance
+from streaming.core.lifecycles import fold_group
 from streaming.core.model.records import OtherGroup, Row, Tick
 from streaming.core.model.results import (
     AlertSeverity,

@@ -19,11 +19,10 @@ from schemas.connect_topics import (
     TasksCommitted,
     TaskStaged,
 )
+from streaming.core.fold.clocks import FARTHEST_MS
 
 V = TypeVar("V")
 
-CLOCKS_APART_MS = 12 * 3_600_000
-"""How far two clocks of one cluster may differ: what is farther apart was written at another time."""
 MAX_LEFT = 256
 """Deleted connectors whose task counts are kept for their return, the newest."""
 _DELETIONS_COMPLETE, _COMMITS_CHECKED = parse_release("2.5.1"), parse_release("3.7.1")
@@ -191,7 +190,7 @@ class ConfigHistory:
 
     def newer_than(self, at_ms: int) -> bool:
         """Whether all that is known of the topic was written after this time."""
-        return self.begins_ms is not None and self.begins_ms - CLOCKS_APART_MS > at_ms
+        return self.begins_ms is not None and self.begins_ms - FARTHEST_MS > at_ms
 
     def begins_after(self, at_ms: int) -> bool:
         """Whether by its time all that is known of the topic was written after this."""

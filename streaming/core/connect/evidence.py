@@ -12,9 +12,10 @@ from itertools import islice
 from schemas.connect_protocol import ConnectAssignment, WorkerState
 from streaming.core.connect import config_sanity, foreign_workers
 from streaming.core.connect.observed import Observed
+from streaming.core.connect.state import ConnectState
 from streaming.core.fold.published import body_of
 from streaming.core.fold.routing import connect_settings
-from streaming.core.fold.state import GroupState
+from streaming.core.fold.state import Envelope
 from streaming.core.model.records import GroupGeneration, Row
 from streaming.core.model.settings import ClusterSettings, ConnectSettings
 
@@ -23,7 +24,7 @@ LOOK_AHEAD = 256
 """Generations in which offsets that begin anew are looked for."""
 
 
-def missing(settings: ClusterSettings, group: str, state: GroupState, row: Row) -> str | None:
+def missing(settings: ClusterSettings, group: str, state: ConnectState, row: Row) -> str | None:
     """What has to arrive before this record can be judged; None if nothing."""
     body = body_of(row)
     if body.protocol_type != CONNECT or not body.members:
@@ -65,7 +66,14 @@ class Known:
 
 
 def of(
-    observed: Observed, state: GroupState, topics: ConnectSettings, group: str, never_came: str | None, *, again: bool
+    observed: Observed,
+    state: ConnectState,
+    envelope: Envelope,
+    topics: ConnectSettings,
+    group: str,
+    never_came: str | None,
+    *,
+    again: bool,
 ) -> Known:
     """What can be known of a round whose turn has come. `never_came`: the evidence that was waited for in vain;
     `again`: its generation was recorded before."""
@@ -74,11 +82,11 @@ def of(
         reason: str | None = never_came
     elif topics.config_topic is None:
         reason = f"config topic not known: set clusters[].connect.{group}.config_topic"
-    elif _made_anew(observed, state):
+    elif _made_anew(observed, state, envelope):
         reason = f"config topic {topics.config_topic} is newer than this generation: what its leader had read is gone"
     else:
         reason = strange = foreign_workers.stranger(
-            observed, state.history, state.sides, topics, group, historic=state.historic
+            observed, state.history, state.sides, topics, group, historic=envelope.historic
         )
         if strange is not None and (hidden := unread(observed, state, topics)):
             reason, strange = hidden, None
@@ -88,7 +96,7 @@ def of(
     )
 
 
-def unread(observed: Observed, state: GroupState, topics: ConnectSettings) -> str:
+def unread(observed: Observed, state: ConnectState, topics: ConnectSettings) -> str:
     """Which config record that could not be read, or not as it was written, may be behind an answer that nothing
     explains; "" for none."""
     offsets = state.history.unread_below(observed.config_offset)
@@ -101,19 +109,19 @@ def unread(observed: Observed, state: GroupState, topics: ConnectSettings) -> st
     return ""
 
 
-def lost(observed: Observed, state: GroupState) -> str:
+def lost(observed: Observed, state: ConnectState, envelope: Envelope) -> str:
     """Which records of the group's partition were gone before they were read, since the record before: the generations
     that are missing may have been among them. "" for none."""
     last = state.last
     if last is None or not observed.unseen:
         return ""
-    ranges = [one for one in state.lost if last.source.offset < one[0] and one[1] <= observed.source.offset]
+    ranges = [one for one in envelope.lost if last.source.offset < one[0] and one[1] <= observed.source.offset]
     offsets = ", ".join(f"{first} to {end - 1}" for first, end in ranges)
     place = f"{observed.source.topic}-{observed.source.partition}"
     return f"{place} offsets {offsets} were gone before they were read" if ranges else ""
 
 
-def _made_anew(observed: Observed, state: GroupState) -> bool:
+def _made_anew(observed: Observed, state: ConnectState, envelope: Envelope) -> bool:
     """Whether the leader had read configuration, and all that is there now was written later.
 
     By the time alone that is sure only where no clock is that far off; else where the offsets begin anew after it too.
@@ -121,13 +129,15 @@ def _made_anew(observed: Observed, state: GroupState) -> bool:
     offset = observed.config_offset
     if offset is None or offset <= 0 or not state.history.begins_after(observed.at_ms):
         return False
-    return state.history.newer_than(observed.at_ms) or any(later < offset for later in _offsets_after(observed, state))
+    return state.history.newer_than(observed.at_ms) or any(
+        later < offset for later in _offsets_after(observed, envelope)
+    )
 
 
-def _offsets_after(observed: Observed, state: GroupState) -> Iterator[int]:
+def _offsets_after(observed: Observed, envelope: Envelope) -> Iterator[int]:
     """The config offsets of the next generations, as far as they have come."""
     own = observed.source.offset
-    coming = (one.row for one in state.waiting if one.row.offset > own and isinstance(one.row.body, GroupGeneration))
+    coming = (one.row for one in envelope.waiting if one.row.offset > own and isinstance(one.row.body, GroupGeneration))
     for row in islice(coming, LOOK_AHEAD):
         offset = _needed_offset(body_of(row))
         if offset is not None:

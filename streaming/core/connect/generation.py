@@ -33,19 +33,24 @@ from streaming.core.connect.rules.context import Scene
 from streaming.core.connect.rules.examine import examine
 from streaming.core.connect.rules.memory import RuleMemory
 from streaming.core.connect.rules.remembering import remember
+from streaming.core.connect.state import ConnectState
 from streaming.core.connect.verdict import Judgement
-from streaming.core.fold.group_life import codes, moment_of, skipped
+from streaming.core.fold.lifecycle import GroupView
 from streaming.core.fold.published import body_of, diff_of, published_as, source_of
 from streaming.core.fold.routing import connect_settings
-from streaming.core.fold.state import GroupState
 from streaming.core.fold.timeouts import timeouts_of
-from streaming.core.incidents.transitions import settle
+from streaming.core.incidents.finding import Finding
+from streaming.core.incidents.monitor_error import MONITOR_ERROR
+from streaming.core.incidents.notice import Notice, Output
+from streaming.core.incidents.transitions import Moment
 from streaming.core.model.records import GroupGeneration, Row
-from streaming.core.model.results import Generation, Grade, Incident, Result
-from streaming.core.model.settings import ClusterSettings, ConnectSettings
+from streaming.core.model.results import Cause, Certainty, Evidence, Generation, Grade
+from streaming.core.model.settings import ConnectSettings
 from streaming.core.model.subjects import Subject
 
-Outcome = tuple[GroupState, list[Result]]
+WRITTEN_AGAIN = "the same generation was written again"
+
+Outcome = tuple[ConnectState, list[Output]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,9 +59,8 @@ class Turn:
     numbers between the two; `configured` are the jobs that exist, None where that is not known, `blind` where it cannot
     be: no evidence came, or the leader is `foreign`."""
 
-    settings: ClusterSettings
+    view: GroupView
     topics: ConnectSettings
-    group: str
     row: Row
     body: GroupGeneration
     observed: Observed
@@ -69,67 +73,83 @@ class Turn:
     configured: frozenset[Job] | None
 
 
-def judged(settings: ClusterSettings, group: str, state: GroupState, row: Row, never_came: str | None) -> Outcome:
-    """The state after this record, what is published of it, and the incidents it moves.
+def judged(view: GroupView, state: ConnectState, row: Row, never_came: str | None) -> Outcome:
+    """The state after this record, what is published of it, and what it says of incidents.
 
     `never_came`: the evidence that was waited for in vain.
     """
     if not body_of(row).members:
-        return _emptied(settings, group, state, row)
-    state, came_back = workers_gone.came_back(state, moment_of(settings, group, state, row))
-    state, turn = _run_again(settings, group, state, row, never_came)
+        return _emptied(view, state, row)
+    moment = _moment(view, row)
+    came_back = Notice(moment=moment, over=workers_gone.open_keys(view))
+    state, turn = _run_again(view, replace(state, emptied=None), row, never_came)
     idle = unassigned.without_holder(turn.observed, turn.configured) if turn.configured is not None else ()
-    state, doubted = _waits_unseen(settings, group, state, turn, idle)
+    state, doubts = _waits_unseen(state, turn, idle)
     published = replace(_published(state, turn), unassigned=tuple(subject.id for subject in idle))
     waiting, published = delay_waits.follow(state.waits, published, turn.observed, turn.before, turn.configured)
-    state, results = _examined(replace(state, waits=waiting), turn, idle)
-    return state, [*came_back, published, *doubted, *results]
+    state, notices = _examined(replace(state, waits=waiting), turn, idle)
+    return state, [came_back, published, Notice(moment=moment, found=doubts), *notices]
+
+
+def copy_of_last(view: GroupView, state: ConnectState, row: Row) -> Generation | None:
+    """The round before as it is published once more, if this record is only a copy of it: the leader's request was
+    repeated before the first record was replicated. It is no round, and moves nothing."""
+    last, body = state.last, body_of(row)
+    if last is None or not body.members or body.generation != view.envelope.generation:
+        return None
+    observed = observe(body, source_of(row), row.timestamp_ms, last)
+    copy = replace(last, source=observed.source, at_ms=observed.at_ms, unseen=observed.unseen, blind=observed.blind)
+    if copy != observed:
+        return None
+    cause = Cause(kind="unknown", certainty=Certainty.POSSIBLE, evidence=(Evidence(source=last.source),))
+    result = verdict.not_judged(WRITTEN_AGAIN).verdict
+    published = published_as(view.settings, view.group, view.envelope, row, verdict=result, cause=(cause,))
+    return replace(published, delay_ms=observed.delay_ms)
+
+
+def _moment(view: GroupView, row: Row) -> Moment:
+    return view.moment(row.timestamp_ms, generation=body_of(row).generation)
 
 
 def _waits_unseen(
-    settings: ClusterSettings, group: str, state: GroupState, turn: Turn, idle: tuple[Subject, ...]
-) -> tuple[GroupState, list[Incident]]:
+    state: ConnectState, turn: Turn, idle: tuple[Subject, ...]
+) -> tuple[ConnectState, tuple[Finding, ...]]:
     """A generation that left no record may have placed a job that waits at both ends: how long it waits is not known,
     and is counted from this record on. What would have been too long is possible, no more."""
-    if not turn.gap and not evidence.lost(turn.observed, state):
-        return state, []
-    doubts = unassigned.doubted(state, idle, turn.row.timestamp_ms) if turn.gap else []
-    moment = moment_of(settings, group, state, turn.row)
-    incidents, opened = settle(state.incidents, doubts, moment, frozenset())
-    return replace(state, unassigned_since_ms={}, incidents=incidents), opened
+    if not turn.gap and not evidence.lost(turn.observed, state, turn.view.envelope):
+        return state, ()
+    doubts = unassigned.doubted(turn.view, state, idle, turn.row.timestamp_ms) if turn.gap else []
+    return replace(state, unassigned_since_ms={}), tuple(doubts)
 
 
-def _emptied(settings: ClusterSettings, group: str, state: GroupState, row: Row) -> Outcome:
+def _emptied(view: GroupView, state: ConnectState, row: Row) -> Outcome:
     observed = observe(body_of(row), source_of(row), row.timestamp_ms, state.last)
-    missed = skipped(state, body_of(row))
-    state = carry.met(state, observed, connect_settings(settings, group), missed)
+    missed = _skipped(view, state, body_of(row))
+    state = carry.met(state, observed, connect_settings(view.settings, view.group), missed)
     state = carry.passed(state, observed, missed)
-    moment = moment_of(settings, group, state, row)
-    state, still_empty = workers_gone.emptied(settings, group, state, source_of(row), moment)
-    over = codes(state) - ({ALL_WORKERS_GONE.code} if still_empty else set())
-    incidents, ended = settle(state.incidents, (), moment, over)
-    after = replace(
-        state, last=observed, incidents=incidents, unassigned_since_ms={}, holds={}, rule_memory=RuleMemory()
-    )
-    return after, list(ended)
+    moment = _moment(view, row)
+    state, still_empty = workers_gone.emptied(view, state, source_of(row), moment)
+    kept = {MONITOR_ERROR.code, *((ALL_WORKERS_GONE.code,) if still_empty else ())}
+    over = frozenset(one.code for one in view.open().values()) - kept
+    after = replace(state, last=observed, unassigned_since_ms={}, rule_memory=RuleMemory())
+    return after, [Notice(moment=moment, evaluated=over)]
 
 
-def _run_again(
-    settings: ClusterSettings, group: str, state: GroupState, row: Row, never_came: str | None
-) -> tuple[GroupState, Turn]:
+def _run_again(view: GroupView, state: ConnectState, row: Row, never_came: str | None) -> tuple[ConnectState, Turn]:
     """The record's round with its verdict, and the state with what its leader knows now."""
-    body, last, topics = body_of(row), state.last, connect_settings(settings, group)
+    body, last, topics = body_of(row), state.last, connect_settings(view.settings, view.group)
+    known_generation, from_start = view.envelope.generation, view.envelope.seen_from_start
     before = last if last is not None and last.views else None
-    gap = body.generation - state.generation - 1 if state.generation is not None else 0
+    gap = body.generation - known_generation - 1 if known_generation is not None else 0
     observed = observe(body, source_of(row), row.timestamp_ms, last)
-    observed, missed = replace(observed, unseen=_unseen(state, body)), skipped(state, body)
+    observed, missed = replace(observed, unseen=_unseen(view, state, body)), _skipped(view, state, body)
     state = replace(carry.met(state, observed, topics, missed), history=state.history.referred(_stated(observed)))
-    known = evidence.of(observed, state, topics, group, never_came, again=gap < 0)
+    known = evidence.of(observed, state, view.envelope, topics, view.group, never_came, again=gap < 0)
     case: Case | None = None
     if known.reason is not None:
         judgement = verdict.not_judged(known.reason)
     else:
-        carried = carry.carried(state, observed, topics)
+        carried = carry.carried(state, observed, topics, seen_from_start=from_start)
         case = Case(
             body=body,
             observed=observed,
@@ -139,7 +159,7 @@ def _run_again(
             carried=carried,
             missing_generations=observed.unseen,
         )
-        judgement = verdict.with_lost(case, verdict.judge(case), evidence.lost(observed, state))
+        judgement = verdict.with_lost(case, verdict.judge(case), evidence.lost(observed, state, view.envelope))
         state = carry.after_verdict(state, observed, carried, judgement)
         if judgement.verdict.grade is Grade.MATCH and any(view.assigned for view in observed.views.values()):
             state = replace(state, history=config_sanity.confirmed(state.history, observed.config_offset))
@@ -148,11 +168,10 @@ def _run_again(
         judgement, known = verdict.not_judged(unread), replace(known, blind=True)
     state = replace(state, sides=state.sides.after(observed, judgement.verdict.grade, foreign=known.foreign))
     if judgement.verdict.grade is Grade.NOT_JUDGED and gap >= 0:
-        state, observed = carry.after_no_verdict(state, observed, topics)
+        state, observed = carry.after_no_verdict(state, observed, topics, seen_from_start=from_start)
     return state, Turn(
-        settings=settings,
+        view=view,
         topics=topics,
-        group=group,
         row=row,
         body=body,
         observed=observed,
@@ -166,25 +185,36 @@ def _run_again(
     )
 
 
-def _unseen(state: GroupState, body: GroupGeneration) -> int:
+def _unseen(view: GroupView, state: ConnectState, body: GroupGeneration) -> int:
     """Generations without a record since a leader's memory last moved before our eyes: see `Observed`."""
     last = state.last
     carries_on = last is not None and (last.error or last.blind)
-    return max(skipped(state, body), 0) + (last.unseen if last is not None and carries_on else 0)
+    return max(_skipped(view, state, body), 0) + (last.unseen if last is not None and carries_on else 0)
 
 
-def _published(state: GroupState, turn: Turn) -> Generation:
+def _skipped(view: GroupView, state: ConnectState, body: GroupGeneration) -> int:
+    """Generations of this life that left no record before this one; below zero if this one was there before.
+
+    A life of the group begins with 1, whether its record was written or not.
+    """
+    known = view.envelope.generation
+    if known is not None:
+        return body.generation - known - 1
+    return max(body.generation - 1, 0) if view.envelope.seen_from_start or state.processes else 0
+
+
+def _published(state: ConnectState, turn: Turn) -> Generation:
     """The generation with its verdict, its causes, and what each worker gained and lost."""
     observed, last = turn.observed, state.last
     history = None if turn.blind else state.history
     return replace(
         published_as(
-            turn.settings,
-            turn.group,
-            state,
+            turn.view.settings,
+            turn.view.group,
+            turn.view.envelope,
             turn.row,
             verdict=turn.judgement.verdict,
-            diff=diff_of(state.holds if last is None else _held_by_worker(last), _held_by_worker(observed)),
+            diff=diff_of({} if last is None else _held_by_worker(last), _held_by_worker(observed)),
             cause=connect_causes(observed, last, turn.topics.config_topic, history),
         ),
         delay_ms=observed.delay_ms,
@@ -199,33 +229,30 @@ def _held_by_worker(observed: Observed) -> dict[str, tuple[str, ...]]:
     }
 
 
-def _examined(state: GroupState, turn: Turn, idle: tuple[Subject, ...]) -> Outcome:
-    """The rules' findings become incidents; the state then holds what the next record needs."""
-    observed, configured = turn.observed, turn.configured
+def _examined(state: ConnectState, turn: Turn, idle: tuple[Subject, ...]) -> tuple[ConnectState, list[Notice]]:
+    """What the rules find; the state then holds what the next record needs."""
+    observed, configured, view = turn.observed, turn.configured, turn.view
     scene = _scene(state, turn)
     found, evaluated = examine(scene)
-    moment = moment_of(turn.settings, turn.group, state, turn.row)
-    incidents, transitions = settle(state.incidents, found, moment, evaluated)
-    timeouts = timeouts_of(turn.settings, turn.group, turn.body)
+    moment = _moment(view, turn.row)
+    notices = [Notice(moment=moment, found=tuple(found), evaluated=evaluated)]
+    timeouts = timeouts_of(view.settings, view.group, turn.body)
     state = replace(
         state,
         last=observed,
-        incidents=incidents,
-        holds={},
         rule_memory=replace(remember(scene), withheld=last_config_record.withheld(turn.case, scene, found)),
         declared=remembered(state.declared, turn.body, observed),
         timeouts_ms=timeouts.both_ms,
         session_ms=timeouts.session_ms,
     )
     if observed.error:
-        return state, list(transitions)
+        return state, notices
     if configured is None or not observed.readable:
         unsure = turn.foreign or not observed.readable
-        state, ended = unassigned.without_evidence(state, turn.row, observed, unsure=unsure)
-        return state, [*transitions, *ended]
-    state, ended = unassigned.noted(
-        turn.settings,
-        turn.group,
+        state, over = unassigned.without_evidence(view, state, observed, unsure=unsure)
+        return state, [*notices, Notice(moment=moment, over=over)]
+    state, over = unassigned.noted(
+        view,
         state,
         turn.row,
         idle,
@@ -237,14 +264,14 @@ def _examined(state: GroupState, turn: Turn, idle: tuple[Subject, ...]) -> Outco
     if observed.config_offset is not None:
         needed = min(observed.config_offset, *_member_offsets(turn.body)) - 1
         state = replace(state, history=config_sanity.trimmed(state.history, needed))
-    return state, [*transitions, *ended]
+    return state, [*notices, Notice(moment=moment, over=over)]
 
 
-def _scene(state: GroupState, turn: Turn) -> Scene:
+def _scene(state: ConnectState, turn: Turn) -> Scene:
     observed, before, configured, history = turn.observed, turn.before, turn.configured, state.history
     known = configured is not None
     return Scene(
-        group=turn.group,
+        group=turn.view.group,
         body=turn.body,
         observed=observed,
         last=before,
@@ -273,7 +300,7 @@ def _stated(observed: Observed) -> Iterator[int]:
     return (one for one in offsets if one is not None)
 
 
-def _config_changes(state: GroupState, before: Observed | None, now: Observed, *, read: bool) -> int:
+def _config_changes(state: ConnectState, before: Observed | None, now: Observed, *, read: bool) -> int:
     """Records between the two generations that make every worker ask for a rebalance; where the config topic is not
     `read`, all that the generations' offsets show, and where it was compacted, those of which nothing is left."""
     if before is None or before.config_offset is None or now.config_offset is None:

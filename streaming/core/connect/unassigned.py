@@ -20,13 +20,14 @@ from streaming.core.connect.observed import Job, Observed, job_kind, job_name
 from streaming.core.connect.rules.catalogue_across import UNASSIGNED_TOO_LONG
 from streaming.core.connect.rules.memory import Window
 from streaming.core.connect.rules.window import CLOCK_SLACK_MS
+from streaming.core.connect.state import ConnectState
+from streaming.core.fold.lifecycle import GroupView
 from streaming.core.fold.routing import connect_settings
-from streaming.core.fold.state import GroupState
 from streaming.core.incidents.finding import Finding
-from streaming.core.incidents.transitions import Moment, settle
+from streaming.core.incidents.notice import Notice
+from streaming.core.incidents.transitions import IncidentKey
 from streaming.core.model.records import GroupGeneration, Row
-from streaming.core.model.results import Certainty, Evidence, Incident, Result, Severity, Subject
-from streaming.core.model.settings import ClusterSettings
+from streaming.core.model.results import Certainty, Evidence, Incident, Severity, Subject
 
 Waits = tuple[Subject, ...]
 SHOWN = 3
@@ -59,9 +60,8 @@ def _subject(key: str) -> Subject:
 
 
 def noted(
-    settings: ClusterSettings,
-    group: str,
-    state: GroupState,
+    view: GroupView,
+    state: ConnectState,
     row: Row,
     waits: Waits,
     *,
@@ -69,8 +69,8 @@ def noted(
     observed: Observed,
     before: Observed | None,
     window: Window | None,
-) -> tuple[GroupState, list[Incident]]:
-    """Keep since when each job waits; resolve the incidents whose jobs all have a holder again.
+) -> tuple[ConnectState, tuple[IncidentKey, ...]]:
+    """Keep since when each job waits; and the keys of the incidents whose jobs all have a holder again.
 
     `nobody_may_run` are keys of the jobs that no member may run. `before` is the record before, `window` the delay that
     it announced.
@@ -81,41 +81,35 @@ def noted(
         for one in waits
     }
     leading = observed.views.get(observed.leader or "")
-    delay_ms = connect_settings(settings, group).max_delay_of(leading.worker if leading is not None else None)
+    topics = connect_settings(view.settings, view.group)
+    delay_ms = topics.max_delay_of(leading.worker if leading is not None else None)
     if delay_ms is None:
         delay_ms = hypotheses.DEFAULT_MAX_DELAY_MS
     if state.waits.open is not None:  # the leader's own maximum counts, and may be another one than is known
         delay_ms = max(delay_ms, state.waits.open.delay_ms)
-    still: dict[str, Incident] = {}
-    ended: list[Incident] = []
-    for key, incident in state.incidents.items():
-        waiting = any(_key(subject) in since for subject in incident.subjects)
-        if incident.code == UNASSIGNED_TOO_LONG.code and not waiting:
-            ended.append(replace(incident, transition="resolved", resolved_at_ms=row.timestamp_ms))
-        else:
-            still[key] = incident
+    over = tuple(
+        key for key, incident in _open(view) if not any(_key(subject) in since for subject in incident.subjects)
+    )
     patience_ms = delay_ms + state.timeouts_ms
     if since.keys() & state.unassigned_since_ms.keys():
         patience_ms = max(patience_ms, state.patience_ms)
-    after = replace(state, incidents=still, unassigned_since_ms=since, patience_ms=patience_ms)
-    return replace(after, nobody_may_run=nobody_may_run), ended
+    after = replace(state, unassigned_since_ms=since, patience_ms=patience_ms)
+    return replace(after, nobody_may_run=nobody_may_run), over
 
 
 def without_evidence(
-    state: GroupState, row: Row, observed: Observed, *, unsure: bool
-) -> tuple[GroupState, list[Incident]]:
+    view: GroupView, state: ConnectState, observed: Observed, *, unsure: bool
+) -> tuple[ConnectState, tuple[IncidentKey, ...]]:
     """What can be said where not everything is known: who is held waits no longer. `unsure`: any job may be in hands
     that nobody sees, or be unknown to the leader; then nobody can tell how long it waits."""
-    held = {f"{job_kind(job)} {job_name(job)}" for view in observed.views.values() for job in view.holds}
+    held = {f"{job_kind(job)} {job_name(job)}" for one in observed.views.values() for job in one.holds}
     since = {} if unsure else {key: at for key, at in state.unassigned_since_ms.items() if key not in held}
-    over = {
-        key: incident
-        for key, incident in state.incidents.items()
-        if incident.code == UNASSIGNED_TOO_LONG.code and held.issuperset(map(_key, incident.subjects))
-    }
-    still = {key: incident for key, incident in state.incidents.items() if key not in over}
-    ended = [replace(one, transition="resolved", resolved_at_ms=row.timestamp_ms) for one in over.values()]
-    return replace(state, incidents=still, unassigned_since_ms=since), ended
+    over = tuple(key for key, incident in _open(view) if held.issuperset(map(_key, incident.subjects)))
+    return replace(state, unassigned_since_ms=since), over
+
+
+def _open(view: GroupView) -> Iterator[tuple[IncidentKey, Incident]]:
+    return ((key, one) for key, one in view.open().items() if one.code == UNASSIGNED_TOO_LONG.code)
 
 
 def _start_anew(observed: Observed, before: Observed | None, window: Window | None) -> Callable[[str], bool]:
@@ -131,37 +125,37 @@ def _start_anew(observed: Observed, before: Observed | None, window: Window | No
     return lambda name: reopened or name in taken_back
 
 
-def unreported(state: GroupState) -> Iterator[int]:
+def unreported(view: GroupView, state: ConnectState) -> Iterator[int]:
     """Since when each waiting job has waited, of those no open incident names yet."""
     reported = {
         _key(subject)
-        for incident in state.incidents.values()
-        if incident.code == UNASSIGNED_TOO_LONG.code and incident.severity is not Severity.INFO
+        for _, incident in _open(view)
+        if incident.severity is not Severity.INFO
         for subject in incident.subjects
     }
     return (since for key, since in state.unassigned_since_ms.items() if key not in reported)
 
 
-def due_ms(state: GroupState) -> int | None:
+def due_ms(view: GroupView, state: ConnectState) -> int | None:
     """When the next job will have waited too long. Nobody knows after a record that could not be read."""
-    if went_on_unread(state):
+    if went_on_unread(view, state):
         return None
-    return min((since + state.patience_ms for since in unreported(state)), default=None)
+    return min((since + state.patience_ms for since in unreported(view, state)), default=None)
 
 
-def late(state: GroupState, at_ms: int) -> list[Finding]:
+def late(view: GroupView, state: ConnectState, at_ms: int) -> list[Finding]:
     """One finding for each set of jobs that has waited too long at this time and is in no incident yet."""
-    if state.last is None or went_on_unread(state):
+    if state.last is None or went_on_unread(view, state):
         return []
-    times = sorted({since for since in unreported(state) if since + state.patience_ms <= at_ms})
+    times = sorted({since for since in unreported(view, state) if since + state.patience_ms <= at_ms})
     return [finding for since_ms in times for finding in _findings(state, state.last, since_ms)]
 
 
-def doubted(state: GroupState, idle: Waits, at_ms: int) -> list[Finding]:
+def doubted(view: GroupView, state: ConnectState, idle: Waits, at_ms: int) -> list[Finding]:
     """Jobs that wait at a record and at the one before it, too long in between if no unseen generation placed them."""
     still = frozenset(idle)
     found = []
-    for one in late(state, at_ms):
+    for one in late(view, state, at_ms):
         subjects = tuple(subject for subject in one.subjects if subject in still)
         if subjects:
             message = (
@@ -173,7 +167,7 @@ def doubted(state: GroupState, idle: Waits, at_ms: int) -> list[Finding]:
     return found
 
 
-def _findings(state: GroupState, last: Observed, since_ms: int) -> Iterator[Finding]:
+def _findings(state: ConnectState, last: Observed, since_ms: int) -> Iterator[Finding]:
     """The jobs that wait since this time: those that a rebalance would place, and those that no member may run."""
     waiting = {key for key, since in state.unassigned_since_ms.items() if since == since_ms}
     for keys, why in (
@@ -195,7 +189,7 @@ def _count(jobs: int) -> str:
     return "1 configured job" if jobs == 1 else f"{jobs} configured jobs"
 
 
-def _nobody(state: GroupState, last: Observed, keys: Collection[str]) -> str:
+def _nobody(state: ConnectState, last: Observed, keys: Collection[str]) -> str:
     """Why no member may run these jobs, and which absent workers declare them."""
     present = last.workers()
     absent = sorted(
@@ -209,28 +203,18 @@ def _nobody(state: GroupState, last: Observed, keys: Collection[str]) -> str:
     return f"and no worker may run {it}: {away}, and every worker in the group runs only what it declares"
 
 
-def went_on_unread(state: GroupState) -> bool:
+def went_on_unread(view: GroupView, state: ConnectState) -> bool:
     """Whether the group's newest record is one that could not be read: who holds what now is not known."""
-    last, unread = state.last, state.unread
+    last, unread = state.last, view.envelope.unread
     return last is not None and unread is not None and unread.offset > last.source.offset
 
 
-def overdue(
-    settings: ClusterSettings, group: str, state: GroupState, now_ms: int, *, historic: bool
-) -> tuple[GroupState, list[Result]]:
-    """Open an incident for each set of jobs whose patience is over at `now_ms`."""
-    transitions: list[Result] = []
-    while state.last is not None and (due := due_ms(state)) is not None and due <= now_ms:
-        moment = Moment(
-            cluster=settings.name,
-            group=group,
-            incarnation=state.incarnation,
-            generation=state.last.generation,
-            at_ms=due,
-            historic=historic,
-        )
-        found = _findings(state, state.last, due - state.patience_ms)
-        incidents, opened = settle(state.incidents, found, moment, frozenset())
-        transitions.extend(opened)
-        state = replace(state, incidents=incidents)
-    return state, transitions
+def overdue(view: GroupView, state: ConnectState, now_ms: int, *, historic: bool) -> Iterator[Notice]:
+    """A notice for each set of jobs whose patience is over at `now_ms`."""
+    last = state.last
+    if last is None or went_on_unread(view, state):
+        return
+    for since_ms in sorted({one for one in unreported(view, state) if one + state.patience_ms <= now_ms}):
+        due_ms = since_ms + state.patience_ms
+        moment = view.moment(due_ms, generation=last.generation, historic=historic)
+        yield Notice(moment=moment, found=tuple(_findings(state, last, since_ms)))

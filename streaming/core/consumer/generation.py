@@ -1,34 +1,33 @@
-"""One generation of a consumer group, or of any other classic group: verdict, causes, the few rules it has."""
+"""One generation of a consumer group, or of any other classic group: verdict, causes, what its rules find."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 
 from schemas.consumer_protocol import ConsumerAssignment
-from streaming.core.connect.rules import headers, sinks
-from streaming.core.connect.rules.catalogue_status import RUNNING_TWICE
-from streaming.core.consumer.catalogue import CONSUMER_UNDECODABLE
+from streaming.core.consumer.laws import CONSUMER, ConsumerLaw
+from streaming.core.consumer.state import ConsumerState, LastJoin
 from streaming.core.consumer.verdict import judge
 from streaming.core.fold import departures
-from streaming.core.fold.group_life import codes, moment_of
+from streaming.core.fold.lifecycle import GroupView
 from streaming.core.fold.published import body_of, diff_of, published_as, source_of
-from streaming.core.fold.state import GroupState, LastJoin
-from streaming.core.incidents.transitions import settle
+from streaming.core.fold.state import LastRecord
+from streaming.core.incidents.monitor_error import MONITOR_ERROR
+from streaming.core.incidents.notice import Notice, Output
 from streaming.core.model.records import Row
-from streaming.core.model.results import Cause, Certainty, Evidence, Incident, Result, Subject
-from streaming.core.model.settings import ClusterSettings
-
-CONSUMER = "consumer"
+from streaming.core.model.results import Cause, Certainty, Evidence, Subject
 
 
-def judged(settings: ClusterSettings, group: str, state: GroupState, row: Row) -> tuple[GroupState, list[Result]]:
-    """The state after this record, what is published of it, and the incidents it moves."""
-    body = body_of(row)
-    moment = moment_of(settings, group, state, row)
+def judged(
+    view: GroupView, state: ConsumerState, row: Row, laws: Iterable[ConsumerLaw]
+) -> tuple[ConsumerState, list[Output]]:
+    """The state after this record, what is published of it, and what it says of incidents."""
+    body, source = body_of(row), source_of(row)
+    moment = view.moment(row.timestamp_ms, generation=body.generation)
+    last = LastRecord(source, row.timestamp_ms)
     if not body.members:
-        incidents, ended = settle(state.incidents, (), moment, codes(state))
-        return replace(state, incidents=incidents, holds={}, last=None, last_join=LastJoin()), list(ended)
-    repeated, first = body.generation == state.generation, state.generation is None
-    verdict = judge(settings, body, row.timestamp_ms, repeated=repeated, first=first)
+        over = frozenset(one.code for one in view.open().values()) - {MONITOR_ERROR.code}
+        return ConsumerState(last=last), [Notice(moment=moment, evaluated=over)]
+    known = view.envelope.generation
+    verdict = judge(view.settings, body, row.timestamp_ms, repeated=body.generation == known, first=known is None)
     holds = {
         member.instance_id or member.member_id: tuple(
             f"{topic}-{number}" for topic, number in member.assignment.partitions
@@ -36,32 +35,38 @@ def judged(settings: ClusterSettings, group: str, state: GroupState, row: Row) -
         for member in body.members
         if isinstance(member.assignment, ConsumerAssignment)
     }
-    diff, cause = diff_of(state.holds, holds), _causes(state, holds, row)
-    published = published_as(settings, group, state, row, verdict=verdict, diff=diff, cause=cause)
-    incidents = dict(state.incidents)
-    transitions: list[Incident] = []
+    published = published_as(
+        view.settings,
+        view.group,
+        view.envelope,
+        row,
+        verdict=verdict,
+        diff=diff_of(state.holds, holds),
+        cause=_causes(view, state, holds, row),
+    )
+    outputs: list[Output] = [published]
     if body.protocol_type == CONSUMER:
-        here = Evidence(source=source_of(row))
-        unreadable = headers.unreadable_blobs(body, here, CONSUMER_UNDECODABLE)
-        found = (*unreadable, *sinks.consumed_twice(group, body, here))
-        evaluated = frozenset({CONSUMER_UNDECODABLE.code, RUNNING_TWICE.code})
-        incidents, transitions = settle(state.incidents, found, moment, evaluated)
+        asked, here = tuple(laws), Evidence(source=source)
+        found = tuple(finding for law in asked for finding in law.broken(view.group, body, here))
+        outputs.append(Notice(moment=moment, found=found, evaluated=frozenset(law.rule.code for law in asked)))
     joined = LastJoin(body.state_ms, departures.shortest_ms(body.members))
-    return replace(state, incidents=incidents, holds=holds, last_join=joined), [published, *transitions]
+    return ConsumerState(last=last, holds=holds, last_join=joined), outputs
 
 
-def _causes(state: GroupState, holds: Mapping[str, object], row: Row) -> tuple[Cause, ...]:
+def _causes(view: GroupView, state: ConsumerState, holds: Mapping[str, object], row: Row) -> tuple[Cause, ...]:
     evidence = (Evidence(source=source_of(row)),)
     joined, gone = sorted(set(holds) - set(state.holds)), sorted(set(state.holds) - set(holds))
     found = []
     if joined:
         found.append(Cause(kind="member_joined", subjects=_members(joined), evidence=evidence))
     if gone:
-        found += _gone(state, gone, body_of(row).state_ms, evidence)
+        found += _gone(view, state, gone, body_of(row).state_ms, evidence)
     return tuple(found) or (Cause(kind="unknown", certainty=Certainty.POSSIBLE, evidence=evidence),)
 
 
-def _gone(state: GroupState, gone: Sequence[str], now_ms: int, evidence: tuple[Evidence, ...]) -> Iterator[Cause]:
+def _gone(
+    view: GroupView, state: ConsumerState, gone: Sequence[str], now_ms: int, evidence: tuple[Evidence, ...]
+) -> Iterator[Cause]:
     """Members of the record before that are missing now. Static ones go by their instance id, which is no member id."""
     last = state.last_join
     asked = departures.left(last.ended_ms, now_ms, last.shortest_ms)
@@ -70,8 +75,8 @@ def _gone(state: GroupState, gone: Sequence[str], now_ms: int, evidence: tuple[E
         yield Cause(kind="member_left", subjects=_members(gone), certainty=asked, evidence=(*evidence, why))
         return
     for text, members in (
-        (departures.CANNOT_TELL, [one for one in gone if one in state.member_ids]),
-        (departures.NO_LEAVE_REQUEST, [one for one in gone if one not in state.member_ids]),
+        (departures.CANNOT_TELL, [one for one in gone if one in view.envelope.member_ids]),
+        (departures.NO_LEAVE_REQUEST, [one for one in gone if one not in view.envelope.member_ids]),
     ):
         if members:
             why = Evidence(text=text)

@@ -13,13 +13,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import assert_never
 
-from streaming.core.connect.config_history import ConfigHistory
 from streaming.core.fold import recovery
 from streaming.core.fold.fold import FoldOutcome
+from streaming.core.fold.parts import bodies_of, left_open, left_waiting, part_of
 from streaming.core.fold.published import blobs_of, content_hash, source_of
-from streaming.core.fold.state import STATE_VERSION, Failing, GroupState
-from streaming.core.fold.state_versions import left_open, left_waiting, part_of
-from streaming.core.incidents import damping
+from streaming.core.fold.registry import Registry
+from streaming.core.fold.state import STATE_VERSION, Envelope, Failing, stored
+from streaming.core.incidents.book import Book, Pages
 from streaming.core.incidents.monitor_error import MONITOR_ERROR
 from streaming.core.incidents.transitions import IncidentKey, Moment, ended_because, incident_id, key_of
 from streaming.core.model.codec import dumps
@@ -66,6 +66,7 @@ LAST_MS = 253_402_300_799_999
 
 
 def failed(
+    registry: Registry,
     settings: ClusterSettings,
     group: str,
     state: bytes | None,
@@ -84,23 +85,23 @@ def failed(
     lives = _lives(incarnation, [*waiting, *rows])
     moment = Moment(cluster=settings.name, group=group, incarnation=incarnation, generation=0, at_ms=at_ms)
     again = mine is not None and known is not None
-    anew = GroupState(
+    anew = Envelope(
         incarnation=max(lives.values(), default=incarnation) + 1,
-        history=ConfigHistory() if again else part_of(before, "history", ConfigHistory) or ConfigHistory(),
         topic_ids=part_of(before, "topic_ids", dict[str, str]) or {},
         next_offsets=_next_offsets(before, rows),
-        incidents={} if mine is None else {_key(group): mine},
         failing=_failing(known if again else None, error, at_ms),
     )
+    book = Book(registry.catalogue, settings, Pages())
     orphans = [one for one in held if one is not mine]
     changed = ended_because(orphans, moment, ENDED_FAILED)
     if mine is None:
-        changed.append(_opened(group, moment, error))
+        mine = _opened(group, moment, error)
+        changed.append(mine)
     elif known is None or error.fingerprint not in known.fingerprints[-KEPT_FINGERPRINTS:]:
         mine = replace(mine, transition="updated", message=_message(group, error), evidence=_evidence(mine, error))
-        anew = replace(anew, incidents={_key(group): mine})
         changed.append(mine)
-    anew, told = damping.follow(settings, anew, changed, at_ms)
+    book.put(mine)
+    told = [*book.follow(changed), *book.attend(at_ms)]
     historic = tick is not None and tick.historic
     results = list(_published(settings, group, lives, [*waiting, *rows], error, historic=historic))
     blobs = {
@@ -108,13 +109,19 @@ def failed(
     }
     kept = _kept(settings, group, before, rows, error)
     return FoldOutcome(
-        dumps(anew).encode("utf-8", "surrogatepass"),
+        stored(replace(anew, book=book.pages()), {} if again else _salvaged(registry, before)),
         recovery.due_ms(anew),
         (*results, *told),
         blobs,
         errors=(error,),
         kept=(kept,),
     )
+
+
+def _salvaged(registry: Registry, before: bytes) -> dict[str, str]:
+    """What no later record teaches again."""
+    found = {name: registry.named(name).salvage(text) for name, text in bodies_of(before) if name in registry.names}
+    return {name: text for name, text in found.items() if text is not None}
 
 
 def _lives(incarnation: int, rows: Iterable[Row]) -> dict[Source, int]:

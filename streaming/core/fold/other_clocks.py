@@ -1,33 +1,22 @@
 """Who else saw the time pass: in a replay nobody reads along, so other clocks of the same input have to confirm it.
 
-The coordinator alone stamps a group's records, and it may be another broker from one record to the next. Workers stamp
-statuses and configuration with clocks of their own, and other records in the coordinator's partition show whether its
-clock has jumped.
-
-    record 7    10:00:00, UNASSIGNED of generation 6 at 09:59:59     a worker's clock agrees: vouched for
-    record 8    10:21:00, first RUNNING of generation 8 at 10:21:02  vouched for: 21 minutes have passed
-    record 8    10:21:00, first RUNNING of generation 8 at 10:01:02  nobody knows; the broker may be 20 minutes ahead
-
-A partition that has a record every few seconds has no room for a jump: each step counts up to SKEW_MS. When the input
-ends, it has ended at the latest time that two clocks have reached; what one alone shows is only possible.
+The coordinator alone stamps a group's records, and it may be another broker from one record to the next. Other records
+in the coordinator's partition show whether its clock has jumped: a partition that has a record every few seconds has no
+room for a jump, so each step counts up to SKEW_MS. What else has a clock, a lifecycle knows (`OtherClocks`).
 """
 
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Protocol
 
-from schemas.connect_protocol import ConnectAssignment
-from streaming.core.connect.observed import Observed
-from streaming.core.connect.statuses.facts import SKEW_MS, UNASSIGNED
-from streaming.core.fold.published import body_of
-from streaming.core.model.records import ConfigChange, GroupDeleted, GroupGeneration, Row, StatusChange
+from streaming.core.fold.clocks import SKEW_MS
+from streaming.core.fold.state import LastRecord
+from streaming.core.model.records import Row
 from streaming.core.model.results import Source
 
 STRIDE_MS = 1_000
 """How finely the way of a partition's clock is kept: its commits may be many."""
-LIVELY_MS = 300_000
-"""A partition without a record for longer says nothing about when the input ended."""
 
 
 @dataclass(slots=True)
@@ -63,139 +52,34 @@ class Trail:
         return (self._sum_ms if end is None else self.passed_ms[last]) - self.passed_ms[first]
 
 
-class Stamps:
-    """The times of a whole input, source by source."""
+class OtherClocks(Protocol):
+    """The clocks of a whole input, as far as they speak for the times of one group's records."""
 
-    def __init__(self) -> None:
-        self._trails: dict[tuple[str, int], Trail] = {}
-        self._hosts_ms: dict[str, int] = {}
-        self._configs_ms = 0
-        self.appended: set[str] = set()
-        """Topics whose times are those of the append: brokers' clocks, not their writers'."""
+    def vouch_for(self, row: Row, last: LastRecord | None) -> bool:
+        """Whether another clock agrees with the time of this record."""
+        ...
 
-    def logged(self, topic: str, partition: int, offset: int, at_ms: int, *, exact: bool) -> None:
-        """A record of the coordinator's log, of any kind; `exact` for those of classic groups."""
-        self._trails.setdefault((topic, partition), Trail()).note(offset, at_ms, exact=exact)
-
-    def written(self, row: Row) -> None:
-        """A worker's record. Who wrote a configuration is not known: its clock may be any worker's."""
-        if row.topic in self.appended:
-            return
-        if isinstance(row.body, ConfigChange):
-            self._configs_ms = max(self._configs_ms, row.timestamp_ms)
-        elif isinstance(row.body, StatusChange):
-            host = host_of(row.body.record.worker_id or "")
-            self._hosts_ms[host] = max(self._hosts_ms.get(host, 0), row.timestamp_ms)
+    def against(self, row: Row, last: LastRecord | None) -> bool:
+        """Whether something speaks against the time of this record."""
+        ...
 
     def between(self, place: tuple[str, int], start: int, end: int | None) -> int:
-        """See `Trail.between`."""
-        trail = self._trails.get(place)
-        return 0 if trail is None else trail.between(start, end)
+        """What has passed at least in a partition from the record at `start` to the one at `end` (None: to the end)."""
+        ...
 
     def newest_ms(self) -> int:
-        """The latest time of all."""
-        return max((self._configs_ms, *self._hosts_ms.values(), *(one.newest_ms for one in self._trails.values())))
-
-    def end_ms(self, place: tuple[str, int] | None, at_ms: int) -> int:
-        """The latest time that two clocks have reached, for a group whose last record lies in this partition of the
-        coordinator's log and has this time. Brokers lead many partitions each, so these count as two clocks only where
-        most of the lively ones have come so far."""
-        brokers_ms = max((one.newest_ms for one in self._trails.values()), default=0)
-        clocks = sorted((one for one in (brokers_ms, *self._hosts_ms.values()) if one), reverse=True)
-        if not self._configs_ms and len(clocks) < 2 and len(self._trails) < 2:
-            return self.newest_ms()
-        reached = [clocks[1] if len(clocks) > 1 else 0, min(brokers_ms, self._configs_ms)]
-        others = sorted(one.newest_ms for where, one in self._trails.items() if where != place)
-        lively = [one for one in others if one >= at_ms - LIVELY_MS]
-        if len(lively) > 1:
-            reached.append(lively[(len(lively) - 1) // 2])
-        return max(reached)
-
-
-def host_of(worker: str) -> str:
-    """Whose clock a worker writes with: its host's."""
-    return worker.rpartition(":")[0].lower() or worker.lower()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Witnesses:
-    """What speaks for the times of one group's records: by generation the earliest status that states it and the last
-    UNASSIGNED, the times of its config records by offset, and the stamps of the whole input."""
-
-    stamps: Stamps
-    first_ms: Mapping[int, int]
-    stopped_ms: Mapping[int, int]
-    configs_ms: Mapping[int, int]
-    place: tuple[str, int] | None
-    at_ms: int
-
-    @classmethod
-    def of(cls, stamps: Stamps, rows: Iterable[Row]) -> "Witnesses":
-        """Of a group with these rows."""
-        first_ms: dict[int, int] = {}
-        stopped_ms: dict[int, int] = {}
-        configs_ms: dict[int, int] = {}
-        place, at_ms, offset = None, 0, -1
-        for row in rows:
-            match row.body:
-                case StatusChange() | ConfigChange() if row.topic in stamps.appended:
-                    pass
-                case StatusChange(record=record) if record.generation is not None:
-                    known_ms = first_ms.get(record.generation, row.timestamp_ms)
-                    first_ms[record.generation] = min(known_ms, row.timestamp_ms)
-                    if record.state == UNASSIGNED:
-                        known_ms = stopped_ms.get(record.generation, row.timestamp_ms)
-                        stopped_ms[record.generation] = max(known_ms, row.timestamp_ms)
-                case ConfigChange():
-                    configs_ms[row.offset] = row.timestamp_ms
-                case GroupGeneration() | GroupDeleted() if row.offset > offset:
-                    place, at_ms, offset = (row.topic, row.partition), row.timestamp_ms, row.offset
-                case _:
-                    pass
-        return cls(
-            stamps=stamps, first_ms=first_ms, stopped_ms=stopped_ms, configs_ms=configs_ms, place=place, at_ms=at_ms
-        )
-
-    def end_ms(self) -> int:
-        """When the input has ended for sure."""
-        return self.stamps.end_ms(self.place, self.at_ms)
-
-    def vouch_for(self, row: Row, last: Observed | None) -> bool:
-        """Whether a worker's clock agrees with the time of this record: with its first status of the generation, with
-        the last stop in the one before, or with a configuration that the generation is the first to know."""
-        body = body_of(row)
-        first_ms = self.first_ms.get(body.generation)
-        if first_ms is not None and first_ms < row.timestamp_ms - SKEW_MS:
-            return False
-        near = [first_ms, self.stopped_ms.get(body.generation - 1)]
-        answers = (one.assignment for one in body.members if isinstance(one.assignment, ConnectAssignment))
-        offset = max((one.config_offset for one in answers), default=0)
-        if last is not None and last.config_offset is not None and last.config_offset < offset:
-            near.append(self.configs_ms.get(offset - 1))
-        return any(one is not None and abs(one - row.timestamp_ms) <= SKEW_MS for one in near)
-
-    def against(self, row: Row, last: Observed | None) -> bool:
-        """Whether something speaks against the time of this record: the one before it is later, or a worker's clock
-        tells another time of its generation."""
-        generation, at_ms = body_of(row).generation, row.timestamp_ms
-        if last is not None and at_ms < last.at_ms - SKEW_MS:
-            return True
-        answers = [one.assignment for one in body_of(row).members if isinstance(one.assignment, ConnectAssignment)]
-        starts = any(one.connectors or one.tasks for one in answers)  # else the first word may come at any time
-        apart_ms = self.first_ms.get(generation, at_ms) - at_ms
-        if apart_ms < -SKEW_MS or (starts and apart_ms > SKEW_MS):
-            return True
-        return self.stopped_ms.get(generation - 1, at_ms) > at_ms + SKEW_MS
+        """The latest time of all clocks."""
+        ...
 
 
 class Hearing:
     """The witnesses' word on one group's records, one after the other. Without witnesses nothing is confirmed."""
 
-    def __init__(self, witnesses: Witnesses | None) -> None:
+    def __init__(self, witnesses: OtherClocks | None) -> None:
         self.witnesses = witnesses
         self._last_vouched = self._ever_vouched = False  # the second: before, and nothing has spoken against it since
 
-    def passed_ms(self, last: Observed | None, row: Row) -> int | None:
+    def passed_ms(self, last: LastRecord | None, row: Row) -> int | None:
         """How much of the time since the last record is confirmed; None where nobody can say anything. To be asked of
         every record in turn."""
         if self.witnesses is None:
@@ -208,7 +92,7 @@ class Hearing:
         if before and self._last_vouched:
             return max(row.timestamp_ms - last.at_ms, 0)
         place = (row.topic, row.partition)
-        return self.witnesses.stamps.between(place, last.source.offset, row.offset) or None
+        return self.witnesses.between(place, last.source.offset, row.offset) or None
 
     def until_ms(self, newest: tuple[Source, int] | None, end_ms: int) -> int:
         """Up to when the newest record (place, time in ms) was surely without a successor: its partition goes on, or
@@ -216,9 +100,9 @@ class Hearing:
         if self.witnesses is None or newest is None:
             return end_ms
         source, at_ms = newest
-        own_ms = at_ms + self.witnesses.stamps.between((source.topic, source.partition), source.offset, None)
+        own_ms = at_ms + self.witnesses.between((source.topic, source.partition), source.offset, None)
         return max(own_ms, end_ms) if self._ever_vouched else own_ms
 
     def newest_ms(self) -> int | None:
         """Up to when it was so by a single clock of the input."""
-        return None if self.witnesses is None else self.witnesses.stamps.newest_ms()
+        return None if self.witnesses is None else self.witnesses.newest_ms()

@@ -7,7 +7,7 @@ from typing import assert_never
 from schemas.connect_protocol import ConnectAssignment, WorkerState
 from schemas.consumer_protocol import ConsumerAssignment, ConsumerSubscription
 from streaming.core.connect.observed import worker_of
-from streaming.core.fold.state import GroupState
+from streaming.core.fold.state import Envelope
 from streaming.core.model.records import BadBlob, GroupGeneration, MemberRow, Row
 from streaming.core.model.results import (
     Cause,
@@ -46,7 +46,7 @@ def diff_of(before: Mapping[str, tuple[str, ...]], after: Mapping[str, tuple[str
 def published_as(
     settings: ClusterSettings,
     group: str,
-    state: GroupState,
+    state: Envelope,
     row: Row,
     *,
     verdict: Verdict,

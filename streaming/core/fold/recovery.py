@@ -6,48 +6,39 @@ day: a group that does not rebalance shows nothing more, and the error has been 
 
 from dataclasses import replace
 
-from streaming.core.fold.state import GroupState
-from streaming.core.incidents import damping
+from streaming.core.fold.state import Envelope
+from streaming.core.incidents.book import Book
 from streaming.core.incidents.monitor_error import MONITOR_ERROR
-from streaming.core.incidents.transitions import Moment, resolved
+from streaming.core.incidents.notice import Notice
+from streaming.core.incidents.transitions import Moment
 from streaming.core.model.records import Tick
-from streaming.core.model.results import Result
-from streaming.core.model.settings import ClusterSettings
+from streaming.core.model.results import Incident
 
 FOLDED_AGAIN = 10
 """Generations."""
 OPEN_MS = 24 * 3_600_000
 
 
-def counted(state: GroupState) -> GroupState:
+def counted(envelope: Envelope) -> Envelope:
     """One generation more was folded."""
-    if state.failing is None:
-        return state
-    return replace(state, failing=replace(state.failing, folded=state.failing.folded + 1))
+    if envelope.failing is None:
+        return envelope
+    return replace(envelope, failing=replace(envelope.failing, folded=envelope.failing.folded + 1))
 
 
-def due_ms(state: GroupState) -> int | None:
+def due_ms(envelope: Envelope) -> int | None:
     """When the incident ends without another generation, by the clock that the monitor ticks by."""
-    return None if state.failing is None else state.failing.at_ms + OPEN_MS
+    return None if envelope.failing is None else envelope.failing.at_ms + OPEN_MS
 
 
-def recovered(
-    settings: ClusterSettings, group: str, state: GroupState, tick: Tick | None
-) -> tuple[GroupState, list[Result]]:
-    """Ends `monitor_error` once its time has come."""
-    failing, open_now = state.failing, [key for key, one in state.incidents.items() if one.code == MONITOR_ERROR.code]
+def recovered(envelope: Envelope, book: Book, moment: Moment, tick: Tick | None) -> tuple[Envelope, list[Incident]]:
+    """Ends `monitor_error` once its time has come; `moment` is the group's, of any time."""
+    failing = envelope.failing
     if failing is None:
-        return state, []
+        return envelope, []
+    open_now = tuple(key for key, one in book.open().items() if one.code == MONITOR_ERROR.code)
     now_ms = max(tick.now_ms, failing.at_ms) if tick is not None else failing.at_ms
     if open_now and failing.folded < FOLDED_AGAIN and now_ms < failing.at_ms + OPEN_MS:
-        return state, []
-    moment = Moment(
-        cluster=settings.name,
-        group=group,
-        incarnation=state.incarnation,
-        generation=state.generation or 0,
-        at_ms=now_ms,
-    )
-    ended = [resolved(state.incidents[key], moment) for key in open_now]
-    left = {key: one for key, one in state.incidents.items() if key not in open_now}
-    return damping.follow(settings, replace(state, incidents=left, failing=None), ended, now_ms)
+        return envelope, []
+    ended = book.note(Notice(moment=replace(moment, at_ms=now_ms, historic=False), over=open_now))
+    return replace(envelope, failing=None), [*ended, *book.attend(now_ms)]

@@ -25,9 +25,10 @@ class Rule:
     `exceptions` are the legitimate cases that look like a
     violation and are none, one short phrase each: the law knows them and a test proves each. People are told when a
     finding has lasted `for_ms`, and of its end `keep_firing_ms` after it; `pages`: a certain one may wake somebody;
-    `absorbed`: a rebalance storm speaks for it; `report`: it is info however bad it is, since
-    nobody is harmed. `patience` names, for a rule with a timer of its own, how long that timer waits before the
-    incident opens; people are told at once then, and a configured `for_ms` is the timer's patience instead.
+    `pages_after_ms`: it may wake somebody once it has lasted so long; `absorbs`: while it is notified, incidents of
+    rules that are `absorbed` are suppressed; `report`: it is info however bad it is, since nobody is harmed.
+    `patience` names, for a rule with a timer of its own, how long that timer waits before the incident opens; people
+    are told at once then, and a configured `for_ms` is the timer's patience instead.
 
     For whoever is told: `confirm`, `advice` (steps, in order) and `resolves`, when it ends without anybody's help.
     """
@@ -43,6 +44,8 @@ class Rule:
     for_ms: int = 5 * MINUTE_MS
     keep_firing_ms: int = 0
     pages: bool = False
+    pages_after_ms: int | None = None
+    absorbs: bool = False
     absorbed: bool = False
     report: bool = False
     patience: str = ""

@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from streaming.core.catalogue import RULES
+from streaming.core.catalogue import CATALOGUE
 from streaming.core.connect.advice.words import whole_text
 from streaming.core.incidents.commands import commands_of, on_kubernetes
-from streaming.core.incidents.damping import STORM_PAGES_AFTER_MS, alert_severity
+from streaming.core.incidents.damping import alert_severity
 from streaming.core.incidents.rule import Check, Rule
 from streaming.core.incidents.step import Step
 from streaming.core.model.results import AlertSeverity, Certainty, Incident
@@ -66,7 +66,7 @@ class Addresses:
 
 def rules_titled(title: str) -> tuple[Rule, ...]:
     """Every rule of this title: several laws may share one."""
-    return tuple(rule for rule in RULES if rule.title == title)
+    return CATALOGUE.titled(title)
 
 
 def alert_name(title: str) -> str:
@@ -104,14 +104,15 @@ def told_as(rule: Rule) -> tuple[AlertSeverity, AlertSeverity]:
         subjects=(), message="", evidence=(),
     )  # fmt: skip
     anywhere = ClusterSettings(name="")
-    return alert_severity(anywhere, usual, 0), alert_severity(anywhere, usual, STORM_PAGES_AFTER_MS)
+    later_ms = rule.pages_after_ms or 0
+    return alert_severity(CATALOGUE, anywhere, usual, 0), alert_severity(CATALOGUE, anywhere, usual, later_ms)
 
 
 def loudness_text(rule: Rule) -> str:
     """How loudly people are told, in words."""
     first, later = told_as(rule)
     if first is not later:
-        return f"{first.value}, after {STORM_PAGES_AFTER_MS // 60_000} minutes {later.value}"
+        return f"{first.value}, after {(rule.pages_after_ms or 0) // 60_000} minutes {later.value}"
     return f"{first.value} if certain, else warning" if first is AlertSeverity.CRITICAL else first.value
 
 

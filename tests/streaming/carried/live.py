@@ -9,14 +9,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from streaming.cli.captures import records_of, settings_of
-from streaming.core.fold.fold import fold_group
 from streaming.core.fold.routing import route
-from streaming.core.fold.state import GroupState
-from streaming.core.model.codec import loads
+from streaming.core.fold.state import Envelope
+from streaming.core.lifecycles import fold_group
 from streaming.core.model.records import ConfigChange, Row, Tick
 from streaming.core.model.results import Generation, Incident, Result
 from streaming.core.model.settings import ClusterSettings
 from streaming.core.replay import decode
+from tests.streaming.states import envelope_of
 
 VECTORS = Path(__file__).parents[2] / "vectors"
 LATE_MS = 3_000
@@ -75,20 +75,15 @@ class Live:
         self.results += outcome.results
 
     @property
-    def value(self) -> GroupState:
+    def value(self) -> Envelope:
         """The stored state read back."""
         assert self.state is not None
-        return loads(GroupState, self.state)
+        return envelope_of(self.state)
 
 
-def held(state: GroupState) -> list[Incident]:
+def held(state: Envelope) -> list[Incident]:
     """Every incident that is not over for people: open ones, and those whose end is still to be told."""
-    line = state.timeline
-    return [
-        one
-        for part in (state.incidents, state.lingering, line.incidents, line.lingering)
-        for one in part.values()
-    ]  # fmt: skip
+    return list(state.book.all())
 
 
 def transitions(results: Iterable[Result]) -> list[tuple[str, str, str]]:

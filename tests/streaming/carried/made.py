@@ -11,21 +11,21 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from streaming.core.fold.state import GroupState
+from streaming.core.fold.state import Envelope
 from tests.streaming.carried.live import LONG_MS, VECTORS, Live, arrives_ms, final_grades, held, story, transitions
 
 CAPTURES = ("zombie", "eager-2.8.2", "compatible-2.8.2", "sessioned-4.3.1", "steady")
 
 
-def most_open(state: GroupState) -> tuple[int, int]:
+def most_open(state: Envelope) -> tuple[int, int]:
     return len(held(state)), len(state.waiting)
 
 
-def most_waiting(state: GroupState) -> tuple[int, int]:
+def most_waiting(state: Envelope) -> tuple[int, int]:
     return len(state.waiting), len(held(state))
 
 
-def cut_of(capture: str, by: Callable[[GroupState], tuple[int, int]]) -> int:
+def cut_of(capture: str, by: Callable[[Envelope], tuple[int, int]]) -> int:
     """Records before the best cut; the last tenth is left to go on with."""
     known, group, rows = story(capture)
     live, best, at = Live(known, group), (0, 0), 1

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from streaming.config import ConfigError, load
+from streaming.core.catalogue import CATALOGUE
 from streaming.core.incidents.damping import damping_of
 from streaming.core.incidents.maintenance import muting
 from streaming.core.model.results import AlertSeverity
@@ -35,9 +36,9 @@ owners:
     assert owner is not None
     assert (owner.team, owner.alerts) == ("pipelines", {"imbalance": AlertSeverity.INFO})
     assert (owner.session_timeout_ms, owner.rebalance_timeout_ms) == (30_000, None)
-    assert damping_of(core, "connect-a", "CONNECT-I8") == (7, 0)
-    assert damping_of(core, "elsewhere", "CONNECT-I8") == (1000, 0)
-    assert damping_of(core, "connect-a", "CONNECT-K10") == (0, 5)
+    assert damping_of(CATALOGUE, core, "connect-a", "CONNECT-I8") == (7, 0)
+    assert damping_of(CATALOGUE, core, "elsewhere", "CONNECT-I8") == (1000, 0)
+    assert damping_of(CATALOGUE, core, "connect-a", "CONNECT-K10") == (0, 5)
 
 
 def test_a_window_mutes_from_its_beginning_until_just_before_its_end(tmp_path: Path) -> None:

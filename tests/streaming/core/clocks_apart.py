@@ -6,9 +6,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from streaming.cli.captures import records_of, settings_of
-from streaming.core.fold.fold import fold_group
-from streaming.core.fold.other_clocks import Stamps
+from streaming.core.connect.witnesses import Stamps
 from streaming.core.fold.routing import groups_of_topic, route
+from streaming.core.lifecycles import fold_group
 from streaming.core.model.records import GroupGeneration, OtherGroup, Row, Tick
 from streaming.core.model.results import Generation, Grade, Incident, Result, Severity
 from streaming.core.model.settings import ClusterSettings

@@ -13,16 +13,15 @@ from dataclasses import dataclass, field, replace
 from streaming.core.connect.configured import configured_at
 from streaming.core.connect.observed import Observed
 from streaming.core.connect.verdict import CLOCKS_APART, COMPACTED, CONFIG_BEHIND, UNKNOWN_MAXIMUM
-from streaming.core.fold.fold import fold_group
 from streaming.core.fold.routing import route
-from streaming.core.fold.state import GroupState
-from streaming.core.model.codec import loads
+from streaming.core.lifecycles import fold_group
 from streaming.core.model.records import GroupGeneration, Row, Tick
 from streaming.core.model.results import Generation, Grade, Result, Verdict
 from streaming.core.model.settings import ClusterSettings
 from streaming.core.replay import RawRecord, decode
 from tests.streaming.core.mutant_kinds import Answered, whole_answers
 from tests.streaming.core.test_mutants import mutants, violations
+from tests.streaming.states import connect_of
 
 LATER_MS = 400_000
 """Beyond every time-out, and the longest delay."""
@@ -111,7 +110,7 @@ def sweep(
     dice, swept, before = random.Random(11), Swept(), None
     for row, following in zip(own, [*own[1:], None], strict=True):
         right = fold_group(settings, group, state, [row], Tick(0))
-        body, after = row.body, loads(GroupState, right.state)
+        body, after = row.body, connect_of(right.state)
         if isinstance(body, GroupGeneration) and body.members and dice.random() < share:
             verdict = verdict_of(right.results)
             if verdict is not None and verdict.grade is Grade.MATCH and after.last is not None:

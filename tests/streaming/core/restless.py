@@ -4,7 +4,7 @@ import random
 from collections.abc import Collection
 
 from assignors.connect.model import Jobs
-from streaming.core.fold.fold import fold_group
+from streaming.core.lifecycles import fold_group
 from streaming.core.model.records import Row, Tick
 from streaming.core.model.results import Generation, Result
 from streaming.core.model.settings import ConnectSettings

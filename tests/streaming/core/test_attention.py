@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from schemas.connect_protocol import ConnectAssignment
-from streaming.core.fold.fold import fold_group
+from streaming.core.lifecycles import fold_group
 from streaming.core.model.records import Tick
 from streaming.core.model.results import AlertSeverity, Incident
 from streaming.core.model.settings import ClusterSettings, Damping, Owner

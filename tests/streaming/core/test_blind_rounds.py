@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from streaming.core.fold.fold import fold_group
+from streaming.core.lifecycles import fold_group
 from streaming.core.model.records import BadBlob, ConfigChange, GroupGeneration, Tick
 from streaming.core.model.results import Grade, Result
 from tests.streaming.core.rules.builders import GROUP, Story, generations, incidents

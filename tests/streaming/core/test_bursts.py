@@ -6,11 +6,12 @@ from streaming.core.connect.statuses.round_change import Step
 from streaming.core.connect.statuses.session import Work
 from streaming.core.model.results import Source
 from streaming.core.model.settings import ClusterSettings
+from tests.streaming.states import opened
 
 
 def told(*records: tuple[int, int]) -> Work:
     """Records as (time, error), generation by generation."""
-    work = Work(ClusterSettings(name="c"), "g", Timeline())
+    work = Work(opened(ClusterSettings(name="c"), "g", None), Timeline())
     for number, (at_ms, error) in enumerate(records, 1):
         source = Source("__consumer_offsets", 0, number)
         step = Step(source=source, incarnation=0, generation=number, at_ms=at_ms, state_ms=at_ms, error=error)

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from streaming.core.fold.clocks import FARTHEST_MS
-from streaming.core.fold.fold import fold_group
+from streaming.core.lifecycles import fold_group
 from streaming.core.model.records import Tick, Undecodable
 from streaming.core.model.results import Certainty, Grade, Incident, Result, Severity
 from tests.streaming.core.rules.builders import GROUP, OFFSETS, Story, generations, incidents

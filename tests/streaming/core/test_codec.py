@@ -5,9 +5,10 @@ from pathlib import Path
 import pytest
 
 from streaming.cli.captures import records_of, settings_of
-from streaming.core.fold.fold import fold_group
+from streaming.core.connect.state import ConnectState
 from streaming.core.fold.routing import route
-from streaming.core.fold.state import GroupState
+from streaming.core.fold.state import read, stored
+from streaming.core.lifecycles import fold_group
 from streaming.core.model.codec import CodecError, dumps, loads
 from streaming.core.model.records import Row, Tick
 from streaming.core.replay import decode
@@ -31,7 +32,9 @@ def test_the_state_survives_and_is_written_the_same_again() -> None:
     rows = [row for record in records_of(path) if (row := decode(record, known)) is not None]
     (group,) = known.connect
     state = fold_group(known, group, None, route(rows, known)[group], Tick(0)).state
-    assert dumps(loads(GroupState, state)).encode() == state
+    envelope, bodies = read(state)
+    (body,) = bodies.values()
+    assert stored(envelope, {"connect": dumps(loads(ConnectState, body))}) == state
 
 
 def test_defaults_are_left_out() -> None:

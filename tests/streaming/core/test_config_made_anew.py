@@ -1,6 +1,6 @@
 """The config topic was deleted and made anew before the monitor saw it; the group's older records are still there."""
 
-from streaming.core.fold.fold import fold_group
+from streaming.core.lifecycles import fold_group
 from streaming.core.model.results import Grade, Severity
 from tests.streaming.core.rules.builders import CONFIGS, GROUP, Story, generations, incidents
 

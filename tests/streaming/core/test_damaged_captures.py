@@ -8,9 +8,9 @@ import time
 import traceback
 from collections import Counter
 
-from streaming.core.fold.fold import fold_group
-from streaming.core.fold.other_clocks import Stamps
+from streaming.core.connect.witnesses import Stamps
 from streaming.core.fold.routing import route
+from streaming.core.lifecycles import fold_group
 from streaming.core.model.records import OtherGroup, Row, Tick
 from streaming.core.model.results import Generation, Result
 from streaming.core.replay import decode, folded

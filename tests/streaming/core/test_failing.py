@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from streaming.core.fold.fold import fold_group
+from streaming.core.lifecycles import fold_group
 from streaming.core.model.records import Tick
 from streaming.core.model.results import AlertSeverity, Incident, JobState, Result
 from streaming.core.model.settings import Owner

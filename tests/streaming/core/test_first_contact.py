@@ -9,7 +9,7 @@ import pytest
 
 from streaming.core.connect.leader.rows import Received, split
 from streaming.core.connect.observed import EAGER
-from streaming.core.fold.fold import fold_group
+from streaming.core.lifecycles import fold_group
 from streaming.core.model.records import GroupGeneration, Tick
 from streaming.core.model.results import Grade
 from tests.streaming.core.restless import Restless, records, seen

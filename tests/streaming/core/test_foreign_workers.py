@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from assignors.connect.model import ConnectRound, Jobs
-from streaming.core.fold.fold import fold_group
+from streaming.core.lifecycles import fold_group
 from streaming.core.model.records import ConfigChange, Tick
 from streaming.core.model.results import Generation, Grade, Incident, Result, Severity
 from tests.streaming.core.rules.builders import CONFIGS, GROUP, Story, generations, incidents

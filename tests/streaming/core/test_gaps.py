@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
-from streaming.core.fold.fold import fold_group
 from streaming.core.fold.routing import route
+from streaming.core.lifecycles import fold_group
 from streaming.core.model.records import Gap, Row, Tick, Undecodable
 from streaming.core.model.results import GapRecord, Generation, Grade, JobState, Severity, UndecodableRecord
 from tests.streaming.core.rules.builders import CONFIGS, GROUP, STATUSES, generations, incidents

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from streaming.cli.captures import records_of, settings_of
-from streaming.core.fold.fold import fold_group
+from streaming.core.lifecycles import fold_group
 from streaming.core.model.records import GroupGeneration, Tick
 from streaming.core.model.results import Certainty, Result, Severity
 from streaming.core.model.settings import ClusterSettings

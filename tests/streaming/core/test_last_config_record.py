@@ -7,8 +7,8 @@ import pytest
 
 from streaming.cli.captures import records_of, settings_of
 from streaming.core.connect.verdict import CONFIG_BEHIND
-from streaming.core.fold.fold import fold_group
 from streaming.core.fold.routing import route
+from streaming.core.lifecycles import fold_group
 from streaming.core.model.records import GroupGeneration, MemberRow, Row, Tick
 from streaming.core.model.results import Generation, Grade, Incident, Severity
 from streaming.core.replay import decode

@@ -8,7 +8,7 @@ import pytest
 from streaming.core.connect.configured import jobs_of_counts
 from streaming.core.connect.observed import Job, job_name
 from streaming.core.connect.verdict import CONFIG_BEHIND, UNKNOWN_MAXIMUM
-from streaming.core.fold.fold import fold_group
+from streaming.core.lifecycles import fold_group
 from streaming.core.model.results import Grade, Verdict
 from streaming.core.model.settings import ConnectSettings
 from tests.streaming.core.rules.builders import CONFIGS, STATUSES, Story, generations, incidents

@@ -6,8 +6,8 @@ from dataclasses import replace
 import pytest
 
 from schemas.connect_protocol import ConnectAssignment
-from streaming.core.fold.fold import fold_group
 from streaming.core.fold.routing import groups_concerned, route
+from streaming.core.lifecycles import fold_group
 from streaming.core.model.records import Gap, GroupGeneration, Row, Tick
 from streaming.core.model.results import GapRecord, Generation, Grade, Result, Severity
 from tests.streaming.core.rules.builders import GROUP, OFFSETS, Story, generations, incidents

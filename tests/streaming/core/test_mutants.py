@@ -13,8 +13,8 @@ from assignors.java_order import wire_entries_assigned, wire_entries_revoked
 from schemas.connect_protocol import ConnectAssignment, encode_assignment
 from streaming.cli.captures import records_of, settings_of
 from streaming.core.connect.observed import Job
-from streaming.core.fold.fold import fold_group
 from streaming.core.fold.routing import route
+from streaming.core.lifecycles import fold_group
 from streaming.core.model.records import GroupGeneration, MemberRow, Tick
 from streaming.core.model.results import Generation, Grade, Incident, Result, Severity, Subject
 from streaming.core.replay import decode

@@ -8,8 +8,8 @@ import pytest
 
 from streaming.cli.captures import records_of, settings_of
 from streaming.core.connect.observed import EAGER
-from streaming.core.fold.fold import fold_group
 from streaming.core.fold.routing import route
+from streaming.core.lifecycles import fold_group
 from streaming.core.model.records import GroupGeneration, Row, Tick
 from streaming.core.model.results import Generation, Grade
 from streaming.core.model.settings import ClusterSettings

@@ -1,7 +1,6 @@
 """What an earlier release stored is carried on, what cannot be read begins anew with a sentence; states stay small."""
 
 import gzip
-import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -18,17 +17,18 @@ from streaming.core.connect.leader.packed import Hypothesis, PackedMinds
 from streaming.core.connect.statuses import packed as packed_jobs
 from streaming.core.connect.statuses.facts import RUNNING, Claim, End, JobFacts, JobKey, Sighting
 from streaming.core.connect.statuses.packed import JobTable
-from streaming.core.fold.fold import fold_group
 from streaming.core.fold.routing import route
-from streaming.core.fold.state import STATE_VERSION, GroupState
-from streaming.core.fold.state_versions import begun_anew, present, unreadable
+from streaming.core.fold.state import STATE_VERSION
+from streaming.core.lifecycles import fold_group
 from streaming.core.model.codec import dumps, loads
 from streaming.core.model.records import Tick
 from streaming.core.model.results import Generation, Grade, Incident
 from streaming.core.replay import decode
+from streaming.core.stored_states import begun_anew, present, unreadable
 from tests.streaming.core.rules.builders import GROUP, Story
 from tests.streaming.core.rules.cases_across import never_handed_out_after_the_delay
 from tests.streaming.core.rules.cases_status import runs_what_another_holds
+from tests.streaming.states import connect_of, envelope_of
 
 VECTORS = Path(__file__).parents[2] / "vectors"
 ZOMBIE = VECTORS / "captures" / "zombie"
@@ -57,9 +57,8 @@ def told(state: bytes | None, *, from_generation: int) -> list[tuple[int, Grade 
 def test_the_layout_before_is_carried_on_without_a_break() -> None:
     state = present(2, old_state())
     assert state is not None
-    value = loads(GroupState, state)
-    assert len(value.timeline.jobs) == 15
-    after = value.generation
+    assert len(connect_of(state).timeline.jobs) == 15
+    after = envelope_of(state).generation
     assert after is not None
     going_on = told(state, from_generation=after)
     assert going_on == told(None, from_generation=after)
@@ -82,8 +81,8 @@ def test_incidents_of_a_state_that_cannot_be_read_end_once_with_the_reason(story
     outcome = fold_group(told.settings, GROUP, None, told.rows, Tick(told.now_ms))
     for now_ms in (told.now_ms + 15_000, told.now_ms + 600_000):
         outcome = fold_group(told.settings, GROUP, outcome.state, [], Tick(now_ms))
-    held = loads(GroupState, outcome.state)
-    left = {one.incident_id for one in (*held.incidents.values(), *held.timeline.incidents.values())}
+    book = envelope_of(outcome.state).book
+    left = {one.incident_id for one in (*book.records.open.values(), *book.events.open.values())}
     assert left
     anew = begun_anew(outcome.state)
     assert anew is not None
@@ -198,6 +197,6 @@ def test_tasks_in_a_row_are_kept_as_one() -> None:
 def test_a_state_costs_little_per_job() -> None:
     """Bytes, not times: every batch with a record of the group reads and writes all of them."""
     state = folded(10, 100, "steady")
-    lines = json.loads(state)["timeline"]["jobs"]
+    lines = connect_of(state).timeline.jobs
     assert len(lines) == 110
-    assert len(state) < 200 * len(lines)
+    assert len(state) < 205 * len(lines)

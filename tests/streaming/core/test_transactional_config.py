@@ -9,8 +9,8 @@ import pytest
 from schemas.connect_topics import ConfigRecord, ConnectorConfigured, TasksCommitted, TaskStaged
 from streaming.cli.captures import records_of, settings_of
 from streaming.core.connect.config_history import ConfigEntry, ConfigHistory
-from streaming.core.fold.fold import fold_group
 from streaming.core.fold.routing import route
+from streaming.core.lifecycles import fold_group
 from streaming.core.model.records import GroupGeneration, Row, Tick
 from streaming.core.model.results import Grade
 from streaming.core.model.settings import ClusterSettings

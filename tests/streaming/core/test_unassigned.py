@@ -4,15 +4,14 @@ from dataclasses import replace
 from pathlib import Path
 
 from streaming.cli.captures import records_of, settings_of
-from streaming.core.fold import timers
-from streaming.core.fold.fold import FoldOutcome, fold_group
+from streaming.core.fold.fold import FoldOutcome
 from streaming.core.fold.routing import route
-from streaming.core.fold.state import GroupState
-from streaming.core.model.codec import loads
+from streaming.core.lifecycles import fold_group
 from streaming.core.model.records import Row, Tick
 from streaming.core.model.results import AlertSeverity, Generation, Incident, Result
 from streaming.core.model.settings import ClusterSettings, Owner
 from streaming.core.replay import decode
+from tests.streaming.states import timer_ms
 
 CAPTURE = Path(__file__).parents[2] / "vectors" / "captures" / "sessioned-4.3.1"
 CODE = "CONNECT-K5"
@@ -40,7 +39,7 @@ def overdue(results: tuple[Result, ...]) -> list[Incident]:
 
 def due_ms(known: ClusterSettings, group: str, outcome: FoldOutcome) -> int:
     """When the group's records bring up their next timer; statuses have timers of their own, which come before."""
-    due = timers.due_ms(known, group, loads(GroupState, outcome.state))
+    due = timer_ms(known, group, outcome.state)
     assert due is not None
     return due
 

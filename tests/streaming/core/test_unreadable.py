@@ -1,7 +1,7 @@
 """What is kept and counted of records that can't be read, or that hold more than is known."""
 
 from schemas.connect_topics import OtherConfig
-from streaming.core.fold.fold import fold_group
+from streaming.core.lifecycles import fold_group
 from streaming.core.model.codec import dumps, loads
 from streaming.core.model.records import ConfigChange, GroupGeneration, Row, Tick, Undecodable
 from streaming.core.model.results import Source, UndecodableRecord

@@ -2,16 +2,15 @@
 
 from dataclasses import replace
 
-from streaming.core.fold import timers
-from streaming.core.fold.fold import FoldOutcome, fold_group
-from streaming.core.fold.state import GroupState
-from streaming.core.model.codec import dumps, loads
+from streaming.core.fold.fold import FoldOutcome
+from streaming.core.lifecycles import fold_group
 from streaming.core.model.records import GroupDeleted, Row, Tick, Undecodable
 from streaming.core.model.results import AlertSeverity, Certainty, Incident, Severity
 from streaming.core.model.settings import ClusterSettings, ConnectSettings, Damping
 from tests.streaming.core.rules.builders import CONFIGS, GROUP, SESSION_MS, STATUSES, Story, incidents
 from tests.streaming.core.rules.cases_across import DELAY_MS, MINUTE_MS
 from tests.streaming.core.rules.cases_workers import left, rest, two_workers
+from tests.streaming.states import connect_of, timer_ms, with_connect
 
 CODE = "CONNECT-K18"
 HOUR_MS = 60 * MINUTE_MS
@@ -24,7 +23,7 @@ def live(story: Story, rows: list[Row] | None = None, state: bytes | None = None
 
 def due_ms(story: Story, outcome: FoldOutcome) -> int | None:
     """When the next timer of the group's own records is due."""
-    return timers.due_ms(story.settings, GROUP, loads(GroupState, outcome.state))
+    return timer_ms(story.settings, GROUP, outcome.state)
 
 
 def ticked(settings: ClusterSettings, state: bytes, *times_ms: int) -> tuple[bytes, list[Incident]]:
@@ -162,9 +161,10 @@ def test_the_group_record_written_again_and_the_tombstone_leave_it_open() -> Non
 def test_after_an_upgrade_paused_connectors_are_not_taken_for_running_ones() -> None:
     """A state stored by a release that kept no target states: the harm is possible, and wakes nobody."""
     story = left(two_workers())
-    stored = loads(GroupState, live(story).state)
-    older = replace(stored, history=replace(stored.history, targets_known=False, targets=()))
-    _, found = ticked(story.settings, dumps(older).encode(), story.now_ms + HOUR_MS)
+    state = live(story).state
+    known = connect_of(state)
+    older = replace(known, history=replace(known.history, targets_known=False, targets=()))
+    _, found = ticked(story.settings, with_connect(state, older), story.now_ms + HOUR_MS)
     assert {one.certainty for one in found} == {Certainty.POSSIBLE}
     assert AlertSeverity.CRITICAL not in {one.alert for one in found}
 

@@ -3,8 +3,9 @@
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 
-from streaming.core.fold.fold import FoldOutcome, fold_group
-from streaming.core.fold.other_clocks import Witnesses
+from streaming.core.fold.fold import FoldOutcome
+from streaming.core.fold.other_clocks import OtherClocks
+from streaming.core.lifecycles import fold_group
 from streaming.core.model.records import Row, Tick
 from streaming.core.model.settings import ClusterSettings
 
@@ -39,7 +40,7 @@ class Poisoned:
         tick: Tick | None,
         *,
         end_of_input: bool = False,
-        witnesses: Witnesses | None = None,
+        witnesses: OtherClocks | None = None,
         before_record: Callable[[Row], None] = nothing,
     ) -> FoldOutcome:
         self.calls.append(len(rows))

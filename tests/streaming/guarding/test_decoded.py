@@ -3,7 +3,7 @@
 import pytest
 
 from streaming.cli.guarded import Guarded
-from streaming.core.fold.fold import fold_group
+from streaming.core.lifecycles import fold_group
 from streaming.core.model.records import GroupDeleted, Row, Undecodable
 from streaming.core.model.settings import ClusterSettings
 from streaming.core.reading.decoding import decode_offsets_record

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 import pytest
 
 from streaming.core.connect.config_history import ConfigHistory
-from streaming.core.fold.fold import FoldOutcome, fold_group
+from streaming.core.fold.fold import FoldOutcome
 from streaming.core.fold.isolation import ENDED_FAILED
 from streaming.core.fold.recovery import FOLDED_AGAIN, OPEN_MS
-from streaming.core.fold.state import GroupState
+from streaming.core.lifecycles import fold_group
 from streaming.core.model.codec import dumps, loads
 from streaming.core.model.records import ConfigChange, Row, Tick
 from streaming.core.model.results import AlertSeverity, Generation, Grade, Incident, Result
@@ -18,6 +18,7 @@ from tests.streaming.carried.live import story
 from tests.streaming.core.rules.builders import GROUP, OFFSETS, Story, generations, incidents
 from tests.streaming.core.rules.cases_status import runs_what_another_holds
 from tests.streaming.guarding.poison import SECRET, Poisoned
+from tests.streaming.states import connect_of, envelope_of
 
 MINUTE_MS = 60_000
 CODE = "MONITOR-E1"
@@ -91,7 +92,7 @@ def test_the_incident_ends_after_generations_folded_without_an_error() -> None:
         told.rebalance()
     ended = isolated(told, state=outcome.state, rows=told.rows[before:])
     assert said(ended.results) == [("resolved", "warning")]
-    assert loads(GroupState, ended.state).failing is None
+    assert envelope_of(ended.state).failing is None
 
 
 def test_the_incident_of_a_quiet_group_ends_after_a_day() -> None:
@@ -117,15 +118,15 @@ def test_an_empty_group_is_no_end_of_it_and_a_deleted_one_is() -> None:
     told.tombstone()
     deleted = isolated(told, state=emptied.state, rows=told.rows[-1:])
     assert said(deleted.results) == [("resolved", "warning")]
-    assert loads(GroupState, deleted.state).failing is None
+    assert envelope_of(deleted.state).failing is None
 
 
 def test_open_incidents_of_the_group_end_with_the_reason_and_what_still_holds_is_found_again() -> None:
     told = runs_what_another_holds().until(30 * MINUTE_MS)
     outcome = fold_group(told.settings, GROUP, None, told.rows, Tick(told.now_ms))
     outcome = fold_group(told.settings, GROUP, outcome.state, [], Tick(told.now_ms + 30_000))
-    held = loads(GroupState, outcome.state)
-    left = {one.incident_id for one in (*held.incidents.values(), *held.timeline.incidents.values())}
+    book = envelope_of(outcome.state).book
+    left = {one.incident_id for one in (*book.records.open.values(), *book.events.open.values())}
     assert left
     before = len(told.rows)
     told.wait(35_000)
@@ -150,12 +151,12 @@ def test_the_state_is_put_aside_with_the_records() -> None:
 def test_the_configuration_is_carried_over_once_and_given_up_at_the_second_error() -> None:
     told = calm()
     once = isolated(told, Poisoned({4}))
-    assert loads(GroupState, once.state).history == loads(GroupState, isolated(told).state).history
+    assert connect_of(once.state).history == connect_of(isolated(told).state).history
     told.rebalance()
     twice = isolated(told, Poisoned({6}), once.state, told.rows[-1:])
-    assert loads(GroupState, twice.state).history == ConfigHistory()
+    assert connect_of(twice.state).history == ConfigHistory()
     assert said(twice.results) == []
-    assert {one.code for one in loads(GroupState, twice.state).incidents.values()} == {CODE}
+    assert {one.code for one in envelope_of(twice.state).book.records.open.values()} == {CODE}
 
 
 def test_another_error_is_told_as_an_update() -> None:
@@ -173,7 +174,7 @@ def test_a_record_that_waited_is_named_and_what_it_waited_for_is_not_lost() -> N
     told.rebalance()
     late = [row for row in told.rows if isinstance(row.body, ConfigChange)][-3:]
     first = isolated(told, rows=[row for row in told.rows if row not in late])
-    (waiting,) = loads(GroupState, first.state).waiting
+    (waiting,) = envelope_of(first.state).waiting
 
     poison = Poisoned({waiting.row.offset})
     outcome = isolated(told, poison, first.state, late)

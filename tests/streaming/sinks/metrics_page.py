@@ -12,9 +12,9 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from streaming.core.fold.fold import fold_group
 from streaming.core.fold.routing import route
 from streaming.core.incidents.maintenance import Maintenance
+from streaming.core.lifecycles import fold_group
 from streaming.core.metrics import METRICS, PREFIX, Metric
 from streaming.core.model.records import OtherGroup, Tick
 from streaming.core.model.results import AlertSeverity, GapRecord, JobState, Result, Subject

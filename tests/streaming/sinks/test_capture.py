@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from streaming.core.fold.fold import STATE_VERSION, fold_group
+from streaming.core.fold.fold import STATE_VERSION
 from streaming.core.fold.routing import route
+from streaming.core.lifecycles import fold_group
 from streaming.core.model.records import OtherGroup, Tick
 from streaming.core.model.results import Result
 from streaming.core.model.settings import ClusterSettings, ConnectSettings

@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from streaming.core.fold.fold import fold_group
 from streaming.core.fold.routing import route
+from streaming.core.lifecycles import fold_group
 from streaming.core.model.records import OtherGroup, Tick
 from streaming.core.model.results import ConnectShare, Generation, Result, Standing, Verdict
 from streaming.core.replay import decode

@@ -6,13 +6,12 @@ from typing import Any
 
 import pytest
 
-from streaming.core.fold.state import GroupState
-from streaming.core.model.codec import loads
 from streaming.sinks.migrations import known
 from streaming.sinks.outbox import waiting
 from streaming.sinks.postgres import PostgresStore
 from tests.streaming.carried import database
 from tests.streaming.carried.live import LONG_MS, arrives_ms, held, story
+from tests.streaming.states import envelope_of
 
 pytestmark = pytest.mark.postgres
 MIGRATED = 4
@@ -59,7 +58,7 @@ def test_a_database_of_the_release_before_goes_on(dsn: str) -> None:
     new = [key for *_, key in told if key not in kept["told"]]
     assert keys(store, first) == [*kept["told"][kept["sent"] :], *new]
     ((state,),) = query(store, "select state from rebalance_monitor.states where cluster <> ''")
-    still = {one.incident_id for one in held(loads(GroupState, bytes(state)))}
+    still = {one.incident_id for one in held(envelope_of(bytes(state)))}
     ended = {one for (one,) in query(store, "select incident_id from rebalance_monitor.incidents where not firing")}
     assert open_before <= still | ended
     assert {

@@ -13,7 +13,8 @@ from hypothesis import settings as profile
 from hypothesis import strategies as st
 
 from streaming.cli.captures import records_of, settings_of
-from streaming.core.fold.fold import FoldOutcome, fold_group
+from streaming.core.fold.fold import FoldOutcome
+from streaming.core.lifecycles import fold_group
 from streaming.core.model.records import Gap, OtherGroup, Row, Tick
 from streaming.core.model.results import GapRecord, Generation, Incident, Result
 from streaming.core.model.settings import ClusterSettings, ConnectSettings

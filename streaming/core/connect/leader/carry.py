@@ -13,13 +13,13 @@ from streaming.core.connect.leader.fallback import hides_delay
 from streaming.core.connect.leader.unseen_leaders import Hole
 from streaming.core.connect.observed import Observed
 from streaming.core.connect.rules.window import is_backoff, waiting_jobs
+from streaming.core.connect.state import ConnectState
 from streaming.core.connect.verdict import EAGER_ASSIGNOR, Judgement
-from streaming.core.fold.state import GroupState
 from streaming.core.model.results import Grade
 from streaming.core.model.settings import ConnectSettings
 
 
-def met(state: GroupState, observed: Observed, settings: ConnectSettings, skipped: int) -> GroupState:
+def met(state: ConnectState, observed: Observed, settings: ConnectSettings, skipped: int) -> ConnectState:
     """With the processes that this record shows under new member ids, or not at all; `skipped` generations between it
     and the record before have none."""
     eras = hypotheses.eras_of(state.eras, settings)
@@ -27,13 +27,15 @@ def met(state: GroupState, observed: Observed, settings: ConnectSettings, skippe
     return replace(state, processes=hypotheses.met(state.processes, observed, state.last, eras, settings, hole))
 
 
-def passed(state: GroupState, observed: Observed, skipped: int) -> GroupState:
+def passed(state: ConnectState, observed: Observed, skipped: int) -> ConnectState:
     """With what this record tells of who may have led in the generations that were skipped before it."""
     hole = Hole(state.last, observed, skipped) if skipped > 0 else None
     return replace(state, unseen_leaders=state.unseen_leaders.after(hole, state.last, observed))
 
 
-def carried(state: GroupState, observed: Observed, settings: ConnectSettings) -> hypotheses.Carried:
+def carried(
+    state: ConnectState, observed: Observed, settings: ConnectSettings, *, seen_from_start: bool
+) -> hypotheses.Carried:
     """What the leader of this round may know when it starts."""
     view = observed.views.get(observed.leader or "")
     if view is None:
@@ -43,7 +45,7 @@ def carried(state: GroupState, observed: Observed, settings: ConnectSettings) ->
         state.processes,
         hypotheses.eras_of(state.eras, settings),
         settings,
-        seen_from_start=state.seen_from_start,
+        seen_from_start=seen_from_start,
         may_have_led=state.gapped or state.unseen_leaders.may_be(observed.process_of(view.member_id)),
         nameless=observed.nameless(view.member_id),
         new=state.last is not None and view.member_id not in state.last.views,
@@ -51,8 +53,8 @@ def carried(state: GroupState, observed: Observed, settings: ConnectSettings) ->
 
 
 def after_verdict(
-    state: GroupState, observed: Observed, before: hypotheses.Carried, judgement: Judgement
-) -> GroupState:
+    state: ConnectState, observed: Observed, before: hypotheses.Carried, judgement: Judgement
+) -> ConnectState:
     """The leader as a process that knows what this answer leaves behind.
 
     An answer without a delay, be it one of 0 ms, and without revocations determines all but the count of revoking
@@ -80,10 +82,12 @@ def after_verdict(
     return replace(state, eras=tuple(dict.fromkeys(one.era for one in judgement.hypotheses)))
 
 
-def after_no_verdict(state: GroupState, observed: Observed, settings: ConnectSettings) -> tuple[GroupState, Observed]:
+def after_no_verdict(
+    state: ConnectState, observed: Observed, settings: ConnectSettings, *, seen_from_start: bool
+) -> tuple[ConnectState, Observed]:
     """A round that could not be run again moved its leader's memory all the same: as if it had left no record."""
     observed = replace(observed, unseen=observed.unseen + 1, blind=True)
-    known = carried(state, observed, settings)
+    known = carried(state, observed, settings, seen_from_start=seen_from_start)
     view = observed.views.get(observed.leader or "")
     if view is None or not known.complete:
         return state, observed
@@ -91,6 +95,6 @@ def after_no_verdict(state: GroupState, observed: Observed, settings: ConnectSet
     return _with_process(state, observed, process), observed
 
 
-def _with_process(state: GroupState, observed: Observed, process: hypotheses.Process) -> GroupState:
+def _with_process(state: ConnectState, observed: Observed, process: hypotheses.Process) -> ConnectState:
     name = observed.process_of(process.member_id)
     return replace(state, processes=hypotheses.remembered(state.processes, name, process))

@@ -196,6 +196,8 @@ REBALANCE_STORM = Rule(
     issues=("KAFKA-9184", "KAFKA-12495"),
     for_ms=0,
     keep_firing_ms=5 * MINUTE_MS,
+    pages_after_ms=10 * MINUTE_MS,
+    absorbs=True,
     meaning="Members that come or go, config changes, revocations and delays explain how often a group rebalances.",
     exceptions=(
         "a rolling restart",

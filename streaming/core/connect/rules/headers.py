@@ -15,10 +15,10 @@ from streaming.core.connect.rules.catalogue_record import (
 )
 from streaming.core.connect.rules.context import Law, Need, Scene
 from streaming.core.connect.rules.record import found
+from streaming.core.fold.unreadable_members import unreadable_members
 from streaming.core.incidents.finding import Finding
-from streaming.core.incidents.rule import Rule
-from streaming.core.model.records import BadBlob, GroupGeneration
-from streaming.core.model.results import Certainty, Evidence, Severity, Subject
+from streaming.core.model.records import GroupGeneration
+from streaming.core.model.results import Evidence
 
 VERSIONS: Mapping[str, frozenset[int]] = {
     EAGER: frozenset({0}),
@@ -118,25 +118,7 @@ def delay_out_of_range(scene: Scene) -> Iterator[Finding]:
 def undecodable_member(scene: Scene) -> Iterator[Finding]:
     """CONNECT-I12: every member of a completed generation has a readable subscription and assignment. One that has
     neither is only about to join."""
-    yield from unreadable_blobs(scene.body, Evidence(source=scene.observed.source), UNDECODABLE_MEMBER)
-
-
-def unreadable_blobs(body: GroupGeneration, evidence: Evidence, rule: Rule) -> Iterator[Finding]:
-    """Members whose bytes Kafka's own classes reject; an empty assignment means the leader left the member out."""
-    for member in body.members:
-        if not member.subscription_bytes and not member.assignment_bytes:
-            continue
-        for what, blob in (("subscription", member.subscription), ("assignment", member.assignment)):
-            if isinstance(blob, BadBlob):
-                yield Finding(
-                    rule=rule,
-                    severity=Severity.HIGH,
-                    certainty=Certainty.CERTAIN,
-                    subjects=(Subject("member", member.member_id),),
-                    message=f"the {what} of {member.member_id} cannot be decoded: {blob.reason}",
-                    evidence=(evidence,),
-                )
-                break
+    yield from unreadable_members(scene.body, Evidence(source=scene.observed.source), UNDECODABLE_MEMBER)
 
 
 LAWS = (

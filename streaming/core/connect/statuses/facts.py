@@ -22,8 +22,6 @@ STARTED = frozenset({RUNNING, PAUSED, STOPPED, FAILED})
 ENDED = frozenset({UNASSIGNED, FAILED})
 """Writers of these do not run the job any more."""
 
-SKEW_MS = 5_000
-"""How far the clocks of two workers may differ before the order of their writes is doubted."""
 MAX_CLAIMS = 4
 """Workers that may claim one job at a time; the oldest claim goes first."""
 

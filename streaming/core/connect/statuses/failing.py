@@ -26,10 +26,10 @@ from streaming.core.connect.statuses.facts import (
 )
 from streaming.core.connect.statuses.memory import Restarts
 from streaming.core.connect.statuses.round_change import Step
-from streaming.core.connect.statuses.session import Work
+from streaming.core.connect.statuses.session import Open, Work
 from streaming.core.incidents.finding import Finding
 from streaming.core.incidents.transitions import key_of
-from streaming.core.model.results import Certainty, Evidence, Incident, Severity, Source, Subject
+from streaming.core.model.results import Certainty, Evidence, Severity, Source, Subject
 
 LOOP = frozenset({FAILED, RESTARTING, RUNNING})
 WELL = frozenset({RUNNING, PAUSED, STOPPED})
@@ -52,9 +52,9 @@ def stepped(work: Work, step: Step) -> None:
 
 def live(work: Work, now_ms: int) -> None:
     """What failed in history and still has failed, now that the group is read as it goes on: people are told of it."""
-    for one in _open(work):
-        if one.historic:
-            work.went_on(one, now_ms)
+    for key, one in list(work.open.items()):
+        if one.code == FAILED_JOB.code and one.historic:
+            work.went_on(key, now_ms)
 
 
 def late(work: Work, now_ms: int) -> None:
@@ -138,8 +138,8 @@ def _loop(work: Work, one: Sighting, window_ms: int) -> Finding:
     )
 
 
-def _open(work: Work) -> Iterable[Incident]:
-    return [one for one in work.incidents.values() if one.code == FAILED_JOB.code]
+def _open(work: Work) -> Iterable[Open]:
+    return [one for one in work.open.values() if one.code == FAILED_JOB.code]
 
 
 def _job_of(subject: Subject) -> JobKey:

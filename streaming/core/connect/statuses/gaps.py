@@ -13,8 +13,8 @@ from streaming.core.connect.statuses.held_and_running import TOLD
 from streaming.core.connect.statuses.memory import Timeline
 from streaming.core.connect.statuses.round_change import Step
 from streaming.core.connect.statuses.session import Work
-from streaming.core.model.results import Result
-from streaming.core.model.settings import ClusterSettings
+from streaming.core.fold.lifecycle import GroupView
+from streaming.core.incidents.notice import Output
 
 
 def with_hole(timeline: Timeline, partition: int, at_ms: int) -> Timeline:
@@ -25,11 +25,11 @@ def with_hole(timeline: Timeline, partition: int, at_ms: int) -> Timeline:
 
 
 def after_gap(
-    settings: ClusterSettings, group: str, timeline: Timeline, steps: Iterable[Step], partitions: frozenset[int]
-) -> tuple[Timeline, list[Result], list[Step]]:
+    view: GroupView, timeline: Timeline, steps: Iterable[Step], partitions: frozenset[int]
+) -> tuple[Timeline, list[Output], list[Step]]:
     """The timeline without what these partitions of the status topic told before, the jobs as they stand then, and the
     steps still to be told, whose workers may have started their jobs within the gap."""
-    work = Work(settings, group, timeline)
+    work = Work(view, timeline)
     for job in timeline.jobs:
         facts = work.facts(job)
         claims = tuple(one for one in facts.claims if one.partition not in partitions)
@@ -41,7 +41,7 @@ def after_gap(
     three_way.states(work)
     kept = tuple(one for one in timeline.sightings if one.partition not in partitions)
     blind = replace(work.frozen(), sightings=kept, steps=tuple(map(_started_unseen, timeline.steps)))
-    return blind, work.results, [_started_unseen(one) for one in steps]
+    return blind, work.outputs, [_started_unseen(one) for one in steps]
 
 
 def after_lost_records(timeline: Timeline, steps: Iterable[Step], offset: int) -> tuple[Timeline, list[Step]]:

@@ -87,7 +87,7 @@ def _woke(work: Work, job: JobKey, at_ms: int) -> None:
     if work.asleep_ms.pop(job, None) != TOLD:
         return
     subject = subject_of(job)
-    for key, incident in list(work.incidents.items()):
+    for key, incident in list(work.open.items()):
         if incident.code == HELD_NOT_RUNNING.code and subject in incident.subjects:
             names = [f"{one.type} {one.id}" for one in incident.subjects]
             if not any(work.asleep_ms.get(name) == TOLD for name in names):
@@ -221,7 +221,7 @@ def _close_strays(work: Work, job: JobKey, at_ms: int, but: Stray | None) -> Non
     kept = Subject("worker", but.worker) if but is not None else None
     ended = [
         key
-        for key, one in work.incidents.items()
+        for key, one in work.open.items()
         if one.code == RUNNING_NOT_HELD.code and one.subjects[0] == subject and one.subjects[1] != kept
     ]
     work.over(ended, at_ms)

@@ -102,7 +102,7 @@ def _take_back(work: Work, at_ms: int) -> None:
         if one.until_ms < at_ms:
             still.append(one)
             continue
-        work.results.append(
+        work.outputs.append(
             Aftermath(
                 cluster=work.settings.name,
                 group=work.group,

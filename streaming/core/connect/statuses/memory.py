@@ -7,7 +7,7 @@ from streaming.core.connect.effects import Burst, JobDowntime
 from streaming.core.connect.statuses.facts import JobKey, Sighting
 from streaming.core.connect.statuses.round_change import Step
 from streaming.core.connect.statuses.worker_clocks import Offset, Recorded
-from streaming.core.model.results import Cause, Incident, Source
+from streaming.core.model.results import Cause, Source
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -164,8 +164,6 @@ class Timeline:
     interruptions: Mapping[JobKey, Interruption] = field(default_factory=dict)
     unsettled: tuple[Unsettled, ...] = ()
     bursts: tuple[Burst, ...] = ()
-    incidents: Mapping[str, Incident] = field(default_factory=dict)
-    lingering: Mapping[str, Incident] = field(default_factory=dict)
     holes_ms: Mapping[str, int] = field(default_factory=dict)
     restarts: Mapping[JobKey, Restarts] = field(default_factory=dict)
     offsets: Mapping[str, Offset] = field(default_factory=dict)

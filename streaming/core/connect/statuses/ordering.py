@@ -19,17 +19,17 @@ from streaming.core.connect.statuses import (
     settling,
     three_way,
 )
-from streaming.core.connect.statuses.facts import SKEW_MS, Sighting, after, job_key
+from streaming.core.connect.statuses.facts import Sighting, after, job_key
 from streaming.core.connect.statuses.memory import Timeline
 from streaming.core.connect.statuses.packed import JobTable
 from streaming.core.connect.statuses.round_change import Step
 from streaming.core.connect.statuses.session import Work
 from streaming.core.connect.statuses.worker_clocks import Offsets
 from streaming.core.fold import clocks
-from streaming.core.fold.state import GroupState
-from streaming.core.model.records import Row, Tick
-from streaming.core.model.results import Result
-from streaming.core.model.settings import ClusterSettings
+from streaming.core.fold.clocks import SKEW_MS
+from streaming.core.fold.lifecycle import GroupView
+from streaming.core.incidents.notice import Output, Passed, Reached
+from streaming.core.model.records import Row
 
 MAX_UNTOLD = 20_000
 END_MS = 1 << 62
@@ -43,18 +43,18 @@ class Clock:
     timers_ms: int | None
 
 
-def clock_of(settings: ClusterSettings, tick: Tick | None, state: GroupState, *, end_of_input: bool) -> Clock:
+def clock_of(view: GroupView, carry_ms: int, end_ms: int | None, *, end_of_input: bool) -> Clock:
     """Nothing is told past a record that waits to be judged, nor in history before its end is reached. What has come is
     told by whichever clock is ahead, the monitor's or the coordinator's; timers fire by the coordinator's."""
     if end_of_input:
-        return Clock(END_MS, tick.now_ms if tick is not None else None)
+        return Clock(END_MS, end_ms)
+    tick, envelope = view.tick, view.envelope
     if tick is None or tick.historic:
         return Clock(None, None)
-    carry_ms = state.timeline.carry_ms
-    now_ms = clocks.groups_time(state, tick.now_ms) + carry_ms
-    waiting = [one.row.timestamp_ms + carry_ms - 1 for one in state.waiting]
-    watermark_ms = min([max(now_ms, tick.now_ms) - settings.status_lag_ms, *waiting])
-    return Clock(watermark_ms, min(watermark_ms, now_ms - settings.status_lag_ms))
+    now_ms = clocks.groups_time(envelope, tick.now_ms) + carry_ms
+    waiting = [one.row.timestamp_ms + carry_ms - 1 for one in envelope.waiting]
+    watermark_ms = min([max(now_ms, tick.now_ms) - view.settings.status_lag_ms, *waiting])
+    return Clock(watermark_ms, min(watermark_ms, now_ms - view.settings.status_lag_ms))
 
 
 def sighting_of(row: Row, record: StatusRecord, *, historic: bool, read_ms: int | None) -> Sighting:
@@ -73,13 +73,8 @@ def sighting_of(row: Row, record: StatusRecord, *, historic: bool, read_ms: int 
 
 
 def advance(
-    settings: ClusterSettings,
-    group: str,
-    timeline: Timeline,
-    sightings: Sequence[Sighting],
-    steps: Sequence[Step],
-    clock: Clock,
-) -> tuple[Timeline, list[Result]]:
+    view: GroupView, timeline: Timeline, sightings: Sequence[Sighting], steps: Sequence[Step], clock: Clock
+) -> tuple[Timeline, list[Output]]:
     """Take what came, tell what is due. Without a watermark everything is only kept."""
     timeline, steps = _with_steps(timeline, steps)
     sightings = (*timeline.sightings, *sightings)
@@ -88,7 +83,7 @@ def advance(
         watermark_ms = sorted(one.at_ms for one in sightings)[len(sightings) // 2]
     if watermark_ms is None:
         return replace(timeline, sightings=sightings, steps=steps), []
-    work = Work(settings, group, timeline)
+    work = Work(view, timeline)
     offsets = work.offsets = Offsets(
         timeline.offsets, timeline.recorded, timeline.incarnation, timeline.members, sightings, steps, work.given
     )
@@ -111,6 +106,7 @@ def advance(
         until_ms = min(max(clock.timers_ms, teller.passed_ms), watermark_ms, *sure)
         failing.live(work, until_ms)
         teller.fire(until_ms)
+        work.outputs.append(Passed(until_ms))
     if watermark_ms != END_MS:
         work.told_ms = max(work.told_ms, watermark_ms)
     three_way.states(work)
@@ -119,24 +115,26 @@ def advance(
         sightings=tuple(stated[one.partition, one.offset] for one in later if isinstance(one, Sighting)),
         steps=tuple(one for one in later if isinstance(one, Step)),
     )
-    return after, work.results
+    return after, work.outputs
 
 
-def finish(settings: ClusterSettings, group: str, timeline: Timeline) -> tuple[Timeline, list[Result]]:
+def finish(view: GroupView, timeline: Timeline) -> tuple[Timeline, list[Output]]:
     """The input has ended: the last word on every generation, with what is known."""
-    work = Work(settings, group, timeline)
-    work.results.extend(settling.last_word(work, one) for one in work.unsettled)
+    work = Work(view, timeline)
+    work.outputs.extend(settling.last_word(work, one) for one in work.unsettled)
     work.unsettled.clear()
     held_and_running.unjudged(work)
-    return replace(work.frozen(), sightings=timeline.sightings, steps=timeline.steps), work.results
+    return replace(work.frozen(), sightings=timeline.sightings, steps=timeline.steps), work.outputs
 
 
-def due_ms(settings: ClusterSettings, group: str, timeline: Timeline) -> tuple[int | None, int | None]:
-    """When there is something to tell by the monitor's clock at the latest, and by the coordinator's."""
+def due_ms(view: GroupView, timeline: Timeline, attention_ms: int | None) -> tuple[int | None, int | None]:
+    """When there is something to tell by the monitor's clock at the latest, and by the coordinator's. `attention_ms`:
+    when people are to be notified of something, by the time of the timeline."""
     times = [*(one.at_ms for one in timeline.sightings), *(one.at_ms for one in timeline.steps)]
-    told_ms = min(times) + settings.status_lag_ms if times else None
-    next_ms = _Teller(Work(settings, group, timeline)).next_ms()
-    timers = [one + settings.status_lag_ms for one in (min(times, default=None), next_ms) if one is not None]
+    lag_ms = view.settings.status_lag_ms
+    told_ms = min(times) + lag_ms if times else None
+    next_ms = _Teller(Work(view, timeline)).next_ms()
+    timers = [one + lag_ms for one in (min(times, default=None), next_ms, attention_ms) if one is not None]
     return told_ms, min(timers, default=None)
 
 
@@ -211,16 +209,15 @@ class _Teller:
         if isinstance(event, Step) and event.unsure_ms:
             self._wait(event.unsure_ms)
         self.fire(event.at_ms - 1)
+        self.work.outputs.append(Passed(event.at_ms - 1))
         self.work.historic = event.historic
         self.passed_ms = max(self.passed_ms, self._surely_ms(event))
         if isinstance(event, Step):
             self._step(event)
         else:
             self._sighting(event)
-        self.work.attend(event.at_ms)
-        attention_ms = self.work.attention_ms()
-        soonest_ms = event.at_ms + self._ahead_ms
-        self._low_ms = min(self._low_ms, soonest_ms, attention_ms if attention_ms is not None else soonest_ms)
+        self.work.outputs.append(Reached(event.at_ms))
+        self._low_ms = min(self._low_ms, event.at_ms + self._ahead_ms)
 
     def fire(self, until_ms: int) -> None:
         """Every timer due by then, one moment after the other."""
@@ -229,11 +226,12 @@ class _Teller:
         last_ms: int | None = None
         while (next_ms := self.next_ms()) is not None and next_ms <= until_ms and next_ms != last_ms:
             last_ms = next_ms
+            self.work.outputs.append(Passed(next_ms - 1))
             running_twice.silent(self.work, next_ms)
             held_and_running.late(self.work, next_ms)
             failing.late(self.work, next_ms)
             settling.settled(self.work, next_ms)
-            self.work.attend(next_ms)
+            self.work.outputs.append(Reached(next_ms))
         self._low_ms = held_and_running.TOLD if next_ms is None else next_ms
 
     def _surely_ms(self, event: Sighting | Step) -> int:
@@ -258,7 +256,8 @@ class _Teller:
         times += [one.due_ms for one in work.strays.values()]
         if work.asleep_ms:
             times.append(min(work.asleep_ms.values()))
-        times += [one for one in (work.attention_ms(), failing.due_ms(work)) if one is not None]
+        failing_ms = failing.due_ms(work)
+        times += [] if failing_ms is None else [failing_ms]
         return min((one for one in times if one < held_and_running.TOLD), default=None)
 
     def _step(self, step: Step) -> None:
@@ -271,7 +270,7 @@ class _Teller:
         work.at_ms, work.record = step.at_ms, step.source
         if step.over:
             work.generation = step.generation
-            work.over(list(work.incidents), step.at_ms)
+            work.over(list(work.open), step.at_ms)
             work.forget()
             return
         settling.noted(work, step)

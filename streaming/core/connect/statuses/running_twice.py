@@ -21,11 +21,12 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from streaming.core.connect.rules.catalogue_status import RUNNING_TWICE
-from streaming.core.connect.statuses.facts import ENDED, RUNNING, SKEW_MS, Claim, JobFacts, JobKey, Sighting, subject_of
+from streaming.core.connect.statuses.facts import ENDED, RUNNING, Claim, JobFacts, JobKey, Sighting, subject_of
 from streaming.core.connect.statuses.memory import Returned, Suspicion
 from streaming.core.connect.statuses.round_change import Step
 from streaming.core.connect.statuses.session import Work, incident_key
 from streaming.core.connect.statuses.worker_clocks import MOST_RECORDS
+from streaming.core.fold.clocks import SKEW_MS
 from streaming.core.incidents.finding import Finding
 from streaming.core.model.results import Certainty, Evidence, Severity, Source, Subject
 

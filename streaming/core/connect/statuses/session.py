@@ -1,32 +1,42 @@
-"""The timeline as one call works on it: mutable copies, what is published meanwhile, and the incidents it opens."""
+"""The timeline as one call works on it: mutable copies, and what is published and said of incidents meanwhile."""
 
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from streaming.core.connect.statuses.facts import JobFacts, JobKey, Sighting
 from streaming.core.connect.statuses.memory import Timeline
 from streaming.core.connect.statuses.packed import JobTable
 from streaming.core.connect.statuses.round_change import Step
 from streaming.core.connect.statuses.worker_clocks import Offsets
+from streaming.core.fold.lifecycle import GroupView
 from streaming.core.fold.routing import connect_settings
-from streaming.core.fold.state import GroupState
-from streaming.core.incidents import damping
 from streaming.core.incidents.finding import Finding
-from streaming.core.incidents.transitions import IncidentKey, Moment, key_of, resolved, settle
-from streaming.core.model.results import Incident, Result
-from streaming.core.model.settings import ClusterSettings
+from streaming.core.incidents.notice import Lane, Notice, Output, Reached
+from streaming.core.incidents.transitions import IncidentKey, Moment, key_of
+from streaming.core.model.results import Subject
 
 NO_FACTS = JobFacts()
 MOST_WORKERS = 256
 """Workers whose last sign of life is kept; the longest silent go first."""
 
 
+@dataclass(frozen=True, slots=True)
+class Open:
+    """What has to be known of an open incident."""
+
+    code: str
+    subjects: tuple[Subject, ...]
+    historic: bool
+
+
 class Work:
     """Everything of a `Timeline`, to be changed in place; `frozen` gives it back."""
 
-    def __init__(self, settings: ClusterSettings, group: str, timeline: Timeline) -> None:
-        self.settings, self.group = settings, group
-        self.status_topic = connect_settings(settings, group).status_topic or ""
+    def __init__(self, view: GroupView, timeline: Timeline) -> None:
+        self.view, self.settings, self.group = view, view.settings, view.group
+        settings = view.settings
+        self.status_topic = connect_settings(settings, view.group).status_topic or ""
+        self.open = {key: Open(one.code, one.subjects, one.historic) for key, one in view.open(Lane.EVENTS).items()}
         self.incarnation, self.generation, self.at_ms = timeline.incarnation, timeline.generation, timeline.at_ms
         self.record = timeline.record
         self.session_ms = timeline.session_ms or settings.session_timeout_ms
@@ -40,7 +50,6 @@ class Work:
         self.returned = list(timeline.returned)
         self.asleep_ms, self.interruptions = dict(timeline.asleep_ms), dict(timeline.interruptions)
         self.unsettled, self.bursts = list(timeline.unsettled), list(timeline.bursts)
-        self.incidents, self.lingering = dict(timeline.incidents), dict(timeline.lingering)
         self.holes_ms = timeline.holes_ms
         self.told_ms, self.settled = timeline.told_ms, list(timeline.settled)
         self.named, self.overdue = timeline.named, timeline.overdue
@@ -53,7 +62,7 @@ class Work:
         self.carry_ms, self.downgraded = timeline.carry_ms, timeline.downgraded
         self.historic = False
         self.touched: set[JobKey] = set()
-        self.results: list[Result] = []
+        self.outputs: list[Output] = []
 
     def frozen(self) -> Timeline:
         """What is to be remembered."""
@@ -81,8 +90,6 @@ class Work:
             interruptions=dict(sorted(self.interruptions.items())),
             unsettled=tuple(self.unsettled),
             bursts=tuple(self.bursts),
-            incidents=dict(sorted(self.incidents.items())),
-            lingering=dict(sorted(self.lingering.items())),
             holes_ms=self.holes_ms,
             restarts=dict(sorted(self.restarts.items())),
             offsets={worker: known[worker] for worker, _ in sorted(kept) if worker in known},
@@ -112,50 +119,32 @@ class Work:
         self.touched.add(job)
 
     def moment(self, at_ms: int, generation: int | None = None) -> Moment:
-        return Moment(
-            cluster=self.settings.name,
-            group=self.group,
-            incarnation=self.incarnation,
-            generation=self.generation if generation is None else generation,
-            at_ms=at_ms,
-            historic=self.historic,
+        """A moment of the timeline, which runs behind the group."""
+        moment = self.view.moment(
+            at_ms, generation=self.generation if generation is None else generation, historic=self.historic
         )
+        return replace(moment, incarnation=self.incarnation)
 
     # -- incidents -------------------------------------------------------------------------------------------------
 
     def found(self, finding: Finding, at_ms: int, generation: int | None = None) -> None:
         """Open the finding's incident, or change it if it is open and was less (or more) than this."""
-        incidents, transitions = settle(self.incidents, (finding,), self.moment(at_ms, generation), frozenset())
-        self._follow(incidents, transitions, at_ms)
+        key = incident_key(finding)
+        self.open.setdefault(key, Open(finding.rule.code, finding.subjects, self.historic))
+        self._note(Notice(moment=self.moment(at_ms, generation), lane=Lane.EVENTS, found=(finding,)))
 
-    def went_on(self, one: Incident, at_ms: int) -> None:
+    def went_on(self, key: IncidentKey, at_ms: int) -> None:
         """An incident of history that lasts: from now on it is one of the present."""
-        present = replace(one, historic=False, opened_at_ms=max(one.opened_at_ms, at_ms), transition="updated")
-        self._follow({**self.incidents, key_of(one.code, one.subjects): present}, [present], at_ms)
+        self.open[key] = replace(self.open[key], historic=False)
+        self._note(Notice(moment=self.moment(at_ms), lane=Lane.EVENTS, present=(key,)))
 
     def over(self, keys: Iterable[IncidentKey], at_ms: int) -> None:
         """These incidents have ended."""
-        ended = [self.incidents[key] for key in keys if key in self.incidents]
-        still = {key: one for key, one in self.incidents.items() if one not in ended}
-        self._follow(still, [resolved(one, self.moment(at_ms)) for one in ended], at_ms)
+        ended = tuple(key for key in keys if self.open.pop(key, None) is not None)
+        self._note(Notice(moment=self.moment(at_ms), lane=Lane.EVENTS, over=ended))
 
-    def _follow(self, incidents: dict[IncidentKey, Incident], transitions: list[Incident], at_ms: int) -> None:
-        state, told = damping.follow(
-            self.settings, GroupState(incidents=incidents, lingering=self.lingering), transitions, at_ms
-        )
-        self.incidents, self.lingering = dict(state.incidents), dict(state.lingering)
-        self.results.extend(told)
-
-    def attend(self, at_ms: int) -> None:
-        """Tell of what has lasted long enough."""
-        if self.incidents or self.lingering:
-            self._follow(self.incidents, [], at_ms)
-
-    def attention_ms(self) -> int | None:
-        """When the next incident is to be told of."""
-        if not self.incidents and not self.lingering:
-            return None
-        return damping.due_ms(self.settings, GroupState(incidents=self.incidents, lingering=self.lingering))
+    def _note(self, notice: Notice) -> None:
+        self.outputs += [notice, Reached(notice.moment.at_ms)]
 
     def forget(self) -> None:
         """A new life of the group id, or nobody left in it: who runs what begins anew."""

@@ -89,7 +89,7 @@ def settled(work: Work, now_ms: int) -> None:
             still.append(replace(one, due_ms=one.due_ms + extra_ms, patient=True))
         else:
             word = last_word(work, one)
-            work.results.append(word)
+            work.outputs.append(word)
             late.remembered(work, one, word, now_ms)
     work.unsettled = still
     bursts.trim(work)

@@ -20,7 +20,7 @@ def states(work: Work) -> None:
     for job in sorted(work.touched):
         facts = work.facts(job)
         gone = not facts.holders and not facts.claims and facts.shown is None
-        work.results.append(_state(work, job, facts, gone=gone))
+        work.outputs.append(_state(work, job, facts, gone=gone))
         if gone:
             work.jobs.drop(job)
     work.touched.clear()

@@ -21,8 +21,8 @@ from schemas.connect_protocol import ConnectAssignment
 from schemas.group_metadata import GroupMember, GroupMetadata
 from schemas.offsets_topic import encode_group_metadata
 from streaming.core.connect.observed import Job, job_kind, job_name
-from streaming.core.fold.fold import fold_group
-from streaming.core.fold.other_clocks import Stamps
+from streaming.core.connect.witnesses import Stamps
+from streaming.core.lifecycles import fold_group
 from streaming.core.model.records import Row, Tick
 from streaming.core.model.results import Generation, Incident, Result
 from streaming.core.model.settings import ClusterSettings, ConnectSettings

@@ -1,6 +1,6 @@
 """A run in a generation whose record has not come: judged when it comes, else said not to be judged (CONNECT-K3)."""
 
-from streaming.core.fold.fold import fold_group
+from streaming.core.lifecycles import fold_group
 from streaming.core.model.records import Tick
 from streaming.core.model.results import Certainty, Result, Severity
 from tests.streaming.core.rules.builders import GROUP, Story, incidents

@@ -1,0 +1,301 @@
+"""The lifecycle of Connect groups: what the fold asks, answered by the modules of this package.
+
+config record     into the history, at one go     ConfigHistory      group record   judged        generation
+status            into the sightings              statuses           time           deadlines     deadlines
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from schemas.connect_topics import NOT_JSON, OtherConfig
+from streaming.core.connect import (
+    catalogue,
+    config_sanity,
+    deadlines,
+    evidence,
+    foreign_workers,
+    generation,
+    passed_time,
+    workers_gone,
+)
+from streaming.core.connect.config_history import ConfigEntry, ConfigHistory
+from streaming.core.connect.rules.catalogue_across import ALL_WORKERS_GONE
+from streaming.core.connect.rules.memory import RuleMemory, without_offsets
+from streaming.core.connect.state import ConnectState
+from streaming.core.connect.statuses import gaps, late, ordering
+from streaming.core.connect.statuses.facts import Sighting
+from streaming.core.connect.statuses.round_change import Step
+from streaming.core.connect.statuses.steps import step_after
+from streaming.core.fold import clocks
+from streaming.core.fold.clocks import Leap, Passing
+from streaming.core.fold.lifecycle import GroupView, Session
+from streaming.core.fold.parts import part_of
+from streaming.core.fold.published import body_of, source_of
+from streaming.core.fold.routing import connect_settings
+from streaming.core.fold.state import Envelope, LastRecord
+from streaming.core.fold.timers import BY_COORDINATOR
+from streaming.core.incidents.finding import Finding
+from streaming.core.incidents.notice import Notice, Output
+from streaming.core.incidents.rule import Rule
+from streaming.core.model.codec import dumps, loads
+from streaming.core.model.records import Body, ConfigChange, Gap, GroupGeneration, Row, StatusChange
+from streaming.core.model.results import Generation, Source
+from streaming.core.model.settings import ClusterSettings, ConnectSettings
+from streaming.core.reading.unreadable import unreadable_config
+
+CONNECT = "connect"
+
+
+class ConnectLifecycle:
+    """Classic groups of protocol type `connect`, with their config and status topics."""
+
+    name = CONNECT
+    rules: tuple[Rule, ...] = catalogue.RULES
+    outlive = frozenset({ALL_WORKERS_GONE.code})
+
+    def owns(self, body: Body) -> bool:
+        """Connect's topics are nobody else's."""
+        match body:
+            case GroupGeneration(protocol_type=protocol_type):
+                return protocol_type == CONNECT
+            case ConfigChange() | StatusChange():
+                return True
+            case _:
+                return False
+
+    def topics(self, settings: ClusterSettings, group: str) -> frozenset[str]:
+        """The config and the status topic of the group, configured or guessed."""
+        topics = connect_settings(settings, group)
+        return frozenset(one for one in (topics.config_topic, topics.status_topic) if one is not None)
+
+    def open(self, view: GroupView, stored: str | None) -> Session:
+        """Raises CodecError."""
+        return ConnectSession(view, ConnectState() if stored is None else loads(ConnectState, stored))
+
+    def salvage(self, stored: str) -> str | None:
+        """The configuration so far: no later record teaches it again."""
+        history = part_of(stored.encode("utf-8", "surrogatepass"), "history", ConfigHistory)
+        return None if history is None else dumps(ConnectState(history=history))
+
+
+class ConnectSession:
+    """One Connect group in one call of the fold."""
+
+    def __init__(self, view: GroupView, state: ConnectState) -> None:
+        self.view, self.state = view, state
+        self.topics: ConnectSettings = connect_settings(view.settings, view.group)
+        self._sightings: Sequence[Sighting] = ()
+        self._config: list[ConfigEntry] = []  # put into the history at one go: a topic read from its beginning is long
+        self._steps: list[Step] = []
+        self._lost: list[int] = []  # partitions of the status topic with a gap
+        self._lost_from: int | None = None  # offset of the newest gap in the group's own partition
+
+    # -- rows ------------------------------------------------------------------------------------------------------
+
+    def take(self, row: Row, *, hole: bool) -> Sequence[Output]:
+        """A config record or a status."""
+        match row.body:
+            case ConfigChange(record=record):
+                self._dated(row.timestamp_ms)
+                self._config.append(ConfigEntry(row.offset, record, self._by_now(row.timestamp_ms)))
+                if isinstance(record, OtherConfig) and record.what == NOT_JSON:
+                    return [unreadable_config(self.view.settings.name, source_of(row), record)]
+            case StatusChange(record=record):
+                tick, timeline = self.view.tick, self.state.timeline
+                live = not self.view.finite and late.in_time(timeline)
+                read_ms = clocks.read_ms(self.view.envelope, self.last(), row.timestamp_ms, tick if live else None)
+                read_ms = None if read_ms is None else read_ms + timeline.carry_ms
+                if hole:
+                    at_ms = row.timestamp_ms if read_ms is None else min(row.timestamp_ms, read_ms)
+                    timeline = gaps.with_hole(timeline, row.partition, at_ms)
+                    self.state = replace(self.state, timeline=timeline)
+                historic = tick.historic if tick else False
+                sighting = ordering.sighting_of(row, record, historic=historic, read_ms=read_ms)
+                self._sightings = [*self._sightings, sighting]
+            case _:
+                pass
+        return ()
+
+    def _by_now(self, at_ms: int) -> int:
+        """When a record of this time was written at the latest, by the clock of the group's coordinator: a record that
+        is read as it comes was written by then, whatever its writer's clock says."""
+        tick = self.view.tick
+        if tick is None or tick.historic or self.view.finite:
+            return at_ms
+        return min(at_ms, clocks.groups_time(self.view.envelope, tick.now_ms))
+
+    def _dated(self, at_ms: int) -> None:
+        """A config record of this time."""
+        history = self.state.history
+        if history.begins_ms is None or history.newest_ms < at_ms:
+            begins_ms = at_ms if history.begins_ms is None else history.begins_ms
+            history = replace(history, begins_ms=begins_ms, newest_ms=max(history.newest_ms, at_ms))
+            self.state = replace(self.state, history=history)
+
+    def unreadable(self, row: Row) -> None:
+        """A config record that may be behind what nothing explains."""
+        if row.topic == self.topics.config_topic:
+            self.collect()
+            self.state = replace(self.state, history=self.state.history.with_unread(row.offset))
+
+    def gap(self, row: Row, gap: Gap) -> None:
+        """What the lost records would have said is not known."""
+        if row.topic == self.topics.config_topic:
+            self.collect()
+            self.state = replace(self.state, history=self.state.history.without(row.offset, gap.to_offset))
+        else:
+            self._sightings = [one for one in self._sightings if one.partition != row.partition]
+            self._lost.append(row.partition)
+
+    def lost_records(self, offset: int) -> None:
+        """The newest such gap."""
+        self._lost_from = offset
+
+    def recreated(self, topic: str) -> None:
+        """The configuration so far was that of the topic before."""
+        if topic == self.topics.config_topic:
+            self._config = []
+            memory = without_offsets(self.state.rule_memory)
+            self.state = replace(self.state, history=ConfigHistory(), rule_memory=memory)
+
+    def begins_anew(self, row: Row) -> bool:
+        """Whether a config record is of another topic of that name: its offset was read before, and it is newer than
+        all that was read. One that is only read again has its old time."""
+        if row.topic != self.topics.config_topic or not isinstance(row.body, ConfigChange):
+            return False
+        read = row.offset < self.view.envelope.next_offsets.get(f"{row.topic}-{row.partition}", 0)
+        return read and 0 < self.state.history.newest_ms < row.timestamp_ms
+
+    def collect(self) -> None:
+        """The config records into the history."""
+        self.state = replace(self.state, history=config_sanity.extended(self.state.history, self._config))
+        self._config = []
+
+    # -- records ---------------------------------------------------------------------------------------------------
+
+    def last(self) -> LastRecord | None:
+        """The record judged last, and the config offset that its leader stated."""
+        last = self.state.last
+        return None if last is None else LastRecord(last.source, last.at_ms, last.config_offset)
+
+    def missing(self, row: Row) -> str | None:
+        """Config records up to the offset that the leader had read."""
+        return evidence.missing(self.view.settings, self.view.group, self.state, row)
+
+    def never_came(self, row: Row, missing: str) -> str:
+        """Which evidence, and who has read it."""
+        return f"evidence missing: {missing}{foreign_workers.ahead(body_of(row), self.state.history)}"
+
+    def live(self, at_ms: int) -> None:
+        """A group found empty in history is timed from here on."""
+        self.state = workers_gone.read_live(self.state, at_ms)
+
+    def rebase(self, passing: Passing) -> Sequence[Output]:
+        """What waits has waited as long as is sure; the rest is possible, no more."""
+        at_ms = passing.head.row.timestamp_ms
+        self.state = replace(self.state, history=self.state.history.seen_with(at_ms))
+        before = self.state
+        self.state, doubtful = passed_time.rebased(before, passing)
+        if not doubtful:
+            return ()
+        return self._doubted(deadlines.unsure(self.view, before, at_ms, BY_COORDINATOR, sure=self.state), at_ms)
+
+    def passed_over(self, row: Row) -> None:
+        """Time is as it was."""
+        self.state = replace(self.state, apart_ms=0)
+
+    def doubts(self, at_ms: int, by: str) -> Sequence[Output]:
+        """What would be overdue."""
+        return self._doubted(deadlines.unsure(self.view, self.state, at_ms, by), at_ms)
+
+    def _doubted(self, found: tuple[Finding, ...], at_ms: int) -> Sequence[Output]:
+        return [Notice(moment=self.view.moment(at_ms), found=found)] if found else ()
+
+    def begin_life(self) -> None:
+        """What processes remember outlives the group, who holds what does not."""
+        self.state = replace(self.state, last=None, unassigned_since_ms={}, declared={}, rule_memory=RuleMemory())
+
+    def judge(self, row: Row, never_came: str | None, before: Envelope, leap: Leap) -> Sequence[Output]:
+        """The verdict, its causes, and what the rules find; then the step that the statuses are held against."""
+        again = generation.copy_of_last(self.view, self.state, row)
+        if again is not None:
+            self.state = replace(self.state, apart_ms=0)
+            return [again]
+        last = self.state.last
+        self.state, outputs = generation.judged(self.view, self.state, row, never_came)
+        self.state = replace(self.state, apart_ms=0)
+        now = self.state.last
+        if now is not None and now.source == source_of(row):
+            published = next((one for one in outputs if isinstance(one, Generation)), None)
+            self._steps.append(step_after(self.view, before, last, now, row, published, leap))
+        return outputs
+
+    def end(self, row: Row, *, historic: bool) -> None:
+        """Nobody holds anything; that the group has no worker goes on."""
+        first = self.view.envelope.generation is None and not self.view.open()
+        self.state = workers_gone.deleted(self.view, self.state, row, historic=historic)
+        if not first:
+            self.state = replace(self.state, last=None, unassigned_since_ms={})
+
+    # -- time ------------------------------------------------------------------------------------------------------
+
+    def due_ms(self) -> int | None:
+        """The next deadline."""
+        return deadlines.due_ms(self.view, self.state)
+
+    def live_due_ms(self) -> int | None:
+        """At once for a group that was found empty in history."""
+        return workers_gone.unread_live_ms(self.view, self.state)
+
+    def fire(self, at_ms: int, *, historic: bool) -> Sequence[Output]:
+        """The deadlines of this time."""
+        self.state, notices = deadlines.fired(self.view, self.state, at_ms, historic=historic)
+        return notices
+
+    def timed_from(self) -> tuple[Source, int] | None:
+        """A generation, or the record that shows the group empty."""
+        if self.state.emptied is not None:
+            return self.state.emptied.source, self.state.emptied.at_ms
+        last = self.state.last
+        return (last.source, last.at_ms) if last is not None and last.views else None
+
+    def tell(self, end_ms: int | None, *, end_of_input: bool) -> Sequence[Output]:
+        """What follows from statuses and records together, as far as both have come."""
+        timeline, outputs = self.state.timeline, list[Output]()
+        clock = ordering.clock_of(self.view, timeline.carry_ms, end_ms, end_of_input=end_of_input)
+        steps: Sequence[Step] = self._steps
+        if self._lost_from is not None:
+            timeline, steps = gaps.after_lost_records(timeline, steps, self._lost_from)
+        if self._lost:
+            timeline, said, steps = gaps.after_gap(self.view, timeline, steps, frozenset(self._lost))
+            outputs += said
+        sightings = self._sightings
+        if not self.view.finite:
+            timeline, sightings = late.records(timeline, sightings, self._newest_generation())
+        timeline, said = ordering.advance(self.view, timeline, sightings, steps, clock)
+        outputs += said
+        if end_of_input:
+            timeline, said = ordering.finish(self.view, timeline)
+            outputs += said
+        self.state = replace(self.state, timeline=timeline)
+        self._steps, self._sightings, self._lost, self._lost_from = [], (), [], None
+        return outputs
+
+    def _newest_generation(self) -> int:
+        """That of the newest record read, judged yet or not; -1 before the first."""
+        envelope = self.view.envelope
+        bodies = (one.row.body for one in envelope.waiting)
+        waiting = (one.generation for one in bodies if isinstance(one, GroupGeneration))
+        return max(waiting, default=-1 if envelope.generation is None else envelope.generation)
+
+    def events_due_ms(self, attention_ms: int | None) -> int | None:
+        """The earlier of what is told by the monitor's clock and what is due by the coordinator's."""
+        timeline = self.state.timeline
+        told_ms, timers_ms = ordering.due_ms(self.view, timeline, attention_ms)
+        if timers_ms is not None:
+            timers_ms = clocks.monitors_time(self.view.envelope, timers_ms - timeline.carry_ms)
+        return min((one for one in (told_ms, timers_ms) if one is not None), default=None)
+
+    def stored(self) -> str | None:
+        """The state, where anything is known."""
+        return None if self.state == ConnectState() else dumps(self.state)

@@ -1,0 +1,59 @@
+"""What is remembered of a Connect group between batches: its configuration, what leaders may know, what waits."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from streaming.core.connect.config_history import ConfigHistory
+from streaming.core.connect.delay_waits import Waits
+from streaming.core.connect.foreign_workers import Sides
+from streaming.core.connect.leader.hypotheses import Process
+from streaming.core.connect.leader.unseen_leaders import UnseenLeaders
+from streaming.core.connect.observed import Job, Observed
+from streaming.core.connect.rules.memory import RuleMemory
+from streaming.core.connect.statuses.memory import Timeline
+from streaming.core.model.results import Source
+
+
+@dataclass(frozen=True, slots=True)
+class Emptied:
+    """A Connect group without a worker: since when by the coordinator's clock, the record that says so, and how long
+    that may last. `config_offset` is the one of its last generation, below which the config topic must have been read.
+    `historic`: the group was found so in history; the wait begins when the monitor reads live."""
+
+    at_ms: int
+    source: Source
+    generation: int
+    patience_ms: int
+    config_offset: int = 0
+    historic: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConnectState:
+    """One Connect group.
+
+    `nobody_may_run`: those jobs in `unassigned_since_ms` that no member of the last record may run; `apart_ms`: how
+    much longer the time since the last record looks than it surely was, while a record is judged (`passed_time`);
+    `unseen_leaders`: who may have led in generations that left no record, now or in an earlier life of the group;
+    `gapped`, stored by earlier releases: anybody may have. `session_ms` is the longest session time-out of the last
+    generation's members, `emptied` set while the group has none (`workers_gone`).
+    """
+
+    last: Observed | None = None
+    history: ConfigHistory = field(default_factory=ConfigHistory)
+    eras: tuple[str, ...] = ()
+    processes: Mapping[str, Process] = field(default_factory=dict)
+    unassigned_since_ms: Mapping[str, int] = field(default_factory=dict)
+    nobody_may_run: frozenset[str] = frozenset()
+    patience_ms: int = 0
+    timeouts_ms: int = 0
+    rule_memory: RuleMemory = field(default_factory=RuleMemory)
+    declared: Mapping[str, frozenset[Job]] = field(default_factory=dict)
+    apart_ms: int = 0
+    gapped: bool = False
+    unseen_leaders: UnseenLeaders = field(default_factory=UnseenLeaders)
+    sides: Sides = field(default_factory=Sides)
+    timeline: Timeline = field(default_factory=Timeline)
+    waits: Waits = field(default_factory=Waits)
+    session_ms: int = 0
+    emptied: Emptied | None = None

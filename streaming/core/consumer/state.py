@@ -1,0 +1,24 @@
+"""What is remembered of a consumer group, or of any other classic group, between batches."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from streaming.core.fold.state import LastRecord
+
+
+@dataclass(frozen=True, slots=True)
+class LastJoin:
+    """When the join phase of the last record with members ended, by the coordinator's clock, and the shortest time-out
+    of its members (`departures`); 0 where not known."""
+
+    ended_ms: int = 0
+    shortest_ms: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConsumerState:
+    """`holds`: the partitions of each member after the last record."""
+
+    last: LastRecord | None = None
+    holds: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    last_join: LastJoin = LastJoin()

@@ -1,0 +1,277 @@
+"""What one kind of group brings to the fold. The fold knows lifecycles by this protocol alone.
+
+A `Lifecycle` is declared once, in the registry. For one call of the fold it opens a `Session` on one group: the session
+takes the group's rows, judges its records, keeps the timers of its rules, and gives back its body of the state.
+
+    rows        take, unreadable, gap …    in the order of each partition      the body learns, nothing is concluded
+    record      missing, judge             in the order of the group           results and notices
+    time        due_ms, fire               between two records, and at a tick  notices
+    events      tell                       some time behind the records        results and notices of the lane EVENTS
+
+A session never opens or ends an incident: it returns notices, and the fold settles them in its book.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Protocol
+
+from streaming.core.fold.clocks import Leap, Passing
+from streaming.core.fold.state import Envelope, LastRecord
+from streaming.core.incidents.notice import Lane, Output
+from streaming.core.incidents.rule import Rule
+from streaming.core.incidents.transitions import IncidentKey, Moment
+from streaming.core.model.records import Body, Gap, Row, Tick
+from streaming.core.model.results import Incident, Source
+from streaming.core.model.settings import ClusterSettings
+
+
+class GroupView(Protocol):
+    """What a session may know of its group beside its own body; it changes as the fold goes on, and is not to be
+    changed by a session."""
+
+    @property
+    def settings(self) -> ClusterSettings:
+        """The settings of the group's cluster."""
+        ...
+
+    @property
+    def group(self) -> str:
+        """The group id."""
+        ...
+
+    @property
+    def tick(self) -> Tick | None:
+        """The clock of this call."""
+        ...
+
+    @property
+    def finite(self) -> bool:
+        """Whether this is a whole input that nobody read as it was written."""
+        ...
+
+    @property
+    def envelope(self) -> Envelope:
+        """The envelope as it is now."""
+        ...
+
+    def open(self, lane: Lane = Lane.RECORDS) -> Mapping[IncidentKey, Incident]:
+        """The open incidents of a lane."""
+        ...
+
+    def moment(self, at_ms: int, *, generation: int | None = None, historic: bool | None = None) -> Moment:
+        """A moment of the group, by default of its newest generation, and of history if its newest record is."""
+        ...
+
+
+class Session(Protocol):
+    """One group in one call of the fold. Rows come first, then records, timers and events."""
+
+    def take(self, row: Row, *, hole: bool) -> Sequence[Output]:
+        """A row of a topic of the lifecycle. `hole`: rows before it in its partition are missing."""
+        ...
+
+    def unreadable(self, row: Row) -> None:
+        """A record of such a topic that could not be read."""
+        ...
+
+    def gap(self, row: Row, gap: Gap) -> None:
+        """Records of such a topic that were gone before they were read."""
+        ...
+
+    def lost_records(self, offset: int) -> None:
+        """Records of the group itself, from this offset on, were gone before they were read."""
+        ...
+
+    def recreated(self, topic: str) -> None:
+        """A topic of the lifecycle was deleted and created again."""
+        ...
+
+    def begins_anew(self, row: Row) -> bool:
+        """Whether this row shows that its topic was created again, where topics have no ids."""
+        ...
+
+    def collect(self) -> None:
+        """All rows of this call have come; records are judged next."""
+        ...
+
+    def missing(self, row: Row) -> str | None:
+        """Which evidence must arrive before this record can be judged; None if none."""
+        ...
+
+    def never_came(self, row: Row, missing: str) -> str:
+        """Why a record is judged without its evidence."""
+        ...
+
+    def live(self, at_ms: int) -> None:
+        """The group is read as it goes on, at this time."""
+        ...
+
+    def rebase(self, passing: Passing) -> Sequence[Output]:
+        """Before a record: how much of the time since the last one has surely passed. Timers move accordingly."""
+        ...
+
+    def begin_life(self) -> None:
+        """The group id begins a new life: what the life before taught of members is forgotten."""
+        ...
+
+    def judge(self, row: Row, never_came: str | None, before: Envelope, leap: Leap) -> Sequence[Output]:
+        """One record whose turn has come, and what follows from it. `before`: the envelope before the record."""
+        ...
+
+    def passed_over(self, row: Row) -> None:
+        """The record was a copy of an earlier one: it moves nothing."""
+        ...
+
+    def last(self) -> LastRecord | None:
+        """The record judged last in this life of the group; None before the first."""
+        ...
+
+    def due_ms(self) -> int | None:
+        """When the next timer is due, by the coordinator's clock."""
+        ...
+
+    def live_due_ms(self) -> int | None:
+        """When the group must be folded by the live clock; None if it need not."""
+        ...
+
+    def fire(self, at_ms: int, *, historic: bool) -> Sequence[Output]:
+        """The timers that are due at this time."""
+        ...
+
+    def doubts(self, at_ms: int, by: str) -> Sequence[Output]:
+        """What the timers would find at a time that nobody confirms, as possible; `by`: by which clock alone."""
+        ...
+
+    def timed_from(self) -> tuple[Source, int] | None:
+        """Place and time of the record whose timers run."""
+        ...
+
+    def tell(self, end_ms: int | None, *, end_of_input: bool) -> Sequence[Output]:
+        """Events as far as they have come. `end_ms`: the input has ended, surely not before this time; None where
+        nobody knows."""
+        ...
+
+    def events_due_ms(self, attention_ms: int | None) -> int | None:
+        """When there are events to tell, by the monitor's clock; `attention_ms`: when an incident of the lane EVENTS is
+        to be notified, by the time of that lane."""
+        ...
+
+    def end(self, row: Row, *, historic: bool) -> None:
+        """The group was deleted, or goes on under another protocol."""
+        ...
+
+    def stored(self) -> str | None:
+        """The body as text of one line; None if there is nothing to keep."""
+        ...
+
+
+class QuietSession:
+    """A session of a lifecycle that has no topics, timers or events; it still has to judge."""
+
+    def take(self, row: Row, *, hole: bool) -> Sequence[Output]:
+        """No topic."""
+        return ()
+
+    def unreadable(self, row: Row) -> None:
+        """No topic."""
+
+    def gap(self, row: Row, gap: Gap) -> None:
+        """No topic."""
+
+    def lost_records(self, offset: int) -> None:
+        """The envelope has it."""
+
+    def recreated(self, topic: str) -> None:
+        """No topic."""
+
+    def begins_anew(self, row: Row) -> bool:
+        """No topic."""
+        return False
+
+    def collect(self) -> None:
+        """Nothing was put aside."""
+
+    def missing(self, row: Row) -> str | None:
+        """Everything stands in the record."""
+        return None
+
+    def never_came(self, row: Row, missing: str) -> str:
+        """Nothing is waited for."""
+        return missing
+
+    def live(self, at_ms: int) -> None:
+        """Nothing is timed."""
+
+    def rebase(self, passing: Passing) -> Sequence[Output]:
+        """Nothing waits."""
+        return ()
+
+    def passed_over(self, row: Row) -> None:
+        """Nothing moved."""
+
+    def due_ms(self) -> int | None:
+        """No timers."""
+        return None
+
+    def live_due_ms(self) -> int | None:
+        """No timers."""
+        return None
+
+    def fire(self, at_ms: int, *, historic: bool) -> Sequence[Output]:
+        """No timers."""
+        return ()
+
+    def doubts(self, at_ms: int, by: str) -> Sequence[Output]:
+        """No timers."""
+        return ()
+
+    def timed_from(self) -> tuple[Source, int] | None:
+        """No timers."""
+        return None
+
+    def tell(self, end_ms: int | None, *, end_of_input: bool) -> Sequence[Output]:
+        """No events."""
+        return ()
+
+    def events_due_ms(self, attention_ms: int | None) -> int | None:
+        """No events."""
+        return None
+
+
+class Lifecycle(Protocol):
+    """One kind of group."""
+
+    @property
+    def name(self) -> str:
+        """The name under which bodies are stored."""
+        ...
+
+    @property
+    def rules(self) -> tuple[Rule, ...]:
+        """Everything that its sessions can find."""
+        ...
+
+    @property
+    def outlive(self) -> frozenset[str]:
+        """Codes of rules whose incidents outlive the group's deletion."""
+        ...
+
+    def owns(self, body: Body) -> bool:
+        """Whether records with this body are of this kind of group, or rows of a topic of the lifecycle."""
+        ...
+
+    def topics(self, settings: ClusterSettings, group: str) -> frozenset[str]:
+        """Topics beside the coordinator's log whose rows concern the group."""
+        ...
+
+    def open(self, view: GroupView, stored: str | None) -> Session:
+        """A session on the group with this body; None: its first. Raises CodecError."""
+        ...
+
+    def salvage(self, stored: str) -> str | None:
+        """What of a body no later record teaches again, as the body of a group that is begun anew; None if nothing."""
+        ...
+
+
+def rules_of(lifecycles: Iterable[Lifecycle]) -> tuple[Rule, ...]:
+    """The rules of all lifecycles."""
+    return tuple(rule for one in lifecycles for rule in one.rules)

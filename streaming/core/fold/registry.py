@@ -1,0 +1,34 @@
+"""The lifecycles that a fold knows; it takes them as an argument."""
+
+from collections.abc import Iterable
+
+from streaming.core.fold.lifecycle import Lifecycle
+from streaming.core.incidents import monitor_error
+from streaming.core.incidents.catalogue import Catalogue
+from streaming.core.model.records import Body
+from streaming.core.model.settings import ClusterSettings
+
+
+class Registry:
+    """Lifecycles, asked in this order: the first that owns a record has it."""
+
+    def __init__(self, lifecycles: Iterable[Lifecycle]) -> None:
+        self.lifecycles = tuple(lifecycles)
+        self._named = {one.name: one for one in self.lifecycles}
+        self.names = frozenset(self._named)
+        self.catalogue = Catalogue([rule for one in self.lifecycles for rule in one.rules] + [*monitor_error.RULES])
+
+    def named(self, name: str) -> Lifecycle:
+        """The lifecycle of this name. Raises KeyError."""
+        return self._named[name]
+
+    def owner(self, body: Body) -> Lifecycle:
+        """Whose record or row this is. Raises LookupError for one that nobody owns."""
+        for one in self.lifecycles:
+            if one.owns(body):
+                return one
+        raise LookupError(f"no lifecycle owns a {type(body).__name__}")
+
+    def of_topic(self, settings: ClusterSettings, group: str, topic: str) -> Lifecycle | None:
+        """The lifecycle that reads this topic for the group; None for the coordinator's log and topics of nobody."""
+        return next((one for one in self.lifecycles if topic in one.topics(settings, group)), None) if group else None

@@ -1,0 +1,23 @@
+"""The rules that a fold knows, by code."""
+
+from collections.abc import Iterable
+
+from streaming.core.incidents.rule import Rule
+from streaming.core.model.results import Severity
+
+
+class Catalogue:
+    """Rules of all lifecycles and of the monitor itself."""
+
+    def __init__(self, rules: Iterable[Rule]) -> None:
+        self.rules = tuple(rules)
+        self._by_code = {rule.code: rule for rule in self.rules}
+
+    def rule(self, code: str) -> Rule:
+        """The rule of this code. A stored state may hold incidents of a rule that this release does not have: theirs is
+        one that is only reported."""
+        return self._by_code.get(code) or Rule(code=code, title=code, severity=Severity.INFO, report=True, alert="", wrong="")
+
+    def titled(self, title: str) -> tuple[Rule, ...]:
+        """The rules of this title."""
+        return tuple(rule for rule in self.rules if rule.title == title)

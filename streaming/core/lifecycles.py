@@ -1,0 +1,21 @@
+"""The lifecycles that the monitor knows. A new one is a package and an entry here."""
+
+from functools import partial
+
+from streaming.core.connect.lifecycle import ConnectLifecycle
+from streaming.core.connect.rules.catalogue_status import RUNNING_TWICE
+from streaming.core.connect.rules.sinks import consumed_twice
+from streaming.core.consumer.laws import ConsumerLaw
+from streaming.core.consumer.lifecycle import ConsumerLifecycle
+from streaming.core.fold import fold, isolation
+from streaming.core.fold.registry import Registry
+
+REGISTRY = Registry(
+    (
+        ConnectLifecycle(),
+        ConsumerLifecycle(laws=(ConsumerLaw(RUNNING_TWICE, consumed_twice),)),  # a sink's tasks are consumers
+    )
+)
+
+fold_group = partial(fold.fold_group, REGISTRY)
+failed = partial(isolation.failed, REGISTRY)

@@ -1,0 +1,104 @@
+"""States that an earlier release left in the database, brought into the present layout before they are read.
+
+A group's state is what its records have taught and cannot teach again: the configuration so far, what leaders have in
+mind, what jobs run where. So a release that changes the layout reads those before. Older states, and states of newer
+releases after a way back, are not read: the group begins anew, as if it were seen for the first time. Only the
+incidents they left open are taken out, to be ended: nobody else would ever end them. What still holds is found again.
+
+    2    facts of a job were an object, leaders' minds carried their jobs as lists
+    3    one object: the fields of all lifecycles side by side, and two books of incidents
+    4    an envelope and one body per lifecycle, each a line (`streaming.core.fold.state`)
+
+Layouts 2 and 3 know two lifecycles, which their names and fields below stand for.
+"""
+
+import json
+from typing import Any
+
+from assignors.connect.model import Jobs
+from streaming.core.connect.leader.packed import by_connector
+from streaming.core.fold.parts import left_open
+from streaming.core.fold.state import STATE_VERSION, Envelope
+from streaming.core.model.codec import dumps
+
+READABLE = (2, 3, STATE_VERSION)
+_ENVELOPE = frozenset(
+    {"incarnation", "generation", "deleted", "seen_from_start", "member_ids", "next_offsets", "topic_ids", "waiting"}
+    | {"historic", "behind_ms", "least_behind_ms", "unread", "lost", "orphans", "written", "failing"}
+)
+_CONSUMER = frozenset({"holds", "last_join"})
+_PAGE = ("open", "lingering")
+
+
+def present(version: int, state: bytes) -> bytes | None:
+    """The state in the present layout; None if this release cannot read it."""
+    if version == STATE_VERSION:
+        return state
+    if version not in READABLE:
+        return None
+    try:
+        whole: dict[str, Any] = json.loads(state)
+        return _since_3(whole if version == 3 else _since_2(whole))
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return None
+
+
+def unreadable(version: int) -> str:
+    """One sentence for people about a state that is not read."""
+    return (
+        f"the group's stored state has layout {version}, this release reads {READABLE[0]} to {READABLE[-1]}: "
+        "what was known of it is built anew from the records that follow, and its open incidents end"
+    )
+
+
+def begun_anew(state: bytes) -> bytes | None:
+    """An empty state with the open incidents of one that cannot be read, as far as these can be; None without any."""
+    orphans = left_open(state)
+    return dumps(Envelope(orphans=orphans)).encode("utf-8", "surrogatepass") if orphans else None
+
+
+def _since_3(whole: dict[str, Any]) -> bytes:
+    """Fields to the part that they belong to."""
+    timeline = whole.get("timeline", {})
+    pages = {
+        lane: {name: part.pop(old) for name, old in zip(_PAGE, ("incidents", "lingering"), strict=True) if old in part}
+        for lane, part in (("records", whole), ("events", timeline))
+    }
+    envelope = {name: whole.pop(name) for name in _ENVELOPE & whole.keys()}
+    consumer = {name: whole.pop(name) for name in _CONSUMER & whole.keys()}
+    if "last" in whole:
+        envelope["lifecycle"] = "connect"
+    elif consumer:
+        envelope["lifecycle"] = "consumer"
+    envelope["book"] = {lane: page for lane, page in pages.items() if page}
+    bodies = [("connect", whole), ("consumer", consumer)]
+    lines = [_text(envelope), *(f"{name} {_text(body)}" for name, body in bodies if body)]
+    return "\n".join(lines).encode("utf-8", "surrogatepass")
+
+
+def _since_2(whole: dict[str, Any]) -> dict[str, Any]:
+    """Facts of a job were an object, minds carried their jobs as lists, each with a memory of its own."""
+    jobs = whole.get("timeline", {}).get("jobs", {})
+    jobs.update({job: _text(facts) for job, facts in jobs.items()})
+    for process in whole.get("processes", {}).values():
+        _pack_minds(process)
+    return whole
+
+
+def _pack_minds(process: dict[str, Any]) -> None:
+    memories: list[dict[str, Any]] = []
+    minds: list[list[Any]] = []
+    for mind in process.pop("hypotheses"):
+        memory = mind["memory"]
+        for name in memory.keys() & {"previous", "previous_revoked"}:
+            listed = memory[name]
+            tasks = tuple((connector, number) for connector, number in listed.get("tasks", ()))
+            memory[name] = by_connector(Jobs(tuple(listed.get("connectors", ())), tasks))
+        if memory not in memories:
+            memories.append(memory)
+        minds.append([mind["era"], mind.get("max_delay_ms"), memories.index(memory)])
+    process["minds"] = {"memories": memories, "minds": minds}
+
+
+def _text(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
