@@ -16,8 +16,8 @@ from dashboards.monitor_alerts import monitor_alerts
 from dashboards.queries import aggregated, series
 from streaming.core import metrics
 from streaming.core.incidents import own_alerts
-from streaming.core.incidents.runbooks import Addresses
 from streaming.core.metrics import CLUSTER
+from streaming.core.runbooks import Addresses
 
 WHILE_BLIND = own_alerts.WHILE_BLIND.name
 _REMEMBERED = "2h"

@@ -15,9 +15,9 @@ from dashboards.cluster_label import renamed_dashboard
 from dashboards.frames import rebalances
 from dashboards.runbooks import pages
 from dashboards.shelf import SHELF
-from streaming.core.incidents.runbooks import Addresses
 from streaming.core.metrics import CLUSTER, label_problem
 from streaming.core.model.settings import PUBLIC_URL
+from streaming.core.runbooks import Addresses
 
 GENERATED = Path(__file__).parent / "generated"
 DOCS = Path(__file__).parents[1] / "docs"

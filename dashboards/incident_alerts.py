@@ -12,8 +12,8 @@ from typing import Any
 from dashboards.queries import gone, series
 from streaming.core import metrics
 from streaming.core.catalogue import RULES
-from streaming.core.incidents.runbooks import Addresses, alert_name, headline, next_step
 from streaming.core.metrics import CLUSTER
+from streaming.core.runbooks import Addresses, alert_name, headline, next_step
 
 RECORDED = "rebalance_monitor:incident"
 _SURVIVES_RESTART = "15m"

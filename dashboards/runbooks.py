@@ -16,9 +16,9 @@ from streaming.core.connect.advice.words import whole_text
 from streaming.core.incidents.commands import commands_of, on_kubernetes
 from streaming.core.incidents.own_alerts import OWN_ALERTS, readable
 from streaming.core.incidents.rule import Check, Rule
-from streaming.core.incidents.runbooks import commands, damping_text, left_open, loudness_text
 from streaming.core.incidents.step import Step
 from streaming.core.metrics import CLUSTER
+from streaming.core.runbooks import commands, damping_text, left_open, loudness_text
 
 FOLDER = "runbooks"
 _MADE = "<!-- Made by `rebalance-monitor dashboards build` from the rule catalogue; edit that. -->"

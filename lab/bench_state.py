@@ -114,7 +114,7 @@ def folded(workers: int, tasks: int, event: str) -> bytes:
 
 
 def parts(state: bytes) -> dict[str, int]:
-    """Bytes by field of the envelope, of the body, and of its timeline, largest first; below one hundredth is left out."""
+    """Bytes of the envelope, of each field of the body and of its timeline; below one hundredth is left out."""
     first, body = state.split(b"\n")
     whole: dict[str, Any] = json.loads(body.split(b" ", 1)[1])
     timeline = {f"timeline.{name}": part for name, part in whole.pop("timeline").items()}

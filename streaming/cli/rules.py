@@ -13,8 +13,8 @@ from streaming.core.catalogue import RULES
 from streaming.core.connect.advice.words import whole_text
 from streaming.core.incidents.commands import commands_of
 from streaming.core.incidents.rule import Rule
-from streaming.core.incidents.runbooks import damping_text, loudness_text, told_as
 from streaming.core.incidents.step import Step
+from streaming.core.runbooks import damping_text, loudness_text, told_as
 
 
 def rules(name: str | None, *, output: str) -> int:

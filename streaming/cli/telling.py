@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 from streaming.cli.errors import InputError
 from streaming.config import Settings
-from streaming.core.incidents.runbooks import Addresses
 from streaming.core.model.settings import teams
+from streaming.core.runbooks import Addresses
 from streaming.sinks.alertmanager import Alertmanager
 from streaming.sinks.alerts import AlertStyle
 from streaming.sinks.delivery import Delivery, Receiver

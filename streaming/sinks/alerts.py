@@ -11,9 +11,9 @@ from typing import Any
 from urllib.parse import quote
 
 from streaming.core.incidents.alert_text import named_text
-from streaming.core.incidents.runbooks import Addresses, headline, next_step
 from streaming.core.metrics import CLUSTER
 from streaming.core.model.results import AlertSeverity, Incident
+from streaming.core.runbooks import Addresses, headline, next_step
 from streaming.sinks.labels import incident_labels
 from streaming.sinks.limits import as_it_is
 from streaming.sinks.stored import incident_of

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
-from streaming.core.incidents.runbooks import Addresses
+from streaming.core.runbooks import Addresses
 from streaming.sinks.database import Connection
 from streaming.sinks.delivery import NotAccepted, Refused
 from streaming.sinks.outbox import Waiting

@@ -10,7 +10,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from streaming.core.incidents.runbooks import Addresses, headline, next_step
+from streaming.core.runbooks import Addresses, headline, next_step
 from streaming.sinks.alerts import group_url
 from streaming.sinks.database import Connection
 from streaming.sinks.http_sender import HttpSender

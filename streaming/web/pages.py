@@ -15,7 +15,7 @@ from streaming.core.catalogue import RULES
 from streaming.core.connect.advice.words import whole_text
 from streaming.core.incidents.commands import commands_of, on_kubernetes
 from streaming.core.incidents.own_alerts import OWN_ALERTS, OwnAlert, readable
-from streaming.core.incidents.runbooks import commands, damping_text, left_open, loudness_text, rules_titled
+from streaming.core.runbooks import commands, damping_text, left_open, loudness_text, rules_titled
 from streaming.web.api import NotFound, Source, health
 from streaming.web.contract import MOST, PREFIX
 from streaming.web.fleet import NOBODY, STATES

@@ -16,8 +16,8 @@ from dashboards.build import GENERATED, render
 from dashboards.places import PLACES
 from dashboards.runbooks import pages
 from dashboards.shelf import SHELF
-from streaming.core.incidents.runbooks import Addresses
 from streaming.core.metrics import GENERATIONS, METRICS, PREFIX
+from streaming.core.runbooks import Addresses
 
 ROOT = Path(__file__).parents[2]
 NAMES = {metric.name for metric in METRICS}

@@ -15,8 +15,8 @@ from dashboards.build import render
 from dashboards.incident_alerts import titles
 from streaming.core.catalogue import RULES
 from streaming.core.incidents.own_alerts import OWN_ALERTS, OwnAlert
-from streaming.core.incidents.runbooks import Addresses, alert_name, headline, next_step
 from streaming.core.metrics import METRICS, label_problem
+from streaming.core.runbooks import Addresses, alert_name, headline, next_step
 
 ROOT = Path(__file__).parents[2]
 PROMTOOL = shutil.which("promtool")

@@ -9,7 +9,7 @@ from dashboards.alerts import rule_file
 from dashboards.runbooks import FOLDER, pages
 from streaming.core.catalogue import RULES
 from streaming.core.incidents.rule import Rule
-from streaming.core.incidents.runbooks import VARIABLES
+from streaming.core.runbooks import VARIABLES
 from streaming.web.pages import runbook_page
 
 DOCS = Path(__file__).parents[2] / "docs"

@@ -5,11 +5,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from streaming.cli.captures import records_of, settings_of
-from streaming.core.connect.effects import DelayWait
 from streaming.core.fold.fold import STATE_VERSION
 from streaming.core.fold.routing import route
 from streaming.core.incidents.maintenance import Maintenance
 from streaming.core.lifecycles import fold_group
+from streaming.core.model.effects import DelayWait
 from streaming.core.model.records import OtherGroup, Row, Tick
 from streaming.core.model.results import (
     AlertSeverity,

@@ -27,6 +27,7 @@ from streaming.core.connect.intent import intent_of, remembered
 from streaming.core.connect.leader import carry
 from streaming.core.connect.leader.answers import answered_as
 from streaming.core.connect.leader.rounds import Case
+from streaming.core.connect.member_shares import shares_of
 from streaming.core.connect.observed import Job, Observed, job_name, observe
 from streaming.core.connect.rules.catalogue_across import ALL_WORKERS_GONE
 from streaming.core.connect.rules.context import Scene
@@ -103,7 +104,9 @@ def copy_of_last(view: GroupView, state: ConnectState, row: Row) -> Generation |
         return None
     cause = Cause(kind="unknown", certainty=Certainty.POSSIBLE, evidence=(Evidence(source=last.source),))
     result = verdict.not_judged(WRITTEN_AGAIN).verdict
-    published = published_as(view.settings, view.group, view.envelope, row, verdict=result, cause=(cause,))
+    published = published_as(
+        view.settings, view.group, view.envelope, row, shares=shares_of, verdict=result, cause=(cause,)
+    )
     return replace(published, delay_ms=observed.delay_ms)
 
 
@@ -213,6 +216,7 @@ def _published(state: ConnectState, turn: Turn) -> Generation:
             turn.view.group,
             turn.view.envelope,
             turn.row,
+            shares=shares_of,
             verdict=turn.judgement.verdict,
             diff=diff_of({} if last is None else _held_by_worker(last), _held_by_worker(observed)),
             cause=connect_causes(observed, last, turn.topics.config_topic, history),

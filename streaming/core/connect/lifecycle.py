@@ -19,6 +19,7 @@ from streaming.core.connect import (
     workers_gone,
 )
 from streaming.core.connect.config_history import ConfigEntry, ConfigHistory
+from streaming.core.connect.member_shares import shares_of
 from streaming.core.connect.rules.catalogue_across import ALL_WORKERS_GONE
 from streaming.core.connect.rules.memory import RuleMemory, without_offsets
 from streaming.core.connect.state import ConnectState
@@ -30,7 +31,7 @@ from streaming.core.fold import clocks
 from streaming.core.fold.clocks import Leap, Passing
 from streaming.core.fold.lifecycle import GroupView, Session
 from streaming.core.fold.parts import part_of
-from streaming.core.fold.published import body_of, source_of
+from streaming.core.fold.published import MemberShares, body_of, source_of
 from streaming.core.fold.routing import connect_settings
 from streaming.core.fold.state import Envelope, LastRecord
 from streaming.core.fold.timers import BY_COORDINATOR
@@ -38,7 +39,7 @@ from streaming.core.incidents.finding import Finding
 from streaming.core.incidents.notice import Notice, Output
 from streaming.core.incidents.rule import Rule
 from streaming.core.model.codec import dumps, loads
-from streaming.core.model.records import Body, ConfigChange, Gap, GroupGeneration, Row, StatusChange
+from streaming.core.model.records import Body, ConfigChange, Gap, GroupGeneration, MemberRow, Row, StatusChange
 from streaming.core.model.results import Generation, Source
 from streaming.core.model.settings import ClusterSettings, ConnectSettings
 from streaming.core.reading.unreadable import unreadable_config
@@ -177,6 +178,10 @@ class ConnectSession:
         """The record judged last, and the config offset that its leader stated."""
         last = self.state.last
         return None if last is None else LastRecord(last.source, last.at_ms, last.config_offset)
+
+    def shares(self, member: MemberRow) -> MemberShares:
+        """Its worker, and connectors and tasks."""
+        return shares_of(member)
 
     def missing(self, row: Row) -> str | None:
         """Config records up to the offset that the leader had read."""

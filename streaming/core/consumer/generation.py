@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from schemas.consumer_protocol import ConsumerAssignment
 from streaming.core.consumer.laws import CONSUMER, ConsumerLaw
+from streaming.core.consumer.member_shares import shares_of
 from streaming.core.consumer.state import ConsumerState, LastJoin
 from streaming.core.consumer.verdict import judge
 from streaming.core.fold import departures
@@ -40,6 +41,7 @@ def judged(
         view.group,
         view.envelope,
         row,
+        shares=shares_of,
         verdict=verdict,
         diff=diff_of(state.holds, holds),
         cause=_causes(view, state, holds, row),

@@ -5,14 +5,16 @@ from collections.abc import Iterable, Sequence
 from streaming.core.consumer import catalogue
 from streaming.core.consumer.generation import judged
 from streaming.core.consumer.laws import LAWS, ConsumerLaw
+from streaming.core.consumer.member_shares import shares_of
 from streaming.core.consumer.state import ConsumerState
 from streaming.core.fold.clocks import Leap
 from streaming.core.fold.lifecycle import GroupView, QuietSession, Session
+from streaming.core.fold.published import MemberShares
 from streaming.core.fold.state import Envelope, LastRecord
 from streaming.core.incidents.notice import Output
 from streaming.core.incidents.rule import Rule
 from streaming.core.model.codec import dumps, loads
-from streaming.core.model.records import Body, GroupGeneration, Row
+from streaming.core.model.records import Body, GroupGeneration, MemberRow, Row
 from streaming.core.model.settings import ClusterSettings
 
 
@@ -52,6 +54,10 @@ class ConsumerSession(QuietSession):
     def last(self) -> LastRecord | None:
         """The record judged last."""
         return self.state.last
+
+    def shares(self, member: MemberRow) -> MemberShares:
+        """Its partitions."""
+        return shares_of(member)
 
     def begin_life(self) -> None:
         """Nobody holds anything."""

@@ -175,7 +175,7 @@ class _Fold(Intake):
     ) -> None:
         """Judge one record whose turn has come; `never_came` is the reason why its evidence is missing."""
         row, body = head.row, body_of(head.row)
-        late = group_life.written_late(self.settings, self.group, self.envelope, row)
+        late = group_life.written_late(self.settings, self.group, self.envelope, row, session.shares)
         if late is not None:
             self.results.append(replace(late, historic=head.historic))
             session.passed_over(row)
@@ -212,9 +212,12 @@ class _Fold(Intake):
         for one in waiting:
             if not one.announced and isinstance(one.row.body, GroupGeneration) and one.row.body.members:
                 until_ms = one.arrived_ms + self.settings.judge_wait_ms
-                missing = self._owner(one.row).missing(one.row) or "an earlier generation of the group"
+                session = self._owner(one.row)
+                missing = session.missing(one.row) or "an earlier generation of the group"
                 verdict = Verdict(grade=Grade.NOT_JUDGED, reason=f"pending: {missing}", pending_until_ms=until_ms)
-                pending = published_as(self.settings, self.group, self.envelope, one.row, verdict=verdict)
+                pending = published_as(
+                    self.settings, self.group, self.envelope, one.row, shares=session.shares, verdict=verdict
+                )
                 self.results.append(replace(pending, historic=one.historic))
             announced.append(replace(one, announced=True))
         return announced

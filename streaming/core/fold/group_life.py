@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from streaming.core.fold.published import body_of, published_as, source_of
+from streaming.core.fold.published import SharesOf, body_of, published_as, source_of
 from streaming.core.fold.state import Envelope
 from streaming.core.model.records import GroupGeneration, Row
 from streaming.core.model.results import Cause, Certainty, Evidence, Generation, Grade, Verdict
@@ -32,7 +32,9 @@ def lived_on(state: Envelope, body: GroupGeneration) -> Envelope:
     )
 
 
-def written_late(settings: ClusterSettings, group: str, state: Envelope, row: Row) -> Generation | None:
+def written_late(
+    settings: ClusterSettings, group: str, state: Envelope, row: Row, shares: SharesOf
+) -> Generation | None:
     """An earlier record as it is published once more, if this one is a copy of it: its generation ended at the same
     millisecond. It is no round and no new life of the group, and moves nothing."""
     body = body_of(row)
@@ -40,7 +42,7 @@ def written_late(settings: ClusterSettings, group: str, state: Envelope, row: Ro
         return None
     verdict = Verdict(grade=Grade.NOT_JUDGED, reason=WRITTEN_LATE)
     cause = Cause(kind="unknown", certainty=Certainty.POSSIBLE, evidence=(Evidence(source=source_of(row)),))
-    return published_as(settings, group, state, row, verdict=verdict, cause=(cause,))
+    return published_as(settings, group, state, row, shares=shares, verdict=verdict, cause=(cause,))
 
 
 def written(state: Envelope, body: GroupGeneration) -> tuple[tuple[int, int], ...]:

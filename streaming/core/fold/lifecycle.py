@@ -15,11 +15,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Protocol
 
 from streaming.core.fold.clocks import Leap, Passing
+from streaming.core.fold.published import MemberShares
 from streaming.core.fold.state import Envelope, LastRecord
 from streaming.core.incidents.notice import Lane, Output
 from streaming.core.incidents.rule import Rule
 from streaming.core.incidents.transitions import IncidentKey, Moment
-from streaming.core.model.records import Body, Gap, Row, Tick
+from streaming.core.model.records import Body, Gap, MemberRow, Row, Tick
 from streaming.core.model.results import Incident, Source
 from streaming.core.model.settings import ClusterSettings
 
@@ -91,6 +92,10 @@ class Session(Protocol):
 
     def collect(self) -> None:
         """All rows of this call have come; records are judged next."""
+        ...
+
+    def shares(self, member: MemberRow) -> MemberShares:
+        """What a member's bytes say."""
         ...
 
     def missing(self, row: Row) -> str | None:

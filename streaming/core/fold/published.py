@@ -1,19 +1,14 @@
 """How a group's record is published: members with their shares, and what changed hands since the record before."""
 
 import hashlib
-from collections.abc import Mapping
-from typing import assert_never
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
-from schemas.connect_protocol import ConnectAssignment, WorkerState
-from schemas.consumer_protocol import ConsumerAssignment, ConsumerSubscription
-from streaming.core.connect.observed import worker_of
 from streaming.core.fold.state import Envelope
-from streaming.core.model.records import BadBlob, GroupGeneration, MemberRow, Row
+from streaming.core.model.records import GroupGeneration, MemberRow, Row
 from streaming.core.model.results import (
     Cause,
     Change,
-    ConnectShare,
-    ConsumerShare,
     Generation,
     MemberResult,
     Share,
@@ -21,6 +16,20 @@ from streaming.core.model.results import (
     Verdict,
 )
 from streaming.core.model.settings import ClusterSettings
+
+
+@dataclass(frozen=True, slots=True)
+class MemberShares:
+    """What a member's bytes say, as its lifecycle reads them: who it is, what it is given, must give back, and says to
+    hold. None where they do not say it."""
+
+    worker: str | None = None
+    assigned: Share | None = None
+    revoked: Share | None = None
+    owned: Share | None = None
+
+
+SharesOf = Callable[[MemberRow], MemberShares]
 
 
 def body_of(row: Row) -> GroupGeneration:
@@ -49,6 +58,7 @@ def published_as(
     state: Envelope,
     row: Row,
     *,
+    shares: SharesOf,
     verdict: Verdict,
     diff: Mapping[str, Change] | None = None,
     cause: tuple[Cause, ...] = (),
@@ -65,7 +75,7 @@ def published_as(
         at_ms=row.timestamp_ms,
         state_ms=body.state_ms if body.state_ms >= 0 else None,
         source=source_of(row),
-        members=tuple(_member(member) for member in body.members),
+        members=tuple(_member(member, shares(member)) for member in body.members),
         diff=diff or {},
         cause=cause,
         verdict=verdict,
@@ -73,28 +83,16 @@ def published_as(
     )
 
 
-def _member(member: MemberRow) -> MemberResult:
-    assigned: Share | None
-    revoked: Share | None = None
-    match member.assignment:
-        case ConnectAssignment() as given:
-            assigned = ConnectShare(given.connectors, given.tasks)
-            revoked = ConnectShare(given.revoked_connectors, given.revoked_tasks)
-        case ConsumerAssignment() as share:
-            assigned = ConsumerShare(share.partitions)
-        case BadBlob() | None:
-            assigned = None
-        case _:
-            assert_never(member.assignment)
+def _member(member: MemberRow, shares: MemberShares) -> MemberResult:
     return MemberResult(
         member_id=member.member_id,
         client_id=member.client_id,
         client_host=member.client_host,
         instance_id=member.instance_id,
-        worker=worker_of(member.subscription.url) if isinstance(member.subscription, WorkerState) else None,
-        assigned=assigned,
-        revoked=revoked,
-        owned=_owned(member),
+        worker=shares.worker,
+        assigned=shares.assigned,
+        revoked=shares.revoked,
+        owned=shares.owned,
         subscription_hash=content_hash(member.subscription_bytes),
         assignment_hash=content_hash(member.assignment_bytes),
     )
@@ -109,15 +107,3 @@ def blobs_of(body: GroupGeneration) -> dict[str, bytes]:
     """The members' bytes by their names."""
     blobs = (blob for member in body.members for blob in (member.subscription_bytes, member.assignment_bytes) if blob)
     return {content_hash(blob): blob for blob in blobs}
-
-
-def _owned(member: MemberRow) -> Share | None:
-    match member.subscription:
-        case WorkerState(allocation=None):
-            return ConnectShare()
-        case WorkerState(allocation=ConnectAssignment() as allocation):
-            return ConnectShare(allocation.connectors, allocation.tasks)
-        case ConsumerSubscription(owned=owned):
-            return ConsumerShare(owned)
-        case _:
-            return None

@@ -16,7 +16,9 @@ class Catalogue:
     def rule(self, code: str) -> Rule:
         """The rule of this code. A stored state may hold incidents of a rule that this release does not have: theirs is
         one that is only reported."""
-        return self._by_code.get(code) or Rule(code=code, title=code, severity=Severity.INFO, report=True, alert="", wrong="")
+        return self._by_code.get(code) or Rule(
+            code=code, title=code, severity=Severity.INFO, report=True, alert="", wrong=""
+        )
 
     def titled(self, title: str) -> tuple[Rule, ...]:
         """The rules of this title."""

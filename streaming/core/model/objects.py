@@ -6,7 +6,7 @@
 from collections.abc import Mapping
 from typing import Any, assert_never
 
-from streaming.core.connect.effect_objects import aftermath_object, effects_object, job_object
+from streaming.core.model.effect_objects import aftermath_object, effects_object, job_object
 from streaming.core.model.results import (
     Aftermath,
     Cause,

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TypeAlias
 
-from streaming.core.connect.effects import Burst, DelayWait, DowntimeSum, JobDowntime, Move
+from streaming.core.model.effects import Burst, DelayWait, DowntimeSum, JobDowntime, Move
 from streaming.core.model.subjects import Source as Source
 from streaming.core.model.subjects import Subject as Subject
 

@@ -10,9 +10,9 @@ from hypothesis import settings as profile
 from hypothesis import strategies as st
 
 from streaming.cli.captures import records_of, settings_of
-from streaming.core.connect.effects import JobDowntime
 from streaming.core.fold.routing import route
 from streaming.core.lifecycles import fold_group
+from streaming.core.model.effects import JobDowntime
 from streaming.core.model.records import GroupGeneration, Row, Tick
 from streaming.core.model.results import Aftermath, Source
 from streaming.core.model.settings import ClusterSettings

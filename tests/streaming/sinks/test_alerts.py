@@ -3,10 +3,10 @@
 import pytest
 
 from streaming.core.incidents.alert_text import named_text
-from streaming.core.incidents.runbooks import Addresses
 from streaming.core.metrics import INCIDENT
 from streaming.core.model.objects import as_object
 from streaming.core.model.results import AlertSeverity, Subject
+from streaming.core.runbooks import Addresses
 from streaming.sinks.alerts import AlertStyle, alert, alert_labels, notification, rfc3339
 from streaming.sinks.labels import incident_labels
 from streaming.sinks.limits import as_it_is

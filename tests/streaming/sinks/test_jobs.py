@@ -2,7 +2,7 @@
 
 import pytest
 
-from streaming.core.connect.effects import Burst
+from streaming.core.model.effects import Burst
 from streaming.core.model.results import Aftermath, Cause, JobState, Subject
 from streaming.sinks import jobs, tables
 from streaming.sinks.contents import contents

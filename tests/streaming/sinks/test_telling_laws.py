@@ -10,8 +10,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from streaming.core.incidents.maintenance import Maintenance
-from streaming.core.incidents.runbooks import Addresses
 from streaming.core.model.results import AlertSeverity, Incident
+from streaming.core.runbooks import Addresses
 from streaming.sinks import maintenance
 from streaming.sinks.alerts import Alert, AlertStyle, alert, notification
 from streaming.sinks.outbox import firing, mark_sent, waiting

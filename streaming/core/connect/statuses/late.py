@@ -11,11 +11,11 @@ known; a last word that was said before is taken back.
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from streaming.core.connect.effects import DowntimeSum
 from streaming.core.connect.statuses.facts import Sighting
 from streaming.core.connect.statuses.memory import Interruption, Settled, Timeline, Unsettled
 from streaming.core.connect.statuses.round_change import Step
 from streaming.core.connect.statuses.session import Work
+from streaming.core.model.effects import DowntimeSum
 from streaming.core.model.results import Aftermath
 
 NOT_KNOWN = "not_known"

@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from streaming.core.connect.effects import Burst, JobDowntime
 from streaming.core.connect.statuses.facts import JobKey, Sighting
 from streaming.core.connect.statuses.round_change import Step
 from streaming.core.connect.statuses.worker_clocks import Offset, Recorded
+from streaming.core.model.effects import Burst, JobDowntime
 from streaming.core.model.results import Cause, Source
 
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from streaming.core.connect.effects import Burst, DelayWait, DowntimeSum, JobDowntime, Move
+from streaming.core.model.effects import Burst, DelayWait, DowntimeSum, JobDowntime, Move
 from streaming.core.model.results import Generation, JobState
 from streaming.core.model.subjects import Subject
 

@@ -1,0 +1,106 @@
+"""A lifecycle of another kind of group: one package, and one entry in the registry that the fold takes.
+
+Groups of protocol type `toy` name a captain. A captain must follow within a minute, or the rule opens an incident.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from streaming.core.fold.clocks import Leap
+from streaming.core.fold.lifecycle import GroupView, QuietSession, Session
+from streaming.core.fold.published import MemberShares, body_of, published_as, source_of
+from streaming.core.fold.state import Envelope, LastRecord
+from streaming.core.incidents.finding import Finding
+from streaming.core.incidents.notice import Notice, Output
+from streaming.core.incidents.rule import Rule
+from streaming.core.model.codec import dumps, loads
+from streaming.core.model.records import Body, GroupGeneration, MemberRow, Row
+from streaming.core.model.results import Certainty, Evidence, Grade, Severity, Source, Subject, Verdict
+from streaming.core.model.settings import ClusterSettings
+
+PATIENCE_MS = 60_000
+
+NO_CAPTAIN = Rule(code="TOY-1", title="no_captain", severity=Severity.HIGH, for_ms=0)
+
+
+@dataclass(frozen=True, slots=True)
+class ToyState:
+    """The last record, and since when nobody is captain."""
+
+    last: LastRecord | None = None
+    without_ms: int | None = None
+
+
+class ToyLifecycle:
+    """Groups of protocol type `toy`."""
+
+    name = "toy"
+    rules = (NO_CAPTAIN,)
+    outlive: frozenset[str] = frozenset()
+
+    def owns(self, body: Body) -> bool:
+        return isinstance(body, GroupGeneration) and body.protocol_type == "toy"
+
+    def topics(self, settings: ClusterSettings, group: str) -> frozenset[str]:
+        return frozenset()
+
+    def open(self, view: GroupView, stored: str | None) -> Session:
+        return ToySession(view, ToyState() if stored is None else loads(ToyState, stored))
+
+    def salvage(self, stored: str) -> str | None:
+        return None
+
+
+class ToySession(QuietSession):
+    """One toy group."""
+
+    def __init__(self, view: GroupView, state: ToyState) -> None:
+        self.view, self.state = view, state
+
+    def shares(self, member: MemberRow) -> MemberShares:
+        return MemberShares()
+
+    def last(self) -> LastRecord | None:
+        return self.state.last
+
+    def begin_life(self) -> None:
+        self.state = ToyState()
+
+    def judge(self, row: Row, never_came: str | None, before: Envelope, leap: Leap) -> Sequence[Output]:
+        body = body_of(row)
+        captain = any(one.assignment_bytes == b"captain" for one in body.members)
+        last = LastRecord(source_of(row), row.timestamp_ms)
+        self.state = ToyState(last, None if captain else row.timestamp_ms)
+        grade = Grade.MATCH if captain else Grade.UNEXPLAINED
+        view, verdict = self.view, Verdict(grade=grade)
+        published = published_as(view.settings, view.group, view.envelope, row, shares=self.shares, verdict=verdict)
+        moment = view.moment(row.timestamp_ms, generation=body.generation)
+        over = frozenset({NO_CAPTAIN.code}) if captain else frozenset[str]()
+        return [published, Notice(moment=moment, evaluated=over)]
+
+    def end(self, row: Row, *, historic: bool) -> None:
+        self.state = ToyState()
+
+    def due_ms(self) -> int | None:
+        return None if self.state.without_ms is None else self.state.without_ms + PATIENCE_MS
+
+    def fire(self, at_ms: int, *, historic: bool) -> Sequence[Output]:
+        last = self.state.last
+        if last is None or self.state.without_ms is None or at_ms < self.state.without_ms + PATIENCE_MS:
+            return ()
+        self.state = replace(self.state, without_ms=None)
+        found = Finding(
+            rule=NO_CAPTAIN,
+            severity=NO_CAPTAIN.severity,
+            certainty=Certainty.CERTAIN,
+            subjects=(Subject("group", self.view.group),),
+            message="nobody is captain",
+            evidence=(Evidence(source=last.source),),
+        )
+        return [Notice(moment=self.view.moment(at_ms, historic=historic), found=(found,))]
+
+    def timed_from(self) -> tuple[Source, int] | None:
+        return None if self.state.last is None else (self.state.last.source, self.state.last.at_ms)
+
+    def stored(self) -> str | None:
+        return None if self.state == ToyState() else dumps(self.state)
