@@ -20,7 +20,9 @@ from streaming.core.model.settings import ClusterSettings
 
 PATIENCE_MS = 60_000
 
-NO_CAPTAIN = Rule(code="TOY-1", title="no_captain", severity=Severity.HIGH, for_ms=0)
+NO_CAPTAIN = Rule(
+    code="TOY-1", title="no_captain", severity=Severity.HIGH, for_ms=0, alert="ToyNoCaptain", wrong="Nobody leads."
+)
 
 
 @dataclass(frozen=True, slots=True)
