@@ -26,9 +26,10 @@ def judged(
     last = LastRecord(source, row.timestamp_ms)
     if not body.members:
         over = frozenset(one.code for one in view.open().values()) - {MONITOR_ERROR.code}
-        return ConsumerState(last=last), [Notice(moment=moment, evaluated=over)]
-    known = view.envelope.generation
-    verdict = judge(view.settings, body, row.timestamp_ms, repeated=body.generation == known, first=known is None)
+        known = ConsumerState(last=last if body.protocol_type else None)
+        return known, [Notice(moment=moment, evaluated=over)]
+    newest = view.envelope.generation
+    verdict = judge(view.settings, body, row.timestamp_ms, repeated=body.generation == newest, first=newest is None)
     holds = {
         member.instance_id or member.member_id: tuple(
             f"{topic}-{number}" for topic, number in member.assignment.partitions

@@ -182,14 +182,16 @@ class _Fold(Intake):
             return
         life = group_life.lived_on(self.envelope, body)
         if life.incarnation != self.envelope.incarnation:
-            session.begin_life()
+            for one in self.sessions.values():
+                one.begin_life()
         self.envelope = replace(life, historic=head.historic, written=group_life.written(life, body))
         if body.members:
             self._timers_before(row, body)
         self.publish(session.judge(row, never_came, before, leap))
         self.results += self.book.attend(row.timestamp_ms)
         ids = frozenset(member.member_id for member in body.members)
-        name = self.registry.owner(body).name
+        # An id that nobody has joined yet has no protocol type (coordinator-log.md 5.2, case C).
+        name = self.registry.owner(body).name if body.protocol_type else self.envelope.lifecycle
         self.envelope = replace(
             self.envelope, lifecycle=name, generation=body.generation, member_ids=ids, deleted=False
         )

@@ -38,7 +38,11 @@ def part_of(text: bytes, name: str, kind: type[T]) -> T | None:
 
 def bodies_of(state: bytes) -> Iterator[tuple[str, str]]:
     """The bodies of a state by the names of their lifecycles, as far as they can be told apart."""
-    for line in state.decode("utf-8", "surrogatepass").split("\n")[1:]:
+    try:
+        lines = state.decode("utf-8", "surrogatepass").split("\n")[1:]
+    except UnicodeDecodeError:
+        return
+    for line in lines:
         name, _, text = line.partition(" ")
         yield name, text
 

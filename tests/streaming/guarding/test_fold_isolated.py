@@ -1,6 +1,5 @@
 """A fold that fails costs one group its memory: its record is named, the others are judged, an incident says so."""
 
-import json
 from collections.abc import Sequence
 
 import pytest
@@ -187,7 +186,10 @@ def test_a_record_that_waited_is_named_and_what_it_waited_for_is_not_lost() -> N
     assert grades(after.results)[told.offsets[OFFSETS] - 1] in (Grade.MATCH, Grade.EXPLAINABLE)
 
 
-@pytest.mark.parametrize("state", [b"\xff", b"{}x", b'{"processes":3}', b'{"waiting":[{"row":1}],"history":7}'])
+@pytest.mark.parametrize(
+    "state",
+    [b"\xff", b"{}x", b'{"next_offsets":3}', b'{}\nconnect {"processes":3}', b'{"waiting":[{"row":1}]}\nconnect 7'],
+)
 def test_a_state_that_cannot_be_read_is_put_aside_and_every_record_judged(state: bytes) -> None:
     told = calm()
     outcome = isolated(told, state=state)
@@ -265,7 +267,7 @@ def test_pieces_are_bounded_by_rows_and_bytes() -> None:
 def test_without_an_error_nothing_is_added() -> None:
     told = calm()
     assert isolated(told) == fold_group(told.settings, GROUP, None, told.rows, Tick(told.now_ms + 100))
-    assert json.loads(isolated(told).state).get("failing") is None
+    assert envelope_of(isolated(told).state).failing is None
 
 
 @pytest.mark.parametrize("offsets", [{3}, {6}, {7}, {3, 6}, {5, 6, 7}, set(range(12))])
