@@ -32,7 +32,7 @@ def pages(cluster_label: str = CLUSTER) -> dict[str, str]:
     """
     found = {f"{FOLDER}/{title}.md": _rule_page(title, rules) for title, rules in _by_title().items()}
     found |= {f"{FOLDER}/{alert.own.name}.md": _alert_page(alert, cluster_label) for alert in alerts()}
-    return {**found, "rules.md": _table(), "advice.md": advice_page()}
+    return {**found, "rules.md": _table(), "advice.md": advice_page(RULES)}
 
 
 def _by_title() -> dict[str, list[Rule]]:

@@ -1,19 +1,19 @@
 """The table of all played steps, for the documentation and the tests."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from assignors.connect.eras import ERAS
-from streaming.core.catalogue import RULES
 from streaming.core.connect.advice.proof import DELAYS_MS, Played, played
 from streaming.core.connect.advice.words import releases
+from streaming.core.incidents.rule import Rule
 from streaming.core.incidents.step import Kind
 
 MADE = "<!-- Made by `rebalance-monitor dashboards build` from the rule catalogue; edit that. -->"
 
 
-def rows() -> Iterator[Played]:
-    """Every step that moves work, of every rule of the catalogue, as played."""
-    for rule in RULES:
+def rows(rules: Iterable[Rule]) -> Iterator[Played]:
+    """Every step of these rules that moves work, as played."""
+    for rule in rules:
         yield from played(rule)
 
 
@@ -41,9 +41,9 @@ def _shown(eras: list[str]) -> str:
     return f"{eras[0]} to {eras[-1]}" if together and len(eras) > 1 else ", ".join(eras)
 
 
-def advice_page() -> str:
+def advice_page(rules: Sequence[Rule]) -> str:
     """The page of the documentation."""
-    counts = {kind: sum(step.kind is kind for rule in RULES for step in rule.advice) for kind in Kind}
+    counts = {kind: sum(step.kind is kind for rule in rules for step in rule.advice) for kind in Kind}
     declared = ", ".join(f"{kind.value} ({counts[kind]})" for kind in Kind)
     delays = " and ".join(f"{delay_ms // 1000} s" for delay_ms in DELAYS_MS)
     return "\n".join(
@@ -70,7 +70,7 @@ def advice_page() -> str:
             "the harm",
             "is smaller afterwards.",
             "",
-            *table(rows()),
+            *table(rows(rules)),
             "",
         )
     )
