@@ -6,7 +6,7 @@ KEEP ?= 0
 DEMO_FLAGS := $(if $(filter-out 0,$(KEEP)),--keep) $(if $(PORTS),--ports $(PORTS))
 
 .DEFAULT_GOAL := help
-.PHONY: help install lock demo stop bench readiness bench-assignors bench-decode bench-start fuzz attack oracle test check metrics-page clean
+.PHONY: help install lock demo stop bench readiness bench-assignors bench-brokers bench-decode bench-start fuzz attack oracle test check metrics-page clean
 
 help:  ## list these targets
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -28,6 +28,9 @@ readiness: install  ## is the job ready while nothing is wrong, at 0 to 20,000 c
 
 bench-assignors: install  ## time our Connect assignors against Kafka's own class; writes docs/benchmarks-assignors.md
 	@exec $(BIN)/python -m lab.bench_assignors
+
+bench-brokers: install  ## time our broker-side assignors against Kafka's own; writes docs/benchmarks-brokers.md
+	@exec $(BIN)/python -m lab.bench_brokers
 
 oracle: install  ## compare our assignors with Kafka's own on random inputs (FAMILY=connect|consumer|broker RELEASE=3.2.3 SCENARIOS=1000 SEED=1)
 	@exec $(BIN)/python -m lab.oracle.compare$(if $(filter consumer broker,$(FAMILY)),_$(FAMILY)s) $(if $(RELEASE),--release $(RELEASE)) $(if $(SCENARIOS),--scenarios $(SCENARIOS)) $(if $(SEED),--seed $(SEED))

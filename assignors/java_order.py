@@ -69,11 +69,17 @@ def task_hash(task: TaskId) -> int:
     return 31 * java_hash(task[0]) + task[1] & _MASK
 
 
+@lru_cache(maxsize=65536)
 def uuid_hash(uuid: bytes) -> int:
     """Hash code of Kafka's `Uuid` and Java's `UUID` (16 bytes) as an unsigned 32-bit number."""
     a, b, c, d = _WORDS.unpack(uuid)
     h: int = a ^ b ^ c ^ d
     return h
+
+
+def topic_partition_hash(at: tuple[bytes, int]) -> int:
+    """Hash code of a partition of a topic id, as releases since 4.1 compute it, as an unsigned 32-bit number."""
+    return 31 * uuid_hash(at[0]) + at[1] & _MASK
 
 
 def uuid_key(uuid: bytes) -> bytes:
@@ -233,7 +239,7 @@ def key_hash(key: Hashable) -> int:
         case (str(name), int(number)):
             return task_hash((name, number))
         case (bytes(topic), int(number)):
-            return 31 * uuid_hash(topic) + number & _MASK
+            return topic_partition_hash((topic, number))
         case bytes():
             return uuid_hash(key)
         case int():

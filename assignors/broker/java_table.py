@@ -1,13 +1,15 @@
-"""The keys of a Java `HashMap` or `HashSet` that are added and removed in any order, walked as Java walks them.
+"""The keys of a Java `HashMap` or `HashSet` to which keys are added and from which they are removed, in Java's order.
 
-A table of buckets; each bucket is a list. `put` appends to the bucket and doubles the table when it is too full;
-`compute` (`computeIfAbsent`) puts the key at the head and doubles on its next call only. Doubling splits a bucket
-without reordering it; removing never shrinks the table. Where a bucket would become a tree (`assignors.java_tree`),
-the walk goes on as if it were a list, and the table is `unsure` from then on.
+A key that `put` or `add` inserts goes to the end of its bucket; one that `computeIfAbsent` inserts goes to the head.
+Doubling the table splits buckets without reordering them, and removing never shrinks it. So a map that receives keys in
+one of the two ways only is walked in the order of a stable sort by bucket of the final table, from the keys in order of
+insertion (`put`) or in the reverse (`computeIfAbsent`). What has to be tracked is the size of the table.
 
-Maps that only receive `put` are cheaper as `assignors.java_order.HashOrder`, which also follows trees.
+Where a bucket would become a tree (`assignors.java_tree`) the walk goes on as if it were a list, and the table is
+`unsure` from then on. Maps that only receive `put` have `assignors.java_order.HashOrder`, which also follows trees.
 """
 
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from typing import Generic, TypeVar
 
@@ -25,76 +27,90 @@ def table_size(capacity: int) -> int:
 
 
 class JavaTable(Generic[K]):
-    """The keys of one map. `hash_of` gives `hashCode()` as an unsigned 32-bit number."""
+    """The keys of one map. `hash_of` gives `hashCode()` as an unsigned 32-bit number.
 
-    __slots__ = ("_buckets", "_hash", "_keys", "unsure")
+    `computed`: keys come by `computeIfAbsent`, which also doubles a table that is too full on its next call only, and
+    minds buckets of eight keys instead of nine.
+    """
 
-    def __init__(self, capacity: int = DEFAULT_CAPACITY, hash_of: Callable[[K], int] = key_hash) -> None:
+    __slots__ = ("_computed", "_crowd", "_hash", "_size", "_sizes", "_spreads", "unsure")
+
+    def __init__(
+        self,
+        capacity: int = DEFAULT_CAPACITY,
+        hash_of: Callable[[K], int] = key_hash,
+        *,
+        computed: bool = False,
+    ) -> None:
         self._hash = hash_of
-        self._keys: dict[K, int] = {}
-        self._buckets: list[list[K]] = [[] for _ in range(table_size(capacity))]
+        self._computed = computed
+        self._crowd = TREE_BUCKET - computed
+        self._spreads: dict[K, int] = {}
+        self._size = table_size(capacity)
+        # Keys in each bucket; not counted while there are fewer keys than a crowded bucket has.
+        self._sizes: Counter[int] | None = None
         self.unsure = False
 
     def __len__(self) -> int:
-        return len(self._keys)
+        return len(self._spreads)
 
     def __contains__(self, key: K) -> bool:
-        return key in self._keys
+        return key in self._spreads
 
     def __iter__(self) -> Iterator[K]:
-        """All keys in Java's order; the table must not grow meanwhile."""
-        for bucket in self._buckets:
-            yield from bucket
+        """All keys in Java's order, as they are now."""
+        spreads, mask = self._spreads, self._size - 1
+        if len(spreads) < 2:
+            return iter(list(spreads))
+        inserted = reversed(spreads) if self._computed else iter(spreads)
+        return iter(sorted(inserted, key=lambda key: spreads[key] & mask))
 
-    def put(self, key: K) -> None:
-        """Add a key as `put` and `add` do; one that is present keeps its place."""
-        if key in self._keys:
+    def add(self, key: K) -> None:
+        """Add a key; one that is present keeps its place."""
+        spreads = self._spreads
+        if self._computed and 4 * len(spreads) > 3 * self._size:
+            self._double()
+        if key in spreads:
             return
-        bucket = self._bucket(key)
-        bucket.append(key)
-        if len(bucket) >= TREE_BUCKET:
-            self._crowded()
-        if 4 * len(self._keys) > 3 * len(self._buckets):
+        h = self._hash(key)
+        spread = spreads[key] = h ^ h >> 16
+        if len(spreads) >= self._crowd:
+            self._count(spread)
+        if not self._computed and 4 * len(spreads) > 3 * self._size:
             self._double()
 
-    def put_all(self, keys: Iterable[K]) -> None:
+    def add_all(self, keys: Iterable[K]) -> None:
         """Add keys one by one."""
         for key in keys:
-            self.put(key)
-
-    def compute(self, key: K) -> None:
-        """Add a key as `computeIfAbsent` does."""
-        if 4 * len(self._keys) > 3 * len(self._buckets):
-            self._double()
-        if key in self._keys:
-            return
-        bucket = self._bucket(key)
-        bucket.insert(0, key)
-        if len(bucket) >= TREE_BUCKET - 1:
-            self._crowded()
+            self.add(key)
 
     def remove(self, key: K) -> bool:
         """Take a key out; whether it was there."""
-        spread = self._keys.pop(key, None)
+        spread = self._spreads.pop(key, None)
         if spread is None:
             return False
-        self._buckets[spread & len(self._buckets) - 1].remove(key)
+        if self._sizes is not None:
+            self._sizes[spread & self._size - 1] -= 1
         return True
 
-    def _bucket(self, key: K) -> list[K]:
-        h = self._hash(key)
-        spread = self._keys[key] = h ^ h >> 16
-        return self._buckets[spread & len(self._buckets) - 1]
-
-    def _crowded(self) -> None:
-        if len(self._buckets) < TREE_TABLE:
-            self._double()
+    def _count(self, spread: int) -> None:
+        if self._sizes is None:
+            self._recount()
         else:
-            self.unsure = True
+            self._sizes[spread & self._size - 1] += 1
+        assert self._sizes is not None, "counted just now"
+        if self._sizes[spread & self._size - 1] >= self._crowd:
+            # A crowded bucket of a small table makes Java double the table instead of building a tree.
+            if self._size < TREE_TABLE:
+                self._double()
+            else:
+                self.unsure = True
 
     def _double(self) -> None:
-        old, size = self._buckets, 2 * len(self._buckets)
-        self._buckets = [[] for _ in range(size)]
-        for bucket in old:
-            for key in bucket:
-                self._buckets[self._keys[key] & size - 1].append(key)
+        self._size *= 2
+        if self._sizes is not None:
+            self._recount()
+
+    def _recount(self) -> None:
+        mask = self._size - 1
+        self._sizes = Counter(spread & mask for spread in self._spreads.values())

@@ -150,4 +150,4 @@ class Orders:
 
 def shares_of(members: Iterable[str], shares: Mapping[str, Share]) -> dict[str, Share | None]:
     """The share of every member, empty where it has none, without empty topics."""
-    return {name: {topic: set(of) for topic, of in shares.get(name, {}).items() if of} for name in members}
+    return {name: {topic: of for topic, of in shares.get(name, {}).items() if of} for name in members}

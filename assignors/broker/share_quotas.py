@@ -4,6 +4,7 @@ With P partitions and M members every partition wants `sharing` = ceil(M / P) me
 spread over the members by rounding up at each step: 5 partitions, 2 members -> sharing 1, counts 3 and 2.
 """
 
+from collections import deque
 from collections.abc import Iterator, Sequence
 from math import ceil
 
@@ -21,6 +22,11 @@ def counts_of(partitions: int, members: int) -> list[int]:
     return [ceil(precise * (at + 1)) - ceil(precise * at) for at in range(members)]
 
 
+def number_hash(number: int) -> int:
+    """`Integer.hashCode()` of a number that is not negative."""
+    return number
+
+
 def sized(elements: int) -> int:
     """Capacity that Kafka asks for when it expects so many elements; exact in single precision as well up to 2^22."""
     return int((elements + 1) / 0.75 + 1)
@@ -31,7 +37,7 @@ class Circle:
 
     def __init__(self, members: JavaTable[int]) -> None:
         self._members = members
-        self._left: list[int] = list(members)
+        self._left = deque(members)
         self._took = False
 
     def wanted_by(self, holders: Sequence[int] | set[int], missing: int) -> Iterator[int]:
@@ -43,10 +49,10 @@ class Circle:
             if not self._left:
                 if not self._took:
                     return
-                self._left, self._took = list(self._members), False
+                self._left, self._took = deque(self._members), False
             if not self._left:
                 raise NoMembersLeft
-            member = self._left.pop(0)
+            member = self._left.popleft()
             if member not in holders:
                 missing, self._took = missing - 1, True
                 yield member

@@ -24,7 +24,7 @@ from assignors.broker.model import (
     TopicId,
     shares_of,
 )
-from assignors.java_order import java_hash, key_hash
+from assignors.java_order import java_hash, topic_partition_hash
 
 _TopicPartition = tuple[TopicId, int]
 _Pairs = dict[_TopicPartition, list[str]]
@@ -58,11 +58,11 @@ def assign(group: BrokerGroup, partitions: Mapping[TopicId, Sequence[int]], *, j
 def _previous(members: Sequence[BrokerMember], orders: Orders) -> tuple[_Pairs, JavaTable[_TopicPartition]]:
     """Members of every partition in the previous targets, and the hash order of these partitions."""
     before: _Pairs = {}
-    walk: JavaTable[_TopicPartition] = JavaTable(hash_of=key_hash)
+    walk: JavaTable[_TopicPartition] = JavaTable(hash_of=topic_partition_hash, computed=True)
     for member in members:
         for topic, numbers in orders.previous(member):
             for number in numbers:
-                walk.compute((topic, number))
+                walk.add((topic, number))
                 before.setdefault((topic, number), []).append(member.id)
     return before, walk
 
@@ -118,7 +118,7 @@ def _different(
     members: Sequence[BrokerMember], subscribed: Mapping[str, Sequence[_TopicPartition]], before: _Pairs
 ) -> dict[str, Share]:
     walk: JavaTable[str] = JavaTable()
-    walk.put_all(member.id for member in members if member.names)
+    walk.add_all(member.id for member in members if member.names)
     subscribers: dict[TopicId, dict[str, None]] = {}
     shares: dict[str, set[_TopicPartition]] = {}
     given: set[_TopicPartition] = set()

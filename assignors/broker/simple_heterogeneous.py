@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 
 from assignors.broker.java_table import JavaTable
 from assignors.broker.model import JAVA, AssignorFailed, BrokerGroup, BrokerResult, Orders, Outcome, TopicId, shares_of
-from assignors.broker.share_quotas import Circle, NoMembersLeft, counts_of, sharing_of, sized
+from assignors.broker.share_quotas import Circle, NoMembersLeft, counts_of, number_hash, sharing_of, sized
 
 
 class _Topic:
@@ -24,25 +24,25 @@ class _Topic:
         self.counts = [0] * members
         for member, count in zip(subscribers, counts_of(len(partitions), len(subscribers)), strict=True):
             self.counts[member] = count
-        self.walk: JavaTable[int] = JavaTable(sized(len(partitions)))
+        self.walk: JavaTable[int] = JavaTable(sized(len(partitions)), number_hash, computed=True)
         self.of_partition: dict[int, JavaTable[int]] = {}
-        self.member_walk: JavaTable[int] = JavaTable(sized(len(subscribers)))
+        self.member_walk: JavaTable[int] = JavaTable(sized(len(subscribers)), number_hash, computed=True)
         self.of_member: dict[int, JavaTable[int]] = {}
 
     def keep(self, member: int, numbers: Sequence[int]) -> None:
         for number in numbers:
-            self.holders(number).put(member)
-            self.held_by(member).put(number)
+            self.holders(number).add(member)
+            self.held_by(member).add(number)
 
     def holders(self, number: int, capacity: int = 16) -> JavaTable[int]:
-        self.walk.compute(number)
+        self.walk.add(number)
         if number not in self.of_partition:
-            self.of_partition[number] = JavaTable(capacity)
+            self.of_partition[number] = JavaTable(capacity, number_hash)
         return self.of_partition[number]
 
     def held_by(self, member: int) -> JavaTable[int]:
-        self.member_walk.compute(member)
-        return self.of_member.setdefault(member, JavaTable())
+        self.member_walk.add(member)
+        return self.of_member.setdefault(member, JavaTable(hash_of=number_hash))
 
     def balance(self) -> None:
         for member in self.member_walk:
@@ -58,15 +58,15 @@ class _Topic:
         self._fill()
 
     def _fill(self) -> None:
-        unfilled: JavaTable[int] = JavaTable(sized(len(self.counts)))
-        unfilled.put_all(
+        unfilled: JavaTable[int] = JavaTable(sized(len(self.counts)), number_hash)
+        unfilled.add_all(
             member for member in self.subscribers if len(self.of_member.get(member, ())) < self.counts[member]
         )
         circle = Circle(unfilled)
         for number in self.walk:
             holders = self.of_partition[number]
             for member in circle.wanted_by(set(holders), self.sharing - len(holders)):
-                self.held_by(member).put(number)
+                self.held_by(member).add(number)
                 if len(self.of_member[member]) >= self.counts[member]:
                     unfilled.remove(member)
             if not unfilled:

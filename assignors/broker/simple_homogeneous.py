@@ -14,8 +14,8 @@ from collections.abc import Mapping, Sequence
 
 from assignors.broker.java_table import JavaTable
 from assignors.broker.model import JAVA, AssignorFailed, BrokerGroup, BrokerResult, Orders, Outcome, TopicId, shares_of
-from assignors.broker.share_quotas import Circle, NoMembersLeft, counts_of, sharing_of, sized
-from assignors.java_order import key_hash
+from assignors.broker.share_quotas import Circle, NoMembersLeft, counts_of, number_hash, sharing_of, sized
+from assignors.java_order import topic_partition_hash
 
 _TopicPartition = tuple[TopicId, int]
 
@@ -32,11 +32,11 @@ class _State:
         self.names = [member.id for member in members]
         self.previous = [orders.previous(member) for member in members]
         self.target: list[dict[TopicId, set[int]]] = [{} for _ in members]
-        self.of_member: list[JavaTable[_TopicPartition]] = [JavaTable(hash_of=key_hash) for _ in members]
+        self.of_member: list[JavaTable[_TopicPartition]] = [JavaTable(hash_of=topic_partition_hash) for _ in members]
         self.of_partition: dict[_TopicPartition, JavaTable[int]] = {}
-        self.walk: JavaTable[_TopicPartition] = JavaTable(sized(len(partitions)), key_hash)
-        self.unfilled: JavaTable[int] = JavaTable(sized(size))
-        self.overfilled: JavaTable[int] = JavaTable(sized(size))
+        self.walk: JavaTable[_TopicPartition] = JavaTable(sized(len(partitions)), topic_partition_hash, computed=True)
+        self.unfilled: JavaTable[int] = JavaTable(sized(size), number_hash)
+        self.overfilled: JavaTable[int] = JavaTable(sized(size), number_hash)
 
     def keep(self, topics: set[TopicId]) -> None:
         for member, previous in enumerate(self.previous):
@@ -44,17 +44,17 @@ class _State:
                 if topic in topics:
                     self.target[member][topic] = set(numbers)
                     for number in numbers:
-                        self.holders((topic, number)).put(member)
-                        self.of_member[member].put((topic, number))
+                        self.holders((topic, number)).add(member)
+                        self.of_member[member].add((topic, number))
             held = sum(len(numbers) for topic, numbers in previous if topic in topics)
             if held < self.counts[member]:
-                self.unfilled.put(member)
+                self.unfilled.add(member)
             elif held > self.counts[member]:
-                self.overfilled.put(member)
+                self.overfilled.add(member)
 
     def holders(self, at: _TopicPartition) -> JavaTable[int]:
-        self.walk.compute(at)
-        return self.of_partition.setdefault(at, JavaTable())
+        self.walk.add(at)
+        return self.of_partition.setdefault(at, JavaTable(hash_of=number_hash))
 
     def take(self, member: int, at: _TopicPartition) -> None:
         self.target[member][at[0]].discard(at[1])
@@ -63,7 +63,7 @@ class _State:
 
     def give(self, member: int, at: _TopicPartition) -> None:
         self.target[member].setdefault(at[0], set()).add(at[1])
-        self.of_member[member].put(at)
+        self.of_member[member].add(at)
 
     @property
     def unsure(self) -> bool:
@@ -103,7 +103,7 @@ def _revoke_overshared(state: _State) -> None:
         holders = state.of_partition[at]
         for member in list(holders)[: max(0, len(holders) - state.sharing)]:
             state.take(member, at)
-            state.unfilled.put(member)
+            state.unfilled.add(member)
 
 
 def _fill(state: _State) -> None:

@@ -78,7 +78,7 @@ class _Process:
         return self._walk.unsure
 
     def join(self, member: str) -> None:
-        self._walk.put(member)
+        self._walk.add(member)
         self.counts[member] = 0
 
     def add(self, member: str, task: Task) -> int:
@@ -162,7 +162,7 @@ class _State:
         return [by_id[name] for name in names]
 
     def _join(self, member: StreamsMember) -> None:
-        self._walk.put(member.process_id)
+        self._walk.add(member.process_id)
         process = self.process_of[member.id] = self._by_id.setdefault(member.process_id, _Process())
         process.join(member.id)
         for task in member.active:

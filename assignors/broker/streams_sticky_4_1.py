@@ -69,7 +69,7 @@ class _State:
         names = order.keys()
         for member in (by_id[name] for name in names):
             process = self.process_of[member.id] = self.processes.setdefault(member.process_id, _Process())
-            process.walk.put(member.id)
+            process.walk.add(member.id)
             process.counts[member.id] = 0
             self.active[member.id], self.standby[member.id] = set(), set()
             for task in member.active:

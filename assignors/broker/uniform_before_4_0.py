@@ -63,7 +63,7 @@ class _Moves:
         if at in self._of:
             raise _Thrown("PartitionAssignorException")
         self._of[at] = (old, new)
-        self._by_pair.setdefault((at[0], (old, new)), _partitions()).put(at)
+        self._by_pair.setdefault((at[0], (old, new)), _partitions()).add(at)
 
 
 class _State:
@@ -78,7 +78,7 @@ class _State:
         self._topic_walk: JavaTable[TopicId] = JavaTable(hash_of=uuid_hash)
         for member in self.members:
             for topic in self._own_topics(member, racks=racks):
-                self._topic_walk.put(topic)
+                self._topic_walk.add(topic)
                 self.subscribers.setdefault(topic, []).append(member.id)
         self.shares: dict[str, Share] = {member.id: {} for member in self.members}
         self.sizes = {member.id: 0 for member in self.members}
@@ -87,7 +87,7 @@ class _State:
         self.free = self.all_partitions()
         if racks:
             copied = _partitions(copied_set_capacity(len(self.free), java_version))
-            copied.put_all(self.free)
+            copied.add_all(self.free)
             self.free = copied
         self.sorted_in = {name for name, most in self.most.items() if most > 0}
         self.racks = RackInfo(group, self.members, list(self._topic_walk)) if racks else None
@@ -99,7 +99,7 @@ class _State:
         if not racks:
             return self.orders.topics_of(member)
         own: JavaTable[TopicId] = JavaTable(hash_of=uuid_hash)
-        own.put_all(self.orders.topics_of(member))
+        own.add_all(self.orders.topics_of(member))
         return own
 
     @property
@@ -112,7 +112,7 @@ class _State:
 
     def all_partitions(self) -> JavaTable[TopicPartition]:
         every = _partitions()
-        every.put_all((topic, number) for topic in self._topic_walk for number in range(self.counts[topic]))
+        every.add_all((topic, number) for topic in self._topic_walk for number in range(self.counts[topic]))
         return every
 
     def in_order(self, partitions: Iterable[TopicPartition]) -> list[TopicPartition]:
@@ -226,7 +226,7 @@ def _balance(state: _State) -> None:
         raise _Thrown("PartitionAssignorException")
     if state.racks is not None and any(not topics for topics in state.topics_of.values()):
         raise _Thrown("NullPointerException")
-    state.free.put_all(state.all_partitions())
+    state.free.add_all(state.all_partitions())
     for topic, names in state.subscribers.items():
         if len(names) < 2:
             for number in range(state.counts[topic]):

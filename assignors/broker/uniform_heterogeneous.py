@@ -23,6 +23,7 @@ from assignors.broker.model import (
     BrokerResult,
     Orders,
     Outcome,
+    Share,
     TopicId,
     shares_of,
 )
@@ -40,6 +41,8 @@ class _State:
         self.subscribers: dict[TopicId, list[int]] = {}
         self.sizes = [0] * len(members)
         self.owner: dict[TopicId, list[int]] = {}
+        # What two members claimed stays in both shares unless it moves; `owner` names the last one.
+        self.shares: list[Share] = [{} for _ in members]
         for index, member in enumerate(members):
             for topic in orders.topics_of(member):
                 self.subscribers.setdefault(topic, []).append(index)
@@ -49,7 +52,8 @@ class _State:
             subscribed = set(orders.topics_of(member))
             for topic, numbers in member.previous:
                 if topic in subscribed:
-                    self.sizes[index] += len(numbers)
+                    self.shares[index][topic] = set(numbers)
+                    self.sizes[index] += len(self.shares[index][topic])
                     for number in numbers:
                         self.owner[topic][number] = index
 
@@ -57,8 +61,10 @@ class _State:
         before = self.owner[topic][number]
         if before != _NOBODY:
             self.sizes[before] -= 1
+            self.shares[before][topic].discard(number)
         self.owner[topic][number] = index
         self.sizes[index] += 1
+        self.shares[index].setdefault(topic, set()).add(number)
 
     def sorted_topics(self) -> list[TopicId]:
         """Topics with many partitions per subscriber first, then those with few subscribers, then by id."""
@@ -139,10 +145,7 @@ def assign(group: BrokerGroup, *, java_version: int = JAVA) -> Outcome:
             for number in free:
                 state.give(topic, number, balancer.least())
     _balance_all(state)
-    shares: dict[str, dict[TopicId, set[int]]] = {}
-    for topic, owners in state.owner.items():
-        for number, index in enumerate(owners):
-            shares.setdefault(members[index].id, {}).setdefault(topic, set()).add(number)
+    shares = {member.id: share for member, share in zip(members, state.shares, strict=True)}
     return BrokerResult(shares=shares_of((member.id for member in members), shares), unsure=orders.unsure)
 
 

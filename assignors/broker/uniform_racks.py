@@ -64,7 +64,7 @@ class _Round:
 
     def wants(self, member_id: str, missing: int) -> None:
         self.missing[member_id] = missing
-        self.walk.put(member_id)
+        self.walk.add(member_id)
 
     def _full(self, member_id: str) -> None:
         del self.missing[member_id]

@@ -7,6 +7,7 @@ inside a target is arbitrary, so targets compare as sets.
 
 from base64 import b64encode, urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from assignors.broker import range_assignor, simple, streams_sticky, uniform
@@ -21,7 +22,15 @@ from assignors.broker.model import (
     Release,
     release_of,
 )
-from assignors.broker.streams_model import StreamsGroup, StreamsMember, StreamsResult, StreamsShare, Subtopology, Task
+from assignors.broker.streams_model import (
+    StreamsGroup,
+    StreamsMember,
+    StreamsOutcome,
+    StreamsResult,
+    StreamsShare,
+    Subtopology,
+    Task,
+)
 from schemas import wire
 from schemas.layouts import as_of
 from schemas.record_layouts import VALUES
@@ -31,6 +40,7 @@ _Assign = Callable[..., Outcome]
 _ASSIGNORS: Mapping[str, _Assign] = {"uniform": uniform.assign, "range": range_assignor.assign, "simple": simple.assign}
 # Type 13, of share groups, has the same layout.
 _TARGET_RECORD = 7
+_STREAMS, _STANDBYS = "streams-sticky", "num.standby.replicas"
 _EARLY_ACCESS_FIELDS = {"error": 0, "metadataVersion": 0, "metadataBytes": b""}
 
 
@@ -38,19 +48,29 @@ def solve(case: dict[str, Any]) -> dict[str, Any]:
     """The `expected` object of one case: `{"assignment": {...}}`, or `{"error": Java's exception class}`."""
     kind, given = case["kind"], case["input"]
     release = release_of(case["release"])
-    java_version = given.get("java_version", JAVA)
-    if kind == "streams-sticky":
-        return _streams(given, release)
-    assign = _ASSIGNORS.get(kind)
-    if assign is None:
+    if kind not in _ASSIGNORS and kind != _STREAMS:
         return {"error": f"assignor not supported: {kind}"}
-    outcome = assign(_group(given), release=release, java_version=java_version)
-    match outcome:
+    if kind == _STREAMS and given.get("configs") and _STANDBYS not in given["configs"]:
+        return {"error": "NumberFormatException"}
+    match prepared(case)():
         case AssignorFailed(error):
             return {"error": error}
         case BrokerResult(shares=shares, unsure=unsure):
             assignment = {name: None if share is None else _target(share, release) for name, share in shares.items()}
             return {"assignment": assignment} | ({"order_unsure": True} if unsure else {})
+        case StreamsResult(shares=streams_shares, unsure=unsure):
+            roles = {name: _roles(share) for name, share in streams_shares.items()}
+            return {"assignment": roles} | ({"order_unsure": True} if unsure else {})
+
+
+def prepared(case: Mapping[str, Any]) -> Callable[[], Outcome | StreamsOutcome]:
+    """The computation of a case alone, its input read already. The kind must be a known one."""
+    kind, given = case["kind"], case["input"]
+    release = release_of(case["release"])
+    if kind == _STREAMS:
+        return partial(streams_sticky.assign, _streams_group(given), release=release)
+    java_version = given.get("java_version", JAVA)
+    return partial(_ASSIGNORS[kind], _group(given), release=release, java_version=java_version)
 
 
 def topic_id(text: str) -> bytes:
@@ -97,12 +117,8 @@ def _target(share: Mapping[bytes, Iterable[int]], release: Release) -> dict[str,
     return {"target": [[text, numbers] for text, _, numbers in listed], "value": b64encode(out).decode()}
 
 
-def _streams(given: Mapping[str, Any], release: Release) -> dict[str, Any]:
-    configs = given.get("configs") or {}
-    replicas = configs.get("num.standby.replicas") if configs else "0"
-    if replicas is None:
-        return {"error": "NumberFormatException"}
-    group = StreamsGroup(
+def _streams_group(given: Mapping[str, Any]) -> StreamsGroup:
+    return StreamsGroup(
         members=tuple(
             StreamsMember(
                 id=member["id"],
@@ -116,14 +132,8 @@ def _streams(given: Mapping[str, Any], release: Release) -> dict[str, Any]:
             Subtopology(id=name, partitions=one["partitions"], stateful=one["stateful"])
             for name, one in given["subtopologies"].items()
         ),
-        standby_replicas=int(replicas),
+        standby_replicas=int((given.get("configs") or {}).get(_STANDBYS, "0")),
     )
-    match streams_sticky.assign(group, release=release):
-        case AssignorFailed(error):
-            return {"error": error}
-        case StreamsResult(shares=shares, unsure=unsure):
-            assignment = {name: _roles(share) for name, share in shares.items()}
-            return {"assignment": assignment} | ({"order_unsure": True} if unsure else {})
 
 
 def _tasks(listed: Iterable[tuple[str, Sequence[int]]]) -> tuple[Task, ...]:

@@ -302,3 +302,23 @@ def test_a_release_is_read_from_its_first_two_numbers() -> None:
     assert release_of("4.1.1") == (4, 1)
     with pytest.raises(ValueError, match="invalid literal"):
         release_of("trunk.1")
+
+
+def test_two_claims_of_one_partition_both_stay_where_topics_differ() -> None:
+    one, other = BrokerTopic(id=bytes(16), partitions=2), BrokerTopic(id=bytes([1] * 16), partitions=1)
+    members = (
+        BrokerMember(id="m1", names=("a",), previous=((one.id, (0,)),)),
+        BrokerMember(id="m2", names=("a", "b"), previous=((one.id, (0,)),)),
+    )
+    result = result_of(uniform.assign(BrokerGroup(members=members, topics={"a": one, "b": other})))
+    assert result is not None
+    assert [sorted(result.target(name).get(one.id, ())) for name in ("m1", "m2")] == [[0, 1], [0]]
+
+
+def test_a_target_that_names_a_missing_partition_makes_uniform_throw() -> None:
+    topic, other = BrokerTopic(id=bytes(16), partitions=2), BrokerTopic(id=bytes([1] * 16), partitions=1)
+    odd = BrokerMember(id="m1", names=("a",), previous=((topic.id, (0, 7)),))
+    different = BrokerGroup(members=(odd, BrokerMember(id="m2", names=("b",))), topics={"a": topic, "b": other})
+    assert uniform.assign(different) == AssignorFailed("ArrayIndexOutOfBoundsException")
+    equal = BrokerGroup(members=(odd, BrokerMember(id="m2", names=("a",))), topics={"a": topic})
+    assert uniform.assign(equal) == AssignorFailed("PartitionAssignorException")
