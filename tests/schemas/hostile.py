@@ -12,6 +12,7 @@ from typing import Any
 from schemas import connect_protocol, consumer_protocol
 from schemas.connect_topics import decode_config_record, decode_status_record
 from schemas.coordinator_records import decode_record
+from schemas.group_records import decode_group_record
 from schemas.offsets_topic import decode_group_metadata, decode_key
 from schemas.record_layouts import VALUES
 from schemas.sticky_user_data import decode_sticky_user_data
@@ -39,6 +40,10 @@ def _of_type(type_: int, raw: bytes) -> Any:
     return decode_record(type_.to_bytes(2, "big") + b"\x00\x01g\x00\x01m\x00\x00\x00\x01", raw)
 
 
+def _typed_of_type(type_: int, raw: bytes) -> Any:
+    return decode_group_record(type_.to_bytes(2, "big") + b"\x00\x01g\x00\x01m", raw)
+
+
 # Everything that takes bytes from the network, by what the bytes are.
 DECODERS: dict[str, Decode] = {
     "key": decode_key,
@@ -55,6 +60,7 @@ DECODERS: dict[str, Decode] = {
     "streams-subscription": decode_subscription_info,
     "streams-assignment": decode_assignment_info,
     **{f"record-{type_}": partial(_of_type, type_) for type_ in VALUES},
+    **{f"group-record-{type_}": partial(_typed_of_type, type_) for type_ in VALUES if type_ > 2},
     "config-key": lambda raw: decode_config_record(raw, b'{"tasks":1}'),
     "config-connector": partial(decode_config_record, b"connector-a"),
     "config-task": partial(decode_config_record, b"task-a-0"),
@@ -94,9 +100,10 @@ def real() -> dict[str, list[bytes]]:
 
 def _sort_in(found: dict[str, list[bytes]], key: bytes, value: bytes) -> None:
     found["key"].append(key)
-    name = f"record-{int.from_bytes(key[:2], 'big')}"
-    if name in found:
-        found[name].append(value)
+    type_ = int.from_bytes(key[:2], "big")
+    for name in (f"record-{type_}", f"group-record-{type_}"):
+        if name in found:
+            found[name].append(value)
     if key[:2] == b"\x00\x02":
         found["job"].append(value)
         found["group-metadata"].append(value)
