@@ -26,8 +26,8 @@ bench: install  ## measure latency, drain, memory and idle CPU of the whole job;
 readiness: install  ## is the job ready while nothing is wrong, at 0 to 20,000 commits a second (ARGS="--seconds 600"; a soak: ARGS="--rates 150 --seconds 3600")
 	@exec $(BIN)/python -m lab.readiness $(ARGS)
 
-bench-assignors: install  ## time our Connect assignors against Kafka's own class; writes docs/benchmarks-assignors.md
-	@exec $(BIN)/python -m lab.bench_assignors
+bench-assignors: install  ## time our assignors against Kafka's own class; writes docs/benchmarks-assignors.md (FAMILY=consumer: docs/benchmarks-consumers.md)
+	@exec $(BIN)/python -m lab.bench_$(if $(filter consumer,$(FAMILY)),consumers,assignors)
 
 bench-brokers: install  ## time our broker-side assignors against Kafka's own; writes docs/benchmarks-brokers.md
 	@exec $(BIN)/python -m lab.bench_brokers

@@ -24,9 +24,9 @@ def balanced(group: Group, claims: Claims) -> Balancing:
     rank = group.topic_rank
     topics = sorted(group.counts, key=lambda topic: (len(balancing.consumers[topic]), rank[topic]))
     place = {topic: at for at, topic in enumerate(topics)}
-    kept = sorted((tp for own in held.values() for tp in own), key=lambda tp: (place[tp[0]], tp[1]))
     everything = group.partitions_of(topics)
-    balancing.balance(everything, walk(everything, kept), _older(group, claims), revokes=revokes)
+    free = walk(everything, [tp for own in held.values() for tp in own], lambda tp: (place[tp[0]], tp[1]))
+    balancing.balance(everything, free, _older(group, claims), revokes=revokes)
     return balancing
 
 

@@ -7,8 +7,9 @@ order of its map of partitions, and ranks by which ids and topics sort as Java s
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 
-from assignors.consumer.model import ConsumerMember, TopicPartition, TopicRacks, hash_ordered, subscribed_topics
+from assignors.consumer.model import ConsumerMember, TopicPartition, TopicRacks, hash_ordered
 from assignors.consumer.sticky_eras import StickyEra
 from assignors.java_order import sorted_names
 
@@ -64,7 +65,7 @@ class Group:
 
     @cached_property
     def topic_rank(self) -> dict[str, int]:
-        """Place of each known topic among all, as Java sorts strings."""
+        """Place of each known topic among all, as Java sorts strings; in this order."""
         return {topic: rank for rank, topic in enumerate(sorted_names(self.counts))}
 
     @cached_property
@@ -99,14 +100,14 @@ def group_of(members: Sequence[ConsumerMember], topics: TopicRacks, era: StickyE
     """The group as the leader of this era sees it; `members` in JoinGroup order."""
     by_id = {member.id: member for member in members}
     ids, ids_unsure = hash_ordered(by_id)
-    subscribed, members_unsure = subscribed_topics(members)
-    first, first_unsure = hash_ordered(subscribed)
+    ordered = tuple(by_id[name] for name in ids)
+    first, first_unsure = hash_ordered(dict.fromkeys(chain.from_iterable(member.topics for member in ordered)))
     known, known_unsure = hash_ordered([topic for topic in first if topics.get(topic)])
     return Group(
-        members=tuple(by_id[name] for name in ids),
+        members=ordered,
         counts={topic: len(topics[topic]) for topic in known},
         topics=topics,
         era=era,
         cooperative=cooperative,
-        order_unsure=ids_unsure or members_unsure or first_unsure or known_unsure,
+        order_unsure=ids_unsure or first_unsure or known_unsure,
     )

@@ -60,9 +60,8 @@ class _Dealing:
                 self.at_most.append(member)
         self.under.sort(key=self.group.member_rank.__getitem__)
         held = {tp for share in self.shares.values() for tp in share}
-        rank = self.group.topic_rank
-        topics = sorted(rank, key=rank.__getitem__)
-        self.free.extend(tp for tp in self.group.partitions_of(topics) if tp not in held)
+        everything = self.group.partitions_of(list(self.group.topic_rank))
+        self.free.extend(tp for tp in everything if tp not in held)
 
     def serve(self) -> None:
         """Members below the lower quota get one in turns."""

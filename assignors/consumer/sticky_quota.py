@@ -17,8 +17,9 @@ Since a claimed partition that no longer exists is kept like any other, Java's w
 partitions that are kept further on are handed out a second time, or the sums do not come out and it fails.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import cycle
 
 from assignors.consumer.model import TopicPartition
 from assignors.consumer.sticky_claims import Claims
@@ -28,13 +29,23 @@ Shares = dict[str, list[TopicPartition]]
 Transfers = dict[TopicPartition, str]
 
 
-def walk(everything: Iterable[TopicPartition], kept: Sequence[TopicPartition]) -> list[TopicPartition]:
-    """All but the kept ones, both sorted alike; stuck for ever at a kept one that `everything` lacks."""
-    if not kept:
-        return list(everything)
+def walk(
+    everything: Sequence[TopicPartition],
+    kept: Sequence[TopicPartition],
+    place: Callable[[TopicPartition], tuple[int, int]],
+) -> list[TopicPartition]:
+    """All but the kept ones, in the order of `everything`, which `place` tells.
+
+    Java walks both lists side by side and gets stuck for ever at a kept one that `everything` lacks. Only then the
+    walk matters.
+    """
+    gone = frozenset(kept)
+    left = [tp for tp in everything if tp not in gone]
+    if len(left) + len(kept) == len(everything):
+        return left
     left = []
-    rest = iter(kept)
-    following: TopicPartition | None = next(rest)
+    rest = iter(sorted(kept, key=place))
+    following = next(rest, None)
     for partition in everything:
         if partition == following:
             following = next(rest, None)
@@ -130,8 +141,8 @@ class _Dealing:
         """Find what is left, in the order in which it will be given away."""
         rank = self.group.topic_rank
         kept = [tp for share in self.shares.values() for tp in share]
-        kept.sort(key=lambda tp: (rank[tp[0]], tp[1]))
-        self.left = walk(self.group.partitions_of(sorted(rank, key=rank.__getitem__)), kept)
+        everything = self.group.partitions_of(list(rank))
+        self.left = walk(everything, kept, lambda tp: (rank[tp[0]], tp[1]))
         self.under.sort(key=self.group.member_rank.__getitem__)
         self.exact.sort(key=self.group.member_rank.__getitem__)
         near = self.group.racks.near
@@ -191,7 +202,7 @@ class _Dealing:
         """Give the rest round robin."""
         quota, under, exact = self.quota, self.under, self.exact
         first_exact = at = 0
-        for tp in self.left:
+        for tp in self.left[self._whole_rounds() :]:
             if at >= len(under):
                 at = 0
             if under:
@@ -210,17 +221,39 @@ class _Dealing:
             elif count == quota.most:
                 quota.reached += 1
 
+    def _whole_rounds(self) -> int:
+        """Play the rounds in which every member below the quota gets one and none reaches it; how many were given."""
+        count = len(self.under)
+        if not count:
+            return 0
+        rounds = min(
+            self.quota.least - max(len(self.shares[member]) for member in self.under) - 1, len(self.left) // count
+        )
+        if rounds < 1:
+            return 0
+        given = self.left[: rounds * count]
+        for place, member in enumerate(self.under):
+            self.shares[member].extend(given[place::count])
+        if self.revoked or self.claims.twice:
+            members = cycle(self.under)
+            self.transfers.update(
+                (tp, member) for tp, member in zip(given, members, strict=False) if self._changes_hands(tp, member)
+            )
+        return len(given)
+
     def _give(self, partition: TopicPartition, member: str) -> int:
         share = self.shares[member]
         share.append(partition)
-        if partition in self.claims.twice or self._taken_away(partition, member):
+        if self._changes_hands(partition, member):
             self.transfers[partition] = member
         return len(share)
 
-    def _taken_away(self, partition: TopicPartition, member: str) -> bool:
-        """Whether the partition was revoked; since 3.7.1 from another member than this one."""
+    def _changes_hands(self, partition: TopicPartition, member: str) -> bool:
+        """Whether several claimed it, or it was revoked; since 3.7.1 from another member than this one."""
         before = self.revoked.get(partition)
-        return before is not None and (before != member or not self.group.era.quotas_hold)
+        return partition in self.claims.twice or (
+            before is not None and (before != member or not self.group.era.quotas_hold)
+        )
 
     def check(self) -> None:
         """The sums that Java checks at the end."""

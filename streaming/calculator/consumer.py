@@ -41,13 +41,15 @@ def solve(case: dict[str, Any]) -> dict[str, Any]:
     recompute = ASSIGNORS.get(case["kind"])
     if recompute is None:
         return {"error": f"assignor not supported: {case['kind']}"}
-    members = []
-    for member in case["input"]["members"]:
-        subscription = decode_subscription(b64decode(member["subscription"]))
-        if not isinstance(subscription, Decoded):
-            return {"error": f"subscription of {member['id']} is unreadable"}
-        members.append(as_member(member["id"], member.get("instance"), subscription.value, case["kind"]))
     try:
+        again = case["kind"] in (STICKY, COOPERATIVE_STICKY) and sticky_era_of(case["release"]).rereads
+        members = []
+        for member in case["input"]["members"]:
+            subscription = decode_subscription(b64decode(member["subscription"]))
+            if not isinstance(subscription, Decoded):
+                return {"error": f"subscription of {member['id']} is unreadable"}
+            value = subscription.value
+            members.append(as_member(member["id"], member.get("instance"), value, case["kind"], again=again))
         result = recompute(members, _topic_racks(case["input"]), case["release"])
     except (CannotAssign, NoSuchEra) as why:
         return {"error": str(why)}

@@ -14,9 +14,12 @@ from schemas.sticky_user_data import (
 
 
 def as_member(
-    member_id: str, instance_id: str | None, subscription: ConsumerSubscription, assignor: str
+    member_id: str, instance_id: str | None, subscription: ConsumerSubscription, assignor: str, *, again: bool = False
 ) -> ConsumerMember:
-    """The member, with what a leader reads in its user data if the assignor is a sticky one."""
+    """The member, with what a leader reads in its user data if the assignor is a sticky one.
+
+    `again`: what a second reading finds is wanted too (`StickyEra.rereads`).
+    """
     cooperative = assignor == COOPERATIVE_STICKY
     user_data = subscription.user_data if assignor in (STICKY, COOPERATIVE_STICKY) else None
     return ConsumerMember(
@@ -27,7 +30,7 @@ def as_member(
         owned=subscription.owned,
         generation=subscription.generation,
         claim=_claim(decode_sticky_user_data(user_data, cooperative=cooperative)),
-        claim_again=_claim(decode_what_is_left(user_data, cooperative=cooperative)),
+        claim_again=_claim(decode_what_is_left(user_data, cooperative=cooperative)) if again else Claim(),
     )
 
 
