@@ -1,4 +1,4 @@
-"""Was this consumer assignment right? Re-runs range and roundrobin where the topics' partitions are known."""
+"""Was this consumer assignment right? Re-runs the assignor where the topics' partitions are known."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -6,8 +6,9 @@ from dataclasses import replace
 from assignors.consumer import range_assignor, round_robin_assignor
 from assignors.consumer.model import ConsumerMember
 from schemas.consumer_protocol import ConsumerAssignment, ConsumerSubscription, TopicPartition
-from streaming.core.consumer import topic_views
+from streaming.core.consumer import sticky_verdict, topic_views
 from streaming.core.consumer.foreign_orders import foreign_orders
+from streaming.core.consumer.members import as_member
 from streaming.core.consumer.topic_views import Topics
 from streaming.core.model.records import GroupGeneration
 from streaming.core.model.results import ConsumerShare, ExpectedShare, Grade, Verdict
@@ -32,8 +33,9 @@ def judge(settings: ClusterSettings, body: GroupGeneration, at_ms: int, *, repea
     """
     if body.protocol_type != "consumer":
         return _not_judged(f"protocol type {body.protocol_type} has no known assignor")
+    sticky = (body.protocol or "") in sticky_verdict.ASSIGNORS
     assign = ASSIGNORS.get(body.protocol or "")
-    if assign is None:
+    if assign is None and not sticky:
         return _not_judged(f"assignor {body.protocol} is not recomputed by this version", body.protocol)
     if repeated:
         return _not_judged("the same generation was written again, as when a static member is replaced", body.protocol)
@@ -45,30 +47,38 @@ def judge(settings: ClusterSettings, body: GroupGeneration, at_ms: int, *, repea
             return _not_judged(f"assignment of {member.member_id} cannot be decoded", body.protocol)
         observed[member.member_id] = member.assignment.partitions
         members.append(
-            ConsumerMember(
-                id=member.member_id,
-                instance_id=member.instance_id,
-                topics=member.subscription.topics,
-                rack=member.subscription.rack,
-            )
+            as_member(member.member_id, member.instance_id, member.subscription, body.protocol or "", again=sticky)
         )
     wanted = sorted({topic for member in members for topic in member.topics})
     current = topic_views.current(settings.metadata, wanted, at_ms)
     if current is None:
         return _not_judged(f"partition counts not known: {', '.join(wanted[:5])}", body.protocol)
-    verdict = _compared(body.protocol or "", observed, assign(members, current))
+    others = topic_views.others(settings.metadata, wanted, at_ms)
+    if assign is None:
+        verdict = sticky_verdict.judge(body, members, observed, current, others)
+    else:
+        verdict = _judged(body.protocol or "", assign, members, observed, current, others)
     if verdict.grade is not Grade.UNEXPLAINED:
         return verdict
-    known = _explained(
-        body.protocol or "", members, observed, current, topic_views.others(settings.metadata, wanted, at_ms)
-    )
-    if known is not None:
-        return known
     if first and body.generation > 1:
         return _not_judged(
             "first record of the group: it may come from a conversion, not from an assignor", body.protocol
         )
     return verdict
+
+
+def _judged(
+    assignor: str,
+    assign: Assign,
+    members: Sequence[ConsumerMember],
+    observed: Mapping[str, tuple[TopicPartition, ...]],
+    current: Topics,
+    others: Iterator[Topics],
+) -> Verdict:
+    verdict = _compared(assignor, observed, assign(members, current))
+    if verdict.grade is not Grade.UNEXPLAINED:
+        return verdict
+    return _explained(assignor, members, observed, current, others) or verdict
 
 
 def _explained(

@@ -1,0 +1,226 @@
+"""Was this answer of a sticky leader right? Re-runs every era of Kafka's own class, then holds it against the laws.
+
+What members held is in the record itself, so one record is enough. Kafka's class decides to the last partition; the
+libraries of other languages share its name and its laws, not its choices: what they answer is explained by the laws
+alone, and only where the record shows that such a library leads (consumer.md 9):
+
+    C-01  every partition of a subscribed topic has one owner; a cooperative leader may hold back what changes hands
+    C-02  nobody is given a topic that it did not subscribe to
+    C-03  a cooperative leader gives nobody what another member still owns
+    C-04  with equal subscriptions the shares differ by one at most (not where partitions are held back)
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import islice
+
+from assignors.consumer import sticky, sticky_cooperative
+from assignors.consumer.model import ConsumerMember, ConsumerResult, compute_ordered
+from assignors.consumer.sticky_eras import ERAS, NEWEST, StickyEra
+from assignors.consumer.sticky_group import CannotAssign
+from schemas.consumer_protocol import ConsumerAssignment, ConsumerSubscription, TopicPartition
+from schemas.outcomes import Decoded
+from schemas.sticky_user_data import COOPERATIVE_STICKY, STICKY, decode_sticky_user_data
+from streaming.core.consumer.topic_views import Topics
+from streaming.core.model.records import GroupGeneration, MemberRow
+from streaming.core.model.results import ConsumerShare, ExpectedShare, Grade, Verdict
+
+Shares = Mapping[str, tuple[TopicPartition, ...]]
+Recompute = Callable[..., ConsumerResult]
+
+ASSIGNORS: Mapping[str, Recompute] = {STICKY: sticky.recompute, COOPERATIVE_STICKY: sticky_cooperative.recompute}
+MOST_VIEWS = 24
+"""Other states of the topics' metadata that are tried with the newest era, each a run of the assignor."""
+OTHER_SETS = "given other partitions than expected"
+_BY_FIRST_OCCURRENCE = (3, 0, 0)
+
+
+def judge(
+    body: GroupGeneration,
+    members: Sequence[ConsumerMember],
+    observed: Shares,
+    current: Topics,
+    others: Iterator[Topics],
+) -> Verdict:
+    """The verdict on a generation of `sticky` or `cooperative-sticky`. `current` is what the last sample shows of the
+    topics, `others` what the leader may have known instead."""
+    assignor = body.protocol or ""
+    newest = _answer(assignor, members, current, NEWEST)
+    expected = {name: ExpectedShare(assigned=ConsumerShare(newest.get(name, ()))) for name in observed}
+    if newest == observed:
+        return Verdict(grade=Grade.MATCH, assignor=assignor, expected=expected)
+    views = list(islice(others, MOST_VIEWS))
+    versions = {one.assignment.version for one in body.members if isinstance(one.assignment, ConsumerAssignment)}
+    version = versions.pop() if len(versions) == 1 else None
+    found = _same_answer(assignor, members, observed, current, views, version)
+    if found is not None:
+        return found
+    broken = _broken_law(assignor, members, observed, (current, *views))
+    leader = next((one for one in body.members if one.member_id == body.leader), None)
+    client = None if leader is None else foreign_client(leader, assignor)
+    if broken is None and client is not None:
+        reason = f"foreign client: {client} chooses otherwise than Kafka's class, within the assignor's laws"
+        return Verdict(grade=Grade.EXPLAINABLE, assignor=assignor, reason=reason)
+    if broken is None and not (leader is not None and shows_java(leader, assignor)):
+        reason = "the leader's client cannot be told from the record: a foreign one may choose so within the laws"
+        return Verdict(grade=Grade.NOT_JUDGED, assignor=assignor, reason=reason)
+    other = next((name for name, share in observed.items() if set(newest.get(name, ())) != set(share)), "somebody")
+    reason = f"{other} was {OTHER_SETS}" + (f"; {broken}" if broken else "")
+    return Verdict(grade=Grade.UNEXPLAINED, assignor=assignor, reason=reason, expected=expected)
+
+
+def _same_answer(
+    assignor: str,
+    members: Sequence[ConsumerMember],
+    observed: Shares,
+    current: Topics,
+    views: Iterable[Topics],
+    version: int | None,
+) -> Verdict | None:
+    """An era or a state of the topics' metadata in which Kafka's class gives this answer. `version` stands in front of
+    the assignments: the same answer from an era that writes this version is a match."""
+    alike: str | None = None
+    fitting = [era for era in ERAS if _writes(era, version)]
+    for era in (*reversed(fitting), *(era for era in reversed(ERAS) if era not in fitting)):
+        if assignor == COOPERATIVE_STICKY and not era.cooperative:
+            continue
+        answer = _answer(assignor, members, current, era)
+        if answer == observed:
+            same = _explained(assignor, answer, f"as leaders of Kafka {era.name} answer")
+            return replace(same, grade=Grade.MATCH) if era in fitting else same
+        if alike is None and _sets(answer) == _sets(observed):
+            alike = "another release or a foreign client: same partitions in another order"
+    if alike is not None:
+        return _explained(assignor, observed, alike)
+    for view in views:
+        answer = _answer(assignor, members, view, NEWEST)
+        if _sets(answer) == _sets(observed):
+            reason = "unknown setting: the topics' partitions and racks as the leader knew them then"
+            return _explained(assignor, answer, reason)
+    return None
+
+
+def _writes(era: StickyEra, version: int | None) -> bool:
+    """Whether leaders of this era put this version in front of assignments: 0 up to 2.3, 1 up to 3.3, 3 since."""
+    if era.since >= (3, 4, 0):
+        return version == 3
+    return version == (1 if era.since >= (2, 4, 0) else 0)
+
+
+def _explained(assignor: str, answer: Shares, reason: str) -> Verdict:
+    expected = {name: ExpectedShare(assigned=ConsumerShare(share)) for name, share in answer.items()}
+    return Verdict(grade=Grade.EXPLAINABLE, assignor=assignor, reason=reason, expected=expected)
+
+
+def _answer(assignor: str, members: Sequence[ConsumerMember], topics: Topics, era: StickyEra) -> Shares:
+    """The shares as a leader writes them, topic by topic; nothing where Kafka's class fails."""
+    try:
+        result = ASSIGNORS[assignor](members, topics, era=era)
+    except CannotAssign:
+        return {}
+    return {name: _by_topic(share, era) for name, share in result.shares.items()}
+
+
+def _by_topic(share: tuple[TopicPartition, ...], era: StickyEra) -> tuple[TopicPartition, ...]:
+    """In the order of the bytes: topics by first occurrence; up to 2.8 in the order of a hash map."""
+    topics: Sequence[str] = tuple(dict.fromkeys(topic for topic, _ in share))
+    if era.since < _BY_FIRST_OCCURRENCE:
+        topics, _ = compute_ordered(topic for topic, _ in share)
+    place = {topic: at for at, topic in enumerate(topics)}
+    return tuple(sorted(share, key=lambda tp: place[tp[0]]))
+
+
+def _sets(shares: Shares) -> dict[str, frozenset[TopicPartition]]:
+    return {name: frozenset(share) for name, share in shares.items()}
+
+
+def _broken_law(
+    assignor: str, members: Sequence[ConsumerMember], observed: Shares, views: Iterable[Topics]
+) -> str | None:
+    """What no leader may do under any of these states of the topics' metadata; None if some state allows it."""
+    broken: str | None = None
+    for view in views:
+        found = _broken_under(assignor, members, observed, view)
+        if found is None:
+            return None
+        broken = broken or found
+    return broken
+
+
+def _broken_under(assignor: str, members: Sequence[ConsumerMember], observed: Shares, topics: Topics) -> str | None:
+    owners = Counter(tp for share in observed.values() for tp in share)
+    twice = [tp for tp, count in owners.items() if count > 1]
+    if twice:
+        return f"C-01: {_shown(twice[0])} was given to several members"
+    for member in members:
+        for tp in observed.get(member.id, ()):
+            if tp[0] not in member.topics:
+                return f"C-02: {member.id} was given {_shown(tp)} without subscribing to it"
+            if tp[1] >= len(topics.get(tp[0], ())):
+                return f"C-01: {member.id} was given {_shown(tp)}, which does not exist"
+    cooperative = assignor == COOPERATIVE_STICKY
+    owned = {tp: member.id for member in members for tp in member.owned} if cooperative else {}
+    claims = Counter(tp for member in members for tp in member.owned) if cooperative else Counter[TopicPartition]()
+    for member in members:
+        for tp in observed.get(member.id, ()):
+            if claims[tp] == 1 and owned[tp] != member.id:
+                return f"C-03: {member.id} was given {_shown(tp)}, which {owned[tp]} still owns"
+    subscribed = {topic for member in members for topic in member.topics}
+    missing = [
+        (topic, number)
+        for topic in sorted(subscribed)
+        for number in range(len(topics.get(topic, ())))
+        if (topic, number) not in owners
+    ]
+    unowned = [tp for tp in missing if tp not in claims]
+    if unowned:
+        return f"C-01: {_shown(unowned[0])} was given to nobody"
+    if not missing and len({frozenset(member.topics) for member in members}) == 1:
+        sizes = [len(share) for share in observed.values()]
+        if max(sizes) - min(sizes) > 1:
+            return f"C-04: shares of {min(sizes)} and {max(sizes)} partitions with equal subscriptions"
+    return None
+
+
+def _shown(partition: TopicPartition) -> str:
+    return f"{partition[0]}-{partition[1]}"
+
+
+def foreign_client(leader: MemberRow, assignor: str) -> str | None:
+    """The library of another language that writes what this leader wrote; None if no trait tells."""
+    subscription = leader.subscription
+    name = leader.client_id.lower()
+    if not isinstance(subscription, ConsumerSubscription):
+        return None
+    if name.startswith("rdkafka") or subscription.rack == "":
+        return "librdkafka"
+    if name.startswith("kgo"):
+        return "franz-go"
+    if name.startswith("kafka-python") or subscription.version == 0:
+        return "kafka-python"
+    if name.startswith("sarama"):
+        return "sarama"
+    if assignor == COOPERATIVE_STICKY:
+        # Kafka's class sends four bytes since 2.8.1 and nothing before; only franz-go repeats the assignment here.
+        if subscription.user_data is not None and len(subscription.user_data) > 4:
+            return "franz-go"
+        if subscription.version == 1 and subscription.user_data == b"":
+            return "kafka-python"
+    return None
+
+
+def shows_java(leader: MemberRow, assignor: str) -> bool:
+    """Whether a trait of Kafka's own client is there that no other library shares."""
+    subscription = leader.subscription
+    if not isinstance(subscription, ConsumerSubscription) or foreign_client(leader, assignor) is not None:
+        return False
+    if assignor == COOPERATIVE_STICKY:
+        return subscription.user_data is not None and len(subscription.user_data) == 4
+    if subscription.version < 3:
+        return False  # sarama writes the same in version 1
+    if subscription.user_data is None:
+        return True  # franz-go always sends some
+    read = decode_sticky_user_data(subscription.user_data)
+    topics = [topic for topic, _ in read.value.partitions] if isinstance(read, Decoded) else []
+    return topics != sorted(topics)  # franz-go sorts them, Java walks a hash map

@@ -1,0 +1,235 @@
+"""Generations of sticky groups, real ones and such that were changed by hand: what each is graded, and why."""
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from schemas.consumer_protocol import ConsumerAssignment, ConsumerSubscription
+from schemas.sticky_user_data import StickyUserData, encode_sticky_user_data
+from streaming.cli.captures import records_of, settings_of
+from streaming.core.consumer.sticky_verdict import foreign_client, shows_java
+from streaming.core.consumer.verdict import judge
+from streaming.core.model.records import GroupGeneration, MemberRow, Row
+from streaming.core.model.results import Grade, Verdict
+from streaming.core.model.settings import ClusterSettings, TopicMetadata
+from streaming.core.replay import decode, replay
+
+CAPTURES = Path(__file__).parents[2] / "vectors" / "captures-groups"
+STICKY = ("sticky", "cooperative-sticky")
+NO_RACKS = (frozenset[str](),)
+
+
+@cache
+def verdicts(name: str) -> list[tuple[str, str, str]]:
+    """Assignor, grade and reason of every sticky generation of a capture."""
+    path = CAPTURES / name
+    shown = [
+        one["verdict"] for one in replay(records_of(path), settings_of(path)).objects if one["kind"] == "generation"
+    ]
+    return [(one["assignor"], one["grade"], one["reason"] or "") for one in shown if one["assignor"] in STICKY]
+
+
+@cache
+def generations(name: str) -> tuple[ClusterSettings, list[tuple[Row, GroupGeneration]]]:
+    """Sticky generations with members that hold something."""
+    path = CAPTURES / name
+    settings = settings_of(path)
+    rows = [row for record in records_of(path) if (row := decode(record, settings)) is not None]
+    found = [(row, row.body) for row in rows if isinstance(row.body, GroupGeneration)]
+    return settings, [(row, body) for row, body in found if body.protocol in STICKY and len(body.members) > 1]
+
+
+def test_generations_of_java_leaders_are_recomputed() -> None:
+    judged = [one for one in verdicts("java-classic") if "written again" not in one[2]]
+    grades = Counter(grade for _, grade, _ in judged)
+    assert {assignor for assignor, _, _ in judged} == set(STICKY)
+    assert set(grades) == {Grade.MATCH, Grade.EXPLAINABLE}
+    assert grades[Grade.MATCH] / len(judged) >= 0.98
+
+
+def test_generations_of_foreign_leaders_are_no_alarm() -> None:
+    grades = Counter(grade for _, grade, _ in verdicts("python-clients"))
+    assert set(grades) == {Grade.MATCH, Grade.EXPLAINABLE}
+    reasons = {reason.split(" chooses")[0] for _, _, reason in verdicts("python-clients") if " chooses" in reason}
+    assert reasons == {"foreign client: librdkafka", "foreign client: kafka-python"}
+
+
+def exchanged(members: tuple[MemberRow, ...]) -> Iterator[tuple[MemberRow, ...]]:
+    """Two members exchange their last partitions: all laws of a balanced group still hold."""
+    for at in range(len(members) - 1):
+        one, other = members[at].assignment, members[at + 1].assignment
+        if isinstance(one, ConsumerAssignment) and isinstance(other, ConsumerAssignment):
+            if not one.partitions or not other.partitions:
+                continue
+            changed = list(members)
+            changed[at] = given(members[at], *one.partitions[:-1], other.partitions[-1])
+            changed[at + 1] = given(members[at + 1], *other.partitions[:-1], one.partitions[-1])
+            yield tuple(changed)
+
+
+def given(member: MemberRow, *partitions: tuple[str, int]) -> MemberRow:
+    assert isinstance(member.assignment, ConsumerAssignment)
+    return replace(member, assignment=replace(member.assignment, partitions=partitions))
+
+
+def judged(settings: ClusterSettings, row: Row, body: GroupGeneration) -> Verdict:
+    return judge(settings, body, row.timestamp_ms, repeated=False, first=False)
+
+
+def test_exchanged_partitions_of_java_groups_never_match() -> None:
+    settings, found = generations("java-classic")
+    grades: Counter[tuple[str, Grade]] = Counter()
+    for row, body in found[::3]:
+        for members in exchanged(body.members):
+            grades[body.protocol or "", judged(settings, row, replace(body, members=members)).grade] += 1
+    cooperative = {grade: count for (assignor, grade), count in grades.items() if assignor == "cooperative-sticky"}
+    assert sum(cooperative.values()) > 50
+    assert cooperative[Grade.UNEXPLAINED] / sum(cooperative.values()) >= 0.95
+    assert {grade for assignor, grade in grades if assignor == "sticky"} <= {Grade.UNEXPLAINED, Grade.NOT_JUDGED}
+
+
+@pytest.mark.parametrize("name", ["java-classic", "python-clients"])
+def test_a_broken_law_is_unexplained_whoever_leads(name: str) -> None:
+    settings, found = generations(name)
+    seen = 0
+    for row, body in found[:: 1 if name == "python-clients" else 5]:
+        holders = [one for one in body.members if isinstance(one.assignment, ConsumerAssignment)]
+        giver = max(holders, key=lambda one: len(getattr(one.assignment, "partitions", ())))
+        taker = next(one for one in holders if one is not giver)
+        assert isinstance(giver.assignment, ConsumerAssignment)
+        assert isinstance(taker.assignment, ConsumerAssignment)
+        if not giver.assignment.partitions:
+            continue
+        doubled = given(taker, *taker.assignment.partitions, giver.assignment.partitions[0])
+        members = tuple(doubled if one is taker else one for one in body.members)
+        verdict = judged(settings, row, replace(body, members=members))
+        assert verdict.grade is Grade.UNEXPLAINED
+        assert "was given" in (verdict.reason or "")
+        seen += 1
+    assert seen > 4
+
+
+def row_of(name: str, client: str, subscription: ConsumerSubscription, *partitions: tuple[str, int]) -> MemberRow:
+    return MemberRow(
+        member_id=name,
+        instance_id=None,
+        client_id=client,
+        client_host="/127.0.0.1",
+        rebalance_timeout_ms=60_000,
+        session_timeout_ms=45_000,
+        subscription=subscription,
+        assignment=ConsumerAssignment(version=3, partitions=partitions),
+        subscription_bytes=b"",
+        assignment_bytes=b"",
+    )
+
+
+def says(
+    *,
+    version: int = 3,
+    user_data: bytes | None = None,
+    rack: str | None = None,
+    owned: tuple[tuple[str, int], ...] = (),
+) -> ConsumerSubscription:
+    return ConsumerSubscription(
+        version=version, topics=("t",), user_data=user_data, owned=owned, generation=4 if owned else -1, rack=rack
+    )
+
+
+GENERATION = encode_sticky_user_data(StickyUserData((), 4), cooperative=True)
+WHOLE = encode_sticky_user_data(StickyUserData((), 4))
+
+
+@pytest.mark.parametrize(
+    ("client", "subscription", "name"),
+    [
+        ("rdkafka", says(), "librdkafka"),
+        ("billing", says(rack=""), "librdkafka"),
+        ("kgo", says(), "franz-go"),
+        ("billing", says(user_data=WHOLE), "franz-go"),
+        ("kafka-python-3.0.12", says(version=1), "kafka-python"),
+        ("billing", says(version=0), "kafka-python"),
+        ("sarama", says(version=1), "sarama"),
+        ("billing", says(user_data=GENERATION), None),
+        ("billing", says(), None),
+    ],
+)
+def test_what_shows_a_foreign_client(client: str, subscription: ConsumerSubscription, name: str | None) -> None:
+    assert foreign_client(row_of("m1", client, subscription), "cooperative-sticky") == name
+
+
+def test_what_shows_javas_client() -> None:
+    assert shows_java(row_of("m1", "billing", says(user_data=GENERATION)), "cooperative-sticky")
+    assert not shows_java(row_of("m1", "billing", says()), "cooperative-sticky")
+    assert not shows_java(row_of("m1", "rdkafka", says(user_data=GENERATION)), "cooperative-sticky")
+    assert shows_java(row_of("m1", "billing", says()), "sticky")
+    unsorted = encode_sticky_user_data(StickyUserData((("b", 0), ("a", 0)), 4))
+    assert shows_java(row_of("m1", "billing", says(user_data=unsorted)), "sticky")
+    assert not shows_java(row_of("m1", "billing", says(user_data=WHOLE)), "sticky")
+    assert not shows_java(row_of("m1", "billing", says(version=1)), "sticky")
+    assert not shows_java(row_of("m1", "kgo", says()), "sticky")
+
+
+def small(*members: MemberRow, protocol: str, partitions: int) -> Verdict:
+    body = GroupGeneration(
+        protocol_type="consumer", generation=5, protocol=protocol, leader="m1", state_ms=1_000, members=members
+    )
+    metadata = (TopicMetadata(at_ms=0, topics={"t": NO_RACKS * partitions}),)
+    return judge(ClusterSettings(name="c", metadata=metadata), body, 1_000, repeated=False, first=False)
+
+
+def test_a_cooperative_leader_may_hold_back_what_changes_hands() -> None:
+    old = says(user_data=GENERATION, owned=(("t", 0), ("t", 1), ("t", 2)))
+    verdict = small(
+        row_of("m1", "a", old, ("t", 0), ("t", 1)), row_of("m2", "b", says(user_data=GENERATION)),
+        protocol="cooperative-sticky", partitions=3,
+    )  # fmt: skip
+    assert verdict.grade is Grade.MATCH
+
+
+def test_a_cooperative_leader_may_not_give_what_another_owns() -> None:
+    old = says(user_data=GENERATION, owned=(("t", 0), ("t", 1), ("t", 2)), rack="")
+    verdict = small(
+        row_of("m1", "rdkafka", old, ("t", 0), ("t", 1)), row_of("m2", "rdkafka", says(rack=""), ("t", 2)),
+        protocol="cooperative-sticky", partitions=3,
+    )  # fmt: skip
+    assert verdict.grade is Grade.UNEXPLAINED
+    assert "C-03: m2 was given t-2, which m1 still owns" in (verdict.reason or "")
+
+
+def test_an_unknown_client_within_the_laws_is_not_judged() -> None:
+    verdict = small(
+        row_of("m1", "a", says(user_data=WHOLE), ("t", 1), ("t", 2)), row_of("m2", "b", says(), ("t", 0)),
+        protocol="sticky", partitions=3,
+    )  # fmt: skip
+    assert verdict.grade is Grade.NOT_JUDGED
+    assert "cannot be told" in (verdict.reason or "")
+
+
+def test_javas_client_within_the_laws_is_unexplained() -> None:
+    verdict = small(
+        row_of("m1", "a", says(), ("t", 1), ("t", 2)), row_of("m2", "b", says(), ("t", 0)),
+        protocol="sticky", partitions=3,
+    )  # fmt: skip
+    assert verdict.grade is Grade.UNEXPLAINED
+
+
+def test_uneven_shares_of_equal_subscriptions_break_a_law() -> None:
+    verdict = small(
+        row_of("m1", "kgo", says(), ("t", 0), ("t", 1), ("t", 2)), row_of("m2", "kgo", says()),
+        protocol="sticky", partitions=3,
+    )  # fmt: skip
+    assert verdict.grade is Grade.UNEXPLAINED
+    assert "C-04" in (verdict.reason or "")
+
+
+def test_a_partition_that_nobody_has_breaks_a_law() -> None:
+    verdict = small(
+        row_of("m1", "kgo", says(), ("t", 0)), row_of("m2", "kgo", says(), ("t", 1)), protocol="sticky", partitions=3
+    )
+    assert verdict.grade is Grade.UNEXPLAINED
+    assert "C-01: t-2 was given to nobody" in (verdict.reason or "")
