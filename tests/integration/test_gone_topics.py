@@ -10,7 +10,6 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
 
 import httpx
 import psycopg
@@ -20,6 +19,7 @@ from lab import config_topic
 from lab.members import SimulatedGroup
 from lab.process import Child
 from lab.rehearsal import TIMING
+from tests.integration.gaps_told import Gap, agree, degraded, events, gaps, told, value
 from tests.integration.secured import Secured, client, secured
 from tests.integration.taking_away import admin, delete, ends, truncate, ungrant
 from tests.integration.watched import PATIENCE_S, TOPIC, Watched
@@ -28,8 +28,6 @@ pytestmark = pytest.mark.integration
 GROUP, CONFIGS, STATUSES, OFFSETS = "sinks", "sinks-configs", "sinks-status", "__consumer_offsets"
 LOAD = "load"
 USER, PASSWORD = "monitor", "open sesame"
-Gap = tuple[str, int, int, int, str]
-"""(topic, partition, from, to, reason) of a row."""
 
 
 @pytest.fixture(scope="module")
@@ -78,42 +76,12 @@ def statuses(watched: Watched) -> None:
     assert producer.flush(30) == 0
 
 
-def events(job: Child, name: str) -> list[dict[str, Any]]:
-    lines = (json.loads(line) for line in job.log.read_text().splitlines() if line.startswith("{"))
-    return [line for line in lines if line["event"] == name]
-
-
-def gaps(watched: Watched) -> list[Gap]:
-    with psycopg.connect(watched.postgres.dsn) as database:
-        rows = database.execute(
-            "select topic, partition, from_offset, to_offset, reason from rebalance_monitor.gaps order by found_at"
-        ).fetchall()
-    return [(row[0], row[1], row[2], row[3], row[4]) for row in rows]
-
-
-def told(job: Child) -> set[Gap]:
-    """The gaps that the log states."""
-    names = ("topic", "partition", "from_offset", "to_offset", "reason")
-    return {tuple(line[name] for name in names) for line in events(job, "gap")}
-
-
-def value(watched: Watched, name: str, topic: str = "") -> float:
-    """0 where there is no such series yet."""
-    lines = [one for one in watched.metric(name + "{") if not topic or f'topic="{topic}"' in one]
-    assert len(lines) <= 1, lines
-    return float(lines[0].split()[-1]) if lines else 0.0
-
-
 def generations(watched: Watched, group: str) -> int:
     with psycopg.connect(watched.postgres.dsn) as database:
         row = database.execute(
             'select count(*) from rebalance_monitor.generations where "group" = %s', (group,)
         ).fetchone()
     return int(row[0]) if row is not None else 0
-
-
-def degraded(watched: Watched) -> list[str]:
-    return list(watched.readiness()[1].get("degraded", {}).get("own", []))
 
 
 def page(job: Child, group: str) -> str:
@@ -150,20 +118,6 @@ def sees(watched: Watched, job: Child) -> None:
     watched.wait_ready(job)
     wait(watched, "the metric", lambda: value(watched, "rebalance_monitor_blind") == 0, job)
     assert events(job, "reads_again")
-
-
-def agree(watched: Watched, job: Child, found: set[Gap], topic: str) -> None:
-    """Metrics, /readyz and the log say of a topic what the database says."""
-    rows = [row for row in gaps(watched) if row[0] == topic]
-    assert found <= set(rows), (found, rows)
-    lost, shown = sum(row[3] - row[2] for row in rows), len(rows)
-    wait(watched, "shown", lambda: value(watched, "rebalance_monitor_gaps_not_acknowledged", topic) == shown, job)
-    assert value(watched, "rebalance_monitor_gap_records_total", topic) == lost
-    count = "1 gap" if shown == 1 else f"{shown} gaps"
-    reason = f"{topic}: records were gone before they were read ({count} not acknowledged)"
-    assert reason in degraded(watched), degraded(watched)
-    (line,) = [one for one in watched.metric("rebalance_monitor_degraded{") if f'reason="{topic}: gap"' in one]
-    assert line.endswith(" 1.0")
 
 
 def made_anew(watched: Watched, job: Child, topic: str) -> None:
