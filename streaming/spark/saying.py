@@ -1,7 +1,9 @@
 """What another process writes to its stderr, as lines of this log: one for each thing it says, without its traces."""
 
+import json
 import logging
 import os
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -21,6 +23,22 @@ def said_elsewhere(event: str) -> Iterator[int]:
         yield writing
     finally:
         os.close(writing)
+
+
+class _OnStderr(logging.Handler):
+    """One line each: the event, then its fields as JSON."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        fields = getattr(record, "fields", None)
+        told = f" {json.dumps(fields, ensure_ascii=False, default=str)}" if fields else ""
+        print(f"{record.getMessage()}{told}", file=sys.stderr, flush=True)
+
+
+def say_on_stderr() -> None:
+    """For a process that Spark starts: the job's log is another process's, which relays what is said on stderr."""
+    ours = logging.getLogger("rebalance_monitor")
+    if not ours.handlers:
+        ours.addHandler(_OnStderr())
 
 
 def _relay(event: str, reading: int) -> None:

@@ -31,6 +31,7 @@ from streaming.spark.offsets import Key, Kind, Offset, Sample, Span, TokenBucket
 from streaming.spark.reading import Reading, gone_spans, read_spans
 from streaming.spark.rows import SPARK_SCHEMA, arrow_batches, tick_line
 from streaming.spark.sampling import Sampler
+from streaming.spark.saying import say_on_stderr
 from streaming.spark.watchdog import READER, TASK
 
 FORMAT = "rebalance_monitor_kafka"
@@ -194,6 +195,7 @@ class KafkaReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  # type:
 
     def _running(self) -> Sampler:
         if self._sampler is None:
+            say_on_stderr()
             stacks.offer(Path(self._options.channel), READER)
             self._lag = Lag(self._options.max_lag_s)
             self._sampler = Sampler(

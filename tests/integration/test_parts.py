@@ -174,6 +174,8 @@ def test_a_sampler_that_raises_makes_the_job_not_ready(running: Running) -> None
     watched.wait_ready(running.job)
     watched.wait_for_group("unseen", running.job)
     assert not running.events("query_restarts"), "the thread itself goes on"
+    said = [str(line["text"]) for line in running.events("spark says") if "part_failed" in str(line["text"])]
+    assert any("raising_job.py" in line and "sampling.py" in line for line in said), "with the place it came from"
 
 
 def test_a_frozen_reader_and_a_frozen_page_are_named_and_started_again(running: Running) -> None:
