@@ -31,6 +31,8 @@ class ReaderStatus:
     `problem` is the sentence why the cluster can't be read at all (None: it answers). `caught_up`: the ends of at most
     `ready.max_lag_s` ago are reached; `all_read`: those of the topics of the control's `revision` too. `behind_s` is
     the age of the newest ends that are reached (None: none yet). `blind`: the offsets topic and why it can't be read.
+    `unread` = partition, as the text of its key -> first offset and last known end, where that end is not committed:
+    the next reader must know of it, because the topic may be gone by then.
     """
 
     at_ms: int = 0
@@ -42,6 +44,7 @@ class ReaderStatus:
     all_read: bool = False
     revision: int = 0
     behind_s: float | None = None
+    unread: dict[str, tuple[int, int]] = field(default_factory=dict)
 
 
 def _replace(path: Path, value: dict[str, Any]) -> None:

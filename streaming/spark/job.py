@@ -113,6 +113,7 @@ class Job:
         self._watchdog = Watchdog(section.name, scratch, settings.source.read_timeout_ms, time.monotonic())
         self._function: BatchFunction | None = None
         self._progress: tuple[float, int] | None = None
+        self._unread: dict[str, tuple[int, int]] = {}
         spark.dataSource.register(KafkaSource)
 
     def run(self, stop: Stop) -> None:
@@ -152,6 +153,7 @@ class Job:
         checkpoint: Path | None = None
         query: StreamingQuery | None = None
         try:
+            self._remember_unread()
             self._channel.forget()
             checkpoint = Path(tempfile.mkdtemp(prefix="checkpoint-", dir=self._scratch))
             query = self._start(epoch, checkpoint)
@@ -174,6 +176,12 @@ class Job:
                     query.stop()
             if checkpoint is not None:
                 shutil.rmtree(checkpoint, ignore_errors=True)
+
+    def _remember_unread(self) -> None:
+        """What the last reader knew of and had not read: a topic that was deleted meanwhile takes it along."""
+        status = self._channel.status()
+        if status.at_ms:
+            self._unread = status.unread
 
     def _start(self, epoch: int, checkpoint: Path) -> "StreamingQuery":
         function = self._function = BatchFunction(
@@ -230,6 +238,7 @@ class Job:
                 for k, at in function.positions.items()
                 if k.topic_id == latest[k.topic]
             ),
+            unread=self._unread,
             channel=str(self._scratch),
             max_bytes_per_second_per_broker=source.max_bytes_per_second_per_broker,
             heartbeat_ms=source.heartbeat_ms,

@@ -10,9 +10,10 @@ to judge from: such a sample is never complete, so the clock stands still, unles
 import threading
 import time
 from collections.abc import Callable, Mapping
+from itertools import islice
 
 from streaming.spark.ends import LASTING, NO_SUCH_TOPIC, ClusterError, ClusterView, Place, Topics
-from streaming.spark.offsets import Bounds, Key, Kind, Sample
+from streaming.spark.offsets import Bounds, Key, Kind, Offset, Sample
 from streaming.supervision import Supervised
 
 METADATA_EVERY_S = 5.0
@@ -26,6 +27,8 @@ MOST_GONE = 5_000
 class Sampler:
     """Keeps the last sample fresh. `wanted` gives the topics (name -> kind) and may grow at any time.
 
+    `known` is what a sampler before this one knew of partitions that were not read to their end.
+
     `made_on_demand` is a topic that a new cluster does not have yet (None: no such one). While it never was, there is
     nothing to wait for: samples without it are complete, so the clock goes on.
     """
@@ -38,13 +41,14 @@ class Sampler:
         now_ms: Callable[[], int],
         on_change: Callable[["Sampler"], None],
         made_on_demand: str | None = None,
+        known: Mapping[Key, Bounds] | None = None,
     ) -> None:
         self._view, self._wanted, self._now_ms, self._on_change = view, wanted, now_ms, on_change
         self._longest_pause_s, self._made_on_demand = longest_pause_s, made_on_demand
         self._looks_without: dict[str, int] = {}
         self._pause_s = SHORTEST_PAUSE_S
         self._lows: dict[Key, int] = {}
-        self._ends: dict[Key, Bounds] = {}
+        self._ends: dict[Key, Bounds] = dict(known or {})
         self._gone: dict[Key, Bounds] = {}
         self._topics_at_s = -METADATA_EVERY_S
         self._kinds: Mapping[str, Kind] = {}
@@ -74,6 +78,16 @@ class Sampler:
             if kind == "offsets" and not self._readable(name) and not self._never_was(name):
                 return f"{name} ({self.topics.missing.get(name, 'no partitions')})" if self._looked_at(name) else None
         return None
+
+    def unread(self, start: Offset) -> dict[Key, Bounds]:
+        """What is known of partitions that are not read to their last known end, deleted ones too, from `start` on."""
+        known = {**self._ends, **self._gone}
+        left = (
+            (key, bounds)
+            for key, bounds in known.items()
+            if bounds.end > start.partitions.get(key, bounds.low) and key not in start.gone
+        )
+        return dict(islice(left, MOST_GONE))
 
     def part(self, name: str, problem: str | None) -> None:
         """Something else than the cluster went wrong: the tick stays where it was, and the reader says so."""

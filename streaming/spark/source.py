@@ -27,7 +27,19 @@ from streaming.spark import stacks
 from streaming.spark.channel import Channel, Control, ReaderStatus
 from streaming.spark.ends import KafkaView
 from streaming.spark.lag import Lag
-from streaming.spark.offsets import Key, Kind, Offset, Sample, Span, TokenBucket, advance, backlog, bundles, spans
+from streaming.spark.offsets import (
+    Bounds,
+    Key,
+    Kind,
+    Offset,
+    Sample,
+    Span,
+    TokenBucket,
+    advance,
+    backlog,
+    bundles,
+    spans,
+)
 from streaming.spark.reading import Reading, gone_spans, read_spans
 from streaming.spark.rows import SPARK_SCHEMA, arrow_batches, tick_line
 from streaming.spark.sampling import Sampler
@@ -44,16 +56,21 @@ TASKS_AT_MOST = 2
 STATUS_EVERY_S = 1.0
 FIRST_SAMPLE_WAIT_S = 0.15
 LIMIT_WAIT_S = 0.05
+NO_LEADER = -1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceOptions:
-    """Everything the source must know. `client` carries credentials and travels apart, under a name Spark redacts."""
+    """Everything the source must know. `unread`: of the status of the reader before this one.
+
+    `client` carries credentials and travels apart, under a name Spark redacts.
+    """
 
     cluster: str
     cluster_id: str
     topics: dict[str, Kind]
     positions: tuple[tuple[str, str, int, int], ...]
+    unread: dict[str, tuple[int, int]]
     channel: str
     max_bytes_per_second_per_broker: int
     heartbeat_ms: int
@@ -205,6 +222,7 @@ class KafkaReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  # type:
                 lambda: time.time_ns() // 1_000_000,
                 self._report,
                 self._made_on_demand(),
+                {Key.parse(text): Bounds(low, end, NO_LEADER) for text, (low, end) in self._options.unread.items()},
             )
             self._sampler.start()
             self._sampler.wait(FIRST_SAMPLE_WAIT_S)
@@ -255,6 +273,7 @@ class KafkaReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  # type:
             all_read=asked and lag.all_current(now_s),
             revision=control.revision,
             behind_s=lag.behind_s(now_s),
+            unread={key.text: (bounds.low, bounds.end) for key, bounds in sampler.unread(self._start).items()},
             blind=sampler.blind,
         )
         # On a full disk the sampling goes on; the job sees that the last status grows old.

@@ -21,7 +21,7 @@ RECORDS = 4_000
 BYTES_PER_S = 20_000
 TRACE = "a trace long enough to take its time " * 10
 SLOW = {"heartbeat_ms": 2_000, "max_bytes_per_second_per_broker": BYTES_PER_S}
-CLUSTERS = [{"connect": {GROUP: {"config_topic": CONFIGS, "status_topic": STATUSES}}}]
+TOPICS = {"config_topic": CONFIGS, "status_topic": STATUSES}
 
 
 def write_statuses(watched: Watched) -> None:
@@ -56,7 +56,7 @@ def by_api(job: Child) -> list[Gap]:
 def test_what_was_known_of_a_deleted_topic_and_not_read_is_a_gap(watched: Watched) -> None:
     config_topic.create(watched.broker.address, {CONFIGS: 1, STATUSES: 1})
     watched.rebalance("first")
-    clusters = [{"name": "own", "bootstrap_servers": watched.broker.address, **CLUSTERS[0]}]
+    clusters = [{"name": "own", "bootstrap_servers": watched.broker.address, "connect": {GROUP: TOPICS}}]
     with watched.job("first", clusters=clusters, source=SLOW) as job:
         watched.wait_ready(job)
         watched.lab.wait_for("the page", lambda: bool(events(job, "page")), job, PATIENCE_S)

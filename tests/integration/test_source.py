@@ -43,6 +43,7 @@ class Drained:
             cluster_id=cluster_id,
             topics={OFFSETS: "offsets", CONFIGS: "config"},
             positions=tuple((key.topic, key.topic_id, key.partition, at) for key, at in start.items()),
+            unread={},
             channel=str(folder),
             max_bytes_per_second_per_broker=bytes_per_second,
             heartbeat_ms=3_600_000,

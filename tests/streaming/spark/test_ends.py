@@ -34,14 +34,19 @@ class Cluster:
 class Looks:
     """A sampler whose metadata is always due; each look is one sample."""
 
-    def __init__(self, says: Topics, made_on_demand: str | None = OFFSETS) -> None:
+    def __init__(
+        self, says: Topics, made_on_demand: str | None = OFFSETS, known: Mapping[Key, Bounds] | None = None
+    ) -> None:
         self.cluster, self._at_s = Cluster(says), 0.0
         wanted: dict[str, Kind] = {OFFSETS: "offsets", "connect-configs": "config"}
-        self._sampler = Sampler(self.cluster, lambda: wanted, 1.0, lambda: 1_000, lambda _: None, made_on_demand)
+        self._sampler = Sampler(self.cluster, lambda: wanted, 1.0, lambda: 1_000, lambda _: None, made_on_demand, known)
 
     @property
     def blind(self) -> str | None:
         return self._sampler.blind
+
+    def unread(self, start: Offset) -> Mapping[Key, Bounds]:
+        return self._sampler.unread(start)
 
     def look(self) -> Sample:
         self._at_s += METADATA_EVERY_S
@@ -137,6 +142,22 @@ def test_what_was_last_known_of_a_deleted_topic_is_kept() -> None:
     assert Key("connect-configs", "id-2", 0) in sample.bounds
     looks.cluster.says = Topics(found={OFFSETS: TopicInfo("id-2", {0: 1})}, missing={"connect-configs": "hidden"})
     assert Key(OFFSETS, "id", 0) in looks.look().gone, "made anew between two looks"
+
+
+def test_the_next_reader_knows_what_was_unread_of_a_topic_that_is_deleted_meanwhile() -> None:
+    key = Key("connect-configs", "id", 0)
+    before = Looks(Topics(found={**THERE.found, "connect-configs": CONFIGS}))
+    before.look()
+    partly = Offset(partitions={key: 5, Key(OFFSETS, "id", 0): 7})
+    unread = before.unread(partly)
+    assert unread == {key: Bounds(3, 7, 1)}, "what is read to its end is not named"
+    after = Looks(Topics(found=THERE.found, missing={"connect-configs": NO_SUCH_TOPIC}), known=unread)
+    assert advance(partly, after.look(), None, None, HEARTBEAT_MS).gone == {}, "one look is not enough"
+    assert after.unread(partly) == unread, "nor is it forgotten by then"
+    given_up = advance(partly, after.look(), None, None, HEARTBEAT_MS)
+    assert given_up.gone == {key: "topic_deleted"}
+    assert spans(partly, given_up) == [Span(key, 5, 7)]
+    assert after.unread(given_up) == {}, "it is stated once"
 
 
 def test_what_goes_wrong_beside_the_cluster_is_a_problem_and_the_sampling_goes_on() -> None:
