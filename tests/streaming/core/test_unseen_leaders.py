@@ -140,6 +140,29 @@ def held(story: Story) -> frozenset[tuple[str, int]]:
     return frozenset(task for worker in story.workers.values() for task in worker.held.tasks)
 
 
+def test_who_has_completed_the_round_of_another_leader_takes_no_job_for_lost() -> None:
+    """w2 may have led in the hole, but it has followed w3 since: what nobody holds is new to it, and is handed out."""
+    story = hidden_lead()
+    story.configure("c2", 2)
+
+    def left_lying(given: Given) -> None:
+        everyone(delay_ms=DELAY_MS, connectors=(), tasks=())(given)
+
+    story.rebalance(left_lying, leader="w2")
+    assert verdicts(story)[-1].grade is Grade.UNEXPLAINED
+
+
+def test_who_comes_back_under_another_id_remembers_what_it_led_itself() -> None:
+    """Its allocation names its earlier id as the leader: that was no other worker."""
+    story = calm()
+    story.leave("w2")
+    story.rebalance(recorded=False)
+    story.back(story.leave("w1"))
+    story.rebalance()
+    story.rebalance()
+    assert {one.grade for one in verdicts(story)} <= RIGHT
+
+
 @pytest.mark.parametrize("era", ["A0", "A2", "A4"])
 def test_a_delay_of_0_ms_runs_unannounced_and_its_candidates_stay(era: str) -> None:
     """Whoever was idle when the jobs were lost gets all of them, however long ago that was."""

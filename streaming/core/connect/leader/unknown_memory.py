@@ -174,9 +174,9 @@ class _Solver:
         """The round with this memory; None where the bound is reached or the leader throws."""
         if not self.search.afford(len(self.round_.members) + len(self.shown.given)):
             return None
-        attempt = replace(
-            self.round_, now_ms=self.case.observed.at_ms, last_completed_generation=memory.previous_generation
-        )
+        distrusts = self.freedom.distrusts and not self.shown.ghosts  # who revokes them knows them, whatever it trusts
+        completed = memory.previous_generation + distrusts
+        attempt = replace(self.round_, now_ms=self.case.observed.at_ms, last_completed_generation=completed)
         try:
             return incremental.assign(memory, attempt, max_delay_ms=self.max_delay_ms, era=self.era)
         except CannotAssign:

@@ -40,8 +40,8 @@ class UnseenLeaders:
     def after(self, hole: "Hole | None", last: Observed | None, now: Observed) -> "UnseenLeaders":
         """With this record, before which a hole lies or none."""
         known = self._met(last, now)
-        if last is not None and last.leader != now.leader and last.leader in now.views:
-            return replace(known, anybody=True)  # this coordinator lets the lead move without a departure
+        if _moved(last, now):
+            return replace(known, anybody=True)
         if hole is None or hole.same_leader:
             return known
         if hole.last is None or not hole.told:
@@ -95,6 +95,8 @@ class Hole:
 
     def may_have_led(self, name: str) -> bool:
         """Whether this process may have led in the hole, but for the leader behind it."""
+        if _moved(self.last, self.now):
+            return True
         if self.same_leader or name in self._stayed():
             return False
         return self.wide or name in self.around()
@@ -106,6 +108,11 @@ class Hole:
     def _stayed(self) -> frozenset[str]:
         before = self.last.views.keys() if self.last is not None else frozenset[str]()
         return frozenset(self.now.process_of(one) for one in self.now.views if one in before)
+
+
+def _moved(last: Observed | None, now: Observed) -> bool:
+    """Whether the lead has moved while its leader stayed: then this coordinator has rules of its own."""
+    return last is not None and last.leader != now.leader and last.leader in now.views
 
 
 def _names(one: Observed) -> Iterator[str]:

@@ -33,11 +33,13 @@ Roles = Mapping[Job, bool]
 class Freedom:
     """`idle`: members that may have been without a job while a delay ran; `loses`: whether anything can be lost that
     does not wait; `forgets`: whether nothing may be lost at all; `roles`: the alternatives of what each job can be;
-    `known`: what the last round of the process has left behind, where it was seen."""
+    `known`: what the last round of the process has left behind, where it was seen; `distrusts`: another
+    member led the last round that the process completed, so since 2.5.1 it takes no job for lost."""
 
     idle: frozenset[str]
     loses: bool = True
     forgets: bool = True
+    distrusts: bool = False
     roles: tuple[Roles, ...] = field(default=({},))
     known: "LeftBehind | None" = None
 
@@ -73,20 +75,34 @@ class LeftBehind:
 def freedom_of(case: Case) -> Freedom:
     """What the memory before this round may hold."""
     last, carried = case.last, case.carried
-    everybody = frozenset(case.observed.views)
-    if last is None or not case.missing_generations:
-        return Freedom(idle=everybody) if last is None else _after_seen(case, last)
+    free = Freedom(idle=frozenset(case.observed.views), distrusts=_followed(case))
+    if last is None:
+        return free
+    if not case.missing_generations:
+        return _after_seen(case, last, free)
     if not carried.complete or carried.unsure:
-        return Freedom(idle=everybody)
-    idle = frozenset(one for one in everybody if not _keeps(one, last, case.observed))
-    roles = tuple(_roles(case, last, single=case.missing_generations == 1))
-    return Freedom(idle=idle, loses=_loses(case, last), roles=roles)
+        return free
+    return replace(
+        free,
+        idle=frozenset(one for one in free.idle if not _keeps(one, last, case.observed)),
+        loses=_loses(case, last),
+        roles=tuple(_roles(case, last, single=case.missing_generations == 1)),
+    )
 
 
-def _after_seen(case: Case, last: Observed) -> Freedom:
+def _followed(case: Case) -> bool:
+    """Whether another worker led the last round that the leader has completed: its allocation names who did. At the
+    same address it may have been the leader itself, under an earlier member id."""
+    view, now = case.leader_view, case.observed
+    if view.shown is None or now.nameless(view.member_id):
+        return False
+    led = view.shown[0]
+    workers = [one.views[led].worker for one in (now, case.last) if one is not None and led in one.views]
+    return bool(workers) and None not in workers and view.worker not in workers
+
+
+def _after_seen(case: Case, last: Observed, free: Freedom) -> Freedom:
     """The round before was seen. If this process led it, the record tells nearly all that it remembers."""
-    everybody = frozenset(case.observed.views)
-    free = Freedom(idle=everybody)
     if last.leader != case.body.leader or last.blind or last.error or case.carried.astray:
         return free
     if _another_rule(case, last):
@@ -101,18 +117,25 @@ def _after_seen(case: Case, last: Observed) -> Freedom:
     reported = frozenset(job for view in case.observed.views.values() for job in view.held)
     first_ms = (last.state_ms if last.state_ms > 0 else last.at_ms) - CLOCK_SLACK_MS
     ends = (first_ms + last.delay_ms, last.at_ms + CLOCK_SLACK_MS + last.delay_ms) if last.delay_ms else (0, 0)
+    if _by_timer(case.observed, last):  # the coordinator's clock may have moved
+        ends = (0, ends[1])
     known = LeftBehind(
         members=frozenset(last.views),
         ends_ms=ends,
         delay_ms=last.delay_ms,
         balanced=bool(revoked) if not last.delay_ms else not waiting or is_backoff(last.delay_ms, None),
     )
-    return Freedom(
-        idle=everybody,
+    return replace(
+        free,
         forgets=applied(case, last) is not True or bool(revoked & reported),
         roles=({job: job in kept for job in _configured(case) - doubted},),
         known=known,
     )
+
+
+def _by_timer(now: Observed, last: Observed) -> bool:
+    """Whether nothing but the end of a delay can have asked for the round."""
+    return now.views.keys() == last.views.keys() and now.config_offset == last.config_offset
 
 
 def _stated_again(last: Observed) -> bool:
