@@ -10,13 +10,13 @@ from functools import cache
 
 import pytest
 
-from lab.attack.life import OFFSETS_TOPIC, Life, of_cluster
+from lab.attack.life import Life, of_cluster
 from lab.simulated import scenario
-from streaming.core.fold.fold import fold_group
 from streaming.core.fold.routing import route
+from streaming.core.lifecycles import fold_group
 from streaming.core.model.records import GroupGeneration, Row, Tick
 from streaming.core.model.results import Generation, Grade
-from streaming.core.replay import decode
+from streaming.core.replay import OFFSETS_TOPIC, decode
 
 SEEDS = range(40, 40 + int(os.environ.get("RM_LIVES", "2")))
 HOLES = 6
