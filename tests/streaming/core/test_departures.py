@@ -4,6 +4,7 @@ import gzip
 import json
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ from streaming.cli.captures import records_of, settings_of
 from streaming.core.fold.departures import left
 from streaming.core.model.results import Aftermath, Certainty
 from streaming.core.replay import replay
-from tests.streaming.core.rules.builders import SESSION_MS, Story, generations
+from tests.streaming.core.rules.builders import SESSION_MS, STATUSES, Story, generations
 
 CAPTURE = Path(__file__).parents[2] / "vectors" / "captures-groups" / "java-classic"
 DIED = frozenset({"member abandon (no leave request)", "process kill -9"})
@@ -144,6 +145,51 @@ def test_a_worker_that_said_nothing_was_likely_lost(protocol: str) -> None:
     story.leave("w2")
     story.rebalance(after_ms=SESSION_MS)
     assert last_causes(story) == [("worker_lost", "likely")]
+
+
+def with_clocks_off(story: Story, ms: int) -> Story:
+    """The workers' clocks are off; the coordinator's is right."""
+    story.rows = [
+        replace(row, timestamp_ms=row.timestamp_ms + ms) if row.topic == STATUSES else row for row in story.rows
+    ]
+    return story
+
+
+SKEWS_MS = [sign * ms for ms in (1_000, 3_000, 15_000, 60_000, 3_600_000) for sign in (-1, 1)]
+
+
+@pytest.mark.parametrize("ms", SKEWS_MS)
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_no_clock_makes_a_departure_a_crash(protocol: str, ms: int) -> None:
+    story = two_workers(protocol)
+    story.wait(60_000)
+    status_all(story, "w2", "UNASSIGNED")
+    story.leave("w2")
+    story.rebalance(after_ms=2_000)
+    story.wait(60_000)
+    assert {kind for kind, _ in last_causes(with_clocks_off(story, ms))} <= {"worker_left", "worker_gone"}
+
+
+@pytest.mark.parametrize("ms", SKEWS_MS)
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_no_clock_makes_a_crash_a_departure(protocol: str, ms: int) -> None:
+    story = two_workers(protocol)
+    story.wait(60_000)
+    status_all(story, "w2", "UNASSIGNED")
+    story.leave("w2")
+    story.rebalance(after_ms=SESSION_MS)
+    story.wait(60_000)
+    kinds = {kind for kind, certainty in last_causes(with_clocks_off(story, ms)) if certainty != "possible"}
+    assert "worker_left" not in kinds
+
+
+@pytest.mark.parametrize("ms", [-3_000, 3_000, -60_000])
+def test_a_worker_that_said_nothing_was_likely_lost_by_clocks_that_are_nearly_right(ms: int) -> None:
+    story = two_workers("sessioned")
+    story.wait(60_000)
+    story.leave("w2")
+    story.rebalance(after_ms=SESSION_MS)
+    assert last_causes(with_clocks_off(story, ms)) == [("worker_lost", "likely")]
 
 
 def test_of_a_worker_without_statuses_nobody_can_tell() -> None:

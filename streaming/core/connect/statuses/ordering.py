@@ -121,7 +121,7 @@ def advance(
 def finish(view: GroupView, timeline: Timeline) -> tuple[Timeline, list[Output]]:
     """The input has ended: the last word on every generation, with what is known."""
     work = Work(view, timeline)
-    work.outputs.extend(settling.last_word(work, one) for one in work.unsettled)
+    work.outputs.extend(settling.last_word(work, one, END_MS) for one in work.unsettled)
     work.unsettled.clear()
     held_and_running.unjudged(work)
     return replace(work.frozen(), sightings=timeline.sightings, steps=timeline.steps), work.outputs

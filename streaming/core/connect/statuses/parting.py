@@ -7,12 +7,14 @@
                                                                they lose the coordinator
     all jobs UNASSIGNED after the join phase ended             gone: its clock is ahead, or it was only frozen
     no job of which it ever wrote                              gone
+    its clock may be so far ahead that its stops come later    gone
 
 A worker's statuses carry its own clock, so they prove nothing: what is certain, the coordinator's clock alone tells
-(`streaming.core.fold.departures`).
+(`streaming.core.fold.departures`). What is likely must be so for every offset that the worker's clock may have
+(`worker_clocks`): a stop told 2 s before the join phase ended may be 17 s old by a clock that is 15 s ahead.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from streaming.core.connect.causes import GONE, LEFT, LOST
@@ -32,14 +34,19 @@ class Parting:
     evidence: Evidence
 
 
-def told_apart(one: Unsettled) -> Iterator[Cause]:
-    """The causes as published first; of workers that are gone, those whose statuses tell more are named apart."""
+Ahead = Callable[[str], int | None]
+"""How much earlier than told a worker's statuses may have been written at most, in ms; None where nobody knows."""
+
+
+def told_apart(one: Unsettled, ahead: Ahead, told_ms: int) -> Iterator[Cause]:
+    """The causes as published first; of workers that are gone, those whose statuses tell more are named apart. All
+    statuses with times up to `told_ms` have come."""
     for cause in one.causes:
         undecided = cause.kind == GONE or (cause.kind == LEFT and cause.certainty is Certainty.POSSIBLE)
         if not undecided:
             yield cause
             continue
-        partings = [(subject, _parting_of(subject, one)) for subject in cause.subjects]
+        partings = [(subject, _parting_of(subject, one, ahead, told_ms)) for subject in cause.subjects]
         for kind in (LEFT, LOST, GONE):
             for certainty in Certainty:
                 own = [
@@ -57,23 +64,30 @@ def told_apart(one: Unsettled) -> Iterator[Cause]:
                     )
 
 
-def _parting_of(subject: Subject, one: Unsettled) -> Parting:
+def _parting_of(subject: Subject, one: Unsettled, ahead: Ahead, told_ms: int) -> Parting:
     """Workers that share an address are known by their member ids, which stand behind it (`step.seats`)."""
     named = (gone for gone in one.gone if gone.worker == subject.id or gone.worker.endswith(f" {subject.id}"))
     gone = next(named, None)
-    return _parting(gone, one) if gone is not None else _untold(subject.id)
+    if gone is None:
+        return _untold(subject.id)
+    ahead_ms = max(ahead(gone.worker) or 0, 0)
+    return _parting(gone, one, ahead_ms, silent=one.state_ms + ahead_ms <= told_ms)
 
 
 def _untold(worker: str) -> Parting:
     return Parting(GONE, Certainty.CERTAIN, Evidence(text=f"the status topic tells nothing of {worker}'s end"))
 
 
-def _parting(gone: Gone, one: Unsettled) -> Parting:
+def _parting(gone: Gone, one: Unsettled, ahead_ms: int, *, silent: bool) -> Parting:
+    """`silent`: whatever the worker wrote before the join phase ended has come."""
     soon_ms = one.session_ms * UNNOTICED_SHARE
     if gone.stopped and gone.stopped * 2 >= gone.seen:
         waited_ms = one.state_ms - gone.stopped_ms
-        if waited_ms < soon_ms:
+        if waited_ms + ahead_ms < soon_ms:
             return Parting(LEFT, Certainty.LIKELY, _shown(gone))
+        if waited_ms < soon_ms:
+            text = f"{gone.worker} stopped its jobs {waited_ms} ms before the join phase ended, by a clock that may be "
+            return Parting(GONE, Certainty.CERTAIN, Evidence(text=f"{text}{ahead_ms} ms ahead"))
         text = f"{gone.worker} stopped its jobs {waited_ms} ms before the join phase ended: long enough for a time-out"
         return Parting(GONE, Certainty.CERTAIN, Evidence(text=text))
     if gone.late and gone.late * 2 >= gone.seen:
@@ -85,6 +99,9 @@ def _parting(gone: Gone, one: Unsettled) -> Parting:
     if silence_ms < soon_ms:
         text = f"{gone.worker} gave a sign of life {silence_ms} ms before: too short for a session time-out"
         return Parting(LEFT, Certainty.POSSIBLE, Evidence(text=text))
+    if gone.seen and not silent:
+        text = f"{gone.worker}'s clock may be {ahead_ms} ms ahead: its last statuses may be still to come"
+        return Parting(GONE, Certainty.CERTAIN, Evidence(text=text))
     if gone.seen:
         text = f"{gone.worker} had {gone.seen} jobs and said of {gone.stopped} that it stopped them"
         return Parting(LOST, Certainty.LIKELY, Evidence(text=text))

@@ -88,22 +88,22 @@ def settled(work: Work, now_ms: int) -> None:
             extra_ms = max(work.settings.start_wait_ms - work.settings.settle_ms, 0)
             still.append(replace(one, due_ms=one.due_ms + extra_ms, patient=True))
         else:
-            word = last_word(work, one)
+            word = last_word(work, one, now_ms)
             work.outputs.append(word)
             late.remembered(work, one, word, now_ms)
     work.unsettled = still
     bursts.trim(work)
 
 
-def last_word(work: Work, one: Unsettled) -> Aftermath:
-    """What is published of the generation, finally."""
+def last_word(work: Work, one: Unsettled, told_ms: int) -> Aftermath:
+    """What is published of the generation, finally. All statuses with times up to `told_ms` have come."""
     sums, longest = summed(one)
     return Aftermath(
         cluster=work.settings.name,
         group=work.group,
         generation=one.generation,
         source=one.source,
-        cause=tuple(parting.told_apart(one)),
+        cause=tuple(parting.told_apart(one, work.offsets.early_ms, told_ms)),
         downtime=sums,
         interrupted=longest,
         burst=bursts.of(work, one.generation),

@@ -155,6 +155,10 @@ class Offsets:
         """The interval that holds for the worker's statuses of this generation."""
         return self._of.get((worker, generation)) or self.known.get(worker, NOT_KNOWN)
 
+    def early_ms(self, worker: str) -> int | None:
+        """How much earlier than told the worker's newest statuses may have been written at most."""
+        return self.known.get(worker, NOT_KNOWN).early_ms
+
     def told_ms(self, one: Sighting) -> int:
         """When to tell of a status."""
         at_ms = one.at_ms - self.of(one.worker, one.generation).best_ms
