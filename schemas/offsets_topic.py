@@ -47,6 +47,11 @@ RECORD_TYPES: Mapping[int, tuple[str, str]] = {
     24: ("StreamsGroupTargetAssignmentResolvedTopicIds", "streams"),
 }
 
+GROUP_TYPES = frozenset({3, 11, 17})
+"""Record types that state a group's epoch; a tombstone of one of them deletes the group."""
+MEMBER_TYPES = frozenset({5, 10, 19})
+"""Record types whose key names a member; a tombstone of one of them says that the member is gone."""
+
 _WITH_TOPIC = frozenset({0, 1})
 # The second string is a member id, except for type 16 where it is a regular expression.
 _WITH_MEMBER = frozenset({5, 7, 8, 10, 13, 14, 16, 19, 21, 22})

@@ -86,7 +86,7 @@ JOBS = suite(
 GROUPS = suite(
     "groups",
     "cluster group state at_ms batch_id",
-    known_values("group_state_known", "groups", "state", "Stable Empty Dead", 'cluster, "group"'),
+    known_values("group_state_known", "groups", "state", "Stable Empty Dead Unknown", 'cluster, "group"'),
     Contract(
         "group_stands_on_generation",
         "a group with members has a generation, and stands no earlier than its latest",

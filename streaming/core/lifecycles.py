@@ -7,6 +7,7 @@ from streaming.core.connect.rules.catalogue_status import RUNNING_TWICE
 from streaming.core.connect.rules.sinks import consumed_twice
 from streaming.core.consumer.laws import ConsumerLaw
 from streaming.core.consumer.lifecycle import ConsumerLifecycle
+from streaming.core.epochs.lifecycle import EpochsLifecycle
 from streaming.core.fold import fold, isolation
 from streaming.core.fold.registry import Registry
 
@@ -14,6 +15,7 @@ REGISTRY = Registry(
     (
         ConnectLifecycle(),
         ConsumerLifecycle(laws=(ConsumerLaw(RUNNING_TWICE, consumed_twice),)),  # a sink's tasks are consumers
+        EpochsLifecycle(),
     )
 )
 

@@ -27,6 +27,8 @@ _ENVELOPE = frozenset(
     | {"historic", "behind_ms", "least_behind_ms", "unread", "lost", "orphans", "written", "failing"}
 )
 _CONSUMER = frozenset({"holds", "last_join"})
+RENUMBERED = {"CONSUMER-C10": "CONSUMER-C12"}
+"""C-10 is another law of the description of the protocol (consumer.md 9)."""
 _PAGE = ("open", "lingering")
 
 
@@ -64,6 +66,7 @@ def _since_3(whole: dict[str, Any]) -> bytes:
         lane: {name: part.pop(old) for name, old in zip(_PAGE, ("incidents", "lingering"), strict=True) if old in part}
         for lane, part in (("records", whole), ("events", timeline))
     }
+    pages = {lane: {name: _renumbered(held) for name, held in page.items()} for lane, page in pages.items()}
     envelope = {name: whole.pop(name) for name in _ENVELOPE & whole.keys()}
     consumer = {name: whole.pop(name) for name in _CONSUMER & whole.keys()}
     if "last" in whole:
@@ -74,6 +77,15 @@ def _since_3(whole: dict[str, Any]) -> bytes:
     bodies = [("connect", whole), ("consumer", consumer)]
     lines = [_text(envelope), *(f"{name} {_text(body)}" for name, body in bodies if body)]
     return "\n".join(lines).encode("utf-8", "surrogatepass")
+
+
+def _renumbered(held: dict[str, Any]) -> dict[str, Any]:
+    """Incidents under the codes that their rules have now."""
+    found = {}
+    for key, incident in held.items():
+        code = RENUMBERED.get(incident["code"], incident["code"])
+        found["|".join((code, *key.split("|")[1:]))] = {**incident, "code": code}
+    return found
 
 
 def _since_2(whole: dict[str, Any]) -> dict[str, Any]:

@@ -226,7 +226,7 @@ class BatchFunction:
             if raw.group is None:
                 for group in groups_concerned(self._settings, raw.topic, raw.kind, connect_groups):
                     bodies.setdefault(group, []).append(raw.body)
-            elif raw.kind != _OTHER:
+            else:
                 bodies.setdefault(raw.group, []).append(raw.body)
         if tick is not None:
             for key in self._store.due(self._settings.name, tick.now_ms):

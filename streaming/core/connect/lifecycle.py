@@ -53,6 +53,7 @@ class ConnectLifecycle:
     name = CONNECT
     rules: tuple[Rule, ...] = catalogue.RULES
     outlive = frozenset({ALL_WORKERS_GONE.code})
+    converts = False
 
     def owns(self, body: Body) -> bool:
         """Connect's topics are nobody else's."""

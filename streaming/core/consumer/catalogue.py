@@ -6,7 +6,7 @@ from streaming.core.incidents.step import looks
 from streaming.core.model.results import Severity
 
 CONSUMER_UNDECODABLE = Rule(
-    code="CONSUMER-C10",
+    code="CONSUMER-C12",
     title="undecodable_member",
     alert="KafkaGroupUndecodableMember",
     wrong="The subscription or assignment of a consumer cannot be decoded.",

@@ -24,6 +24,7 @@ class ConsumerLifecycle:
     name = "consumer"
     rules: tuple[Rule, ...] = catalogue.RULES
     outlive: frozenset[str] = frozenset()
+    converts = True
 
     def __init__(self, laws: Iterable[ConsumerLaw] = ()) -> None:
         self._laws = (*LAWS, *laws)

@@ -16,7 +16,7 @@ The fold names no kind of group: what a record means, its lifecycle says (`strea
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
-from streaming.core.fold import clocks, group_life, recovery, timers
+from streaming.core.fold import clocks, conversion, group_life, recovery, timers
 from streaming.core.fold.intake import Intake
 from streaming.core.fold.lifecycle import Session
 from streaming.core.fold.other_clocks import Hearing, OtherClocks
@@ -25,7 +25,7 @@ from streaming.core.fold.registry import Registry
 from streaming.core.fold.state import STATE_VERSION, Envelope, Waiting, stored
 from streaming.core.incidents.notice import Lane, Notice
 from streaming.core.incidents.transitions import ended_because
-from streaming.core.model.records import GroupDeleted, GroupGeneration, Row, Tick
+from streaming.core.model.records import GroupDeleted, GroupGeneration, OtherGroup, Row, Tick
 from streaming.core.model.results import Grade, Result, Source, Standing, Verdict
 from streaming.core.model.settings import ClusterSettings
 from streaming.core.ports import FoldError, KeptState
@@ -90,7 +90,7 @@ class _Fold(Intake):
     def due_ms(self) -> int | None:
         """When the group is to be folded again if no record comes, by the monitor's clock."""
         own_ms = timers.due_ms(self)
-        times = [one.arrived_ms + self.settings.judge_wait_ms for one in self.envelope.waiting]
+        times = [conversion.wait_until_ms(one, self.settings.judge_wait_ms) for one in self.envelope.waiting]
         times += [] if own_ms is None else [clocks.monitors_time(self.envelope, own_ms)]
         attention_ms = self.book.due_ms(Lane.EVENTS)
         for session in self.sessions.values():
@@ -107,7 +107,8 @@ class _Fold(Intake):
         while waiting:
             head = waiting[0]
             self.before_record(head.row)
-            if not self._judge(head, end_of_input=end_of_input):
+            following = waiting[1].row if len(waiting) > 1 else None
+            if not self._judge(head, following, end_of_input=end_of_input):
                 break
             waiting.pop(0)
         self.envelope = replace(self.envelope, waiting=tuple(self._announce(waiting)))
@@ -142,13 +143,19 @@ class _Fold(Intake):
         self.results += self.book.follow(ended_because(orphans, self.moment(at_ms), ENDED_UNREAD))
         self.results += self.book.attend(at_ms)
 
-    def _judge(self, head: Waiting, *, end_of_input: bool) -> bool:
+    def _judge(self, head: Waiting, following: Row | None, *, end_of_input: bool) -> bool:
         row = head.row
         if not head.historic:
             self._live(row.timestamp_ms)
+        if conversion.may_follow(self.registry, self.envelope, head, following, end_of_input=end_of_input):
+            return False
         if isinstance(row.body, GroupDeleted):
             self._deleted(row, historic=head.historic)
-            self._stands("Dead", row)
+            if not conversion.goes_on(row, following):
+                self._stands("Dead", row)
+            return True
+        if isinstance(row.body, OtherGroup):
+            self._other(row, row.body, following, historic=head.historic)
             return True
         session = self._owner(row)
         missing = session.missing(row)
@@ -223,6 +230,20 @@ class _Fold(Intake):
                 self.results.append(replace(pending, historic=one.historic))
             announced.append(replace(one, announced=True))
         return announced
+
+    def _other(self, row: Row, body: OtherGroup, following: Row | None, *, historic: bool) -> None:
+        """A record of a group that is no classic one, or not any more."""
+        session = self._owner(row)
+        name = self.registry.owner(body).name
+        if self.envelope.lifecycle not in (None, name) and not self.envelope.deleted and not body.deleted:
+            self._deleted(row, historic=historic)
+        outputs = session.take(row, hole=False)
+        if conversion.goes_on(row, following):
+            session.end(row, historic=historic)
+            outputs = ()
+        self.publish(outputs)
+        if not body.deleted:
+            self.envelope = replace(self.envelope, lifecycle=name)
 
     def _deleted(self, row: Row, *, historic: bool) -> None:
         first = self.envelope.generation is None and not self.open()

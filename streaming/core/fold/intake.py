@@ -112,14 +112,13 @@ class Intake:
         match body:
             case ConfigChange() | StatusChange():
                 self.publish(self._owner(row).take(row, hole=hole))
-            case GroupGeneration() | GroupDeleted():
-                self._wait(clocks.timed(row))
+            case GroupGeneration() | GroupDeleted() | OtherGroup():
+                if row.group is not None:
+                    self._wait(clocks.timed(row))
             case Undecodable():
                 self._not_read(row, body, session)
             case Gap():
                 self._missing(row, body, session)
-            case OtherGroup():
-                return
             case _:
                 assert_never(body)
 

@@ -67,7 +67,8 @@ class Session(Protocol):
     """One group in one call of the fold. Rows come first, then records, timers and events."""
 
     def take(self, row: Row, *, hole: bool) -> Sequence[Output]:
-        """A row of a topic of the lifecycle. `hole`: rows before it in its partition are missing."""
+        """A row of a topic of the lifecycle, or a record of the group that is no generation. `hole`: rows before it in
+        its partition are missing."""
         ...
 
     def unreadable(self, row: Row) -> None:
@@ -258,6 +259,12 @@ class Lifecycle(Protocol):
     @property
     def outlive(self) -> frozenset[str]:
         """Codes of rules whose incidents outlive the group's deletion."""
+        ...
+
+    @property
+    def converts(self) -> bool:
+        """Whether a group may go on under another protocol: then a tombstone of it may be no end
+        (coordinator-log.md 5, last part)."""
         ...
 
     def owns(self, body: Body) -> bool:

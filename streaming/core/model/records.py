@@ -61,9 +61,16 @@ class GroupDeleted:
 
 @dataclass(frozen=True, slots=True)
 class OtherGroup:
-    """A record of a group kind that is only counted so far: `kind` is consumer, share or streams."""
+    """A record of a group that is no classic one, or of a type nobody knows: `kind` is consumer, share or streams.
+
+    `member`: the record says whether this member is there; `whole`: it states the group itself, its epoch; `deleted`:
+    it is a tombstone.
+    """
 
     kind: str
+    member: str | None = None
+    whole: bool = False
+    deleted: bool = False
 
 
 @dataclass(frozen=True, slots=True)

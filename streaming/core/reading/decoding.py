@@ -9,7 +9,7 @@ from typing import assert_never
 from schemas.connect_topics import decode_config_record, decode_status_record
 from schemas.errors import SchemaError
 from schemas.frozen import maker
-from schemas.offsets_topic import RECORD_TYPES, decode_key, read_group_metadata
+from schemas.offsets_topic import GROUP_TYPES, MEMBER_TYPES, RECORD_TYPES, Key, decode_key, read_group_metadata
 from schemas.outcomes import Decoded, Ignored, Tombstone, Unreadable
 from streaming.core.model.records import (
     Body,
@@ -61,7 +61,7 @@ def decode_offsets_record(
     match outcome:
         case Decoded(found):
             group = found.group
-            body = _group_body(value, blobs) if found.type == CLASSIC else OtherGroup(RECORD_TYPES[found.type][1])
+            body = _group_body(value, blobs) if found.type == CLASSIC else _other_group(found, value)
         case Ignored():
             body = OtherGroup("unknown")
         case Unreadable(reason):
@@ -78,6 +78,12 @@ _make_row = maker(Row)
 
 def _undecodable(reason: str, raw: bytes | None) -> Undecodable:
     return Undecodable(reason, len(raw or b""), (raw or b"")[:SAMPLE_BYTES].hex())
+
+
+def _other_group(key: Key, value: bytes | None) -> OtherGroup:
+    member = key.member if key.type in MEMBER_TYPES else None
+    kind = RECORD_TYPES[key.type][1]
+    return OtherGroup(kind, member=member, whole=key.type in GROUP_TYPES, deleted=value is None)
 
 
 def _group_body(value: bytes | None, blobs: MemberBlobs) -> Body:

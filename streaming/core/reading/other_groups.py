@@ -9,12 +9,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from schemas.coordinator_records import decode_record
+from schemas.offsets_topic import GROUP_TYPES, MEMBER_TYPES
 from schemas.outcomes import Decoded
-
-GROUP_TYPES = frozenset({3, 11, 17})
-"""Record types that state a group's epoch; a tombstone of one of them deletes the group."""
-MEMBER_TYPES = frozenset({5, 10, 19})
-"""Record types whose key names a member; a tombstone of one of them says that the member is gone."""
 
 
 @dataclass(slots=True, kw_only=True)

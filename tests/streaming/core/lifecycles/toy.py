@@ -39,6 +39,7 @@ class ToyLifecycle:
     name = "toy"
     rules = (NO_CAPTAIN,)
     outlive: frozenset[str] = frozenset()
+    converts = False
 
     def owns(self, body: Body) -> bool:
         return isinstance(body, GroupGeneration) and body.protocol_type == "toy"

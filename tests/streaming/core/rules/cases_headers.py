@@ -1,4 +1,4 @@
-"""Cases of the laws about headers, bytes and the answer as a whole: CONNECT-I9 to I13, CONSUMER-C10."""
+"""Cases of the laws about headers, bytes and the answer as a whole: CONNECT-I9 to I13, CONSUMER-C12."""
 
 from dataclasses import replace
 
@@ -152,9 +152,9 @@ CASES: tuple[Case, ...] = (
     near("I13", "an older algorithm family", old_family_unannounced),
     near("I13", "an unknown fork that speaks a protocol of its own", fork),
     near("I13", "a gap in the history", unseen_rounds),
-    Broken(code="CONSUMER-C10", story=unreadable_consumer, severity=H, subjects=("member consumer-1",)),
+    Broken(code="CONSUMER-C12", story=unreadable_consumer, severity=H, subjects=("member consumer-1",)),
     NearMiss(
-        code="CONSUMER-C10",
+        code="CONSUMER-C12",
         exception="a member that is about to join has neither",
         story=a_consumer_about_to_join,
     ),

@@ -1,0 +1,90 @@
+"""A group that goes on under another protocol is never published as Dead (coordinator-log.md 5)."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import settings as profile
+from hypothesis import strategies as st
+
+from streaming.cli.captures import records_of
+from streaming.core.lifecycles import fold_group
+from streaming.core.model.records import GroupDeleted, OtherGroup, Row, Tick
+from streaming.core.model.results import Standing
+from streaming.core.model.settings import ClusterSettings
+from streaming.core.replay import decode
+from tests.streaming.states import envelope_of
+
+CAPTURE = Path(__file__).parents[2] / "vectors" / "captures-groups" / "kip848-a"
+SETTINGS = ClusterSettings(name="k")
+CONVERTED = ("k-migrate", "k-migrate-static", "k-migrate-coop")
+
+
+def rows_by_group() -> dict[str, list[Row]]:
+    found: dict[str, list[Row]] = defaultdict(list)
+    for record in records_of(CAPTURE):
+        row = decode(record, SETTINGS)
+        if row is not None and row.group is not None:
+            found[row.group].append(row)
+    return found
+
+
+ROWS = rows_by_group()
+
+
+def states(group: str, batches: Iterable[Sequence[Row]]) -> list[str]:
+    """What is published of the group's state, batch by batch, each change once; then a reading without records."""
+    state, shown, now_ms = None, list[str](), 0
+    for batch in (*batches, ()):
+        now_ms = batch[-1].timestamp_ms + 50 if batch else now_ms + 1_000
+        outcome = fold_group(SETTINGS, group, state, batch, Tick(now_ms))
+        state = outcome.state
+        for one in outcome.results:
+            if isinstance(one, Standing) and shown[-1:] != [one.state]:
+                shown.append(one.state)
+    return shown
+
+
+@pytest.mark.parametrize("group", CONVERTED)
+def test_a_converted_group_is_never_dead_after_any_record(group: str) -> None:
+    assert any(isinstance(one.body, GroupDeleted) for one in ROWS[group])
+    one_by_one = states(group, ([one] for one in ROWS[group]))
+    assert "Dead" not in one_by_one
+    assert {"Stable", "Unknown", "Empty"} <= set(one_by_one)
+    assert one_by_one[-1] == "Empty"
+
+
+@given(st.sampled_from(CONVERTED), st.data())
+@profile(max_examples=25, deadline=None)
+def test_wherever_batches_are_cut_the_same_states_are_published(group: str, data: st.DataObject) -> None:
+    rows = ROWS[group]
+    cuts = sorted(data.draw(st.sets(st.integers(1, len(rows) - 1), max_size=6)))
+    batches = [rows[start:end] for start, end in zip([0, *cuts], [*cuts, len(rows)], strict=True)]
+    assert states(group, batches) == states(group, [rows])
+
+
+def test_a_group_that_was_deleted_is_dead_with_the_next_reading() -> None:
+    rows = ROWS["k-migrate"]
+    gone = next(at for at, one in enumerate(rows) if isinstance(one.body, GroupDeleted))
+    first = fold_group(SETTINGS, "k-migrate", None, rows[: gone + 1], Tick(rows[gone].timestamp_ms + 50))
+    assert [one.state for one in first.results if isinstance(one, Standing)] == ["Empty", "Stable"]
+    assert first.due_ms is not None
+    assert first.due_ms <= rows[gone].timestamp_ms + 50
+    then = fold_group(SETTINGS, "k-migrate", first.state, [], Tick(rows[gone].timestamp_ms + 100))
+    assert [one.state for one in then.results if isinstance(one, Standing)] == ["Dead"]
+    assert not envelope_of(then.state).waiting
+
+
+def test_a_converted_group_is_dead_once_its_epoch_is_deleted() -> None:
+    rows = ROWS["k-migrate"]
+    converted = next(at for at, one in enumerate(rows) if isinstance(one.body, GroupDeleted)) + 10
+    body = OtherGroup("consumer", whole=True, deleted=True)
+    last = replace(rows[converted], offset=rows[converted].offset + 1, body=body)
+    assert states("k-migrate", [[*rows[: converted + 1], last]])[-2:] == ["Unknown", "Dead"]
+
+
+def test_a_group_that_never_was_a_classic_one_is_not_shown() -> None:
+    assert states("k-range", [ROWS["k-range"]]) == []
