@@ -1,0 +1,81 @@
+"""`make oracle FAMILY=streams RELEASE=3.2.3`: our Streams assignors against that release's own classes, on random
+applications, tasks of clients and of threads in their order.
+
+Where one bucket of Java's hash tables overflows into a tree our answer is marked unsure; such answers are compared too,
+and counted apart. Where the classes of a release fail, ours must fail by the same exception.
+"""
+
+import argparse
+import json
+import sys
+import time
+from collections import Counter
+from random import Random
+
+from assignors.streams.eras import era_of, release_of
+from assignors.streams.racks import Racks
+from lab import jars, java
+from lab.errors import LabError
+from lab.oracle.program import FOLDER
+from lab.oracle.streams_groups import random_application
+from lab.oracle.streams_runner import StreamsRunner
+from streaming.calculator import streams_assign
+
+
+def compare(release: str, applications: int, seed: int) -> tuple[Counter[str], list[str]]:
+    """Counts of what was compared, and where cases with differences were kept."""
+    counts: Counter[str] = Counter()
+    kept: list[str] = []
+    with StreamsRunner(java.find(), release) as runner:
+        for number in range(applications):
+            given = random_application(Random(f"{seed}-{number}"), release_of(release))
+            case = {"id": f"streams-{release}-{seed}-{number}", "release": release, "input": given}
+            ours = streams_assign.solve(case)
+            unsure = ours.pop("order_unsure", False)
+            read = streams_assign.application_of(given, release)
+            known = Racks(read.tasks, read.clients, read.racks, read.configs, read.era).enabled
+            theirs = runner.answer(given, racks_known=known).expected
+            counts[f"applications, {given['assignor']}"] += 1
+            counts["with racks"] += known
+            counts["with tags"] += bool(given["config"]["rack.aware.assignment.tags"])
+            counts["with a follow-up"] += theirs.get("followup", False)
+            counts["in which both fail"] += "exception" in theirs and ours == theirs
+            counts["unsure"] += unsure
+            if ours != theirs:
+                counts["unsure that differ"] += unsure
+                path = FOLDER / f"differs-{case['id']}.json"
+                path.write_text(json.dumps({**case, "expected": theirs}) + "\n", encoding="utf-8")
+                if not unsure:
+                    kept.append(str(path))
+    return counts, kept
+
+
+def main() -> int:
+    """Compare and print the counts; 1 if anything differed."""
+    parser = argparse.ArgumentParser(prog="make oracle FAMILY=streams", description=__doc__)
+    parser.add_argument("--release", default=jars.kafka_release(), help="of kafka-streams from 2.6 on")
+    parser.add_argument("--scenarios", type=int, default=1000, help="applications")
+    parser.add_argument("--seed", type=int, default=1)
+    chosen = parser.parse_args()
+    began = time.monotonic()
+    try:
+        era = era_of(release_of(chosen.release))
+        if not era.high_availability:
+            raise LabError(f"the classes of {chosen.release} have no common shape with later ones; take 2.6 or later")
+        counts, kept = compare(chosen.release, chosen.scenarios, chosen.seed)
+    except (LabError, ValueError) as why:
+        print(f"oracle: {why}", file=sys.stderr)
+        return 2
+    seconds = time.monotonic() - began
+    java_version = java.find().version
+    print(f"kafka-streams {chosen.release} (era {era.name}), Java {java_version}, seed {chosen.seed}, {seconds:.0f} s")
+    for what, count in sorted(counts.items()):
+        print(f"  {what:<46}{count:>10,}")
+    print(f"  {'that differ':<46}{len(kept):>10,}")
+    for path in kept[:5]:
+        print(f"  differs: {path}")
+    return 1 if kept else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
