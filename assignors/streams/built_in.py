@@ -7,6 +7,7 @@ from assignors.streams import high_availability, legacy_sticky
 from assignors.streams.application import ClientShare, StreamsApplication, StreamsResult
 from assignors.streams.clients import Client, Topology, clients_of
 from assignors.streams.eras import Era
+from assignors.streams.failures import LeaderFailed
 from assignors.streams.racks import Racks
 from assignors.streams.tasks import HashOrders, sorted_tasks
 from assignors.streams.threads import assign_to_threads
@@ -41,6 +42,8 @@ def run(
     hash_orders: HashOrders,
 ) -> bool:
     """Give the clients their tasks; whether a probing rebalance is needed."""
+    if not clients:
+        raise LeaderFailed("NoSuchElementException", "the group has no client to assign tasks to")
     configs, era = application.configs, application.era
     given = clients, topology.ids, topology.stateful
     racks = Racks(application.tasks, application.clients, application.racks, configs, era)

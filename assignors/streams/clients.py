@@ -143,4 +143,9 @@ def _lag(total: int, end: int) -> int:
     if total in (RUNNING, UNKNOWN_SUM):
         return total
     # More than exists counts as nothing: the state is damaged, or belongs to a changelog that was deleted.
-    return end if end < total else end - total
+    return end if end < total else _int64(end - total)
+
+
+def _int64(number: int) -> int:
+    """The number as Java's `long` holds it."""
+    return (number + (1 << 63)) % (1 << 64) - (1 << 63)

@@ -82,16 +82,11 @@ def group_of(members: Sequence[GroupMember], release: Release, future_process_id
     by_id = {member.id: member for member in members}
     walk = [by_id[one] for one in hash_map_order(by_id).keys()]  # noqa: SIM118 - no mapping
     clients: dict[ProcessId, StreamsClient] = {}
-    for member in walk:
-        process_id = future_process_id if member.version > newest else member.process_id
+    for member in (_understood(member, newest, future_process_id) for member in walk):
+        process_id = member.process_id
         client = clients.get(process_id)
         if client is None:
-            if member.version > newest:
-                client = StreamsClient(process_id=process_id, consumers=())
-            else:
-                client = StreamsClient(
-                    process_id=process_id, consumers=(), tags=member.tags, host_info=member.host_info
-                )
+            client = StreamsClient(process_id=process_id, consumers=(), tags=member.tags, host_info=member.host_info)
         consumer = StreamsConsumer(id=member.id, rack=member.rack, owned=member.owned, offset_sums=member.offset_sums)
         clients[process_id] = replace(client, consumers=(*client.consumers, consumer))
     return Group(
@@ -100,5 +95,12 @@ def group_of(members: Sequence[GroupMember], release: Release, future_process_id
         least_version=min((newest, *(member.version for member in walk))),
         least_supported=min((newest, *(member.latest_supported for member in walk))),
         has_future_member=any(member.version > newest for member in walk),
-        shutdown_requested=any(member.error == SHUTDOWN_REQUESTED for member in walk),
+        shutdown_requested=any(member.error == SHUTDOWN_REQUESTED for member in walk if member.version <= newest),
     )
+
+
+def _understood(member: GroupMember, newest: int, future_process_id: ProcessId) -> GroupMember:
+    """What a leader that knows `newest` makes of the member: of a future version only that it is one."""
+    if member.version <= newest:
+        return member
+    return replace(member, process_id=future_process_id, offset_sums={}, tags={}, host_info=None)

@@ -263,3 +263,17 @@ def test_a_plug_ins_deadline_is_told_to_its_client() -> None:
     answer = lead(round_of(A_RUNS, assignor=lambda: Soon(TaskType.ACTIVE)))
     assert answer.assignments["a"].next_rebalance_ms == 77
     assert not answer.stable
+
+
+def test_a_member_of_a_future_version_is_not_understood() -> None:
+    """2.6.0 alone knows no version 8: it sees neither what such a member holds nor where it serves."""
+    holds = replace(B_COPIES, version=8, offset_sums={T0: 50, T1: 50})
+    answer = lead(round_of(replace(A_RUNS, version=7), holds, release=(2, 6, 0)))
+    assert set(answer.shares) == {A, FUTURE}
+    assert set(answer.partitions_by_host) == {("a", 1)}
+    assert lead(round_of(replace(A_RUNS, version=7), holds, release=(2, 6, 1))).shares[B].active
+
+
+def test_a_group_without_members_has_no_assignment() -> None:
+    with pytest.raises(LeaderFailed, match="no client to assign tasks to"):
+        lead(round_of())
