@@ -151,6 +151,10 @@ class HashOrder(Generic[K]):
         mask = self._capacity - 1
         return sorted(members, key=lambda key: members[key] & mask)
 
+    def bucket_of(self, key: K) -> int:
+        """The bucket of a key in the table as it is now. Raises KeyError for a key that is not there."""
+        return self._members[key] & self._capacity - 1
+
     def _grow(self) -> None:
         self._capacity *= 2
         self._sizes = {}

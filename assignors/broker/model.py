@@ -8,8 +8,9 @@ Releases: an assignor's *era* is a range of broker releases with equal results. 
 no release known so far changed a result between two patch releases.
 """
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby, permutations, product
 from typing import TypeAlias, TypeVar
 
 from assignors.java_order import HashOrder, copied_set, copied_set_capacity, hash_map_order, hash_order, uuid_hash
@@ -146,6 +147,18 @@ class Orders:
     def _walk(self, order: HashOrder[K]) -> list[K]:
         self.unsure |= order.unsure
         return order.keys()
+
+
+def member_orders(members: Sequence[BrokerMember]) -> Iterator[tuple[BrokerMember, ...]]:
+    """All orders of members that a default-capacity hash map can walk differently; the given one comes first.
+
+    Only members that share a bucket of the table can change places.
+    """
+    by_id = {member.id: member for member in members}
+    walk = hash_map_order(by_id)
+    groups = [list(of) for _, of in groupby(walk.keys(), key=walk.bucket_of)]
+    for chosen in product(*(permutations(of) for of in groups)):
+        yield tuple(by_id[name] for of in chosen for name in of)
 
 
 def shares_of(members: Iterable[str], shares: Mapping[str, Share]) -> dict[str, Share | None]:

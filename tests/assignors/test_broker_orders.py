@@ -4,6 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assignors.broker.java_table import JavaTable, table_size
+from assignors.broker.model import BrokerMember, member_orders
 from assignors.java_order import hash_order, key_hash, uuid_hash, uuid_key
 
 TASKS = [(name, number) for name in ("0", "1") for number in range(7)]
@@ -66,3 +67,9 @@ def test_computed_keys_go_to_the_head_and_the_table_grows_on_the_next_call() -> 
     assert list(table) == [2, 0]
     table.add(0)  # finds the table too full, though it adds nothing
     assert list(table) == [0, 2]
+
+
+def test_only_members_of_one_bucket_change_places() -> None:
+    members = [BrokerMember(id=name) for name in ("Aa", "BB", "c")]
+    orders = [[member.id for member in order] for order in member_orders(members)]
+    assert orders == [["Aa", "BB", "c"], ["BB", "Aa", "c"]]

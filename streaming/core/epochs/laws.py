@@ -1,0 +1,206 @@
+"""Laws of a KIP-848 consumer group's state, as functions from states to findings.
+
+They hold between two operations, not in the midst of one. What is not known (a record that was compacted away, a topic
+without a partition count, a state of a later release) makes a law silent, never broken. Members that are static and
+away (epoch -2) count for ownership only. Source: docs/protocol/coordinator-log.md, section 6.4.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from enum import Enum, auto
+
+from schemas.group_values import MemberState
+from streaming.core.epochs.group import EpochGroup, MemberView, TopicPartition
+
+HEARTBEAT_MS, SESSION_MS, SLACK_MS = 5_000, 45_000, 5_000
+"""A broker's defaults for the heartbeat interval and the session time-out, and what a busy machine adds."""
+
+
+class Law(Enum):
+    """What a finding breaks."""
+
+    SEVERAL_HOLDERS = auto()
+    """A partition is assigned to, or pending revocation from, more than one member."""
+    SEVERAL_TARGETS = auto()
+    """A partition stands in more than one target."""
+    TARGET_INCOMPLETE = auto()
+    """A partition of a subscribed topic stands in no target."""
+    EPOCH_ORDER = auto()
+    """A member is ahead of the assignment epoch, or that of the group epoch."""
+    EPOCH_DECREASED = auto()
+    """The group or assignment epoch went back."""
+    STABLE_UNLIKE_TARGET = auto()
+    """A member is stable at the newest epoch and holds something else than its target."""
+    PENDING_UNLIKE_STATE = auto()
+    """A member has partitions to revoke though it should not, or none though it should."""
+    UNRELEASED_HOLDS_ALL = auto()
+    """A member waits for partitions although it holds its target, or holds others."""
+    STUCK_REVOKING = auto()
+    """A member has not revoked for longer than its rebalance time-out."""
+    LAGGING = auto()
+    """A member did not move to the newest epoch for longer than its session time-out."""
+    NO_TARGET = auto()
+    """The group needs a target and got none for longer than a heartbeat."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """A law that is broken. `member` where one is concerned; `partitions` where some are."""
+
+    law: Law
+    member: str | None = None
+    partitions: frozenset[TopicPartition] = frozenset()
+    waited_ms: int | None = None
+
+
+def state_findings(group: EpochGroup, counts: Mapping[str, tuple[bytes, int]] | None = None) -> list[Finding]:
+    """All laws that one state can break. `counts`: topic name to id and number of partitions, as far as known."""
+    if group.epoch is None:
+        return []
+    laws: tuple[Callable[[EpochGroup], Iterator[Finding]], ...] = (
+        several_holders,
+        several_targets,
+        epoch_order,
+        stable_unlike_target,
+        pending_unlike_state,
+        unreleased_holds_all,
+    )
+    found = [finding for law in laws for finding in law(group)]
+    return found if counts is None else [*found, *target_incomplete(group, counts)]
+
+
+def overdue_findings(
+    group: EpochGroup, now_ms: int, *, session_ms: int = SESSION_MS, heartbeat_ms: int = HEARTBEAT_MS
+) -> list[Finding]:
+    """The laws about time, as of `now_ms` (on the clock of the records)."""
+    if group.epoch is None:
+        return []
+    found = [*stuck_revoking(group, now_ms, heartbeat_ms=heartbeat_ms), *lagging(group, now_ms, session_ms=session_ms)]
+    return [*found, *no_target(group, now_ms, heartbeat_ms=heartbeat_ms)]
+
+
+def several_holders(group: EpochGroup) -> Iterator[Finding]:
+    """Law 1: over all members, what is assigned or pending revocation is disjoint."""
+    held = {name: member.assigned() | member.pending() for name, member in group.members.items()}
+    if twice := _in_several(held):
+        yield Finding(law=Law.SEVERAL_HOLDERS, partitions=twice)
+
+
+def several_targets(group: EpochGroup) -> Iterator[Finding]:
+    """Law 2, first part: targets are disjoint."""
+    if twice := _in_several({name: member.wanted() for name, member in group.members.items()}):
+        yield Finding(law=Law.SEVERAL_TARGETS, partitions=twice)
+
+
+def target_incomplete(group: EpochGroup, counts: Mapping[str, tuple[bytes, int]]) -> Iterator[Finding]:
+    """Law 2, second part: targets cover every partition of every subscribed topic, once the target is the newest.
+
+    Topics without a count are left out: subscribed names need not exist.
+    """
+    if group.behind or any(member.metadata is None for member in group.members.values()):
+        return
+    names = {name for member in group.members.values() for name in group.names_of(member)}
+    wanted = {(counts[name][0], number) for name in names & counts.keys() for number in range(counts[name][1])}
+    missing = frozenset(wanted).difference(*(member.wanted() for member in group.members.values()))
+    if missing:
+        yield Finding(law=Law.TARGET_INCOMPLETE, partitions=missing)
+
+
+def epoch_order(group: EpochGroup) -> Iterator[Finding]:
+    """Law 3: member epochs, assignment epoch and group epoch never pass one another."""
+    if group.epoch is not None and group.assignment_epoch is not None and group.assignment_epoch > group.epoch:
+        yield Finding(law=Law.EPOCH_ORDER)
+    for name, member in group.members.items():
+        if group.assignment_epoch is not None and member.epoch is not None and member.epoch > group.assignment_epoch:
+            yield Finding(law=Law.EPOCH_ORDER, member=name)
+
+
+def epoch_decreased(before: EpochGroup, after: EpochGroup) -> Iterator[Finding]:
+    """Law 3: the group's epochs never go back while the group lives."""
+    for earlier, later in ((before.epoch, after.epoch), (before.assignment_epoch, after.assignment_epoch)):
+        if earlier is not None and later is not None and later < earlier:
+            yield Finding(law=Law.EPOCH_DECREASED)
+
+
+def stable_unlike_target(group: EpochGroup) -> Iterator[Finding]:
+    """Law 4: a stable member at the assignment epoch holds its target; less, while a new target is due."""
+    for name, member in _present(group):
+        if member.state is not MemberState.STABLE or member.epoch != group.assignment_epoch:
+            continue
+        held, wanted = member.assigned(), member.wanted()
+        if held != wanted and not (group.behind and held < wanted):
+            yield Finding(law=Law.STABLE_UNLIKE_TARGET, member=name, partitions=held ^ wanted)
+
+
+def pending_unlike_state(group: EpochGroup) -> Iterator[Finding]:
+    """Law 5: exactly the members that are revoking have partitions to revoke."""
+    for name, member in _present(group):
+        if member.state is not None and (member.state is MemberState.UNREVOKED) != bool(member.pending()):
+            yield Finding(law=Law.PENDING_UNLIKE_STATE, member=name, partitions=member.pending())
+
+
+def unreleased_holds_all(group: EpochGroup) -> Iterator[Finding]:
+    """Law 6: a member that waits holds a proper part of the target of its epoch."""
+    for name, member in _present(group):
+        if member.state is not MemberState.UNRELEASED or member.epoch != group.assignment_epoch:
+            continue
+        if not member.assigned() < member.wanted():
+            yield Finding(law=Law.UNRELEASED_HOLDS_ALL, member=name, partitions=member.assigned() - member.wanted())
+
+
+def stuck_revoking(group: EpochGroup, now_ms: int, *, heartbeat_ms: int = HEARTBEAT_MS) -> Iterator[Finding]:
+    """Law 7: nobody revokes for longer than its rebalance time-out; then the broker removes it."""
+    for name, member in _present(group):
+        if member.state is not MemberState.UNREVOKED or member.metadata is None or member.epoch_since_ms is None:
+            continue
+        waited = now_ms - member.epoch_since_ms
+        if waited > member.metadata.rebalance_timeout_ms + heartbeat_ms + SLACK_MS:
+            yield Finding(law=Law.STUCK_REVOKING, member=name, partitions=member.pending(), waited_ms=waited)
+
+
+def lagging(group: EpochGroup, now_ms: int, *, session_ms: int = SESSION_MS) -> Iterator[Finding]:
+    """Law 8: who is not revoking moves to a new epoch within the session time-out, or the broker removes it."""
+    for name, member in _present(group):
+        if member.state in (None, MemberState.UNREVOKED) or member.epoch is None or group.assignment_epoch is None:
+            continue
+        if member.epoch >= group.assignment_epoch or member.heard_ms is None or group.assignment_ms is None:
+            continue
+        waited = now_ms - max(member.heard_ms, group.assignment_ms)
+        if waited > session_ms + SLACK_MS:
+            yield Finding(law=Law.LAGGING, member=name, waited_ms=waited)
+
+
+def no_target(group: EpochGroup, now_ms: int, *, heartbeat_ms: int = HEARTBEAT_MS) -> Iterator[Finding]:
+    """Law 10: a target follows a new group epoch within a heartbeat, as long as there are members."""
+    if not group.behind or group.epoch_ms is None or not any(True for _ in _present(group)):
+        return
+    waited = now_ms - group.epoch_ms
+    if waited > 2 * heartbeat_ms + SLACK_MS:
+        yield Finding(law=Law.NO_TARGET, waited_ms=waited)
+
+
+def waiting_for(group: EpochGroup) -> dict[str, dict[str, frozenset[TopicPartition]]]:
+    """Law 9: for each member that waits, who still holds which of its partitions; "" for nobody."""
+    held = {name: member.assigned() | member.pending() for name, member in group.members.items()}
+    chains: dict[str, dict[str, frozenset[TopicPartition]]] = {}
+    for name, member in _present(group):
+        if member.state is not MemberState.UNRELEASED:
+            continue
+        missing = member.wanted() - member.assigned()
+        by_holder = {other: missing & of for other, of in held.items() if other != name and missing & of}
+        free = missing.difference(*by_holder.values()) if by_holder else missing
+        chains[name] = by_holder | ({"": free} if free else {})
+    return chains
+
+
+def _present(group: EpochGroup) -> Iterator[tuple[str, MemberView]]:
+    return ((name, member) for name, member in group.members.items() if not member.away)
+
+
+def _in_several(sets: Mapping[str, frozenset[TopicPartition]]) -> frozenset[TopicPartition]:
+    seen: set[TopicPartition] = set()
+    twice: set[TopicPartition] = set()
+    for one in sets.values():
+        twice |= seen & one
+        seen |= one
+    return frozenset(twice)

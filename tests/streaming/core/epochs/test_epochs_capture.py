@@ -1,0 +1,139 @@
+"""Every operation of real KIP-848 groups keeps the laws, and the broker's assignor computes every recorded target."""
+
+import gzip
+import json
+from base64 import b64decode, urlsafe_b64decode
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import cache
+from itertools import groupby
+from pathlib import Path
+
+from assignors.broker.model import BrokerTopic
+from schemas.group_records import GroupRecord, decode_group_record
+from schemas.group_values import TopicPartitions
+from schemas.outcomes import Decoded
+from streaming.core.epochs.expected import Computed, computed_targets, explains
+from streaming.core.epochs.group import EpochGroup, take_all
+from streaming.core.epochs.laws import epoch_decreased, overdue_findings, state_findings
+
+CAPTURE = Path(__file__).parents[3] / "vectors" / "captures-groups" / "kip848-a"
+LEADERS_DELAY_MS = 3_000
+Operation = tuple[str, int, EpochGroup, list[GroupRecord], EpochGroup]
+
+
+def lines(name: str) -> Iterator[dict[str, object]]:
+    with gzip.open(CAPTURE / f"{name}.jsonl.gz", "rt", encoding="utf-8") as read:
+        yield from map(json.loads, read)
+
+
+@cache
+def operations() -> list[Operation]:
+    """(group, time, state before, records, state after) of every operation."""
+    groups: dict[str, EpochGroup] = {}
+    found: list[Operation] = []
+    for (_, at_ms), rows in groupby(lines("records"), key=lambda row: (row["partition"], row["timestamp"])):
+        by_group: dict[str, list[GroupRecord]] = {}
+        for row in rows:
+            value = None if row["value"] is None else b64decode(str(row["value"]))
+            outcome = decode_group_record(b64decode(str(row["key"])), value)
+            if isinstance(outcome, Decoded):
+                by_group.setdefault(outcome.value.group, []).append(outcome.value)
+        assert isinstance(at_ms, int)
+        for name, records in by_group.items():
+            before = groups.get(name, EpochGroup())
+            groups[name] = take_all(before, records, at_ms)
+            found.append((name, at_ms, before, records, groups[name]))
+    return found
+
+
+@cache
+def samples() -> list[tuple[int, dict[str, BrokerTopic]]]:
+    """When the topics looked how."""
+    found = []
+    for line in lines("metadata"):
+        topics = line["topics"]
+        assert isinstance(topics, dict)
+        assert isinstance(line["at_ms"], int)
+        described = {
+            name: BrokerTopic(id=urlsafe_b64decode(one["id"] + "=="), partitions=one["partitions"])
+            for name, one in topics.items()
+        }
+        found.append((line["at_ms"], described))
+    return found
+
+
+def topics_around(at_ms: int) -> list[dict[str, BrokerTopic]]:
+    """The coordinator sees a change up to some seconds after the sample was taken."""
+    earlier = [topics for when, topics in samples() if when <= at_ms + LEADERS_DELAY_MS]
+    later = [topics for when, topics in samples() if when > at_ms - LEADERS_DELAY_MS]
+    return [*earlier[-2:], *later[:1]]
+
+
+def explained(at_ms: int, computed: Computed) -> bool | None:
+    answers = [explains(computed, topics) for topics in topics_around(at_ms)]
+    return True if True in answers else None if None in answers else False
+
+
+def targets() -> Iterator[tuple[int, Computed]]:
+    for _, at_ms, before, records, _ in operations():
+        yield from ((at_ms, computed) for computed in computed_targets(before, records, at_ms))
+
+
+def test_no_law_is_broken_between_operations() -> None:
+    checked = 0
+    for name, at_ms, before, _, after in operations():
+        if after.epoch is None:
+            continue
+        found = [*state_findings(after), *epoch_decreased(before, after), *overdue_findings(after, at_ms)]
+        assert not found, (name, at_ms, found)
+        checked += 1
+    assert checked > 1_000
+
+
+def test_newest_targets_cover_every_subscribed_partition() -> None:
+    open_ones = 0
+    for _, at_ms, _, _, after in operations():
+        known = [{name: (one.id, one.partitions) for name, one in topics.items()} for topics in topics_around(at_ms)]
+        open_ones += all(state_findings(after, counts) for counts in known)
+    # After a topic grew, the coordinator needs up to its refresh interval until it computes a new target.
+    assert open_ones < len(operations()) // 50
+
+
+def test_the_brokers_assignor_computes_every_recorded_target() -> None:
+    answers = Counter(explained(at_ms, computed) for at_ms, computed in targets())
+    assert answers[True] > 200
+    assert set(answers) == {True}
+
+
+def test_a_target_with_two_partitions_exchanged_is_found() -> None:
+    caught: Counter[bool | None] = Counter()
+    for at_ms, computed in targets():
+        members = {name: view for name, view in computed.after.members.items() if view.target}
+        if len(members) < 2:
+            continue
+        (one, first), (other, second) = list(members.items())[:2]
+        assert first.target is not None
+        assert second.target is not None
+        ours = first.target[0]
+        if len(ours.numbers) < 2:
+            continue
+        taken = TopicPartitions(ours.topic, ours.numbers[1:])
+        given = (*second.target, TopicPartitions(ours.topic, ours.numbers[:1]))
+        wrong = {
+            **computed.after.members,
+            one: replace(first, target=(taken, *first.target[1:])),
+            other: replace(second, target=given),
+        }
+        caught[explained(at_ms, replace(computed, after=replace(computed.after, members=wrong)))] += 1
+    assert caught[True] == 0
+    assert caught[False] > 50
+
+
+def test_groups_end_and_converge() -> None:
+    last = {name: after for name, _, _, _, after in operations()}
+    assert last["k-migrate"] == EpochGroup(), "converted to a classic group"
+    assert last["k-default"].converged
+    assert last["k-uniform"].members == {}
+    assert last["k-uniform"].behind, "the last member left, so nobody computes a target"

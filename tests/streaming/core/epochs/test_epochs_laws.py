@@ -1,0 +1,181 @@
+"""Each law of a KIP-848 group's state on a state that breaks it, and what must stay silent."""
+
+from dataclasses import replace
+
+import pytest
+
+from schemas.group_records import GroupRecord, Value
+from schemas.group_values import (
+    AssignmentEpoch,
+    ConsumerMember,
+    Current,
+    GroupEpoch,
+    MemberState,
+    Partitions,
+    ResolvedRegex,
+    Target,
+    TopicPartitions,
+    UnknownState,
+)
+from streaming.core.epochs.expected import assignor_of
+from streaming.core.epochs.group import STATIC_AWAY, EpochGroup, take_all
+from streaming.core.epochs.laws import (
+    Finding,
+    Law,
+    epoch_decreased,
+    overdue_findings,
+    state_findings,
+    target_incomplete,
+    waiting_for,
+)
+
+T = bytes(16)
+SUBSCRIPTION = ConsumerMember(
+    instance_id=None, rack=None, client_id="c", client_host="/h", names=("t",), regex=None,
+    rebalance_timeout_ms=8_000, server_assignor=None, classic=None,
+)  # fmt: skip
+
+
+def of(*numbers: int) -> Partitions:
+    return (TopicPartitions(T, numbers),) if numbers else ()
+
+
+def record(type_: int, value: Value | None, member: str | None = None) -> GroupRecord:
+    return GroupRecord(type=type_, group="g", member=member, value=value)
+
+
+def current(
+    epoch: int, held: Partitions, state: MemberState | UnknownState = MemberState.STABLE, pending: Partitions = ()
+) -> Current:
+    return Current(epoch=epoch, previous_epoch=epoch - 1, state=state, assigned=held, pending_revocation=pending)
+
+
+def group(
+    *, epoch: int = 5, assigned: int = 5, at_ms: int = 1_000, **members: tuple[Partitions, Current]
+) -> EpochGroup:
+    records = [record(3, GroupEpoch(epoch)), record(6, AssignmentEpoch(assigned))]
+    for name, (target, held) in members.items():
+        records += [record(5, SUBSCRIPTION, name), record(7, Target(target), name), record(8, held, name)]
+    return take_all(EpochGroup(), records, at_ms)
+
+
+def laws(found: list[Finding]) -> list[Law]:
+    return [finding.law for finding in found]
+
+
+SOUND = group(a=(of(0, 1), current(5, of(0, 1))), b=(of(2), current(5, of(2))))
+
+
+def test_a_sound_group_breaks_nothing() -> None:
+    assert state_findings(SOUND, {"t": (T, 3), "other": (bytes([1] * 16), 9)}) == []
+    assert SOUND.converged
+    assert overdue_findings(SOUND, 10**9) == []
+
+
+@pytest.mark.parametrize(
+    ("wrong", "law"),
+    [
+        (group(a=(of(0), current(5, of(0))), b=((), current(4, of(0)))), Law.SEVERAL_HOLDERS),
+        (group(a=(of(0), current(4, ())), b=(of(0), current(4, ()))), Law.SEVERAL_TARGETS),
+        (group(epoch=4, a=((), current(4, ()))), Law.EPOCH_ORDER),
+        (group(a=((), current(6, ()))), Law.EPOCH_ORDER),
+        (group(a=(of(0), current(5, of(1)))), Law.STABLE_UNLIKE_TARGET),
+        (group(a=(of(0), current(5, ()))), Law.STABLE_UNLIKE_TARGET),
+        (group(a=((), current(4, (), MemberState.UNREVOKED))), Law.PENDING_UNLIKE_STATE),
+        (group(a=((), current(5, (), pending=of(1)))), Law.PENDING_UNLIKE_STATE),
+        (group(a=(of(0), current(5, of(0), MemberState.UNRELEASED))), Law.UNRELEASED_HOLDS_ALL),
+    ],
+)
+def test_each_law_finds_its_own_breach(wrong: EpochGroup, law: Law) -> None:
+    assert laws(state_findings(wrong)) == [law]
+
+
+def test_a_target_that_lacks_a_partition_counts_only_for_the_newest_target() -> None:
+    counts = {"t": (T, 4)}
+    assert [finding.partitions for finding in target_incomplete(SOUND, counts)] == [frozenset({(T, 3)})]
+    assert list(target_incomplete(replace(SOUND, epoch=6), counts)) == []
+    unknown = replace(SOUND.members["a"], metadata=None)
+    assert list(target_incomplete(replace(SOUND, members={**SOUND.members, "a": unknown}), counts)) == []
+
+
+def test_members_that_are_away_count_for_ownership_only() -> None:
+    away = group(a=(of(0, 1), current(STATIC_AWAY, of(0))))
+    assert state_findings(away) == []
+    assert away.converged
+    both = group(a=(of(0), current(STATIC_AWAY, of(0))), b=((), current(5, of(0))))
+    assert laws(state_findings(both)) == [Law.SEVERAL_HOLDERS, Law.STABLE_UNLIKE_TARGET]
+
+
+def test_less_than_the_target_is_sound_while_a_new_target_is_due() -> None:
+    assert state_findings(group(epoch=6, a=(of(0, 1), current(5, of(0))))) == []
+    assert laws(state_findings(group(epoch=6, a=(of(0), current(5, of(0, 1)))))) == [Law.STABLE_UNLIKE_TARGET]
+
+
+def test_a_state_nobody_knows_breaks_nothing() -> None:
+    assert state_findings(group(a=(of(0), current(5, (), UnknownState(7), of(3))))) == []
+
+
+def test_epochs_that_go_back() -> None:
+    assert laws(list(epoch_decreased(SOUND, replace(SOUND, epoch=4)))) == [Law.EPOCH_DECREASED]
+    assert list(epoch_decreased(SOUND, EpochGroup())) == []
+
+
+def test_a_member_that_does_not_revoke_in_time() -> None:
+    slow = group(a=((), current(4, (), MemberState.UNREVOKED, of(1))))
+    assert overdue_findings(slow, 1_000 + 18_000) == []
+    (finding,) = overdue_findings(slow, 1_000 + 18_001)
+    assert (finding.law, finding.member, finding.waited_ms) == (Law.STUCK_REVOKING, "a", 18_001)
+    again = take_all(slow, [record(8, current(4, (), MemberState.UNREVOKED, of(1)), "a")], 15_000)
+    assert laws(overdue_findings(again, 1_000 + 18_001)) == [Law.STUCK_REVOKING], "the clock runs on"
+
+
+def test_a_member_that_stays_at_an_old_epoch() -> None:
+    late = group(a=((), current(4, ())))
+    assert overdue_findings(late, 1_000 + 50_000) == []
+    assert laws(overdue_findings(late, 1_000 + 50_001)) == [Law.LAGGING]
+
+
+def test_a_group_that_gets_no_target() -> None:
+    waiting = group(epoch=6, a=((), current(5, ())))
+    assert overdue_findings(waiting, 1_000 + 15_000) == []
+    assert laws(overdue_findings(waiting, 1_000 + 15_001)) == [Law.NO_TARGET]
+    assert overdue_findings(group(epoch=6), 10**9) == [], "without members nobody asks for one"
+
+
+def test_who_waits_for_whom() -> None:
+    waiting = group(
+        a=(of(0, 1, 2), current(5, of(0), MemberState.UNRELEASED)),
+        b=((), current(4, (), MemberState.UNREVOKED, of(1))),
+    )
+    assert state_findings(waiting) == []
+    assert waiting_for(waiting) == {"a": {"b": frozenset({(T, 1)}), "": frozenset({(T, 2)})}}
+
+
+def test_tombstones_delete_key_by_key_and_the_last_one_ends_the_group() -> None:
+    left = take_all(SOUND, [record(8, None, "a"), record(7, None, "a")], 2_000)
+    assert left.members["a"].metadata == SUBSCRIPTION
+    left = take_all(left, [record(5, None, "a"), record(5, None, "nobody")], 2_000)
+    assert left.members.keys() == {"b"}
+    left = take_all(left, [record(6, None), record(4, None), record(3, None)], 2_000)
+    assert (left.epoch, left.assignment_epoch, state_findings(left), overdue_findings(left, 10**9)) == (
+        None,
+        None,
+        [],
+        [],
+    )
+
+
+def test_a_regular_expression_adds_its_topics() -> None:
+    with_regex = replace(SUBSCRIPTION, regex="t.*")
+    state = take_all(SOUND, [record(5, with_regex, "a"), record(16, ResolvedRegex(("t", "tt"), 1, 1), "t.*")], 2_000)
+    assert state.names_of(state.members["a"]) == ("t", "tt")
+    state = take_all(state, [record(16, None, "t.*")], 3_000)
+    assert state.names_of(state.members["a"]) == ("t",)
+
+
+def test_the_assignor_that_most_members_prefer() -> None:
+    assert assignor_of(SOUND) == "uniform"
+    prefers = record(5, replace(SUBSCRIPTION, server_assignor="range"), "a")
+    assert assignor_of(take_all(SOUND, [prefers], 2_000)) == "range"
+    other = record(5, replace(SUBSCRIPTION, server_assignor="uniform"), "b")
+    assert assignor_of(take_all(SOUND, [prefers, other], 2_000)) is None
