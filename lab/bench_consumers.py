@@ -38,7 +38,7 @@ ASSIGNORS: dict[str, Callable[[list[ConsumerMember], TopicRacks], ConsumerResult
 }
 REPORT = ROOT / "docs" / "benchmarks-consumers"
 AIM_TIMES, AIM_EQUAL_MS, AIM_DIFFERENT_MS = 5.0, 50.0, 500.0
-WARM_UP_S, SERIES, MEASURED, SERIES_S = 2.0, 5, 9, 0.5
+WARM_UP_S, SERIES, MEASURED, SERIES_S = 1.0, 4, 9, 0.3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,14 +5,15 @@ nothing in the bytes says which version they are). `cooperative-sticky` sends th
 A leader forgives everything here: bytes it can't read count as "no partitions, generation -1".
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
+from schemas.compiled import row_reader
 from schemas.consumer_protocol import TopicPartition
 from schemas.errors import SchemaError, unreadable
 from schemas.layouts import Array, Field, Group, Kind, Layout, Values
 from schemas.outcomes import Decoded, Outcome
 from schemas.struct_writers import writer
-from schemas.structs import reader
 
 STICKY, COOPERATIVE_STICKY = "sticky", "cooperative-sticky"
 UNREADABLE_GENERATION = -1
@@ -49,9 +50,9 @@ def decode_sticky_user_data(raw: bytes | None, *, cooperative: bool = False) -> 
     if raw is None or (not raw and not cooperative):
         return Decoded(StickyUserData())
     if cooperative:
-        return _decode(COOPERATIVE_USER_DATA, 0, raw)
-    newest = _decode(STICKY_USER_DATA, 1, raw)
-    return newest if isinstance(newest, Decoded) else _decode(STICKY_USER_DATA, 0, raw)
+        return _decode(_read_generation, raw)
+    newest = _decode(_NEWEST, raw)
+    return newest if isinstance(newest, Decoded) else _decode(_OLDER, raw)
 
 
 def decode_what_is_left(raw: bytes | None, *, cooperative: bool = False) -> Outcome[StickyUserData]:
@@ -93,15 +94,22 @@ def _end_of_version_1(raw: bytes) -> int:
     return at
 
 
-def _decode(layout: Layout, version: int, raw: bytes) -> Outcome[StickyUserData]:
+_NEWEST = row_reader(STICKY_USER_DATA, 1, StickyUserData)
+_OLDER = row_reader(STICKY_USER_DATA, 0, StickyUserData)
+_COOPERATIVE = row_reader(COOPERATIVE_USER_DATA, 0)
+
+
+def _decode(read: Callable[..., tuple[StickyUserData, int]], raw: bytes) -> Outcome[StickyUserData]:
     try:
-        fields, end = reader(layout, version)(raw, 0)
+        value, end = read(raw, 0)
     except SchemaError as why:
         return unreadable(why)
-    partitions = tuple(
-        (entry["topic"], number) for entry in fields.get("previousAssignment", ()) for number in entry["partitions"]
-    )
-    return Decoded(StickyUserData(partitions, fields.get("generation")), len(raw) - end)
+    return Decoded(value, len(raw) - end)
+
+
+def _read_generation(raw: bytes, pos: int) -> tuple[StickyUserData, int]:
+    (generation,), end = _COOPERATIVE(raw, pos)
+    return StickyUserData((), generation), end
 
 
 def encode_sticky_user_data(value: StickyUserData, *, cooperative: bool = False) -> bytes:
