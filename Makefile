@@ -6,7 +6,7 @@ KEEP ?= 0
 DEMO_FLAGS := $(if $(filter-out 0,$(KEEP)),--keep) $(if $(PORTS),--ports $(PORTS))
 
 .DEFAULT_GOAL := help
-.PHONY: help install lock demo stop bench readiness bench-assignors bench-brokers bench-streams bench-decode bench-start fuzz attack oracle test check metrics-page clean
+.PHONY: help install lock demo stop bench readiness bench-assignors bench-brokers bench-streams bench-decode bench-start fuzz attack oracle test check metrics-page picture clean
 
 help:  ## list these targets
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -59,6 +59,9 @@ check: install  ## static checks: ruff, mypy, import contracts
 
 metrics-page: install  ## write docs/metrics.md anew, every series with a sample
 	@$(BIN)/python -m tests.streaming.sinks.metrics_page
+
+picture: install  ## make docs/page.png anew: the page over replayed captures, by Chromium
+	@$(BIN)/python -m tests.web.picture
 
 lock:  ## resolve requirements.lock anew (needs uv on PATH)
 	uv pip compile pyproject.toml --extra dev --universal --python-version 3.11 --generate-hashes --no-annotate --no-header -q -o requirements.lock

@@ -1,4 +1,4 @@
 """Dashboards and alert rules as code, made from the metric declarations of `streaming.core.metrics` alone.
 
-Classic dashboard JSON, schema version 42: the lowest supported Grafana is 12.2.
+Classic dashboard JSON; `lowest_grafana` says which Grafana it needs.
 """

@@ -91,6 +91,7 @@ def _over_time() -> list[Panel]:
             tables.SPREAD_SQL,
             unit="none",
             description="Most minus fewest tasks on a worker, generation by generation: at most one when all is calm.",
+            bars=True,
         ),
         shared.jobs_by_state(ONE_GROUP),
         shared.jobs_by_agreement(ONE_GROUP),

@@ -86,6 +86,17 @@ def _connect() -> list[Panel]:
             description="Rest of scheduled.rebalance.max.delay.ms after a worker left; 0 when no delay runs.",
         ),
         shared.jobs_by_state(FLEET),
+        graph(
+            "Spread, ten worst groups",
+            [
+                (
+                    f"topk(10, {queries.aggregated(metrics.CONNECT_SPREAD, (*_OF, 'kind'), FLEET)})",
+                    f"{_NAMES} {{{{kind}}}}",
+                )
+            ],
+            unit="none",
+            description="Most minus fewest connectors or tasks on a worker; leaders since 3.4 keep it at one.",
+        ),
         shared.jobs_by_agreement(FLEET),
         shared.idle_task_time(FLEET),
     ]
@@ -98,6 +109,13 @@ def _groups() -> list[Panel]:
             [(f"topk(10, 60 * {queries.rate(metrics.GENERATIONS, _OF, FLEET)})", _NAMES)],
             unit="none",
             description="How often groups rebalance. A group that never stops has a member that cannot stay.",
+        ),
+        graph(
+            "Rebalances by cause",
+            [(f"60 * {queries.rate(metrics.REBALANCES, ('cause',), FLEET)}", "{{cause}}")],
+            unit="none",
+            description="Rebalances per minute by their first cause.",
+            stacked=True,
         ),
         graph(
             "Generations per minute by grade",
@@ -135,6 +153,7 @@ def _groups() -> list[Panel]:
             unit="none",
             description="Groups of kinds that are not judged, and groups without series of their own: ignored by "
             "pattern, or more than metrics.max_groups.",
+            span=24,
         ),
         rows(
             "Unexplained generations",

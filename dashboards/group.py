@@ -4,7 +4,7 @@ from typing import Any
 
 from dashboards import queries, shared, tables
 from dashboards.frames import assembled, frame, label_values
-from dashboards.panels import Panel, graph, number, rows
+from dashboards.panels import Panel, graph, number, rows, states
 from dashboards.places import GROUP as HERE
 from dashboards.queries import ONE_GROUP
 from streaming.core import metrics
@@ -68,9 +68,16 @@ def _over_time() -> list[Panel]:
             description="Who is in the group, and which connectors and tasks run nowhere.",
         ),
         graph(
+            "Rebalances by cause",
+            [(queries.increase(metrics.REBALANCES, ("cause",), ONE_GROUP, "$__rate_interval"), "{{cause}}")],
+            unit="none",
+            description="Rebalances completed, by their first cause.",
+            stacked=True,
+        ),
+        states(
             "State",
-            [(queries.aggregated(metrics.GROUP_STATE, ("state",), ONE_GROUP, how="max"), "{{state}}")],
-            unit="bool_yes_no",
+            f"{queries.aggregated(metrics.GROUP_STATE, ('state',), ONE_GROUP, how='max')} == 1",
+            "{{state}}",
             description="State of the group's latest record: Stable with members, Empty without, Dead once deleted.",
         ),
         shared.incidents_by_rule(),

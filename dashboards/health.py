@@ -97,15 +97,32 @@ def _reading() -> list[Panel]:
         graph(
             "Batch duration",
             [
-                (
-                    f"{queries.rate(metrics.BATCH_DURATION, _MONITOR, FLEET)} / "
-                    f"{queries.rate(metrics.BATCHES, _MONITOR, FLEET)}",
-                    "{{cluster}} mean",
-                ),
                 (queries.aggregated(metrics.LAST_BATCH_DURATION, _MONITOR, FLEET, how="max"), "{{cluster}} last"),
             ],
             unit="s",
             description="From a batch's rows to its commit.",
+        ),
+        graph(
+            "Batches and verdicts, slowest of twenty",
+            [
+                (queries.quantile(metrics.JUDGED_AFTER, 0.95, _MONITOR, FLEET), "{{cluster}} record to verdict"),
+                (queries.quantile(metrics.BATCH_SECONDS, 0.95, _MONITOR, FLEET), "{{cluster}} batch"),
+            ],
+            unit="s",
+            description="95 of 100 were faster: from a generation's record to its verdict, from a batch's rows to its "
+            "commit.",
+        ),
+        graph(
+            "Batches per minute",
+            [(f"60 * {queries.rate(metrics.BATCHES, _MONITOR, FLEET)}", "{{cluster}}")],
+            unit="none",
+            description="Committed batches, empty ones included.",
+        ),
+        graph(
+            "Memory",
+            [(queries.process("process_resident_memory_bytes"), "{{cluster}}")],
+            unit="bytes",
+            description="Resident memory of the monitor's main process.",
         ),
         graph(
             "Since the last batch with records",
@@ -115,6 +132,7 @@ def _reading() -> list[Panel]:
             ],
             unit="s",
             description="Both stay small in a monitor that is well and a cluster that is busy.",
+            span=24,
         ),
         rows(
             "Positions",

@@ -5,7 +5,7 @@ from typing import TypeAlias
 
 from grafana_foundation_sdk.builders import common as common_builders
 from grafana_foundation_sdk.builders import dashboard as dashboards
-from grafana_foundation_sdk.builders import prometheus, stat, table, timeseries
+from grafana_foundation_sdk.builders import prometheus, stat, statetimeline, table, timeseries
 from grafana_foundation_sdk.cog import builder
 from grafana_foundation_sdk.cog.variants import Dataquery
 from grafana_foundation_sdk.models import common, dashboard
@@ -17,7 +17,7 @@ POSTGRES = common.DataSourceRef(type_val="grafana-postgresql-datasource", uid="$
 MOMENT = "dateTimeAsIso"
 """Unit of a point in time."""
 
-Panel: TypeAlias = stat.Panel | timeseries.Panel | table.Panel
+Panel: TypeAlias = stat.Panel | timeseries.Panel | table.Panel | statetimeline.Panel
 
 
 class SqlQuery(Dataquery, builder.Builder["SqlQuery"]):
@@ -111,12 +111,33 @@ def _lines(title: str, *, unit: str, description: str, span: int) -> timeseries.
     )
 
 
-def sql_graph(title: str, sql: str, *, unit: str, description: str, span: int = 12) -> timeseries.Panel:
-    """Lines over time from the database: a column `time`, every other column a line."""
+def states(title: str, expr: str, legend: str, *, description: str, span: int = 12) -> statetimeline.Panel:
+    """A line for each series, filled while it is there: what was the case, and for how long."""
+    query = prometheus.Dataquery().expr(expr).range().legend_format(legend).ref_id("A")
+    shown = {"1": dashboard.ValueMappingResult(color="blue", text="yes")}
+    return (
+        statetimeline.Panel()
+        .title(title)
+        .description(description)
+        .datasource(PROMETHEUS)
+        .unit("none")
+        .span(span)
+        .height(8)
+        .merge_values(True)
+        .show_value(common.VisibilityMode.NEVER)
+        .mappings([dashboard.ValueMap(options=shown)])
+        .with_target(query.format(PromQueryFormat.TIME_SERIES).datasource(PROMETHEUS))
+    )
+
+
+def sql_graph(
+    title: str, sql: str, *, unit: str, description: str, span: int = 12, bars: bool = False
+) -> timeseries.Panel:
+    """Lines or bars over time from the database: a column `time`, every other column a line."""
     return (
         _lines(title, unit=unit, description=description, span=span)
         .datasource(POSTGRES)
-        .draw_style(common.GraphDrawStyle.LINE)
+        .draw_style(common.GraphDrawStyle.BARS if bars else common.GraphDrawStyle.LINE)
         .line_interpolation(common.LineInterpolation.STEP_AFTER)
         .with_target(SqlQuery(sql, frame="time_series"))
     )

@@ -38,6 +38,18 @@ def increase(metric: Metric, by: Sequence[str] = (), scope: str = "", window: st
     return f"sum{_by(metric, by)} (increase({series(metric, scope)}[{window}]))"
 
 
+def quantile(metric: Metric, of: float, by: Sequence[str] = (), scope: str = "") -> str:
+    """What this share of a histogram's observations stayed below, in the metric's unit."""
+    _by(metric, by)
+    buckets = f"{metric.name}_bucket{{{scope}}}" if scope else f"{metric.name}_bucket"
+    return f"histogram_quantile({of}, sum by ({', '.join((*by, 'le'))}) (rate({buckets}[$__rate_interval])))"
+
+
+def process(name: str) -> str:
+    """A series about the process, which has no label of ours: of the targets that are monitors, by cluster."""
+    return f"sum by ({CLUSTER}) ({name} * on (instance, job) group_left ({CLUSTER}) {series(HEARTBEAT, FLEET)} ^ 0)"
+
+
 def grew(metric: Metric, by: Sequence[str], scope: str = "", window: str = "15m") -> str:
     """True (above 0) when a counter grew within a window, its very first value included.
 

@@ -7,7 +7,9 @@ from typing import Any
 
 import psycopg
 
+from assignors.connect.eras import ERAS
 from lab.process import Progress
+from streaming.core.connect.advice.words import releases
 
 _ROWS = """
     select topic, partition, "offset", "group", generation, protocol_type, member_count, delay_ms, grade, reason,
@@ -138,7 +140,7 @@ def _causes(document: Mapping[str, Any]) -> Iterable[str]:
 
 
 def _verdict(one: Seen, document: Mapping[str, Any]) -> str:
-    eras = " or ".join(document["verdict"]["eras"])
+    eras = " or ".join(f"Kafka {releases(ERAS[era])}" if era in ERAS else era for era in document["verdict"]["eras"])
     details = ", ".join(part for part in (eras, one.reason) if part)
     return f"{one.grade}{f' ({details})' if details else ''}"
 

@@ -9,35 +9,11 @@ of their own is bounded by the configuration.
 """
 
 import re
-from dataclasses import dataclass
-from typing import Literal
 
-PREFIX = "rebalance_monitor_"
-CLUSTER = "cluster"
-"""The label that names the Kafka cluster, as declared here; `metrics.cluster_label` may expose it under another name.
+from streaming.core.metric import CLUSTER, LABEL_NAME, PREFIX, Metric
 
-One job watches one cluster, so in what a monitor says of itself this label also tells which monitor it is.
-"""
-LABEL_NAME = r"[a-zA-Z_][a-zA-Z0-9_]*"
-
-Kind = Literal["counter", "gauge", "info"]
-Unit = Literal["none", "seconds", "timestamp_seconds", "bytes", "records", "bool"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Metric:
-    """One series family. `name` is as exposed, `_total` and `_info` included; an info is a gauge fixed at 1."""
-
-    name: str
-    kind: Kind
-    unit: Unit = "none"
-    help: str
-    labels: tuple[str, ...] = ()
-
-    def exposed_labels(self, cluster_label: str) -> tuple[str, ...]:
-        """The labels with the name that the configuration gives to the cluster's."""
-        return tuple(cluster_label if label == CLUSTER else label for label in self.labels)
-
+__all__ = ["CLUSTER", "LABEL_NAME", "METRICS", "OF_MONITOR", "PREFIX", "Metric", "label_problem"]
+_FAST_TO_SLOW_S = (0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0, 1_800.0)
 
 BUILD_INFO = Metric(
     name="rebalance_monitor_build_info",
@@ -53,6 +29,13 @@ GENERATIONS = Metric(
     kind="counter",
     help="Generations of classic groups judged, by grade of the verdict.",
     labels=("cluster", "group", "grade"),
+)
+REBALANCES = Metric(
+    name="rebalance_monitor_rebalances_total",
+    kind="counter",
+    help="Generations of classic groups judged, by their first cause (worker_joined, member_left, config_changed, …); "
+    "causes beyond the first 40 count as other.",
+    labels=("cluster", "group", "cause"),
 )
 INCIDENT = Metric(
     name="rebalance_monitor_incident",
@@ -157,6 +140,12 @@ CONNECT_WORKER_TASKS = Metric(
     kind="gauge",
     help="Tasks that a worker holds after the latest generation; 0 for an hour after the worker left.",
     labels=("cluster", "group", "worker"),
+)
+CONNECT_SPREAD = Metric(
+    name="rebalance_monitor_connect_spread",
+    kind="gauge",
+    help="Most minus fewest that a worker of the group holds after the latest generation, by kind: connectors, tasks.",
+    labels=("cluster", "group", "kind"),
 )
 CONNECT_JOBS = Metric(
     name="rebalance_monitor_connect_jobs",
@@ -312,17 +301,27 @@ LAST_BATCH_DURATION = Metric(
     help="How long the last batch took, from its rows to the commit.",
     labels=("cluster",),
 )
+JUDGED_AFTER = Metric(
+    name="rebalance_monitor_judged_after_seconds",
+    kind="histogram",
+    unit="seconds",
+    help="From a generation's record in the log (its time) to its verdict in the database; history that a start reads "
+    "again does not count.",
+    labels=("cluster",),
+    buckets=_FAST_TO_SLOW_S,
+)
+BATCH_SECONDS = Metric(
+    name="rebalance_monitor_batch_seconds",
+    kind="histogram",
+    unit="seconds",
+    help="How long batches with records took, from their rows to the commit.",
+    labels=("cluster",),
+    buckets=_FAST_TO_SLOW_S,
+)
 BATCHES = Metric(
     name="rebalance_monitor_batches_total",
     kind="counter",
     help="Batches committed.",
-    labels=("cluster",),
-)
-BATCH_DURATION = Metric(
-    name="rebalance_monitor_batch_duration_seconds_total",
-    kind="counter",
-    unit="seconds",
-    help="Time spent in batches; divided by the number of batches it is the mean.",
     labels=("cluster",),
 )
 OUTBOX_PENDING = Metric(
@@ -367,19 +366,19 @@ AUDIT_FAILED_EXPECTATIONS = Metric(
 )
 
 METRICS: tuple[Metric, ...] = (
-    BUILD_INFO, GENERATIONS, INCIDENT, INCIDENT_SINCE, INCIDENT_TRANSITIONS, MUTED_INCIDENTS, MAINTENANCE_END,
-    GROUP_INFO, GROUP_GENERATION, GROUP_MEMBERS, GROUP_STATE, GROUP_LAST_GENERATION,
-    CONNECT_WORKER_CONNECTORS, CONNECT_WORKER_TASKS, CONNECT_JOBS, CONNECT_JOB_STATES, CONNECT_TASK,
+    BUILD_INFO, GENERATIONS, REBALANCES, INCIDENT, INCIDENT_SINCE, INCIDENT_TRANSITIONS, MUTED_INCIDENTS,
+    MAINTENANCE_END, GROUP_INFO, GROUP_GENERATION, GROUP_MEMBERS, GROUP_STATE, GROUP_LAST_GENERATION,
+    CONNECT_WORKER_CONNECTORS, CONNECT_WORKER_TASKS, CONNECT_SPREAD, CONNECT_JOBS, CONNECT_JOB_STATES, CONNECT_TASK,
     HIDDEN_GROUPS, HIDDEN_TASKS,
     CONNECT_UNASSIGNED_TASKS, CONNECT_DELAY_END, CONNECT_IDLE_TASK_SECONDS, OTHER_GROUPS, RECORDS, UNDECODABLE_RECORDS,
     UNKNOWN_TAGGED_FIELDS, GAP_RECORDS, GAPS_SHOWN, FOLD_ERRORS, REFUSED_ROWS, POSITION_LAG,
     READY, DEGRADED, BLIND, PART_FAILING, PART_FAILURES,
-    HEARTBEAT, LAST_BATCH, LAST_BATCH_DURATION, BATCHES, BATCH_DURATION, OUTBOX_PENDING,
+    HEARTBEAT, LAST_BATCH, LAST_BATCH_DURATION, JUDGED_AFTER, BATCH_SECONDS, BATCHES, OUTBOX_PENDING,
     NOTIFICATIONS, HEARTBEATS_SENT, AUDIT_SUCCESS, AUDIT_LAST_RUN, AUDIT_FAILED_EXPECTATIONS,
 )  # fmt: skip
 
 OF_MONITOR: tuple[Metric, ...] = (
-    HEARTBEAT, LAST_BATCH, LAST_BATCH_DURATION, BATCHES, BATCH_DURATION, OUTBOX_PENDING,
+    HEARTBEAT, LAST_BATCH, LAST_BATCH_DURATION, JUDGED_AFTER, BATCH_SECONDS, BATCHES, OUTBOX_PENDING,
     AUDIT_SUCCESS, AUDIT_LAST_RUN, AUDIT_FAILED_EXPECTATIONS,
 )  # fmt: skip
 """What a monitor says of itself from its start on, with 0 for "never yet"."""

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from prometheus_client import CollectorRegistry, Counter, Gauge
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
 from streaming.core.metrics import CLUSTER, INCIDENT, INCIDENT_SINCE, METRICS, Metric
 from streaming.sinks.text import name
@@ -19,6 +19,7 @@ class Families:
     registry: CollectorRegistry = field(default_factory=CollectorRegistry)
     gauges: dict[str, Gauge] = field(default_factory=dict)
     counters: dict[str, Counter] = field(default_factory=dict)
+    histograms: dict[str, Histogram] = field(default_factory=dict)
     of_group: dict[GroupKey, set[tuple[str, tuple[str, ...]]]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -26,6 +27,10 @@ class Families:
             labels = metric.exposed_labels(self.cluster_label)
             if metric.kind == "counter":
                 self.counters[metric.name] = Counter(metric.name, metric.help, labels, registry=self.registry)
+            elif metric.kind == "histogram":
+                self.histograms[metric.name] = Histogram(
+                    metric.name, metric.help, labels, buckets=metric.buckets, registry=self.registry
+                )
             else:
                 self.gauges[metric.name] = Gauge(metric.name, metric.help, labels, registry=self.registry)
 
@@ -38,6 +43,10 @@ class Families:
         """The counter of these label values."""
         family = self.counters[metric.name]
         return family.labels(*self._values(metric, labels)) if metric.labels else family
+
+    def histogram(self, metric: Metric, *labels: str) -> Histogram:
+        """The histogram of these label values."""
+        return self.histograms[metric.name].labels(*self._values(metric, labels))
 
     def remove(self, metric: Metric, *labels: str) -> None:
         """Ends one series; scrapers see it end at once."""

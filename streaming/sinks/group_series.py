@@ -192,6 +192,8 @@ class Groups:
         self._show_state(key, known)
         for worker, load in known.workers.items():
             self._show_load(key, worker, load)
+        if known.workers:
+            self._show_spread(key, known)
         for agreement, count in known.agreements.items():
             self._families.gauge(metrics.CONNECT_JOBS, *key, agreement).set(count)
         for word, count in known.states.items():
@@ -240,3 +242,11 @@ class Groups:
             if shown:
                 self._show_load(key, worker, load)
         known.workers = called
+        if shown:
+            self._show_spread(key, known)
+
+    def _show_spread(self, key: GroupKey, known: Known) -> None:
+        for at, kind in enumerate(("connectors", "tasks")):
+            held = [load[at] for load in known.workers.values()]
+            spread = max(held, default=0) - min(held, default=0)
+            self._families.gauge(metrics.CONNECT_SPREAD, *key, kind).set(spread)

@@ -9,11 +9,11 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Protocol
 
-from prometheus_client import disable_created_metrics
+from prometheus_client import ProcessCollector, disable_created_metrics
 from prometheus_client.exposition import generate_latest
 
 from streaming.core import metrics
-from streaming.core.model.results import Incident, Result, Standing
+from streaming.core.model.results import Generation, Incident, Result, Standing
 from streaming.sinks.endpoint import listen
 from streaming.sinks.families import Families
 from streaming.sinks.gaps import TopicGaps
@@ -97,6 +97,7 @@ class Exporter:
         # One job watches one cluster: the cluster's name tells whose numbers about the monitor itself these are.
         self._cluster = named[0] if named else ""
         self._families = Families(cluster_label)
+        ProcessCollector(registry=self._families.registry)
         for metric in metrics.OF_MONITOR if named else ():
             self._own(metric)
         self._series = Series(self._families, path, clock_s, limits, windows)
@@ -122,6 +123,8 @@ class Exporter:
         """Creates this monitor's series of a metric, with the value 0."""
         if metric.kind == "counter":
             self._families.counter(metric, self._cluster)
+        elif metric.kind == "histogram":
+            self._families.histogram(metric, self._cluster)
         else:
             self._families.gauge(metric, self._cluster)
 
@@ -192,11 +195,15 @@ class Exporter:
             for topic, count in report.unknown_tags.items():
                 self._families.counter(metrics.UNKNOWN_TAGGED_FIELDS, report.cluster, topic).inc(count)
             self._families.gauge(metrics.HEARTBEAT, report.cluster).set(now_s)
+            for result in report.results:
+                if isinstance(result, Generation) and result.verdict.pending_until_ms is None and not result.historic:
+                    judged_after_s = max(0.0, now_s - result.at_ms / 1000)
+                    self._families.histogram(metrics.JUDGED_AFTER, report.cluster).observe(judged_after_s)
             if report.rows:
+                self._families.histogram(metrics.BATCH_SECONDS, report.cluster).observe(report.seconds)
                 self._families.gauge(metrics.LAST_BATCH, report.cluster).set(now_s)
                 self._families.gauge(metrics.LAST_BATCH_DURATION, report.cluster).set(report.seconds)
             self._families.counter(metrics.BATCHES, report.cluster).inc()
-            self._families.counter(metrics.BATCH_DURATION, report.cluster).inc(report.seconds)
 
     def reader(self, cluster: str, status: Status) -> None:
         """What the reader sees of the cluster."""

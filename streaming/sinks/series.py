@@ -29,6 +29,7 @@ from streaming.sinks.text import name
 
 # Reasons are made by decoders; should one ever carry data, the series still stay few.
 MOST_REASONS = 50
+MOST_CAUSES = 40
 
 
 class Series:
@@ -51,6 +52,7 @@ class Series:
         self._subjects = Subjects(families, limits)
         self._others: dict[tuple[str, str], set[str]] = {}
         self._reasons: set[str] = set()
+        self._causes: set[str] = set()
 
     def observe(self, results: Sequence[Result]) -> None:
         """One batch's results. A record that several groups tell of counts once."""
@@ -90,6 +92,8 @@ class Series:
         if judged:
             group = self._groups.label(one.cluster, one.group)
             self._families.counter(metrics.GENERATIONS, one.cluster, group, one.verdict.grade.value).inc()
+            cause = self._cause(one.cause[0].kind if one.cause else "unknown")
+            self._families.counter(metrics.REBALANCES, one.cluster, group, cause).inc()
             for cause, idle_ms in one.idle_ms.items():
                 self._families.counter(metrics.CONNECT_IDLE_TASK_SECONDS, one.cluster, group, cause).inc(idle_ms / 1000)
 
@@ -135,6 +139,12 @@ class Series:
             known = self._others.setdefault((cluster, kind), set())
             known.add(name(group))
             self._families.gauge(metrics.OTHER_GROUPS, cluster, kind).set(len(known))
+
+    def _cause(self, cause: str) -> str:
+        if cause not in self._causes and len(self._causes) >= MOST_CAUSES:
+            return "other"
+        self._causes.add(cause)
+        return cause
 
     def _reason(self, reason: str) -> str:
         if reason not in self._reasons and len(self._reasons) >= MOST_REASONS:

@@ -67,6 +67,11 @@ class Tab:
             assert time.monotonic() < end, f"never true: {condition}; the page said {self.said}"
             select.select([], [], [], 0.05)
 
+    def above_the_fold(self, path: Path) -> None:
+        """A screenshot of what the window shows, written to `path`."""
+        data = base64.b64decode(self._call("Page.captureScreenshot", format="png")["data"])
+        path.write_bytes(data)
+
     def picture(self, path: Path) -> bytes:
         """A screenshot of the whole page, written to `path` too."""
         shot = self._call("Page.captureScreenshot", captureBeyondViewport=True, format="png")

@@ -32,6 +32,7 @@ MOST_SAMPLES = 4  # of one metric; the rest only repeats
 OFFSETS = "__consumer_offsets"
 OWNED = ClusterSettings(name="c", owners=(Owner(groups="orders*", team="orders"),))
 
+_ENDS = ("_sum", "_count", "_bucket")
 MARK = "<!-- below: made by `make metrics-page` -->"
 
 
@@ -46,7 +47,8 @@ def page() -> str:
         exporter.stop()
     parts = [prose + MARK + "\n"]
     for metric in METRICS:
-        parts.append(_section(metric, samples.get(metric.name, [])))
+        names = [f"{metric.name}{end}" for end in _ENDS] if metric.kind == "histogram" else [metric.name]
+        parts.append(_section(metric, [line for name in names for line in samples.get(name, [])]))
     return "\n".join(parts)
 
 

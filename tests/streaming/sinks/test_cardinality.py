@@ -107,8 +107,9 @@ def test_a_month_of_deploys_and_one_off_groups(capsys: pytest.CaptureFixture[str
             counts.append(world.count())
     with capsys.disabled():
         print(f"\n{GROUPS} groups, {DAYS} deploys, {ONE_OFF} one-off groups: {counts[-1]} series, {max(peaks)} at most")
-    # A group: team, generation, members, time, three states, a counter; of Connect also delay, unassigned, its workers.
-    wanted = (GROUPS - CONNECT) * 8 + CONNECT * (10 + 2 * WORKERS)
+    # A group: team, generation, members, time, three states, two counters (by grade and by cause); of Connect also
+    # delay, unassigned, two spreads, its workers.
+    wanted = (GROUPS - CONNECT) * 9 + CONNECT * (13 + 2 * WORKERS)
     assert counts[-1] == counts[0]
     assert wanted <= counts[-1] <= wanted + 100
     assert max(peaks) <= wanted + CONNECT * 2 * WORKERS + 100
