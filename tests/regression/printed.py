@@ -12,7 +12,7 @@ Five kinds of sections, each a list of lines of JSON:
     plan/FILE                                      digest of the answers to a file of cases
 
 The baseline lies beside the vectors, one gzip file a section. `allowed.json` lists differences that are wanted: a
-section's pattern, a part of the differing lines, and the sentence that asks for it.
+section's pattern, a part of the differing lines or a field of the objects, and the sentence that asks for it.
 """
 
 import gzip
@@ -51,14 +51,16 @@ Lines = list[str]
 
 @dataclass(frozen=True, slots=True)
 class Allowed:
-    """A difference that is wanted: lines of these sections that contain `part`, because `sentence` asks for it."""
+    """A difference that is wanted, because `sentence` asks for it: in these sections, lines that contain `part`, or a
+    `field` that objects have got or lost."""
 
     section: str
-    part: str
     sentence: str
+    part: str = ""
+    field: str = ""
 
     def covers(self, section: str, line: str) -> bool:
-        return fnmatchcase(section, self.section) and self.part in line
+        return not self.field and fnmatchcase(section, self.section) and self.part in line
 
 
 def sections() -> Iterator[tuple[str, Lines]]:
@@ -193,6 +195,15 @@ def allowed() -> list[Allowed]:
     return [Allowed(**one) for one in json.loads(ALLOWED.read_text(encoding="utf-8"))]
 
 
+def without(lines: Lines, ignored: Sequence[str]) -> Lines:
+    """The lines without these fields of their objects."""
+    return [strip(line, ignored) if ignored and line.startswith("{") else line for line in lines]
+
+
+def strip(line: str, ignored: Sequence[str]) -> str:
+    return text({name: value for name, value in json.loads(line).items() if name not in ignored})
+
+
 def differences() -> Iterator[tuple[str, Lines]]:
     """Sections that differ from the baseline by more than what is allowed, each with a diff."""
     wanted = allowed()
@@ -205,6 +216,8 @@ def differences() -> Iterator[tuple[str, Lines]]:
             before = gzip.decompress(path.read_bytes()).decode().splitlines() if path.exists() else None
         if before is None:  # a capture or a story that came later has no baseline
             continue
+        ignored = [one.field for one in wanted if one.field and fnmatchcase(section, one.section)]
+        before, lines = without(before, ignored), without(lines, ignored)
         diff = unified_diff(before, lines, "baseline", "now", n=0, lineterm="")
         changed = [line for line in diff if line[:1] in "+-" and not line.startswith(("+++", "---"))]
         if any(not any(one.covers(section, line) for one in wanted) for line in changed):
