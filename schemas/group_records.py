@@ -5,45 +5,32 @@ tried as `schemas.coordinator_records` does. A current assignment whose state no
 early-access record, which has another layout under the same version.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeAlias, assert_never
+from typing import TypeAlias, assert_never
 
+from schemas import group_readers, streams_readers
 from schemas.coordinator_records import Record, decode_record
+from schemas.group_readers import Fields
 from schemas.group_values import (
     AssignmentEpoch,
-    ClassicMember,
-    ClassicProtocol,
     ConsumerMember,
     Current,
     GroupEpoch,
-    MemberState,
-    NamedPartitions,
-    NamedTopic,
     PartitionMetadata,
-    Partitions,
     ResolvedRegex,
     ShareMember,
     ShareStates,
-    State,
     Target,
-    TopicMetadata,
-    TopicPartitions,
-    UnknownState,
 )
 from schemas.layouts import Release
 from schemas.outcomes import Decoded, Ignored, Outcome, Tombstone, Unreadable
 from schemas.streams_values import (
-    CopartitionGroup,
     ResolvedTopics,
     StreamsCurrent,
     StreamsEpoch,
     StreamsMember,
     StreamsTarget,
-    SubtopologyInfo,
-    SubtopologyTasks,
-    Tasks,
-    TopicInfo,
     Topology,
 )
 
@@ -64,13 +51,9 @@ Value: TypeAlias = (
     | Topology
     | ResolvedTopics
 )
-_Fields: TypeAlias = Mapping[str, Any]
 
 EARLY_ACCESS: Release = (3, 7)
-_CURRENT, _STREAMS_CURRENT = 8, 22
-_NOT_VALIDATED = -1
-_STATES = {0: MemberState.STABLE, 1: MemberState.UNREVOKED, 2: MemberState.UNRELEASED}
-_STREAMS_STATES = {1: MemberState.STABLE, 2: MemberState.UNREVOKED, 3: MemberState.UNRELEASED}
+_CURRENT = 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,7 +92,7 @@ def decode_group_record(key: bytes | None, value: bytes | None, release: Release
 
 def _odd_state(record: Record) -> bool:
     fields = record.fields
-    return record.type == _CURRENT and fields is not None and fields.get("state", 0) not in _STATES
+    return record.type == _CURRENT and fields is not None and fields.get("state", 0) not in group_readers.STATES
 
 
 def _as_early_access(key: bytes | None, value: bytes | None, record: Record) -> Record:
@@ -117,7 +100,7 @@ def _as_early_access(key: bytes | None, value: bytes | None, record: Record) -> 
     return early.value if isinstance(early, Decoded) and early.value.value_remaining == 0 else record
 
 
-def _typed(record: Record, read: Callable[[_Fields], Value]) -> Outcome[GroupRecord]:
+def _typed(record: Record, read: Callable[[Fields], Value]) -> Outcome[GroupRecord]:
     typed = GroupRecord(
         type=record.type,
         group=record.key["groupId"],
@@ -128,229 +111,27 @@ def _typed(record: Record, read: Callable[[_Fields], Value]) -> Outcome[GroupRec
     return Decoded(typed, record.value_remaining)
 
 
-def _partitions(listed: Sequence[_Fields]) -> Partitions:
-    return tuple(
-        TopicPartitions(one["topicId"], tuple(one["partitions"]), _aligned(one, "partitions")) for one in listed
-    )
-
-
-def _tasks(listed: Sequence[_Fields]) -> Tasks:
-    return tuple(
-        SubtopologyTasks(one["subtopologyId"], tuple(one["partitions"]), _aligned(one, "partitions")) for one in listed
-    )
-
-
-def _aligned(fields: _Fields, beside: str) -> tuple[int, ...] | None:
-    """Epochs that stand beside other numbers; None without them, or where their number differs."""
-    epochs = fields.get("assignmentEpochs")
-    return tuple(epochs) if epochs is not None and len(epochs) == len(fields[beside]) else None
-
-
-def _pairs(listed: Sequence[_Fields]) -> tuple[tuple[str, str], ...]:
-    return tuple((one["key"], one["value"]) for one in listed)
-
-
-def _state(code: int, states: Mapping[int, MemberState]) -> State:
-    return states.get(code, UnknownState(code))
-
-
-def _group_epoch(fields: _Fields) -> GroupEpoch:
-    return GroupEpoch(fields["epoch"], fields.get("metadataHash"))
-
-
-def _metadata(fields: _Fields) -> PartitionMetadata | ShareStates:
-    if "topics" not in fields:
-        return _share_states(fields)  # type 9 of 3.9
-    return PartitionMetadata(
-        tuple(
-            TopicMetadata(
-                one["topicId"],
-                one["topicName"],
-                one["numPartitions"],
-                tuple((racks["partition"], tuple(racks["racks"])) for racks in one["partitionMetadata"]),
-            )
-            for one in fields["topics"]
-        )
-    )
-
-
-def _consumer_member(fields: _Fields) -> ConsumerMember:
-    classic = fields.get("classicMemberMetadata")
-    return ConsumerMember(
-        instance_id=fields["instanceId"],
-        rack=fields["rackId"],
-        client_id=fields["clientId"],
-        client_host=fields["clientHost"],
-        names=tuple(fields["subscribedTopicNames"]),
-        regex=fields["subscribedTopicRegex"] or None,
-        rebalance_timeout_ms=fields["rebalanceTimeoutMs"],
-        server_assignor=fields["serverAssignor"],
-        classic=None
-        if classic is None
-        else ClassicMember(
-            classic["sessionTimeoutMs"],
-            tuple(ClassicProtocol(one["name"], one["metadata"]) for one in classic["supportedProtocols"]),
-        ),
-    )
-
-
-def _share_member(fields: _Fields) -> ShareMember:
-    return ShareMember(
-        rack=fields["rackId"],
-        client_id=fields["clientId"],
-        client_host=fields["clientHost"],
-        names=tuple(fields["subscribedTopicNames"]),
-    )
-
-
-def _assignment_epoch(fields: _Fields) -> AssignmentEpoch:
-    # Tag 0 is left out by brokers before 4.3 and where the epoch comes from a classic group.
-    return AssignmentEpoch(fields["assignmentEpoch"], fields.get("assignmentTimestamp") or None)
-
-
-def _target(fields: _Fields) -> Target:
-    return Target(_partitions(fields["topicPartitions"]))
-
-
-def _current(fields: _Fields) -> Current:
-    code = fields.get("state")
-    return Current(
-        epoch=fields["memberEpoch"],
-        previous_epoch=fields["previousMemberEpoch"],
-        state=None if code is None else _state(code, _STATES),
-        assigned=_partitions(fields["assignedPartitions"]),
-        pending_revocation=_partitions(fields.get("partitionsPendingRevocation", ())),
-        pending_assignment=_partitions(fields.get("partitionsPendingAssignment", ())),
-        target_epoch=fields.get("targetMemberEpoch"),
-    )
-
-
-def _regex(fields: _Fields) -> ResolvedRegex:
-    return ResolvedRegex(tuple(fields["topics"]), fields["version"], fields["timestamp"])
-
-
-def _share_states(fields: _Fields) -> ShareStates:
-    def named(listed: Sequence[_Fields]) -> tuple[NamedPartitions, ...]:
-        return tuple(NamedPartitions(one["topicId"], one["topicName"], tuple(one["partitions"])) for one in listed)
-
-    return ShareStates(
-        initializing=named(fields.get("initializingTopics", ())),
-        initialized=named(fields["initializedTopics"]),
-        deleting=tuple(NamedTopic(one["topicId"], one["topicName"]) for one in fields["deletingTopics"]),
-    )
-
-
-def _streams_epoch(fields: _Fields) -> StreamsEpoch:
-    configs = fields.get("lastAssignmentConfigs")
-    validated = fields.get("validatedTopologyEpoch", _NOT_VALIDATED)
-    return StreamsEpoch(
-        epoch=fields["epoch"],
-        metadata_hash=fields["metadataHash"],
-        validated_topology_epoch=None if validated == _NOT_VALIDATED else validated,
-        configs=None if configs is None else _pairs(configs),
-    )
-
-
-def _streams_member(fields: _Fields) -> StreamsMember:
-    endpoint = fields["userEndpoint"]
-    return StreamsMember(
-        instance_id=fields["instanceId"],
-        rack=fields["rackId"],
-        client_id=fields["clientId"],
-        client_host=fields["clientHost"],
-        rebalance_timeout_ms=fields["rebalanceTimeoutMs"],
-        topology_epoch=fields["topologyEpoch"],
-        process_id=fields["processId"],
-        endpoint=None if endpoint is None else (endpoint["host"], endpoint["port"]),
-        client_tags=_pairs(fields["clientTags"]),
-    )
-
-
-def _streams_target(fields: _Fields) -> StreamsTarget:
-    return StreamsTarget(
-        active=_tasks(fields["activeTasks"]),
-        standby=_tasks(fields["standbyTasks"]),
-        warmup=_tasks(fields["warmupTasks"]),
-    )
-
-
-def _streams_current(fields: _Fields) -> StreamsCurrent:
-    return StreamsCurrent(
-        epoch=fields["memberEpoch"],
-        previous_epoch=fields["previousMemberEpoch"],
-        state=_state(fields["state"], _STREAMS_STATES),
-        active=_tasks(fields["activeTasks"]),
-        standby=_tasks(fields["standbyTasks"]),
-        warmup=_tasks(fields["warmupTasks"]),
-        active_pending_revocation=_tasks(fields["activeTasksPendingRevocation"]),
-        standby_pending_revocation=_tasks(fields["standbyTasksPendingRevocation"]),
-        warmup_pending_revocation=_tasks(fields["warmupTasksPendingRevocation"]),
-    )
-
-
-def _topology(fields: _Fields) -> Topology:
-    return Topology(fields["epoch"], tuple(_subtopology(one) for one in fields["subtopologies"]))
-
-
-def _subtopology(fields: _Fields) -> SubtopologyInfo:
-    return SubtopologyInfo(
-        id=fields["subtopologyId"],
-        sources=tuple(fields["sourceTopics"]),
-        source_regexes=tuple(fields["sourceTopicRegex"]),
-        changelogs=_topic_infos(fields["stateChangelogTopics"]),
-        repartition_sinks=tuple(fields["repartitionSinkTopics"]),
-        repartition_sources=_topic_infos(fields["repartitionSourceTopics"]),
-        copartition_groups=tuple(
-            CopartitionGroup(
-                sources=tuple(one["sourceTopics"]),
-                source_regexes=tuple(one["sourceTopicRegex"]),
-                repartition_sources=tuple(one["repartitionSourceTopics"]),
-            )
-            for one in fields["copartitionGroups"]
-        ),
-    )
-
-
-def _topic_infos(listed: Sequence[_Fields]) -> tuple[TopicInfo, ...]:
-    return tuple(
-        TopicInfo(
-            name=one["name"],
-            partitions=one["partitions"],
-            replication_factor=one["replicationFactor"],
-            configs=_pairs(one["topicConfigs"]),
-        )
-        for one in listed
-    )
-
-
-def _resolved_topics(fields: _Fields) -> ResolvedTopics:
-    return ResolvedTopics(
-        fields["assignmentEpoch"],
-        tuple((one["subtopologyId"], tuple(one["topicIds"])) for one in fields["resolvedTopicIdsBySubtopology"]),
-    )
-
-
-_READERS: Mapping[int, Callable[[_Fields], Value]] = {
-    3: _group_epoch,
-    4: _metadata,
-    5: _consumer_member,
-    6: _assignment_epoch,
-    7: _target,
-    _CURRENT: _current,
-    9: _metadata,
-    10: _share_member,
-    11: _group_epoch,
-    12: _assignment_epoch,
-    13: _target,
-    14: _current,
-    15: _share_states,
-    16: _regex,
-    17: _streams_epoch,
-    18: _metadata,
-    19: _streams_member,
-    20: _assignment_epoch,
-    21: _streams_target,
-    _STREAMS_CURRENT: _streams_current,
-    23: _topology,
-    24: _resolved_topics,
+_READERS: Mapping[int, Callable[[Fields], Value]] = {
+    3: group_readers.read_group_epoch,
+    4: group_readers.read_metadata,
+    5: group_readers.read_consumer_member,
+    6: group_readers.read_assignment_epoch,
+    7: group_readers.read_target,
+    _CURRENT: group_readers.read_current,
+    9: group_readers.read_metadata,
+    10: group_readers.read_share_member,
+    11: group_readers.read_group_epoch,
+    12: group_readers.read_assignment_epoch,
+    13: group_readers.read_target,
+    14: group_readers.read_current,
+    15: group_readers.read_share_states,
+    16: group_readers.read_regex,
+    17: streams_readers.read_streams_epoch,
+    18: group_readers.read_metadata,
+    19: streams_readers.read_streams_member,
+    20: group_readers.read_assignment_epoch,
+    21: streams_readers.read_streams_target,
+    22: streams_readers.read_streams_current,
+    23: streams_readers.read_topology,
+    24: streams_readers.read_resolved_topics,
 }
