@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from streaming.core.connect.rules.catalogue_status import HELD_NOT_RUNNING, RUNNING_NOT_HELD
 from streaming.core.connect.statuses.facts import (
+    ENDED,
     PAUSED,
     RESTARTING,
     RUNNING,
@@ -35,6 +36,8 @@ TOLD = 1 << 62
 
 def sighted(work: Work, one: Sighting, facts: JobFacts) -> None:
     """A status of a job; `facts` with it."""
+    if one.state in ENDED and work.ran_on.get(one.job) == one.worker:
+        del work.ran_on[one.job]
     stray = work.strays.pop(one.job, None)
     ahead = one.generation > work.generation
     strange = one.worker not in facts.holders and one.generation > work.downgraded
@@ -50,6 +53,7 @@ def sighted(work: Work, one: Sighting, facts: JobFacts) -> None:
 
 def stepped(work: Work, step: Step) -> None:
     """A record, after its changes are applied."""
+    _running_on(work, step)
     if step.downgraded:
         work.downgraded = step.generation
     for job, stray in list(work.strays.items()):
@@ -74,6 +78,17 @@ def stepped(work: Work, step: Step) -> None:
             work.asleep_ms[job] = given_ms + work.settings.start_wait_ms
     for job in [one for one in work.asleep_ms if len(work.facts(one).holders) != 1]:
         _woke(work, job, step.at_ms)
+
+
+def _running_on(work: Work, step: Step) -> None:
+    """An eager worker stops what the last record gave it. In the first eager generation it was told to stop nothing, so
+    what it had before and was not given again runs on, in later generations too, and when it is given back, nothing is
+    started."""
+    for job, worker in list(work.ran_on.items()):
+        if worker not in work.members or worker in step.joined or not step.restarts:
+            del work.ran_on[job]
+    for worker in step.unstopped:
+        work.ran_on.update(dict.fromkeys(step.lost.get(worker, ()), worker))
 
 
 def _to_start(work: Work, step: Step) -> list[JobKey]:
@@ -155,6 +170,8 @@ def unjudged(work: Work) -> None:
 def _excused(work: Work, job: JobKey) -> bool:
     facts = work.facts(job)
     if len(facts.holders) != 1 or facts.started or facts.holders[0] in work.behind:
+        return True
+    if work.ran_on.get(job) == facts.holders[0]:
         return True
     connector = work.facts(connector_of(job)).shown
     if connector is not None and connector.state in (PAUSED, STOPPED):

@@ -131,6 +131,7 @@ class Timeline:
     `jobs` are lines of `timeline.packed`. `alive_ms` is the last sign of life of each worker ever seen, `joined_ms`
     when each of them last came into the group with empty hands, if that was after a hole, `heard` who of them wrote
     statuses. `unstopped`: workers that a fall to the eager protocol in the last record left running.
+    `ran_on`: by job the worker that such a fall took it from, which was told by nobody to stop it.
     `holes_ms`: by partition of the status topic, the time of the newest record with a hole before.
     `offsets` of the workers' clocks; `recorded`: generation and time of the last records; `carry_ms`: how much the
     clock of the present coordinator is behind the one that the times of the timeline go on with; `downgraded`: the last
@@ -160,6 +161,7 @@ class Timeline:
     returned: tuple[Returned, ...] = ()
     strays: Mapping[JobKey, Stray] = field(default_factory=dict)
     unstopped: frozenset[str] = frozenset()
+    ran_on: Mapping[JobKey, str] = field(default_factory=dict)
     asleep_ms: Mapping[JobKey, int] = field(default_factory=dict)
     interruptions: Mapping[JobKey, Interruption] = field(default_factory=dict)
     unsettled: tuple[Unsettled, ...] = ()

@@ -46,7 +46,7 @@ class Work:
         self.jobs, self.alive_ms = JobTable(timeline.jobs), dict(timeline.alive_ms)
         self.joined_ms = dict(timeline.joined_ms)
         self.suspicions, self.strays = list(timeline.suspicions), dict(timeline.strays)
-        self.unstopped = timeline.unstopped
+        self.unstopped, self.ran_on = timeline.unstopped, dict(timeline.ran_on)
         self.returned = list(timeline.returned)
         self.asleep_ms, self.interruptions = dict(timeline.asleep_ms), dict(timeline.interruptions)
         self.unsettled, self.bursts = list(timeline.unsettled), list(timeline.bursts)
@@ -86,6 +86,7 @@ class Work:
             returned=tuple(self.returned),
             strays=dict(sorted(self.strays.items())),
             unstopped=self.unstopped,
+            ran_on=dict(sorted(self.ran_on.items())),
             asleep_ms=dict(sorted(self.asleep_ms.items())),
             interruptions=dict(sorted(self.interruptions.items())),
             unsettled=tuple(self.unsettled),
@@ -157,6 +158,7 @@ class Work:
         self.returned.clear()
         self.strays.clear()
         self.unstopped = frozenset()
+        self.ran_on.clear()
         self.asleep_ms.clear()
         self.interruptions.clear()
         self.restarts.clear()
