@@ -4,6 +4,11 @@ import pytest
 
 from streaming.core.connect.advice.own_step import imbalance_step
 from streaming.core.connect.observed import Job
+from streaming.core.model.objects import as_object
+from streaming.sinks.alerts import AlertStyle, alert
+from streaming.sinks.stored import incident_of
+from tests.streaming.core.rules.builders import incidents
+from tests.streaming.core.rules.cases_record import lopsided
 
 HEAVY: frozenset[Job] = frozenset({"orders", *(("orders", number) for number in range(7))})
 HOLDS: dict[str, frozenset[Job]] = {
@@ -57,3 +62,14 @@ def test_without_a_leader_nothing_is_promised(leader: str) -> None:
 
 def test_where_no_era_of_the_incremental_assignor_leads_nothing_is_promised() -> None:
     assert step(("eager",), 300_000) == ""
+
+
+def test_an_incident_carries_the_step_of_its_own_group_and_people_are_told_it() -> None:
+    opened = [one for one in incidents(lopsided().fold(), "CONNECT-I8") if one.transition == "opened"]
+    assert opened
+    (said,) = {one.next_step for one in opened}
+    assert said.startswith(
+        ("Restart the leader w", "The next rebalance should balance the group. Restart the leader w")
+    )
+    assert incident_of(as_object(opened[0]), "opened") == opened[0]
+    assert alert(opened[0], 0, AlertStyle())["annotations"]["next_step"] == said
