@@ -1,6 +1,7 @@
 """Names that commands take, for `--help`: what they stand for takes longer to import than the help to print."""
 
 FAMILIES = (
+    "broker-assign",
     "connect-eager",
     "connect-incremental-rounds",
     "connect-java21",
