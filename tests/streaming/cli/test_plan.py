@@ -39,7 +39,7 @@ def test_bad_lines_among_good_ones(capsys: pytest.CaptureFixture[str], tmp_path:
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (("--family", "cheese"), "unknown family 'cheese'; known are connect-eager, "),
+        (("--family", "cheese"), "unknown family 'cheese'; known are broker-assign, connect-eager, "),
         (("--family", "connect-eager", "/nowhere"), "cannot read /nowhere: No such file or directory"),
         (("--family", "connect-eager", "/"), "cannot read /: Is a directory"),
     ],
