@@ -10,7 +10,9 @@ import pytest
 
 from schemas.coordinator_records import decode_record
 from schemas.outcomes import Decoded
+from streaming.calculator import FAMILIES
 from streaming.calculator.broker import solve, topic_id
+from streaming.cli import names
 
 VECTORS = Path(__file__).parents[2] / "vectors" / "consumer" / "broker-assign.jsonl.gz"
 ROLES = ("active", "standby", "warmup")
@@ -96,3 +98,7 @@ def test_target_bytes_are_those_of_the_record() -> None:
 
 def test_says_when_an_assignor_is_not_known() -> None:
     assert solve({"kind": "custom", "release": "4.3.1", "input": {}}) == {"error": "assignor not supported: custom"}
+
+
+def test_the_command_knows_every_family_of_the_calculator() -> None:
+    assert set(names.FAMILIES) == set(FAMILIES)
