@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PACKAGES = ("schemas", "assignors", "streaming", "dashboards", "lab")
+PRODUCT = ("schemas", "assignors", "streaming", "dashboards")
+PACKAGES = (*PRODUCT, "lab", "tests")
 MAX_LINES = 400
 HEAVY = ("pyspark", "pandas", "pyarrow", "psycopg", "confluent_kafka", "numpy", "great_expectations")
 
@@ -49,6 +50,16 @@ def test_migrations_are_numbered_without_gap() -> None:
     assert numbers == list(range(1, len(numbers) + 1))
 
 
-def test_no_lock_names_an_address() -> None:
-    for path in ROOT.glob("requirements*.lock"):
-        assert not re.search(r"https?://|--index", path.read_text(encoding="utf-8"))
+def test_the_product_does_not_import_the_lab() -> None:
+    names_the_lab = re.compile(r"^\s*(from|import) lab\b", re.MULTILINE)
+    product = [path for package in PRODUCT for path in (ROOT / package).rglob("*.py")]
+    assert [path for path in product if names_the_lab.search(path.read_text(encoding="utf-8"))] == []
+
+
+@pytest.mark.parametrize("lock", sorted(ROOT.glob("requirements*.lock")), ids=lambda path: path.name)
+def test_a_lock_pins_every_package_and_names_no_address(lock: Path) -> None:
+    text = lock.read_text(encoding="utf-8")
+    assert not re.search(r"://|--index", text)
+    pins = [line for line in text.splitlines() if line and not line.startswith((" ", "#"))]
+    assert pins
+    assert all("==" in pin for pin in pins)
