@@ -19,7 +19,7 @@ from streaming.core.incidents.catalogue import Catalogue
 from streaming.core.incidents.damping import alert_severity, damping_of
 from streaming.core.incidents.notice import Lane, Notice
 from streaming.core.incidents.transitions import IncidentKey, key_of, resolved, settle
-from streaming.core.model.results import AlertSeverity, Incident
+from streaming.core.model.results import Incident
 from streaming.core.model.settings import ClusterSettings
 
 
@@ -166,8 +166,10 @@ class Book:
                 continue
             if not one.firing and not (storm and rule.absorbed):
                 yield self._due_ms(one)
-            elif rule.pages_after_ms is not None and one.alert is AlertSeverity.WARNING:
-                yield one.opened_at_ms + rule.pages_after_ms
+            elif rule.pages_after_ms is not None and one.firing:
+                louder_ms = one.opened_at_ms + rule.pages_after_ms
+                if alert_severity(self._catalogue, self._settings, one, louder_ms) is not one.alert:
+                    yield louder_ms
         for one in lingering.values():
             yield (one.resolved_at_ms or 0) + self._damping(one)[1]
 

@@ -100,7 +100,7 @@ def ended_because(incidents: Iterable[Incident], moment: Moment, why: str) -> li
     ended = []
     for one in incidents:
         one = replace(one, message=f"{one.message}; {why}")
-        over = one.transition in ("resolved", "ended")
+        over = one.resolved_at_ms is not None  # an open one has "ended" where a storm suppresses it
         ended.append(replace(one, transition="ended", firing=False) if over else resolved(one, moment))
     return ended
 

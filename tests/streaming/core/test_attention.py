@@ -4,16 +4,24 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from schemas.connect_protocol import ConnectAssignment
-from streaming.core.lifecycles import fold_group
+from streaming.core.connect.rules.catalogue_across import REBALANCE_STORM
+from streaming.core.fold.state import stored
+from streaming.core.incidents.book import Book
+from streaming.core.incidents.finding import Finding
+from streaming.core.incidents.notice import Notice
+from streaming.core.incidents.transitions import Moment
+from streaming.core.lifecycles import REGISTRY, fold_group
 from streaming.core.model.records import Tick
-from streaming.core.model.results import AlertSeverity, Incident
+from streaming.core.model.results import AlertSeverity, Certainty, Incident
 from streaming.core.model.settings import ClusterSettings, Damping, Owner
+from streaming.core.stored_states import begun_anew
 from tests.streaming.core.rules.builders import GROUP, Story, incidents
 from tests.streaming.core.rules.cases_across import calm
 from tests.streaming.core.rules.cases_headers import swapped
 from tests.streaming.core.rules.cases_rounds import again_and_again
 from tests.streaming.core.rules.edits import give
 from tests.streaming.core.rules.processes import Given
+from tests.streaming.states import envelope_of
 
 MINUTE_MS = 60_000
 
@@ -138,6 +146,44 @@ def test_a_storm_is_a_warning_and_wakes_somebody_after_ten_minutes() -> None:
     found = [one for one in fold(story, story.settings, ()) if one.code == "CONNECT-K10"]
     assert [one.transition for one in found] == ["opened", "fired", "updated"]
     assert [one.alert for one in found[1:]] == [AlertSeverity.WARNING, AlertSeverity.CRITICAL]
+
+
+def test_a_storm_that_its_owner_wants_no_louder_asks_for_no_folds() -> None:
+    """Else the group would be due in every batch, for as long as the storm lasts."""
+    story = again_and_again()
+    for _ in range(5):
+        story.rebalance(after_ms=MINUTE_MS)
+    owner = Owner(groups="g*", team="pipelines", alerts={"rebalance_storm": AlertSeverity.WARNING})
+    for owners, wakes in (((), 1), ((owner,), 0)):
+        settings = replace(story.settings, owners=owners)
+        outcome = fold_group(settings, GROUP, None, story.rows, Tick(story.now_ms))
+        (storm,) = envelope_of(outcome.state).book.records.open.values()
+        louder_ms = storm.opened_at_ms + 10 * MINUTE_MS
+        later = fold_group(settings, GROUP, outcome.state, [], Tick(louder_ms))
+        assert len(incidents(later.results, "CONNECT-K10")) == wakes
+        assert later.due_ms is None or later.due_ms > louder_ms
+
+
+def test_what_a_storm_suppresses_ends_too_when_a_state_is_not_carried_on() -> None:
+    story = lopsided()
+    settings = replace(story.settings, damping={"imbalance": Damping(for_ms=0)})
+    before = envelope_of(fold_group(settings, GROUP, None, story.rows, Tick(story.now_ms)).state)
+    book = Book(REGISTRY.catalogue, settings, before.book)
+    moment = Moment(cluster=settings.name, group=GROUP, incarnation=0, generation=9, at_ms=story.now_ms)
+    storm = Finding(
+        rule=REBALANCE_STORM,
+        severity=REBALANCE_STORM.severity,
+        certainty=Certainty.CERTAIN,
+        subjects=(),
+        message="",
+        evidence=(),
+    )
+    changed = [*book.note(Notice(moment=moment, found=(storm,))), *book.attend(story.now_ms)]
+    assert told(changed)[-1] == ("CONNECT-I8", "ended")
+    anew = begun_anew(stored(replace(before, book=book.pages()), {}))
+    found = incidents(fold_group(settings, GROUP, anew, [], Tick(story.now_ms)).results, "CONNECT-I8")
+    assert [one.transition for one in found] == ["resolved"]
+    assert found[0].resolved_at_ms == story.now_ms
 
 
 def test_a_storm_speaks_for_the_imbalance_it_makes_but_not_for_a_duplicate() -> None:
