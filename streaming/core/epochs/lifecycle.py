@@ -70,8 +70,9 @@ class EpochsSession(QuietSession):
             members = self.state.members - one if body.deleted else self.state.members | one
             self.state = replace(self.state, members=members)
         self.state = replace(self.state, deleted=body.deleted if body.whole else self.state.deleted)
-        if self.state.shown is None and self.view.envelope.generation is None:
-            return ()  # a group that never was a classic one is not shown yet
+        known = self.view.envelope
+        if self.state.shown is None and known.generation is None and not known.seen_from_start:
+            return ()  # a group that never was a classic one, not even by its tombstone, is not shown yet
         shown = "Dead" if self.state.deleted else "Unknown" if self.state.members else "Empty"
         if shown == self.state.shown:
             return ()

@@ -8,6 +8,8 @@ at the end of what was read nobody knows yet, and the tombstone waits for the ne
     tombstone, and nothing in the next reading either           Dead
 """
 
+from collections.abc import Sequence
+
 from streaming.core.fold.registry import Registry
 from streaming.core.fold.state import Envelope, Waiting
 from streaming.core.model.records import GroupDeleted, GroupGeneration, OtherGroup, Row
@@ -38,6 +40,10 @@ def may_follow(
     return envelope.lifecycle in registry.names and registry.named(envelope.lifecycle).converts
 
 
-def wait_until_ms(waiting: Waiting, judge_wait_ms: int) -> int:
-    """When a waiting record is folded at the latest; a tombstone in the next reading."""
-    return waiting.arrived_ms if ends(waiting.row) else waiting.arrived_ms + judge_wait_ms
+def wait_until_ms(waiting: Sequence[Waiting], judge_wait_ms: int) -> list[int]:
+    """When each waiting record is folded at the latest: a tombstone whose turn it is in the next reading, one behind a
+    record that waits for evidence no sooner than that."""
+    return [
+        one.arrived_ms if at == 0 and ends(one.row) else one.arrived_ms + judge_wait_ms
+        for at, one in enumerate(waiting)
+    ]

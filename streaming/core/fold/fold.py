@@ -90,7 +90,7 @@ class _Fold(Intake):
     def due_ms(self) -> int | None:
         """When the group is to be folded again if no record comes, by the monitor's clock."""
         own_ms = timers.due_ms(self)
-        times = [conversion.wait_until_ms(one, self.settings.judge_wait_ms) for one in self.envelope.waiting]
+        times = conversion.wait_until_ms(self.envelope.waiting, self.settings.judge_wait_ms)
         times += [] if own_ms is None else [clocks.monitors_time(self.envelope, own_ms)]
         attention_ms = self.book.due_ms(Lane.EVENTS)
         for session in self.sessions.values():
@@ -247,6 +247,8 @@ class _Fold(Intake):
 
     def _deleted(self, row: Row, *, historic: bool) -> None:
         first = self.envelope.generation is None and not self.open()
+        if first:
+            self._may_read_topics()
         for session in self.sessions.values():
             session.end(row, historic=historic)
         if first:
@@ -258,6 +260,12 @@ class _Fold(Intake):
         self.envelope = replace(self.envelope, deleted=True)
         self.results += self.book.note(Notice(moment=moment, over=over))
         self.results += self.book.attend(row.timestamp_ms)
+
+    def _may_read_topics(self) -> None:
+        """Of a group first seen by its tombstone, topics of a lifecycle may tell the kind, whenever they are read."""
+        for one in self.registry.lifecycles:
+            if one.topics(self.settings, self.group):
+                self.session(one.name)
 
     def _timers(self, sure_ms: int, now_ms: int) -> None:
         """Up to `sure_ms` the group surely brought nothing new; people are notified of what lasts until `now_ms`."""

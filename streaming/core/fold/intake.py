@@ -53,8 +53,9 @@ class Intake:
         self.results: list[Result] = []
         self.blobs: dict[str, bytes] = {}
         self.sessions: dict[str, Session] = {}
-        for name in self._bodies.keys() & registry.names:
-            self.session(name)
+        for one in registry.lifecycles:
+            if one.name in self._bodies:
+                self.session(one.name)
 
     def session(self, name: str) -> Session:
         """The session of this lifecycle on the group."""
@@ -113,7 +114,8 @@ class Intake:
             case ConfigChange() | StatusChange():
                 self.publish(self._owner(row).take(row, hole=hole))
             case GroupGeneration() | GroupDeleted() | OtherGroup():
-                if row.group is not None:
+                # What a lifecycle's topic says of others is no record of the group, though it leaves no hole either.
+                if row.group is not None and session is None:
                     self._wait(clocks.timed(row))
             case Undecodable():
                 self._not_read(row, body, session)

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import assert_never
 
-from streaming.core.fold import recovery
+from streaming.core.fold import conversion, recovery
 from streaming.core.fold.fold import FoldOutcome
 from streaming.core.fold.parts import bodies_of, left_open, left_waiting, part_of
 from streaming.core.fold.published import blobs_of, content_hash, source_of
@@ -204,12 +204,14 @@ def _published(
     settings: ClusterSettings,
     group: str,
     lives: Mapping[Source, int],
-    rows: Iterable[Row],
+    rows: Sequence[Row],
     error: FoldError,
     *,
     historic: bool,
 ) -> Iterator[Result]:
     """What is said of records that could not be folded: that they were there."""
+    records = [row for row in rows if isinstance(row.body, GroupGeneration | GroupDeleted | OtherGroup)]
+    following = dict(zip(map(source_of, records), records[1:], strict=False))
     for row in rows:
         source, body = source_of(row), row.body
         match body:
@@ -219,6 +221,8 @@ def _published(
                 state = "Stable" if members else "Empty"
                 yield Standing(cluster=settings.name, group=group, state=state, at_ms=row.timestamp_ms)
             case GroupDeleted():
+                if conversion.goes_on(row, following.get(source)):
+                    continue
                 yield Standing(cluster=settings.name, group=group, state="Dead", at_ms=row.timestamp_ms)
             case Undecodable():
                 if row.group is not None or not group:
