@@ -52,6 +52,9 @@ GROUP_TYPES = frozenset({3, 11, 17})
 MEMBER_TYPES = frozenset({5, 10, 19})
 """Record types whose key names a member; a tombstone of one of them says that the member is gone."""
 
+MEMBERS_SHARE_TYPES = frozenset({7, 8, 13, 14, 21, 22})
+"""Record types that state what a member is to have or has: it is there. Their tombstones do not say it is gone."""
+
 _WITH_TOPIC = frozenset({0, 1})
 # The second string is a member id, except for type 16 where it is a regular expression.
 _WITH_MEMBER = frozenset({5, 7, 8, 10, 13, 14, 16, 19, 21, 22})

@@ -27,6 +27,8 @@ _ENVELOPE = frozenset(
     | {"historic", "behind_ms", "least_behind_ms", "unread", "lost", "orphans", "written", "failing"}
 )
 _CONSUMER = frozenset({"holds", "last_join"})
+_CONNECT = frozenset({"last", "processes", "session_ms"})
+"""What only a Connect group's records leave, the first until it is deleted; rows of topics leave others."""
 RENUMBERED = {"CONSUMER-C10": "CONSUMER-C12"}
 """C-10 is another law of the description of the protocol (consumer.md 9)."""
 _PAGE = ("open", "lingering")
@@ -69,9 +71,9 @@ def _since_3(whole: dict[str, Any]) -> bytes:
     pages = {lane: {name: _renumbered(held) for name, held in page.items()} for lane, page in pages.items()}
     envelope = {name: whole.pop(name) for name in _ENVELOPE & whole.keys()}
     consumer = {name: whole.pop(name) for name in _CONSUMER & whole.keys()}
-    if "last" in whole:
+    if _CONNECT & whole.keys():
         envelope["lifecycle"] = "connect"
-    elif consumer:
+    elif consumer or "generation" in envelope:
         envelope["lifecycle"] = "consumer"
     envelope["book"] = {lane: page for lane, page in pages.items() if page}
     bodies = [("connect", whole), ("consumer", consumer)]

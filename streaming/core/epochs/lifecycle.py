@@ -69,7 +69,9 @@ class EpochsSession(QuietSession):
             one = frozenset({body.member})
             members = self.state.members - one if body.deleted else self.state.members | one
             self.state = replace(self.state, members=members)
-        self.state = replace(self.state, deleted=body.deleted if body.whole else self.state.deleted)
+        if body.whole:  # after the tombstone of its epoch nothing is left of a group but garbage
+            members = frozenset[str]() if body.deleted else self.state.members
+            self.state = replace(self.state, deleted=body.deleted, members=members)
         known = self.view.envelope
         if self.state.shown is None and known.generation is None and not known.seen_from_start:
             return ()  # a group that never was a classic one, not even by its tombstone, is not shown yet

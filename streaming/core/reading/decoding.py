@@ -9,7 +9,15 @@ from typing import assert_never
 from schemas.connect_topics import decode_config_record, decode_status_record
 from schemas.errors import SchemaError
 from schemas.frozen import maker
-from schemas.offsets_topic import GROUP_TYPES, MEMBER_TYPES, RECORD_TYPES, Key, decode_key, read_group_metadata
+from schemas.offsets_topic import (
+    GROUP_TYPES,
+    MEMBER_TYPES,
+    MEMBERS_SHARE_TYPES,
+    RECORD_TYPES,
+    Key,
+    decode_key,
+    read_group_metadata,
+)
 from schemas.outcomes import Decoded, Ignored, Tombstone, Unreadable
 from streaming.core.model.records import (
     Body,
@@ -81,7 +89,8 @@ def _undecodable(reason: str, raw: bytes | None) -> Undecodable:
 
 
 def _other_group(key: Key, value: bytes | None) -> OtherGroup:
-    member = key.member if key.type in MEMBER_TYPES else None
+    there = key.type in MEMBER_TYPES or (value is not None and key.type in MEMBERS_SHARE_TYPES)
+    member = key.member if there else None
     kind = RECORD_TYPES[key.type][1]
     return OtherGroup(kind, member=member, whole=key.type in GROUP_TYPES, deleted=value is None)
 

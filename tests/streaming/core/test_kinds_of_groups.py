@@ -9,6 +9,8 @@ from streaming.core.lifecycles import REGISTRY, fold_group
 from streaming.core.model.records import GroupDeleted, OtherGroup, Row, Tick
 from streaming.core.model.results import Standing
 from streaming.core.ports import FoldError
+from streaming.core.reading.decoding import decode_offsets_record
+from streaming.core.stored_states import present
 from tests.streaming.core.rules.builders import CONFIGS, GROUP, OFFSETS, STATUSES, Story
 from tests.streaming.core.rules.cases_across import DELAY_MS, calm
 from tests.streaming.core.rules.cases_workers import left, two_workers
@@ -77,3 +79,39 @@ def test_a_group_dead_by_its_tombstone_is_shown_to_live_by_other_records() -> No
     rows.append(later(story, OtherGroup("consumer", member="m"), 2))
     outcome = fold_group(story.settings, GROUP, None, rows, Tick(story.now_ms))
     assert [one.state for one in outcome.results if isinstance(one, Standing)][-1] == "Unknown"
+
+
+def test_a_member_is_there_by_its_share_alone_and_gone_with_the_epoch_of_its_group() -> None:
+    """A group that was converted while an earlier release ran: what named its members was read, and not kept."""
+    story = calm()
+    state = present(3, b'{"generation":4,"deleted":true,"seen_from_start":true}')
+
+    def shown(type_: bytes, value: bytes | None, at: int, *names: str) -> Row:
+        key = type_ + b"".join(len(one).to_bytes(2, "big") + one.encode() for one in (GROUP, *names))
+        row = decode_offsets_record(OFFSETS, 0, at, story.now_ms + at, key, value)
+        assert row is not None
+        return row
+
+    rows = [shown(b"\x00\x08", b"\x00\x00", 1, "m"), shown(b"\x00\x08", None, 2, "m")]
+    outcome = fold_group(story.settings, GROUP, state, rows, Tick(story.now_ms))
+    assert [one.state for one in outcome.results if isinstance(one, Standing)] == ["Unknown"]
+    rows = [shown(b"\x00\x03", None, 3), shown(b"\x00\x03", b"\x00\x00", 4)]
+    outcome = fold_group(story.settings, GROUP, outcome.state, rows, Tick(story.now_ms))
+    assert [one.state for one in outcome.results if isinstance(one, Standing)] == ["Dead", "Empty"]
+
+
+@pytest.mark.parametrize(
+    ("state", "lifecycle"),
+    [
+        (b'{"generation":4,"seen_from_start":true}', "consumer"),
+        (b'{"generation":4,"deleted":true,"session_ms":10000}', "connect"),
+        (b'{"history":{"entries":[]}}', None),
+    ],
+)
+def test_a_tombstone_waits_for_a_conversion_after_an_upgrade_too(state: bytes, lifecycle: str | None) -> None:
+    """The state of a group that was empty when an earlier release stored it says its kind by what it holds."""
+    carried = present(3, state)
+    assert envelope_of(carried).lifecycle == lifecycle
+    story = calm()
+    outcome = fold_group(story.settings, GROUP, carried, [later(story, GroupDeleted())], Tick(story.now_ms))
+    assert any(isinstance(one, Standing) for one in outcome.results) == (lifecycle != "consumer")
