@@ -127,9 +127,8 @@ def _table() -> str:
             "",
             _MADE,
             "",
-            "A rule's severity says how wrong it is, the alert severity how loudly people are told: critical wakes "
-            "somebody,",
-            "a warning waits for the morning, info is for reports. Both, and the damping, can be changed per team: "
+            "A rule's severity says how wrong it is. The alert severity says how urgent it is: critical pages,",
+            "a warning can wait until working hours, info is for reports. Both, and the damping, can be set per team: "
             "[alerts](alerts.md).",
             "",
             "| rule | code | alert | severity | alert severity | notified | Kafka issues |",

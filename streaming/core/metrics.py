@@ -109,8 +109,8 @@ GROUP_LAST_GENERATION = Metric(
 CONNECT_UNASSIGNED_TASKS = Metric(
     name="rebalance_monitor_connect_unassigned_tasks",
     kind="gauge",
-    help="Configured connectors and tasks that no worker of the group holds: all of them once it is Empty or Dead. "
-    "While a generation waits for its verdict, as in the one before.",
+    help="Configured connectors and tasks that no worker of the group holds: all of them when it is Empty or Dead. "
+    "Keeps the previous value while a verdict is pending.",
     labels=("cluster", "group"),
 )
 CONNECT_DELAY_END = Metric(

@@ -120,7 +120,7 @@ def damping_text(rule: Rule) -> str:
     """After how long people are told of its beginning and end, in words."""
     begins = rule.patience or (f"after {_minutes(rule.for_ms)}" if rule.for_ms else "at once")
     ends = f", its end {_minutes(rule.keep_firing_ms)} later" if rule.keep_firing_ms else ""
-    return f"{begins}{ends}{', unless a storm speaks for it' if rule.absorbed else ''}"
+    return f"{begins}{ends}{'; suppressed during `rebalance_storm`' if rule.absorbed else ''}"
 
 
 def _minutes(duration_ms: int) -> str:

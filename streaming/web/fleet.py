@@ -13,7 +13,7 @@ Object = dict[str, Any]
 # The order in which people look: worst first.
 STATES = {
     "critical": "people are woken for an open incident",
-    "warning": "people are told of an open incident that can wait for the morning",
+    "warning": "people are told of an open incident that can wait until working hours",
     "muted": "there is one, and a maintenance window hides it from people",
     "watched": "something was found that nobody is told of: too young, too small, or part of a storm",
     "waiting": "a delay holds jobs back, for as long as its row says, or the group has jobs and no worker",
@@ -73,8 +73,8 @@ def told_of(row: IncidentRow, windows: Sequence[Maintenance], now_ms: int) -> To
     if one["firing"]:
         return Told(row, "quiet", "for reports only")
     if one["fired_at_ms"] is not None:
-        return Told(row, "quiet", "a rebalance storm speaks for it, or its end was told")
-    return Told(row, "quiet", "it has not lasted long enough to tell, or a rebalance storm speaks for it")
+        return Told(row, "quiet", "suppressed by a rebalance storm, or its end was told")
+    return Told(row, "quiet", "it has not lasted long enough to tell, or a rebalance storm suppresses it")
 
 
 def fleet(

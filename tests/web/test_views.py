@@ -37,7 +37,7 @@ def incident(transition: str = "fired", incident_id: str = "i", group: str = "g"
     [
         (incident(), "told", ""),
         (incident("opened", firing=False, fired_at_ms=None), "quiet", "not lasted long enough"),
-        (incident("ended", firing=False), "quiet", "storm speaks for it"),
+        (incident("ended", firing=False), "quiet", "suppressed by a rebalance storm"),
         (incident(alert=AlertSeverity.INFO), "quiet", "for reports only"),
         (incident("opened", firing=False, historic=True), "quiet", "before the monitor's start"),
         (incident("resolved", firing=True), "told", ""),

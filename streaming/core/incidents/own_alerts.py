@@ -155,7 +155,7 @@ GAP = OwnAlert(
     name="RebalanceMonitorGap",
     severity="warning",
     summary="Records of {{ $labels.topic }} in {{ $labels.cluster }} were gone before they were read",
-    description="What they said is unknown; the offsets are in the table gaps.",
+    description="What these records contained is unknown. Their offsets are in the table gaps.",
     confirm=(
         Check("rebalance-monitor gaps list --config $CONFIG", "each gap with its offsets, its reason and when"),
         Check(
@@ -267,7 +267,7 @@ UNEXPLAINED = OwnAlert(
     name="RebalanceMonitorUnexplained",
     severity="info",
     summary="Unexplained assignment in group {{ $labels.group }} of {{ $labels.cluster }}",
-    description="A generation's assignment is none that a known assignor makes of what the log shows.",
+    description="No known assignor gives the assignment of this generation for what the log shows.",
     confirm=(
         Check(
             "psql -c \"select generation, reason from rebalance_monitor.generations where grade = 'unexplained'"

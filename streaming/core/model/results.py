@@ -33,7 +33,7 @@ class Severity(StrEnum):
 
 
 class AlertSeverity(StrEnum):
-    """How loudly people are told: critical wakes somebody, a warning waits for the morning, info is for reports."""
+    """How loudly people are told: critical pages, a warning can wait until working hours, info is for reports."""
 
     CRITICAL = "critical"
     WARNING = "warning"

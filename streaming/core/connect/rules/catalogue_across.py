@@ -307,7 +307,7 @@ REVOKED_JOB_LOST = Rule(
     wrong="The rebalance after a revocation assigned the revoked connectors or tasks to nobody.",
     severity=Severity.HIGH,
     for_ms=MINUTE_MS,
-    meaning="What one round takes away, the next successful one gives to somebody.",
+    meaning="The next successful rebalance assigns all connectors and tasks that a rebalance revoked.",
     exceptions=(
         "deleted meanwhile",
         "taken back from a delay candidate, and a member left before the follow-up",
