@@ -11,7 +11,7 @@ from streaming.core.fold.fold import FoldOutcome
 from streaming.core.fold.routing import CONFIG_SUFFIXES, STATUS_SUFFIXES, connect_settings, groups_of_topic, route
 from streaming.core.lifecycles import fold_group
 from streaming.core.model.objects import as_object
-from streaming.core.model.records import OtherGroup, Row, Tick
+from streaming.core.model.records import PASSED_OVER, OtherGroup, Row, Tick
 from streaming.core.model.results import (
     Aftermath,
     GapRecord,
@@ -165,7 +165,7 @@ def _passed_over(record: RawRecord, settings: ClusterSettings) -> Iterator[Row]:
             offset=record.offset,
             timestamp_ms=record.timestamp_ms,
             group=group,
-            body=OtherGroup("topic"),
+            body=PASSED_OVER,
         )
 
 

@@ -17,6 +17,7 @@ from streaming.core.incidents.book import Book
 from streaming.core.incidents.notice import Lane, Notice, Output, Passed, Reached
 from streaming.core.incidents.transitions import IncidentKey, Moment
 from streaming.core.model.records import (
+    PASSED_OVER,
     ConfigChange,
     Gap,
     GroupDeleted,
@@ -114,8 +115,7 @@ class Intake:
             case ConfigChange() | StatusChange():
                 self.publish(self._owner(row).take(row, hole=hole))
             case GroupGeneration() | GroupDeleted() | OtherGroup():
-                # What a lifecycle's topic says of others is no record of the group, though it leaves no hole either.
-                if row.group is not None and session is None:
+                if row.group is not None and body != PASSED_OVER:
                     self._wait(clocks.timed(row))
             case Undecodable():
                 self._not_read(row, body, session)

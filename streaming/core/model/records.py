@@ -73,6 +73,10 @@ class OtherGroup:
     deleted: bool = False
 
 
+PASSED_OVER = OtherGroup("topic")
+"""A record of a topic that concerns a group, and says nothing of it: it is no record of the group, and no hole."""
+
+
 @dataclass(frozen=True, slots=True)
 class ConfigChange:
     """One record of a Connect config topic."""

@@ -9,7 +9,7 @@ from streaming.cli.captures import records_of, settings_of
 from streaming.core.connect.witnesses import Stamps
 from streaming.core.fold.routing import groups_of_topic, route
 from streaming.core.lifecycles import fold_group
-from streaming.core.model.records import GroupGeneration, OtherGroup, Row, Tick
+from streaming.core.model.records import PASSED_OVER, GroupGeneration, OtherGroup, Row, Tick
 from streaming.core.model.results import Generation, Grade, Incident, Result, Severity
 from streaming.core.model.settings import ClusterSettings
 from streaming.core.replay import OFFSETS_TOPIC, RawRecord, decode, folded
@@ -49,7 +49,7 @@ class Apart:
                     offset=one.offset,
                     timestamp_ms=one.timestamp_ms,
                     group=group,
-                    body=OtherGroup("topic"),
+                    body=PASSED_OVER,
                 )
 
     def moved(self, who: str, ms: int) -> list[Row]:

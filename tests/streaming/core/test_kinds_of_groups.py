@@ -6,7 +6,7 @@ import pytest
 
 from streaming.core.fold import isolation
 from streaming.core.lifecycles import REGISTRY, fold_group
-from streaming.core.model.records import GroupDeleted, OtherGroup, Row, Tick
+from streaming.core.model.records import PASSED_OVER, GroupDeleted, OtherGroup, Row, Tick
 from streaming.core.model.results import Standing
 from streaming.core.ports import FoldError
 from streaming.core.reading.decoding import decode_offsets_record
@@ -26,17 +26,18 @@ def later(story: Story, body: GroupDeleted | OtherGroup, offset: int = 0) -> Row
     return Row(topic=OFFSETS, partition=0, offset=at, timestamp_ms=story.now_ms, group=GROUP, body=body)
 
 
-def test_what_the_status_topic_says_of_topics_ends_nothing() -> None:
+@pytest.mark.parametrize("topic", [STATUSES, f"{GROUP}-statuses"])
+def test_what_the_status_topic_says_of_topics_ends_nothing(topic: str) -> None:
     """Connect notes there which topics a connector uses; a replay passes such records on, so that there is no hole."""
     story = calm()
-    noted = replace(later(story, OtherGroup("topic")), topic=STATUSES, offset=story.offsets[STATUSES])
+    noted = replace(later(story, PASSED_OVER), topic=topic, offset=story.offsets[STATUSES])
     plain = fold_group(story.settings, GROUP, None, story.rows, Tick(story.now_ms))
     outcome = fold_group(story.settings, GROUP, None, [*story.rows, noted], Tick(story.now_ms))
     assert outcome.results == plain.results
     assert connect_of(outcome.state) == connect_of(plain.state)
     known = envelope_of(outcome.state)
     assert not known.deleted
-    assert known.next_offsets == {**envelope_of(plain.state).next_offsets, f"{STATUSES}-0": noted.offset + 1}
+    assert known.next_offsets == {**envelope_of(plain.state).next_offsets, f"{topic}-0": noted.offset + 1}
 
 
 @pytest.mark.parametrize("config_first", [True, False])
