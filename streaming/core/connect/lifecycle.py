@@ -210,6 +210,10 @@ class ConnectSession:
         """Time is as it was."""
         self.state = replace(self.state, apart_ms=0)
 
+    def nobody_left(self) -> None:
+        """The members of the last record are not those before the next one."""
+        self.state = replace(self.state, last=None)
+
     def doubts(self, at_ms: int, by: str) -> Sequence[Output]:
         """What would be overdue."""
         return self._doubted(deadlines.unsure(self.view, self.state, at_ms, by), at_ms)

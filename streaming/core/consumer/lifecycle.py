@@ -1,6 +1,7 @@
 """The lifecycle of consumer groups, and of every classic group that no other lifecycle owns."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from streaming.core.consumer import catalogue
 from streaming.core.consumer.generation import judged
@@ -68,6 +69,10 @@ class ConsumerSession(QuietSession):
         """The verdict, its causes, and what the rules find."""
         self.state, outputs = judged(self.view, self.state, row, self._laws)
         return outputs
+
+    def nobody_left(self) -> None:
+        """Nobody holds anything."""
+        self.state = replace(self.state, holds={})
 
     def end(self, row: Row, *, historic: bool) -> None:
         """Nobody holds anything."""

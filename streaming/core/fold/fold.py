@@ -196,6 +196,9 @@ class _Fold(Intake):
             self._timers_before(row, body)
         self.publish(session.judge(row, never_came, before, leap))
         self.results += self.book.attend(row.timestamp_ms)
+        for other in self.sessions.values():
+            if other is not session and not body.members:
+                other.nobody_left()
         ids = frozenset(member.member_id for member in body.members)
         # An id that nobody has joined yet has no protocol type (coordinator-log.md 5.2, case C).
         name = self.registry.owner(body).name if body.protocol_type else self.envelope.lifecycle

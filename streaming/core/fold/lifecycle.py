@@ -127,6 +127,10 @@ class Session(Protocol):
         """The record was a copy of an earlier one: it moves nothing."""
         ...
 
+    def nobody_left(self) -> None:
+        """A record of another lifecycle says that the group has no members."""
+        ...
+
     def last(self) -> LastRecord | None:
         """The record judged last in this life of the group; None before the first."""
         ...
@@ -213,6 +217,9 @@ class QuietSession:
 
     def passed_over(self, row: Row) -> None:
         """Nothing moved."""
+
+    def nobody_left(self) -> None:
+        """Nothing is kept of members."""
 
     def due_ms(self) -> int | None:
         """No timers."""

@@ -7,7 +7,7 @@ import pytest
 from streaming.core.fold import isolation
 from streaming.core.lifecycles import REGISTRY, fold_group
 from streaming.core.model.records import PASSED_OVER, GroupDeleted, OtherGroup, Row, Tick
-from streaming.core.model.results import Standing
+from streaming.core.model.results import Generation, Standing
 from streaming.core.ports import FoldError
 from streaming.core.reading.decoding import decode_offsets_record
 from streaming.core.stored_states import present
@@ -116,3 +116,17 @@ def test_a_tombstone_waits_for_a_conversion_after_an_upgrade_too(state: bytes, l
     story = calm()
     outcome = fold_group(story.settings, GROUP, carried, [later(story, GroupDeleted())], Tick(story.now_ms))
     assert any(isinstance(one, Standing) for one in outcome.results) == (lifecycle != "consumer")
+
+
+@pytest.mark.parametrize("kind", ["consumer", ""])
+def test_after_a_record_of_an_empty_group_of_another_kind_every_worker_has_joined(kind: str) -> None:
+    """Who held what before the group was empty, holds nothing now, whichever kind of group the record calls it."""
+    story = calm()
+    story.generation += 1
+    story.group_record((), kind)
+    story.rebalance()
+    results = fold_group(story.settings, GROUP, None, story.rows, Tick(story.now_ms)).results
+    last = [one for one in results if isinstance(one, Generation)][-1]
+    assert [(one.kind, [who.id for who in one.subjects]) for one in last.cause] == [
+        ("worker_joined", ["w1:8083", "w2:8083"])
+    ]
