@@ -31,6 +31,13 @@ os.execvp(sys.argv[3], sys.argv[3:])
 """
 
 
+LEFT = "Inspected target navigated"
+
+
+class Navigated(Exception):
+    """The page went elsewhere before it had answered."""
+
+
 class Tab:
     """One page in the browser."""
 
@@ -63,9 +70,15 @@ class Tab:
     def wait(self, condition: str) -> None:
         """Until the condition holds in the page."""
         end = time.monotonic() + PATIENCE_S
-        while not self.run(condition):
+        while not self._holds(condition):
             assert time.monotonic() < end, f"never true: {condition}; the page said {self.said}"
             select.select([], [], [], 0.05)
+
+    def _holds(self, condition: str) -> bool:
+        try:
+            return bool(self.run(condition))
+        except Navigated:  # the page that was asked is gone; the next one answers
+            return False
 
     def above_the_fold(self, path: Path) -> None:
         """A screenshot of what the window shows, written to `path`."""
@@ -88,6 +101,8 @@ class Tab:
         while True:
             told = self._next()
             if told.get("id") == self._number:
+                if LEFT in told.get("error", {}).get("message", ""):
+                    raise Navigated
                 assert "error" not in told, told
                 return told["result"]
             if told.get("method") in ("Runtime.exceptionThrown", "Log.entryAdded", "Runtime.consoleAPICalled"):
