@@ -86,7 +86,7 @@ class ConnectSession:
     def __init__(self, view: GroupView, state: ConnectState) -> None:
         self.view, self.state = view, state
         self.topics: ConnectSettings = connect_settings(view.settings, view.group)
-        self._sightings: Sequence[Sighting] = ()
+        self._sightings: list[Sighting] = []
         self._config: list[ConfigEntry] = []  # put into the history at one go: a topic read from its beginning is long
         self._steps: list[Step] = []
         self._lost: list[int] = []  # partitions of the status topic with a gap
@@ -113,7 +113,7 @@ class ConnectSession:
                     self.state = replace(self.state, timeline=timeline)
                 historic = tick.historic if tick else False
                 sighting = ordering.sighting_of(row, record, historic=historic, read_ms=read_ms)
-                self._sightings = [*self._sightings, sighting]
+                self._sightings.append(sighting)
             case _:
                 pass
         return ()
@@ -279,7 +279,7 @@ class ConnectSession:
         if self._lost:
             timeline, said, steps = gaps.after_gap(self.view, timeline, steps, frozenset(self._lost))
             outputs += said
-        sightings = self._sightings
+        sightings: Sequence[Sighting] = self._sightings
         if not self.view.finite:
             timeline, sightings = late.records(timeline, sightings, self._newest_generation())
         timeline, said = ordering.advance(self.view, timeline, sightings, steps, clock)
@@ -288,7 +288,7 @@ class ConnectSession:
             timeline, said = ordering.finish(self.view, timeline)
             outputs += said
         self.state = replace(self.state, timeline=timeline)
-        self._steps, self._sightings, self._lost, self._lost_from = [], (), [], None
+        self._steps, self._sightings, self._lost, self._lost_from = [], [], [], None
         return outputs
 
     def _newest_generation(self) -> int:

@@ -54,6 +54,7 @@ class Intake:
         self.results: list[Result] = []
         self.blobs: dict[str, bytes] = {}
         self.sessions: dict[str, Session] = {}
+        self._readers: dict[str, Session | None] = {}
         for one in registry.lifecycles:
             if one.name in self._bodies:
                 self.session(one.name)
@@ -99,8 +100,7 @@ class Intake:
 
     def take(self, row: Row) -> None:
         """Sort one row into the state; rows that were folded before are dropped."""
-        owner = self.registry.of_topic(self.settings, self.group, row.topic)
-        session = self.session(owner.name) if owner is not None else None
+        session = self._reader(row.topic)
         self._recreated(row, session)
         place = f"{row.topic}-{row.partition}"
         if isinstance(row.body, Gap) and session is None and self.group and not self._at_home(place):
@@ -123,6 +123,13 @@ class Intake:
                 self._missing(row, body, session)
             case _:
                 assert_never(body)
+
+    def _reader(self, topic: str) -> Session | None:
+        """The session that reads this topic; asked for each row, so each topic is looked up once."""
+        if topic not in self._readers:
+            owner = self.registry.of_topic(self.settings, self.group, topic)
+            self._readers[topic] = None if owner is None else self.session(owner.name)
+        return self._readers[topic]
 
     def _owner(self, row: Row) -> Session:
         return self.session(self.registry.owner(row.body).name)

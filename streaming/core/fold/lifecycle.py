@@ -11,7 +11,7 @@ takes the group's rows, judges its records, keeps the timers of its rules, and g
 A session never opens or ends an incident: it returns notices, and the fold settles them in its book.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from streaming.core.fold.clocks import Leap, Passing
@@ -289,8 +289,3 @@ class Lifecycle(Protocol):
     def salvage(self, stored: str) -> str | None:
         """What of a body no later record teaches again, as the body of a group that is begun anew; None if nothing."""
         ...
-
-
-def rules_of(lifecycles: Iterable[Lifecycle]) -> tuple[Rule, ...]:
-    """The rules of all lifecycles."""
-    return tuple(rule for one in lifecycles for rule in one.rules)

@@ -83,11 +83,6 @@ class Book:
         be notified later."""
         return [self._followed(one, lane) for one in transitions]
 
-    def take(self, code: str, lane: Lane = Lane.RECORDS) -> list[Incident]:
-        """The open incidents of a rule, taken out of the book."""
-        keys = [key for key, one in self._open[lane].items() if one.code == code]
-        return [self._open[lane].pop(key) for key in keys]
-
     def put(self, one: Incident, lane: Lane = Lane.RECORDS) -> None:
         """Set an open incident as it is now."""
         self._open[lane][key_of(one.code, one.subjects)] = one
