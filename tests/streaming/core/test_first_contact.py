@@ -7,6 +7,8 @@ from dataclasses import replace
 
 import pytest
 
+from lab.attack import first_contact
+from lab.attack.life import simulated
 from streaming.core.connect.leader.rows import Received, split
 from streaming.core.connect.observed import EAGER
 from streaming.core.lifecycles import fold_group
@@ -18,6 +20,8 @@ from tests.streaming.core.test_mutants_across_gaps import states_of
 
 EVERYTHING = os.environ.get("RM_MUTANTS") == "all"
 SEEDS = range(60 if EVERYTHING else 6)
+STATIC_SEEDS = range(6_002, 6_102, 4) if EVERYTHING else (6_022,)
+"""Varied clusters of two kinds of static workers, some without a wildcard worker."""
 RIGHT = {Grade.MATCH, Grade.EXPLAINABLE}
 
 
@@ -63,6 +67,13 @@ def test_a_wrong_first_answer_is_unexplained_unless_some_memory_gives_it(name: s
     assert kinds["doubled, found"] > 0
     assert kinds["doubled, not found"] == 0
     assert grades[Grade.UNEXPLAINED] * 2 >= grades.total()
+
+
+@pytest.mark.parametrize("kind", first_contact.KINDS[:2])
+@pytest.mark.parametrize("seed", STATIC_SEEDS)
+def test_jobs_that_nobody_may_run_make_no_leader_wrong(seed: int, kind: str) -> None:
+    """Every worker declares its own jobs, so the others lie in every round, whatever the leader remembers of them."""
+    assert first_contact.attack(simulated(seed), kind)["unexplained"] == []
 
 
 def test_two_rows_are_filled_in_order() -> None:

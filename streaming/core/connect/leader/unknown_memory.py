@@ -33,7 +33,7 @@ from streaming.core.connect.leader.rounds import Case
 from streaming.core.connect.leader.rows import Received, split
 from streaming.core.connect.leader.runs import NOT_KNOWN_MS, Run
 from streaming.core.connect.leader.unseen_rounds import Freedom, Roles
-from streaming.core.connect.observed import Job, WorkerView, job_kind
+from streaming.core.connect.observed import STATIC, Job, WorkerView, job_kind
 
 MAX_STEPS = 50_000
 """Jobs and members looked at for one era and snapshot until the search ends without a proof."""
@@ -99,13 +99,14 @@ def _maxima(case: Case) -> tuple[int, ...]:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shown:
     """What a record shows of its round, whatever the memory: the configured jobs that nobody reports, in order, each
-    with the member that was given it (None: nobody; `taken_back`: and had to stop it at once), and what must stop
-    although it does not exist any more."""
+    with the member that was given it (None: nobody; `taken_back`: and had to stop it at once), what must stop although
+    it does not exist any more, and what nobody may run (`stranded`): it lies in every round, was it lost or created."""
 
     given: Mapping[Job, str | None]
     taken_back: frozenset[Job]
     ghosts: frozenset[Job]
     twice: frozenset[Job]
+    stranded: frozenset[Job]
 
     @classmethod
     def of(cls, case: Case, round_: ConnectRound, era: Era) -> "Shown | None":
@@ -128,11 +129,12 @@ class Shown:
             taken_back=taken_back,
             ghosts=case.observed.revoked() & (held.keys() - frozenset(exists)),
             twice=frozenset(job for job, count in held.items() if count > 1),
+            stranded=_stranded(round_) & given.keys(),
         )
 
     @property
     def lying(self) -> frozenset[Job]:
-        return frozenset(job for job, member_id in self.given.items() if member_id is None)
+        return frozenset(job for job, member_id in self.given.items() if member_id is None) - self.stranded
 
     def received(self, kind: str, roles: Roles) -> dict[Job, Received]:
         """The jobs of this kind that were given to somebody, in order."""
@@ -197,7 +199,7 @@ class _Solver:
         if (lying or not self.freedom.forgets) and not any(self._can_lie(roles) for roles in self.freedom.roles):
             return
         until_ms = self.case.observed.at_ms + seen_ms
-        memory = replace(_remembering(lying | ghosts), previous_members=_GONE)
+        memory = replace(_remembering(lying | self.shown.stranded | ghosts), previous_members=_GONE)
         for revoked, can_revoke in ((False, True), (True, True), (False, False)):
             changed = replace(memory, revoked_in_previous=revoked, can_revoke=can_revoke)
             yield changed
@@ -207,7 +209,7 @@ class _Solver:
     def _can_lie(self, roles: Roles) -> bool:
         """Whether what lies can be what was lost, and all of it."""
         lying = self.shown.lying
-        return all(roles.get(job) is not (job not in lying) for job in self.shown.given)
+        return all(roles.get(job) is not (job not in lying) for job in self.shown.given.keys() - self.shown.stranded)
 
     def at_once(self, ghosts: frozenset[Job]) -> Iterator[LeaderMemory]:
         """All that nobody reports is handed out: nobody left, or the delay is over and nobody was idle in it."""
@@ -340,6 +342,14 @@ def _remembering(jobs: Iterable[Job]) -> LeaderMemory:
 
 def _jobs(jobs: Jobs) -> frozenset[Job]:
     return frozenset((*jobs.connectors, *jobs.tasks))
+
+
+def _stranded(round_: ConnectRound) -> frozenset[Job]:
+    """Under `static`, the configured jobs that nobody declares while every member declares its own."""
+    if round_.protocol != STATIC or not all(one.static for one in round_.members):
+        return frozenset()
+    exists = configured_jobs(round_.fresh_config or round_.config)
+    return _jobs(exists).difference(*(_jobs(one.static) for one in round_.members))
 
 
 def _of_kind(jobs: Iterable[Job], kind: str) -> int:
