@@ -86,3 +86,21 @@ def test_two_rows_are_filled_in_order() -> None:
     assert split([Received("w1", lost=True), Received("w1")], ["w1"], ["w1"]) == [True, False]
     assert split([Received("w1", lost=False), Received("w1", lost=False)], ["w1"], ["w1"]) is None
     assert split([], [], []) == []
+
+
+def test_the_order_in_a_members_list_tells_the_parts_apart() -> None:
+    def tasks(*second: bool | None) -> list[Received]:
+        return [Received("w1", series="C", second=one) for one in second]
+
+    three = ["w1", "w1", "w1"]
+    assert split(tasks(None, None, None), three[:1], three[:2]) == [False, False, True]
+    assert split(tasks(None, None, None), three[:1], three[:2], lost_first=True) == [True, False, False]
+    assert split(tasks(False, True, False), three[:1], three[:2]) == [False, True, False]
+    assert split(tasks(False, True, False), three[:1], three[:2], lost_first=True) is None
+    assert split(tasks(False, True, False), [], three) is None
+    either = [Received("w1", lost=True, series="C"), Received("w1", lost=False, series="C")]
+    assert split(either, ["w1"], ["w1"]) is None
+    assert split(either, ["w1"], ["w1"], lost_first=True) == [True, False]
+    other = [either[0], Received("w1", lost=False, series="D")]
+    assert split(other, ["w1"], ["w1"]) == [True, False]
+    assert split(tasks(None, None), ["w1"], ["w1"], afford=lambda _: False) is None

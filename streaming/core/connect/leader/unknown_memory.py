@@ -11,29 +11,30 @@ left:
     the delay is over    lost jobs go to those who were idle, in turn; then loads are balanced, then created jobs dealt
 
 In each, who receives the next job follows from numbers alone, so `rows` finds which jobs are lost. What is found
-is a memory; the leader's round is run with it, and only an answer with the record's sets counts.
+is a memory; the leader's round is run with it, and only the record's answer counts, but for the order of names that
+Java's hash sets give.
 """
 
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, combinations, permutations
 
 from assignors.connect import incremental
 from assignors.connect.eras import ERAS, Era
 from assignors.connect.incremental import surplus_counts
-from assignors.connect.model import ConnectResult, ConnectRound, Jobs, LeaderMemory
+from assignors.connect.model import ConnectResult, ConnectRound, LeaderMemory
 from assignors.connect.round import CannotAssign, configured_jobs
 from assignors.connect.survey import in_leaders_order, turns
 from assignors.java_order import utf16_key
 from streaming.core.connect.leader import hypotheses
-from streaming.core.connect.leader.answers import same_sets
+from streaming.core.connect.leader.answers import same_but_for_names
 from streaming.core.connect.leader.packed import Hypothesis
 from streaming.core.connect.leader.rounds import Case
-from streaming.core.connect.leader.rows import Received, split
+from streaming.core.connect.leader.rows import split
 from streaming.core.connect.leader.runs import NOT_KNOWN_MS, Run
+from streaming.core.connect.leader.shown import Shown, job_set
 from streaming.core.connect.leader.unseen_rounds import Freedom, Roles
-from streaming.core.connect.observed import STATIC, Job, WorkerView, job_kind
+from streaming.core.connect.observed import Job, WorkerView, job_kind
 
 MAX_STEPS = 50_000
 """Jobs and members looked at for one era and snapshot until the search ends without a proof."""
@@ -77,13 +78,24 @@ def _solved(case: Case, round_: ConnectRound, era: Era, freedom: Freedom, search
     search.steps = 0
     for max_delay_ms in _maxima(case):
         solver = _Solver(case, round_, era, max_delay_ms, freedom, shown, search)
-        for ghosts in shown.remembered_ghosts(search):
+        for ghosts in _remembered_ghosts(shown, search):
             for memory in chain(solver.delay_runs(ghosts), solver.at_once(ghosts), solver.delay_over(ghosts)):
                 run = solver.run_knowing(memory)
-                if run is not None and same_sets(case.body, run[0]):
+                if run is not None and same_but_for_names(case.body, run[0]):
                     known_ms = None if max_delay_ms == NOT_KNOWN_MS else max_delay_ms
                     least_ms = case.observed.delay_ms if known_ms is None else 0
                     yield Run(Hypothesis(era.name, run[1], known_ms, least_ms), run[0])
+
+
+def _remembered_ghosts(shown: Shown, search: Search) -> Iterator[frozenset[Job]]:
+    """Which of the jobs that do not exist any more the leader may have remembered: others must stop for balance."""
+    if len(shown.ghosts) > MAX_GHOSTS:
+        yield from (shown.ghosts, frozenset())
+        search.cut = True
+        return
+    ghosts = sorted(shown.ghosts, key=str)
+    for count in range(len(ghosts), -1, -1):
+        yield from map(frozenset, combinations(ghosts, count))
 
 
 def _maxima(case: Case) -> tuple[int, ...]:
@@ -94,65 +106,6 @@ def _maxima(case: Case) -> tuple[int, ...]:
         return (known_ms,)
     seen_ms = case.observed.delay_ms
     return (NOT_KNOWN_MS, seen_ms, seen_ms + 1) if seen_ms else (NOT_KNOWN_MS, 0)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Shown:
-    """What a record shows of its round, whatever the memory: the configured jobs that nobody reports, in order, each
-    with the member that was given it (None: nobody; `taken_back`: and had to stop it at once), what must stop although
-    it does not exist any more, and what nobody may run (`stranded`): it lies in every round, was it lost or created."""
-
-    given: Mapping[Job, str | None]
-    taken_back: frozenset[Job]
-    ghosts: frozenset[Job]
-    twice: frozenset[Job]
-    stranded: frozenset[Job]
-
-    @classmethod
-    def of(cls, case: Case, round_: ConnectRound, era: Era) -> "Shown | None":
-        """None where no memory gives such an answer: something is given twice, or while somebody reports it."""
-        configured = configured_jobs(round_.fresh_config or round_.config)
-        exists: tuple[Job, ...] = (*configured.connectors, *configured.tasks)
-        views = case.observed.views
-        held = Counter(job for view in views.values() for job in view.held)
-        given: dict[Job, str | None] = {job: None for job in exists if job not in held}
-        for member_id, view in views.items():
-            for job in (*view.assigned, *(view.revoked - view.held)):
-                if job not in given or given[job] is not None:
-                    return None
-                given[job] = member_id
-        taken_back = frozenset(job for view in views.values() for job in view.revoked - view.held)
-        if taken_back and not era.balances_fully:
-            return None
-        return cls(
-            given=given,
-            taken_back=taken_back,
-            ghosts=case.observed.revoked() & (held.keys() - frozenset(exists)),
-            twice=frozenset(job for job, count in held.items() if count > 1),
-            stranded=_stranded(round_) & given.keys(),
-        )
-
-    @property
-    def lying(self) -> frozenset[Job]:
-        return frozenset(job for job, member_id in self.given.items() if member_id is None) - self.stranded
-
-    def received(self, kind: str, roles: Roles) -> dict[Job, Received]:
-        """The jobs of this kind that were given to somebody, in order."""
-        return {
-            job: Received(member_id, True if job in self.taken_back else roles.get(job))
-            for job, member_id in self.given.items()
-            if member_id is not None and job_kind(job) == kind
-        }
-
-    def remembered_ghosts(self, search: Search) -> Iterator[frozenset[Job]]:
-        """Which of the jobs that do not exist any more the leader may have remembered: others must stop for balance."""
-        if len(self.ghosts) > MAX_GHOSTS:
-            yield from (self.ghosts, frozenset())
-            search.cut = True
-            return
-        ghosts = sorted(self.ghosts, key=str)
-        for count in range(len(ghosts), -1, -1):
-            yield from map(frozenset, combinations(ghosts, count))
 
 
 @dataclass(slots=True)
@@ -170,7 +123,7 @@ class _Solver:
 
     def __post_init__(self) -> None:
         members = self.round_.members
-        self._static = frozenset(job for one in members for job in _jobs(one.static))
+        self._static = frozenset(job for one in members for job in job_set(one.static))
 
     def run(self, memory: LeaderMemory) -> tuple[ConnectResult, LeaderMemory] | None:
         """The round with this memory; None where the bound is reached or the leader throws."""
@@ -241,13 +194,13 @@ class _Solver:
     def _alike_but_for_what_is_given(self, result: ConnectResult) -> bool:
         observed = self.case.observed
         return (result.delay_ms, result.error) == (observed.delay_ms, observed.error) and all(
-            view.revoked == _jobs(result.shares[member_id].revoked) for member_id, view in observed.views.items()
+            view.revoked == job_set(result.shares[member_id].revoked) for member_id, view in observed.views.items()
         )
 
     def _split(self, created: ConnectResult, roles: Roles | None) -> frozenset[Job] | None:
         """Which jobs must be lost where this answer deals all of them as created; None if none can be. Without `roles`
         nothing is lost."""
-        dealt = {job: one for one, share in created.shares.items() for job in _jobs(share.assigned)}
+        dealt = {job: one for one, share in created.shares.items() for job in job_set(share.assigned)}
         if any(dealt.get(job) != self.shown.given.get(job) for job in self._static):
             return None
         lost: set[Job] = set()
@@ -261,7 +214,8 @@ class _Solver:
             for count in range(len(row) + 1) if roles is not None else (0,):
                 if not self.search.afford(len(row) + 1):
                     return None
-                flags = split([*received.values()], row[len(row) - count :], row[: len(row) - count])
+                rows = (row[len(row) - count :], row[: len(row) - count])
+                flags = split([*received.values()], *rows, afford=self.search.afford)
                 if flags is not None:
                     lost.update(job for job, flag in zip(received, flags, strict=True) if flag)
                     break
@@ -320,7 +274,8 @@ class _Solver:
                 if surplus_counts(loads, total) != stopped:
                     continue
                 loads = [load - less for load, less in zip(loads, stopped, strict=True)]
-            flags = split([*received.values()], lost_row, _dealt(views, loads, len(received) - count))
+            rows = (lost_row, _dealt(views, loads, len(received) - count))
+            flags = split([*received.values()], *rows, lost_first=True, afford=self.search.afford)
             if flags is not None:
                 return frozenset(job for job, flag in zip(received, flags, strict=True) if flag)
         return None
@@ -338,18 +293,6 @@ def _dealt(views: Sequence[WorkerView], loads: Sequence[int], count: int) -> lis
 
 def _remembering(jobs: Iterable[Job]) -> LeaderMemory:
     return LeaderMemory(previous=hypotheses.jobs(jobs), previous_generation=0)
-
-
-def _jobs(jobs: Jobs) -> frozenset[Job]:
-    return frozenset((*jobs.connectors, *jobs.tasks))
-
-
-def _stranded(round_: ConnectRound) -> frozenset[Job]:
-    """Under `static`, the configured jobs that nobody declares while every member declares its own."""
-    if round_.protocol != STATIC or not all(one.static for one in round_.members):
-        return frozenset()
-    exists = configured_jobs(round_.fresh_config or round_.config)
-    return _jobs(exists).difference(*(_jobs(one.static) for one in round_.members))
 
 
 def _of_kind(jobs: Iterable[Job], kind: str) -> int:
