@@ -1,6 +1,6 @@
 """Which jobs exist for the leader of a generation, and of which of them nobody can be sure (connect.md 4.1-4.3)."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from streaming.core.connect.config_history import ConfigHistory, ConfigState
 from streaming.core.connect.observed import Job, Observed
@@ -62,11 +62,16 @@ def made_by_last_record(history: ConfigHistory, offset: int) -> frozenset[Job]:
 
 def hidden_at(history: ConfigHistory, observed: Observed) -> frozenset[Job]:
     """Jobs that the generation shows and whose configuration may have been lost to compaction."""
+    return hidden_of(history, observed, shown_jobs(observed))
+
+
+def hidden_of(history: ConfigHistory, observed: Observed, jobs: Iterable[Job]) -> frozenset[Job]:
+    """Those of these jobs that may have existed at the generation's offset by records that compaction took away."""
     if observed.config_offset is None or history.hole_offset is None:
         return frozenset()
-    shown = shown_jobs(observed)
-    names = history.hidden({_connector(job) for job in shown}, observed.config_offset)
-    return frozenset(job for job in shown if _connector(job) in names)
+    asked = frozenset(jobs)
+    names = history.hidden({_connector(job) for job in asked}, observed.config_offset)
+    return frozenset(job for job in asked if _connector(job) in names)
 
 
 def shown_jobs(observed: Observed) -> frozenset[Job]:

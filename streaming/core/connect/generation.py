@@ -22,7 +22,7 @@ from streaming.core.connect import (
     workers_gone,
 )
 from streaming.core.connect.causes import connect_causes
-from streaming.core.connect.configured import configured_at, unsure_at
+from streaming.core.connect.configured import configured_at, hidden_of, unsure_at
 from streaming.core.connect.intent import intent_of, remembered
 from streaming.core.connect.leader import carry
 from streaming.core.connect.leader.answers import answered_as
@@ -282,6 +282,7 @@ def _scene(state: ConnectState, turn: Turn) -> Scene:
         gap=turn.gap,
         configured=configured,
         configured_before=configured_at(history, before) if known and before is not None else None,
+        hidden_before=hidden_of(history, before, configured) if configured and before is not None else frozenset(),
         grade=turn.judgement.verdict.grade,
         eras=turn.judgement.eras,
         settings=turn.topics,

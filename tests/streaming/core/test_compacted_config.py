@@ -84,6 +84,25 @@ def test_a_lost_job_whose_records_are_newer_than_the_loss_waits_like_any_other()
     assert {one.code for one in incidents(results) if one.severity is not Severity.INFO} == set()
 
 
+def test_a_job_that_waits_already_when_its_records_are_replaced_waits_on() -> None:
+    """The round that missed c2 was told, but of c2 only what was written after that round is left."""
+    story = Story()
+    story.configure("c1", 2)
+    story.configure("c2", 1)
+    story.join("w1", "w2")
+    story.rebalance()
+    story.rebalance()
+    assert "c2" in story.leave("w2").holds()
+    story.rebalance()
+    end = len(story.snapshots) - 1
+    story.configure("c2")
+    story.configure("c3", 1)
+    story.rebalance()
+    story.rows = [row for row in story.rows if names(row) != "c2" or row.offset >= end]
+    results = story.fold()
+    assert {one.code for one in incidents(results) if one.severity is not Severity.INFO} == set()
+
+
 def test_holes_that_hide_nothing_weaken_no_verdict() -> None:
     """A session key was replaced, which is no job; the answer is wrong all the same."""
     story = Story()

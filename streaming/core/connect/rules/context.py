@@ -27,7 +27,8 @@ class Scene:
     `last` is the record before it in this life of the group (None: not seen, or it was empty), `gap` the generations
     without a record between the two. `configured` and `configured_before` are the jobs that existed at the config
     offsets of the two records, None where the config topic does not tell; `config_changes` counts the records between
-    that make workers rebalance. `unsure` are jobs of which nobody can tell whether the leader knew them as configured.
+    that make workers rebalance. `hidden_before` are jobs of now that may have existed at the record before, by records
+    that compaction took away. `unsure` are jobs of which nobody can tell whether the leader knew them as configured.
     `eras` are the families of releases that can have given the answer, or the one it was expected of. `memory` is what
     the laws across records kept after the record before. `intent` says what is meant to run where,
     `declared` what workers declared when last seen under `static`, `reason` why the verdict is what it is, and
@@ -42,6 +43,7 @@ class Scene:
     gap: int
     configured: frozenset[Job] | None
     configured_before: frozenset[Job] | None
+    hidden_before: frozenset[Job] = frozenset()
     grade: Grade
     eras: tuple[str, ...]
     settings: ConnectSettings

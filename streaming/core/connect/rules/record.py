@@ -155,7 +155,7 @@ def may_wait(scene: Scene) -> frozenset[Job]:
         return scene.possibly
     taken = frozenset(job for view in last.views.values() for job in view.revoked & view.held)
     # What somebody held was given out, even where compaction has left no record of it from before.
-    return (scene.configured_before | in_hands(last)) - taken
+    return (scene.configured_before | scene.hidden_before | in_hands(last)) - taken
 
 
 def _without_excuse_before(scene: Scene) -> frozenset[Job]:
