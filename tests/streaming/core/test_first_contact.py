@@ -15,7 +15,7 @@ from streaming.core.connect.leader.rows import Received, split
 from streaming.core.connect.observed import EAGER
 from streaming.core.lifecycles import fold_group
 from streaming.core.model.records import GroupGeneration, MemberRow, Tick
-from streaming.core.model.results import Generation, Grade, Result
+from streaming.core.model.results import ConnectShare, Generation, Grade, Result
 from tests.streaming.core.restless import Restless, records, seen
 from tests.streaming.core.test_mutants import NAMES, grade_of, mutants, violations
 from tests.streaming.core.test_mutants_across_gaps import states_of
@@ -80,9 +80,11 @@ def some_leader_gives(members: Sequence[MemberRow], results: Sequence[Result]) -
     return all(
         (share := generation.verdict.expected.get(member.member_id)) is not None
         and isinstance(given := member.assignment, ConnectAssignment)
-        and listed(given.connectors, given.tasks) == listed(share.assigned.connectors, share.assigned.tasks)
+        and isinstance(told := share.assigned, ConnectShare)
+        and isinstance(stopped := share.revoked, ConnectShare)
+        and listed(given.connectors, given.tasks) == listed(told.connectors, told.tasks)
         and frozenset((*given.revoked_connectors, *given.revoked_tasks))
-        == frozenset((*share.revoked.connectors, *share.revoked.tasks))
+        == frozenset((*stopped.connectors, *stopped.tasks))
         for member in members
     )
 
