@@ -1,7 +1,8 @@
 """Records that are missing, or come twice: what the monitor says then above what the full record shows.
 
 hole         one to three neighbouring records of the group are left out
-status       one status record is left out
+status       one status record is left out that a later one of its key replaces
+last status  one is left out that no later one replaces: its worker has not written it, for compaction keeps those
 stale        a record of the group is written again, several records later
 compacted    the live job was down while compaction left only the last record of each key
 
@@ -23,7 +24,7 @@ from streaming.core.replay import OFFSETS_TOPIC
 
 SWEEP = "holes"
 MODES = ("replay", "live")
-KINDS = ("hole of 1", "hole of 2", "hole of 3", "status", "stale", "compacted")
+KINDS = ("hole of 1", "hole of 2", "hole of 3", "status", "last status", "stale", "compacted")
 MODES_OF = {"stale": MODES, "compacted": ("live",)}
 MOST = {"replay": 16, "live": 6}
 """Places that are tried per life and kind; chosen by the life's name, the same every time."""
@@ -85,9 +86,11 @@ def _part_of(right: Judged, code: str, subjects: tuple[str, ...]) -> bool:
 def _places(life: Life, kind: str) -> Iterator[int]:
     own = len(life.own())
     match kind:
-        case "status":
+        case "status" | "last status":
             topic = next((one.status_topic for one in life.settings.connect.values()), None)
-            yield from (place for place, one in enumerate(life.records) if one.topic == topic)
+            places = {place: one.key for place, one in enumerate(life.records) if one.topic == topic}
+            newest = {key: place for place, key in places.items()}
+            yield from (place for place, key in places.items() if (newest[key] == place) is (kind == "last status"))
         case "stale" | "compacted":
             yield from range(2, own - 6)
         case _:
@@ -96,7 +99,7 @@ def _places(life: Life, kind: str) -> Iterator[int]:
 
 def telling(life: Life, kind: str, place: int) -> tuple[Life, Downtime | None]:
     """The life with this done to it."""
-    if kind == "status":
+    if kind in ("status", "last status"):
         return without(life, frozenset({place})), None
     at = [number for number, one in enumerate(life.records) if one.group is not None]
     match kind:

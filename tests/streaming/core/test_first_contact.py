@@ -77,8 +77,9 @@ def some_leader_gives(members: Sequence[MemberRow], results: Sequence[Result]) -
     """Whether the answer is the one of the verdict's run: the same jobs, and each connector's tasks in the same order.
     The order of names is Java's."""
     (generation,) = [one for one in results if isinstance(one, Generation)]
+    expected = generation.verdict.expected or {}
     return all(
-        (share := generation.verdict.expected.get(member.member_id)) is not None
+        (share := expected.get(member.member_id)) is not None
         and isinstance(given := member.assignment, ConnectAssignment)
         and isinstance(told := share.assigned, ConnectShare)
         and isinstance(stopped := share.revoked, ConnectShare)
