@@ -13,7 +13,7 @@ from kafka.net.selector import NetworkSelector
 from assignors.connect.model import ConfigSnapshot, Jobs
 from lab.config_topic import ConfigLog
 from lab.errors import LabError
-from lab.simulated_faults import LeaderFault
+from lab.simulated_faults import ArmedFaults, LeaderFault
 from lab.simulated_leader import Leader
 from lab.simulated_protocol import Job, Process, jobs_of
 from lab.simulated_status import StatusLog
@@ -49,7 +49,7 @@ class SimulatedGroup:
         self.statuses = StatusLog(bootstrap, status_topic) if status_topic else None
         self.workers: list[SimulatedWorker] = []
         self._away: list[SimulatedWorker] = []
-        self._armed: list[LeaderFault] = []
+        self._armed = ArmedFaults()
         self._max_delay_ms = max_delay_ms
         self._next_port = first_port
         self._net = NetworkSelector()
@@ -143,12 +143,18 @@ class SimulatedGroup:
         raise LabError(f"the simulated group {self.group} has no leader yet")
 
     def settled(self) -> bool:
-        """All members are in one generation and nobody means to join again, now or after a delay."""
+        """These workers and no others are in one generation, and none is about to join again, now or after a delay.
+
+        A member that has just left or died is still in the generation that the others know: they will rebalance.
+        """
         for worker in self.workers:
             if worker.problem is not None:
                 raise LabError(f"the simulated worker {worker.address} failed: {worker.problem}")
-        return len({worker.completed_generation for worker in self.workers}) == 1 and all(
-            worker.stable() and not worker.need_rejoin() and not worker.waits for worker in self.workers
+        members = {worker.member_id for worker in self.workers}
+        return (
+            len({worker.completed_generation for worker in self.workers}) == 1
+            and any(worker.leads and worker.leader.answered_for == members for worker in self.workers)
+            and all(worker.stable() and not worker.need_rejoin() and not worker.waits for worker in self.workers)
         )
 
     def calm(self) -> bool:
@@ -166,12 +172,12 @@ class SimulatedGroup:
 
     def mislead(self, fault: LeaderFault) -> None:
         """Whoever leads the next round that offers the opportunity gets it wrong, once."""
-        self._armed.append(fault)
+        self._armed.arm(fault)
 
     @property
     def obedient(self) -> bool:
-        """No leader's fault waits for its opportunity any more."""
-        return not self._armed
+        """No leader's fault is still to happen."""
+        return not self._armed.faults
 
     def relent(self) -> None:
         """Nobody is wrong any more."""

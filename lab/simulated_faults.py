@@ -1,7 +1,7 @@
 """Ways in which a simulated Connect worker can be wrong: a closed set, switched on and off while the group runs.
 
 A leader's fault spoils its next answer that offers the opportunity, then is over, except for the revocations that
-never end. Each is made to break one law and to leave the others alone as far as it can: jobs go astray only while
+never end. An answer that the coordinator refused was never given, so the fault waits for the next one. Each is made to break one law and to leave the others alone as far as it can: jobs go astray only while
 they are handed out, because taking them from somebody breaks more laws at once.
 """
 
@@ -42,6 +42,34 @@ class WorkerFault(Enum):
 ENDLESS = frozenset({LeaderFault.NEVER_ENDING_REVOCATIONS})
 RERUN = frozenset({LeaderFault.HIDDEN_DECLARATIONS, LeaderFault.MISSING_FORGOTTEN})
 """Faults of what the leader believes, not of its answer: the right algorithm runs on a wrong view of the members."""
+
+
+@dataclass(slots=True)
+class ArmedFaults:
+    """Leaders' faults that are still to happen, shared by the workers of a group.
+
+    While a group rebalances again, the coordinator refuses the leader's answer: no member receives it and no record
+    shows it. So a fault is over only when a member has completed the generation whose answer holds it.
+    """
+
+    faults: list[LeaderFault] = field(default_factory=list)
+    _answered: dict[LeaderFault, int] = field(default_factory=dict)
+
+    def arm(self, fault: LeaderFault) -> None:
+        self.faults.append(fault)
+
+    def answered(self, fault: LeaderFault, generation: int) -> None:
+        """The leader's answer of this generation holds the fault."""
+        if fault not in ENDLESS:
+            self._answered[fault] = generation
+
+    def completed(self, generation: int) -> None:
+        """A member has received the answer of this generation."""
+        self.faults[:] = [fault for fault in self.faults if self._answered.get(fault) != generation]
+
+    def clear(self) -> None:
+        self.faults.clear()
+        self._answered.clear()
 
 
 @dataclass(slots=True)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from assignors.connect import eager, incremental
 from assignors.connect.eras import ERAS
 from assignors.connect.model import ConfigSnapshot, ConnectMember, ConnectResult, ConnectRound, Jobs, LeaderMemory
-from lab.simulated_faults import ENDLESS, RERUN, LeaderFault, remembers, seen_wrongly, spoil
+from lab.simulated_faults import RERUN, ArmedFaults, LeaderFault, remembers, seen_wrongly, spoil
 from lab.simulated_protocol import EAGER
 from schemas.connect_protocol import decode_worker_state
 from schemas.outcomes import Decoded
@@ -35,11 +35,15 @@ class Knowledge:
 
 @dataclass(slots=True)
 class Leader:
-    """One worker process in the role of leader. `armed`: faults waiting for an opportunity, shared by the group."""
+    """One worker process in the role of leader.
+
+    `armed`: faults still to happen, shared by the group; `answered_for`: the members of its last answer, by id.
+    """
 
     max_delay_ms: int
-    armed: list[LeaderFault] = field(default_factory=list)
+    armed: ArmedFaults = field(default_factory=ArmedFaults)
     memory: LeaderMemory = field(default_factory=LeaderMemory)
+    answered_for: frozenset[str] = frozenset()
 
     def assign(
         self, leader_id: str, protocol: str, generation: int, knows: Knowledge, members: Sequence[tuple[str, bytes]]
@@ -58,12 +62,12 @@ class Leader:
         )
         before = self.memory
         result = self._right(round_)
-        for fault in tuple(self.armed):
+        for fault in self.armed.faults:
             wrong = self._wrong(fault, before, result, round_, knows)
             if wrong is not None:
                 result = wrong
-                if fault not in ENDLESS:
-                    self.armed.remove(fault)
+                self.armed.answered(fault, generation)
+        self.answered_for = frozenset(worker.id for worker in workers)
         return {worker.id: encode_share(result, result.shares[worker.id], JAVA_VERSION) for worker in workers}
 
     def _right(self, round_: ConnectRound) -> ConnectResult:

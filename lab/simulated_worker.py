@@ -99,9 +99,14 @@ class SimulatedWorker(BaseCoordinator):  # type: ignore[misc]  # kafka-python ca
         return self._read
 
     @property
+    def member_id(self) -> str:
+        """The id that the coordinator gave it last."""
+        return str(self._generation.member_id)
+
+    @property
     def leads(self) -> bool:
         """Whether this member leads the latest generation that it has completed."""
-        return self.allocation is not None and self.allocation.leader == self._generation.member_id
+        return self.allocation is not None and self.allocation.leader == self.member_id
 
     @property
     def waits(self) -> bool:
@@ -140,6 +145,7 @@ class SimulatedWorker(BaseCoordinator):  # type: ignore[misc]  # kafka-python ca
         self.allocation = kept(self.allocation, obeyed, protocol)
         self.protocol = protocol
         self.completed_generation = generation
+        self.leader.armed.completed(generation)
         self._rejoin_at = time.monotonic() + given.delay_ms / 1000 if given.delay_ms else NEVER
         self._go_on(obeyed)
 

@@ -1,6 +1,7 @@
 """What single workers of a simulated group can do wrong, on a real broker, and what the monitor says of each."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ from lab import broker, jars, java
 from lab.broker import Broker
 from lab.ports import free_ports
 from lab.process import Lab
-from lab.rehearsal import PATIENCE_S, Rehearsal, rehearsal
+from lab.rehearsal import PATIENCE_S, TIMING, Rehearsal, rehearsal
 from lab.simulated_faults import LeaderFault, WorkerFault
 from lab.simulated_protocol import Process
 from lab.watcher import Judged
@@ -83,6 +84,21 @@ def test_a_killed_worker_is_missed_when_its_session_ends(stage: Rehearsal) -> No
     last = {(one.record.connector, one.record.task): one.record for one in stage.watcher.statuses}
     assert {one.state for one in last.values()} == {"RUNNING"}
     assert victim.address not in {one.worker_id for one in last.values()}
+
+
+def test_a_group_that_a_member_has_just_left_has_not_settled(kafka: tuple[Lab, Broker]) -> None:
+    """The others learn of it with their next heartbeat, and are in one generation until then."""
+    slow = replace(TIMING, heartbeat_interval_ms=2_000)
+    with rehearsal(*kafka, "just-left", CONNECTORS, max_delay_ms=0, timing=slow) as stage:
+        for name in "ABC":
+            stage.join(name, Process())
+        stage.settle("three workers", -1)
+        for name in "AB":
+            before = stage.group.generation
+            stage.leave(name)
+            assert not stage.group.settled()
+            stage.settle(f"the group without {name}", before)
+        assert set(stage.story()[-1].hands()) == {stage.cast["C"].address}
 
 
 def test_a_worker_that_was_cut_off_returns_with_its_jobs(stage: Rehearsal) -> None:
