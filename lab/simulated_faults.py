@@ -1,8 +1,9 @@
 """Ways in which a simulated Connect worker can be wrong: a closed set, switched on and off while the group runs.
 
 A leader's fault spoils its next answer that offers the opportunity, then is over, except for the revocations that
-never end. An answer that the coordinator refused was never given, so the fault waits for the next one. Each is made to break one law and to leave the others alone as far as it can: jobs go astray only while
-they are handed out, because taking them from somebody breaks more laws at once.
+never end. An answer that the coordinator refused was never given, so the fault waits for the next one. Each is made to
+break one law and to leave the others alone as far as it can: jobs go astray only while they are handed out, because
+taking them from somebody breaks more laws at once.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

@@ -183,7 +183,7 @@ ROUTES: tuple[Route, ...] = (
         path=f"{PREFIX}/events",
         name="events",
         summary="Server-sent events: `changed` with the groups of which something new is known; "
-        "`health` when the monitor's own state has changed.",
+        "`health` when the monitor's own state has changed; `beat` every five seconds with this state.",
         answer="change",
         media="text/event-stream",
     ),

@@ -2,7 +2,9 @@
 (which transactions have ended). Only when that differs, each group's row versions are read and compared.
 
 How the monitor itself is gets looked at as often: whoever watches an open page must see that the database is gone, or
-that the job has fallen silent, for then no row will ever change.
+that the job has fallen silent, for then no row will ever change. A change is told at once. Each beat repeats the state
+as well, so that a page that was written at a moment when it was different can notice. A page that hears no beat knows
+that the stream is dead, although its connection looks open.
 
 Why not LISTEN/NOTIFY: the writer would have to tell of every commit, watched or not; a read replica allows no LISTEN;
 and what a reader with a scoped token may hear of must be worked out from rows anyway. The price is up to a second.
@@ -11,12 +13,15 @@ and what a reader with a scoped token may hear of must be worked out from rows a
 import asyncio
 import contextlib
 import json
+import logging
 import re
+import time
 from collections.abc import AsyncIterator, Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from starlette.concurrency import run_in_threadpool
 
+from streaming.supervision import places, sentence
 from streaming.web import fleet
 from streaming.web.reader import Reader, Unavailable
 from streaming.web.rows import Key
@@ -24,9 +29,10 @@ from streaming.web.scope import Scope, TeamOf
 from streaming.web.upstream import Readiness
 
 EVERY_S = 1.0
-BREATH_S = 15.0
+BEAT_S = 5.0
 MOST_WATCHERS = 200
 MOST_WAITING = 16
+log = logging.getLogger("rebalance_monitor.page")
 
 
 class Crowded(Exception):
@@ -49,9 +55,10 @@ class Live:
         readiness: Callable[[], Readiness],
         every_s: float = EVERY_S,
         most: int = MOST_WATCHERS,
+        beat_s: float = BEAT_S,
     ) -> None:
         self._reader, self._team_of, self._readiness = reader, team_of, readiness
-        self._every_s, self._most = every_s, most
+        self._every_s, self._most, self._beat_s = every_s, most, beat_s
         self._watchers: set[_Watcher] = set()
         self._task: asyncio.Task[None] | None = None
         self._looked = asyncio.Event()
@@ -71,11 +78,7 @@ class Live:
             await self._looked.wait()
             yield b"retry: 2000\n: hello\n\n"
             while not self._ended:
-                try:
-                    told = await asyncio.wait_for(watcher.waiting.get(), BREATH_S)
-                except TimeoutError:
-                    yield b": still here\n\n"
-                    continue
+                told = await watcher.waiting.get()
                 if told is None:
                     return
                 yield told
@@ -100,32 +103,48 @@ class Live:
 
     async def _watch(self) -> None:
         """Runs while somebody watches. Where the database gives no answer it is asked again later."""
-        clock: str | None = None
-        before: dict[Key, tuple[str, ...]] | None = None
-        was: object = None
+        seen: _Seen | None = None
+        was: _State | None = None
+        beat_at = 0.0
         while self._watchers:
             try:
-                now = await run_in_threadpool(self._reader.clock)
-                if now != clock:
-                    after = await run_in_threadpool(self._versions)
-                    if before is not None:
-                        self._tell(fleet.changed(before, after))
-                    clock, before = now, after
-                self._looked.set()
-                reachable = True
-            except Unavailable:
-                clock, reachable = None, False
-            job = await run_in_threadpool(self._readiness)
-            state = (reachable, *_kind(job))
+                seen, state = await self._look(seen)
+            except Exception as why:  # without this the streams would stay open and tell nothing any more
+                state = _BROKEN
+                if was != _BROKEN:
+                    log.error("look_failed", extra={"fields": {"why": sentence(why), "stack": places(why)}})
             if was is not None and was != state:
-                for watcher in tuple(self._watchers):
-                    _put(watcher, health_event(job.ready and reachable))
+                self._tell_all(state_event("health", state.ready))
             was = state
+            if time.monotonic() >= beat_at:
+                beat_at = time.monotonic() + self._beat_s
+                self._tell_all(state_event("beat", state.ready))
+            if seen is not None:
+                self._looked.set()
             await asyncio.sleep(self._every_s)
+
+    async def _look(self, before: "_Seen | None") -> "tuple[_Seen | None, _State]":
+        """What is known now of the groups, and how the monitor is. Tells of the groups that differ."""
+        seen = before
+        try:
+            clock = await run_in_threadpool(self._reader.clock)
+            if seen is None or seen.clock != clock:
+                seen = _Seen(clock, await run_in_threadpool(self._versions))
+            reachable = True
+        except Unavailable:
+            reachable = False
+            seen = seen and replace(seen, clock=None)
+        if seen is not None and before is not None:
+            self._tell(fleet.changed(before.versions, seen.versions))
+        return seen, _state(await run_in_threadpool(self._readiness), reachable)
 
     def _versions(self) -> dict[Key, tuple[str, ...]]:
         reader = self._reader
         return fleet.versions(reader.groups(), reader.open_incidents(), reader.job_versions())
+
+    def _tell_all(self, told: bytes) -> None:
+        for watcher in tuple(self._watchers):
+            _put(watcher, told)
 
     def _tell(self, keys: list[Key]) -> None:
         for watcher in tuple(self._watchers):
@@ -134,9 +153,29 @@ class Live:
                 _put(watcher, event(seen))
 
 
-def _kind(job: Readiness) -> tuple[object, ...]:
-    """What the job says of itself without its numbers, which change all the time while it catches up."""
-    return job.ready, re.sub(r"\d+", "", json.dumps([job.clusters, job.degraded], sort_keys=True))
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """The groups' row versions. `clock`: which transactions had ended; None makes the next look read again."""
+
+    clock: str | None
+    versions: dict[Key, tuple[str, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class _State:
+    """How the monitor is. `words`: what the job says of itself, without numbers: these change all the time."""
+
+    ready: bool
+    reachable: bool
+    words: str
+
+
+_BROKEN = _State(ready=False, reachable=False, words="")
+
+
+def _state(job: Readiness, reachable: bool) -> _State:
+    words = re.sub(r"\d+", "", json.dumps([job.ready, job.clusters, job.degraded], sort_keys=True))
+    return _State(job.ready and reachable, reachable, words)
 
 
 def _put(watcher: _Watcher, told: bytes | None) -> None:
@@ -152,6 +191,6 @@ def event(keys: list[Key]) -> bytes:
     return f"event: changed\ndata: {json.dumps(told)}\n\n".encode()
 
 
-def health_event(ready: bool) -> bytes:
-    """The monitor's own state has changed; the page or `/api/v1/health` says how."""
-    return f"event: health\ndata: {json.dumps({'ready': ready})}\n\n".encode()
+def state_event(name: str, ready: bool) -> bytes:
+    """`health`: the monitor's own state has changed; `beat`: it is this. The page or `/api/v1/health` says more."""
+    return f"event: {name}\ndata: {json.dumps({'ready': ready})}\n\n".encode()

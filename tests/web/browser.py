@@ -20,7 +20,7 @@ FLAGS = (
     "--disable-background-networking", "--disable-component-update", "--disable-sync", "--hide-scrollbars",
     "--remote-debugging-pipe",
 )  # fmt: skip
-PATIENCE_S = 40.0
+PATIENCE_S = 120.0
 # Puts the pipes where the browser looks for them: 3 to read, 4 to write.
 PLACE = """
 import fcntl, os, sys

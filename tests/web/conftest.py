@@ -21,6 +21,7 @@ from tests.postgres_server import postgres_server
 from tests.web import filled
 
 _numbers = count(1)
+PATIENCE_S = 120
 
 
 @pytest.fixture(scope="session")
@@ -67,9 +68,17 @@ def dsn_of(store: PostgresStore) -> str:
         return f"{connection.info.dsn}"
 
 
+@dataclass(frozen=True, slots=True)
+class Serving:
+    """`rebalance-monitor serve` as a process."""
+
+    url: str
+    pid: int
+
+
 @contextmanager
-def served(folder: Path, dsn: str, page: dict[str, Any] | None = None, **sections: Any) -> Iterator[str]:
-    """`rebalance-monitor serve` as a process; its address. Ended with the block."""
+def serving(folder: Path, dsn: str, page: dict[str, Any] | None = None, **sections: Any) -> Iterator[Serving]:
+    """The page's process, ended with the block."""
     told = {"database": {"dsn": dsn}, "page": {"port": 0, **(page or {})}, **sections}
     path = folder / "monitor.yaml"
     path.write_text(yaml.safe_dump(told), encoding="utf-8")
@@ -81,10 +90,17 @@ def served(folder: Path, dsn: str, page: dict[str, Any] | None = None, **section
     try:
         line = process.stderr.readline()
         assert line.startswith("page at http://"), line + process.stderr.read()
-        yield line.removeprefix("page at ").strip().rstrip("/")
+        yield Serving(line.removeprefix("page at ").strip().rstrip("/"), process.pid)
     finally:
         process.terminate()
-        assert process.wait(15) == 0
+        assert process.wait(PATIENCE_S) == 0
+
+
+@contextmanager
+def served(folder: Path, dsn: str, page: dict[str, Any] | None = None, **sections: Any) -> Iterator[str]:
+    """The address of the page's process, which ends with the block."""
+    with serving(folder, dsn, page, **sections) as one:
+        yield one.url
 
 
 @pytest.fixture(scope="session")
@@ -98,7 +114,10 @@ def page(full: Filled, tmp_path_factory: pytest.TempPathFactory) -> Iterator[htt
         }
     ]  # fmt: skip
     folder = tmp_path_factory.mktemp("page")
-    with served(folder, full.dsn, maintenance=maintenance) as url, httpx.Client(base_url=url, timeout=20) as client:
+    with (
+        served(folder, full.dsn, maintenance=maintenance) as url,
+        httpx.Client(base_url=url, timeout=PATIENCE_S) as client,
+    ):
         yield client
 
 

@@ -1,5 +1,7 @@
 """The page in a real browser: what it shows, that it follows, in light and dark, on a phone, by keyboard names."""
 
+import os
+import signal
 import struct
 import time
 import zlib
@@ -15,7 +17,7 @@ from streaming.sinks.prometheus import Exporter
 from tests.streaming.sinks import builders
 from tests.web import filled
 from tests.web.browser import Tab, browser
-from tests.web.conftest import database, dsn_of, served
+from tests.web.conftest import Filled, database, dsn_of, served, serving
 
 pytestmark = pytest.mark.browser
 GROUP = "/group?cluster=alpha&group=zombies"
@@ -33,6 +35,7 @@ def tab() -> Iterator[Tab]:
 @pytest.fixture(autouse=True)
 def _nothing_said(tab: Tab) -> Iterator[None]:
     """No script failed, no policy was broken, nothing was missing."""
+    tab.look("about:blank")  # a page that lost its server goes on telling of it
     tab.said.clear()
     yield
     assert tab.said == []
@@ -222,6 +225,41 @@ def test_a_monitor_that_falls_silent_is_seen_on_an_open_page(tab: Tab, server: s
                 job.stop()
                 tab.wait(warned)
         tab.said[:] = [one for one in tab.said if "ERR_" not in one]
+
+
+def test_a_page_that_shows_another_state_than_the_monitor_has_is_written_anew(
+    tab: Tab, full: Filled, tmp_path: Path
+) -> None:
+    """However it came to show it: the next beat tells."""
+    job = Exporter(0)
+    job.restore(full.store)
+    job.start()
+    with served(tmp_path, full.dsn, {"monitor_url": job.url}) as url:
+        tab.look(f"{url}/")
+        tab.wait("document.getElementById('live').textContent === 'live'")
+        tab.wait("document.getElementById('main').dataset.ready === 'true'")
+        tab.run("document.getElementById('main').dataset.ready = 'false'")
+        tab.run("document.querySelector('h1').textContent = 'an old state'")
+        tab.wait("document.querySelector('h1').textContent === 'Fleet'")
+        assert tab.run("document.getElementById('main').dataset.ready === 'true'")
+    job.stop()
+    tab.said[:] = [one for one in tab.said if "ERR_" not in one]
+
+
+def test_an_open_connection_on_which_nothing_comes_is_lost(tab: Tab, full: Filled, tmp_path: Path) -> None:
+    """The page's process stands still. For the browser its connection is still open."""
+    chip = "document.getElementById('live').textContent"
+    with serving(tmp_path, full.dsn) as page:
+        tab.look(f"{page.url}/")
+        tab.wait(f"{chip} === 'live'")
+        os.kill(page.pid, signal.SIGSTOP)
+        try:
+            tab.run("{ const now = performance.now.bind(performance); performance.now = () => now() + 60_000; }")
+            tab.wait(f"{chip}.startsWith('connection lost')")
+        finally:
+            os.kill(page.pid, signal.SIGCONT)
+        tab.wait(f"{chip} === 'live'")
+    tab.said[:] = [one for one in tab.said if "ERR_" not in one]
 
 
 def test_a_database_that_goes_and_comes_is_seen_on_an_open_page(tab: Tab, server: str, tmp_path: Path) -> None:

@@ -199,7 +199,7 @@ def test_a_token_is_never_told(guarded: str) -> None:
 def events(lines: Iterator[str]) -> Iterator[list[str]]:
     """Groups of each `changed` event."""
     for line in lines:
-        if line.startswith("data: "):
+        if line.startswith('data: {"groups"'):
             yield [one["group"] for one in json.loads(line.removeprefix("data: "))["groups"]]
 
 

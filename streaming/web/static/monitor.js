@@ -34,6 +34,7 @@
   const named = (details) => `${details.className} ${details.parentElement.textContent.slice(0, 80)}`;
   // At most once in this time: a monitor that catches up has news every second.
   const PAUSE_MS = 1500;
+  const ANSWER_MS = 30_000;
   let running = false, again = false, last = -PAUSE_MS;
   const refresh = async () => {
     if (running) { again = true; return; }
@@ -42,7 +43,9 @@
     last = performance.now();
     again = false;
     try {
-      const answer = await fetch(location.href, { headers: { Accept: "text/html" }, cache: "no-store" });
+      const answer = await fetch(location.href, {
+        headers: { Accept: "text/html" }, cache: "no-store", signal: AbortSignal.timeout(ANSWER_MS),
+      });
       const told = new DOMParser().parseFromString(await answer.text(), "text/html");
       if (!answer.ok) old(told.querySelector("h1")?.textContent || `the page answers ${answer.status}`);
       else {
@@ -56,6 +59,7 @@
           if (open.has(named(one))) one.open = true;
         if (typing) fresh.querySelector("input[name=q]")?.replaceWith(typing);
         main.replaceChildren(...fresh.childNodes);
+        main.dataset.ready = fresh.dataset.ready;
         document.querySelector("footer").replaceWith(told.querySelector("footer"));
         typing?.focus();
         main.querySelectorAll(".scroll").forEach((one, n) => { one.scrollLeft = across[n] || 0; });
@@ -63,7 +67,9 @@
         tick();
       }
     } catch {
-      setTimeout(refresh, 5_000);  // no event may come for long: what was missed is asked for again
+      // No event may come for long: what was missed is asked for again.
+      if (events?.readyState === EventSource.OPEN) old("The monitor's page gives no answer.");
+      else setTimeout(refresh, 5_000);
     }
     running = false;
     if (again) refresh();
@@ -86,11 +92,15 @@
     const main = document.getElementById("main").dataset;
     return main.live === "fleet" || groups.some((one) => one.cluster === main.cluster && one.group === main.group);
   };
-  let events = null;
+  // A connection may look open for hours although nobody is at its other end.
+  const SILENT_MS = 20_000;
+  let events = null, heard = 0;
   const listen = () => {
     if (document.hidden || (events && events.readyState !== EventSource.CLOSED)) return;
     events = new EventSource("/api/v1/events");
+    heard = performance.now();
     events.onopen = () => {
+      heard = performance.now();
       say("live", "on");
       refresh();  // what happened between the page and the connection
     };
@@ -100,7 +110,18 @@
       if (events.readyState === EventSource.CLOSED) setTimeout(listen, 5_000);
     };
     events.addEventListener("health", refresh);
+    events.addEventListener("beat", (told) => {
+      heard = performance.now();
+      // It was written at a moment when the monitor was in another state.
+      if (String(JSON.parse(told.data).ready) !== document.getElementById("main").dataset.ready) refresh();
+    });
     events.addEventListener("changed", (told) => { if (mine(JSON.parse(told.data).groups)) refresh(); });
+  };
+  const watch = () => {
+    if (!events || events.readyState === EventSource.CLOSED || performance.now() < heard + SILENT_MS) return;
+    events.close();
+    say("connection lost, trying again", "off");
+    listen();
   };
   // A page that nobody looks at keeps no connection: a browser has few of them for one site. A runbook never changes.
   if (status) {
@@ -109,6 +130,7 @@
       else listen();
     });
     listen();
+    setInterval(watch, 1000);
   }
 
   const written = document.querySelector("footer time[data-ms]");
