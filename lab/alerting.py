@@ -60,7 +60,7 @@ class Prometheus:
 
 
 def _get(url: str) -> Any:
-    answer = httpx.get(url, timeout=5, trust_env=False)
+    answer = httpx.get(url, timeout=60, trust_env=False)
     answer.raise_for_status()
     return answer.json()
 

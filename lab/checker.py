@@ -83,7 +83,7 @@ def _at(one: Coordinates) -> str:
 def scrape(url: str) -> dict[str, list[tuple[dict[str, str], float]]]:
     """All samples at /metrics by name."""
     try:
-        text = httpx.get(url, timeout=5).raise_for_status().text
+        text = httpx.get(url, timeout=60).raise_for_status().text
     except httpx.HTTPError as error:
         raise LabError(f"{url} does not answer: {error}") from None
     found: dict[str, list[tuple[dict[str, str], float]]] = {}
@@ -164,7 +164,7 @@ def _alerts(report: Report, receiver: str, database: psycopg.Connection[Any]) ->
 def received(receiver: str) -> list[dict[str, Any]]:
     """All that the receiver got, in order of arrival."""
     try:
-        entries: list[dict[str, Any]] = httpx.get(f"{receiver}/received", timeout=5).raise_for_status().json()
+        entries: list[dict[str, Any]] = httpx.get(f"{receiver}/received", timeout=60).raise_for_status().json()
     except httpx.HTTPError as error:
         raise LabError(f"the alert receiver {receiver} does not answer: {error}") from None
     return entries

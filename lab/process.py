@@ -23,6 +23,8 @@ from lab.paths import ROOT
 from lab.sessions import end_session
 
 POLL_S = 0.1
+# A busy machine may need minutes for what an idle one does in seconds.
+PATIENCE_S = 240.0
 
 
 @dataclass(slots=True)
@@ -146,7 +148,7 @@ class Lab:
         self._cleanups.append(action)
 
     def wait_for(
-        self, what: str, condition: Callable[[], bool], child: Child | None = None, timeout_s: float = 90
+        self, what: str, condition: Callable[[], bool], child: Child | None = None, timeout_s: float = PATIENCE_S
     ) -> None:
         """Return once the condition holds; LabError when time is over or the program ended."""
         deadline = time.monotonic() + timeout_s

@@ -156,7 +156,7 @@ class Stage:
 
     def wait_for_job(self) -> None:
         """Until the job says that it has read everything up to the end."""
-        self.lab.wait_for("streaming job", self.job_ready, self.job, timeout_s=150)
+        self.lab.wait_for("streaming job", self.job_ready, self.job)
 
     def job_ready(self) -> bool:
         """What `rebalance_monitor_ready` says."""

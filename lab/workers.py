@@ -11,7 +11,7 @@ from lab.broker import Broker
 from lab.errors import LabError
 from lab.java import Java
 from lab.ports import HOST
-from lab.process import Child, Lab
+from lab.process import PATIENCE_S, Child, Lab
 
 SINK_CLASS = "org.apache.kafka.connect.file.FileStreamSinkConnector"
 
@@ -97,11 +97,11 @@ def start(
         child = lab.start(f"worker-{number}", command, environment=java.environment(), cwd=folder)
         workers.append(Worker(child, port))
     for worker in workers:
-        lab.wait_for(f"Connect worker {worker.address}", worker.ready, worker.child, timeout_s=150)
+        lab.wait_for(f"Connect worker {worker.address}", worker.ready, worker.child)
     return workers
 
 
-def create_sink(worker: Worker, name: str, tasks: int, topic: str, timeout_s: float = 60) -> None:
+def create_sink(worker: Worker, name: str, tasks: int, topic: str, timeout_s: float = PATIENCE_S) -> None:
     """Create a connector with idle tasks; refused calls during a rebalance (409) are repeated."""
     config = {
         "connector.class": SINK_CLASS,

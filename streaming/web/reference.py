@@ -18,6 +18,7 @@ milliseconds since 1970, UTC. Objects have the names of `streaming/core/model/ob
 * `{PREFIX}/events` is a stream: an event `changed` names the groups of which something new is known. It is found out
   by asking the database once a second while somebody listens, so it comes up to a second late. An event `health`
   (`{{"ready": …}}`) says that the database or the job itself is gone or back, or waits for something else than before.
+  An event `beat` (`{{"ready": …}}`) comes about every five seconds; without one for longer the connection is dead.
 """
 
 

@@ -244,4 +244,4 @@ def test_a_child_ends_with_its_parent(dsn: str, configured: Configured) -> None:
     )  # fmt: skip
     assert child.stdin is not None
     child.stdin.close()
-    assert child.wait(60) == 143
+    assert child.wait(240) == 143

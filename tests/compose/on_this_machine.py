@@ -122,7 +122,7 @@ class Machine:
             child = self.lab.start(name, command, environment=self.environment(name), cwd=folder, last=last)
             children.append((name, child))
         for name, child in children:
-            self.lab.wait_for(f"{name}'s health check", self.healthy(name), child, timeout_s=180)
+            self.lab.wait_for(f"{name}'s health check", self.healthy(name), child)
 
     def healthy(self, name: str) -> Callable[[], bool]:
         """The service's health check, as a question."""

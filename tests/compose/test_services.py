@@ -77,9 +77,7 @@ def test_a_rebalance_reaches_prometheus(machine: Machine) -> None:
     ask(machine.text("http://worker-1:8083/connectors/orders/config"), config)
     judged = 'sum(rebalance_monitor_generations_total{cluster="compose", group="connect-demo"}) >= 2'
     (monitor,) = [child for child in machine.lab.children if child.name == "monitor"]
-    machine.lab.wait_for(
-        "judged generations in Prometheus", lambda: bool(query(machine, judged)), monitor, timeout_s=150
-    )
+    machine.lab.wait_for("judged generations in Prometheus", lambda: bool(query(machine, judged)), monitor)
     assert query(machine, 'rebalance_monitor_group_members{group="connect-demo"}')[0]["value"][1] == "3"
     assert not query(machine, 'ALERTS{alertname="RebalanceMonitorStale", alertstate="firing"}')
 
@@ -101,7 +99,6 @@ def test_prometheus_has_the_rules_and_knows_alertmanager(machine: Machine) -> No
     machine.lab.wait_for(
         "Alertmanager known to Prometheus",
         lambda: bool(ask(machine.text("http://prometheus:9090/api/v1/alertmanagers"))["data"]["activeAlertmanagers"]),
-        timeout_s=60,
     )
 
 

@@ -87,7 +87,7 @@ def generations(watched: Watched, group: str) -> int:
 def page(job: Child, group: str) -> str:
     """The page of a group."""
     url = events(job, "page")[-1]["url"].rstrip("/")
-    answer = httpx.get(f"{url}/group", params={"cluster": "own", "group": group}, timeout=20)
+    answer = httpx.get(f"{url}/group", params={"cluster": "own", "group": group}, timeout=60)
     assert answer.status_code == 200, answer.text
     return answer.text
 
@@ -96,7 +96,9 @@ def command(watched: Watched, *arguments: str) -> str:
     """What `rebalance-monitor gaps` prints."""
     program = str(Path(sys.executable).parent / "rebalance-monitor")
     config = str(watched.lab.folder / "monitor.yaml")
-    done = subprocess.run([program, "gaps", *arguments, "--config", config], capture_output=True, text=True, timeout=60)
+    done = subprocess.run(
+        [program, "gaps", *arguments, "--config", config], capture_output=True, text=True, timeout=240
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout
 

@@ -71,7 +71,7 @@ def test_in_an_overlap_each_key_is_sent_once_and_only_the_writer_beats(watched: 
             spoil(watched, members)
             turns += 1
         heal(watched, members)
-        watched.lab.wait_for("the old job's end", lambda: not old.running(), timeout_s=60)
+        watched.lab.wait_for("the old job's end", lambda: not old.running())
         beats = len(first_beats.requests)
         spoil(watched, members)
         wait_told(watched, "the heartbeat of the new one", lambda: len(second_beats.requests) > 2, new)

@@ -100,7 +100,7 @@ class Cluster:
         )  # fmt: skip
         with closing(visitor):
             visitor.subscribe(list(TOPICS))
-            deadline = time.monotonic() + 20
+            deadline = time.monotonic() + 120
             while not visitor.assignment() and time.monotonic() < deadline:
                 visitor.poll(0.1)
 

@@ -128,14 +128,12 @@ def test_no_secret_is_found_anywhere(stage: Quiet) -> None:
             rows = database.execute("select reason from rebalance_monitor.undecodable").fetchall()
         return {reason for (reason,) in rows}
 
-    stage.lab.wait_for(
-        "both unreadable records", lambda: told() >= {"config_not_json", "not_json"}, stage.job, timeout_s=60
-    )
+    stage.lab.wait_for("both unreadable records", lambda: told() >= {"config_not_json", "not_json"}, stage.job)
     searched = [
         *tables(stage.postgres.dsn),
         *processes(stage.job.pid),
-        ("/metrics", httpx.get(stage.addresses.metrics, timeout=10).text),
-        ("alerts", httpx.get(f"{stage.receiver_url}/received", timeout=10).text),
+        ("/metrics", httpx.get(stage.addresses.metrics, timeout=60).text),
+        ("alerts", httpx.get(f"{stage.receiver_url}/received", timeout=60).text),
         *files(FOLDER, but={FOLDER / "monitor.yaml", FOLDER / "postgres", FOLDER / "broker", FOLDER / "kafka"}),
     ]
     names = {name for name, _ in searched}

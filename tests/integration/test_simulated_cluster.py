@@ -162,7 +162,7 @@ def real(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[RawRecord]]:
         for action in ("pause", "resume"):
             httpx.put(f"{pair[0].url}/connectors/alpha/{action}", timeout=30).raise_for_status()
             wanted = {"pause": "PAUSED", "resume": "RUNNING"}[action]
-            lab.wait_for(action, lambda wanted=wanted: states(pair[0]) == {wanted}, timeout_s=60)  # type: ignore[misc]
+            lab.wait_for(action, lambda wanted=wanted: states(pair[0]) == {wanted})  # type: ignore[misc]
         yield everything(kafka.address)
 
 
@@ -186,7 +186,7 @@ def settled(lab: Lab, worker: Worker, tasks: int, on: int, without: str = "") ->
         busy = {where for _, where in found}
         return found if len(found) == tasks and len(busy) == on and without not in busy else None
 
-    lab.wait_for(f"{tasks} tasks on {on} workers", still(running), timeout_s=120)
+    lab.wait_for(f"{tasks} tasks on {on} workers", still(running))
 
 
 def still(look: Callable[[], object], for_s: float = 4.0) -> Callable[[], bool]:

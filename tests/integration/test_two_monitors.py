@@ -47,7 +47,7 @@ def evaluations(prometheus: Prometheus, alert: str, cluster: str) -> int:
     """In how many evaluations, one a second, this alert has fired."""
     query = f'count_over_time(ALERTS{{alertname="{alert}", cluster="{cluster}", alertstate="firing"}}[10m])'
     answer = httpx.get(
-        f"http://{prometheus.address}/api/v1/query", params={"query": query}, timeout=5, trust_env=False
+        f"http://{prometheus.address}/api/v1/query", params={"query": query}, timeout=60, trust_env=False
     ).json()
     return sum(int(one["value"][1]) for one in answer["data"]["result"])
 

@@ -89,7 +89,7 @@ class Watched:
 
     def metric(self, name: str) -> list[str]:
         """The sample lines of a metric."""
-        text = httpx.get(f"http://{HOST}:{self.http_port}/metrics", timeout=5).text
+        text = httpx.get(f"http://{HOST}:{self.http_port}/metrics", timeout=PATIENCE_S).text
         return [line for line in text.splitlines() if line.startswith(name)]
 
     def wait_ready(self, job: Child) -> None:

@@ -33,7 +33,7 @@ def test_gaps_stand_on_the_page_of_the_groups_they_concern(server: str, tmp_path
             put(store, builders.generation(offset=offset, cluster="c", group=group), batch_id=offset)
         with (
             served(tmp_path, dsn_of(store), clusters=[cluster]) as url,
-            httpx.Client(base_url=url, timeout=20) as client,
+            httpx.Client(base_url=url, timeout=120) as client,
         ):
 
             def shown(group: str) -> str:
@@ -67,7 +67,7 @@ def test_the_api_lists_gaps_and_who_took_note(server: str, tmp_path: Path) -> No
         put(store, own, other, of_status, batch_id=8)
         with (
             served(tmp_path, dsn_of(store), clusters=[cluster]) as url,
-            httpx.Client(base_url=url, timeout=20) as client,
+            httpx.Client(base_url=url, timeout=120) as client,
         ):
 
             def shown(**parameters: str) -> list[dict[str, Any]]:

@@ -132,7 +132,7 @@ def guarded(full: Filled, exporter: Exporter, tmp_path_factory: pytest.TempPathF
 
 
 def client(url: str, token: str) -> httpx.Client:
-    return httpx.Client(base_url=url, headers={"Authorization": f"Bearer {token}"}, timeout=20)
+    return httpx.Client(base_url=url, headers={"Authorization": f"Bearer {token}"}, timeout=120)
 
 
 def test_nobody_is_let_in_without_a_token(guarded: str) -> None:

@@ -16,7 +16,7 @@ from streaming.web.upstream import Readiness
 from tests.web.conftest import database
 
 pytestmark = pytest.mark.postgres
-PATIENCE_S = 60
+PATIENCE_S = 120
 SLOW_S = 0.3
 WELL, SILENT = Readiness(True), Readiness(False, {"": "the streaming job gives no answer"})
 

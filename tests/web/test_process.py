@@ -18,7 +18,7 @@ from streaming.cli import main
 from streaming.cli.page_process import PageProcess
 
 DSN = "postgresql://nobody:word@127.0.0.1:1/x"
-PATIENCE_S = 60
+PATIENCE_S = 240
 
 
 def config(folder: Path, **page: object) -> str:

@@ -178,7 +178,7 @@ def test_what_goes_wrong_beside_the_cluster_is_a_problem_and_the_sampling_goes_o
 
     sampler = Sampler(Cluster(THERE), wanted, 0.01, lambda: 1_000, note)
     sampler.start()
-    assert seen.wait(30)
+    assert seen.wait(120)
     sampler.stop()
     problems = [one for one in told if one is not None]
     assert len(problems) == 3
