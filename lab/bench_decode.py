@@ -21,16 +21,16 @@ from lab.errors import LabError
 from lab.paths import ROOT
 from schemas.consumer_protocol import ConsumerAssignment, ConsumerSubscription
 from schemas.user_data import decode_assignment_user_data, decode_subscription_user_data
+from streaming.core.lifecycles import FORMATS, decode_offsets_record
 from streaming.core.model.records import GroupGeneration, Row
 from streaming.core.reading.blobs import MemberBlobs
-from streaming.core.reading.decoding import decode_offsets_record
 
 KEY = b"\x00\x02\x00\x09the-group"
 RECORDS = 40
 ROUNDS = 100
 FLOORS = 6  # their sources are long, and compiled for each record
 REPORT = ROOT / "docs" / "benchmarks-decode"
-NOTHING_REMEMBERED = MemberBlobs(0)
+NOTHING_REMEMBERED = MemberBlobs(FORMATS, 0)
 
 Decode = Callable[[bytes], Any]
 
@@ -47,7 +47,7 @@ class Case:
 
 
 def _row(value: bytes, blobs: MemberBlobs) -> Row:
-    row = decode_offsets_record("__consumer_offsets", 0, 0, 0, KEY, value, blobs)
+    row = decode_offsets_record("__consumer_offsets", 0, 0, 0, KEY, value, blobs=blobs)
     assert row is not None
     return row
 
@@ -144,7 +144,7 @@ def _columns(case: Case) -> _Columns:
     values = [case.make(at) for at in range(1, RECORDS + 1)]
     for value in values:
         compare(case, value)
-    remembering = MemberBlobs(64 << 20)
+    remembering = MemberBlobs(FORMATS, 64 << 20)
     decode: dict[str, Decode] = {
         "kafka": lambda value: case.peer(KEY, value, memoryview),
         "kafka on bytes": lambda value: case.peer(KEY, value, bytes),

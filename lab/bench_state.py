@@ -19,11 +19,12 @@ from schemas.connect_protocol import decode_assignment, decode_worker_state
 from schemas.connect_topics import ConfigRecord, ConnectorConfigured, StatusRecord, TasksCommitted, TaskStaged
 from schemas.outcomes import Decoded
 from streaming.core.connect.observed import worker_of
+from streaming.core.connect.records import ConfigChange, StatusChange
 from streaming.core.connect.state import ConnectState
 from streaming.core.fold.state import Envelope, read, stored
 from streaming.core.lifecycles import fold_group
 from streaming.core.model.codec import dumps, loads
-from streaming.core.model.records import Body, ConfigChange, GroupGeneration, MemberRow, Row, StatusChange, Tick
+from streaming.core.model.records import Body, GroupGeneration, MemberRow, Row, Tick
 from streaming.core.model.results import Generation, Grade
 from streaming.core.model.settings import ClusterSettings, ConnectSettings
 

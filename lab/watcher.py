@@ -12,11 +12,12 @@ from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, Message, Top
 
 from lab.errors import LabError
 from streaming.core.connect.observed import Job, Observed, observe
-from streaming.core.lifecycles import fold_group
-from streaming.core.model.records import GroupGeneration, Row, StatusChange, Tick
+from streaming.core.connect.reading import decode_config_row, decode_status_row
+from streaming.core.connect.records import StatusChange
+from streaming.core.lifecycles import decode_offsets_record, fold_group
+from streaming.core.model.records import GroupGeneration, Row, Tick
 from streaming.core.model.results import Generation, Grade, Incident, Source
 from streaming.core.model.settings import ClusterSettings, ConnectSettings
-from streaming.core.reading.decoding import decode_config_row, decode_offsets_record, decode_status_row
 
 OFFSETS_TOPIC = "__consumer_offsets"
 BATCH = 1_000

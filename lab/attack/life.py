@@ -15,7 +15,8 @@ from schemas.group_metadata import GroupMetadata
 from schemas.offsets_topic import decode_group_metadata, encode_group_metadata
 from schemas.outcomes import Decoded
 from streaming.cli.captures import records_of, settings_of
-from streaming.core.model.records import GroupGeneration, StatusChange
+from streaming.core.connect.records import StatusChange
+from streaming.core.model.records import GroupGeneration
 from streaming.core.model.settings import ClusterSettings
 from streaming.core.replay import OFFSETS_TOPIC, RawRecord, decode
 

@@ -18,7 +18,8 @@ from streaming.cli.errors import InputError
 from streaming.cli.exit_codes import BAD_INPUT, DONE
 from streaming.cli.outline import outline
 from streaming.cli.output import print_json
-from streaming.core.reading.shown import PAYLOADS, RECORDS, Shown, show_payload, show_record
+from streaming.core.reading.shown import Shown
+from streaming.core.shown import PAYLOADS, RECORDS, show_payload, show_record
 
 ABSENT = frozenset({"null", "none", "-1", "tombstone"})
 

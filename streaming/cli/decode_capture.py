@@ -7,8 +7,9 @@ from streaming.cli.captures import records_of
 from streaming.cli.decode import Coordinates
 from streaming.cli.errors import InputError
 from streaming.core.fold.routing import CONFIG_SUFFIXES, STATUS_SUFFIXES
-from streaming.core.reading.shown import PAYLOADS, Shown, show_record
+from streaming.core.reading.shown import Shown
 from streaming.core.replay import OFFSETS_TOPIC
+from streaming.core.shown import PAYLOADS, show_record
 
 
 def captured(path: Path, kind: str, at: Coordinates) -> Iterator[Shown]:

@@ -10,6 +10,7 @@ from streaming.core.consumer.lifecycle import ConsumerLifecycle
 from streaming.core.epochs.lifecycle import EpochsLifecycle
 from streaming.core.fold import fold, isolation
 from streaming.core.fold.registry import Registry
+from streaming.core.reading import decoding
 
 REGISTRY = Registry(
     (
@@ -19,5 +20,8 @@ REGISTRY = Registry(
     )
 )
 
+FORMATS = tuple(one.members for one in REGISTRY.lifecycles if one.members is not None)
+"""How members' bytes are read, for each protocol type that is."""
+decode_offsets_record = partial(decoding.decode_offsets_record, blobs=REGISTRY.blobs)
 fold_group = partial(fold.fold_group, REGISTRY)
 failed = partial(isolation.failed, REGISTRY)

@@ -6,10 +6,11 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from streaming.core.connect import lives
+from streaming.core.connect.reading import decode_config_row, decode_status_row
 from streaming.core.connect.witnesses import Stamps, Witnesses
 from streaming.core.fold.fold import FoldOutcome
 from streaming.core.fold.routing import CONFIG_SUFFIXES, STATUS_SUFFIXES, connect_settings, groups_of_topic, route
-from streaming.core.lifecycles import fold_group
+from streaming.core.lifecycles import decode_offsets_record, fold_group
 from streaming.core.model.objects import as_object
 from streaming.core.model.records import PASSED_OVER, OtherGroup, Row, Tick
 from streaming.core.model.results import (
@@ -25,12 +26,7 @@ from streaming.core.model.results import (
 )
 from streaming.core.model.settings import ClusterSettings
 from streaming.core.reading.commits import OffsetCommit, commit_object, decode_commit
-from streaming.core.reading.decoding import (
-    decode_config_row,
-    decode_offsets_record,
-    decode_status_row,
-    wanted_key_prefix,
-)
+from streaming.core.reading.decoding import wanted_key_prefix
 from streaming.core.reading.other_groups import OtherGroups, other_group_object
 
 OFFSETS_TOPIC = "__consumer_offsets"

@@ -13,14 +13,11 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from streaming.core.connect.reading import decode_config_row, decode_status_row
+from streaming.core.lifecycles import decode_offsets_record
 from streaming.core.model.records import Gap, Row
 from streaming.core.ports import PartitionKey
-from streaming.core.reading.decoding import (
-    decode_config_row,
-    decode_offsets_record,
-    decode_status_row,
-    wanted_key_prefix,
-)
+from streaming.core.reading.decoding import wanted_key_prefix
 from streaming.guarding.decoding import Decode, decoded
 from streaming.spark.offsets import Kind, Span
 from streaming.spark.rows import Line, Reached, position_line, row_line

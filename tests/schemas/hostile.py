@@ -18,12 +18,12 @@ from schemas.record_layouts import VALUES
 from schemas.sticky_user_data import decode_sticky_user_data
 from schemas.streams_assignment import decode_assignment_info
 from schemas.streams_subscription import decode_subscription_info
+from streaming.core.lifecycles import FORMATS, decode_offsets_record
 from streaming.core.reading.blobs import MemberBlobs
-from streaming.core.reading.decoding import decode_offsets_record
 
 VECTORS = Path(__file__).parents[1] / "vectors"
 GROUP_KEY = b"\x00\x02\x00\x01g"
-UNREMEMBERED = MemberBlobs(0)
+UNREMEMBERED = MemberBlobs(FORMATS, 0)
 
 LENGTHS = (b"\x7f\xff\xff\xff", b"\xff\xff\xff\xff", b"\x80\x00\x00\x00", b"\x00" * 4)
 VARINTS_AND_TEXTS = (b"\xff" * 5, b"\x80" * 6, b"\xed\xa0\x80", b"\xc3")
@@ -33,7 +33,7 @@ Decode = Callable[[bytes], Any]
 
 def _job(raw: bytes) -> Any:
     """As the reading task decodes a group's record, blobs included."""
-    return decode_offsets_record("__consumer_offsets", 0, 0, 0, GROUP_KEY, raw, UNREMEMBERED)
+    return decode_offsets_record("__consumer_offsets", 0, 0, 0, GROUP_KEY, raw, blobs=UNREMEMBERED)
 
 
 def _of_type(type_: int, raw: bytes) -> Any:

@@ -21,9 +21,9 @@ from schemas.consumer_protocol import ConsumerAssignment, ConsumerSubscription, 
 from schemas.consumer_protocol import encode_assignment as encode_shares
 from schemas.group_metadata import GroupMember, GroupMetadata
 from schemas.offsets_topic import encode_group_metadata
+from streaming.core.lifecycles import FORMATS, decode_offsets_record
 from streaming.core.model.records import BadBlob, GroupGeneration
 from streaming.core.reading.blobs import MemberBlobs
-from streaming.core.reading.decoding import decode_offsets_record
 from tests.schemas.hostile import GROUP_KEY, damaged, real
 
 
@@ -35,7 +35,7 @@ class PieceByPiece(MemberBlobs):
 
 
 def body(value: bytes, blobs: MemberBlobs) -> Any:
-    row = decode_offsets_record("__consumer_offsets", 0, 0, 0, GROUP_KEY, value, blobs)
+    row = decode_offsets_record("__consumer_offsets", 0, 0, 0, GROUP_KEY, value, blobs=blobs)
     assert row is not None
     return row.body
 
@@ -105,14 +105,14 @@ def built() -> Iterator[bytes]:
 
 def test_sound_records_are_read_in_one_pass() -> None:
     """Else it would be correct and useless."""
-    plain = PieceByPiece(0)
+    plain = PieceByPiece(FORMATS, 0)
     for value in built():
-        whole = MemberBlobs(0).read_whole(value)
+        whole = MemberBlobs(FORMATS, 0).read_whole(value)
         assert whole is not None
-        assert body(value, MemberBlobs(0)) == body(value, plain)
+        assert body(value, MemberBlobs(FORMATS, 0)) == body(value, plain)
         assert isinstance(body(value, plain), GroupGeneration)
     captured = [value for value in real()["job"] if value[4:11] == b"connect" and value[1] < 4]
-    read = [MemberBlobs(0).read_whole(value) for value in captured[:40]]
+    read = [MemberBlobs(FORMATS, 0).read_whole(value) for value in captured[:40]]
     assert sum(one is not None for one in read) > 0.6 * len(read)  # in static groups nothing is
 
 
@@ -120,7 +120,7 @@ def test_sound_records_are_read_in_one_pass() -> None:
 def test_both_ways_read_the_same(budget: int) -> None:
     random = Random(budget)
     known = [*built(), *random.sample(real()["job"], 30)]
-    whole, plain = MemberBlobs(budget), PieceByPiece(0)
+    whole, plain = MemberBlobs(FORMATS, budget), PieceByPiece(FORMATS, 0)
     for value in known:
         for tried in (value, *(damaged(random, value, known) for _ in range(25))):
             assert body(tried, whole) == body(tried, plain), tried.hex()
@@ -128,10 +128,10 @@ def test_both_ways_read_the_same(budget: int) -> None:
 
 
 def test_every_cut_and_every_length_is_the_same() -> None:
-    plain = PieceByPiece(0)
+    plain = PieceByPiece(FORMATS, 0)
     for kind, blobs in BUILT.items():
         value = record(kind, blobs)
-        whole, fresh = MemberBlobs(), MemberBlobs(0)
+        whole, fresh = MemberBlobs(FORMATS), MemberBlobs(FORMATS, 0)
         for at in range(8, len(value)):
             for tried in (value[:at], value[:at] + b"\x7f" + value[at + 1 :], value[:at] + b"\xff" + value[at + 1 :]):
                 expected = body(tried, plain)
@@ -143,7 +143,7 @@ def test_every_cut_and_every_length_is_the_same() -> None:
 def test_a_bad_blob_is_the_bad_member_alone() -> None:
     for kind, blobs in BUILT.items():
         given = [(b"", blobs[0][1]), *blobs, (blobs[0][0], b"\xff\xff")]
-        for blobs_seen in (MemberBlobs(0), MemberBlobs()):
+        for blobs_seen in (MemberBlobs(FORMATS, 0), MemberBlobs(FORMATS)):
             for _ in range(2):
                 found = body(record(kind, given), blobs_seen)
                 assert found.members[0].subscription == BadBlob("empty")
@@ -154,7 +154,7 @@ def test_a_bad_blob_is_the_bad_member_alone() -> None:
 def test_static_groups_are_read_with_their_own_fields() -> None:
     state = WorkerState(version=3, url="http://w/", config_offset=7, static_connectors=("declared",))
     blobs = [(encode_worker_state(state), encode_assignment(GIVEN, ()))]
-    seen = MemberBlobs()
+    seen = MemberBlobs(FORMATS)
     for protocol, declared in (("sessioned", ()), ("static", ("declared",)), ("sessioned", ())):
         (member,) = body(record("connect", blobs, protocol=protocol), seen).members
         assert member.subscription.static_connectors == declared
@@ -164,7 +164,7 @@ def test_a_missing_rebalance_timeout_is_the_session_timeout() -> None:
     for version in (0, 3):
         value = record("consumer", BUILT["consumer"], version=version)
         value = value.replace((60_000).to_bytes(4, "big"), b"\xff" * 4)
-        for blobs in (MemberBlobs(0), PieceByPiece(0)):
+        for blobs in (MemberBlobs(FORMATS, 0), PieceByPiece(FORMATS, 0)):
             assert {one.rebalance_timeout_ms for one in body(value, blobs).members} == {10_000}
 
 
@@ -207,8 +207,8 @@ def test_any_connect_group_is_read_back(drawn: list[tuple[Any, ...]]) -> None:
         allocation = holding(held, first, second) if state.version else None
         expected.append((replace(state, allocation=allocation), holding(new, second, first)))
     value = record("connect", blobs)
-    assert MemberBlobs(0).read_whole(value) is not None
-    for members in (body(value, MemberBlobs(0)).members, body(value, PieceByPiece(0)).members):
+    assert MemberBlobs(FORMATS, 0).read_whole(value) is not None
+    for members in (body(value, MemberBlobs(FORMATS, 0)).members, body(value, PieceByPiece(FORMATS, 0)).members):
         assert [(one.subscription, one.assignment) for one in members] == expected
 
 
@@ -230,8 +230,8 @@ SHARES = st.builds(
 @given(st.lists(st.tuples(SUBSCRIPTIONS, SHARES), min_size=1, max_size=3))
 def test_any_consumer_group_is_read_back(drawn: list[tuple[ConsumerSubscription, ConsumerAssignment]]) -> None:
     value = record("consumer", [(encode_subscription(one), encode_shares(share)) for one, share in drawn])
-    assert MemberBlobs(0).read_whole(value) is not None
-    for members in (body(value, MemberBlobs(0)).members, body(value, PieceByPiece(0)).members):
+    assert MemberBlobs(FORMATS, 0).read_whole(value) is not None
+    for members in (body(value, MemberBlobs(FORMATS, 0)).members, body(value, PieceByPiece(FORMATS, 0)).members):
         for (subscription, share), member in zip(drawn, members, strict=True):
             assert replace(member.subscription, owned=()) == replace(subscription, owned=())
             assert sorted(member.subscription.owned) == sorted(subscription.owned)

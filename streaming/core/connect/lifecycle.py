@@ -19,7 +19,10 @@ from streaming.core.connect import (
     workers_gone,
 )
 from streaming.core.connect.config_history import ConfigEntry, ConfigHistory
+from streaming.core.connect.member_format import CONNECT_MEMBERS
 from streaming.core.connect.member_shares import shares_of
+from streaming.core.connect.reading import unreadable_config
+from streaming.core.connect.records import ConfigChange, StatusChange
 from streaming.core.connect.rules.catalogue_across import ALL_WORKERS_GONE
 from streaming.core.connect.rules.memory import RuleMemory, without_offsets
 from streaming.core.connect.state import ConnectState
@@ -39,10 +42,10 @@ from streaming.core.incidents.finding import Finding
 from streaming.core.incidents.notice import Notice, Output
 from streaming.core.incidents.rule import Rule
 from streaming.core.model.codec import dumps, loads
-from streaming.core.model.records import Body, ConfigChange, Gap, GroupGeneration, MemberRow, Row, StatusChange
+from streaming.core.model.records import Body, Gap, GroupGeneration, MemberRow, Row
 from streaming.core.model.results import Generation, Source
 from streaming.core.model.settings import ClusterSettings, ConnectSettings
-from streaming.core.reading.unreadable import unreadable_config
+from streaming.core.reading.blobs import MemberFormat
 
 CONNECT = "connect"
 
@@ -54,6 +57,7 @@ class ConnectLifecycle:
     rules: tuple[Rule, ...] = catalogue.RULES
     outlive = frozenset({ALL_WORKERS_GONE.code})
     converts = False
+    members: MemberFormat | None = CONNECT_MEMBERS
 
     def owns(self, body: Body) -> bool:
         """Connect's topics are nobody else's."""

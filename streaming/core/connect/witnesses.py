@@ -13,12 +13,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from schemas.connect_protocol import ConnectAssignment
+from streaming.core.connect.records import ConfigChange, StatusChange
 from streaming.core.connect.statuses.facts import UNASSIGNED
 from streaming.core.fold.clocks import SKEW_MS
 from streaming.core.fold.other_clocks import Trail
 from streaming.core.fold.published import body_of
 from streaming.core.fold.state import LastRecord
-from streaming.core.model.records import ConfigChange, GroupDeleted, GroupGeneration, Row, StatusChange
+from streaming.core.model.records import GroupDeleted, GroupGeneration, Row
 
 LIVELY_MS = 300_000
 """A partition without a record for longer says nothing about when the input ended."""

@@ -6,6 +6,7 @@ from dataclasses import replace
 from streaming.core.consumer import catalogue
 from streaming.core.consumer.generation import judged
 from streaming.core.consumer.laws import LAWS, ConsumerLaw
+from streaming.core.consumer.member_format import CONSUMER_MEMBERS
 from streaming.core.consumer.member_shares import shares_of
 from streaming.core.consumer.state import ConsumerState
 from streaming.core.fold.clocks import Leap
@@ -17,6 +18,7 @@ from streaming.core.incidents.rule import Rule
 from streaming.core.model.codec import dumps, loads
 from streaming.core.model.records import Body, GroupGeneration, MemberRow, Row
 from streaming.core.model.settings import ClusterSettings
+from streaming.core.reading.blobs import MemberFormat
 
 
 class ConsumerLifecycle:
@@ -26,6 +28,7 @@ class ConsumerLifecycle:
     rules: tuple[Rule, ...] = catalogue.RULES
     outlive: frozenset[str] = frozenset()
     converts = True
+    members: MemberFormat | None = CONSUMER_MEMBERS
 
     def __init__(self, laws: Iterable[ConsumerLaw] = ()) -> None:
         self._laws = (*LAWS, *laws)

@@ -18,6 +18,7 @@ from streaming.core.model.codec import dumps, loads
 from streaming.core.model.records import Body, MemberRow, OtherGroup, Row
 from streaming.core.model.results import Standing
 from streaming.core.model.settings import ClusterSettings
+from streaming.core.reading.blobs import MemberFormat
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +37,7 @@ class EpochsLifecycle:
     rules: tuple[Rule, ...] = ()
     outlive: frozenset[str] = frozenset()
     converts = True
+    members: MemberFormat | None = None
 
     def owns(self, body: Body) -> bool:
         """Records of any other type of the coordinator's log."""

@@ -18,14 +18,13 @@ from streaming.core.incidents.notice import Lane, Notice, Output, Passed, Reache
 from streaming.core.incidents.transitions import IncidentKey, Moment
 from streaming.core.model.records import (
     PASSED_OVER,
-    ConfigChange,
     Gap,
     GroupDeleted,
     GroupGeneration,
     OtherGroup,
     Row,
-    StatusChange,
     Tick,
+    TopicRecord,
     Undecodable,
 )
 from streaming.core.model.results import GapRecord, Incident, Result, Source, UndecodableRecord
@@ -112,7 +111,7 @@ class Intake:
         self.envelope = replace(self.envelope, next_offsets=offsets)
         body = row.body
         match body:
-            case ConfigChange() | StatusChange():
+            case TopicRecord():
                 self.publish(self._owner(row).take(row, hole=hole))
             case GroupGeneration() | GroupDeleted() | OtherGroup():
                 if row.group is not None and body != PASSED_OVER:

@@ -24,15 +24,14 @@ from streaming.core.incidents.monitor_error import MONITOR_ERROR
 from streaming.core.incidents.transitions import IncidentKey, Moment, ended_because, incident_id, key_of
 from streaming.core.model.codec import dumps
 from streaming.core.model.records import (
-    ConfigChange,
     Gap,
     GroupDeleted,
     GroupGeneration,
     MemberRow,
     OtherGroup,
     Row,
-    StatusChange,
     Tick,
+    TopicRecord,
     Undecodable,
 )
 from streaming.core.model.results import (
@@ -243,7 +242,7 @@ def _published(
                         to_offset=body.to_offset,
                         reason=body.reason,
                     )
-            case ConfigChange() | StatusChange() | OtherGroup():
+            case TopicRecord() | OtherGroup():
                 continue  # they publish nothing by themselves
             case _:
                 assert_never(body)

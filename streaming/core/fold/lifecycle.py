@@ -23,6 +23,7 @@ from streaming.core.incidents.transitions import IncidentKey, Moment
 from streaming.core.model.records import Body, Gap, MemberRow, Row, Tick
 from streaming.core.model.results import Incident, Source
 from streaming.core.model.settings import ClusterSettings
+from streaming.core.reading.blobs import MemberFormat
 
 
 class GroupView(Protocol):
@@ -272,6 +273,11 @@ class Lifecycle(Protocol):
     def converts(self) -> bool:
         """Whether a group may go on under another protocol: then a tombstone of it may be no end
         (coordinator-log.md 5, last part)."""
+        ...
+
+    @property
+    def members(self) -> MemberFormat | None:
+        """How its members' bytes are read; None where no record of a classic group carries them."""
         ...
 
     def owns(self, body: Body) -> bool:

@@ -7,15 +7,17 @@ from streaming.core.incidents import monitor_error
 from streaming.core.incidents.catalogue import Catalogue
 from streaming.core.model.records import Body
 from streaming.core.model.settings import ClusterSettings
+from streaming.core.reading.blobs import MemberBlobs
 
 
 class Registry:
-    """Lifecycles, asked in this order: the first that owns a record has it."""
+    """Lifecycles, asked in this order: the first that owns a record has it. `blobs` reads members' bytes for them."""
 
     def __init__(self, lifecycles: Iterable[Lifecycle]) -> None:
         self.lifecycles = tuple(lifecycles)
         self._named = {one.name: one for one in self.lifecycles}
         self.names = frozenset(self._named)
+        self.blobs = MemberBlobs(one.members for one in self.lifecycles if one.members is not None)
         self.catalogue = Catalogue([rule for one in self.lifecycles for rule in one.rules] + [*monitor_error.RULES])
 
     def named(self, name: str) -> Lifecycle:

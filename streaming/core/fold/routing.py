@@ -2,12 +2,12 @@
 
 from collections.abc import Iterable, Sequence
 
-from streaming.core.model.records import ConfigChange, Gap, GroupGeneration, Row, StatusChange, Undecodable
+from streaming.core.model.records import Gap, GroupDeleted, GroupGeneration, OtherGroup, Row, Undecodable
 from streaming.core.model.settings import ClusterSettings, ConnectSettings
 
 CONFIG_SUFFIXES = ("-configs", "-config")
 STATUS_SUFFIXES = ("-status", "-statuses")
-_OF_CONNECT = frozenset({ConfigChange.__name__, StatusChange.__name__})
+_OF_GROUPS = frozenset({GroupGeneration.__name__, GroupDeleted.__name__, OtherGroup.__name__})
 _OF_EVERYBODY = frozenset({Gap.__name__, Undecodable.__name__})
 
 
@@ -68,4 +68,4 @@ def groups_concerned(settings: ClusterSettings, topic: str, kind: str, connect_g
     if kind in _OF_EVERYBODY:
         owners = groups_of_topic(settings, topic)
         return ["", *(connect_groups if kind == Gap.__name__ and not owners else owners)]
-    return groups_of_topic(settings, topic) if kind in _OF_CONNECT else [""]
+    return [""] if kind in _OF_GROUPS else groups_of_topic(settings, topic)

@@ -15,9 +15,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import MISSING, fields, is_dataclass
 from enum import Enum
 from functools import cache
+from types import MappingProxyType
 from typing import Any, NamedTuple, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
 T = TypeVar("T")
+DERIVED: Mapping[str, str] = MappingProxyType({"codec": "derived"})
+"""Metadata of a field that is not written: whoever reads the value derives it again. It needs a default."""
 Encode = Callable[[Any], Any]
 Decode = Callable[[Any], Any]
 
@@ -90,7 +93,7 @@ def _ordered(items: list[Any]) -> list[Any]:
 
 def _dataclass_plan(kind: Any) -> Plan:
     hints = get_type_hints(kind)
-    plan = [(f.name, _plan(hints[f.name]), _default(f)) for f in fields(kind)]
+    plan = [(f.name, _plan(hints[f.name]), _default(f)) for f in fields(kind) if f.metadata != DERIVED]
 
     def encode(value: Any) -> dict[str, Any]:
         out = {}

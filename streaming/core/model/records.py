@@ -1,15 +1,14 @@
 """Rows: what a reader hands to the fold. One row is one record that mattered, decoded, with its coordinates.
 
-Rows cross process borders (reading task -> batch function, database -> batch function) as JSON text made by
-`streaming.core.model.codec`; a row's `body` is a closed union tagged by class name.
+A row that waits rests in the database as JSON text made by `streaming.core.model.codec`; a row's `body` is a closed
+union tagged by class name. A lifecycle derives the rows of its topics from `TopicRecord`, and what it reads in members'
+bytes is an object to everybody else.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from schemas.connect_protocol import ConnectAssignment, WorkerState
-from schemas.connect_topics import ConfigRecord, StatusRecord
-from schemas.consumer_protocol import ConsumerAssignment, ConsumerSubscription
+from streaming.core.model.codec import DERIVED
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,13 +18,10 @@ class BadBlob:
     reason: str
 
 
-Subscription: TypeAlias = WorkerState | ConsumerSubscription | BadBlob | None
-Assignment: TypeAlias = ConnectAssignment | ConsumerAssignment | BadBlob | None
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemberRow:
-    """One member of a generation. Blobs of protocol types we do not read are None; the bytes travel along."""
+    """One member of a generation, with its bytes. `subscription` and `assignment` are what its lifecycle reads in them,
+    a `BadBlob`, or None for a protocol type that nobody reads; they are read anew rather than stored."""
 
     member_id: str
     instance_id: str | None
@@ -33,8 +29,8 @@ class MemberRow:
     client_host: str
     rebalance_timeout_ms: int
     session_timeout_ms: int
-    subscription: Subscription
-    assignment: Assignment
+    subscription: object = field(default=None, metadata=DERIVED)
+    assignment: object = field(default=None, metadata=DERIVED)
     subscription_bytes: bytes
     assignment_bytes: bytes
 
@@ -78,17 +74,8 @@ PASSED_OVER = OtherGroup("topic")
 
 
 @dataclass(frozen=True, slots=True)
-class ConfigChange:
-    """One record of a Connect config topic."""
-
-    record: ConfigRecord
-
-
-@dataclass(frozen=True, slots=True)
-class StatusChange:
-    """One record of a Connect status topic."""
-
-    record: StatusRecord
+class TopicRecord:
+    """A record of a topic that a lifecycle reads beside the coordinator's log; its own class says what is in it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,12 +95,12 @@ class Gap:
     reason: str
 
 
-Body: TypeAlias = GroupGeneration | GroupDeleted | OtherGroup | ConfigChange | StatusChange | Undecodable | Gap
+Body: TypeAlias = GroupGeneration | GroupDeleted | OtherGroup | TopicRecord | Undecodable | Gap
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """One record with its coordinates. `group` is the group id, or None for rows of config and status topics.
+    """One record with its coordinates. `group` is the group id, or None for rows of topics of a lifecycle.
 
     `topic_id` tells a re-created topic from the one before; "" where the source does not know it.
     """

@@ -1,22 +1,23 @@
 """The blobs that members carry inside a group's record, decoded once while they stay the same.
 
-Most members send the same bytes in generation after generation, so values are remembered by content. What is
-remembered is bounded in bytes, not entries: a Connect blob of a big group can have 100 kB.
+A lifecycle declares the bytes of its protocol type as a `MemberFormat`. Most members send the same bytes in generation
+after generation, so values are remembered by content. What is remembered is bounded in bytes, not entries: a Connect
+blob of a big group can have 100 kB.
 """
 
-from collections.abc import Callable
-from functools import partial
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias, TypeVar
 
-from schemas import connect_protocol, consumer_protocol
 from schemas.errors import SchemaError
-from schemas.fused import Memory, Record, RecordReader, record_reader
+from schemas.fused import Blob, Memory, Record, RecordReader, record_reader
 from schemas.offsets_topic import GROUP_METADATA
-from streaming.core.model.records import Assignment, BadBlob, MemberRow, Subscription
+from streaming.core.model.records import BadBlob, GroupGeneration, MemberRow
 
 T = TypeVar("T")
-SubscriptionReader: TypeAlias = Callable[[bytes], Subscription]
-AssignmentReader: TypeAlias = Callable[[bytes], Assignment]
+ReadBlob: TypeAlias = Callable[[bytes], tuple[Any, int]]
+BlobReader: TypeAlias = Callable[[bytes], object]
+Readers: TypeAlias = tuple[BlobReader, BlobReader]
 
 # Per kind of blob and half; a decoded value takes up to some thirty times its bytes, typically seven.
 REMEMBERED_BYTES = 512 * 1024
@@ -64,31 +65,59 @@ def _recalling(decode: Callable[[bytes], T], known: Memory) -> Callable[[bytes],
     return recall
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemberFormat:
+    """How the bytes of members of one protocol type are read: the subscription and the assignment, as a layout to be
+    compiled and as functions that return (value, end) or raise SchemaError. `exception`: a protocol whose subscription
+    has other fields in the same bytes, and its reader."""
+
+    protocol_type: str
+    layouts: tuple[Blob, Blob]
+    subscription: ReadBlob
+    assignment: ReadBlob
+    exception: tuple[str, ReadBlob] | None = None
+
+
 class MemberBlobs:
     """Readers of both blobs by protocol type, and of whole records; `budget_bytes` 0 remembers nothing."""
 
-    def __init__(self, budget_bytes: int = REMEMBERED_BYTES) -> None:
-        self._memories = {kind: (memory(budget_bytes), memory(budget_bytes)) if budget_bytes else () for kind in _KINDS}
-        self._by_type: dict[str, tuple[SubscriptionReader, AssignmentReader]] = {
-            kind: self._readers(kind, *readers) for kind, readers in _READERS.items()
+    def __init__(self, formats: Iterable[MemberFormat], budget_bytes: int = REMEMBERED_BYTES) -> None:
+        self._formats = {one.protocol_type: one for one in formats}
+        self._memories = {
+            kind: (memory(budget_bytes), memory(budget_bytes)) if budget_bytes else () for kind in self._formats
         }
-        # Same bytes, other fields: what a static group's workers say is remembered apart.
-        read_static = _sound(partial(connect_protocol.read_worker_state, static=True))
-        static = remembering(read_static, budget_bytes) if budget_bytes else read_static
-        self._static = static, self._by_type["connect"][1]
+        self._by_type: dict[tuple[str, str | None], Readers] = {}
+        for kind, one in self._formats.items():
+            subscription, assignment = _sound(one.subscription), _sound(one.assignment)
+            memories = self._memories[kind]
+            if memories:
+                subscription, assignment = _recalling(subscription, memories[0]), _recalling(assignment, memories[1])
+            self._by_type[kind, None] = subscription, assignment
+            if one.exception is not None:
+                # Same bytes, other fields: what is read in them is remembered apart.
+                protocol, read = one.exception
+                other = remembering(_sound(read), budget_bytes) if budget_bytes else _sound(read)
+                self._by_type[kind, protocol] = other, assignment
+        self._kinds = _by_beginning(self._formats)
         self._whole: dict[bytes, RecordReader] = {}
 
-    def _readers(self, kind: str, *readers: Callable[[bytes], Any]) -> tuple[SubscriptionReader, AssignmentReader]:
-        memories = self._memories[kind]
-        if not memories:
-            return readers[0], readers[1]
-        return _recalling(readers[0], memories[0]), _recalling(readers[1], memories[1])
-
-    def readers(self, protocol_type: str, protocol: str | None) -> tuple[SubscriptionReader, AssignmentReader]:
+    def readers(self, protocol_type: str, protocol: str | None) -> Readers:
         """How the two blobs of this group's members are read; both give None for a type nobody has described."""
-        if protocol_type == "connect" and protocol == "static":
-            return self._static
-        return self._by_type.get(protocol_type, _UNREAD)
+        found = self._by_type.get((protocol_type, protocol)) or self._by_type.get((protocol_type, None))
+        return found or _UNREAD
+
+    def read_again(self, body: GroupGeneration) -> GroupGeneration:
+        """A generation that was stored, with what its members' bytes say."""
+        subscription, assignment = self.readers(body.protocol_type, body.protocol)
+        members = tuple(
+            replace(
+                one,
+                subscription=subscription(one.subscription_bytes),
+                assignment=assignment(one.assignment_bytes),
+            )
+            for one in body.members
+        )
+        return replace(body, members=members)
 
     def read_whole(self, value: bytes) -> tuple[tuple[Any, ...], int] | None:
         """The fields of a group's record, its members as `MemberRow`s, and its end; None for a record that has to be
@@ -96,7 +125,7 @@ class MemberBlobs:
         beginning = value[:_BEGINNING]
         read = self._whole.get(beginning)
         if read is None:
-            kind = _KINDS_BY_BEGINNING.get(beginning)
+            kind = self._kinds.get(beginning)
             if kind is None:
                 return None
             read = self._whole[beginning] = record_reader(self._record(kind, beginning[1]))
@@ -104,13 +133,14 @@ class MemberBlobs:
 
     def _record(self, kind: str, version: int) -> Record:
         names = ("subscription", "assignment")
+        declared = self._formats[kind]
         return Record(
             layout=GROUP_METADATA,
             version=version,
             made=MemberRow,
-            holds=dict(zip(names, _BLOBS[kind], strict=True)),
+            holds=dict(zip(names, declared.layouts, strict=True)),
             only={"protocolType": kind},
-            never={"protocol": "static"} if kind == "connect" else {},
+            never={} if declared.exception is None else {"protocol": declared.exception[0]},
             instead={"rebalanceTimeout": "sessionTimeout"},
             memories=dict(zip(names, self._memories[kind], strict=False)),
         )
@@ -120,39 +150,34 @@ def _nothing(blob: bytes) -> None:
     return None
 
 
-_UNREAD: tuple[SubscriptionReader, AssignmentReader] = (_nothing, _nothing)
+_UNREAD: Readers = (_nothing, _nothing)
 
 
 _EMPTY = BadBlob("empty")
 
 
-def _sound(read: Callable[[bytes], tuple[T, int]]) -> Callable[[bytes], T | BadBlob]:
+def _sound(read: ReadBlob) -> BlobReader:
     """What `read` reads, whatever is left over; a blob that Kafka's own reader rejects becomes the reason."""
 
-    def value(blob: bytes) -> T | BadBlob:
+    def value(blob: bytes) -> object:
         if not blob:
             return _EMPTY
         try:
-            return read(blob)[0]
+            found: object = read(blob)[0]
+            return found
         except SchemaError as why:
             return BadBlob(why.reason)
 
     return value
 
 
-_READERS: dict[str, tuple[Callable[[bytes], Any], Callable[[bytes], Any]]] = {
-    "connect": (_sound(connect_protocol.read_worker_state), _sound(connect_protocol.read_assignment)),
-    "consumer": (_sound(consumer_protocol.read_subscription), _sound(consumer_protocol.read_assignment)),
-}
-_BLOBS = {
-    "connect": (connect_protocol.WORKER_STATE_BLOB, connect_protocol.ASSIGNMENT_BLOB),
-    "consumer": (consumer_protocol.SUBSCRIPTION_BLOB, consumer_protocol.ASSIGNMENT_BLOB),
-}
-_KINDS = tuple(_BLOBS)
 # A record's version, and the length and first letters of its protocol type.
 _BEGINNING = 8
-_KINDS_BY_BEGINNING = {
-    (version.to_bytes(2, "big") + len(kind).to_bytes(2, "big") + kind.encode())[:_BEGINNING]: kind
-    for version in range(GROUP_METADATA.flexible_since)
-    for kind in _KINDS
-}
+
+
+def _by_beginning(kinds: Iterable[str]) -> dict[bytes, str]:
+    return {
+        (version.to_bytes(2, "big") + len(kind).to_bytes(2, "big") + kind.encode())[:_BEGINNING]: kind
+        for version in range(GROUP_METADATA.flexible_since)
+        for kind in kinds
+    }

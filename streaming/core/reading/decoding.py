@@ -1,12 +1,11 @@
-"""The one boundary from a raw record to a `Row`: outcomes of `schemas` become row bodies, and nothing raises.
+"""From a record of the coordinator's log to a `Row`: outcomes of `schemas` become row bodies, and nothing raises.
 
-`None` means "of no interest": offset commits, and the status topic's entries about topics. Everything else gives a row,
-readable or not, so that a reader can count what it handed over.
+`None` means "of no interest": offset commits. Everything else gives a row, readable or not, so that a reader can count
+what it handed over. Records of other topics are read by the lifecycle whose topics they are.
 """
 
 from typing import assert_never
 
-from schemas.connect_topics import decode_config_record, decode_status_record
 from schemas.errors import SchemaError
 from schemas.frozen import maker
 from schemas.offsets_topic import (
@@ -21,21 +20,18 @@ from schemas.offsets_topic import (
 from schemas.outcomes import Decoded, Ignored, Tombstone, Unreadable
 from streaming.core.model.records import (
     Body,
-    ConfigChange,
     GroupDeleted,
     GroupGeneration,
     MemberRow,
     OtherGroup,
     Row,
-    StatusChange,
     Undecodable,
 )
 from streaming.core.reading.blobs import MemberBlobs
 
 CLASSIC = 2
-# Enough to recognise a record's layout by eye; only for the coordinator's log, which holds no secrets of Connect.
+# Enough to recognise a record's layout by eye; the coordinator's log holds no secrets.
 SAMPLE_BYTES = 32
-REMEMBERED = MemberBlobs()
 
 _OFFSET_COMMITS = (b"\x00\x00", b"\x00\x01")
 
@@ -58,7 +54,8 @@ def decode_offsets_record(
     timestamp_ms: int,
     key: bytes | None,
     value: bytes | None,
-    blobs: MemberBlobs = REMEMBERED,
+    *,
+    blobs: MemberBlobs,
 ) -> Row | None:
     """A record of `__consumer_offsets`; None for offset commits."""
     if not wanted_key_prefix(key):
@@ -131,40 +128,3 @@ def _group_body(value: bytes | None, blobs: MemberBlobs) -> Body:
 
 _make_member = maker(MemberRow)
 _make_generation = maker(GroupGeneration)
-
-
-def decode_config_row(
-    topic: str,
-    partition: int,
-    offset: int,
-    timestamp_ms: int,
-    key: bytes | None,
-    value: bytes | None,
-    digest_key: bytes = b"",
-) -> Row | None:
-    """A record of a Connect config topic. Every one gives a row: even one without effect moves the config offset.
-    `digest_key`: see `decode_config_record`."""
-    outcome = decode_config_record(key, value, digest_key)
-    # No sample: a config topic's bytes may be a password, readable or not.
-    body: Body = (
-        ConfigChange(outcome.value) if isinstance(outcome, Decoded) else Undecodable("config", len(value or b""))
-    )
-    return Row(topic=topic, partition=partition, offset=offset, timestamp_ms=timestamp_ms, group=None, body=body)
-
-
-def decode_status_row(
-    topic: str, partition: int, offset: int, timestamp_ms: int, key: bytes | None, value: bytes | None
-) -> Row | None:
-    """A record of a Connect status topic; None for entries about topics and foreign keys."""
-    outcome = decode_status_record(key, value)
-    body: Body
-    match outcome:
-        case Decoded(record):
-            body = StatusChange(record)
-        case Unreadable(reason):
-            body = Undecodable(reason, len(value or b""))  # no sample: a trace may quote a configuration
-        case Ignored() | Tombstone():
-            return None
-        case _:
-            assert_never(outcome)
-    return Row(topic=topic, partition=partition, offset=offset, timestamp_ms=timestamp_ms, group=None, body=body)

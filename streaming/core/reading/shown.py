@@ -1,127 +1,17 @@
-"""One record or one payload in full, for a person who has it in hand: what `rebalance-monitor decode` prints.
+"""A decoded value or payload as a person reads it: what JSON can hold, with everything that the decoders know."""
 
-Everything that the decoders know is shown: embedded payloads, unknown tagged fields with their path, bytes left over.
-Of Connect's topics only what the job itself keeps is shown: never a configuration, a session key or a trace.
-"""
-
-from base64 import b64decode
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from typing import Any, assert_never
 
-from schemas import connect_protocol, consumer_protocol
-from schemas.connect_topics import NOT_JSON, OtherConfig, decode_config_record, decode_status_record
-from schemas.coordinator_records import Record, decode_record
 from schemas.outcomes import Decoded, Ignored, Outcome, Tombstone, Unreadable
-from schemas.streams_assignment import decode_assignment_info
-from schemas.streams_subscription import decode_subscription_info
-from schemas.user_data import decode_assignment_user_data, decode_subscription_user_data
-from streaming.core.reading.decoding import CLASSIC, SAMPLE_BYTES
+from streaming.core.reading.decoding import SAMPLE_BYTES
 
 Shown = dict[str, Any]
 
-RECORDS: Mapping[str, str] = {
-    "offsets": "a record of __consumer_offsets",
-    "connect-config": "a record of a Connect config topic",
-    "connect-status": "a record of a Connect status topic",
-}
-PAYLOADS: Mapping[str, Callable[[bytes], Outcome[Any]]] = {
-    "connect-worker-state": connect_protocol.decode_worker_state,
-    "connect-static-worker-state": lambda blob: connect_protocol.decode_worker_state(blob, static=True),
-    "connect-assignment": connect_protocol.decode_assignment,
-    "consumer-subscription": consumer_protocol.decode_subscription,
-    "consumer-assignment": consumer_protocol.decode_assignment,
-    "streams-subscription": decode_subscription_info,
-    "streams-assignment": decode_assignment_info,
-}
 
-
-def show_record(topic_kind: str, key: bytes | None, value: bytes | None) -> Shown:
-    """A record of one of the kinds in `RECORDS`; `outcome` is decoded, tombstone, ignored or unreadable."""
-    match topic_kind:
-        case "offsets":
-            return _offsets(key, value)
-        case "connect-config":
-            return _reduced(decode_config_record(key, value), value)
-        case _:
-            return _reduced(decode_status_record(key, value), value)
-
-
-def show_payload(kind: str, blob: bytes) -> Shown:
-    """A payload of one of the kinds in `PAYLOADS`, without the record around it."""
-    shown = _payload(PAYLOADS[kind](blob), blob)
-    return {"payload": kind, **shown}
-
-
-def _offsets(key: bytes | None, value: bytes | None) -> Shown:
-    outcome = decode_record(key, value)
-    match outcome:
-        case Decoded(record):
-            return _record(record, value)
-        case Ignored(what):
-            return {"outcome": "ignored", "reason": what, "key_hex": (key or b"")[:SAMPLE_BYTES].hex()}
-        case Unreadable(reason, detail):
-            sample = {"key_hex": (key or b"")[:SAMPLE_BYTES].hex(), "value_hex": (value or b"")[:SAMPLE_BYTES].hex()}
-            return {"outcome": "unreadable", "reason": reason, "detail": detail, "bytes": len(value or b""), **sample}
-        case Tombstone():
-            return {"outcome": "tombstone"}
-        case _:
-            assert_never(outcome)
-
-
-def _record(record: Record, value: bytes | None) -> Shown:
-    shown: Shown = {
-        "outcome": "tombstone" if record.fields is None else "decoded",
-        "type": record.type,
-        "name": record.name,
-        "key": record.key,
-    }
-    if record.key_remaining:
-        shown["key_remaining"] = record.key_remaining
-    body = record.value
-    if body is not None and value is not None:
-        if record.type == CLASSIC:
-            _open_members(body)
-        shown |= {"version": record.version, "value": body}
-        shown["unknown_tags"] = [
-            {"path": path, "tag": tag, "bytes_hex": raw.hex()} for path, tag, raw in record.unknown_tags
-        ]
-        shown["remaining"] = record.value_remaining
-        if record.value_remaining:
-            shown["remaining_hex"] = value[len(value) - record.value_remaining :].hex()
-    return shown
-
-
-def _open_members(group: Shown) -> None:
-    """Put what a member's two blobs say in their place, for the protocol types that are described."""
-    protocol_type, protocol = group["protocolType"], group["protocol"]
-    readers: dict[tuple[str, str], Callable[[bytes], Outcome[Any]]] = {
-        ("connect", "subscription"): lambda blob: connect_protocol.decode_worker_state(
-            blob, static=protocol == "static"
-        ),
-        ("connect", "assignment"): connect_protocol.decode_assignment,
-        ("consumer", "subscription"): consumer_protocol.decode_subscription,
-        ("consumer", "assignment"): consumer_protocol.decode_assignment,
-    }
-    for member in group["members"]:
-        for which in ("subscription", "assignment"):
-            raw = b64decode(member[which])
-            read = readers.get((protocol_type, which))
-            if read is None or not raw:
-                member[which] = {"bytes": len(raw), "bytes_hex": raw.hex()}
-                continue
-            outcome = read(raw)
-            member[which] = shown = _payload(outcome, raw)
-            if isinstance(outcome, Decoded) and protocol_type == "consumer" and outcome.value.user_data:
-                shown["value"]["user_data"] = _user_data(protocol, which, outcome.value.user_data)
-
-
-def _user_data(protocol: str | None, which: str, raw: bytes) -> Any:
-    outcome = (decode_subscription_user_data if which == "subscription" else decode_assignment_user_data)(protocol, raw)
-    return {"bytes": len(raw), "bytes_hex": raw.hex()} if outcome is None else _payload(outcome, raw)
-
-
-def _payload(outcome: Outcome[Any], raw: bytes) -> Shown:
+def payload_shown(outcome: Outcome[Any], raw: bytes) -> Shown:
+    """What became of a payload, with the bytes that nobody has read."""
     match outcome:
         case Decoded(value, remaining):
             shown: Shown = {"outcome": "decoded", "bytes": len(raw), "value": plain(value), "remaining": remaining}
@@ -136,23 +26,6 @@ def _payload(outcome: Outcome[Any], raw: bytes) -> Shown:
             }
         case Ignored() | Tombstone():
             return {"outcome": "ignored", "bytes": len(raw)}
-        case _:
-            assert_never(outcome)
-
-
-def _reduced(outcome: Outcome[Any], value: bytes | None) -> Shown:
-    """A record of a Connect topic: never bytes of it, whatever became of it."""
-    match outcome:
-        case Decoded(OtherConfig(what)) if what == NOT_JSON:
-            return {"outcome": "unreadable", "reason": what, "bytes": len(value or b"")}
-        case Decoded(record):
-            return {"outcome": "decoded", "record": type(record).__name__, **plain(record), "bytes": len(value or b"")}
-        case Ignored(what):
-            return {"outcome": "ignored", "reason": what, "bytes": len(value or b"")}
-        case Unreadable(reason):
-            return {"outcome": "unreadable", "reason": reason, "bytes": len(value or b"")}
-        case Tombstone():
-            return {"outcome": "tombstone"}
         case _:
             assert_never(outcome)
 

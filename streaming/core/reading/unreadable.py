@@ -1,18 +1,8 @@
-"""Records that could not be read, as they are published and counted. No byte of a config record is among it."""
+"""Records that could not be read, as they are counted."""
 
-from schemas.connect_topics import OtherConfig
-from streaming.core.model.results import Source, UndecodableRecord
+from streaming.core.model.results import UndecodableRecord
 
 UNSUPPORTED = "unsupported_version"
-CONFIG_NOT_JSON = "config_not_json"
-
-
-def unreadable_config(cluster: str, source: Source, record: OtherConfig) -> UndecodableRecord:
-    """A config record that Kafka's reader skips: its size and keyed digest."""
-    sample = f"keyed digest {record.digest}" if record.digest else ""
-    return UndecodableRecord(
-        cluster=cluster, source=source, reason=CONFIG_NOT_JSON, size_bytes=record.size_bytes, sample=sample
-    )
 
 
 def counted_reason(record: UndecodableRecord) -> str:

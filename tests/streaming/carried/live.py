@@ -9,10 +9,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from streaming.cli.captures import records_of, settings_of
+from streaming.core.connect.records import ConfigChange
 from streaming.core.fold.routing import route
 from streaming.core.fold.state import Envelope
 from streaming.core.lifecycles import fold_group
-from streaming.core.model.records import ConfigChange, Row, Tick
+from streaming.core.model.records import Row, Tick
 from streaming.core.model.results import Generation, Incident, Result
 from streaming.core.model.settings import ClusterSettings
 from streaming.core.replay import decode

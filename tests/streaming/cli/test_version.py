@@ -10,7 +10,7 @@ import pytest
 from streaming import calculator
 from streaming.cli import main
 from streaming.cli.names import FAMILIES, KINDS
-from streaming.core.reading import shown
+from streaming.core import shown
 
 PROJECT = Path(__file__).parents[3] / "pyproject.toml"
 

@@ -7,8 +7,9 @@ from dataclasses import replace
 
 import pytest
 
+from streaming.core.connect.records import ConfigChange
 from streaming.core.lifecycles import fold_group
-from streaming.core.model.records import BadBlob, ConfigChange, GroupGeneration, Tick
+from streaming.core.model.records import BadBlob, GroupGeneration, Tick
 from streaming.core.model.results import Grade, Result
 from tests.streaming.core.rules.builders import GROUP, Story, generations, incidents
 

@@ -1,5 +1,6 @@
 """Blobs of members that did not change are decoded once, in bounded memory."""
 
+from streaming.core.lifecycles import FORMATS
 from streaming.core.model.records import BadBlob
 from streaming.core.reading.blobs import MemberBlobs, remembering
 
@@ -39,7 +40,7 @@ def test_what_is_remembered_is_bounded_in_bytes_and_what_is_used_stays() -> None
 
 
 def test_readers_by_protocol() -> None:
-    blobs = MemberBlobs()
+    blobs = MemberBlobs(FORMATS)
     static = bytes.fromhex(
         "0003 000f 687474703a2f2f77313a383038332f 0000000000000007 ffffffff"
         "00000001 0002 6331 00000001 0002 6332 00000002 00000000 00000003"

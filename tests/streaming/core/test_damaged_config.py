@@ -6,7 +6,8 @@ from dataclasses import replace
 import pytest
 
 from schemas.connect_topics import ConnectorConfigured, OtherConfig, TasksCommitted
-from streaming.core.model.records import ConfigChange, Row
+from streaming.core.connect.records import ConfigChange
+from streaming.core.model.records import Row
 from streaming.core.model.results import Grade, Severity
 from tests.streaming.core.rules.builders import CONFIGS, Story, generations, incidents
 from tests.streaming.core.rules.cases_across import calm, drop_given

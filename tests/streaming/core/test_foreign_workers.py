@@ -8,8 +8,9 @@ from dataclasses import replace
 import pytest
 
 from assignors.connect.model import ConnectRound, Jobs
+from streaming.core.connect.records import ConfigChange
 from streaming.core.lifecycles import fold_group
-from streaming.core.model.records import ConfigChange, Tick
+from streaming.core.model.records import Tick
 from streaming.core.model.results import Generation, Grade, Incident, Result, Severity
 from tests.streaming.core.rules.builders import CONFIGS, GROUP, Story, generations, incidents
 from tests.streaming.core.rules.cases_across import DELAY_MS, MINUTE_MS, calm, departure

@@ -5,11 +5,10 @@ from dataclasses import replace
 import pytest
 
 from streaming.core.fold import isolation
-from streaming.core.lifecycles import REGISTRY, fold_group
+from streaming.core.lifecycles import REGISTRY, decode_offsets_record, fold_group
 from streaming.core.model.records import PASSED_OVER, GroupDeleted, OtherGroup, Row, Tick
 from streaming.core.model.results import Generation, Standing
 from streaming.core.ports import FoldError
-from streaming.core.reading.decoding import decode_offsets_record
 from streaming.core.stored_states import present
 from tests.streaming.core.rules.builders import CONFIGS, GROUP, OFFSETS, STATUSES, Story
 from tests.streaming.core.rules.cases_across import DELAY_MS, calm

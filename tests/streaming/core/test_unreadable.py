@@ -1,12 +1,13 @@
 """What is kept and counted of records that can't be read, or that hold more than is known."""
 
 from schemas.connect_topics import OtherConfig
-from streaming.core.lifecycles import fold_group
+from streaming.core.connect.reading import decode_config_row
+from streaming.core.connect.records import ConfigChange
+from streaming.core.lifecycles import decode_offsets_record, fold_group
 from streaming.core.model.codec import dumps, loads
-from streaming.core.model.records import ConfigChange, GroupGeneration, Row, Tick, Undecodable
+from streaming.core.model.records import GroupGeneration, Row, Tick, Undecodable
 from streaming.core.model.results import Source, UndecodableRecord
 from streaming.core.model.settings import ClusterSettings, ConnectSettings
-from streaming.core.reading.decoding import decode_config_row, decode_offsets_record
 from streaming.core.reading.unreadable import counted_reason
 
 KEY = bytes.fromhex("0002 0001 67")

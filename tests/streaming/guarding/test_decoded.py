@@ -3,10 +3,9 @@
 import pytest
 
 from streaming.cli.guarded import Guarded
-from streaming.core.lifecycles import fold_group
+from streaming.core.lifecycles import decode_offsets_record, fold_group
 from streaming.core.model.records import GroupDeleted, Row, Undecodable
 from streaming.core.model.settings import ClusterSettings
-from streaming.core.reading.decoding import decode_offsets_record
 from streaming.core.replay import RawRecord, replay
 from streaming.guarding import decoding
 from streaming.guarding.decoding import decoded

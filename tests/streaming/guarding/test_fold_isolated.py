@@ -5,12 +5,13 @@ from collections.abc import Sequence
 import pytest
 
 from streaming.core.connect.config_history import ConfigHistory
+from streaming.core.connect.records import ConfigChange
 from streaming.core.fold.fold import FoldOutcome
 from streaming.core.fold.isolation import ENDED_FAILED
 from streaming.core.fold.recovery import FOLDED_AGAIN, OPEN_MS
 from streaming.core.lifecycles import fold_group
 from streaming.core.model.codec import dumps, loads
-from streaming.core.model.records import ConfigChange, Row, Tick
+from streaming.core.model.records import Row, Tick
 from streaming.core.model.results import AlertSeverity, Generation, Grade, Incident, Result
 from streaming.guarding.fold import Fold, Limits, fold_isolated, pieces_of, spans
 from tests.streaming.carried.live import story

@@ -13,13 +13,13 @@ from hypothesis import settings as profile
 from hypothesis import strategies as st
 
 from streaming.cli.captures import records_of, settings_of
+from streaming.core.connect.reading import decode_status_row
 from streaming.core.fold.fold import FoldOutcome
 from streaming.core.lifecycles import fold_group
 from streaming.core.model.records import Gap, OtherGroup, Row, Tick
 from streaming.core.model.results import GapRecord, Generation, Incident, Result
 from streaming.core.model.settings import ClusterSettings, ConnectSettings
 from streaming.core.ports import Deposed, OutOfStep, PartitionKey, Range
-from streaming.core.reading.decoding import decode_status_row
 from streaming.core.replay import decode
 from streaming.guarding.fold import Fold
 from streaming.spark.batch import BatchFunction, BatchReport

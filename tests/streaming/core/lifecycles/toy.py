@@ -17,6 +17,7 @@ from streaming.core.model.codec import dumps, loads
 from streaming.core.model.records import Body, GroupGeneration, MemberRow, Row
 from streaming.core.model.results import Certainty, Evidence, Grade, Severity, Source, Subject, Verdict
 from streaming.core.model.settings import ClusterSettings
+from streaming.core.reading.blobs import MemberFormat
 
 PATIENCE_MS = 60_000
 
@@ -40,6 +41,7 @@ class ToyLifecycle:
     rules = (NO_CAPTAIN,)
     outlive: frozenset[str] = frozenset()
     converts = False
+    members: MemberFormat | None = None
 
     def owns(self, body: Body) -> bool:
         return isinstance(body, GroupGeneration) and body.protocol_type == "toy"

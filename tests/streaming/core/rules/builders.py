@@ -21,12 +21,12 @@ from schemas.connect_protocol import ConnectAssignment
 from schemas.group_metadata import GroupMember, GroupMetadata
 from schemas.offsets_topic import encode_group_metadata
 from streaming.core.connect.observed import Job, job_kind, job_name
+from streaming.core.connect.reading import decode_config_row, decode_status_row
 from streaming.core.connect.witnesses import Stamps
-from streaming.core.lifecycles import fold_group
+from streaming.core.lifecycles import decode_offsets_record, fold_group
 from streaming.core.model.records import Row, Tick
 from streaming.core.model.results import Generation, Incident, Result
 from streaming.core.model.settings import ClusterSettings, ConnectSettings
-from streaming.core.reading.decoding import decode_config_row, decode_offsets_record, decode_status_row
 from streaming.core.replay import folded
 from tests.streaming.core.rules.processes import JAVA, Given, Worker, assignment_of, encoded, job, jobs
 

@@ -1,0 +1,15 @@
+"""The bytes of Connect's workers, as the reader of group records takes them."""
+
+from functools import partial
+
+from schemas import connect_protocol
+from streaming.core.connect.observed import STATIC
+from streaming.core.reading.blobs import MemberFormat
+
+CONNECT_MEMBERS = MemberFormat(
+    protocol_type="connect",
+    layouts=(connect_protocol.WORKER_STATE_BLOB, connect_protocol.ASSIGNMENT_BLOB),
+    subscription=connect_protocol.read_worker_state,
+    assignment=connect_protocol.read_assignment,
+    exception=(STATIC, partial(connect_protocol.read_worker_state, static=True)),
+)

@@ -1,0 +1,11 @@
+"""The bytes of consumers, as the reader of group records takes them."""
+
+from schemas import consumer_protocol
+from streaming.core.reading.blobs import MemberFormat
+
+CONSUMER_MEMBERS = MemberFormat(
+    protocol_type="consumer",
+    layouts=(consumer_protocol.SUBSCRIPTION_BLOB, consumer_protocol.ASSIGNMENT_BLOB),
+    subscription=consumer_protocol.read_subscription,
+    assignment=consumer_protocol.read_assignment,
+)
