@@ -21,7 +21,7 @@ from schemas.outcomes import Decoded
 from streaming.core.connect.observed import worker_of
 from streaming.core.connect.records import ConfigChange, StatusChange
 from streaming.core.connect.state import ConnectState
-from streaming.core.fold.state import Envelope, read, stored
+from streaming.core.fold.state import Envelope, Saved, read, stored
 from streaming.core.lifecycles import fold_group
 from streaming.core.model.codec import dumps, loads
 from streaming.core.model.records import Body, GroupGeneration, MemberRow, Row, Tick
@@ -104,7 +104,7 @@ def _row(topic: str, offset: int, at_ms: int, body: Body, *, group: str | None =
     return Row(topic=topic, partition=0, offset=offset, timestamp_ms=T0_MS + at_ms, group=group, body=body)
 
 
-def folded(workers: int, tasks: int, event: str) -> bytes:
+def folded(workers: int, tasks: int, event: str) -> Saved:
     """The state an hour after the last record; all generations must be judged, or it would be another one."""
     given = list(rows(workers, tasks, event))
     outcome = fold_group(settings(), GROUP, None, given, Tick(given[-1].timestamp_ms + QUIET_MS))
@@ -114,23 +114,25 @@ def folded(workers: int, tasks: int, event: str) -> bytes:
     return fold_group(settings(), GROUP, outcome.state, [], Tick(given[-1].timestamp_ms + 2 * QUIET_MS)).state
 
 
-def parts(state: bytes) -> dict[str, int]:
+def parts(state: Saved) -> dict[str, int]:
     """Bytes of the envelope, of each field of the body and of its timeline; below one hundredth is left out."""
-    first, body = state.split(b"\n")
+    first, body = state.lines.split(b"\n")
     whole: dict[str, Any] = json.loads(body.split(b" ", 1)[1])
     timeline = {f"timeline.{name}": part for name, part in whole.pop("timeline").items()}
     fields = {"envelope": json.loads(first), **whole, **timeline}
     sizes = {name: len(json.dumps(part, separators=(",", ":"))) for name, part in fields.items()}
-    return {name: size for name, size in sorted(sizes.items(), key=lambda one: -one[1]) if size * 100 > len(state)}
+    return {
+        name: size for name, size in sorted(sizes.items(), key=lambda one: -one[1]) if size * 100 > len(state.lines)
+    }
 
 
-def read_whole(state: bytes) -> tuple[Envelope, ConnectState]:
+def read_whole(state: Saved) -> tuple[Envelope, ConnectState]:
     """Both parts of the state."""
     envelope, bodies = read(state)
     return envelope, loads(ConnectState, bodies["connect"])
 
 
-def written(envelope: Envelope, body: ConnectState) -> bytes:
+def written(envelope: Envelope, body: ConnectState) -> Saved:
     """The state as the fold writes it."""
     return stored(envelope, {"connect": dumps(body)})
 
@@ -141,9 +143,9 @@ def main() -> int:
         for event in ("steady", "a worker lost"):
             state = folded(workers, tasks, event)
             value = read_whole(state)
-            packed = zlib.compress(state, 1)
+            packed = zlib.compress(state.lines, 1)
             print(
-                f"{workers} x {tasks:,}, {event}: {len(state):,} bytes ({len(packed):,} compressed), "
+                f"{workers} x {tasks:,}, {event}: {len(state.lines):,} bytes ({len(packed):,} compressed), "
                 f"read in {median_ms(partial(read_whole, state)):.1f} ms, "
                 f"written in {median_ms(partial(written, *value)):.1f} ms"
             )

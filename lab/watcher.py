@@ -14,6 +14,7 @@ from lab.errors import LabError
 from streaming.core.connect.observed import Job, Observed, observe
 from streaming.core.connect.reading import decode_config_row, decode_status_row
 from streaming.core.connect.records import StatusChange
+from streaming.core.fold.state import Saved
 from streaming.core.lifecycles import decode_offsets_record, fold_group
 from streaming.core.model.records import GroupGeneration, Row, Tick
 from streaming.core.model.results import Generation, Grade, Incident, Source
@@ -46,7 +47,7 @@ class Watcher:
     def __init__(self, bootstrap: str, settings: ClusterSettings, group: str) -> None:
         self._settings, self._group = settings, group
         self._topics = settings.connect.get(group, ConnectSettings())
-        self._state: bytes | None = None
+        self._state: Saved | None = None
         self._bodies: dict[Source, tuple[GroupGeneration, int]] = {}
         self._published: dict[Source, Generation] = {}
         self._order: list[Source] = []

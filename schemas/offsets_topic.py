@@ -171,6 +171,17 @@ class GroupRead(NamedTuple):
     unknown_tags: int
 
 
+def protocol_type_of(value: bytes) -> str | None:
+    """The protocol type of a group's record, its first field, without reading the rest; None if it cannot be read."""
+    try:
+        version, pos = wire.read_int16(value, 0)
+        if version < GROUP_METADATA.flexible_since:
+            return wire.read_string(value, pos)[0]
+        return wire.read_nullable_compact_string(value, pos)[0]
+    except SchemaError:
+        return None
+
+
 def read_group_metadata(value: bytes) -> GroupRead:
     """As `decode_group_metadata`, for the hot path, or SchemaError."""
     version, pos = wire.read_int16(value, 0)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from lab.attack.life import Life
 from streaming.core.connect.witnesses import Stamps
 from streaming.core.fold.routing import route
+from streaming.core.fold.state import Saved
 from streaming.core.lifecycles import fold_group
 from streaming.core.model.records import OtherGroup, Row, Tick
 from streaming.core.model.results import AlertSeverity, Certainty, Generation, Grade, Incident, Result, Severity
@@ -124,7 +125,7 @@ def live(
     now_ms = (life.records[0].true_ms if start_ms is None else start_ms) + LAG_MS
     last_ms = (life.end_ms + REST_MS) if end_ms is None else end_ms
     results: list[Result] = []
-    state: bytes | None = None
+    state: Saved | None = None
     historic, taken = True, 0
     while now_ms <= last_ms:
         upto = taken

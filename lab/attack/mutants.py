@@ -20,6 +20,7 @@ from lab.attack.pieces import Done, Outcome, Piece, table
 from lab.simulated_protocol import Job
 from schemas.connect_protocol import ConnectAssignment, encode_assignment
 from streaming.core.fold.routing import route
+from streaming.core.fold.state import Saved
 from streaming.core.lifecycles import fold_group
 from streaming.core.model.records import GroupGeneration, MemberRow, Row, Tick
 from streaming.core.model.results import Generation, Grade, Incident, Result, Severity
@@ -72,11 +73,11 @@ def attack(life: Life) -> Outcome:
     return {"made": dict(made), "missed": dict(missed), "examples": examples}
 
 
-Fold = Callable[[bytes | None, Sequence[Row]], tuple[bytes, Sequence[Result]]]
+Fold = Callable[[Saved | None, Sequence[Row]], tuple[Saved, Sequence[Result]]]
 
 
 def _folding(life: Life) -> Fold:
-    def fold(state: bytes | None, rows: Sequence[Row]) -> tuple[bytes, Sequence[Result]]:
+    def fold(state: Saved | None, rows: Sequence[Row]) -> tuple[Saved, Sequence[Result]]:
         outcome = fold_group(life.settings, life.group, state, rows, Tick(0))
         return outcome.state, outcome.results
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from streaming.core.fold.fold import FoldOutcome
 from streaming.core.fold.isolation import place_of
 from streaming.core.fold.other_clocks import OtherClocks
+from streaming.core.fold.state import Saved
 from streaming.core.model.records import Row, Tick
 from streaming.core.model.results import Source
 from streaming.core.model.settings import ClusterSettings
@@ -27,7 +28,7 @@ class Guarded:
         self,
         settings: ClusterSettings,
         group: str,
-        state: bytes | None,
+        state: Saved | None,
         rows: Sequence[Row],
         tick: Tick | None,
         *,

@@ -32,11 +32,19 @@ class Range(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredState:
-    """A group's state after a batch: bytes of one version, and when its next timer is due (None: never)."""
+    """A group's state after a batch: bytes of one version, and when its next timer is due (None: never). `home`: the
+    partition of the group's records, `topic-number`.
+
+    Rows of waiting records are stored by position. Loaded: the first ones. Committed: those to be written; `waits` is
+    the range of positions that are to be there then (start, end), None where there were none and are none.
+    """
 
     version: int
     state: bytes
     due_ms: int | None
+    home: str | None = None
+    waiting: Mapping[int, bytes] = field(default_factory=dict)
+    waits: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +116,16 @@ class Store(Protocol):
         ...
 
     def load(self, keys: Collection[GroupKey]) -> Mapping[GroupKey, StoredState]:
-        """States of these groups, where stored."""
+        """States of these groups, where stored, each with the first two rows of waiting records."""
+        ...
+
+    def load_waiting(self, key: GroupKey, position: int) -> Mapping[int, bytes]:
+        """The next rows of waiting records of a group, from this position on: a bounded number, at least one if there
+        is one."""
+        ...
+
+    def at_home(self, cluster: str, home: str) -> Sequence[GroupKey]:
+        """Groups whose records lie in this partition (`topic-number`), and those of which nobody knows where."""
         ...
 
     def due(self, cluster: str, now_ms: int) -> Sequence[GroupKey]:

@@ -10,6 +10,7 @@ from streaming.core.connect.reading import decode_config_row, decode_status_row
 from streaming.core.connect.witnesses import Stamps, Witnesses
 from streaming.core.fold.fold import FoldOutcome
 from streaming.core.fold.routing import CONFIG_SUFFIXES, STATUS_SUFFIXES, connect_settings, groups_of_topic, route
+from streaming.core.fold.state import Saved
 from streaming.core.lifecycles import decode_offsets_record, fold_group
 from streaming.core.model.objects import as_object
 from streaming.core.model.records import PASSED_OVER, OtherGroup, Row, Tick
@@ -81,7 +82,7 @@ class Fold(Protocol):
         self,
         settings: ClusterSettings,
         group: str,
-        state: bytes | None,
+        state: Saved | None,
         rows: Sequence[Row],
         tick: Tick | None,
         *,

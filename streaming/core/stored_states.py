@@ -7,23 +7,26 @@ incidents they left open are taken out, to be ended: nobody else would ever end 
 
     2    facts of a job were an object, leaders' minds carried their jobs as lists
     3    one object: the fields of all lifecycles side by side, and two books of incidents
-    4    an envelope and one body per lifecycle, each a line (`streaming.core.fold.state`)
+    4    an envelope and one body per lifecycle, each a line, and a row for each waiting record
+         (`streaming.core.fold.state`)
 
 Layouts 2 and 3 know two lifecycles, which their names and fields below stand for.
 """
 
 import json
+from dataclasses import replace
 from typing import Any
 
 from assignors.connect.model import Jobs
 from streaming.core.connect.leader.packed import by_connector
 from streaming.core.fold.parts import left_open
-from streaming.core.fold.state import STATE_VERSION, Envelope
-from streaming.core.model.codec import dumps
+from streaming.core.fold.state import NOTHING, STATE_VERSION, Envelope, Queue, Saved, Waiting, stored
+from streaming.core.fold.waiting import WaitingRecords
+from streaming.core.model.codec import dumps, loads
 
 READABLE = (2, 3, STATE_VERSION)
 _ENVELOPE = frozenset(
-    {"incarnation", "generation", "deleted", "seen_from_start", "member_ids", "next_offsets", "topic_ids", "waiting"}
+    {"incarnation", "generation", "deleted", "seen_from_start", "member_ids", "next_offsets", "topic_ids"}
     | {"historic", "behind_ms", "least_behind_ms", "unread", "lost", "orphans", "written", "failing"}
 )
 _CONSUMER = frozenset({"holds", "last_join"})
@@ -34,14 +37,14 @@ RENUMBERED = {"CONSUMER-C10": "CONSUMER-C12"}
 _PAGE = ("open", "lingering")
 
 
-def present(version: int, state: bytes) -> bytes | None:
+def present(version: int, state: Saved) -> Saved | None:
     """The state in the present layout; None if this release cannot read it."""
     if version == STATE_VERSION:
         return state
     if version not in READABLE:
         return None
     try:
-        whole: dict[str, Any] = json.loads(state)
+        whole: dict[str, Any] = json.loads(state.lines)
         return _since_3(whole if version == 3 else _since_2(whole))
     except (ValueError, KeyError, TypeError, AttributeError):
         return None
@@ -55,14 +58,15 @@ def unreadable(version: int) -> str:
     )
 
 
-def begun_anew(state: bytes) -> bytes | None:
+def begun_anew(state: Saved) -> Saved | None:
     """An empty state with the open incidents of one that cannot be read, as far as these can be; None without any."""
-    orphans = left_open(state)
-    return dumps(Envelope(orphans=orphans)).encode("utf-8", "surrogatepass") if orphans else None
+    orphans = left_open(state.lines)
+    return stored(Envelope(orphans=orphans), {}) if orphans else None
 
 
-def _since_3(whole: dict[str, Any]) -> bytes:
-    """Fields to the part that they belong to."""
+def _since_3(whole: dict[str, Any]) -> Saved:
+    """Fields to the part that they belong to; waiting records out of the state."""
+    waiting = whole.pop("waiting", [])
     timeline = whole.get("timeline", {})
     pages = {
         lane: {name: part.pop(old) for name, old in zip(_PAGE, ("incidents", "lingering"), strict=True) if old in part}
@@ -77,8 +81,17 @@ def _since_3(whole: dict[str, Any]) -> bytes:
         envelope["lifecycle"] = "consumer"
     envelope["book"] = {lane: page for lane, page in pages.items() if page}
     bodies = [("connect", whole), ("consumer", consumer)]
+    queue = WaitingRecords(Queue(), NOTHING, _waiting_of)
+    for one in waiting:
+        queue.append(_waiting_of(_text(one).encode("utf-8", "surrogatepass")))
+    announced = sum(one.get("announced", False) for one in waiting)
+    envelope["queue"] = json.loads(dumps(replace(queue.queue, announced=announced)))
     lines = [_text(envelope), *(f"{name} {_text(body)}" for name, body in bodies if body)]
-    return "\n".join(lines).encode("utf-8", "surrogatepass")
+    return Saved("\n".join(lines).encode("utf-8", "surrogatepass"), queue.stored())
+
+
+def _waiting_of(text: bytes) -> Waiting:
+    return loads(Waiting, text.decode("utf-8", "surrogatepass"))
 
 
 def _renumbered(held: dict[str, Any]) -> dict[str, Any]:

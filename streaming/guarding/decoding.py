@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from streaming.core.model.records import Row, Undecodable
-from streaming.core.reading.decoding import group_of_key
+from streaming.core.reading.decoding import Glance, glance, group_of_key
 from streaming.guarding.traces import fingerprint_of
 
 Decode = Callable[[str, int, int, int, bytes | None, bytes | None], Row | None]
@@ -40,6 +40,16 @@ def decoded(
         group=_group(key) if of_groups else None,
         body=Undecodable(reason, len(value or b"")),
     )
+
+
+def glanced(key: bytes | None, value: bytes | None) -> Glance | None:
+    """What a group's record says at a glance; None for one whose key cannot be read or whose value is too large."""
+    if value is not None and len(value) > LARGEST_BYTES:
+        return None
+    try:
+        return glance(key, value)
+    except Exception:
+        return None
 
 
 def _group(key: bytes | None) -> str | None:

@@ -12,7 +12,7 @@ from typing import Protocol, TypeVar
 
 from streaming.core.fold.fold import FoldOutcome
 from streaming.core.fold.other_clocks import OtherClocks
-from streaming.core.fold.state import Envelope, stored
+from streaming.core.fold.state import Envelope, Saved, stored
 from streaming.core.lifecycles import failed, fold_group
 from streaming.core.model.records import GroupGeneration, Row, Tick
 from streaming.core.model.results import Result, Source
@@ -61,7 +61,7 @@ class Fold(Protocol):
         self,
         settings: ClusterSettings,
         group: str,
-        state: bytes | None,
+        state: Saved | None,
         rows: Sequence[Row],
         tick: Tick | None,
         *,
@@ -76,7 +76,7 @@ class Fold(Protocol):
 def fold_isolated(
     settings: ClusterSettings,
     group: str,
-    state: bytes | None,
+    state: Saved | None,
     pieces: Iterable[Sequence[Row]],
     tick: Tick | None,
     *,
@@ -142,7 +142,7 @@ class _Guarded:
 
     settings: ClusterSettings
     group: str
-    state: bytes | None
+    state: Saved | None
     tick: Tick | None
     fold: Fold
     witnesses: OtherClocks | None
@@ -154,6 +154,9 @@ class _Guarded:
     blobs: dict[str, bytes] = field(default_factory=dict)
     errors: list[FoldError] = field(default_factory=list)
     kept: list[KeptState] = field(default_factory=list)
+    waits: tuple[int, int] = (0, 0)
+    wants_waiting: bool = False
+    home: str | None = None
     at: Source | None = None
 
     def attempt(self, rows: Sequence[Row], tick: Tick | None, *, last: bool = False) -> FoldOutcome:
@@ -202,7 +205,15 @@ class _Guarded:
             self.isolate((), error_of(why, self.at))
         state = self.state if self.state is not None else stored(Envelope(), {})
         return FoldOutcome(
-            state, self.due_ms, tuple(self.results), self.blobs, errors=tuple(self.errors), kept=tuple(self.kept)
+            state,
+            self.due_ms,
+            tuple(self.results),
+            self.blobs,
+            errors=tuple(self.errors),
+            kept=tuple(self.kept),
+            waits=self.waits,
+            wants_waiting=self.wants_waiting,
+            home=self.home,
         )
 
     @property
@@ -228,10 +239,13 @@ class _Guarded:
         except Exception as why:
             # Nothing is left to hold on to but the coordinates of the error itself.
             self.state, self.due_ms = stored(Envelope(), {}), None
+            self.waits, self.wants_waiting, self.home = (0, 0), False, None
             self.errors += [error, error_of(why, error.record)]
 
     def _take(self, outcome: FoldOutcome) -> None:
         self.state, self.due_ms = outcome.state, outcome.due_ms
+        self.waits, self.wants_waiting = outcome.waits, outcome.wants_waiting
+        self.home = outcome.home
         self.results += outcome.results
         self.blobs |= outcome.blobs
         self.errors += outcome.errors

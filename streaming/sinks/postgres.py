@@ -27,6 +27,7 @@ from streaming.sinks.past import Past
 from streaming.sinks.refused import REFUSED, Refused, Writing
 from streaming.sinks.text import clean, name, original, restored
 from streaming.sinks.topic_ids import TopicIds
+from streaming.sinks.waiting_rows import WAITING_ROWS, first_waiting, keep_waiting, next_waiting
 from streaming.sinks.writer import check_epoch
 
 log = logging.getLogger("rebalance_monitor.store")
@@ -103,20 +104,39 @@ class PostgresStore(Past):
         return {PartitionKey(*row[:4]): row[4] for row in rows}
 
     def load(self, keys: Collection[GroupKey]) -> dict[GroupKey, StoredState]:
-        """States of these groups, where stored."""
+        """States of these groups, where stored, each with the first two rows of waiting records."""
         if not keys:
             return {}
         by_name = {(key.cluster, name(key.group)): key for key in keys}
         with self.database.session() as connection:
             rows = connection.execute(
-                'select cluster, "group", version, state, due_ms from rebalance_monitor.states'
+                'select cluster, "group", version, state, due_ms, home, waits from rebalance_monitor.states'
                 ' where (cluster, "group") in (select * from unnest(%s::text[], %s::text[]))',
                 [list(column) for column in zip(*by_name, strict=True)],
             ).fetchall()
+            first = first_waiting(connection, [row[:2] for row in rows if row[6]])
         return {
-            by_name[cluster, group]: StoredState(version=version, state=bytes(state), due_ms=due_ms)
-            for cluster, group, version, state, due_ms in rows
+            by_name[cluster, group]: StoredState(
+                version=version, state=bytes(state), due_ms=due_ms, home=home, waiting=first.get((cluster, group), {})
+            )
+            for cluster, group, version, state, due_ms, home, _ in rows
         }
+
+    def load_waiting(self, key: GroupKey, position: int) -> dict[int, bytes]:
+        """The next rows of waiting records of a group, from this position on: a bounded number, at least one if there
+        is one."""
+        with self.database.session() as connection:
+            return next_waiting(connection, (key.cluster, name(key.group)), position)
+
+    def at_home(self, cluster: str, home: str) -> list[GroupKey]:
+        """Groups whose records lie in this partition (`topic-number`), and those of which nobody knows where."""
+        with self.database.session() as connection:
+            rows = connection.execute(
+                'select "group", original from rebalance_monitor.states'
+                " where cluster = %s and (home = %s or home is null) order by 1",
+                (cluster, clean(home)),
+            ).fetchall()
+        return [GroupKey(cluster, restored(group, kept)) for group, kept in rows]
 
     def due(self, cluster: str, now_ms: int) -> list[GroupKey]:
         """Groups of a cluster whose timer is due at `now_ms`, the longest overdue first."""
@@ -171,8 +191,23 @@ class PostgresStore(Past):
                 writing.table(
                     tables.STATES,
                     [
-                        (key.cluster, name(key.group), original(key.group), one.version, one.state, one.due_ms)
+                        (
+                            key.cluster, name(key.group), original(key.group), one.version, one.state, one.due_ms,
+                            None if one.home is None else clean(one.home), _length(one.waits),
+                        )
                         for key, one in commit.states.items()
+                    ],
+                )  # fmt: skip
+                keep_waiting(
+                    connection,
+                    [(key.cluster, name(key.group), *one.waits) for key, one in commit.states.items() if one.waits],
+                )
+                writing.table(
+                    WAITING_ROWS,
+                    [
+                        (key.cluster, name(key.group), position, record)
+                        for key, one in commit.states.items()
+                        for position, record in one.waiting.items()
                     ],
                 )
                 writing.table(tables.GENERATIONS, rows.generations)
@@ -252,6 +287,10 @@ class PostgresStore(Past):
             tables.UNDECODABLE.write(connection, kept)
 
 
+def _length(waits: tuple[int, int] | None) -> int:
+    return 0 if waits is None else waits[1] - waits[0]
+
+
 def _lock_positions(connection: Connection, ranges: Mapping[PartitionKey, Range]) -> dict[Place, int]:
     """Stored positions of these partitions, locked; OutOfStep if one range would leave a hole.
 
@@ -284,6 +323,7 @@ def _begin_anew(connection: Connection, refused: Sequence[Refused]) -> None:
     """A group whose state was refused must not go on from the one before: its records lie below the positions now."""
     for one in refused:
         if one.table == tables.STATES.name:
+            keep_waiting(connection, [(clean(one.key[0]), one.key[1], 0, 0)])
             connection.execute(
                 'delete from rebalance_monitor.states where (cluster, "group") = (%s, %s)',
                 (clean(one.key[0]), one.key[1]),

@@ -78,6 +78,7 @@ STATES = Table(
     (
         ("cluster", "text"), ("group", "text"),
         ("original", "bytea"), ("version", "int4"), ("state", "bytea"), ("due_ms", "int8"),
+        ("home", "text"), ("waits", "int4"),
     ),
     key=2,
     on_conflict="update",

@@ -6,33 +6,31 @@ that starts above them is refused (`OutOfStep`), and the query starts again from
 
 import logging
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
 
-from streaming.core.fold.fold import STATE_VERSION, FoldOutcome
+from streaming.core.fold.fold import FoldOutcome
 from streaming.core.fold.isolation import place_of
-from streaming.core.fold.routing import connect_settings, groups_concerned
+from streaming.core.fold.routing import connect_settings, groups_concerned, groups_of_topic
 from streaming.core.model.codec import dumps, loads
-from streaming.core.model.records import GroupGeneration, OtherGroup, Row, Tick
+from streaming.core.model.records import Gap, GroupGeneration, OtherGroup, Tick, Undecodable
 from streaming.core.model.results import Result
 from streaming.core.model.settings import ClusterSettings, ConnectSettings
 from streaming.core.ports import Commit, GroupKey, OutOfStep, PartitionKey, Range, Store, StoredState
-from streaming.core.stored_states import begun_anew, present, unreadable
 from streaming.guarding.fold import configs_first
 from streaming.spark.channel import Control
-from streaming.spark.folding import FoldMany, Task, fold_here
+from streaming.spark.folding import Folded, FoldMany, fold_here
+from streaming.spark.group_states import GroupStates
 from streaming.spark.offsets import Kind
 from streaming.spark.rows import Batch, RawRow, read_batch
 
 log = logging.getLogger("rebalance_monitor.job")
 
 CLUSTER_STATE_VERSION = 1
-# Inside a JSON text every quote of a value is escaped, so these can only be the row's own fields.
-_CONNECT_MARK = '"protocol_type":"connect"'
-_TAGS_MARK = '"unknown_tags":'
-_OTHER = OtherGroup.__name__
+CONNECT = "connect"
 MEASURE_FROM_RECORDS = 50
 # A timer that is due and stays due (its evidence is still missing) is looked at once per this time, not in a loop.
 TIMER_PAUSE_MS = 1_000
@@ -120,12 +118,13 @@ class BatchFunction:
         ranges = self._in_step(batch)
         own = self._remember(batch)
         tick = self._tick(batch)
-        tasks = self._tasks(batch, tick, own.connect_groups)
+        groups = GroupStates(self._store, self._settings, self._rows(batch, tick, own.connect_groups))
         fold = self._fold_for(len(batch.rows))
-        outcomes = fold(self._settings, tasks, tick)
+        folded = fold(self._settings, groups.tasks, tick)
+        outcomes = {group: self._went_on(groups, group, one.outcome, tick) for group, one in folded.items()}
         others = _other_groups(self._settings.name, batch.rows)
         results = tuple(result for _, outcome in sorted(outcomes.items()) for result in outcome.results)
-        states = self._changed(tasks, outcomes)
+        states = groups.changed(outcomes)
         if own != self._own:
             states[self._own_key] = StoredState(version=CLUSTER_STATE_VERSION, state=dumps(own).encode(), due_ms=None)
         blobs = {digest: blob for outcome in outcomes.values() for digest, blob in outcome.blobs.items()}
@@ -154,20 +153,34 @@ class BatchFunction:
                 rows=len(batch.rows),
                 records=records,
                 bytes=size,
-                groups=len(tasks),
+                groups=len(groups.tasks),
                 tick_ms=batch.tick.now_ms if batch.tick else None,
                 caught_up=own.caught_up,
                 spread=fold is not self._here,
                 seconds=time.monotonic() - began_s,
                 results=results,
                 ranges=ranges,
-                kinds=_kinds(batch.rows),
-                unknown_tags=_unknown_tags(batch.rows),
+                kinds=_kinds(batch.rows, folded.values()),
+                unknown_tags=_unknown_tags(folded.values()),
                 other_groups=others,
                 fold_errors=_error_types(outcomes),
             )
         )
         self._complete(batch)
+
+    def _went_on(self, groups: GroupStates, group: str, outcome: FoldOutcome, tick: Tick | None) -> FoldOutcome:
+        """The outcome of a group that is folded on as long as it can judge more of what waits."""
+        while outcome.wants_waiting:
+            task = groups.with_more(group, outcome)
+            more = fold_here(self._settings, [task], tick)[group].outcome
+            outcome = replace(
+                more,
+                results=(*outcome.results, *more.results),
+                blobs={**outcome.blobs, **more.blobs},
+                errors=(*outcome.errors, *more.errors),
+                kept=(*outcome.kept, *more.kept),
+            )
+        return outcome
 
     def _log_errors(self, outcomes: Mapping[str, FoldOutcome]) -> None:
         """Each error with its coordinates; its trace the first time."""
@@ -216,36 +229,28 @@ class BatchFunction:
 
     def _remember(self, batch: Batch) -> ClusterState:
         known = set(self._own.connect_groups)
-        known |= {row.group for row in batch.rows if row.group is not None and _CONNECT_MARK in row.body}
+        known |= {row.group for row in batch.rows if row.group is not None and row.protocol_type == CONNECT}
         return ClusterState(self._own.caught_up or batch.tick is not None, tuple(sorted(known)))
 
-    def _tasks(self, batch: Batch, tick: Tick | None, connect_groups: Sequence[str]) -> list[Task]:
+    def _rows(self, batch: Batch, tick: Tick | None, connect_groups: Sequence[str]) -> dict[str, list[RawRow]]:
         """The touched groups with their rows, and those whose timer is due."""
-        bodies: dict[str, list[str]] = {}
+        rows: dict[str, list[RawRow]] = {}
         for raw in configs_first(batch.rows):
-            if raw.group is None:
-                for group in groups_concerned(self._settings, raw.topic, raw.kind, connect_groups):
-                    bodies.setdefault(group, []).append(raw.body)
-            else:
-                bodies.setdefault(raw.group, []).append(raw.body)
+            for group in [raw.group] if raw.group is not None else self._concerned(raw, connect_groups):
+                rows.setdefault(group, []).append(raw)
         if tick is not None:
             for key in self._store.due(self._settings.name, tick.now_ms):
-                bodies.setdefault(key.group, [])
-        keys = {group: GroupKey(self._settings.name, group) for group in bodies}
-        stored = self._store.load(list(keys.values())) if keys else {}
-        return [
-            Task(group, _state(group, stored.get(keys[group])), tuple(texts)) for group, texts in sorted(bodies.items())
-        ]
+                rows.setdefault(key.group, [])
+        return rows
 
-    def _changed(self, tasks: Sequence[Task], outcomes: Mapping[str, FoldOutcome]) -> dict[GroupKey, StoredState]:
-        before = {task.group: task.state for task in tasks}
-        return {
-            GroupKey(self._settings.name, group): StoredState(
-                version=STATE_VERSION, state=outcome.state, due_ms=outcome.due_ms
-            )
-            for group, outcome in outcomes.items()
-            if outcome.state != before[group]
-        }
+    def _concerned(self, raw: RawRow, connect_groups: Sequence[str]) -> list[str]:
+        """The groups that a row without a group of its own goes to. A gap in the coordinator's log concerns those whose
+        records lie in its partition, and Connect groups of which nothing is stored yet."""
+        if raw.kind != Gap.__name__ or groups_of_topic(self._settings, raw.topic):
+            return groups_concerned(self._settings, raw.topic, raw.kind)
+        found = self._store.at_home(self._settings.name, f"{raw.topic}-{raw.partition}")
+        at_home = dict.fromkeys([*(key.group for key in found), *connect_groups])
+        return groups_concerned(self._settings, raw.topic, raw.kind, at_home)
 
     def _next_due_ms(self, tick: Tick | None) -> int | None:
         due_ms = self._store.earliest_due_ms(self._settings.name)
@@ -277,26 +282,14 @@ def topics_of(connect: ConnectSettings) -> dict[str, Kind]:
     return named
 
 
-def _state(group: str, stored: StoredState | None) -> bytes | None:
-    """The stored state in the present layout. One that cannot be read is told of, and the group begins anew."""
-    if stored is None:
-        return None
-    state = present(stored.version, stored.state)
-    if state is None:
-        log.warning("state_not_read", extra={"fields": {"group": group, "reason": unreadable(stored.version)}})
-        return begun_anew(stored.state)
-    return state
-
-
 def _other_groups(cluster: str, rows: Sequence[RawRow]) -> dict[tuple[str, str, str], int]:
     """Records of group kinds that are only counted, by (cluster, group, kind)."""
     counts: dict[tuple[str, str, str], int] = {}
     for raw in rows:
-        if raw.kind == _OTHER:
-            row: Row = raw.row()
-            if isinstance(row.body, OtherGroup):
-                key = (cluster, row.group or "", row.body.kind)
-                counts[key] = counts.get(key, 0) + 1
+        row = raw.row() if raw.kind == OtherGroup.__name__ else None
+        if row is not None and isinstance(row.body, OtherGroup):
+            key = (cluster, row.group or "", row.body.kind)
+            counts[key] = counts.get(key, 0) + 1
     return counts
 
 
@@ -310,21 +303,19 @@ def _error_types(outcomes: Mapping[str, FoldOutcome]) -> dict[str, int]:
     return counts
 
 
-def _kinds(rows: Sequence[RawRow]) -> dict[tuple[str, str], int]:
+def _kinds(rows: Sequence[RawRow], folded: Iterable[Folded]) -> dict[tuple[str, str], int]:
     """Rows per (topic, class name of the body)."""
-    counts: dict[tuple[str, str], int] = {}
-    for raw in rows:
-        key = (raw.topic, raw.kind)
-        counts[key] = counts.get(key, 0) + 1
-    return counts
+    counts = Counter((raw.topic, raw.kind) for raw in rows)
+    for one in folded:
+        for topic, unreadable in one.seen.unreadable.items():
+            counts[topic, GroupGeneration.__name__] -= unreadable
+            counts[topic, Undecodable.__name__] += unreadable
+    return {key: count for key, count in counts.items() if count}
 
 
-def _unknown_tags(rows: Sequence[RawRow]) -> dict[str, int]:
+def _unknown_tags(folded: Iterable[Folded]) -> dict[str, int]:
     """Tagged fields of group records that nobody has described, per topic."""
-    counts: dict[str, int] = {}
-    for raw in rows:
-        if _TAGS_MARK in raw.body:
-            body = raw.row().body
-            if isinstance(body, GroupGeneration) and body.unknown_tags:
-                counts[raw.topic] = counts.get(raw.topic, 0) + body.unknown_tags
-    return counts
+    counts = Counter[str]()
+    for one in folded:
+        counts.update(one.seen.unknown_tags)
+    return dict(counts)

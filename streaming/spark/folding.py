@@ -1,44 +1,66 @@
 """Folding many groups at once: in this process, or spread over the workers. Both call the same pure function."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
 
 from streaming.core.fold.fold import FoldOutcome
+from streaming.core.fold.state import Saved
 from streaming.core.lifecycles import fold_group
 from streaming.core.model.codec import dumps, loads
-from streaming.core.model.records import Row, Tick
+from streaming.core.model.records import GroupGeneration, Row, Tick, Undecodable
 from streaming.core.model.results import Result
 from streaming.core.model.settings import ClusterSettings
 from streaming.core.ports import FoldError, KeptState
 from streaming.guarding.fold import Fold, fold_isolated, spans
-from streaming.spark.rows import arrow_text
+from streaming.spark.rows import RawRow, arrow_text
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
 class Task(NamedTuple):
-    """One group's share of a batch; `bodies` are rows still as text."""
+    """One group's share of a batch: its state before, and its rows as they came."""
 
     group: str
-    state: bytes | None
-    bodies: tuple[str, ...]
+    state: Saved | None
+    rows: tuple[RawRow, ...]
 
 
-FoldMany = Callable[[ClusterSettings, Sequence[Task], Tick | None], Mapping[str, FoldOutcome]]
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What came to light when a group's records were decoded: how many of each topic could not be read, and tagged
+    fields in them that nobody has described."""
+
+    unreadable: Mapping[str, int] = field(default_factory=dict)
+    unknown_tags: Mapping[str, int] = field(default_factory=dict)
+
+
+class Folded(NamedTuple):
+    """What came of one task."""
+
+    outcome: FoldOutcome
+    seen: Seen = Seen()
+
+
+FoldMany = Callable[[ClusterSettings, Sequence[Task], Tick | None], Mapping[str, Folded]]
 
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """A fold's results on their way back from a worker."""
+    """What came of one task beside the state, on its way back from a worker."""
 
     results: tuple[Result, ...] = ()
     blobs: Mapping[str, bytes] = field(default_factory=dict)
     errors: tuple[FoldError, ...] = ()
     kept: tuple[KeptState, ...] = ()
+    waits: tuple[int, int] = (0, 0)
+    wants_waiting: bool = False
+    home: str | None = None
+    seen: Seen = Seen()
 
 
 class FoldHere:
@@ -47,25 +69,65 @@ class FoldHere:
     def __init__(self, fold: Fold = fold_group) -> None:
         self._fold = fold
 
-    def __call__(self, settings: ClusterSettings, tasks: Sequence[Task], tick: Tick | None) -> dict[str, FoldOutcome]:
+    def __call__(self, settings: ClusterSettings, tasks: Sequence[Task], tick: Tick | None) -> dict[str, Folded]:
         return {task.group: _isolated(settings, task, tick, self._fold) for task in tasks}
 
 
 fold_here = FoldHere()
 
 
-def _isolated(settings: ClusterSettings, task: Task, tick: Tick | None, fold: Fold) -> FoldOutcome:
-    """The fold of one group; the rows become values a piece at a time."""
-    bodies = task.bodies
-    pieces = ([loads(Row, one) for one in bodies[start:end]] for start, end in spans([len(one) for one in bodies]))
-    return fold_isolated(settings, task.group, task.state, pieces, tick, fold=fold)
+class _Decoding:
+    """The rows of a task, decoded a piece at a time, and what comes to light then."""
+
+    def __init__(self) -> None:
+        self._unreadable, self._tags = Counter[str](), Counter[str]()
+
+    def pieces(self, raw: Sequence[RawRow]) -> Iterator[list[Row]]:
+        for start, end in spans([one.bytes for one in raw]):
+            yield [row for one in raw[start:end] if (row := self._decoded(one)) is not None]
+
+    def _decoded(self, raw: RawRow) -> Row | None:
+        row = raw.row()
+        if row is not None and raw.key is not None:
+            if isinstance(row.body, Undecodable):
+                self._unreadable[row.topic] += 1
+            elif isinstance(row.body, GroupGeneration) and row.body.unknown_tags:
+                self._tags[row.topic] += row.body.unknown_tags
+        return row
+
+    def seen(self) -> Seen:
+        return Seen(dict(self._unreadable), dict(self._tags))
+
+
+def _isolated(settings: ClusterSettings, task: Task, tick: Tick | None, fold: Fold) -> Folded:
+    """The fold of one group."""
+    decoding = _Decoding()
+    outcome = fold_isolated(settings, task.group, task.state, decoding.pieces(task.rows), tick, fold=fold)
+    return Folded(outcome, decoding.seen())
 
 
 # `at` keeps the order of a group's rows: a shuffle promises none.
-_ROWS = pa.schema([("group", pa.string()), ("at", pa.int64()), ("body", pa.string())])
-_STATES = pa.schema([("group", pa.string()), ("state", pa.binary())])
-_OUT = pa.schema([("group", pa.string()), ("state", pa.binary()), ("due_ms", pa.int64()), ("published", pa.string())])
-_OUT_SPARK = "`group` string, state binary, due_ms bigint, published string"
+_RAW = (
+    ("topic", pa.string()),
+    ("topic_id", pa.string()),
+    ("partition", pa.int32()),
+    ("offset", pa.int64()),
+    ("kind", pa.string()),
+    ("timestamp_ms", pa.int64()),
+    ("of_group", pa.string()),
+    ("protocol_type", pa.string()),
+    ("key", pa.binary()),
+    ("value", pa.binary()),
+    ("lifecycle", pa.string()),
+    ("body", pa.string()),
+)
+_ROWS = pa.schema([("group", pa.string()), ("at", pa.int64()), *_RAW])
+_STATE = (("lines", pa.binary()), ("positions", pa.list_(pa.int64())), ("waiting", pa.list_(pa.binary())))
+_STATES = pa.schema([("group", pa.string()), *_STATE])
+_OUT = pa.schema([("group", pa.string()), *_STATE, ("due_ms", pa.int64()), ("published", pa.string())])
+_OUT_SPARK = (
+    "`group` string, lines binary, positions array<bigint>, waiting array<binary>, due_ms bigint, published string"
+)
 
 
 class SpreadFold:
@@ -74,17 +136,27 @@ class SpreadFold:
     def __init__(self, spark: "SparkSession", fold: Fold = fold_group) -> None:
         self._spark, self._fold = spark, fold
 
-    def __call__(self, settings: ClusterSettings, tasks: Sequence[Task], tick: Tick | None) -> dict[str, FoldOutcome]:
-        lines = [(task.group, at, body) for task in tasks for at, body in enumerate(task.bodies)]
-        rows = pa.table([[line[column] for line in lines] for column in range(3)], schema=_ROWS)
-        states = pa.table([[task.group for task in tasks], [task.state for task in tasks]], schema=_STATES)
+    def __call__(self, settings: ClusterSettings, tasks: Sequence[Task], tick: Tick | None) -> dict[str, Folded]:
+        rows, states = rows_table(tasks), states_table(tasks)
         spread = (
             self._spark.createDataFrame(rows)
             .groupBy("group")
             .cogroup(self._spark.createDataFrame(states).groupBy("group"))
             .applyInArrow(worker(settings, tick, self._fold), _OUT_SPARK)
         )
-        return dict(map(_outcome, spread.toArrow().to_pylist()))
+        return dict(map(_folded, spread.toArrow().to_pylist()))
+
+
+def rows_table(tasks: Sequence[Task]) -> pa.Table:
+    """The rows of all tasks, each with its group and its place among the group's rows."""
+    lines = [(task.group, at, *row) for task in tasks for at, row in enumerate(task.rows)]
+    return pa.table([[line[column] for line in lines] for column in range(len(_ROWS))], schema=_ROWS)
+
+
+def states_table(tasks: Sequence[Task]) -> pa.Table:
+    """The state of each task's group, null where there is none."""
+    lines = [(task.group, *_state_columns(task.state)) for task in tasks]
+    return pa.table([[line[column] for line in lines] for column in range(len(_STATES))], schema=_STATES)
 
 
 def worker(
@@ -94,24 +166,51 @@ def worker(
 
     def fold(key: tuple[Any, ...], rows: pa.Table, states: pa.Table) -> pa.Table:
         group = key[0].as_py()
-        state = states.column("state").to_pylist()
-        bodies = rows.sort_by("at").column("body").to_pylist()
-        task = Task(group, state[0] if state else None, tuple(bodies))
-        outcome = _isolated(settings, task, tick, fold_one)
-        published = arrow_text(dumps(Published(outcome.results, outcome.blobs, outcome.errors, outcome.kept)))
-        return pa.table([[group], [outcome.state], [outcome.due_ms], [published]], schema=_OUT)
+        known = states.to_pylist()
+        columns = [rows.sort_by("at").column(name).to_pylist() for name, _ in _RAW]
+        raw = tuple(RawRow(*values) for values in zip(*columns, strict=True))
+        outcome, seen = _isolated(settings, Task(group, _state_of(known[0]) if known else None, raw), tick, fold_one)
+        published = Published(
+            outcome.results,
+            outcome.blobs,
+            outcome.errors,
+            outcome.kept,
+            outcome.waits,
+            outcome.wants_waiting,
+            outcome.home,
+            seen,
+        )
+        columns = [[group], *([one] for one in _state_columns(outcome.state)), [outcome.due_ms]]
+        return pa.table([*columns, [arrow_text(dumps(published))]], schema=_OUT)
 
     return fold
 
 
-def _outcome(line: Mapping[str, Any]) -> tuple[str, FoldOutcome]:
+def _state_columns(state: Saved | None) -> tuple[bytes | None, list[int], list[bytes]]:
+    if state is None:
+        return None, [], []
+    return state.lines, list(state.waiting), list(state.waiting.values())
+
+
+def _state_of(line: Mapping[str, Any]) -> Saved | None:
+    if line["lines"] is None:
+        return None
+    return Saved(bytes(line["lines"]), dict(zip(line["positions"], map(bytes, line["waiting"]), strict=True)))
+
+
+def _folded(line: Mapping[str, Any]) -> tuple[str, Folded]:
     published = loads(Published, line["published"])
+    state = _state_of(line)
+    assert state is not None  # a fold always leaves one
     outcome = FoldOutcome(
-        bytes(line["state"]),
+        state,
         line["due_ms"],
         published.results,
         dict(published.blobs),
         errors=published.errors,
         kept=published.kept,
+        waits=published.waits,
+        wants_waiting=published.wants_waiting,
+        home=published.home,
     )
-    return line["group"], outcome
+    return line["group"], Folded(outcome, published.seen)

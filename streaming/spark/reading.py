@@ -18,9 +18,9 @@ from streaming.core.lifecycles import decode_offsets_record
 from streaming.core.model.records import Gap, Row
 from streaming.core.ports import PartitionKey
 from streaming.core.reading.decoding import wanted_key_prefix
-from streaming.guarding.decoding import Decode, decoded
+from streaming.guarding.decoding import Decode, decoded, glanced
 from streaming.spark.offsets import Kind, Span
-from streaming.spark.rows import Line, Reached, position_line, row_line
+from streaming.spark.rows import Line, Place, Reached, position_line, record_line, row_line
 
 # One at a time while little is left: `consume` would wait for its count or the whole time-out.
 POLL_BELOW_RECORDS = 500
@@ -184,7 +184,11 @@ def _record(reading: Reading, one: _Progress, message: Any) -> Iterator[Line]:
     one.bytes += len(key or b"") + len(value or b"") + 20  # about what a record costs around its key and value
     if one.kind == "offsets" and not wanted_key_prefix(key):
         return
-    place = (message.topic(), message.partition(), offset, message.timestamp()[1])
+    place = Place(message.topic(), message.partition(), offset, message.timestamp()[1])
+    seen = glanced(key, value) if one.kind == "offsets" else None
+    if seen is not None:
+        yield record_line(reading.cluster, one.span.key.topic_id, place, seen, key, value)
+        return
     row = decoded(_DECODERS[one.kind], *place, key, value, of_groups=one.kind == "offsets")
     if row is not None:
         yield row_line(reading.cluster, one.span.key.topic_id, row)

@@ -1,51 +1,113 @@
 """The table that crosses from the reading tasks to the batch function, and what is read back out of it.
 
-Columns: cluster, topic, topic_id, partition, offset, group (None for rows of Connect's topics), kind, body.
+A record of the coordinator's log travels as it is, key and value; whoever folds its group decodes it, once. A record of
+a lifecycle's topic travels as what the lifecycle keeps of it, because such a record may hold secrets.
 
-kind      body                                            offset
-row       JSON of a `Row`                                 the record's
-tick      JSON of a `Tick`                                its milliseconds
-position  {"start","end","planned","records","bytes","why"}  the end reached; one for each partition of the batch
+kind                       filled columns beside cluster, topic, topic_id, partition, offset
+class name of a row's body
+    of the log             timestamp_ms, group, protocol_type, key, value
+    of a lifecycle's topic timestamp_ms, lifecycle, body (text of the lifecycle)
+    not readable, a gap    timestamp_ms, group, body (JSON of a `Row`)
+tick                       body (JSON of a `Tick`); offset is its milliseconds
+position                   body {"start","end","planned","records","bytes","why"}; offset is the end reached; one for
+                           each partition of the batch
 """
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from streaming.core.model.codec import dumps, loads
-from streaming.core.model.records import Row, Tick
+from streaming.core.lifecycles import REGISTRY, decode_offsets_record
+from streaming.core.model.codec import CodecError, dumps, loads
+from streaming.core.model.records import Row, Tick, TopicRecord, Undecodable
 from streaming.core.ports import PartitionKey, Range
+from streaming.core.reading.decoding import Glance
+from streaming.guarding.decoding import decoded
+from streaming.guarding.traces import fingerprint_of
 
-SCHEMA = pa.schema(
-    [
-        ("cluster", pa.string()),
-        ("topic", pa.string()),
-        ("topic_id", pa.string()),
-        ("partition", pa.int32()),
-        ("offset", pa.int64()),
-        ("group", pa.string()),
-        ("kind", pa.string()),
-        ("body", pa.string()),
-    ]
+# Columns with their types in the words of Arrow and of Spark.
+_COLUMNS: tuple[tuple[str, Callable[[], pa.DataType], str], ...] = (
+    ("cluster", pa.string, "string"),
+    ("topic", pa.string, "string"),
+    ("topic_id", pa.string, "string"),
+    ("partition", pa.int32, "int"),
+    ("offset", pa.int64, "bigint"),
+    ("kind", pa.string, "string"),
+    ("timestamp_ms", pa.int64, "bigint"),
+    ("group", pa.string, "string"),
+    ("protocol_type", pa.string, "string"),
+    ("key", pa.binary, "binary"),
+    ("value", pa.binary, "binary"),
+    ("lifecycle", pa.string, "string"),
+    ("body", pa.string, "string"),
 )
-# The same columns in Spark's words; "offset", "partition" and "group" are quoted because SQL reserves them.
-SPARK_SCHEMA = (
-    "cluster string, topic string, topic_id string, `partition` int, `offset` bigint, `group` string, "
-    "kind string, body string"
-)
+SCHEMA = pa.schema([(name, kind()) for name, kind, _ in _COLUMNS])
+# SQL reserves some of the names, so all are quoted.
+SPARK_SCHEMA = ", ".join(f"`{name}` {kind}" for name, _, kind in _COLUMNS)
 ROWS_PER_BATCH = 2_000
-# Inside a JSON text every quote of a value is escaped, so this can only be the row's own field.
-_BODY_MARK = '"body":{"$":"'
+TICK, POSITION = "tick", "position"
 
-Line = tuple[str, str, str, int, int, str | None, str, str]
+
+class Line(NamedTuple):
+    """One line of the table; the columns in order."""
+
+    cluster: str
+    topic: str
+    topic_id: str
+    partition: int
+    offset: int
+    kind: str
+    timestamp_ms: int | None = None
+    group: str | None = None
+    protocol_type: str | None = None
+    key: bytes | None = None
+    value: bytes | None = None
+    lifecycle: str | None = None
+    body: str | None = None
+
+
+class Place(NamedTuple):
+    """Coordinates of a record, and its time."""
+
+    topic: str
+    partition: int
+    offset: int
+    timestamp_ms: int
+
+
+def record_line(
+    cluster: str, topic_id: str, place: Place, seen: Glance, key: bytes | None, value: bytes | None
+) -> Line:
+    """A record of the coordinator's log, with what was seen of it so far."""
+    topic, partition, offset, timestamp_ms = place
+    return Line(
+        cluster, topic, topic_id, partition, offset, seen.kind, timestamp_ms, seen.group, seen.protocol_type, key, value
+    )
 
 
 def row_line(cluster: str, topic_id: str, row: Row) -> Line:
-    text = arrow_text(dumps(replace(row, topic_id=topic_id)))
-    return (cluster, row.topic, topic_id, row.partition, row.offset, row.group, "row", text)
+    """A row that was decoded where it was read."""
+    body, lifecycle = row.body, None
+    if isinstance(body, TopicRecord):
+        owner = REGISTRY.owner(body)
+        lifecycle, text = owner.name, owner.written(body)
+    else:
+        text = dumps(replace(row, topic_id=topic_id))
+    return Line(
+        cluster,
+        row.topic,
+        topic_id,
+        row.partition,
+        row.offset,
+        type(body).__name__,
+        row.timestamp_ms,
+        row.group,
+        lifecycle=lifecycle,
+        body=arrow_text(text),
+    )
 
 
 def arrow_text(body: str) -> str:
@@ -58,12 +120,12 @@ def arrow_text(body: str) -> str:
 
 
 def tick_line(cluster: str, tick: Tick) -> Line:
-    return (cluster, "", "", -1, tick.now_ms, None, "tick", dumps(tick))
+    return Line(cluster, "", "", -1, tick.now_ms, TICK, body=dumps(tick))
 
 
 def position_line(cluster: str, partition: PartitionKey, reached: "Reached") -> Line:
     body = json.dumps(reached._asdict())
-    return (cluster, partition.topic, partition.topic_id, partition.partition, reached.end, None, "position", body)
+    return Line(cluster, partition.topic, partition.topic_id, partition.partition, reached.end, POSITION, body=body)
 
 
 class Reached(NamedTuple):
@@ -97,22 +159,49 @@ def _batch(lines: list[Line]) -> pa.RecordBatch:
 
 
 class RawRow(NamedTuple):
-    """A row still as text: decoding it is left to whoever folds it."""
+    """A row as it came: decoding it is left to whoever folds it."""
 
     topic: str
+    topic_id: str
     partition: int
     offset: int
+    kind: str
+    timestamp_ms: int
     group: str | None
-    body: str
+    protocol_type: str | None
+    key: bytes | None
+    value: bytes | None
+    lifecycle: str | None
+    body: str | None
 
     @property
-    def kind(self) -> str:
-        """Class name of the row's body, read off its text."""
-        start = self.body.find(_BODY_MARK) + len(_BODY_MARK)
-        return self.body[start : self.body.index('"', start)]
+    def bytes(self) -> int:
+        """About what it takes."""
+        return len(self.value or b"") + len(self.body or "")
 
-    def row(self) -> Row:
-        return loads(Row, self.body)
+    def row(self) -> Row | None:
+        """The row; None for a record of no interest. Nothing raises: what cannot be read is a row that says so."""
+        if self.key is not None:
+            place = self.topic, self.partition, self.offset, self.timestamp_ms
+            row = decoded(decode_offsets_record, *place, self.key, self.value, of_groups=True)
+            return None if row is None else replace(row, topic_id=self.topic_id)
+        try:
+            if self.lifecycle is None:
+                return loads(Row, self.body or "")
+            return self._row(REGISTRY.named(self.lifecycle).topic_record(self.body or ""))
+        except (CodecError, KeyError) as why:
+            return self._row(Undecodable(f"internal_error_{fingerprint_of(why)}", self.bytes))
+
+    def _row(self, body: TopicRecord | Undecodable) -> Row:
+        return Row(
+            topic=self.topic,
+            partition=self.partition,
+            offset=self.offset,
+            timestamp_ms=self.timestamp_ms,
+            group=self.group,
+            body=body,
+            topic_id=self.topic_id,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,14 +223,14 @@ def read_batch(table: pa.Table, cluster_id: str, positions: dict[PartitionKey, i
     tick: Tick | None = None
     reached: dict[PartitionKey, Reached] = {}
     columns: list[list[Any]] = [table.column(name).to_pylist() for name in SCHEMA.names]
-    for _, topic, topic_id, partition, offset, group, kind, body in zip(*columns, strict=True):
-        if kind == "tick":
-            tick = loads(Tick, body)
+    for _, topic, topic_id, partition, offset, kind, *rest in zip(*columns, strict=True):
+        if kind == TICK:
+            tick = loads(Tick, rest[-1])
             continue
         key = PartitionKey(cluster_id, topic_id, topic, partition)
-        if kind == "position":
-            reached[key] = Reached(**json.loads(body))
+        if kind == POSITION:
+            reached[key] = Reached(**json.loads(rest[-1]))
         elif offset >= positions.get(key, 0):
-            rows.append(RawRow(topic, partition, offset, group, body))
+            rows.append(RawRow(topic, topic_id, partition, offset, kind, *rest))
     rows.sort(key=lambda row: (row.topic, row.partition, row.offset))
     return Batch(tuple(rows), tick, reached)

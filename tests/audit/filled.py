@@ -88,7 +88,7 @@ def capture(store: PostgresStore, name: str, cluster: str, batch_id: int, part: 
     for group, belonging in route(own, given).items():
         outcome = fold_group(given, group, None, belonging, tick, end_of_input=True)
         states[GroupKey(cluster, group)] = StoredState(
-            version=STATE_VERSION, state=outcome.state, due_ms=outcome.due_ms
+            version=STATE_VERSION, state=outcome.state.lines, due_ms=outcome.due_ms
         )
         results.extend(outcome.results)
         blobs.update(outcome.blobs)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from streaming.cli.run import run
 from streaming.core.fold.fold import FoldOutcome
 from streaming.core.fold.other_clocks import OtherClocks
+from streaming.core.fold.state import Saved
 from streaming.core.lifecycles import fold_group
 from streaming.core.model.records import GroupGeneration, Row, Tick
 from streaming.core.model.settings import ClusterSettings
@@ -22,7 +23,7 @@ class FailsAt:
         self,
         settings: ClusterSettings,
         group: str,
-        state: bytes | None,
+        state: Saved | None,
         rows: Sequence[Row],
         tick: Tick | None,
         *,

@@ -11,12 +11,13 @@ import pytest
 from pyspark import cloudpickle
 
 from streaming.core.fold.routing import connect_settings, route
-from streaming.core.model.codec import dumps, loads
 from streaming.core.model.records import Row, Tick
 from streaming.core.ports import Range
 from streaming.spark.folding import FoldHere, SpreadFold, Task, fold_here
+from streaming.spark.rows import RawRow
 from tests.streaming.guarding import poison as poison_module
 from tests.streaming.guarding.poison import Poisoned
+from tests.streaming.spark.lines import line_of, raw_of
 from tests.streaming.spark.test_batch import Place, Run, capture, table
 
 pytestmark = pytest.mark.integration
@@ -27,14 +28,14 @@ END = Tick(10**15)
 def tasks_of(name: str, copies: int) -> list[Task]:
     """The groups of a capture, each several times under other names, with all rows of their topics."""
     known, by_place = capture(name)
-    bodies: dict[str, list[str]] = {}
+    raw: dict[str, list[RawRow]] = {}
     for rows in by_place.values():
         for row in rows:
             groups = [row.group] if row.group is not None else list(route([row], known))
             for group in groups:
-                bodies.setdefault(group, []).append(dumps(row))
-    assert any(connect_settings(known, group).config_topic for group in bodies)
-    return [Task(group, None, tuple(texts)) for group, texts in sorted(bodies.items())] * copies
+                raw.setdefault(group, []).append(raw_of(line_of("c", "id", row)))
+    assert any(connect_settings(known, group).config_topic for group in raw)
+    return [Task(group, None, tuple(rows)) for group, rows in sorted(raw.items())] * copies
 
 
 def renamed(tasks: Sequence[Task]) -> list[Task]:
@@ -60,9 +61,9 @@ def test_the_same_rows_give_the_same_outcomes_here_and_there(spark: Any, name: s
     tasks = renamed(tasks_of(name, copies=6))
     first, expected = spread(known, tasks, Tick(1)), fold_here(known, tasks, Tick(1))
     assert first == expected
-    assert any(outcome.results for outcome in first.values())
+    assert any(one.outcome.results for one in first.values())
     # From the states that came back, and with no rows at all: what the timers do.
-    later = [Task(task.group, first[task.group].state, ()) for task in tasks]
+    later = [Task(task.group, first[task.group].outcome.state, ()) for task in tasks]
     assert spread(known, later, END) == fold_here(known, later, END)
 
 
@@ -98,27 +99,27 @@ def test_a_long_history_of_one_group_keeps_its_order(spark: Any) -> None:
         (rows[0].group, rows) for (topic, _), rows in by_place.items() if topic.startswith("__") and len(rows) > 3
     )
     assert group is not None
-    bodies = tuple(
-        dumps(replace(row, offset=turn * len(rows) + number, group=group))
+    raw = tuple(
+        raw_of(line_of("c", "id", replace(row, offset=turn * len(rows) + number, group=group)))
         for turn in range(3_000 // len(rows))
         for number, row in enumerate(rows)
     )
-    tasks = [Task(group, None, bodies), Task("another", None, ())]
+    tasks = [Task(group, None, raw), Task("another", None, ())]
     assert SpreadFold(spark)(known, tasks, END) == fold_here(known, tasks, END)
 
 
 def test_an_error_on_a_worker_costs_one_group(spark: Any) -> None:
     known, _ = capture("zombie")
     tasks = renamed(tasks_of("zombie", copies=3))
-    poisoned = next(task.group for task in tasks if '"protocol_type":"connect"' in "".join(task.bodies))
-    offsets = sorted(loads(Row, body).offset for body in dict((t.group, t.bodies) for t in tasks)[poisoned])
+    poisoned = next(task.group for task in tasks if any(row.protocol_type == "connect" for row in task.rows))
+    offsets = sorted(row.offset for row in dict((t.group, t.rows) for t in tasks)[poisoned])
     poison = Poisoned(set(offsets), group=poisoned)
     cloudpickle.register_pickle_by_value(poison_module)
     outcomes, expected = SpreadFold(spark, poison)(known, tasks, END), FoldHere(poison)(known, tasks, END)
     assert outcomes == expected
-    assert {group for group, outcome in outcomes.items() if outcome.errors} == {poisoned}
+    assert {group for group, outcome in outcomes.items() if outcome.outcome.errors} == {poisoned}
     sound = fold_here(known, tasks, END)
     assert {group: sound[group] for group in sound if group != poisoned} == {
         group: outcomes[group] for group in outcomes if group != poisoned
     }
-    assert any("internal error" in str(result) for result in outcomes[poisoned].results)
+    assert any("internal error" in str(result) for result in outcomes[poisoned].outcome.results)

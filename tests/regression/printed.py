@@ -30,6 +30,7 @@ from typing import Any
 from streaming.calculator import FAMILIES
 from streaming.cli.captures import records_of, settings_of
 from streaming.core.fold.routing import route
+from streaming.core.fold.state import Saved
 from streaming.core.lifecycles import fold_group
 from streaming.core.model.objects import as_object
 from streaming.core.model.records import GroupGeneration, Row, Tick
@@ -97,7 +98,7 @@ def live(path: Path, settings: ClusterSettings) -> Lines:
     """Results of a job that reads along: a batch for each BATCH_MS of the records' time, with a tick."""
     lines: Lines = []
     for group, rows in sorted(rows_by_group(path, settings).items()):
-        state: bytes | None = None
+        state: Saved | None = None
         ordered = sorted(rows, key=lambda row: (row.timestamp_ms, row.topic, row.partition, row.offset))
         last_ms = ordered[-1].timestamp_ms if ordered else 0
         for number, batch in groups_of(ordered):

@@ -3,35 +3,35 @@
 from streaming.core.connect.state import ConnectState
 from streaming.core.fold import timers
 from streaming.core.fold.intake import Intake
-from streaming.core.fold.state import Envelope, read, stored
+from streaming.core.fold.state import Envelope, Saved, read, stored
 from streaming.core.lifecycles import REGISTRY
 from streaming.core.model.codec import dumps, loads
 from streaming.core.model.records import Tick
 from streaming.core.model.settings import ClusterSettings
 
 
-def envelope_of(state: bytes | None) -> Envelope:
+def envelope_of(state: Saved | None) -> Envelope:
     """What is kept of every group."""
     return read(state)[0]
 
 
-def connect_of(state: bytes | None) -> ConnectState:
+def connect_of(state: Saved | None) -> ConnectState:
     """What is kept of a Connect group."""
     text = read(state)[1].get("connect")
     return ConnectState() if text is None else loads(ConnectState, text)
 
 
-def with_connect(state: bytes, connect: ConnectState) -> bytes:
+def with_connect(state: Saved, connect: ConnectState) -> Saved:
     """The state with another body of its Connect group."""
     envelope, bodies = read(state)
     return stored(envelope, {**bodies, "connect": dumps(connect)})
 
 
-def opened(settings: ClusterSettings, group: str, state: bytes | None, tick: Tick | None = None) -> Intake:
+def opened(settings: ClusterSettings, group: str, state: Saved | None, tick: Tick | None = None) -> Intake:
     """The group as a fold sees it before its first row."""
     return Intake(REGISTRY, settings, group, state, tick, finite=False)
 
 
-def timer_ms(settings: ClusterSettings, group: str, state: bytes | None) -> int | None:
+def timer_ms(settings: ClusterSettings, group: str, state: Saved | None) -> int | None:
     """When the next timer of the group is due, by its coordinator's clock."""
     return timers.due_ms(opened(settings, group, state))

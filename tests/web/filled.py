@@ -58,7 +58,7 @@ def _commit(store: PostgresStore, given: ClusterSettings, some: list[RawRecord],
     for group, own in route(rows, given).items():
         outcome = fold_group(given, group, None, own, Tick(some[-1].timestamp_ms), end_of_input=False)
         states[GroupKey(given.name, group)] = StoredState(
-            version=STATE_VERSION, state=outcome.state, due_ms=outcome.due_ms
+            version=STATE_VERSION, state=outcome.state.lines, due_ms=outcome.due_ms
         )
         results.extend(outcome.results)
     ranges = {key: Range(store.positions().get(key, 0), end) for key, end in ends.items()}

@@ -5,23 +5,22 @@ never came, topic not known, unreadable    not_judged, and why
 the leader reads another topic             not_judged: foreign worker
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import islice
 
 from schemas.connect_protocol import ConnectAssignment, WorkerState
 from streaming.core.connect import config_sanity, foreign_workers
 from streaming.core.connect.observed import Observed
 from streaming.core.connect.state import ConnectState
+from streaming.core.fold.lifecycle import GroupView
 from streaming.core.fold.published import body_of
 from streaming.core.fold.routing import connect_settings
 from streaming.core.fold.state import Envelope
+from streaming.core.fold.waiting import WaitingRecords
 from streaming.core.model.records import GroupGeneration, Row
 from streaming.core.model.settings import ClusterSettings, ConnectSettings
 
 CONNECT = "connect"
-LOOK_AHEAD = 256
-"""Generations in which offsets that begin anew are looked for."""
 
 
 def missing(settings: ClusterSettings, group: str, state: ConnectState, row: Row) -> str | None:
@@ -68,25 +67,25 @@ class Known:
 def of(
     observed: Observed,
     state: ConnectState,
-    envelope: Envelope,
+    view: GroupView,
     topics: ConnectSettings,
-    group: str,
     never_came: str | None,
     *,
     again: bool,
 ) -> Known:
     """What can be known of a round whose turn has come. `never_came`: the evidence that was waited for in vain;
     `again`: its generation was recorded before."""
+    group = view.group
     strange: str | None = None
     if never_came is not None:
         reason: str | None = never_came
     elif topics.config_topic is None:
         reason = f"config topic not known: set clusters[].connect.{group}.config_topic"
-    elif _made_anew(observed, state, envelope):
+    elif _made_anew(observed, state, view.waiting):
         reason = f"config topic {topics.config_topic} is newer than this generation: what its leader had read is gone"
     else:
         reason = strange = foreign_workers.stranger(
-            observed, state.history, state.sides, topics, group, historic=envelope.historic
+            observed, state.history, state.sides, topics, group, historic=view.envelope.historic
         )
         if strange is not None and (hidden := unread(observed, state, topics)):
             reason, strange = hidden, None
@@ -121,7 +120,7 @@ def lost(observed: Observed, state: ConnectState, envelope: Envelope) -> str:
     return f"{place} offsets {offsets} were gone before they were read" if ranges else ""
 
 
-def _made_anew(observed: Observed, state: ConnectState, envelope: Envelope) -> bool:
+def _made_anew(observed: Observed, state: ConnectState, waiting: WaitingRecords) -> bool:
     """Whether the leader had read configuration, and all that is there now was written later.
 
     By the time alone that is sure only where no clock is that far off; else where the offsets begin anew after it too.
@@ -129,16 +128,12 @@ def _made_anew(observed: Observed, state: ConnectState, envelope: Envelope) -> b
     offset = observed.config_offset
     if offset is None or offset <= 0 or not state.history.begins_after(observed.at_ms):
         return False
-    return state.history.newer_than(observed.at_ms) or any(
-        later < offset for later in _offsets_after(observed, envelope)
-    )
+    return state.history.newer_than(observed.at_ms) or any(later < offset for later in _offsets_in(waiting.coming()))
 
 
-def _offsets_after(observed: Observed, envelope: Envelope) -> Iterator[int]:
+def _offsets_in(coming: Iterable[Row]) -> Iterator[int]:
     """The config offsets of the next generations, as far as they have come."""
-    own = observed.source.offset
-    coming = (one.row for one in envelope.waiting if one.row.offset > own and isinstance(one.row.body, GroupGeneration))
-    for row in islice(coming, LOOK_AHEAD):
-        offset = _needed_offset(body_of(row))
+    for row in coming:
+        offset = _needed_offset(row.body) if isinstance(row.body, GroupGeneration) else None
         if offset is not None:
             yield offset

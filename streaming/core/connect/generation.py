@@ -147,7 +147,7 @@ def _run_again(view: GroupView, state: ConnectState, row: Row, never_came: str |
     observed = observe(body, source_of(row), row.timestamp_ms, last)
     observed, missed = replace(observed, unseen=_unseen(view, state, body)), _skipped(view, state, body)
     state = replace(carry.met(state, observed, topics, missed), history=state.history.referred(_stated(observed)))
-    known = evidence.of(observed, state, view.envelope, topics, view.group, never_came, again=gap < 0)
+    known = evidence.of(observed, state, view, topics, never_came, again=gap < 0)
     case: Case | None = None
     if known.reason is not None:
         judgement = verdict.not_judged(known.reason)

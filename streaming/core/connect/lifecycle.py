@@ -16,6 +16,7 @@ from streaming.core.connect import (
     foreign_workers,
     generation,
     passed_time,
+    records,
     workers_gone,
 )
 from streaming.core.connect.config_history import ConfigEntry, ConfigHistory
@@ -42,7 +43,7 @@ from streaming.core.incidents.finding import Finding
 from streaming.core.incidents.notice import Notice, Output
 from streaming.core.incidents.rule import Rule
 from streaming.core.model.codec import dumps, loads
-from streaming.core.model.records import Body, Gap, GroupGeneration, MemberRow, Row
+from streaming.core.model.records import Body, Gap, GroupGeneration, MemberRow, Row, TopicRecord
 from streaming.core.model.results import Generation, Source
 from streaming.core.model.settings import ClusterSettings, ConnectSettings
 from streaming.core.reading.blobs import MemberFormat
@@ -73,6 +74,14 @@ class ConnectLifecycle:
         """The config and the status topic of the group, configured or guessed."""
         topics = connect_settings(settings, group)
         return frozenset(one for one in (topics.config_topic, topics.status_topic) if one is not None)
+
+    def written(self, record: TopicRecord) -> str:
+        """What the job keeps of a config record or a status."""
+        return records.written(record)
+
+    def topic_record(self, text: str) -> TopicRecord:
+        """A config record or a status. Raises CodecError."""
+        return records.change_of(text)
 
     def open(self, view: GroupView, stored: str | None) -> Session:
         """Raises CodecError."""
@@ -109,7 +118,8 @@ class ConnectSession:
             case StatusChange(record=record):
                 tick, timeline = self.view.tick, self.state.timeline
                 live = not self.view.finite and late.in_time(timeline)
-                read_ms = clocks.read_ms(self.view.envelope, self.last(), row.timestamp_ms, tick if live else None)
+                clock, queue = tick if live else None, self.view.waiting.queue
+                read_ms = clocks.read_ms(self.view.envelope, queue, self.last(), row.timestamp_ms, clock)
                 read_ms = None if read_ms is None else read_ms + timeline.carry_ms
                 if hole:
                     at_ms = row.timestamp_ms if read_ms is None else min(row.timestamp_ms, read_ms)
@@ -297,10 +307,8 @@ class ConnectSession:
 
     def _newest_generation(self) -> int:
         """That of the newest record read, judged yet or not; -1 before the first."""
-        envelope = self.view.envelope
-        bodies = (one.row.body for one in envelope.waiting)
-        waiting = (one.generation for one in bodies if isinstance(one, GroupGeneration))
-        return max(waiting, default=-1 if envelope.generation is None else envelope.generation)
+        waiting, judged = self.view.waiting.queue.generation, self.view.envelope.generation
+        return waiting if waiting >= 0 or judged is None else judged
 
     def events_due_ms(self, attention_ms: int | None) -> int | None:
         """The earlier of what is told by the monitor's clock and what is due by the coordinator's."""

@@ -10,18 +10,17 @@ from streaming.core.consumer.member_format import CONSUMER_MEMBERS
 from streaming.core.consumer.member_shares import shares_of
 from streaming.core.consumer.state import ConsumerState
 from streaming.core.fold.clocks import Leap
-from streaming.core.fold.lifecycle import GroupView, QuietSession, Session
+from streaming.core.fold.lifecycle import GroupView, NoTopics, QuietSession, Session
 from streaming.core.fold.published import MemberShares
 from streaming.core.fold.state import Envelope, LastRecord
 from streaming.core.incidents.notice import Output
 from streaming.core.incidents.rule import Rule
 from streaming.core.model.codec import dumps, loads
 from streaming.core.model.records import Body, GroupGeneration, MemberRow, Row
-from streaming.core.model.settings import ClusterSettings
 from streaming.core.reading.blobs import MemberFormat
 
 
-class ConsumerLifecycle:
+class ConsumerLifecycle(NoTopics):
     """`laws`: what others know about the consumers of a group, beside the laws of this package."""
 
     name = "consumer"
@@ -36,10 +35,6 @@ class ConsumerLifecycle:
     def owns(self, body: Body) -> bool:
         """Every classic group."""
         return isinstance(body, GroupGeneration)
-
-    def topics(self, settings: ClusterSettings, group: str) -> frozenset[str]:
-        """None: everything stands in the group's records."""
-        return frozenset()
 
     def open(self, view: GroupView, stored: str | None) -> Session:
         """Raises CodecError."""

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from streaming.core.fold.clocks import Leap
-from streaming.core.fold.lifecycle import GroupView, QuietSession, Session
+from streaming.core.fold.lifecycle import GroupView, NoTopics, QuietSession, Session
 from streaming.core.fold.published import MemberShares
 from streaming.core.fold.state import Envelope, LastRecord
 from streaming.core.incidents.notice import Output
@@ -17,7 +17,6 @@ from streaming.core.incidents.rule import Rule
 from streaming.core.model.codec import dumps, loads
 from streaming.core.model.records import Body, MemberRow, OtherGroup, Row
 from streaming.core.model.results import Standing
-from streaming.core.model.settings import ClusterSettings
 from streaming.core.reading.blobs import MemberFormat
 
 
@@ -30,7 +29,7 @@ class EpochsState:
     shown: str | None = None
 
 
-class EpochsLifecycle:
+class EpochsLifecycle(NoTopics):
     """Every group whose records are not those of a classic one."""
 
     name = "epochs"
@@ -42,10 +41,6 @@ class EpochsLifecycle:
     def owns(self, body: Body) -> bool:
         """Records of any other type of the coordinator's log."""
         return isinstance(body, OtherGroup)
-
-    def topics(self, settings: ClusterSettings, group: str) -> frozenset[str]:
-        """None."""
-        return frozenset()
 
     def open(self, view: GroupView, stored: str | None) -> Session:
         """Raises CodecError."""

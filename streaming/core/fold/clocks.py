@@ -14,7 +14,7 @@ The rest of an interval is no proof of anything: what it alone would bring up is
 
 from dataclasses import dataclass, replace
 
-from streaming.core.fold.state import Envelope, LastRecord, Waiting
+from streaming.core.fold.state import Envelope, LastRecord, Queue, Waiting
 from streaming.core.model.records import GroupGeneration, Row, Tick
 
 SLACK_MS = 1_000
@@ -98,13 +98,13 @@ def monitors_time(envelope: Envelope, at_ms: int) -> int:
     return at_ms + (envelope.behind_ms or 0)
 
 
-def read_ms(envelope: Envelope, last: LastRecord | None, at_ms: int, tick: Tick | None) -> int | None:
+def read_ms(envelope: Envelope, queue: Queue, last: LastRecord | None, at_ms: int, tick: Tick | None) -> int | None:
     """By when a record of this time in another topic was written, on the coordinator's clock; None where nobody read it
     as it came, or the tick is no time of day. Records are read some time after they were written, so the least that the
     coordinator's clock was ever behind is the nearest to what it is."""
     if tick is None or tick.historic or at_ms - tick.now_ms > FARTHEST_MS:
         return None
-    newest_ms = envelope.waiting[-1].row.timestamp_ms if envelope.waiting else last.at_ms if last else 0
+    newest_ms = queue.last_ms if queue.end else last.at_ms if last else 0
     behind_ms = envelope.behind_ms if envelope.least_behind_ms is None else envelope.least_behind_ms
     return max(tick.now_ms - (behind_ms or 0), newest_ms)
 

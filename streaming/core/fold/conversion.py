@@ -8,10 +8,9 @@ at the end of what was read nobody knows yet, and the tombstone waits for the ne
     tombstone, and nothing in the next reading either           Dead
 """
 
-from collections.abc import Sequence
-
 from streaming.core.fold.registry import Registry
 from streaming.core.fold.state import Envelope, Waiting
+from streaming.core.fold.waiting import WaitingRecords
 from streaming.core.model.records import GroupDeleted, GroupGeneration, OtherGroup, Row
 
 
@@ -31,19 +30,15 @@ def goes_on(row: Row, following: Row | None) -> bool:
     return isinstance(following.body, GroupGeneration)
 
 
-def may_follow(
-    registry: Registry, envelope: Envelope, head: Waiting, following: Row | None, *, end_of_input: bool
-) -> bool:
-    """Whether a record that makes it a conversion may still come: once, the next reading is waited for."""
-    if end_of_input or head.announced or following is not None or not ends(head.row):
+def may_follow(registry: Registry, envelope: Envelope, waiting: WaitingRecords, *, end_of_input: bool) -> bool:
+    """Whether a record that makes the first one a conversion may still come: once, the next reading is waited for."""
+    head = waiting.head()
+    if end_of_input or waiting.head_announced or waiting.following() is not None or head is None or not ends(head.row):
         return False
     return envelope.lifecycle in registry.names and registry.named(envelope.lifecycle).converts
 
 
-def wait_until_ms(waiting: Sequence[Waiting], judge_wait_ms: int) -> list[int]:
-    """When each waiting record is folded at the latest: a tombstone whose turn it is in the next reading, one behind a
-    record that waits for evidence no sooner than that."""
-    return [
-        one.arrived_ms if at == 0 and ends(one.row) else one.arrived_ms + judge_wait_ms
-        for at, one in enumerate(waiting)
-    ]
+def wait_until_ms(head: Waiting, judge_wait_ms: int) -> int:
+    """When the first record that waits is folded at the latest: a tombstone in the next reading, any other when its
+    evidence is waited for no longer. What is behind it is never folded sooner."""
+    return head.arrived_ms if ends(head.row) else head.arrived_ms + judge_wait_ms

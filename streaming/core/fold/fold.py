@@ -22,7 +22,8 @@ from streaming.core.fold.lifecycle import Session
 from streaming.core.fold.other_clocks import Hearing, OtherClocks
 from streaming.core.fold.published import body_of, published_as
 from streaming.core.fold.registry import Registry
-from streaming.core.fold.state import STATE_VERSION, Envelope, Waiting, stored
+from streaming.core.fold.state import STATE_VERSION, Envelope, Saved, Waiting, stored
+from streaming.core.fold.waiting import LOOK_AHEAD
 from streaming.core.incidents.notice import Lane, Notice
 from streaming.core.incidents.transitions import ended_because
 from streaming.core.model.records import GroupDeleted, GroupGeneration, OtherGroup, Row, Tick
@@ -41,14 +42,19 @@ class FoldOutcome:
     """The group's next state as stored bytes, when its next timer is due, and what is to be published.
 
     `errors` and `kept`: where the fold failed, and the states put aside then (`streaming.core.fold.isolation`).
+    `waits`: positions of the records that wait now (start, end); `wants_waiting`: the fold could go on if it were given
+    more of them. `home`: the partition of the group's records, `topic-number`.
     """
 
-    state: bytes
+    state: Saved
     due_ms: int | None
     results: tuple[Result, ...]
     blobs: dict[str, bytes] = field(default_factory=dict)
     errors: tuple[FoldError, ...] = ()
     kept: tuple[KeptState, ...] = ()
+    waits: tuple[int, int] = (0, 0)
+    wants_waiting: bool = False
+    home: str | None = None
 
 
 def _nothing(_row: Row) -> None:
@@ -59,7 +65,7 @@ def fold_group(
     registry: Registry,
     settings: ClusterSettings,
     group: str,
-    state: bytes | None,
+    state: Saved | None,
     rows: Sequence[Row],
     tick: Tick | None,
     *,
@@ -77,8 +83,17 @@ def fold_group(
         before_record(row)
         fold.take(row)
     fold.settle(end_of_input=end_of_input)
-    envelope = replace(fold.envelope, book=fold.book.pages())
-    return FoldOutcome(stored(envelope, fold.bodies()), fold.due_ms(), tuple(fold.results), fold.blobs)
+    queue = fold.waiting.queue
+    envelope = replace(fold.envelope, book=fold.book.pages(), queue=queue)
+    return FoldOutcome(
+        stored(envelope, fold.bodies(), fold.waiting.stored()),
+        fold.due_ms(),
+        tuple(fold.results),
+        fold.blobs,
+        waits=(queue.first, queue.end),
+        wants_waiting=fold.wants_waiting,
+        home=envelope.home,
+    )
 
 
 class _Fold(Intake):
@@ -86,11 +101,13 @@ class _Fold(Intake):
 
     before_record: Callable[[Row], None]
     hearing: Hearing
+    wants_waiting = False
 
     def due_ms(self) -> int | None:
         """When the group is to be folded again if no record comes, by the monitor's clock."""
         own_ms = timers.due_ms(self)
-        times = conversion.wait_until_ms(self.envelope.waiting, self.settings.judge_wait_ms)
+        head = None if self.wants_waiting else self.waiting.head()
+        times = [] if head is None else [conversion.wait_until_ms(head, self.settings.judge_wait_ms)]
         times += [] if own_ms is None else [clocks.monitors_time(self.envelope, own_ms)]
         attention_ms = self.book.due_ms(Lane.EVENTS)
         for session in self.sessions.values():
@@ -103,17 +120,9 @@ class _Fold(Intake):
         for session in self.sessions.values():
             session.collect()
         self._end_orphans()
-        waiting = list(self.envelope.waiting)
-        while waiting:
-            head = waiting[0]
-            self.before_record(head.row)
-            following = waiting[1].row if len(waiting) > 1 else None
-            if not self._judge(head, following, end_of_input=end_of_input):
-                break
-            waiting.pop(0)
-        self.envelope = replace(self.envelope, waiting=tuple(self._announce(waiting)))
+        self._judge_waiting(end_of_input=end_of_input)
         # A timer never fires in history: what it saw may long be over further on in the log.
-        if self.tick is not None and not self.tick.historic and not waiting:
+        if self.tick is not None and not self.tick.historic and not self.waiting.queue.end:
             now_ms = self.tick.now_ms if end_of_input else clocks.groups_time(self.envelope, self.tick.now_ms)
             self._live(now_ms)
             self._timers(self.hearing.until_ms(self._timed_from(), now_ms), now_ms)
@@ -124,6 +133,20 @@ class _Fold(Intake):
             self.publish(session.tell(end_ms, end_of_input=end_of_input))
         self.envelope, ended = recovery.recovered(self.envelope, self.book, self.moment(0), self.tick)
         self.results += ended
+
+    def _judge_waiting(self, *, end_of_input: bool) -> None:
+        """Every waiting record whose turn has come, as far as the rows that were given reach."""
+        while self.waiting.queue.end:
+            self.wants_waiting = not self.waiting.given(1)
+            head = None if self.wants_waiting else self.waiting.head()
+            if head is None:
+                return
+            self.before_record(head.row)
+            if not self._judge(head, self.waiting.following(), end_of_input=end_of_input):
+                break
+            self.waiting.pop()
+        if not self.wants_waiting:
+            self._announce()
 
     def _timed_from(self) -> tuple[Source, int] | None:
         found = (one.timed_from() for one in self.sessions.values())
@@ -147,7 +170,7 @@ class _Fold(Intake):
         row = head.row
         if not head.historic:
             self._live(row.timestamp_ms)
-        if conversion.may_follow(self.registry, self.envelope, head, following, end_of_input=end_of_input):
+        if conversion.may_follow(self.registry, self.envelope, self.waiting, end_of_input=end_of_input):
             return False
         if isinstance(row.body, GroupDeleted):
             self._deleted(row, historic=head.historic)
@@ -161,6 +184,9 @@ class _Fold(Intake):
         missing = session.missing(row)
         late = self.tick is not None and self.tick.now_ms >= head.arrived_ms + self.settings.judge_wait_ms
         if missing is not None and not (late or end_of_input):
+            return False
+        self.wants_waiting = not self.waiting.given(LOOK_AHEAD)
+        if self.wants_waiting:
             return False
         why = None if missing is None else session.never_came(row, missing)
         before, last = self.envelope, session.last()
@@ -218,21 +244,19 @@ class _Fold(Intake):
     def _stands(self, state: str, row: Row) -> None:
         self.results.append(Standing(cluster=self.settings.name, group=self.group, state=state, at_ms=row.timestamp_ms))
 
-    def _announce(self, waiting: list[Waiting]) -> list[Waiting]:
+    def _announce(self) -> None:
         """Publish what waits, once, as pending."""
-        announced = []
-        for one in waiting:
-            if not one.announced and isinstance(one.row.body, GroupGeneration) and one.row.body.members:
-                until_ms = one.arrived_ms + self.settings.judge_wait_ms
-                session = self._owner(one.row)
-                missing = session.missing(one.row) or "an earlier generation of the group"
-                verdict = Verdict(grade=Grade.NOT_JUDGED, reason=f"pending: {missing}", pending_until_ms=until_ms)
-                pending = published_as(
-                    self.settings, self.group, self.envelope, one.row, shares=session.shares, verdict=verdict
-                )
-                self.results.append(replace(pending, historic=one.historic))
-            announced.append(replace(one, announced=True))
-        return announced
+        for one in self.waiting.unannounced():
+            if not isinstance(one.row.body, GroupGeneration) or not one.row.body.members:
+                continue
+            until_ms = one.arrived_ms + self.settings.judge_wait_ms
+            session = self._owner(one.row)
+            missing = session.missing(one.row) or "an earlier generation of the group"
+            verdict = Verdict(grade=Grade.NOT_JUDGED, reason=f"pending: {missing}", pending_until_ms=until_ms)
+            pending = published_as(
+                self.settings, self.group, self.envelope, one.row, shares=session.shares, verdict=verdict
+            )
+            self.results.append(replace(pending, historic=one.historic))
 
     def _other(self, row: Row, body: OtherGroup, following: Row | None, *, historic: bool) -> None:
         """A record of a group that is no classic one, or not any more."""

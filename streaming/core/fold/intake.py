@@ -12,10 +12,12 @@ from streaming.core.fold import clocks
 from streaming.core.fold.lifecycle import Session
 from streaming.core.fold.published import blobs_of, source_of
 from streaming.core.fold.registry import Registry
-from streaming.core.fold.state import Waiting, read
+from streaming.core.fold.state import NOTHING, Saved, Waiting, read
+from streaming.core.fold.waiting import WaitingRecords
 from streaming.core.incidents.book import Book
 from streaming.core.incidents.notice import Lane, Notice, Output, Passed, Reached
 from streaming.core.incidents.transitions import IncidentKey, Moment
+from streaming.core.model.codec import loads
 from streaming.core.model.records import (
     PASSED_OVER,
     Gap,
@@ -42,13 +44,14 @@ class Intake:
         registry: Registry,
         settings: ClusterSettings,
         group: str,
-        state: bytes | None,
+        state: Saved | None,
         tick: Tick | None,
         *,
         finite: bool,
     ) -> None:
         self.registry, self.settings, self.group, self.tick, self.finite = registry, settings, group, tick, finite
         self.envelope, self._bodies = read(state)
+        self.waiting = WaitingRecords(self.envelope.queue, state.waiting if state else NOTHING, self._waiting_of)
         self.book = Book(registry.catalogue, settings, self.envelope.book)
         self.results: list[Result] = []
         self.blobs: dict[str, bytes] = {}
@@ -139,8 +142,16 @@ class Intake:
         arrived_ms = self.tick.now_ms if self.tick else row.timestamp_ms
         historic = self.tick.historic if self.tick else False
         ticked = self.tick is not None and not historic
-        waiting = Waiting(row, arrived_ms, historic, ticked=ticked)
-        self.envelope = replace(self.envelope, waiting=(*self.envelope.waiting, waiting))
+        self.waiting.append(Waiting(row, arrived_ms, historic, ticked=ticked))
+        home = f"{row.topic}-{row.partition}"
+        if self.envelope.home != home:
+            self.envelope = replace(self.envelope, home=home)
+
+    def _waiting_of(self, text: bytes) -> Waiting:
+        one = loads(Waiting, text.decode("utf-8", "surrogatepass"))
+        if not isinstance(one.row.body, GroupGeneration):
+            return one
+        return replace(one, row=replace(one.row, body=self.registry.blobs.read_again(one.row.body)))
 
     def _not_read(self, row: Row, body: Undecodable, session: Session | None) -> None:
         """A record of the group, or of a topic of its lifecycle, that could not be read. Rows of topics are published
@@ -185,10 +196,10 @@ class Intake:
 
     def _at_home(self, place: str) -> bool:
         """Whether a partition of the coordinator's log is the one of this group's records."""
-        places = {f"{one.row.topic}-{one.row.partition}" for one in self.envelope.waiting}
-        for last in (session.last() for session in self.sessions.values()):
-            places |= set() if last is None else {f"{last.source.topic}-{last.source.partition}"}
-        return place in places
+        if self.envelope.home is not None:
+            return place == self.envelope.home
+        known = (session.last() for session in self.sessions.values())
+        return place in {f"{last.source.topic}-{last.source.partition}" for last in known if last is not None}
 
     def _recreated(self, row: Row, session: Session | None) -> None:
         """A topic of another id begins anew: its offsets, and what its lifecycle has read of it."""

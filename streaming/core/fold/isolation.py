@@ -10,19 +10,20 @@ while `monitor_error` is open begins without it, in case it is what fails.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from typing import assert_never
 
 from streaming.core.fold import conversion, recovery
 from streaming.core.fold.fold import FoldOutcome
-from streaming.core.fold.parts import bodies_of, left_open, left_waiting, part_of
+from streaming.core.fold.parts import bodies_of, left_open, part_of
 from streaming.core.fold.published import blobs_of, content_hash, source_of
 from streaming.core.fold.registry import Registry
-from streaming.core.fold.state import STATE_VERSION, Envelope, Failing, stored
+from streaming.core.fold.state import NOTHING, STATE_VERSION, Envelope, Failing, Queue, Saved, Waiting, stored
 from streaming.core.incidents.book import Book, Pages
 from streaming.core.incidents.monitor_error import MONITOR_ERROR
 from streaming.core.incidents.transitions import IncidentKey, Moment, ended_because, incident_id, key_of
-from streaming.core.model.codec import dumps
+from streaming.core.model.codec import CodecError, dumps, loads
 from streaming.core.model.records import (
     Gap,
     GroupDeleted,
@@ -68,14 +69,14 @@ def failed(
     registry: Registry,
     settings: ClusterSettings,
     group: str,
-    state: bytes | None,
+    state: Saved | None,
     rows: Sequence[Row],
     tick: Tick | None,
     error: FoldError,
 ) -> FoldOutcome:
     """The outcome of a fold of these rows from this state, which failed with `error`."""
-    before = state or b""
-    waiting = [one.row for one in left_waiting(before)]
+    before = state.lines if state is not None else b""
+    waiting, queue = _given_up(before, state.waiting if state is not None else NOTHING)
     at_ms = _at_ms(tick, [*waiting, *rows])
     known = part_of(before, "failing", Failing)
     held = left_open(before)
@@ -89,6 +90,8 @@ def failed(
         topic_ids=part_of(before, "topic_ids", dict[str, str]) or {},
         next_offsets=_next_offsets(before, rows),
         failing=_failing(known if again else None, error, at_ms),
+        queue=queue,
+        home=part_of(before, "home", str),
     )
     book = Book(registry.catalogue, settings, Pages())
     orphans = [one for one in held if one is not mine]
@@ -106,15 +109,38 @@ def failed(
     blobs = {
         name: blob for row in rows if isinstance(row.body, GroupGeneration) for name, blob in blobs_of(row.body).items()
     }
-    kept = _kept(settings, group, before, rows, error)
+    kept = _kept(registry, settings, group, before, rows, error)
     return FoldOutcome(
-        stored(replace(anew, book=book.pages()), {} if again else _salvaged(registry, before)),
+        stored(replace(anew, book=book.pages()), {} if again else _salvaged(registry, before), _left(state, queue)),
         recovery.due_ms(anew),
         (*results, *told),
         blobs,
         errors=(error,),
         kept=(kept,),
+        waits=(queue.first, queue.end),
+        wants_waiting=queue.end > 0,
+        home=anew.home,
     )
+
+
+def _given_up(before: bytes, rows: Mapping[int, bytes]) -> tuple[list[Row], Queue]:
+    """The waiting records that were given to the failed fold, as far as they can be read, and the queue without them.
+    What else waits is judged when its turn comes, by the group begun anew."""
+    queue = part_of(before, "queue", Queue) or Queue()
+    found, first = [], queue.first
+    while first < queue.end and first in rows:
+        with suppress(CodecError, UnicodeDecodeError):
+            found.append(loads(Waiting, rows[first].decode("utf-8", "surrogatepass")).row)
+        first += 1
+    if first >= queue.end:
+        return found, Queue()
+    falls = tuple(one for one in queue.falls if one[0] >= first)
+    return found, replace(queue, first=first, announced=max(first, queue.announced), falls=falls)
+
+
+def _left(state: Saved | None, queue: Queue) -> Mapping[int, bytes]:
+    waiting = state.waiting if state is not None else NOTHING
+    return {at: row for at, row in waiting.items() if queue.first <= at < queue.end}
 
 
 def _salvaged(registry: Registry, before: bytes) -> dict[str, str]:
@@ -293,11 +319,40 @@ def _member(member: MemberRow) -> MemberResult:
     )
 
 
-def _kept(settings: ClusterSettings, group: str, before: bytes, rows: Iterable[Row], error: FoldError) -> KeptState:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _KeptRow:
+    """A row of a lifecycle's topic as text."""
+
+    topic: str
+    partition: int
+    offset: int
+    timestamp_ms: int
+    lifecycle: str
+    record: str
+
+
+def _text(registry: Registry, row: Row) -> str:
+    if not isinstance(row.body, TopicRecord):
+        return dumps(row)
+    owner = registry.owner(row.body)
+    kept = _KeptRow(
+        topic=row.topic,
+        partition=row.partition,
+        offset=row.offset,
+        timestamp_ms=row.timestamp_ms,
+        lifecycle=owner.name,
+        record=owner.written(row.body),
+    )
+    return dumps(kept)
+
+
+def _kept(
+    registry: Registry, settings: ClusterSettings, group: str, before: bytes, rows: Iterable[Row], error: FoldError
+) -> KeptState:
     text = bytearray()
     for row in rows:
         if len(text) < KEPT_BYTES:
-            text += dumps(row).encode("utf-8", "surrogatepass") + b"\n"
+            text += _text(registry, row).encode("utf-8", "surrogatepass") + b"\n"
     return KeptState(
         cluster=settings.name,
         group=group,

@@ -17,10 +17,12 @@ from typing import Protocol
 from streaming.core.fold.clocks import Leap, Passing
 from streaming.core.fold.published import MemberShares
 from streaming.core.fold.state import Envelope, LastRecord
+from streaming.core.fold.waiting import WaitingRecords
 from streaming.core.incidents.notice import Lane, Output
 from streaming.core.incidents.rule import Rule
 from streaming.core.incidents.transitions import IncidentKey, Moment
-from streaming.core.model.records import Body, Gap, MemberRow, Row, Tick
+from streaming.core.model.codec import CodecError
+from streaming.core.model.records import Body, Gap, MemberRow, Row, Tick, TopicRecord
 from streaming.core.model.results import Incident, Source
 from streaming.core.model.settings import ClusterSettings
 from streaming.core.reading.blobs import MemberFormat
@@ -53,6 +55,11 @@ class GroupView(Protocol):
     @property
     def envelope(self) -> Envelope:
         """The envelope as it is now."""
+        ...
+
+    @property
+    def waiting(self) -> WaitingRecords:
+        """The records that wait for their turn, the first of them the one that is judged."""
         ...
 
     def open(self, lane: Lane = Lane.RECORDS) -> Mapping[IncidentKey, Incident]:
@@ -251,6 +258,22 @@ class QuietSession:
         return None
 
 
+class NoTopics:
+    """The part of a lifecycle that concerns topics, of one whose records all lie in the coordinator's log."""
+
+    def topics(self, settings: ClusterSettings, group: str) -> frozenset[str]:
+        """None."""
+        return frozenset()
+
+    def written(self, record: TopicRecord) -> str:
+        """Nobody asks for it. Raises TypeError."""
+        raise TypeError(f"no topic of this lifecycle has a {type(record).__name__}")
+
+    def topic_record(self, text: str) -> TopicRecord:
+        """Nobody wrote one. Raises CodecError."""
+        raise CodecError("no topic of this lifecycle has records")
+
+
 class Lifecycle(Protocol):
     """One kind of group."""
 
@@ -286,6 +309,14 @@ class Lifecycle(Protocol):
 
     def topics(self, settings: ClusterSettings, group: str) -> frozenset[str]:
         """Topics beside the coordinator's log whose rows concern the group."""
+        ...
+
+    def written(self, record: TopicRecord) -> str:
+        """A row of a topic of the lifecycle as text of one line, without what nobody may store."""
+        ...
+
+    def topic_record(self, text: str) -> TopicRecord:
+        """What `written` wrote. Raises CodecError."""
         ...
 
     def open(self, view: GroupView, stored: str | None) -> Session:

@@ -5,7 +5,6 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from typing import Any, TypeVar
 
-from streaming.core.fold.state import Waiting
 from streaming.core.model.codec import loads
 from streaming.core.model.results import Incident
 
@@ -23,12 +22,6 @@ def left_open(state: bytes) -> tuple[Incident, ...]:
     orphans = whole.get("orphans")
     items = [one for some in held for one in some.values()]
     return tuple(_each(Incident, [*items, *(orphans if isinstance(orphans, list) else ())]))
-
-
-def left_waiting(state: bytes) -> tuple[Waiting, ...]:
-    """The records that wait in a state, as far as they can be read."""
-    waiting = _object(state).get("waiting")
-    return tuple(_each(Waiting, waiting if isinstance(waiting, list) else ()))
 
 
 def part_of(text: bytes, name: str, kind: type[T]) -> T | None:

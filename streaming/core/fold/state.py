@@ -1,7 +1,8 @@
-"""What a group's fold remembers between batches: an envelope that every group has, and one body per lifecycle.
+"""What a group's fold remembers between batches: an envelope that every group has, one body per lifecycle, and the
+records that wait.
 
-Stored as lines of text: the envelope, then each body behind the name of its lifecycle. A body is read by its lifecycle
-alone.
+Envelope and bodies are stored as lines of text: the envelope, then each body behind the name of its lifecycle. A body
+is read by its lifecycle alone. Each waiting record is stored by itself (`streaming.core.fold.waiting`).
 
     {"incarnation":1,"generation":7,…}
     connect {"history":{…},"processes":{…},…}
@@ -9,6 +10,7 @@ alone.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 
 from streaming.core.incidents.book import Pages
 from streaming.core.model.codec import CodecError, dumps, loads
@@ -16,6 +18,7 @@ from streaming.core.model.records import Row
 from streaming.core.model.results import Incident, Source
 
 STATE_VERSION = 4
+NOTHING: Mapping[int, bytes] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,8 +29,21 @@ class Waiting:
     row: Row
     arrived_ms: int
     historic: bool
-    announced: bool = False
     ticked: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Queue:
+    """What is known of all waiting records: their positions [`first`, `end`), up to which position they were published
+    as pending (`announced`), the highest generation among them, the time of the last (ms), and position and time of
+    each that is earlier than the one in front of it (`falls`)."""
+
+    first: int = 0
+    end: int = 0
+    announced: int = 0
+    generation: int = -1
+    last_ms: int = 0
+    falls: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,12 +70,12 @@ class Envelope:
     """What is kept of every group, whatever its kind. Only what a later record or timer can ask for is kept.
 
     `lifecycle`: the one of the group's newest record, None before the first. `incarnation` counts the lives of the
-    group id, `generation` is the newest of this one. `behind_ms`: how far the coordinator's clock is behind the
-    monitor's, if that is known, `least_behind_ms` the least of it since the clocks changed (`clocks`); `unread`: the
-    last record of the group that could not be read; `lost`: offsets (from, to; the end exclusive) in the group's
-    partition that were gone before they were read, the newest; `written`: generation and end of the join phase (ms) of
-    the newest records (`group_life`); `orphans`: incidents of a state that could not be read, to be ended; `failing`:
-    while `monitor_error` is open (`isolation`).
+    group id, `generation` is the newest of this one. `home`: the partition of the group's records, `topic-number`.
+    `behind_ms`: how far the coordinator's clock is behind the monitor's, if that is known, `least_behind_ms` the least
+    of it since the clocks changed (`clocks`); `unread`: the last record of the group that could not be read; `lost`:
+    offsets (from, to; the end exclusive) in the group's partition that were gone before they were read, the newest;
+    `written`: generation and end of the join phase (ms) of the newest records (`group_life`); `orphans`: incidents of a
+    state that could not be read, to be ended; `failing`: while `monitor_error` is open (`isolation`).
     """
 
     lifecycle: str | None = None
@@ -71,7 +87,8 @@ class Envelope:
     member_ids: frozenset[str] = frozenset()
     next_offsets: Mapping[str, int] = field(default_factory=dict)
     topic_ids: Mapping[str, str] = field(default_factory=dict)
-    waiting: tuple[Waiting, ...] = ()
+    queue: Queue = Queue()
+    home: str | None = None
     historic: bool = False
     behind_ms: int | None = None
     least_behind_ms: int | None = None
@@ -82,18 +99,27 @@ class Envelope:
     failing: Failing | None = None
 
 
-def stored(envelope: Envelope, bodies: Mapping[str, str]) -> bytes:
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """A group's state as it is stored: the lines of envelope and bodies, and rows of waiting records by position, all
+    of them or the first ones."""
+
+    lines: bytes
+    waiting: Mapping[int, bytes] = field(default_factory=dict)
+
+
+def stored(envelope: Envelope, bodies: Mapping[str, str], waiting: Mapping[int, bytes] = NOTHING) -> Saved:
     """The state as it is stored; `bodies` are texts without a line break, by lifecycle."""
     lines = [dumps(envelope), *(f"{name} {text}" for name, text in sorted(bodies.items()))]
-    return "\n".join(lines).encode("utf-8", "surrogatepass")
+    return Saved("\n".join(lines).encode("utf-8", "surrogatepass"), waiting)
 
 
-def read(state: bytes | None) -> tuple[Envelope, dict[str, str]]:
+def read(state: Saved | None) -> tuple[Envelope, dict[str, str]]:
     """The envelope of a stored state, and its bodies as texts. Raises CodecError."""
     if state is None:
         return Envelope(), {}
     try:
-        first, *others = state.decode("utf-8", "surrogatepass").split("\n")
+        first, *others = state.lines.decode("utf-8", "surrogatepass").split("\n")
     except UnicodeDecodeError as why:
         raise CodecError("a stored state is no text") from why
     bodies = dict(line.split(" ", 1) for line in others)

@@ -4,7 +4,7 @@
 what it handed over. Records of other topics are read by the lifecycle whose topics they are.
 """
 
-from typing import assert_never
+from typing import NamedTuple, assert_never
 
 from schemas.errors import SchemaError
 from schemas.frozen import maker
@@ -15,6 +15,7 @@ from schemas.offsets_topic import (
     RECORD_TYPES,
     Key,
     decode_key,
+    protocol_type_of,
     read_group_metadata,
 )
 from schemas.outcomes import Decoded, Ignored, Tombstone, Unreadable
@@ -45,6 +46,28 @@ def group_of_key(key: bytes | None) -> str | None:
     """The group that a key of the coordinator's log names, if it can be read."""
     outcome = decode_key(key)
     return outcome.value.group if isinstance(outcome, Decoded) else None
+
+
+class Glance(NamedTuple):
+    """What the key of a group's record says, and the first field of its value: enough to route it. `kind`: class name
+    of the body that it is to become if its value can be read."""
+
+    group: str
+    kind: str
+    protocol_type: str | None
+
+
+def glance(key: bytes | None, value: bytes | None) -> Glance | None:
+    """None for a key that names no group."""
+    outcome = decode_key(key)
+    if not isinstance(outcome, Decoded):
+        return None
+    found = outcome.value
+    if found.type != CLASSIC:
+        return Glance(found.group, OtherGroup.__name__, None)
+    if value is None:
+        return Glance(found.group, GroupDeleted.__name__, None)
+    return Glance(found.group, GroupGeneration.__name__, protocol_type_of(value))
 
 
 def decode_offsets_record(

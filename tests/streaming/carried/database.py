@@ -21,9 +21,10 @@ from streaming.core.ports import PartitionKey
 from streaming.sinks.outbox import mark_sent, waiting
 from streaming.sinks.postgres import PostgresStore
 from streaming.spark.batch import BatchFunction, BatchReport
-from streaming.spark.rows import SCHEMA, Reached, arrow_batches, position_line, row_line, tick_line
+from streaming.spark.rows import SCHEMA, Reached, arrow_batches, position_line, tick_line
 from tests.postgres_server import postgres_server
 from tests.streaming.carried.live import VECTORS, arrives_ms, story
+from tests.streaming.spark.lines import line_of
 
 FILE = VECTORS / "states" / "database-layout-3.json.gz"
 CAPTURE, CUT, SENT = "zombie", 50, 2
@@ -63,7 +64,7 @@ class Run:
             key = PartitionKey(CLUSTER_ID, f"id-{row.topic}", row.topic, row.partition)
             start = self._ends.get(key, 0)
             self._ends[key] = max(start, row.offset + 1)
-            lines.append(row_line("c", key.topic_id, row))
+            lines.append(line_of("c", key.topic_id, row))
             lines.append(position_line("c", key, Reached(start, self._ends[key], self._ends[key], 1, 100)))
         lines.append(tick_line("c", Tick(now_ms)))
         self.function(pa.Table.from_batches(list(arrow_batches(lines)), SCHEMA), self._number)

@@ -11,7 +11,7 @@ from pathlib import Path
 from streaming.cli.captures import records_of, settings_of
 from streaming.core.connect.records import ConfigChange
 from streaming.core.fold.routing import route
-from streaming.core.fold.state import Envelope
+from streaming.core.fold.state import Envelope, Saved
 from streaming.core.lifecycles import fold_group
 from streaming.core.model.records import Row, Tick
 from streaming.core.model.results import Generation, Incident, Result
@@ -48,7 +48,7 @@ class Live:
 
     settings: ClusterSettings
     group: str
-    state: bytes | None = None
+    state: Saved | None = None
     due_ms: int | None = None
     now_ms: int = 0
     results: list[Result] = field(default_factory=list)

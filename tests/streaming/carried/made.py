@@ -1,4 +1,4 @@
-"""Writes `tests/vectors/states/*-layout-3-*.json.gz`: `python -m tests.streaming.carried.made`.
+"""Writes `tests/vectors/states/*-layout-<n>-*.json.gz` in the present layout: `python -m tests.streaming.carried.made`.
 
 Run once, with the release whose states are to be kept. Each file holds the stored state of one capture after `cut`
 records, what had been published of incidents until then (`before`), and what that same release published of the
@@ -11,27 +11,32 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from streaming.core.fold.state import Envelope
+from streaming.core.fold.state import STATE_VERSION, Waiting
+from streaming.core.model.codec import loads
 from tests.streaming.carried.live import LONG_MS, VECTORS, Live, arrives_ms, final_grades, held, story, transitions
 
 CAPTURES = ("zombie", "eager-2.8.2", "compatible-2.8.2", "sessioned-4.3.1", "steady")
 
 
-def most_open(state: Envelope) -> tuple[int, int]:
-    return len(held(state)), len(state.waiting)
+def waiting_in(live: Live) -> int:
+    return 0 if live.state is None else len(live.state.waiting)
 
 
-def most_waiting(state: Envelope) -> tuple[int, int]:
-    return len(state.waiting), len(held(state))
+def most_open(live: Live) -> tuple[int, int]:
+    return len(held(live.value)), waiting_in(live)
 
 
-def cut_of(capture: str, by: Callable[[Envelope], tuple[int, int]]) -> int:
+def most_waiting(live: Live) -> tuple[int, int]:
+    return waiting_in(live), len(held(live.value))
+
+
+def cut_of(capture: str, by: Callable[[Live], tuple[int, int]]) -> int:
     """Records before the best cut; the last tenth is left to go on with."""
     known, group, rows = story(capture)
     live, best, at = Live(known, group), (0, 0), 1
     for number, row in enumerate(rows[: len(rows) * 9 // 10], start=1):
         live.go_on([row])
-        if (found := by(live.value)) > best:
+        if (found := by(live)) > best:
             best, at = found, number
     return at
 
@@ -41,19 +46,22 @@ def write(folder: Path, capture: str, name: str, cut: int) -> None:
     live = Live(known, group).go_on(rows[:cut])
     assert live.state is not None
     open_ids = {one.incident_id for one in held(live.value)}
-    waiting = [(one.row.partition, one.row.offset) for one in live.value.waiting]
+    records = [loads(Waiting, one.decode("utf-8", "surrogatepass")).row for one in live.state.waiting.values()]
+    waiting = [(row.partition, row.offset) for row in records]
     before = transitions(live.results)
-    text = live.state.decode("utf-8", "surrogatepass")
+    text = live.state.lines.decode("utf-8", "surrogatepass")
+    rows_waiting = {at: one.decode("utf-8", "surrogatepass") for at, one in live.state.waiting.items()}
     due_ms, now_ms, told = live.due_ms, live.now_ms, len(live.results)
     live.go_on(rows[cut:]).until(arrives_ms(rows[-1]) + LONG_MS)
     after = [one for one in transitions(live.results[told:]) if one[0] in open_ids]
     grades = final_grades(live.results[told:])
     value = {
-        "layout": 3, "capture": capture, "cut": cut, "now_ms": now_ms, "due_ms": due_ms, "state": text,
+        "layout": STATE_VERSION, "capture": capture, "cut": cut, "now_ms": now_ms, "due_ms": due_ms, "state": text,
+        "waiting": rows_waiting,
         "before": before, "after": after, "grades": [[*at, grades[at]] for at in waiting if at in grades],
     }  # fmt: skip
     packed = gzip.compress(json.dumps(value, ensure_ascii=True).encode(), mtime=0)
-    (folder / f"{capture}-layout-3-{name}.json.gz").write_bytes(packed)
+    (folder / f"{capture}-layout-{STATE_VERSION}-{name}.json.gz").write_bytes(packed)
     sys.stdout.write(f"{capture} {name}: cut {cut} of {len(rows)}, {len(open_ids)} open, {len(waiting)} wait\n")
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from streaming.cli.captures import records_of, settings_of
 from streaming.core.connect.witnesses import Stamps
 from streaming.core.fold.routing import groups_of_topic, route
+from streaming.core.fold.state import Saved
 from streaming.core.lifecycles import fold_group
 from streaming.core.model.records import PASSED_OVER, GroupGeneration, OtherGroup, Row, Tick
 from streaming.core.model.results import Generation, Grade, Incident, Result, Severity
@@ -86,7 +87,7 @@ class Apart:
         """What a monitor says that reads along; its clock is ahead by `monitor_ms`."""
         coming = sorted(rows, key=lambda row: self.true_ms[_place(row)])
         now_ms, end_ms = self.true_ms[_place(coming[0])], self.true_ms[_place(coming[-1])] + TAIL_MS
-        states: dict[str, bytes] = {}
+        states: dict[str, Saved] = {}
         due_ms: dict[str, int | None] = {}
         results: list[Result] = []
         while now_ms < end_ms:

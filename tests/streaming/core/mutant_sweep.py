@@ -14,6 +14,7 @@ from streaming.core.connect.configured import configured_at
 from streaming.core.connect.observed import Observed
 from streaming.core.connect.verdict import CLOCKS_APART, COMPACTED, CONFIG_BEHIND, UNKNOWN_MAXIMUM
 from streaming.core.fold.routing import route
+from streaming.core.fold.state import Saved
 from streaming.core.lifecycles import fold_group
 from streaming.core.model.records import GroupGeneration, Row, Tick
 from streaming.core.model.results import Generation, Grade, Result, Verdict
@@ -148,7 +149,7 @@ def verdict_of(results: Sequence[Result]) -> Verdict | None:
     return next((one.verdict for one in results if isinstance(one, Generation)), None)
 
 
-def _later(settings: ClusterSettings, group: str, states: tuple[bytes, bytes], row: Row, following: Row | None) -> str:
+def _later(settings: ClusterSettings, group: str, states: tuple[Saved, Saved], row: Row, following: Row | None) -> str:
     """When a wrong record is noticed after it; `states` after the wrong one and after the right one."""
     until_ms = row.timestamp_ms + LATER_MS if following is None else following.timestamp_ms
     ticked = [fold_group(settings, group, one, [], Tick(until_ms)) for one in states]

@@ -16,7 +16,6 @@ from streaming.core.model.records import GroupDeleted, OtherGroup, Row, Tick
 from streaming.core.model.results import Standing
 from streaming.core.model.settings import ClusterSettings
 from streaming.core.replay import decode
-from tests.streaming.states import envelope_of
 
 CAPTURE = Path(__file__).parents[2] / "vectors" / "captures-groups" / "kip848-a"
 SETTINGS = ClusterSettings(name="k")
@@ -75,7 +74,7 @@ def test_a_group_that_was_deleted_is_dead_with_the_next_reading() -> None:
     assert first.due_ms <= rows[gone].timestamp_ms + 50
     then = fold_group(SETTINGS, "k-migrate", first.state, [], Tick(rows[gone].timestamp_ms + 100))
     assert [one.state for one in then.results if isinstance(one, Standing)] == ["Dead"]
-    assert not envelope_of(then.state).waiting
+    assert not then.state.waiting
 
 
 def test_a_converted_group_is_dead_once_its_epoch_is_deleted() -> None:

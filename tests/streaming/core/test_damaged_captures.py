@@ -10,6 +10,7 @@ from collections import Counter
 
 from streaming.core.connect.witnesses import Stamps
 from streaming.core.fold.routing import route
+from streaming.core.fold.state import Saved
 from streaming.core.lifecycles import fold_group
 from streaming.core.model.records import OtherGroup, Row, Tick
 from streaming.core.model.results import Generation, Result
@@ -39,7 +40,7 @@ def replayed(one: Damaged, rows: list[Row]) -> list[Result]:
 
 def live(one: Damaged, rows: list[Row]) -> list[Result]:
     """Batch by batch, the clock with the newest record, then an hour of silence."""
-    states: dict[str, bytes] = {}
+    states: dict[str, Saved] = {}
     results: list[Result] = []
     now_ms = 0
     for at in range(0, len(rows) + 1, IN_ONE_BATCH):

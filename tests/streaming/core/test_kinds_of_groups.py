@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from streaming.core.fold import isolation
+from streaming.core.fold.state import Saved
 from streaming.core.lifecycles import REGISTRY, decode_offsets_record, fold_group
 from streaming.core.model.records import PASSED_OVER, GroupDeleted, OtherGroup, Row, Tick
 from streaming.core.model.results import Generation, Standing
@@ -84,7 +85,7 @@ def test_a_group_dead_by_its_tombstone_is_shown_to_live_by_other_records() -> No
 def test_a_member_is_there_by_its_share_alone_and_gone_with_the_epoch_of_its_group() -> None:
     """A group that was converted while an earlier release ran: what named its members was read, and not kept."""
     story = calm()
-    state = present(3, b'{"generation":4,"deleted":true,"seen_from_start":true}')
+    state = present(3, Saved(b'{"generation":4,"deleted":true,"seen_from_start":true}'))
 
     def shown(type_: bytes, value: bytes | None, at: int, *names: str) -> Row:
         key = type_ + b"".join(len(one).to_bytes(2, "big") + one.encode() for one in (GROUP, *names))
@@ -110,7 +111,7 @@ def test_a_member_is_there_by_its_share_alone_and_gone_with_the_epoch_of_its_gro
 )
 def test_a_tombstone_waits_for_a_conversion_after_an_upgrade_too(state: bytes, lifecycle: str | None) -> None:
     """The state of a group that was empty when an earlier release stored it says its kind by what it holds."""
-    carried = present(3, state)
+    carried = present(3, Saved(state))
     assert envelope_of(carried).lifecycle == lifecycle
     story = calm()
     outcome = fold_group(story.settings, GROUP, carried, [later(story, GroupDeleted())], Tick(story.now_ms))

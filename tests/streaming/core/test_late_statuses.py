@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from streaming.cli.captures import records_of, settings_of
 from streaming.core.fold.routing import route
+from streaming.core.fold.state import Saved
 from streaming.core.lifecycles import fold_group
 from streaming.core.model.effects import JobDowntime
 from streaming.core.model.records import GroupGeneration, Row, Tick
@@ -58,7 +59,7 @@ def fold(
     """The last word on each generation, read in batches of so much time, each with a tick."""
     known, group, rows = rows_of(name)
     coming = arrivals(rows, delays, outage)
-    state: bytes | None = None
+    state: Saved | None = None
     final: dict[Source, Aftermath] = {}
     at_ms, end_ms = coming[0][0], max(when for when, _ in coming) + 100_000
     due_ms: int | None = None

@@ -9,6 +9,7 @@ import pytest
 from streaming.cli.captures import records_of, settings_of
 from streaming.core.connect.observed import EAGER
 from streaming.core.fold.routing import route
+from streaming.core.fold.state import Saved
 from streaming.core.lifecycles import fold_group
 from streaming.core.model.records import GroupGeneration, Row, Tick
 from streaming.core.model.results import Generation, Grade
@@ -20,7 +21,7 @@ COOPERATIVE = [name for name in NAMES if not name.startswith("eager")] if EVERY_
 LOST = (1, 2) if EVERY_JOB else (1,)
 
 
-def states_of(name: str) -> tuple[ClusterSettings, str, list[Row], list[bytes]]:
+def states_of(name: str) -> tuple[ClusterSettings, str, list[Row], list[Saved]]:
     """The group's records, and its state before each of them."""
     path = CAPTURES / name
     known = settings_of(path)

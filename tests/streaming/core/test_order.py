@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from streaming.cli.captures import records_of, settings_of
 from streaming.core.fold.routing import route
+from streaming.core.fold.state import Saved
 from streaming.core.lifecycles import fold_group
 from streaming.core.model.records import Row, Tick
 from streaming.core.model.results import (
@@ -63,7 +64,7 @@ def published(results: list[Result]) -> tuple[dict[object, Result], dict[str, In
 
 
 def fold_in_batches(known: ClusterSettings, group: str, batches: list[list[Row]], last_ms: int) -> list[Result]:
-    state: bytes | None = None
+    state: Saved | None = None
     results: list[Result] = []
     for batch in batches:
         outcome = fold_group(known, group, state, batch, Tick(0))
@@ -179,7 +180,7 @@ def test_a_clock_that_runs_along_gives_the_same_results_as_one_reading() -> None
         arrivals.append((reached[place] + 300 * row.partition, row.topic, row.partition, row.offset, row))
     arrivals.sort(key=lambda one: one[:4])
     last_ms = max(row.timestamp_ms for row in rows)
-    state: bytes | None = None
+    state: Saved | None = None
     results: list[Result] = []
     told = 0
     for now_ms in range(arrivals[0][0], arrivals[-1][0] + 1_000, 1_000):

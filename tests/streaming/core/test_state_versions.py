@@ -18,7 +18,7 @@ from streaming.core.connect.statuses import packed as packed_jobs
 from streaming.core.connect.statuses.facts import RUNNING, Claim, End, JobFacts, JobKey, Sighting
 from streaming.core.connect.statuses.packed import JobTable
 from streaming.core.fold.routing import route
-from streaming.core.fold.state import STATE_VERSION
+from streaming.core.fold.state import STATE_VERSION, Saved
 from streaming.core.lifecycles import fold_group
 from streaming.core.model.codec import dumps, loads
 from streaming.core.model.records import Tick
@@ -38,7 +38,7 @@ def old_state() -> bytes:
     return gzip.decompress((VECTORS / "states" / "zombie-layout-2.json.gz").read_bytes())
 
 
-def told(state: bytes | None, *, from_generation: int) -> list[tuple[int, Grade | str, str]]:
+def told(state: Saved | None, *, from_generation: int) -> list[tuple[int, Grade | str, str]]:
     """Verdicts and incidents of the capture's later generations, going on from this state."""
     known = settings_of(ZOMBIE)
     (group,) = known.connect
@@ -55,7 +55,7 @@ def told(state: bytes | None, *, from_generation: int) -> list[tuple[int, Grade 
 
 
 def test_the_layout_before_is_carried_on_without_a_break() -> None:
-    state = present(2, old_state())
+    state = present(2, Saved(old_state()))
     assert state is not None
     assert len(connect_of(state).timeline.jobs) == 15
     after = envelope_of(state).generation
@@ -70,7 +70,7 @@ def test_the_layout_before_is_carried_on_without_a_break() -> None:
     [(1, b"{}"), (STATE_VERSION + 1, b"{}"), (2, b"\xff"), (2, b"[]"), (2, b'{"processes":{"a":1}}')],
 )
 def test_what_cannot_be_read_is_said(version: int, state: bytes) -> None:
-    assert present(version, state) is None
+    assert present(version, Saved(state)) is None
     assert f"layout {version}" in unreadable(version)
 
 
@@ -97,11 +97,11 @@ def test_incidents_of_a_state_that_cannot_be_read_end_once_with_the_reason(story
 
 @pytest.mark.parametrize("state", [b"\xff", b"[]", b"{}", b'{"incidents":{"a":{"rule":1}},"timeline":[]}', b"null"])
 def test_what_holds_no_readable_incident_begins_anew_like_any(state: bytes) -> None:
-    assert begun_anew(state) is None
+    assert begun_anew(Saved(state)) is None
 
 
 def test_the_present_layout_is_left_as_it_is() -> None:
-    assert present(STATE_VERSION, b"anything") == b"anything"
+    assert present(STATE_VERSION, Saved(b"anything")) == Saved(b"anything")
 
 
 names = st.text(max_size=6) | st.sampled_from(["host:8083", "a b", "%20", "{", "r x", "-", "..", "c", ","])
@@ -199,4 +199,4 @@ def test_a_state_costs_little_per_job() -> None:
     state = folded(10, 100, "steady")
     lines = connect_of(state).timeline.jobs
     assert len(lines) == 110
-    assert len(state) < 205 * len(lines)
+    assert len(state.lines) < 205 * len(lines)

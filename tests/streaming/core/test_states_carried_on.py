@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from streaming.core.fold.state import Saved
 from streaming.core.stored_states import present
 from tests.streaming.carried.live import LONG_MS, VECTORS, Live, arrives_ms, final_grades, held, story, transitions
 
@@ -19,9 +20,9 @@ ONCE = ("opened", "fired", "resolved", "ended")
 LAYOUT = 3
 
 
-def carried(stored: dict[str, Any]) -> bytes:
+def carried(stored: dict[str, Any]) -> Saved:
     """The state as the job reads it from the database."""
-    state = present(LAYOUT, stored["state"].encode("utf-8", "surrogatepass"))
+    state = present(LAYOUT, Saved(stored["state"].encode("utf-8", "surrogatepass")))
     assert state is not None
     return state
 
@@ -45,10 +46,10 @@ def test_the_files_hold_open_incidents_and_waiting_records() -> None:
     for path in FILES:
         value = json.loads(gzip.decompress(path.read_bytes()))
         live = Live(*story(value["capture"])[:2], carried(value))
-        states.append(live.value)
+        states.append(live)
     assert len(states) == 10
-    assert sum(len(held(state)) for state in states) >= 30
-    assert sum(len(state.waiting) for state in states) >= 10
+    assert sum(len(held(live.value)) for live in states) >= 30
+    assert sum(len(live.state.waiting) for live in states if live.state is not None) >= 10
 
 
 def test_open_incidents_end_as_the_release_before_ended_them(stored: dict[str, Any], gone_on: Live) -> None:

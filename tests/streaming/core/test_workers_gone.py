@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from streaming.core.fold.fold import FoldOutcome
+from streaming.core.fold.state import Saved
 from streaming.core.lifecycles import fold_group
 from streaming.core.model.records import GroupDeleted, Row, Tick, Undecodable
 from streaming.core.model.results import AlertSeverity, Certainty, Incident, Severity
@@ -16,7 +17,7 @@ CODE = "CONNECT-K18"
 HOUR_MS = 60 * MINUTE_MS
 
 
-def live(story: Story, rows: list[Row] | None = None, state: bytes | None = None) -> FoldOutcome:
+def live(story: Story, rows: list[Row] | None = None, state: Saved | None = None) -> FoldOutcome:
     """The rows as they are read live, with a tick at the story's time."""
     return fold_group(story.settings, GROUP, state, story.rows if rows is None else rows, Tick(story.now_ms))
 
@@ -26,7 +27,7 @@ def due_ms(story: Story, outcome: FoldOutcome) -> int | None:
     return timer_ms(story.settings, GROUP, outcome.state)
 
 
-def ticked(settings: ClusterSettings, state: bytes, *times_ms: int) -> tuple[bytes, list[Incident]]:
+def ticked(settings: ClusterSettings, state: Saved, *times_ms: int) -> tuple[Saved, list[Incident]]:
     """Ticks alone, without any further record."""
     found: list[Incident] = []
     for now_ms in times_ms:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from streaming.core.fold.fold import FoldOutcome
 from streaming.core.fold.other_clocks import OtherClocks
+from streaming.core.fold.state import Saved
 from streaming.core.lifecycles import fold_group
 from streaming.core.model.records import Row, Tick
 from streaming.core.model.settings import ClusterSettings
@@ -35,7 +36,7 @@ class Poisoned:
         self,
         settings: ClusterSettings,
         group: str,
-        state: bytes | None,
+        state: Saved | None,
         rows: Sequence[Row],
         tick: Tick | None,
         *,

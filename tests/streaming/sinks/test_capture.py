@@ -10,6 +10,7 @@ import pytest
 
 from streaming.core.fold.fold import STATE_VERSION
 from streaming.core.fold.routing import route
+from streaming.core.fold.state import Saved
 from streaming.core.lifecycles import fold_group
 from streaming.core.model.records import OtherGroup, Tick
 from streaming.core.model.results import Result
@@ -58,11 +59,17 @@ def batch(store: PostgresStore, given: ClusterSettings, some: list[RawRecord], n
     stored = store.load(list(groups))
     last = number == 2
     for key, own in groups.items():
-        before = stored[key].state if key in stored else None
+        before = Saved(stored[key].state, store.load_waiting(key, 0)) if key in stored else None
         # The capture comes topic by topic: no time has been reached everywhere before the last batch.
         tick = Tick(some[-1].timestamp_ms) if last else None
         outcome = fold_group(given, key.group, before, own, tick, end_of_input=last)
-        states[key] = StoredState(version=STATE_VERSION, state=outcome.state, due_ms=outcome.due_ms)
+        states[key] = StoredState(
+            version=STATE_VERSION,
+            state=outcome.state.lines,
+            due_ms=outcome.due_ms,
+            waiting=outcome.state.waiting,
+            waits=outcome.waits,
+        )
         results.extend(outcome.results)
     ranges = {key: Range(known.get(key, 0), end) for key, end in ends.items()}
     store.commit(Commit(batch_id=number, writer_epoch=epoch, ranges=ranges, states=states, results=results))

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from streaming.core.fold.state import Saved
 from streaming.sinks.migrations import known
 from streaming.sinks.outbox import waiting
 from streaming.sinks.postgres import PostgresStore
@@ -58,7 +59,7 @@ def test_a_database_of_the_release_before_goes_on(dsn: str) -> None:
     new = [key for *_, key in told if key not in kept["told"]]
     assert keys(store, first) == [*kept["told"][kept["sent"] :], *new]
     ((state,),) = query(store, "select state from rebalance_monitor.states where cluster <> ''")
-    still = {one.incident_id for one in held(envelope_of(bytes(state)))}
+    still = {one.incident_id for one in held(envelope_of(Saved(bytes(state))))}
     ended = {one for (one,) in query(store, "select incident_id from rebalance_monitor.incidents where not firing")}
     assert open_before <= still | ended
     assert {

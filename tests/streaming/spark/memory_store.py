@@ -1,8 +1,12 @@
 """A store in memory that keeps the port's promises: epoch and positions are checked, all or nothing is written."""
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 
 from streaming.core.ports import Commit, Deposed, GroupKey, OutOfStep, PartitionKey, StoredState
+
+FIRST, AT_ONCE = 2, 300
+"""Rows of waiting records that come with a state, and those that are read at once later."""
 
 
 class MemoryStore:
@@ -10,6 +14,7 @@ class MemoryStore:
         self.epoch = 0
         self.at: dict[PartitionKey, int] = {}
         self.states: dict[GroupKey, StoredState] = {}
+        self.waiting: dict[GroupKey, dict[int, bytes]] = {}
         self.commits: list[Commit] = []
 
     def claim(self) -> int:
@@ -20,7 +25,14 @@ class MemoryStore:
         return dict(self.at)
 
     def load(self, keys: Collection[GroupKey]) -> Mapping[GroupKey, StoredState]:
-        return {key: self.states[key] for key in keys if key in self.states}
+        return {key: self._loaded(key) for key in keys if key in self.states}
+
+    def load_waiting(self, key: GroupKey, position: int) -> Mapping[int, bytes]:
+        later = [one for one in self.waiting.get(key, {}).items() if one[0] >= position]
+        return dict(sorted(later)[:AT_ONCE])
+
+    def at_home(self, cluster: str, home: str) -> Sequence[GroupKey]:
+        return sorted(key for key, one in self.states.items() if key.cluster == cluster and one.home in (home, None))
 
     def due(self, cluster: str, now_ms: int) -> Sequence[GroupKey]:
         return [
@@ -40,5 +52,14 @@ class MemoryStore:
             if covered.start != self.at.get(key, covered.start):
                 raise OutOfStep(key, self.at[key], covered.start)
         self.at |= {key: covered.end for key, covered in commit.ranges.items()}
-        self.states |= commit.states
+        for group, one in commit.states.items():
+            self.states[group] = replace(one, waiting={}, waits=None)
+            if one.waits is not None:
+                first, end = one.waits
+                kept = {at: row for at, row in self.waiting.get(group, {}).items() if first <= at < end}
+                self.waiting[group] = kept | dict(one.waiting)
         self.commits.append(commit)
+
+    def _loaded(self, key: GroupKey) -> StoredState:
+        first = sorted(self.waiting.get(key, {}).items())[:FIRST]
+        return replace(self.states[key], waiting=dict(first))

@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 
 from streaming.cli.captures import records_of, settings_of
 from streaming.core.connect.reading import decode_status_row
-from streaming.core.fold.fold import FoldOutcome
 from streaming.core.lifecycles import fold_group
 from streaming.core.model.records import Gap, OtherGroup, Row, Tick
 from streaming.core.model.results import GapRecord, Generation, Incident, Result
@@ -24,9 +23,20 @@ from streaming.core.replay import decode
 from streaming.guarding.fold import Fold
 from streaming.spark.batch import BatchFunction, BatchReport
 from streaming.spark.channel import Control
-from streaming.spark.folding import FoldHere, FoldMany, Task, _outcome, fold_here, worker
-from streaming.spark.rows import SCHEMA, Reached, arrow_batches, position_line, read_batch, row_line, tick_line
+from streaming.spark.folding import (
+    Folded,
+    FoldHere,
+    FoldMany,
+    Task,
+    _folded,
+    fold_here,
+    rows_table,
+    states_table,
+    worker,
+)
+from streaming.spark.rows import SCHEMA, Reached, arrow_batches, position_line, read_batch, tick_line
 from tests.streaming.guarding.poison import SECRET, Poisoned
+from tests.streaming.spark.lines import line_of, raw_of
 from tests.streaming.spark.memory_store import MemoryStore
 
 CAPTURES = Path(__file__).parents[2] / "vectors" / "captures"
@@ -52,7 +62,7 @@ def capture(name: str) -> tuple[ClusterSettings, dict[Place, tuple[Row, ...]]]:
 def table(
     rows: Sequence[Row], ranges: Mapping[Place, Range], tick_ms: int | None, planned: Mapping[Place, int] | None = None
 ) -> pa.Table:
-    lines = [row_line("c", partition((row.topic, row.partition)).topic_id, row) for row in rows]
+    lines = [line_of("c", partition((row.topic, row.partition)).topic_id, row) for row in rows]
     for place, covered in ranges.items():
         reached = Reached(covered.start, covered.end, (planned or {}).get(place, covered.end), len(rows), 100)
         lines.append(position_line("c", partition(place), reached))
@@ -108,19 +118,15 @@ def final(results: Sequence[Result]) -> dict[object, Result]:
 
 def spread_here(
     known: ClusterSettings, tasks: Sequence[Task], tick: Tick | None, fold_one: Fold = fold_group
-) -> Mapping[str, FoldOutcome]:
+) -> Mapping[str, Folded]:
     """What Spark does with the workers' function: one call per group, everything through Arrow."""
     fold = worker(known, tick, fold_one)
     outcomes = {}
     for task in tasks:
-        count = len(task.bodies)
-        columns = (("group", [task.group] * count, pa.string()), ("at", range(count), pa.int64()))
-        rows = pa.table({name: pa.array(list(values), kind) for name, values, kind in columns})
-        rows = rows.append_column("body", pa.array(list(task.bodies), pa.string()))
-        rows = rows.take(pa.array(reversed(range(count)), pa.int64()))  # no shuffle promises an order
-        states = pa.table({"group": [task.group], "state": pa.array([task.state], pa.binary())})
-        (line,) = fold((pa.scalar(task.group),), rows, states).to_pylist()
-        group, outcome = _outcome(line)
+        rows = rows_table([task])
+        rows = rows.take(pa.array(reversed(range(len(rows))), pa.int64()))  # no shuffle promises an order
+        (line,) = fold((pa.scalar(task.group),), rows, states_table([task])).to_pylist()
+        group, outcome = _folded(line)
         outcomes[group] = outcome
     return outcomes
 
@@ -285,7 +291,7 @@ def test_gaps_are_published_and_other_groups_counted() -> None:
 
 def test_half_a_surrogate_pair_survives_the_table() -> None:
     row = Row(topic="t", partition=0, offset=0, timestamp_ms=1, group=None, body=Gap(1, "\ud800"))
-    (batch,) = arrow_batches([row_line("c", "id", row)])
+    (batch,) = arrow_batches([line_of("c", "id", row)])
     (raw,) = read_batch(pa.Table.from_batches([batch]), CLUSTER_ID, {}).rows
     assert raw.row() == replace(row, topic_id="id")
 
@@ -364,7 +370,7 @@ def test_half_a_surrogate_pair_survives_the_way_back_from_a_worker() -> None:
     row = decode_status_row("s-status", 0, 0, 1_000, b"status-task-c-0", value)
     assert row is not None
     known = ClusterSettings(name="c", connect={"s": ConnectSettings(status_topic="s-status")})
-    tasks = [Task("s", None, (row_line("c", "id", row)[-1],))]
+    tasks = [Task("s", None, (raw_of(line_of("c", "id", row)),))]
     here, there = fold_here(known, tasks, Tick(10**6)), spread_here(known, tasks, Tick(10**6))
     assert here == there
-    assert r"\ud800" in repr(here["s"].results)
+    assert r"\ud800" in repr(here["s"].outcome.results)

@@ -16,7 +16,7 @@ from lab.process import Lab, Progress
 from streaming.spark.ends import ClusterError, KafkaView
 from streaming.spark.offsets import Key, Kind, Span
 from streaming.spark.reading import Reading, read_spans
-from streaming.spark.rows import Line
+from streaming.spark.rows import POSITION, Line
 from streaming.spark.sampling import Sampler
 from tests.waiting import until
 
@@ -49,8 +49,8 @@ def transactions(producer: Producer, count: int) -> None:
 
 def outline(lines: list[Line]) -> tuple[list[tuple[int, str]], dict[str, int]]:
     """Offset and body's class of each row, and the last position."""
-    rows = [(line[4], json.loads(line[7])["body"]["$"]) for line in lines if line[6] == "row"]
-    return rows, json.loads(lines[-1][7])
+    rows = [(line.offset, line.kind) for line in lines if line.kind != POSITION]
+    return rows, json.loads(lines[-1].body or "")
 
 
 def test_ranges_end_by_position(server: Broker) -> None:

@@ -52,8 +52,10 @@ def clock_of(view: GroupView, carry_ms: int, end_ms: int | None, *, end_of_input
     if tick is None or tick.historic:
         return Clock(None, None)
     now_ms = clocks.groups_time(envelope, tick.now_ms) + carry_ms
-    waiting = [one.row.timestamp_ms + carry_ms - 1 for one in envelope.waiting]
-    watermark_ms = min([max(now_ms, tick.now_ms) - view.settings.status_lag_ms, *waiting])
+    watermark_ms = max(now_ms, tick.now_ms) - view.settings.status_lag_ms
+    waiting_ms = view.waiting.earliest_ms()
+    if waiting_ms is not None:
+        watermark_ms = min(watermark_ms, waiting_ms + carry_ms - 1)
     return Clock(watermark_ms, min(watermark_ms, now_ms - view.settings.status_lag_ms))
 
 

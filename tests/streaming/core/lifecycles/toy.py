@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from streaming.core.fold.clocks import Leap
-from streaming.core.fold.lifecycle import GroupView, QuietSession, Session
+from streaming.core.fold.lifecycle import GroupView, NoTopics, QuietSession, Session
 from streaming.core.fold.published import MemberShares, body_of, published_as, source_of
 from streaming.core.fold.state import Envelope, LastRecord
 from streaming.core.incidents.finding import Finding
@@ -16,7 +16,6 @@ from streaming.core.incidents.rule import Rule
 from streaming.core.model.codec import dumps, loads
 from streaming.core.model.records import Body, GroupGeneration, MemberRow, Row
 from streaming.core.model.results import Certainty, Evidence, Grade, Severity, Source, Subject, Verdict
-from streaming.core.model.settings import ClusterSettings
 from streaming.core.reading.blobs import MemberFormat
 
 PATIENCE_MS = 60_000
@@ -34,7 +33,7 @@ class ToyState:
     without_ms: int | None = None
 
 
-class ToyLifecycle:
+class ToyLifecycle(NoTopics):
     """Groups of protocol type `toy`."""
 
     name = "toy"
@@ -45,9 +44,6 @@ class ToyLifecycle:
 
     def owns(self, body: Body) -> bool:
         return isinstance(body, GroupGeneration) and body.protocol_type == "toy"
-
-    def topics(self, settings: ClusterSettings, group: str) -> frozenset[str]:
-        return frozenset()
 
     def open(self, view: GroupView, stored: str | None) -> Session:
         return ToySession(view, ToyState() if stored is None else loads(ToyState, stored))

@@ -23,6 +23,7 @@ from schemas.offsets_topic import encode_group_metadata
 from streaming.core.connect.observed import Job, job_kind, job_name
 from streaming.core.connect.reading import decode_config_row, decode_status_row
 from streaming.core.connect.witnesses import Stamps
+from streaming.core.fold.state import Saved
 from streaming.core.lifecycles import decode_offsets_record, fold_group
 from streaming.core.model.records import Row, Tick
 from streaming.core.model.results import Generation, Incident, Result
@@ -276,7 +277,7 @@ class Story:
 
     def fold(self) -> list[Result]:
         """Everything the fold publishes, one record at a time in the order told."""
-        state: bytes | None = None
+        state: Saved | None = None
         results: list[Result] = []
         for row in self.rows:
             outcome = fold_group(self.settings, GROUP, state, [row], None)

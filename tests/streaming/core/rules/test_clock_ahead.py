@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from streaming.core.fold.state import Saved
 from streaming.core.lifecycles import fold_group
 from streaming.core.model.records import Tick
 from streaming.core.model.results import Result
@@ -23,7 +24,7 @@ def taken_up(story: Story, silent: str = "") -> None:
 
 def watched(story: Story, ahead: str) -> list[Result]:
     """What a monitor that reads along says within the next minutes; the clock of one worker is ahead."""
-    state: bytes | None = None
+    state: Saved | None = None
     results: list[Result] = []
     for row in story.rows:
         tick = Tick(row.timestamp_ms + 500)

@@ -1,0 +1,77 @@
+"""The stored states of the groups of one batch: read before the fold, and what of them is to be written after it."""
+
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from streaming.core.fold.fold import STATE_VERSION, FoldOutcome
+from streaming.core.fold.state import Saved
+from streaming.core.model.settings import ClusterSettings
+from streaming.core.ports import GroupKey, Store, StoredState
+from streaming.core.stored_states import begun_anew, present, unreadable
+from streaming.spark.folding import Task
+from streaming.spark.rows import RawRow
+
+log = logging.getLogger("rebalance_monitor.job")
+
+GONE = b""
+"""In the place of a waiting record whose row is not there any more: no fold can read it, so its group is isolated."""
+
+
+class GroupStates:
+    """What is stored of these groups, and their `tasks`: the state of each with its rows."""
+
+    def __init__(self, store: Store, settings: ClusterSettings, rows: Mapping[str, Sequence[RawRow]]) -> None:
+        self._store, self._cluster = store, settings.name
+        keys = {group: GroupKey(settings.name, group) for group in rows}
+        stored = store.load(list(keys.values())) if keys else {}
+        self._stored = {group: stored[key] for group, key in keys.items() if key in stored}
+        self.tasks = tuple(
+            Task(group, _state(group, self._stored.get(group)), tuple(own)) for group, own in sorted(rows.items())
+        )
+        self._before = {task.group: task.state for task in self.tasks}
+        # Rows of waiting records that are stored already, as far as they were read.
+        self._read = {group: dict(one.waiting) for group, one in self._stored.items()}
+
+    def with_more(self, group: str, outcome: FoldOutcome) -> Task:
+        """The group as the fold left it, with the next rows of its waiting records."""
+        here = outcome.state.waiting
+        position, end = outcome.waits
+        while position in here:
+            position += 1
+        more = self._store.load_waiting(GroupKey(self._cluster, group), position)
+        if position not in more:
+            behind = min((at for at in (*here, *more) if at > position), default=end)
+            more = {**more, **dict.fromkeys(range(position, behind), GONE)}
+        self._read.setdefault(group, {}).update(more)
+        return Task(group, replace(outcome.state, waiting={**more, **here}), ())
+
+    def changed(self, outcomes: Mapping[str, FoldOutcome]) -> dict[GroupKey, StoredState]:
+        """What has to be written: states that are others now, waiting records that are new."""
+        changed = {}
+        for group, outcome in outcomes.items():
+            before, read = self._before[group], self._read.get(group, {})
+            if before is not None and before.lines == outcome.state.lines:
+                continue
+            new = {at: row for at, row in outcome.state.waiting.items() if read.get(at) != row}
+            changed[GroupKey(self._cluster, group)] = StoredState(
+                version=STATE_VERSION,
+                state=outcome.state.lines,
+                due_ms=outcome.due_ms,
+                home=outcome.home,
+                waiting=new,
+                waits=outcome.waits if new or read else None,
+            )
+        return changed
+
+
+def _state(group: str, stored: StoredState | None) -> Saved | None:
+    """The stored state in the present layout. One that cannot be read is told of, and the group begins anew."""
+    if stored is None:
+        return None
+    found = Saved(stored.state, stored.waiting)
+    state = present(stored.version, found)
+    if state is None:
+        log.warning("state_not_read", extra={"fields": {"group": group, "reason": unreadable(stored.version)}})
+        return begun_anew(found)
+    return state
