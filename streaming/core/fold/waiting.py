@@ -31,7 +31,7 @@ class WaitingRecords:
     """The queue of one group during a call of the fold. `given`: stored rows by position; `read`: one of them."""
 
     def __init__(self, queue: Queue, given: Mapping[int, bytes], read: Callable[[bytes], Waiting]) -> None:
-        self.queue, self._given, self._read = queue, given, read
+        self.queue, self._given, self._read = queue, dict(given), read
         self._records: dict[int, Waiting] = {}
         self._reach = queue.first  # every position from the first up to here is known to be given
 
@@ -53,6 +53,7 @@ class WaitingRecords:
         """The first record leaves the queue."""
         queue, first = self.queue, self.queue.first + 1
         self._records.pop(queue.first, None)
+        self._given.pop(queue.first, None)
         if first >= queue.end:
             self.queue, self._reach = Queue(), 0
             return

@@ -14,11 +14,13 @@ from hypothesis import strategies as st
 
 from streaming.cli.captures import records_of, settings_of
 from streaming.core.connect.reading import decode_status_row
+from streaming.core.fold.state import Saved, read
 from streaming.core.lifecycles import fold_group
-from streaming.core.model.records import Gap, OtherGroup, Row, Tick
+from streaming.core.model.records import Gap, GroupGeneration, MemberRow, OtherGroup, Row, Tick
 from streaming.core.model.results import GapRecord, Generation, Incident, Result
 from streaming.core.model.settings import ClusterSettings, ConnectSettings
 from streaming.core.ports import Deposed, OutOfStep, PartitionKey, Range
+from streaming.core.replay import OFFSETS_TOPIC as OFFSETS
 from streaming.core.replay import decode
 from streaming.guarding.fold import Fold
 from streaming.spark.batch import BatchFunction, BatchReport
@@ -287,6 +289,33 @@ def test_gaps_are_published_and_other_groups_counted() -> None:
     assert [type(result) for result in run.results] == [GapRecord]
     assert run.store.commits[-1].other_groups == {(known.name, "g", "consumer"): 2}
     assert run.reports[-1].kinds == {(place[0], "Gap"): 1, (place[0], "OtherGroup"): 2}
+
+
+def test_a_gap_of_the_log_reaches_every_group_whose_records_lie_there() -> None:
+    """Consumers too, and nobody else: whose records were lost is known by the partition alone."""
+    run = Run(ClusterSettings(name="c"))
+    here, there = (OFFSETS, 5), (OFFSETS, 6)
+    first = [
+        Row(topic=OFFSETS, partition=place[1], offset=0, timestamp_ms=9, group=group, body=consumers(1))
+        for group, place in (("at home", here), ("elsewhere", there))
+    ]
+    run.function(table(first, {here: Range(0, 1), there: Range(0, 1)}, 10), 0)
+    gap = Row(topic=OFFSETS, partition=5, offset=1, timestamp_ms=-1, group=None, body=Gap(4, "deleted_before_read"))
+    run.function(table([gap], {here: Range(1, 4)}, 20), 1)
+    states = {key.group: read(Saved(one.state))[0] for key, one in run.store.states.items() if key.cluster == "c"}
+    assert states["at home"].lost == ((1, 4),)
+    assert states["elsewhere"].lost == ()
+
+
+def consumers(generation: int) -> GroupGeneration:
+    """A generation of one consumer."""
+    member = MemberRow(
+        member_id="m", instance_id=None, client_id="c", client_host="/h", rebalance_timeout_ms=1, session_timeout_ms=1,
+        subscription_bytes=b"", assignment_bytes=b"",
+    )  # fmt: skip
+    return GroupGeneration(
+        protocol_type="consumer", generation=generation, protocol="range", leader="m", state_ms=9, members=(member,)
+    )
 
 
 def test_half_a_surrogate_pair_survives_the_table() -> None:
