@@ -6,7 +6,7 @@ KEEP ?= 0
 DEMO_FLAGS := $(if $(filter-out 0,$(KEEP)),--keep) $(if $(PORTS),--ports $(PORTS))
 
 .DEFAULT_GOAL := help
-.PHONY: help install lock demo stop bench readiness bench-assignors bench-brokers bench-streams bench-decode bench-start fuzz attack oracle test check metrics-page picture clean
+.PHONY: help install lock demo stop bench readiness bench-assignors bench-brokers bench-streams bench-decode bench-waiting bench-start fuzz attack oracle test check metrics-page picture clean
 
 help:  ## list these targets
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -37,6 +37,9 @@ bench-streams: install  ## time our Streams assignor against Kafka's own class; 
 
 oracle: install  ## compare our assignors with Kafka's own on random inputs (FAMILY=connect|consumer|broker|streams RELEASE=3.2.3 SCENARIOS=1000 SEED=1)
 	@exec $(BIN)/python -m lab.oracle.compare$(if $(filter consumer broker,$(FAMILY)),_$(FAMILY)s)$(if $(filter streams,$(FAMILY)),_streams) $(if $(RELEASE),--release $(RELEASE)) $(if $(SCENARIOS),--scenarios $(SCENARIOS)) $(if $(SEED),--seed $(SEED))
+
+bench-waiting: install  ## time a batch while up to 12,000 records of its group wait (about 3 min)
+	@exec $(BIN)/python -m lab.bench_waiting
 
 bench-start: install  ## time the smallest commands beside an interpreter that does nothing
 	@exec $(BIN)/python -m lab.bench_start
