@@ -1,5 +1,7 @@
 """Every rule is broken alone once, and every legitimate exception of a rule passes in silence."""
 
+import inspect
+import re
 from collections import Counter
 from importlib import import_module
 from pathlib import Path
@@ -7,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from streaming.core.catalogue import RULES
+from streaming.core.connect.rules import remembering
+from streaming.core.connect.rules.examine import LAWS
 from streaming.core.model.results import Severity
 from tests.streaming.core.rules.builders import incidents
 from tests.streaming.core.rules.cases import Broken, Case, NearMiss
@@ -33,6 +37,14 @@ def test_every_rule_is_broken_somewhere() -> None:
     """Of a rule about the monitor itself no story can tell: no record may make the fold fail."""
     about_clusters = {code for code in CATALOGUE if not code.startswith("MONITOR-")}
     assert sorted(about_clusters - {case.code for case in BROKEN}) == []
+
+
+def test_a_rule_with_a_deadline_has_a_law_that_ends_it() -> None:
+    """The next record ends an incident only if a law names its rule."""
+    named = set(re.findall(r"Deadline\(rule=([A-Z_]+)", inspect.getsource(remembering.deadlines)))
+    assert len(named) > 3
+    with_deadline = {getattr(remembering, name).code for name in named}
+    assert sorted(with_deadline - {rule.code for law in LAWS for rule in law.rules}) == []
 
 
 def test_every_exception_has_its_near_miss_and_no_other() -> None:
