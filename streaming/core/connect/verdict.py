@@ -27,6 +27,7 @@ from streaming.core.connect.leader.answers import (
 )
 from streaming.core.connect.leader.fallback import after_gap, after_unknown, recounted
 from streaming.core.connect.leader.packed import Hypothesis
+from streaming.core.connect.leader.reported_round import reported_round
 from streaming.core.connect.leader.rounds import Case, flagged_rounds, revived_rounds, rounds_of, rounds_with_lost
 from streaming.core.connect.leader.runs import Run, runs_of
 from streaming.core.connect.leader.unseen_rounds import freedom_of
@@ -198,9 +199,11 @@ def _families_after_gap(case: Case, rounds: tuple[ConnectRound, ...], fits: list
 
 
 def _after_gap(case: Case, rounds: tuple[ConnectRound, ...], minds: Iterable[Hypothesis]) -> Iterator[Hypothesis]:
-    configured = _configured(rounds)
+    """What unseen rounds may have left behind, as far as it goes with what the members report of them."""
+    configured, known = _configured(rounds), reported_round(case)
     before = configured_at(case.history, case.last) if case.last is not None else None
-    return after_gap(minds, case.observed, configured, before or frozenset())
+    found = after_gap(minds, case.observed, configured, before or frozenset())
+    return (one for one in found if known is None or known.admits(one.memory, case.observed))
 
 
 def _doubted_families(case: Case, rounds: tuple[ConnectRound, ...], fits: list[Run]) -> list[Hypothesis]:
@@ -235,7 +238,9 @@ def _explanations(case: Case, rounds: tuple[ConnectRound, ...]) -> Iterator[tupl
     yield _other_release(case), runs_of(case, rounds[:1], _settled(case, case.carried.other_releases), java)
     settled = _settled(case, case.carried.hypotheses)
     yield CONFIG_BEHIND, runs_of(case, rounds[1:], settled, java)
-    yield CLOCKS_APART, runs_of(case, rounds[:1], settled, java, clocks_apart=True)
+    known = reported_round(case) if case.missing_generations else None
+    running = [one for one in settled if known is None or known.admits(one.memory, case.observed)]
+    yield CLOCKS_APART, runs_of(case, rounds[:1], running, java, clocks_apart=True)
     yield REVIVED, runs_of(case, tuple(revived_rounds(case, rounds)), settled, java)
     if case.missing_generations:
         unseen = _after_gap(case, rounds, [*case.carried.hypotheses, *guessed])

@@ -16,7 +16,7 @@ from itertools import product
 from assignors.connect.eras import ERAS
 from assignors.connect.model import Jobs, LeaderMemory
 from assignors.java_order import hash_map_order
-from streaming.core.connect.leader.hypotheses import jobs
+from streaming.core.connect.leader.hypotheses import Carried, jobs
 from streaming.core.connect.leader.packed import Hypothesis
 from streaming.core.connect.observed import Job, Observed
 
@@ -158,3 +158,9 @@ def hides_delay(one: Hypothesis, *, lying: bool) -> bool:
     else:
         possible = one.max_delay_ms == 0
     return possible and not era.places_at_once_without_delay
+
+
+def hides_delays(carried: Carried, *, lying: bool) -> bool:
+    """Whether the answers may not tell which delay runs: one of 0 ms, or one that goes on when nothing is lost any more
+    (until 2.3)."""
+    return any(hides_delay(one, lying=lying) or not ERAS[one.era].ends_idle_delay for one in carried.hypotheses)

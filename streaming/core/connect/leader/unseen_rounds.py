@@ -12,11 +12,10 @@ and went between the two records is left out: it must have left within the gap, 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from assignors.connect.eras import ERAS
-from assignors.connect.model import LeaderMemory
 from streaming.core.connect.configured import configured_at, jobs_of, unsure_at
 from streaming.core.connect.leader import hypotheses
-from streaming.core.connect.leader.fallback import hides_delay
+from streaming.core.connect.leader.fallback import hides_delays
+from streaming.core.connect.leader.reported_round import LeftBehind, first_reading_ms, reported_round
 from streaming.core.connect.leader.rounds import Case
 from streaming.core.connect.leader.runs import CLOCK_SLACK_MS, applied
 from streaming.core.connect.observed import STATIC, Job, Observed
@@ -33,43 +32,16 @@ Roles = Mapping[Job, bool]
 class Freedom:
     """`idle`: members that may have been without a job while a delay ran; `loses`: whether anything can be lost that
     does not wait; `forgets`: whether nothing may be lost at all; `roles`: the alternatives of what each job can be;
-    `known`: what the last round of the process has left behind, where it was seen; `distrusts`: another
-    member led the last round that the process completed, so since 2.5.1 it takes no job for lost."""
+    `known`: what the last round of the process has left behind, where it was seen or the members report it;
+    `distrusts`: another member led the last round that the process completed, so since 2.5.1 it takes no job for
+    lost."""
 
     idle: frozenset[str]
     loses: bool = True
     forgets: bool = True
     distrusts: bool = False
     roles: tuple[Roles, ...] = field(default=({},))
-    known: "LeftBehind | None" = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LeftBehind:
-    """What a seen round surely leaves in its leader's memory: who took part, the earliest and the latest end of its
-    delay (0: it announced none), and whether it may have revoked for balance."""
-
-    members: frozenset[str]
-    ends_ms: tuple[int, int]
-    delay_ms: int
-    balanced: bool
-
-    def in_mind(self, memory: LeaderMemory, now: Observed) -> LeaderMemory | None:
-        """This memory with what is known; None if the two do not go together."""
-        if memory.revoked_in_previous and not self.balanced:
-            return None
-        earliest, latest = self.ends_ms
-        scheduled_ms = memory.scheduled_ms
-        if not latest:
-            return replace(memory, previous_members=self.members, scheduled_ms=0, delay_ms=0)
-        if now.delay_ms and scheduled_ms == now.at_ms + now.delay_ms:  # the leader's clock is one between two readings
-            first_ms = (now.state_ms if now.state_ms > 0 else now.at_ms) - CLOCK_SLACK_MS
-            within = first_ms + now.delay_ms <= latest and earliest <= now.at_ms + CLOCK_SLACK_MS + now.delay_ms
-            if within:
-                return replace(memory, previous_members=self.members)
-        over = earliest <= now.at_ms + CLOCK_SLACK_MS
-        ends_ms = min(latest, now.at_ms) if over else latest
-        return replace(memory, previous_members=self.members, scheduled_ms=ends_ms, delay_ms=self.delay_ms)
+    known: LeftBehind | None = None
 
 
 def freedom_of(case: Case) -> Freedom:
@@ -80,6 +52,7 @@ def freedom_of(case: Case) -> Freedom:
         return free
     if not case.missing_generations:
         return _after_seen(case, last, free)
+    free = replace(free, known=reported_round(case))
     if not carried.complete or carried.unsure:
         return free
     return replace(
@@ -108,15 +81,18 @@ def _after_seen(case: Case, last: Observed, free: Freedom) -> Freedom:
     if _another_rule(case, last):
         return free
     before = configured_at(case.history, last)
-    if before is None or _hides_delays(case, lying=bool(waiting_jobs(last, before))):
+    if before is None or hides_delays(case.carried, lying=bool(waiting_jobs(last, before))):
         return free
     waiting = waiting_jobs(last, before) if last.delay_ms else frozenset[Job]()
     revoked, views = last.revoked(), last.views.values()
     kept = waiting | frozenset(job for view in views for job in (view.holds - revoked) | (view.revoked - view.held))
     doubted = unsure_at(case.history, last, None, applied=_stated_again(last))
     reported = frozenset(job for view in case.observed.views.values() for job in view.held)
-    first_ms = (last.state_ms if last.state_ms > 0 else last.at_ms) - CLOCK_SLACK_MS
-    ends = (first_ms + last.delay_ms, last.at_ms + CLOCK_SLACK_MS + last.delay_ms) if last.delay_ms else (0, 0)
+    ends = (
+        (first_reading_ms(last) + last.delay_ms, last.at_ms + CLOCK_SLACK_MS + last.delay_ms)
+        if last.delay_ms
+        else (0, 0)
+    )
     if _by_timer(case.observed, last):  # the coordinator's clock may have moved
         ends = (0, ends[1])
     known = LeftBehind(
@@ -150,12 +126,6 @@ def _stated_again(last: Observed) -> bool:
 def _another_rule(case: Case, last: Observed) -> bool:
     """Whether the record before tells nothing of this kind of memory, or jobs may lie because nobody may run them."""
     return last.protocol != case.body.protocol or last.protocol == STATIC
-
-
-def _hides_delays(case: Case, *, lying: bool) -> bool:
-    """Whether the answers may not tell which delay runs: one of 0 ms, or one that goes on when nothing is lost any more
-    (until 2.3)."""
-    return any(hides_delay(one, lying=lying) or not ERAS[one.era].ends_idle_delay for one in case.carried.hypotheses)
 
 
 def _keeps(member_id: str, last: Observed, now: Observed) -> bool:
