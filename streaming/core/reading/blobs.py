@@ -83,6 +83,7 @@ class MemberBlobs:
 
     def __init__(self, formats: Iterable[MemberFormat], budget_bytes: int = REMEMBERED_BYTES) -> None:
         self._formats = {one.protocol_type: one for one in formats}
+        self._budget_bytes = budget_bytes
         self._memories = {
             kind: (memory(budget_bytes), memory(budget_bytes)) if budget_bytes else () for kind in self._formats
         }
@@ -100,6 +101,10 @@ class MemberBlobs:
                 self._by_type[kind, protocol] = other, assignment
         self._kinds = _by_beginning(self._formats)
         self._whole: dict[bytes, RecordReader] = {}
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Another process reads alike and remembers for itself."""
+        return MemberBlobs, (tuple(self._formats.values()), self._budget_bytes)
 
     def readers(self, protocol_type: str, protocol: str | None) -> Readers:
         """How the two blobs of this group's members are read; both give None for a type nobody has described."""

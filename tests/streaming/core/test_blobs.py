@@ -1,5 +1,7 @@
 """Blobs of members that did not change are decoded once, in bounded memory."""
 
+import pickle
+
 from streaming.core.lifecycles import FORMATS
 from streaming.core.model.records import BadBlob
 from streaming.core.reading.blobs import MemberBlobs, remembering
@@ -52,3 +54,12 @@ def test_readers_by_protocol() -> None:
     subscription, assignment = blobs.readers("consumer", "range")
     assert (subscription(b""), assignment(b"\x00")) == (BadBlob("empty"), BadBlob("truncated"))
     assert [read(b"anything") for read in blobs.readers("something-else", None)] == [None, None]
+
+
+def test_another_process_reads_alike() -> None:
+    """A fold that goes to a worker takes its readers along, and nothing of what they remember."""
+    blobs = MemberBlobs(FORMATS)
+    for value in (b"", b"\x00\x01", b"\x00\x00\x00\x00\x00\x01\x00\x01t\xff\xff\xff\xff"):
+        before = [read(value) for read in blobs.readers("consumer", "range")]
+        again = pickle.loads(pickle.dumps(blobs))
+        assert [read(value) for read in again.readers("consumer", "range")] == before
