@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass
 from time import perf_counter
 from typing import Any
 
-from lab import bench_peer, bench_records, bench_trees
+from lab import bench_peer, bench_records, bench_trees, bench_way
 from lab.bench_decode_report import Figures, report
 from lab.bench_floor import rebuilder
 from lab.bench_steps import steps
@@ -28,6 +28,7 @@ from streaming.core.reading.blobs import MemberBlobs
 KEY = b"\x00\x02\x00\x09the-group"
 RECORDS = 40
 ROUNDS = 100
+WAYS = 20
 FLOORS = 6  # their sources are long, and compiled for each record
 REPORT = ROOT / "docs" / "benchmarks-decode"
 NOTHING_REMEMBERED = MemberBlobs(FORMATS, 0)
@@ -200,10 +201,11 @@ def main() -> int:
     except LabError as why:
         print(f"bench-decode: {why}", file=sys.stderr)
         return 2
-    text = report(figures, records=RECORDS, rounds=ROUNDS)
+    ways = {one.name: bench_way.whole_way(KEY, one.make, records=RECORDS, rounds=WAYS) for one in CASES}
+    text = report(figures, bench_way.table(ways), records=RECORDS, rounds=ROUNDS)
     print(text)
     REPORT.with_suffix(".md").write_text(text, encoding="utf-8")
-    told = {"figures": [asdict(one) for one in figures]}
+    told = {"figures": [asdict(one) for one in figures], "whole_way_us": ways}
     REPORT.with_suffix(".json").write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
     return 0
 

@@ -69,8 +69,8 @@ class Figures:
     steps: dict[str, dict[str, int]]
 
 
-def report(figures: list[Figures], *, records: int, rounds: int) -> str:
-    """The page for people."""
+def report(figures: list[Figures], way: list[str], *, records: int, rounds: int) -> str:
+    """The page for people; `way`: the section on the whole way of a record."""
     lines = [
         "# Decoding, against kafka-python",
         "",
@@ -81,6 +81,7 @@ def report(figures: list[Figures], *, records: int, rounds: int) -> str:
         "|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|",
         *map(_row, figures),
         *ABOUT.format(records=records, rounds=rounds).splitlines(),
+        *way,
         *STEPS.splitlines(),
         *(line for one in figures for line in _steps(one)),
         "",

@@ -4,7 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from lab.bench_decode import CASES, NOTHING_REMEMBERED, Case, compare
+from lab import bench_way
+from lab.bench_decode import CASES, KEY, NOTHING_REMEMBERED, Case, compare
 from lab.bench_decode_report import Figures, report
 from lab.bench_floor import rebuilder
 from lab.bench_records import connect
@@ -58,7 +59,13 @@ def test_steps_are_counted_the_same_each_time() -> None:
 
 
 def test_a_missed_aim_is_said_with_what_it_would_take() -> None:
-    missed = report([FIGURES], records=1, rounds=1)
+    missed = report([FIGURES], [], records=1, rounds=1)
     assert "3.0 (missed)" in missed
     assert "would leave about 67 steps at our price instead of 100" in missed
-    assert "missed" not in report([replace(FIGURES, ratio=3.5)], records=1, rounds=1)
+    assert "missed" not in report([replace(FIGURES, ratio=3.5)], [], records=1, rounds=1)
+
+
+def test_the_whole_way_has_three_steps() -> None:
+    figures = bench_way.whole_way(KEY, connect, records=2, rounds=1)
+    assert list(figures) == list(bench_way.STEPS)
+    assert "| a record |" in bench_way.table({"a record": figures})[-1]
