@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass
 from time import perf_counter
 from typing import Any
 
-from lab import bench_peer, bench_records, bench_trees, bench_way
+from lab import bench_kept, bench_peer, bench_records, bench_trees, bench_way
 from lab.bench_decode_report import Figures, report
 from lab.bench_floor import rebuilder
 from lab.bench_steps import steps
@@ -202,10 +202,12 @@ def main() -> int:
         print(f"bench-decode: {why}", file=sys.stderr)
         return 2
     ways = {one.name: bench_way.whole_way(KEY, one.make, records=RECORDS, rounds=WAYS) for one in CASES}
-    text = report(figures, bench_way.table(ways), records=RECORDS, rounds=ROUNDS)
+    states = {one.name: bench_kept.record_in_state(KEY, one.make, rounds=ROUNDS) for one in CASES}
+    more = [*bench_way.table(ways), *bench_kept.table(states)]
+    text = report(figures, more, records=RECORDS, rounds=ROUNDS)
     print(text)
     REPORT.with_suffix(".md").write_text(text, encoding="utf-8")
-    told = {"figures": [asdict(one) for one in figures], "whole_way_us": ways}
+    told = {"figures": [asdict(one) for one in figures], "whole_way_us": ways, "record_in_state_us": states}
     REPORT.with_suffix(".json").write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
     return 0
 

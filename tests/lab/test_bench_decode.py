@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from lab import bench_way
+from lab import bench_kept, bench_way
 from lab.bench_decode import CASES, KEY, NOTHING_REMEMBERED, Case, compare
 from lab.bench_decode_report import Figures, report
 from lab.bench_floor import rebuilder
@@ -69,3 +69,9 @@ def test_the_whole_way_has_three_steps() -> None:
     figures = bench_way.whole_way(KEY, connect, records=2, rounds=1)
     assert list(figures) == list(bench_way.STEPS)
     assert "| a record |" in bench_way.table({"a record": figures})[-1]
+
+
+def test_a_record_in_a_state_is_written_and_read() -> None:
+    figures = bench_kept.record_in_state(KEY, connect, rounds=1)
+    assert list(figures) == list(bench_kept.STEPS)
+    assert "| a record |" in bench_kept.table({"a record": figures})[-1]

@@ -4,6 +4,17 @@ The type annotations are the only declaration: a plan is compiled once per type.
 field name (fields at their default are left out, so adding a field with a default reads old text), members of a union
 of dataclasses carry their class name under "$", bytes are base64, mappings with non-string keys are lists of pairs.
 
+A plan turns values into what JSON has, and back; the text is msgspec's. Of a dataclass the plan is a function written
+for its fields, because a state consists of many small ones:
+
+    def encode(value):                          def decode(raw):
+        out = {}                                    return make(
+        part = value.now_ms                             raw["now_ms"],
+        if part is not d0 and part != d0:               d1 if (part := raw.get("historic", MISSING)) is MISSING
+            out["now_ms"] = part                            else part,
+        …                                           )
+        return out
+
     dumps(Tick(5))           -> '{"now_ms":5}'
     loads(Tick, '{"now_ms":5}') == Tick(5)
 """
@@ -11,12 +22,16 @@ of dataclasses carry their class name under "$", bytes are base64, mappings with
 import base64
 import json
 import types
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import MISSING, fields, is_dataclass
 from enum import Enum
 from functools import cache
 from types import MappingProxyType
 from typing import Any, NamedTuple, TypeVar, Union, cast, get_args, get_origin, get_type_hints
+
+import msgspec
+
+from schemas.frozen import maker
 
 T = TypeVar("T")
 DERIVED: Mapping[str, str] = MappingProxyType({"codec": "derived"})
@@ -38,19 +53,34 @@ class CodecError(ValueError):
 
 def dumps(value: object) -> str:
     """One line of JSON text; equal values give equal text."""
-    return json.dumps(_plan(cast(Any, type(value))).encode(value), ensure_ascii=False, separators=(",", ":"))
+    plain = _plan(cast(Any, type(value))).encode(value)
+    try:
+        return msgspec.json.encode(plain).decode()
+    except (UnicodeEncodeError, OverflowError):  # half a surrogate pair in somebody's text, or more than 64 bits
+        return json.dumps(plain, ensure_ascii=False, separators=(",", ":"))
 
 
 def loads(cls: type[T], text: str | bytes) -> T:
     """The value written by `dumps`. Raises CodecError."""
     try:
-        return cast(T, _plan(cast(Any, cls)).decode(json.loads(text)))
-    except (KeyError, TypeError, ValueError, IndexError) as why:
+        return cast(T, _plan(cast(Any, cls)).decode(_plain(text)))
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError) as why:
         raise CodecError(f"not a {cls.__name__}: {type(why).__name__} {why}") from why
+
+
+def _plain(text: str | bytes) -> Any:
+    try:
+        return msgspec.json.decode(text)
+    except (msgspec.DecodeError, UnicodeEncodeError):
+        return json.loads(text)
 
 
 def _same(value: Any) -> Any:
     return value
+
+
+AS_IT_IS = Plan(_same, _same)
+"""What JSON has by itself."""
 
 
 @cache
@@ -62,9 +92,11 @@ def _plan(kind: Any) -> Plan:
         return _tuple_plan(args)
     if origin in (frozenset, set):
         item = _plan(args[0])
+        write, read = item
+        if item == AS_IT_IS:
+            return Plan(_ordered, origin)
         return Plan(
-            lambda value: _ordered([item.encode(one) for one in value]),
-            lambda raw: origin(item.decode(one) for one in raw),
+            lambda value: _ordered([write(one) for one in value]), lambda raw: origin([read(one) for one in raw])
         )
     if origin is not None and isinstance(origin, type) and issubclass(origin, Mapping):
         return _mapping_plan(*args)
@@ -77,11 +109,11 @@ def _plan(kind: Any) -> Plan:
     if kind is bytes:
         return Plan(lambda value: base64.b64encode(value).decode("ascii"), base64.b64decode)
     if kind in (str, int, float, bool, type(None)):
-        return Plan(_same, _same)
+        return AS_IT_IS
     raise TypeError(f"no codec for {kind!r}")
 
 
-def _ordered(items: list[Any]) -> list[Any]:
+def _ordered(items: Collection[Any]) -> list[Any]:
     """One order for a set's items whatever their types: strings first, then what sorts by itself, else by its text."""
     texts = sorted(one for one in items if isinstance(one, str))
     others = [one for one in items if not isinstance(one, str)]
@@ -93,20 +125,58 @@ def _ordered(items: list[Any]) -> list[Any]:
 
 def _dataclass_plan(kind: Any) -> Plan:
     hints = get_type_hints(kind)
-    plan = [(f.name, _plan(hints[f.name]), _default(f)) for f in fields(kind) if f.metadata != DERIVED]
+    parts = [
+        _Part(f"_{number}", declared, AS_IT_IS if derived else _plan(hints[declared.name]), derived)
+        for number, declared in enumerate(fields(kind))
+        for derived in [declared.metadata == DERIVED]
+    ]
+    # A frozen class sets each field with care; its maker does not have to.
+    quick = "__slots__" in vars(kind) and kind.__dataclass_params__.frozen and not hasattr(kind, "__post_init__")
+    scope: dict[str, Any] = {"make": maker(kind) if quick else kind, "MISSING": MISSING}
+    for one in parts:
+        scope |= one.scope()
+    lines = ["def encode(value):", "    out = {}"]
+    lines += [line for one in parts for line in one.encode_lines()]
+    lines += ["    return out", "def decode(raw):", "    return make("]
+    lines += [f"        {'' if quick else one.declared.name + '='}{one.decoded()}," for one in parts]
+    exec(compile("\n".join([*lines, "    )"]), f"<codec of {kind.__name__}>", "exec"), scope)
+    return Plan(scope["encode"], scope["decode"])
 
-    def encode(value: Any) -> dict[str, Any]:
-        out = {}
-        for name, inner, default in plan:
-            part = getattr(value, name)
-            if default is MISSING or part != default:
-                out[name] = inner.encode(part)
-        return out
 
-    def decode(raw: dict[str, Any]) -> Any:
-        return kind(**{name: inner.decode(raw[name]) for name, inner, _ in plan if name in raw})
+class _Part(NamedTuple):
+    """One field of a dataclass in the source of its plan; `mark` ends the names that belong to it."""
 
-    return Plan(encode, decode)
+    mark: str
+    declared: Any
+    plan: Plan
+    derived: bool
+
+    def scope(self) -> dict[str, Any]:
+        """What the source refers to."""
+        values = {"encode": self.plan.encode, "decode": self.plan.decode, "default": _default(self.declared)}
+        values["fresh"] = self.declared.default_factory
+        return {name + self.mark: value for name, value in values.items()}
+
+    def encode_lines(self) -> list[str]:
+        """Statements that put the field into `out`."""
+        if self.derived:
+            return []
+        name, value = self.declared.name, "part" if self.plan.encode is _same else f"encode{self.mark}(part)"
+        put = f'out["{name}"] = {value}'
+        if _default(self.declared) is MISSING:
+            return [f"    part = value.{name}", f"    {put}"]
+        default = f"default{self.mark}"
+        return [f"    part = value.{name}", f"    if part is not {default} and part != {default}:", f"        {put}"]
+
+    def decoded(self) -> str:
+        """The expression for the field's value."""
+        fresh = f"fresh{self.mark}()" if self.declared.default_factory is not MISSING else f"default{self.mark}"
+        if self.derived:
+            return fresh
+        name, call = self.declared.name, "" if self.plan.decode is _same else f"decode{self.mark}"
+        if _default(self.declared) is MISSING:
+            return f'{call}(raw["{name}"])'
+        return f'{call}(part) if (part := raw.get("{name}", MISSING)) is not MISSING else {fresh}'
 
 
 def _default(declared: Any) -> Any:
@@ -119,18 +189,20 @@ def _union_plan(args: tuple[Any, ...]) -> Plan:
     records = {one.__name__: one for one in args if isinstance(one, type) and is_dataclass(one)}
     plain = [one for one in args if one is not type(None) and one not in records.values()]
     if len(plain) == 2 and plain[0] is str and get_origin(plain[1]) is tuple and not records:
-        items = _plan(plain[1])
+        write, read = _plan(plain[1])
         return Plan(
-            lambda value: value if isinstance(value, str) else items.encode(value),
-            lambda raw: raw if isinstance(raw, str) else items.decode(raw),
+            lambda value: value if isinstance(value, str) else write(value),
+            lambda raw: raw if isinstance(raw, str) else read(raw),
         )
     if len(plain) > 1 or (plain and records):
         raise TypeError(f"ambiguous union {args!r}")
     if plain:
         only = _plan(plain[0])
+        write, read = only
+        if only == AS_IT_IS:
+            return AS_IT_IS
         return Plan(
-            lambda value: None if value is None else only.encode(value),
-            lambda raw: None if raw is None else only.decode(raw),
+            lambda value: None if value is None else write(value), lambda raw: None if raw is None else read(raw)
         )
     plans = {name: _plan(one) for name, one in records.items()}
 
@@ -149,25 +221,33 @@ def _union_plan(args: tuple[Any, ...]) -> Plan:
 def _tuple_plan(args: tuple[Any, ...]) -> Plan:
     if len(args) == 2 and args[1] is Ellipsis:
         item = _plan(args[0])
-        return Plan(
-            lambda value: [item.encode(one) for one in value], lambda raw: tuple(item.decode(one) for one in raw)
-        )
-    parts = [_plan(one) for one in args]
+        write, read = item
+        if item == AS_IT_IS:
+            return Plan(list, tuple)
+        return Plan(lambda value: [write(one) for one in value], lambda raw: tuple([read(one) for one in raw]))
+    parts, count = [_plan(one) for one in args], len(args)
+
+    def sized(raw: Any) -> tuple[Any, ...]:
+        if len(raw) != count:
+            raise ValueError(f"{len(raw)} values for {count}")
+        return tuple(raw)
+
+    if all(part == AS_IT_IS for part in parts):
+        return Plan(list, sized)
     return Plan(
         lambda value: [part.encode(one) for part, one in zip(parts, value, strict=True)],
-        lambda raw: tuple(part.decode(one) for part, one in zip(parts, raw, strict=True)),
+        lambda raw: tuple([part.decode(one) for part, one in zip(parts, raw, strict=True)]),
     )
 
 
 def _mapping_plan(key: Any, value: Any) -> Plan:
-    inner = _plan(value)
+    write, read = _plan(value)
     if key is str:
-        return Plan(
-            lambda one: {k: inner.encode(v) for k, v in one.items()},
-            lambda raw: {k: inner.decode(v) for k, v in raw.items()},
-        )
-    keys = _plan(key)
+        if write is _same:
+            return Plan(dict, dict)
+        return Plan(lambda one: {k: write(v) for k, v in one.items()}, lambda raw: {k: read(v) for k, v in raw.items()})
+    write_key, read_key = _plan(key)
     return Plan(
-        lambda one: [[keys.encode(k), inner.encode(v)] for k, v in one.items()],
-        lambda raw: {keys.decode(k): inner.decode(v) for k, v in raw},
+        lambda one: [[write_key(k), write(v)] for k, v in one.items()],
+        lambda raw: {read_key(k): read(v) for k, v in raw},
     )

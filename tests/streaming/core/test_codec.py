@@ -1,16 +1,19 @@
 """Whatever is written is read back equal; text that holds something else is one clear error."""
 
-from dataclasses import replace
+import json
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from streaming.cli.captures import records_of, settings_of
 from streaming.core.connect.state import ConnectState
 from streaming.core.fold.routing import route
 from streaming.core.fold.state import read, stored
 from streaming.core.lifecycles import REGISTRY, fold_group
-from streaming.core.model.codec import CodecError, dumps, loads
+from streaming.core.model.codec import DERIVED, CodecError, dumps, loads
 from streaming.core.model.records import GroupGeneration, Row, Tick, TopicRecord
 from streaming.core.replay import decode
 
@@ -58,3 +61,65 @@ def test_defaults_are_left_out() -> None:
 def test_other_text_is_refused(text: str) -> None:
     with pytest.raises(CodecError):
         loads(Row, text)
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    text: str
+    number: int = 7
+
+
+@dataclass(frozen=True, slots=True)
+class Twig:
+    names: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Everything:
+    """One field for each kind of type that a stored value may have."""
+
+    leaf: Leaf | None
+    grown: Leaf | Twig
+    pair: tuple[str, int]
+    leaves: tuple[Leaf, ...]
+    payload: bytes
+    by_name: dict[str, Leaf] = field(default_factory=dict)
+    by_pair: dict[tuple[str, int], bool] = field(default_factory=dict)
+    names: str | tuple[str, ...] = ()
+    derived: int = field(default=-1, metadata=DERIVED)
+
+
+TEXTS = st.text(st.characters(exclude_categories=()))  # halves of surrogate pairs too: names of topics are bytes
+NUMBERS = st.integers(-(2**70), 2**70)
+LEAVES = st.builds(Leaf, TEXTS, NUMBERS)
+VALUES = st.builds(
+    Everything,
+    st.none() | LEAVES,
+    LEAVES | st.builds(Twig, st.frozensets(TEXTS)),
+    st.tuples(TEXTS, NUMBERS),
+    st.lists(LEAVES, max_size=3).map(tuple),
+    st.binary(),
+    st.dictionaries(TEXTS, LEAVES, max_size=2),
+    st.dictionaries(st.tuples(TEXTS, NUMBERS), st.booleans(), max_size=2),
+    TEXTS | st.lists(TEXTS, max_size=2).map(tuple),
+)
+
+
+@given(VALUES)
+def test_any_value_is_read_back_and_its_text_is_plain_json(value: Everything) -> None:
+    text = dumps(value)
+    assert loads(Everything, text) == value
+    assert json.dumps(json.loads(text), ensure_ascii=False, separators=(",", ":")) == text
+
+
+@given(VALUES, st.integers())
+def test_a_derived_field_is_not_written(value: Everything, derived: int) -> None:
+    assert dumps(replace(value, derived=derived)) == dumps(value)
+
+
+@given(VALUES, st.sampled_from(["leaf", "grown", "pair", "leaves", "payload"]))
+def test_a_field_without_a_default_is_missed(value: Everything, name: str) -> None:
+    raw = json.loads(dumps(value))
+    del raw[name]
+    with pytest.raises(CodecError, match=f"not a Everything: KeyError '{name}'"):
+        loads(Everything, json.dumps(raw))

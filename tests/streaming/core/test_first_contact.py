@@ -45,12 +45,6 @@ def test_a_right_leader_is_never_unexplained_whatever_records_are_missing(seed: 
         assert {one.verdict.grade for one in seen(story, 0, hole)} <= RIGHT, hole
 
 
-def test_who_was_idle_before_the_missing_records_is_still_a_candidate() -> None:
-    """Two workers were idle when the delay began, and were given new jobs in it; two more come in rounds not seen."""
-    story = Restless(22).live(25)
-    assert {one.verdict.grade for one in seen(story, 0, range(17, 19))} <= RIGHT
-
-
 @pytest.mark.parametrize("name", [one for one in NAMES if not one.startswith("eager")])
 def test_a_wrong_first_answer_is_unexplained_unless_some_memory_gives_it(name: str) -> None:
     """Each generation of a capture as the first that is seen, with one job changed: none is a match, and at least 99 of

@@ -55,10 +55,9 @@ def freedom_of(case: Case) -> Freedom:
     free = replace(free, known=reported_round(case))
     if not carried.complete or carried.unsure:
         return free
-    candidates = frozenset(one for known in carried.hypotheses for one in known.memory.candidates)
     return replace(
         free,
-        idle=frozenset(one for one in free.idle if one in candidates or not _keeps(one, last, case.observed)),
+        idle=frozenset(one for one in free.idle if not _keeps(one, last, case.observed)),
         loses=_loses(case, last),
         roles=tuple(_roles(case, last, single=case.missing_generations == 1)),
     )
