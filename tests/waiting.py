@@ -9,7 +9,7 @@ import httpx
 LOOK_EVERY_S = 0.05
 
 
-def until(true: Callable[[], Any], timeout_s: float = 60.0) -> Any:
+def until(true: Callable[[], Any], timeout_s: float = 240.0) -> Any:
     """What `true` returns, as soon as it is something; an AssertionError when the time is over."""
     end_s = time.monotonic() + timeout_s
     while time.monotonic() < end_s:

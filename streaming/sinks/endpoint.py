@@ -4,13 +4,15 @@ import json
 import logging
 import sys
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Protocol
+from typing import Any, Protocol
 
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 
-from streaming.supervision import places, sentence
+from streaming.supervision import Answerable, PartFailed, Supervised, places, sentence
 
 TEXT = "text/plain; charset=utf-8"
+PART = "metrics endpoint"
+LOOK_EVERY_S = 0.5
 log = logging.getLogger("rebalance_monitor.metrics")
 
 
@@ -28,6 +30,28 @@ class Told(Protocol):
     def readiness(self) -> tuple[bool, dict[str, object]]:
         """Whether everything is published and caught up, and what is missing."""
         ...
+
+
+class Server(ThreadingHTTPServer):
+    daemon_threads = True
+    # Two monitors on one address must not share it in silence.
+    allow_reuse_port = False
+    timeout = LOOK_EVERY_S
+
+    def get_request(self) -> tuple[Any, Any]:
+        """The library would pass over every error and ask again at once, for ever."""
+        try:
+            return super().get_request()
+        except (ConnectionError, BlockingIOError, InterruptedError, TimeoutError):
+            raise  # whoever asked is gone already: the library passes over it
+        except OSError as why:
+            raise PartFailed(f"the metrics endpoint accepts no connection ({why.strerror or why})") from why
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """The library would print a trace. Whoever asked and went away meanwhile is no news."""
+        why = sys.exception()
+        if why is not None and not isinstance(why, ConnectionError | TimeoutError):
+            log.error("request_failed", extra={"fields": {"why": sentence(why), "stack": places(why)}})
 
 
 def listen(host: str, port: int, told: Told) -> ThreadingHTTPServer:
@@ -61,17 +85,6 @@ def listen(host: str, port: int, told: Told) -> ThreadingHTTPServer:
         def log_message(self, format: str, *args: object) -> None:
             """Scrapes are not news."""
 
-    class Server(ThreadingHTTPServer):
-        daemon_threads = True
-        # Two monitors on one address must not share it in silence.
-        allow_reuse_port = False
-
-        def handle_error(self, request: object, client_address: object) -> None:
-            """The library would print a trace. Whoever asked and went away meanwhile is no news."""
-            why = sys.exception()
-            if why is not None and not isinstance(why, ConnectionError | TimeoutError):
-                log.error("request_failed", extra={"fields": {"why": sentence(why), "stack": places(why)}})
-
     try:
         return Server((host, port), Handler)
     except (OSError, OverflowError) as why:
@@ -79,3 +92,53 @@ def listen(host: str, port: int, told: Told) -> ThreadingHTTPServer:
         raise PortTaken(
             f"can't listen on {host}:{port} ({reason}); set http.host and http.port to a free address"
         ) from why
+
+
+class Endpoint:
+    """Answers from `start` to `stop`. A loop that fails is told to `answerable`, and begins again at the same address.
+
+    Listens from the beginning; PortTaken.
+    """
+
+    def __init__(self, host: str, port: int, told: Told, answerable: Answerable) -> None:
+        self._told = told
+        self.server: ThreadingHTTPServer | None = listen(host, port, told)
+        name, number = self.server.server_address[:2]
+        self._host, self._port = str(name), int(number)
+        self._started = False
+        self._thread = Supervised(PART, self._serve, answerable)
+
+    @property
+    def url(self) -> str:
+        """Base address; tells the port when a free one was asked for."""
+        return f"http://{self._host}:{self._port}"
+
+    def start(self) -> None:
+        self._started = True
+        self._thread.start()
+
+    def stop(self) -> None:
+        if self._started:
+            self._thread.stop()
+        self._thread.stopped.set()
+        self._close()
+
+    def _serve(self) -> float:
+        try:
+            if self.server is None:
+                self.server = listen(self._host, self._port, self._told)
+            self.server.handle_request()  # comes back after a moment if nobody asks
+            self._thread.well()
+            while not self._thread.stopped.is_set():
+                self.server.handle_request()
+        except PortTaken as why:
+            raise PartFailed(str(why)) from why
+        except BaseException:
+            self._close()
+            raise
+        return 0.0
+
+    def _close(self) -> None:
+        if self.server is not None:
+            self.server.server_close()
+            self.server = None

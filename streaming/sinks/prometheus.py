@@ -14,7 +14,7 @@ from prometheus_client.exposition import generate_latest
 
 from streaming.core import metrics
 from streaming.core.model.results import Generation, Incident, Result, Standing
-from streaming.sinks.endpoint import listen
+from streaming.sinks.endpoint import Endpoint
 from streaming.sinks.families import Families
 from streaming.sinks.gaps import TopicGaps
 from streaming.sinks.incident_series import ZERO_FOR_S
@@ -23,7 +23,6 @@ from streaming.sinks.limits import Limits
 from streaming.sinks.maintenance import Windows
 from streaming.sinks.series import Series
 from streaming.sinks.stored import LastGeneration
-from streaming.supervision import Supervised
 
 
 class Report(Protocol):
@@ -115,9 +114,7 @@ class Exporter:
         for cluster in named:
             self.set_health(cluster, "nothing was read yet")
             self._families.gauge(metrics.BLIND, cluster).set(0)
-        self._server = listen(host, port, self)
-        self._started = False
-        self._thread = Supervised("metrics endpoint", self._serve, self)
+        self._endpoint = Endpoint(host, port, self, self)
 
     def _own(self, metric: metrics.Metric) -> None:
         """Creates this monitor's series of a metric, with the value 0."""
@@ -131,25 +128,15 @@ class Exporter:
     @property
     def url(self) -> str:
         """Base address; tells the port when a free one was asked for."""
-        host, port = self._server.server_address[:2]
-        return f"http://{host!s}:{port}"
+        return self._endpoint.url
 
     def start(self) -> None:
         """Answers from now on."""
-        self._started = True
-        self._thread.start()
+        self._endpoint.start()
 
     def stop(self) -> None:
         """Answers no more."""
-        self._thread.stopped.set()
-        if self._started:
-            self._server.shutdown()
-            self._thread.stop()
-        self._server.server_close()
-
-    def _serve(self) -> float:
-        self._server.serve_forever()
-        return 0.0
+        self._endpoint.stop()
 
     def restore(self, past: Past) -> None:
         """Publishes again what the database knows; must come before readiness."""

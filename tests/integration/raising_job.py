@@ -8,10 +8,12 @@ import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from socketserver import BaseServer
 from typing import Any
 from unittest.mock import patch
 
 from streaming.cli.run import run
+from streaming.sinks.endpoint import PART as ENDPOINT
 from streaming.spark import job
 from streaming.spark.offsets import Kind
 from streaming.spark.source import KafkaReader, KafkaSource, SourceOptions
@@ -61,11 +63,18 @@ def raising(begin: Callable[..., None]) -> Callable[..., None]:
     return begin_raising
 
 
+def refusing(*_: object) -> bool:
+    """What the endpoint's loop asks before it answers a request: one that fails here ends the loop."""
+    look(ENDPOINT)
+    return True
+
+
 def main(config: str, folder: str, poisoned: str) -> int:
     os.environ[FOLDER] = folder
     with (
         patch.object(Supervised, "__init__", raising(Supervised.__init__)),
         patch.object(job, "KafkaSource", RaisingSource),
+        patch.object(BaseServer, "verify_request", refusing),
     ):
         return run(config, fold=FailsAt(poisoned))
 

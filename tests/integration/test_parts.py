@@ -2,7 +2,7 @@
 
 sampler     raises; frozen and killed with the process it runs in, the reader
 task        killed, frozen
-delivery, heartbeat, gaps, the page's state   raise: they are threads of the job
+delivery, heartbeat, gaps, the page's state, the metrics endpoint   raise: they are threads of the job
 page        killed, frozen
 audit       killed, frozen, raises
 job         killed, last: what it left behind is found by the next start
@@ -12,7 +12,6 @@ import json
 import os
 import signal
 import sys
-import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
@@ -25,6 +24,7 @@ from lab.hook_receiver import HookReceiver, Inbox
 from lab.paths import ROOT
 from lab.process import Child
 from lab.sessions import members
+from streaming.sinks.endpoint import PART as ENDPOINT
 from streaming.spark import stacks
 from streaming.spark.watchdog import READER, TASK
 from tests.integration.raising_job import SAMPLER
@@ -36,7 +36,8 @@ DELIVERY, HEARTBEAT, AUDIT, PAGE = "delivery to webhook:hook", "heartbeat", "aud
 POISONED = "poisoned"
 MAX_LAG_S = 5
 AUDIT_EVERY_MS = 20_000
-AUDIT_TIMEOUT_MS = 90_000
+# Much more than an audit takes on a busy machine.
+AUDIT_TIMEOUT_MS = 180_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,16 +132,40 @@ def running(watched: Watched) -> Iterator[Running]:
         yield Running(watched, job, receiver.inbox, beats, raising)
 
 
-@pytest.mark.parametrize("part", [DELIVERY, HEARTBEAT, "gaps", "page's state", AUDIT])
+@pytest.fixture(scope="module")
+def frozen_audit(running: Running) -> int:
+    """An audit that stands still. It is missed only when its time is over, so the other parts come in between."""
+    pids: list[int] = []
+
+    def frozen() -> bool:
+        """Whether it stands still, and has not ended meanwhile."""
+        with suppress(OSError):
+            pid = running.found(AUDIT)
+            os.kill(pid, signal.SIGSTOP)
+            pids.append(pid)
+            return "State:\tT" in Path(f"/proc/{pid}/status").read_text()
+        return False
+
+    running.wait("an audit frozen", frozen)
+    return pids[-1]
+
+
+@pytest.mark.usefixtures("frozen_audit")
+@pytest.mark.parametrize("part", [DELIVERY, HEARTBEAT, "gaps", "page's state"])
 def test_a_thread_that_raises_is_named_and_goes_on(running: Running, part: str) -> None:
+    raises(running, part)
+
+
+def raises(running: Running, part: str) -> None:
     watched, before = running.watched, running.failures(part)
+    going_on = len(running.events("part_goes_on", part=part))
     (running.raising / part).touch()
-    running.wait(f"{part} named", lambda: part in running.failing())
-    assert running.failing()[part].startswith("Planted at raising_job.py")
-    assert watched.readiness()[0] == 200, "what is read and judged does not depend on it"
+    running.wait(f"{part} named", lambda: running.failing().get(part, "").startswith("Planted at raising_job.py"))
+    watched.wait_ready(running.job)  # what is read and judged does not depend on it
+    assert part in running.failing()
     assert running.value("rebalance_monitor_part_failing", f'part="{part}"') == 1
     assert running.failures(part) > before
-    (failed,) = running.events("part_failed", part=part)
+    failed = running.events("part_failed", part=part)[-1]
     assert str(failed["why"]).startswith("Planted at raising_job.py")
     if part == DELIVERY:
         watched.rebalance(POISONED)
@@ -149,7 +174,7 @@ def test_a_thread_that_raises_is_named_and_goes_on(running: Running, part: str) 
     beats = len(running.beats.requests)
     (running.raising / part).unlink()
     running.wait(f"{part} goes on", lambda: part not in running.failing())
-    running.wait("its line", lambda: len(running.events("part_goes_on", part=part)) == 1)
+    running.wait("its line", lambda: len(running.events("part_goes_on", part=part)) > going_on)
     assert running.value("rebalance_monitor_part_failing", f'part="{part}"') == 0
     if part == DELIVERY:
         running.wait("all sent", lambda: not running.unsent())
@@ -157,6 +182,23 @@ def test_a_thread_that_raises_is_named_and_goes_on(running: Running, part: str) 
         assert set(running.inbox.raw().values()) == {1}
     if part == HEARTBEAT:
         running.wait("the heartbeat", lambda: len(running.beats.requests) > beats + 2)
+
+
+def test_a_metrics_endpoint_that_raises_is_named_and_answers_again(running: Running) -> None:
+    """Nobody can ask it meanwhile, so the log says it first."""
+    (running.raising / ENDPOINT).touch()
+
+    def silent() -> bool:
+        return running.watched.readiness()[0] == 0 and bool(running.events("part_failed", part=ENDPOINT))
+
+    running.wait("the endpoint named", silent)
+    assert str(running.events("part_failed", part=ENDPOINT)[0]["why"]).startswith("Planted at raising_job.py")
+    (running.raising / ENDPOINT).unlink()
+    running.watched.wait_ready(running.job)
+    running.wait("its line", lambda: bool(running.events("part_goes_on", part=ENDPOINT)))
+    running.wait("the endpoint well", lambda: ENDPOINT not in running.failing())
+    assert running.failures(ENDPOINT) >= 1
+    assert running.value("rebalance_monitor_part_failing", f'part="{ENDPOINT}"') == 0
 
 
 def test_a_sampler_that_raises_makes_the_job_not_ready(running: Running) -> None:
@@ -182,11 +224,11 @@ def test_a_frozen_reader_and_a_frozen_page_are_named_and_started_again(running: 
     watched = running.watched
     (reader,) = stacks.offering(running.scratch(), READER)
     page = running.found("serve")
-    began_s = time.monotonic()
+    pages = len(running.events("page"))
     os.kill(reader, signal.SIGSTOP)
     os.kill(page, signal.SIGSTOP)
     running.wait("not ready", lambda: watched.readiness()[0] == 503)
-    assert time.monotonic() - began_s < 3 * MAX_LAG_S, "within ready.max_lag_s and what a look takes"
+    assert not running.events("process_hangs"), "not ready by the lag, long before the watchdog acts"
     running.wait("the reader named", lambda: bool(running.events("process_hangs")))
     (hangs,) = running.events("process_hangs")
     assert (hangs["part"], hangs["pid"], str(hangs["state"])[0]) == (READER, reader, "T")
@@ -195,7 +237,7 @@ def test_a_frozen_reader_and_a_frozen_page_are_named_and_started_again(running: 
     watched.wait_ready(running.job)
     assert running.failures(READER) == 1
     running.wait("the page named", lambda: bool(running.events("page hangs")))
-    running.wait("another page", lambda: len(running.events("page")) == 2)
+    running.wait("another page", lambda: len(running.events("page")) > pages)
     assert running.failures(PAGE) >= 1
     watched.rebalance("after-the-freeze")
     watched.wait_for_group("after-the-freeze", running.job)
@@ -208,22 +250,14 @@ def test_a_killed_page_is_started_again(running: Running) -> None:
     running.wait("another page", lambda: len(running.events("page")) > pages)
     assert running.found("serve") != page
     assert running.events("page ended", code=-signal.SIGKILL)
-    running.wait("no part fails", lambda: not running.failing())
-    assert running.watched.readiness()[0] == 200
+    running.wait("it goes on", lambda: PAGE not in running.failing())
+    running.watched.wait_ready(running.job)
 
 
-def test_a_killed_audit_is_told_and_the_next_one_comes(running: Running) -> None:
-    running.wait("an audit", lambda: running.audits()[1] == 1)
-    os.kill(running.found(AUDIT), signal.SIGKILL)
-    running.wait("told", lambda: running.audits()[1] == 0)
-    assert running.events("audit could not be made", code=-signal.SIGKILL)
-    running.wait("the next one", lambda: running.audits()[1] == 1)
-
-
-def test_a_frozen_audit_and_frozen_tasks_are_named_and_started_again(running: Running) -> None:
+def test_frozen_tasks_are_named_and_started_again(running: Running) -> None:
     watched, before = running.watched, len(running.events("process_hangs"))
-    audit, tasks = running.found(AUDIT), stacks.offering(running.scratch(), TASK)
-    for pid in (audit, *tasks):
+    tasks = stacks.offering(running.scratch(), TASK)
+    for pid in tasks:
         os.kill(pid, signal.SIGSTOP)
     running.wait("not ready", lambda: watched.readiness()[0] == 503)
     running.wait("the tasks named", lambda: len(running.events("process_hangs")) > before)
@@ -234,26 +268,49 @@ def test_a_frozen_audit_and_frozen_tasks_are_named_and_started_again(running: Ru
     assert running.failures(TASK) >= 1
     watched.rebalance("after-the-tasks")
     watched.wait_for_group("after-the-tasks", running.job)
-    running.wait("the audit named", lambda: AUDIT in running.failing())
-    assert running.failing()[AUDIT] == f"the audit did not end within {AUDIT_TIMEOUT_MS // 1000} s and was killed"
-    assert running.audits()[1] == 0
-    running.wait("the next one", lambda: running.audits()[1] == 1)
-    running.wait("no part fails", lambda: not running.failing())
 
 
 def test_killed_readers_and_workers_come_back_and_nothing_is_lost(running: Running) -> None:
     watched = running.watched
     for name in (READER, TASK):
         for pid in stacks.offering(running.scratch(), name):
-            os.kill(pid, signal.SIGKILL)
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
         watched.rebalance(f"after-{name}")
         watched.wait_for_group(f"after-{name}", running.job)
         watched.wait_ready(running.job)
-    assert "parts" not in watched.readiness()[1]
+    running.wait("no part of these fails", lambda: not {READER, TASK} & running.failing().keys())
     said = running.job.log.read_text()
     assert "no cause message" not in said
     assert not [line for line in said.splitlines() if not line.startswith("{")], "every line is one object"
     assert set(running.inbox.raw().values()) == {1}, "nothing was told twice"
+
+
+def test_a_frozen_audit_is_named_and_the_next_one_comes(running: Running, frozen_audit: int) -> None:
+    reason = f"the audit did not end within {AUDIT_TIMEOUT_MS // 1000} s and was killed"
+    running.wait("the audit named", lambda: running.failing().get(AUDIT) == reason)
+    assert running.audits()[1] == 0
+    assert running.child(AUDIT) != frozen_audit
+    running.wait("the next one", lambda: running.audits()[1] == 1)
+    running.wait("no part fails", lambda: not running.failing())
+
+
+def test_a_killed_audit_is_told_and_the_next_one_comes(running: Running) -> None:
+    running.wait("an audit", lambda: running.audits()[1] == 1)
+
+    def killed() -> bool:
+        """One that was found at its end may have ended well: then the next."""
+        with suppress(ProcessLookupError):
+            os.kill(running.found(AUDIT), signal.SIGKILL)
+        return running.audits()[1] == 0
+
+    running.wait("told", killed)
+    assert running.events("audit could not be made", code=-signal.SIGKILL)
+    running.wait("the next one", lambda: running.audits()[1] == 1)
+
+
+def test_an_audit_that_raises_is_named_and_goes_on(running: Running) -> None:
+    raises(running, AUDIT)
 
 
 def test_a_killed_job_leaves_its_folder_to_the_next_start(running: Running) -> None:

@@ -11,9 +11,11 @@ from http.server import ThreadingHTTPServer
 import httpx
 import pytest
 
-from streaming.sinks.endpoint import listen
+from streaming.sinks.endpoint import Endpoint, listen
+from tests.waiting import until
 
 HOST = "127.0.0.1"
+PART = "metrics endpoint"
 
 
 class Told:
@@ -86,3 +88,48 @@ def test_an_error_of_ours_is_one_line_with_its_place(
     assert record.message == "request_failed"
     assert fields["why"].startswith("ValueError at test_endpoint.py")
     assert any("scrape" in place for place in fields["stack"])
+
+
+class Noting(Told):
+    """Notes what is said of the endpoint itself."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.said: list[str | None] = []
+
+    def part(self, name: str, problem: str | None) -> None:
+        assert name == PART
+        self.said.append(problem)
+
+
+def test_a_loop_that_dies_is_told_and_begins_again_at_the_same_address() -> None:
+    """Its listening socket is gone, as when descriptors were mixed up: only a new one can help."""
+    told = Noting()
+    endpoint = Endpoint(HOST, 0, told, told)
+    url = endpoint.url
+    endpoint.start()
+    try:
+        until(lambda: told.said == [None])
+        assert httpx.get(f"{url}/healthz", trust_env=False).text == "ok\n"
+        assert endpoint.server is not None
+        endpoint.server.socket.close()
+        until(lambda: told.said[-1] is None and len(told.said) > 1)
+        assert told.said[1] is not None
+        assert "metrics endpoint" in told.said[1]
+        assert httpx.get(f"{url}/healthz", trust_env=False).text == "ok\n"
+        assert endpoint.url == url
+    finally:
+        endpoint.stop()
+    with pytest.raises(httpx.ConnectError):
+        httpx.get(f"{url}/healthz", trust_env=False)
+
+
+@pytest.mark.parametrize("started", [False, True])
+def test_it_stops_whatever_it_was_doing(started: bool) -> None:
+    told = Noting()
+    endpoint = Endpoint(HOST, 0, told, told)
+    if started:
+        endpoint.start()
+    endpoint.stop()
+    with pytest.raises(httpx.ConnectError):
+        httpx.get(f"{endpoint.url}/healthz", trust_env=False)
