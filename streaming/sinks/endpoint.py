@@ -133,6 +133,9 @@ class Endpoint:
                 self.server.handle_request()
         except PortTaken as why:
             raise PartFailed(str(why)) from why
+        except ValueError as why:  # a selector's word for a descriptor that is closed
+            self._close()
+            raise PartFailed("the metrics endpoint's listening socket is closed") from why
         except BaseException:
             self._close()
             raise
