@@ -5,7 +5,7 @@ watches one cluster, so the cluster's name says which monitor it is.
 """
 
 from dashboards.alert import Alert
-from dashboards.queries import age, aggregated, gone, grew, kept, series
+from dashboards.queries import age, aggregated, gone, grew, kept, not_begun_while, series
 from streaming.core import metrics
 from streaming.core.incidents.own_alerts import (
     ABSENT,
@@ -26,6 +26,7 @@ from streaming.core.incidents.own_alerts import (
 from streaming.core.metrics import CLUSTER
 
 _PER_MONITOR = (CLUSTER,)
+_PER_REASON = (CLUSTER, "reason")
 _OVERFLOW = 'reason="overflow"'
 _UNEXPLAINED = 'grade="unexplained"'
 _FAILED = 'outcome="failed"'
@@ -34,12 +35,13 @@ _REFUSED = 'outcome="refused"'
 
 def monitor_alerts() -> tuple[Alert, ...]:
     """Rules about the monitor; all others are worth nothing while one of the critical ones fires."""
+    blind = f"{aggregated(metrics.BLIND, _PER_MONITOR, how='max')} == 1"
     return (
         Alert(own=ABSENT, expr=f"{gone()} or (absent({series(metrics.HEARTBEAT)} > 0) unless on () {gone()})"),
         Alert(own=STALE, expr=kept(f"{age(metrics.HEARTBEAT, _PER_MONITOR)} > 120", STALE.name, _PER_MONITOR)),
         Alert(
             own=BLIND,
-            expr=kept(f"{aggregated(metrics.BLIND, _PER_MONITOR, how='max')} == 1", BLIND.name, _PER_MONITOR),
+            expr=kept(blind, BLIND.name, _PER_MONITOR),
         ),
         Alert(
             own=CLUSTER_NOT_READY,
@@ -52,9 +54,11 @@ def monitor_alerts() -> tuple[Alert, ...]:
         Alert(
             own=DEGRADED,
             expr=kept(
-                f"{aggregated(metrics.DEGRADED, ('cluster', 'reason'), how='max')} == 1",
+                not_begun_while(
+                    f"{aggregated(metrics.DEGRADED, _PER_REASON, how='max')} == 1", blind, DEGRADED.name, _PER_REASON
+                ),
                 DEGRADED.name,
-                ("cluster", "reason"),
+                _PER_REASON,
             ),
         ),
         Alert(

@@ -97,9 +97,18 @@ def kept(expression: str, alert: str, by: Sequence[str]) -> str:
 
     `by` are the labels of the expression, the cluster's among them. Prometheus itself writes ALERTS.
     """
+    return f"({expression}) or on ({', '.join(by)}) ({_firing(alert, by)} and on ({CLUSTER}) {gone()})"
+
+
+def not_begun_while(expression: str, said: str, alert: str, by: Sequence[str]) -> str:
+    """The expression; while `said` holds of a cluster, only where this alert fires already, so that it does not end."""
     labels = ", ".join(by)
-    firing = f'max by ({labels}) (ALERTS{{alertname="{alert}", alertstate="firing"}})'
-    return f"({expression}) or on ({labels}) ({firing} and on ({CLUSTER}) {gone()})"
+    goes_on = f"({expression} and on ({labels}) {_firing(alert, by)})"
+    return f"({expression} unless on ({CLUSTER}) {said}) or on ({labels}) {goes_on}"
+
+
+def _firing(alert: str, by: Sequence[str]) -> str:
+    return f'max by ({", ".join(by)}) (ALERTS{{alertname="{alert}", alertstate="firing"}})'
 
 
 def remaining(metric: Metric, by: Sequence[str] = (), scope: str = "") -> str:
