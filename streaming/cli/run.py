@@ -40,6 +40,7 @@ def _run(settings: Settings, dsn: str, config: str | None, ending: ExitStack, fo
     from streaming.cli.auditing import AuditProcess, installed
     from streaming.cli.page_process import PageProcess
     from streaming.sinks.gaps import GapWatch
+    from streaming.sinks.known_ends import EndsKeeper
     from streaming.sinks.maintenance import Windows
     from streaming.sinks.postgres import PostgresStore
     from streaming.sinks.prometheus import Exporter
@@ -92,9 +93,13 @@ def _run(settings: Settings, dsn: str, config: str | None, ending: ExitStack, fo
         ending.callback(audit.stop)
         audit.start()
 
+    ends = EndsKeeper(dsn, exporter)
+    ending.callback(ends.stop)
+
     def claimed(epoch: int) -> None:
         # Until now another job may have been the writer: it notified, and went on after what was restored above.
         exporter.restore(store)
         notifying.start(epoch)
+        ends.start(epoch)
 
-    run_job(settings, store, exporter, claimed, fold)
+    run_job(settings, store, exporter, ends, claimed, fold)

@@ -5,7 +5,7 @@ import re
 import shutil
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -67,6 +67,18 @@ class Observer(Protocol):
         ...
 
 
+class KnownEnds(Protocol):
+    """What was known of partitions and not read, kept for the job after this one. Keys are texts of `Key`."""
+
+    def stored(self, cluster_id: str) -> dict[str, tuple[int, int]]:
+        """What the job before this one knew last: first offset and last known end of each partition."""
+        ...
+
+    def note(self, cluster_id: str, ends: Mapping[str, tuple[int, int]]) -> None:
+        """What the reader says now; returns at once."""
+        ...
+
+
 def log_event(event: str, **fields: Any) -> None:
     """One line for people and programs; the handler turns `fields` into JSON."""
     log.info(event, extra={"fields": fields})
@@ -95,13 +107,14 @@ class Job:
         section: ClusterSection,
         store: Store,
         observer: Observer,
+        ends: KnownEnds,
         scratch: Path,
         claimed: Callable[[int], None],
         fold: Fold = fold_group,
     ) -> None:
         self._claimed, self._fold = claimed, fold
         self._spark, self._settings, self._section = spark, settings, section
-        self._store, self._observer, self._scratch = store, observer, scratch
+        self._store, self._observer, self._ends, self._scratch = store, observer, ends, scratch
         self._core: ClusterSettings = settings.core_clusters()[section.name]
         self._cluster_id = cluster_id(section)
         self._channel = Channel(scratch)
@@ -119,6 +132,7 @@ class Job:
     def run(self, stop: Stop) -> None:
         """Until a signal, or until another writer takes over (CannotRun)."""
         epoch = self._store.claim()
+        self._unread = self._ends.stored(self._cluster_id)
         self._claimed(epoch)
         pause_s = FIRST_PAUSE_S
         while not stop:
@@ -278,6 +292,8 @@ class Job:
                 continue
             status_at, status = now_s, self._status()
             self._observer.reader(self._section.name, status)
+            if status.at_ms:
+                self._ends.note(self._cluster_id, status.unread)
             self._say(status)
             self._watchdog.look(now_s)
             if now_s - progress_at >= PROGRESS_EVERY_S:
@@ -337,6 +353,7 @@ def run_job(
     settings: Settings,
     store: Store,
     observer: Observer,
+    ends: KnownEnds,
     claimed: Callable[[int], None],
     fold: Fold = fold_group,
 ) -> None:
@@ -364,7 +381,7 @@ def run_job(
             return log_event("stopped", cluster=section.name)
         log_event("session_started", seconds=round(time.monotonic() - began_s, 1))
         try:
-            Job(spark, settings, section, store, observer, scratch, claimed, fold).run(stop)
+            Job(spark, settings, section, store, observer, ends, scratch, claimed, fold).run(stop)
         finally:
             stop_session(spark)
         log_event("stopped", cluster=section.name)

@@ -80,12 +80,18 @@ class Sampler:
         return None
 
     def unread(self, start: Offset) -> dict[Key, Bounds]:
-        """What is known of partitions that are not read to their last known end, deleted ones too, from `start` on."""
+        """What is known of partitions that are not read to their last known end, deleted ones too, from `start` on.
+
+        Of a topic that was made anew, and of which the new life is read, nothing is left to state.
+        """
         known = {**self._ends, **self._gone}
+        read = {key.topic: key.topic_id for key in start.partitions}
         left = (
             (key, bounds)
             for key, bounds in known.items()
-            if bounds.end > start.partitions.get(key, bounds.low) and key not in start.gone
+            if bounds.end > start.partitions.get(key, bounds.low)
+            and key not in start.gone
+            and not (key in self._gone and read.get(key.topic, key.topic_id) != key.topic_id)
         )
         return dict(islice(left, MOST_GONE))
 

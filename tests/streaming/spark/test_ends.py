@@ -160,6 +160,15 @@ def test_the_next_reader_knows_what_was_unread_of_a_topic_that_is_deleted_meanwh
     assert after.unread(given_up) == {}, "it is stated once"
 
 
+def test_of_a_topic_whose_new_life_is_read_nothing_is_left_to_state() -> None:
+    old, new = Key("connect-configs", "old", 0), Key("connect-configs", "new", 0)
+    there = Topics(found={**THERE.found, "connect-configs": TopicInfo("new", {0: 1})})
+    looks = Looks(there, known={old: Bounds(3, 7, 1)})
+    looks.look()
+    assert old in looks.unread(Offset({old: 5}))
+    assert old not in looks.unread(Offset({new: 7}))
+
+
 def test_what_goes_wrong_beside_the_cluster_is_a_problem_and_the_sampling_goes_on() -> None:
     """Any exception of the client, or of a file: the thread states it and samples again."""
     told: list[str | None] = []

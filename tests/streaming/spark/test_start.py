@@ -17,7 +17,7 @@ from streaming.spark.job import run_job
 # As at a terminal: what a shell starts in the background begins with this signal ignored.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 try:
-    run_job(Settings.model_validate(json.loads(sys.argv[1])), None, None, None)
+    run_job(Settings.model_validate(json.loads(sys.argv[1])), None, None, None, None)
 except KeyboardInterrupt:
     sys.exit("interrupted")
 except CannotRun as why:
