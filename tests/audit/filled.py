@@ -8,6 +8,7 @@ from streaming.cli.captures import records_of, settings_of
 from streaming.core.fold.fold import STATE_VERSION
 from streaming.core.fold.routing import route
 from streaming.core.lifecycles import fold_group
+from streaming.core.model.reasons import Reason, ReasonKind
 from streaming.core.model.records import OtherGroup, Tick
 from streaming.core.model.results import ConnectShare, GapRecord, Grade, Result, Subject, Verdict
 from streaming.core.ports import Commit, GroupKey, PartitionKey, Range, StoredState
@@ -44,7 +45,8 @@ def _rest(store: PostgresStore) -> None:
     """What no capture holds: a pending verdict, a gap, undecodable records, a notification sent, a window."""
     apart = replace(builders.member(2), assigned=ConnectShare(), owned=ConnectShare())
     later_ms = time.time_ns() // 1_000_000 + 3_600_000
-    verdict = Verdict(grade=Grade.NOT_JUDGED, reason="pending: config offset 12", pending_until_ms=later_ms)
+    reason = Reason(ReasonKind.PENDING, "pending: config offset 12")
+    verdict = Verdict(grade=Grade.NOT_JUDGED, reason=reason, pending_until_ms=later_ms)
     results: tuple[Result, ...] = (
         builders.generation(members=(builders.member(1), apart)),
         builders.generation(8, generation=8, members=(builders.member(1),), verdict=verdict),

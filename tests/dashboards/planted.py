@@ -10,6 +10,7 @@ from streaming.cli.captures import records_of
 from streaming.core.fold.routing import route
 from streaming.core.incidents.maintenance import Maintenance
 from streaming.core.lifecycles import fold_group
+from streaming.core.model.reasons import Reason, ReasonKind
 from streaming.core.model.records import OtherGroup, Tick
 from streaming.core.model.results import AlertSeverity, GapRecord, Grade, JobState, Result, Standing, Subject, Verdict
 from streaming.core.model.settings import ClusterSettings, ConnectSettings
@@ -54,7 +55,9 @@ def planted(at_ms: int) -> Iterator[Result]:
     """What the capture lacks: a delay that runs, a job astray, incidents of every loudness, one muted, losses."""
     yield generation(
         10_000, group=GROUP, generation=999, at_ms=at_ms, state_ms=at_ms, delay_ms=300_000, unassigned=("a-1",),
-        verdict=Verdict(grade=Grade.UNEXPLAINED, assignor="connect-incremental", reason="differs"),
+        verdict=Verdict(
+            grade=Grade.UNEXPLAINED, assignor="connect-incremental", reason=Reason(ReasonKind.OTHER_ANSWER, "differs")
+        ),
         idle_ms={"scheduled_delay": 4_000},
     )  # fmt: skip
     yield job("a-0", "elsewhere", assigned=("w1:8083",), running="w2:8083", at_ms=at_ms)

@@ -149,7 +149,7 @@ def noticed(results: Sequence[Result]) -> dict[str, Any]:
     rules = {f"{one.code} {one.severity} {one.certainty}" for one in results if isinstance(one, Incident)}
     return {
         "grades": [one.grade for one in verdicts],
-        "reasons": [one.reason for one in verdicts],
+        "reasons": [one.why or None for one in verdicts],
         "rules": sorted(rules),
     }
 
@@ -197,12 +197,18 @@ def allowed() -> list[Allowed]:
 
 
 def without(lines: Lines, ignored: Sequence[str]) -> Lines:
-    """The lines without these fields of their objects."""
-    return [strip(line, ignored) if ignored and line.startswith("{") else line for line in lines]
+    """The lines without these fields of their objects, and of the objects inside."""
+    return [text(strip(json.loads(line), ignored)) if ignored and line.startswith("{") else line for line in lines]
 
 
-def strip(line: str, ignored: Sequence[str]) -> str:
-    return text({name: value for name, value in json.loads(line).items() if name not in ignored})
+def strip(value: Any, ignored: Sequence[str]) -> Any:
+    match value:
+        case dict():
+            return {name: strip(inner, ignored) for name, inner in value.items() if name not in ignored}
+        case list():
+            return [strip(inner, ignored) for inner in value]
+        case _:
+            return value
 
 
 def differences() -> Iterator[tuple[str, Lines]]:

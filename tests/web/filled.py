@@ -10,6 +10,7 @@ from streaming.core.fold.routing import route
 from streaming.core.incidents.maintenance import Maintenance
 from streaming.core.lifecycles import fold_group
 from streaming.core.model.effects import DelayWait
+from streaming.core.model.reasons import Reason, ReasonKind
 from streaming.core.model.records import OtherGroup, Row, Tick
 from streaming.core.model.results import (
     AlertSeverity,
@@ -125,7 +126,11 @@ def planted(now_ms: int) -> Iterable[Result]:
             replace(builders.member(1), worker=f"{HOSTILE}:8083", assigned=ConnectShare((HOSTILE,), ((HOSTILE, 0),))),
         ),
         cause=(Cause(kind="connector_created", subjects=(Subject("connector", HOSTILE),)),),
-        verdict=Verdict(grade=Grade.UNEXPLAINED, reason=f"nothing gives {HOSTILE}", assignor="connect-incremental"),
+        verdict=Verdict(
+            grade=Grade.UNEXPLAINED,
+            reason=Reason(ReasonKind.OTHER_ANSWER, f"nothing gives {HOSTILE}"),
+            assignor="connect-incremental",
+        ),
         diff={f"{HOSTILE}:8083": Change(gained=(HOSTILE,))},
     )
     yield hundred_workers(now_ms)

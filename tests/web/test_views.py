@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streaming.core.model.objects import as_object
+from streaming.core.model.reasons import Reason, ReasonKind
 from streaming.core.model.results import AlertSeverity, Change, ConnectShare, ExpectedShare, Grade, Verdict
 from streaming.web import fleet
 from streaming.web.matrix import held, matrix
@@ -163,7 +164,7 @@ def test_a_story_says_why_and_what_differs() -> None:
     one = builders.member(1)
     verdict = Verdict(
         grade=Grade.UNEXPLAINED,
-        reason="no memory fits",
+        reason=Reason(ReasonKind.OTHER_ANSWER, "no memory fits"),
         expected={one.member_id: ExpectedShare(assigned=ConnectShare(("b",)))},
     )
     told = story(GenerationRow(document(members=(one,), verdict=verdict), "c", "g", "1.2.3"))

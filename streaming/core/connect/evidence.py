@@ -17,10 +17,12 @@ from streaming.core.fold.published import body_of
 from streaming.core.fold.routing import connect_settings
 from streaming.core.fold.state import Envelope
 from streaming.core.fold.waiting import WaitingRecords
+from streaming.core.model.reasons import Reason, ReasonKind
 from streaming.core.model.records import GroupGeneration, Row
 from streaming.core.model.settings import ClusterSettings, ConnectSettings
 
 CONNECT = "connect"
+WRITTEN_AGAIN = Reason(ReasonKind.WRITTEN_AGAIN, "the same generation was written again")
 
 
 def missing(settings: ClusterSettings, group: str, state: ConnectState, row: Row) -> str | None:
@@ -59,7 +61,7 @@ class Known:
     """`reason`: why the round is not judged at all (None: it is). `blind`: the configured jobs are not known either.
     `foreign`: because the leader reads another config topic."""
 
-    reason: str | None = None
+    reason: Reason | None = None
     blind: bool = False
     foreign: bool = False
 
@@ -69,20 +71,22 @@ def of(
     state: ConnectState,
     view: GroupView,
     topics: ConnectSettings,
-    never_came: str | None,
+    never_came: Reason | None,
     *,
     again: bool,
 ) -> Known:
     """What can be known of a round whose turn has come. `never_came`: the evidence that was waited for in vain;
     `again`: its generation was recorded before."""
     group = view.group
-    strange: str | None = None
+    strange: Reason | None = None
     if never_came is not None:
-        reason: str | None = never_came
+        reason: Reason | None = never_came
     elif topics.config_topic is None:
-        reason = f"config topic not known: set clusters[].connect.{group}.config_topic"
+        text = f"config topic not known: set clusters[].connect.{group}.config_topic"
+        reason = Reason(ReasonKind.CONFIG_TOPIC_UNKNOWN, text)
     elif _made_anew(observed, state, view.waiting):
-        reason = f"config topic {topics.config_topic} is newer than this generation: what its leader had read is gone"
+        text = f"config topic {topics.config_topic} is newer than this generation: what its leader had read is gone"
+        reason = Reason(ReasonKind.CONFIG_TOPIC_ANEW, text)
     else:
         reason = strange = foreign_workers.stranger(
             observed, state.history, state.sides, topics, group, historic=view.envelope.historic
@@ -90,22 +94,22 @@ def of(
         if strange is not None and (hidden := unread(observed, state, topics)):
             reason, strange = hidden, None
     blind = reason is not None
-    return Known(
-        reason="the same generation was written again" if again else reason, blind=blind, foreign=strange is not None
-    )
+    return Known(reason=WRITTEN_AGAIN if again else reason, blind=blind, foreign=strange is not None)
 
 
-def unread(observed: Observed, state: ConnectState, topics: ConnectSettings) -> str:
+def unread(observed: Observed, state: ConnectState, topics: ConnectSettings) -> Reason | None:
     """Which config record that could not be read, or not as it was written, may be behind an answer that nothing
-    explains; "" for none."""
+    explains; None for none."""
     offsets = state.history.unread_below(observed.config_offset)
     if offsets:
-        return f"could not be read: {topics.config_topic} offset {', '.join(map(str, offsets))}"
+        places = f"{topics.config_topic} offset {', '.join(map(str, offsets))}"
+        return Reason(ReasonKind.CONFIG_UNREADABLE, f"could not be read: {places}")
     offsets = config_sanity.doubted_below(state.history, observed.config_offset)
     if offsets:
         places = f"{topics.config_topic} offset {', '.join(map(str, offsets))}"
-        return f"cannot be as a worker wrote it, so it is damaged or foreign: {places}"
-    return ""
+        text = f"cannot be as a worker wrote it, so it is damaged or foreign: {places}"
+        return Reason(ReasonKind.CONFIG_UNREADABLE, text)
+    return None
 
 
 def lost(observed: Observed, state: ConnectState, envelope: Envelope) -> str:

@@ -19,6 +19,7 @@ from schemas.connect_protocol import WorkerState
 from streaming.core.connect.config_history import ConfigHistory
 from streaming.core.connect.configured import configured_at
 from streaming.core.connect.observed import Observed, worker_of
+from streaming.core.model.reasons import Reason, ReasonKind
 from streaming.core.model.records import GroupGeneration
 from streaming.core.model.results import Grade
 from streaming.core.model.settings import ConnectSettings
@@ -56,7 +57,7 @@ def _with(leaders: tuple[str, ...], leader: str) -> tuple[str, ...]:
 
 def stranger(
     observed: Observed, history: ConfigHistory, sides: Sides, topics: ConnectSettings, group: str, *, historic: bool
-) -> str | None:
+) -> Reason | None:
     """Why the leader of this round is to be taken for one that reads another topic; None if nothing says so.
 
     In a history that was compacted before it was read, what is missing may just be gone.
@@ -78,7 +79,8 @@ def stranger(
         return None
     if not given and leader not in sides.theirs and not (held - known and _left_lying(observed, history)):
         return None
-    return _reason(observed, leader, odd or held - known, sides, topics, group)
+    text = _reason(observed, leader, odd or held - known, sides, topics, group)
+    return Reason(ReasonKind.FOREIGN_WORKER, text)
 
 
 def _left_lying(observed: Observed, history: ConfigHistory) -> bool:

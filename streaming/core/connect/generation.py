@@ -44,12 +44,11 @@ from streaming.core.incidents.finding import Finding
 from streaming.core.incidents.monitor_error import MONITOR_ERROR
 from streaming.core.incidents.notice import Notice, Output
 from streaming.core.incidents.transitions import Moment
+from streaming.core.model.reasons import Reason
 from streaming.core.model.records import GroupGeneration, Row
 from streaming.core.model.results import Cause, Certainty, Evidence, Generation, Grade
 from streaming.core.model.settings import ConnectSettings
 from streaming.core.model.subjects import Subject
-
-WRITTEN_AGAIN = "the same generation was written again"
 
 Outcome = tuple[ConnectState, list[Output]]
 
@@ -74,7 +73,7 @@ class Turn:
     configured: frozenset[Job] | None
 
 
-def judged(view: GroupView, state: ConnectState, row: Row, never_came: str | None) -> Outcome:
+def judged(view: GroupView, state: ConnectState, row: Row, never_came: Reason | None) -> Outcome:
     """The state after this record, what is published of it, and what it says of incidents.
 
     `never_came`: the evidence that was waited for in vain.
@@ -103,7 +102,7 @@ def copy_of_last(view: GroupView, state: ConnectState, row: Row) -> Generation |
     if copy != observed:
         return None
     cause = Cause(kind="unknown", certainty=Certainty.POSSIBLE, evidence=(Evidence(source=last.source),))
-    result = verdict.not_judged(WRITTEN_AGAIN).verdict
+    result = verdict.not_judged(evidence.WRITTEN_AGAIN).verdict
     published = published_as(
         view.settings, view.group, view.envelope, row, shares=shares_of, verdict=result, cause=(cause,)
     )
@@ -138,7 +137,7 @@ def _emptied(view: GroupView, state: ConnectState, row: Row) -> Outcome:
     return after, [Notice(moment=moment, evaluated=over)]
 
 
-def _run_again(view: GroupView, state: ConnectState, row: Row, never_came: str | None) -> tuple[ConnectState, Turn]:
+def _run_again(view: GroupView, state: ConnectState, row: Row, never_came: Reason | None) -> tuple[ConnectState, Turn]:
     """The record's round with its verdict, and the state with what its leader knows now."""
     body, last, topics = body_of(row), state.last, connect_settings(view.settings, view.group)
     known_generation, from_start = view.envelope.generation, view.envelope.seen_from_start
@@ -294,7 +293,7 @@ def _scene(state: ConnectState, turn: Turn) -> Scene:
         else intent_of(turn.body, observed, turn.topics.placements, state.declared, configured),
         declared=state.declared,
         answered_as=partial(answered_as, turn.case),
-        reason=turn.judgement.verdict.reason,
+        why=turn.judgement.verdict.why,
         foreign=turn.foreign,
     )
 

@@ -43,7 +43,7 @@ def withheld(case: Case | None, scene: Scene, found: Iterable[Finding]) -> tuple
         unsure=unsure,
         grade=judgement.verdict.grade,
         eras=judgement.eras,
-        reason=judgement.verdict.reason,
+        why=judgement.verdict.why,
         answered_as=partial(answered_as, case),
     )
     known = {(key_of(one.rule.code, one.subjects), one.severity) for one in found}

@@ -43,6 +43,7 @@ from streaming.core.incidents.finding import Finding
 from streaming.core.incidents.notice import Notice, Output
 from streaming.core.incidents.rule import Rule
 from streaming.core.model.codec import dumps, loads
+from streaming.core.model.reasons import Reason, ReasonKind
 from streaming.core.model.records import Body, Gap, GroupGeneration, MemberRow, Row, TopicRecord
 from streaming.core.model.results import Generation, Source
 from streaming.core.model.settings import ClusterSettings, ConnectSettings
@@ -202,9 +203,10 @@ class ConnectSession:
         """Config records up to the offset that the leader had read."""
         return evidence.missing(self.view.settings, self.view.group, self.state, row)
 
-    def never_came(self, row: Row, missing: str) -> str:
+    def never_came(self, row: Row, missing: str) -> Reason:
         """Which evidence, and who has read it."""
-        return f"evidence missing: {missing}{foreign_workers.ahead(body_of(row), self.state.history)}"
+        text = f"evidence missing: {missing}{foreign_workers.ahead(body_of(row), self.state.history)}"
+        return Reason(ReasonKind.EVIDENCE_MISSING, text)
 
     def live(self, at_ms: int) -> None:
         """A group found empty in history is timed from here on."""
@@ -239,7 +241,7 @@ class ConnectSession:
         """What processes remember outlives the group, who holds what does not."""
         self.state = replace(self.state, last=None, unassigned_since_ms={}, declared={}, rule_memory=RuleMemory())
 
-    def judge(self, row: Row, never_came: str | None, before: Envelope, leap: Leap) -> Sequence[Output]:
+    def judge(self, row: Row, never_came: Reason | None, before: Envelope, leap: Leap) -> Sequence[Output]:
         """The verdict, its causes, and what the rules find; then the step that the statuses are held against."""
         again = generation.copy_of_last(self.view, self.state, row)
         if again is not None:

@@ -32,28 +32,42 @@ from streaming.core.connect.leader.rounds import Case, flagged_rounds, revived_r
 from streaming.core.connect.leader.runs import Run, runs_of
 from streaming.core.connect.leader.unseen_rounds import freedom_of
 from streaming.core.connect.observed import EAGER, Job
+from streaming.core.model.reasons import Reason, ReasonKind
 from streaming.core.model.results import ConnectShare, ExpectedShare, Grade, Verdict
 
 __all__ = ["Case", "Judgement", "judge", "not_judged"]
 
-UNKNOWN_MAXIMUM = "unknown setting: scheduled.rebalance.max.delay.ms of the leader"
-CONFIG_BEHIND = "config snapshot one record behind its offset"
-CONFIG_FLAGGED = "a connector's tasks are inconsistent for the leader and not for others, or the other way round"
-REVIVED = "a connector that was made anew has its old tasks back, as in releases before 3.7.1"
-EAGER_ASSIGNOR = "eager"
-HISTORY_MISSING = "history missing before the first record"
-MISSING_GENERATIONS = "missing generations"
-UNSEEN_ROUNDS = "the leader may have led before, in rounds that were not seen"
-TOO_MANY = "the leader's memory is not known, and more of what it may be was possible than was tried"
-CLOCKS_APART = "the coordinator's clock has moved against the leader's"
-EAGER_ALONE = (EAGER_ASSIGNOR,)
-COMPACTED = (
-    "the config topic was compacted, or holds aborted transactions: what was configured at this generation's offset is "
-    "not known"
+UNKNOWN_MAXIMUM = Reason(
+    ReasonKind.UNKNOWN_MAXIMUM_DELAY, "unknown setting: scheduled.rebalance.max.delay.ms of the leader"
 )
-MARKER_OR_RECORD = (
+CONFIG_BEHIND = Reason(ReasonKind.CONFIG_BEHIND, "config snapshot one record behind its offset")
+CONFIG_FLAGGED = Reason(
+    ReasonKind.CONFIG_INCONSISTENT,
+    "a connector's tasks are inconsistent for the leader and not for others, or the other way round",
+)
+REVIVED = Reason(
+    ReasonKind.TASKS_REVIVED, "a connector that was made anew has its old tasks back, as in releases before 3.7.1"
+)
+EAGER_ASSIGNOR = "eager"
+HISTORY_MISSING = Reason(ReasonKind.HISTORY_MISSING, "history missing before the first record")
+MISSING_GENERATIONS = Reason(ReasonKind.MISSING_GENERATIONS, "missing generations")
+UNSEEN_ROUNDS = Reason(ReasonKind.UNSEEN_ROUNDS, "the leader may have led before, in rounds that were not seen")
+TOO_MANY = Reason(
+    ReasonKind.MEMORY_BOUND, "the leader's memory is not known, and more of what it may be was possible than was tried"
+)
+CLOCKS_APART = Reason(ReasonKind.CLOCKS_APART, "the coordinator's clock has moved against the leader's")
+ARRAY_ORDER = Reason(ReasonKind.ARRAY_ORDER, "order inside the arrays")
+EQUAL_CHOICE = Reason(ReasonKind.EQUAL_CHOICE, "another choice among the workers that declare the same job")
+EAGER_ALONE = (EAGER_ASSIGNOR,)
+COMPACTED = Reason(
+    ReasonKind.CONFIG_COMPACTED,
+    "the config topic was compacted, or holds aborted transactions: what was configured at this generation's offset is "
+    "not known",
+)
+MARKER_OR_RECORD = Reason(
+    ReasonKind.CONFIG_COMPACTED,
     "the config topic has holes of one offset, markers of transactions or records that compaction took away, not known "
-    "which: with a lost record the answer is right"
+    "which: with a lost record the answer is right",
 )
 
 
@@ -73,21 +87,28 @@ class Judgement:
         return self.verdict.eras or ((self.expected_era,) if self.expected_era is not None else ())
 
 
-def not_judged(reason: str, *, assignor: str | None = None) -> Judgement:
+def not_judged(reason: Reason, *, assignor: str | None = None) -> Judgement:
     return Judgement(Verdict(grade=Grade.NOT_JUDGED, assignor=assignor, reason=reason))
+
+
+def other_answer(text: str) -> Reason:
+    """What differs from the expected answer."""
+    return Reason(ReasonKind.OTHER_ANSWER, text)
 
 
 def judge(case: Case) -> Judgement:
     """The verdict on one generation with members whose config records have arrived."""
     body = case.body
     if body.leader not in case.observed.views:
-        return not_judged("the record names no leader among its members")
+        return not_judged(Reason(ReasonKind.NO_LEADER, "the record names no leader among its members"))
     for member in body.members:
         if not isinstance(member.subscription, WorkerState):
-            return not_judged(f"subscription of {member.member_id} cannot be decoded")
+            text = f"subscription of {member.member_id} cannot be decoded"
+            return not_judged(Reason(ReasonKind.MEMBER_UNREADABLE, text))
     rounds = tuple(rounds_of(case))
     if not rounds:
-        return not_judged("the config topic's history does not reach back to this generation")
+        text = "the config topic's history does not reach back to this generation"
+        return not_judged(Reason(ReasonKind.EVIDENCE_MISSING, text))
     if body.protocol == EAGER:
         return _judge_eager(case, rounds)
     return _judge_incremental(case, rounds)
@@ -101,9 +122,10 @@ def with_lost(case: Case, judgement: Judgement, lost: str) -> Judgement:
         again = judge(replace(case, carried=replace(case.carried, complete=False)))
         if again.verdict.grade is Grade.EXPLAINABLE:  # the eager leader has no memory that could have been missed
             judgement, verdict = again, replace(again.verdict, reason=MISSING_GENERATIONS)
-    if not lost or verdict.reason != MISSING_GENERATIONS:
+    if not lost or verdict.reason is None or verdict.reason.kind is not ReasonKind.MISSING_GENERATIONS:
         return judgement
-    return replace(judgement, verdict=replace(verdict, reason=f"{MISSING_GENERATIONS}: {lost}"))
+    named = Reason(ReasonKind.MISSING_GENERATIONS, f"{MISSING_GENERATIONS.text}: {lost}")
+    return replace(judgement, verdict=replace(verdict, reason=named))
 
 
 def _judge_eager(case: Case, rounds: tuple[ConnectRound, ...]) -> Judgement:
@@ -122,12 +144,12 @@ def _judge_eager(case: Case, rounds: tuple[ConnectRound, ...]) -> Judgement:
             return Judgement(_verdict(Grade.EXPLAINABLE, case, flagged, EAGER_ALONE, CONFIG_FLAGGED))
     for result in results:
         if same_but_for_names(case.body, result):
-            return Judgement(_verdict(Grade.EXPLAINABLE, case, result, EAGER_ALONE, "order inside the arrays"))
+            return Judgement(_verdict(Grade.EXPLAINABLE, case, result, EAGER_ALONE, ARRAY_ORDER))
     if _compacted(case):
         return not_judged(COMPACTED, assignor=EAGER_ASSIGNOR)
     if any(same_sets(case.body, eager.assign(one)) for one in rounds_with_lost(case, rounds)):
         return not_judged(MARKER_OR_RECORD, assignor=EAGER_ASSIGNOR)
-    return Judgement(_verdict(Grade.UNEXPLAINED, case, results[0], (), difference(case.body, results[0])))
+    return Judgement(_verdict(Grade.UNEXPLAINED, case, results[0], (), other_answer(difference(case.body, results[0]))))
 
 
 def _judge_incremental(case: Case, rounds: tuple[ConnectRound, ...]) -> Judgement:
@@ -142,15 +164,16 @@ def _judge_incremental(case: Case, rounds: tuple[ConnectRound, ...]) -> Judgemen
         more = fitting(case.body, tries, versions)
         if more:
             # A leader of another release is one that fits by chance, if the one expected has made a mistake.
-            wrong = _after_unknown(case, rounds, _eras(case)) if reason == _other_release(case) else ()
+            other = reason.kind is ReasonKind.OTHER_RELEASE
+            wrong = _after_unknown(case, rounds, _eras(case)) if other else ()
             return _accepted(Grade.EXPLAINABLE, case, more, reason, mistaken=wrong)
     loosely = [run for run in runs if same_but_for_names(case.body, run.result)]
     if loosely:
-        return _accepted(Grade.EXPLAINABLE, case, loosely, "order inside the arrays")
+        return _accepted(Grade.EXPLAINABLE, case, loosely, ARRAY_ORDER)
     lists = declared_by(case.body)
     chosen = [run for run in runs if same_but_for_choice(case.body, run.result, lists)]
     if chosen:
-        return _accepted(Grade.EXPLAINABLE, case, chosen, "another choice among the workers that declare the same job")
+        return _accepted(Grade.EXPLAINABLE, case, chosen, EQUAL_CHOICE)
     return _unexplained(case, rounds, runs)
 
 
@@ -220,7 +243,7 @@ def _after_unknown(case: Case, rounds: tuple[ConnectRound, ...], eras: Iterable[
     return list(after_unknown(case.observed, _configured(rounds), eras, known_ms, case.observed.delay_ms))
 
 
-def _explanations(case: Case, rounds: tuple[ConnectRound, ...]) -> Iterator[tuple[str, Iterable[Run]]]:
+def _explanations(case: Case, rounds: tuple[ConnectRound, ...]) -> Iterator[tuple[Reason, Iterable[Run]]]:
     """What else may be behind an answer that nothing carried gives, most likely first; each yields its runs.
 
     Each changes one cause: with two, many a mistake would look right.
@@ -249,10 +272,10 @@ def _explanations(case: Case, rounds: tuple[ConnectRound, ...]) -> Iterator[tupl
     yield CONFIG_FLAGGED, runs_of(case, tuple(flagged_rounds(case, rounds)), settled, java)
 
 
-def _other_release(case: Case) -> str:
-    if case.settings.release is None:
-        return "the leader runs another release than those before it"
-    return f"the leader runs another release than the configured {case.settings.release}"
+def _other_release(case: Case) -> Reason:
+    release = case.settings.release
+    others = "those before it" if release is None else f"the configured {release}"
+    return Reason(ReasonKind.OTHER_RELEASE, f"the leader runs another release than {others}")
 
 
 def _settled(case: Case, carried: Iterable[Hypothesis]) -> list[Hypothesis]:
@@ -265,7 +288,7 @@ def _accepted(
     grade: Grade,
     case: Case,
     runs: list[Run],
-    reason: str | None = None,
+    reason: Reason | None = None,
     also: Iterable[Hypothesis] = (),
     mistaken: Iterable[Hypothesis] = (),
 ) -> Judgement:
@@ -307,13 +330,14 @@ def _unexplained(case: Case, rounds: tuple[ConnectRound, ...], runs: list[Run]) 
         return Judgement(verdict, after)
     runs = runs or list(runs_of(case, rounds[:1], minds, java))
     if not runs:
-        return not_judged("the leader's round cannot be run on this record", assignor=_assignor(case))
+        text = "the leader's round cannot be run on this record"
+        return not_judged(Reason(ReasonKind.CANNOT_RUN, text), assignor=_assignor(case))
     result = runs[0].result
-    reason = difference(case.body, result) + _other_maximum(case, rounds, result)
+    reason = other_answer(difference(case.body, result) + _other_maximum(case, rounds, result))
     return Judgement(_verdict(Grade.UNEXPLAINED, case, result, (), reason), after, expected_era=runs[0].after.era)
 
 
-def _unseen(case: Case) -> str | None:
+def _unseen(case: Case) -> Reason | None:
     """Which rounds of the leader's process were not seen, so that it may remember anything; None if all were."""
     if not case.carried.complete:
         return HISTORY_MISSING
@@ -359,7 +383,7 @@ def _assignor(case: Case) -> str:
 
 
 def _verdict(
-    grade: Grade, case: Case, result: ConnectResult, eras: tuple[str, ...], reason: str | None = None
+    grade: Grade, case: Case, result: ConnectResult, eras: tuple[str, ...], reason: Reason | None = None
 ) -> Verdict:
     expected: Mapping[str, ExpectedShare] = {
         member_id: ExpectedShare(

@@ -16,6 +16,7 @@ from streaming.core.fold.state import Envelope, LastRecord
 from streaming.core.incidents.notice import Output
 from streaming.core.incidents.rule import Rule
 from streaming.core.model.codec import dumps, loads
+from streaming.core.model.reasons import Reason
 from streaming.core.model.records import Body, GroupGeneration, MemberRow, Row
 from streaming.core.reading.blobs import MemberFormat
 
@@ -63,7 +64,7 @@ class ConsumerSession(QuietSession):
         """Nobody holds anything."""
         self.state = ConsumerState(last_join=self.state.last_join)
 
-    def judge(self, row: Row, never_came: str | None, before: Envelope, leap: Leap) -> Sequence[Output]:
+    def judge(self, row: Row, never_came: Reason | None, before: Envelope, leap: Leap) -> Sequence[Output]:
         """The verdict, its causes, and what the rules find."""
         self.state, outputs = judged(self.view, self.state, row, self._laws)
         return outputs

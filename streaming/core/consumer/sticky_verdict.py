@@ -23,6 +23,7 @@ from schemas.consumer_protocol import ConsumerAssignment, ConsumerSubscription, 
 from schemas.outcomes import Decoded
 from schemas.sticky_user_data import COOPERATIVE_STICKY, STICKY, decode_sticky_user_data
 from streaming.core.consumer.topic_views import Topics
+from streaming.core.model.reasons import Reason, ReasonKind
 from streaming.core.model.records import GroupGeneration, MemberRow
 from streaming.core.model.results import ConsumerShare, ExpectedShare, Grade, Verdict
 
@@ -33,6 +34,12 @@ ASSIGNORS: Mapping[str, Recompute] = {STICKY: sticky.recompute, COOPERATIVE_STIC
 MOST_VIEWS = 24
 """Other states of the topics' metadata that are tried with the newest era, each a run of the assignor."""
 OTHER_SETS = "given other partitions than expected"
+OTHER_ORDER = Reason(
+    ReasonKind.RELEASE_OR_CLIENT, "another release or a foreign client: same partitions in another order"
+)
+OTHER_TOPICS = Reason(
+    ReasonKind.UNKNOWN_TOPICS, "unknown setting: the topics' partitions and racks as the leader knew them then"
+)
 _BY_FIRST_OCCURRENCE = (3, 0, 0)
 
 
@@ -60,13 +67,16 @@ def judge(
     leader = next((one for one in body.members if one.member_id == body.leader), None)
     client = None if leader is None else foreign_client(leader, assignor)
     if broken is None and client is not None:
-        reason = f"foreign client: {client} chooses otherwise than Kafka's class, within the assignor's laws"
+        text = f"foreign client: {client} chooses otherwise than Kafka's class, within the assignor's laws"
+        reason = Reason(ReasonKind.FOREIGN_CLIENT, text)
         return Verdict(grade=Grade.EXPLAINABLE, assignor=assignor, reason=reason)
     if broken is None and not (leader is not None and shows_java(leader, assignor)):
-        reason = "the leader's client cannot be told from the record: a foreign one may choose so within the laws"
+        text = "the leader's client cannot be told from the record: a foreign one may choose so within the laws"
+        reason = Reason(ReasonKind.CLIENT_UNKNOWN, text)
         return Verdict(grade=Grade.NOT_JUDGED, assignor=assignor, reason=reason)
     other = next((name for name, share in observed.items() if set(newest.get(name, ())) != set(share)), "somebody")
-    reason = f"{other} was {OTHER_SETS}" + (f"; {broken}" if broken else "")
+    text = f"{other} was {OTHER_SETS}" + (f"; {broken}" if broken else "")
+    reason = Reason(ReasonKind.OTHER_ANSWER, text)
     return Verdict(grade=Grade.UNEXPLAINED, assignor=assignor, reason=reason, expected=expected)
 
 
@@ -80,24 +90,25 @@ def _same_answer(
 ) -> Verdict | None:
     """An era or a state of the topics' metadata in which Kafka's class gives this answer. `version` stands in front of
     the assignments: the same answer from an era that writes this version is a match."""
-    alike: str | None = None
+    alike: Reason | None = None
     fitting = [era for era in ERAS if _writes(era, version)]
     for era in (*reversed(fitting), *(era for era in reversed(ERAS) if era not in fitting)):
         if assignor == COOPERATIVE_STICKY and not era.cooperative:
             continue
         answer = _answer(assignor, members, current, era)
         if answer == observed:
-            same = _explained(assignor, answer, f"as leaders of Kafka {era.name} answer")
+            same = _explained(
+                assignor, answer, Reason(ReasonKind.OTHER_RELEASE, f"as leaders of Kafka {era.name} answer")
+            )
             return replace(same, grade=Grade.MATCH) if era in fitting else same
         if alike is None and _sets(answer) == _sets(observed):
-            alike = "another release or a foreign client: same partitions in another order"
+            alike = OTHER_ORDER
     if alike is not None:
         return _explained(assignor, observed, alike)
     for view in views:
         answer = _answer(assignor, members, view, NEWEST)
         if _sets(answer) == _sets(observed):
-            reason = "unknown setting: the topics' partitions and racks as the leader knew them then"
-            return _explained(assignor, answer, reason)
+            return _explained(assignor, answer, OTHER_TOPICS)
     return None
 
 
@@ -108,7 +119,7 @@ def _writes(era: StickyEra, version: int | None) -> bool:
     return version == (1 if era.since >= (2, 4, 0) else 0)
 
 
-def _explained(assignor: str, answer: Shares, reason: str) -> Verdict:
+def _explained(assignor: str, answer: Shares, reason: Reason) -> Verdict:
     expected = {name: ExpectedShare(assigned=ConsumerShare(share)) for name, share in answer.items()}
     return Verdict(grade=Grade.EXPLAINABLE, assignor=assignor, reason=reason, expected=expected)
 

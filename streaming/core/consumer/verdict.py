@@ -10,6 +10,7 @@ from streaming.core.consumer import sticky_verdict, topic_views
 from streaming.core.consumer.foreign_orders import foreign_orders
 from streaming.core.consumer.members import as_member
 from streaming.core.consumer.topic_views import Topics
+from streaming.core.model.reasons import Reason, ReasonKind
 from streaming.core.model.records import GroupGeneration
 from streaming.core.model.results import ConsumerShare, ExpectedShare, Grade, Verdict
 from streaming.core.model.settings import ClusterSettings
@@ -22,8 +23,8 @@ ASSIGNORS: Mapping[str, Assign] = {
 }
 
 
-def _not_judged(reason: str, assignor: str | None = None) -> Verdict:
-    return Verdict(grade=Grade.NOT_JUDGED, assignor=assignor, reason=reason)
+def _not_judged(assignor: str | None, kind: ReasonKind, text: str) -> Verdict:
+    return Verdict(grade=Grade.NOT_JUDGED, assignor=assignor, reason=Reason(kind, text))
 
 
 def judge(settings: ClusterSettings, body: GroupGeneration, at_ms: int, *, repeated: bool, first: bool) -> Verdict:
@@ -31,39 +32,43 @@ def judge(settings: ClusterSettings, body: GroupGeneration, at_ms: int, *, repea
 
     `repeated`: the same generation was written before. `first`: the first record of this life of the group.
     """
+    assignor = body.protocol
     if body.protocol_type != "consumer":
-        return _not_judged(f"protocol type {body.protocol_type} has no known assignor")
-    sticky = (body.protocol or "") in sticky_verdict.ASSIGNORS
-    assign = ASSIGNORS.get(body.protocol or "")
+        return _not_judged(
+            None, ReasonKind.ASSIGNOR_UNKNOWN, f"protocol type {body.protocol_type} has no known assignor"
+        )
+    sticky = (assignor or "") in sticky_verdict.ASSIGNORS
+    assign = ASSIGNORS.get(assignor or "")
     if assign is None and not sticky:
-        return _not_judged(f"assignor {body.protocol} is not recomputed by this version", body.protocol)
+        text = f"assignor {assignor} is not recomputed by this version"
+        return _not_judged(assignor, ReasonKind.ASSIGNOR_UNKNOWN, text)
     if repeated:
-        return _not_judged("the same generation was written again, as when a static member is replaced", body.protocol)
+        text = "the same generation was written again, as when a static member is replaced"
+        return _not_judged(assignor, ReasonKind.WRITTEN_AGAIN, text)
     members, observed = [], {}
     for member in body.members:
-        if not isinstance(member.subscription, ConsumerSubscription):
-            return _not_judged(f"subscription of {member.member_id} cannot be decoded", body.protocol)
+        name, subscription = member.member_id, member.subscription
+        if not isinstance(subscription, ConsumerSubscription):
+            return _not_judged(assignor, ReasonKind.MEMBER_UNREADABLE, f"subscription of {name} cannot be decoded")
         if not isinstance(member.assignment, ConsumerAssignment):
-            return _not_judged(f"assignment of {member.member_id} cannot be decoded", body.protocol)
-        observed[member.member_id] = member.assignment.partitions
-        members.append(
-            as_member(member.member_id, member.instance_id, member.subscription, body.protocol or "", again=sticky)
-        )
+            return _not_judged(assignor, ReasonKind.MEMBER_UNREADABLE, f"assignment of {name} cannot be decoded")
+        observed[name] = member.assignment.partitions
+        members.append(as_member(name, member.instance_id, subscription, assignor or "", again=sticky))
     wanted = sorted({topic for member in members for topic in member.topics})
     current = topic_views.current(settings.metadata, wanted, at_ms)
     if current is None:
-        return _not_judged(f"partition counts not known: {', '.join(wanted[:5])}", body.protocol)
+        text = f"partition counts not known: {', '.join(wanted[:5])}"
+        return _not_judged(assignor, ReasonKind.PARTITIONS_UNKNOWN, text)
     others = topic_views.others(settings.metadata, wanted, at_ms)
     if assign is None:
         verdict = sticky_verdict.judge(body, members, observed, current, others)
     else:
-        verdict = _judged(body.protocol or "", assign, members, observed, current, others)
+        verdict = _judged(assignor or "", assign, members, observed, current, others)
     if verdict.grade is not Grade.UNEXPLAINED:
         return verdict
     if first and body.generation > 1:
-        return _not_judged(
-            "first record of the group: it may come from a conversion, not from an assignor", body.protocol
-        )
+        text = "first record of the group: it may come from a conversion, not from an assignor"
+        return _not_judged(assignor, ReasonKind.CONVERSION, text)
     return verdict
 
 
@@ -93,12 +98,11 @@ def _explained(
     for view in views:
         again = _compared(assignor, observed, assign(members, view))
         if again.grade is not Grade.UNEXPLAINED:
-            reason = "unknown setting: the topics' partitions and racks as the leader knew them then"
-            return replace(again, grade=Grade.EXPLAINABLE, reason=reason)
+            return replace(again, grade=Grade.EXPLAINABLE, reason=sticky_verdict.OTHER_TOPICS)
     for client, ordered in foreign_orders(members, assignor):
         again = _compared(assignor, observed, assign(ordered, current))
         if again.grade is not Grade.UNEXPLAINED:
-            reason = f"a foreign client's order of static members: {client}"
+            reason = Reason(ReasonKind.FOREIGN_CLIENT, f"a foreign client's order of static members: {client}")
             return replace(again, grade=Grade.EXPLAINABLE, reason=reason)
     return None
 
@@ -110,8 +114,7 @@ def _compared(
     if all(result.get(member, ()) == partitions for member, partitions in observed.items()):
         return Verdict(grade=Grade.MATCH, assignor=assignor, expected=expected)
     if all(set(result.get(member, ())) == set(partitions) for member, partitions in observed.items()):
-        reason = "another release or a foreign client: same partitions in another order"
-        return Verdict(grade=Grade.EXPLAINABLE, assignor=assignor, reason=reason, expected=expected)
+        return Verdict(grade=Grade.EXPLAINABLE, assignor=assignor, reason=sticky_verdict.OTHER_ORDER, expected=expected)
     other = next(member for member, partitions in observed.items() if set(result.get(member, ())) != set(partitions))
-    reason = f"{other} was given other partitions than expected"
+    reason = Reason(ReasonKind.OTHER_ANSWER, f"{other} was {sticky_verdict.OTHER_SETS}")
     return Verdict(grade=Grade.UNEXPLAINED, assignor=assignor, reason=reason, expected=expected)

@@ -15,6 +15,7 @@ from streaming.core.fold.state import Envelope, LastRecord
 from streaming.core.incidents.notice import Output
 from streaming.core.incidents.rule import Rule
 from streaming.core.model.codec import dumps, loads
+from streaming.core.model.reasons import Reason
 from streaming.core.model.records import Body, MemberRow, OtherGroup, Row
 from streaming.core.model.results import Standing
 from streaming.core.reading.blobs import MemberFormat
@@ -79,7 +80,7 @@ class EpochsSession(QuietSession):
         view = self.view
         return [Standing(cluster=view.settings.name, group=view.group, state=shown, at_ms=row.timestamp_ms)]
 
-    def judge(self, row: Row, never_came: str | None, before: Envelope, leap: Leap) -> Sequence[Output]:
+    def judge(self, row: Row, never_came: Reason | None, before: Envelope, leap: Leap) -> Sequence[Output]:
         """No record of these groups is a generation."""
         return ()
 

@@ -26,6 +26,7 @@ from streaming.core.fold.state import STATE_VERSION, Envelope, Saved, Waiting, s
 from streaming.core.fold.waiting import LOOK_AHEAD
 from streaming.core.incidents.notice import Lane, Notice
 from streaming.core.incidents.transitions import ended_because
+from streaming.core.model.reasons import Reason, ReasonKind
 from streaming.core.model.records import GroupDeleted, GroupGeneration, OtherGroup, Row, Tick
 from streaming.core.model.results import Grade, Result, Source, Standing, Verdict
 from streaming.core.model.settings import ClusterSettings
@@ -204,7 +205,7 @@ class _Fold(Intake):
         return True
 
     def _generation(
-        self, session: Session, head: Waiting, before: Envelope, never_came: str | None, leap: clocks.Leap
+        self, session: Session, head: Waiting, before: Envelope, never_came: Reason | None, leap: clocks.Leap
     ) -> None:
         """Judge one record whose turn has come; `never_came` is the reason why its evidence is missing."""
         row, body = head.row, body_of(head.row)
@@ -252,7 +253,8 @@ class _Fold(Intake):
             until_ms = one.arrived_ms + self.settings.judge_wait_ms
             session = self._owner(one.row)
             missing = session.missing(one.row) or "an earlier generation of the group"
-            verdict = Verdict(grade=Grade.NOT_JUDGED, reason=f"pending: {missing}", pending_until_ms=until_ms)
+            reason = Reason(ReasonKind.PENDING, f"pending: {missing}")
+            verdict = Verdict(grade=Grade.NOT_JUDGED, reason=reason, pending_until_ms=until_ms)
             pending = published_as(
                 self.settings, self.group, self.envelope, one.row, shares=session.shares, verdict=verdict
             )

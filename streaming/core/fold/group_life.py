@@ -4,11 +4,12 @@ from dataclasses import replace
 
 from streaming.core.fold.published import SharesOf, body_of, published_as, source_of
 from streaming.core.fold.state import Envelope
+from streaming.core.model.reasons import Reason, ReasonKind
 from streaming.core.model.records import GroupGeneration, Row
 from streaming.core.model.results import Cause, Certainty, Evidence, Generation, Grade, Verdict
 from streaming.core.model.settings import ClusterSettings
 
-WRITTEN_LATE = "an earlier generation was written again"
+WRITTEN_LATE = Reason(ReasonKind.WRITTEN_AGAIN, "an earlier generation was written again")
 MAX_WRITTEN = 64
 """Records of a group that are known again when they are written once more, the newest."""
 

@@ -24,6 +24,7 @@ from streaming.core.incidents.book import Book, Pages
 from streaming.core.incidents.monitor_error import MONITOR_ERROR
 from streaming.core.incidents.transitions import IncidentKey, Moment, ended_because, incident_id, key_of
 from streaming.core.model.codec import CodecError, dumps, loads
+from streaming.core.model.reasons import Reason, ReasonKind
 from streaming.core.model.records import (
     Gap,
     GroupDeleted,
@@ -284,7 +285,7 @@ def _generation(
     *,
     historic: bool,
 ) -> Generation:
-    reason = f"internal error {error.fingerprint} at {place_of(error.record or source_of(row))}"
+    text = f"internal error {error.fingerprint} at {place_of(error.record or source_of(row))}"
     return Generation(
         cluster=settings.name,
         group=group,
@@ -297,7 +298,7 @@ def _generation(
         state_ms=body.state_ms if body.state_ms >= 0 else None,
         source=source_of(row),
         members=tuple(map(_member, body.members)),
-        verdict=Verdict(grade=Grade.NOT_JUDGED, reason=reason),
+        verdict=Verdict(grade=Grade.NOT_JUDGED, reason=Reason(ReasonKind.INTERNAL_ERROR, text)),
         settled=True,
         historic=historic,
     )

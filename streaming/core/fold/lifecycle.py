@@ -22,6 +22,7 @@ from streaming.core.incidents.notice import Lane, Output
 from streaming.core.incidents.rule import Rule
 from streaming.core.incidents.transitions import IncidentKey, Moment
 from streaming.core.model.codec import CodecError
+from streaming.core.model.reasons import Reason, ReasonKind
 from streaming.core.model.records import Body, Gap, MemberRow, Row, Tick, TopicRecord
 from streaming.core.model.results import Incident, Source
 from streaming.core.model.settings import ClusterSettings
@@ -111,7 +112,7 @@ class Session(Protocol):
         """Which evidence must arrive before this record can be judged; None if none."""
         ...
 
-    def never_came(self, row: Row, missing: str) -> str:
+    def never_came(self, row: Row, missing: str) -> Reason:
         """Why a record is judged without its evidence."""
         ...
 
@@ -127,7 +128,7 @@ class Session(Protocol):
         """The group id begins a new life: what the life before taught of members is forgotten."""
         ...
 
-    def judge(self, row: Row, never_came: str | None, before: Envelope, leap: Leap) -> Sequence[Output]:
+    def judge(self, row: Row, never_came: Reason | None, before: Envelope, leap: Leap) -> Sequence[Output]:
         """One record whose turn has come, and what follows from it. `before`: the envelope before the record."""
         ...
 
@@ -212,9 +213,9 @@ class QuietSession:
         """Everything stands in the record."""
         return None
 
-    def never_came(self, row: Row, missing: str) -> str:
+    def never_came(self, row: Row, missing: str) -> Reason:
         """Nothing is waited for."""
-        return missing
+        return Reason(ReasonKind.EVIDENCE_MISSING, missing)
 
     def live(self, at_ms: int) -> None:
         """Nothing is timed."""

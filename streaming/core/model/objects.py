@@ -158,7 +158,8 @@ def _verdict(verdict: Verdict) -> Object:
         "assignor": verdict.assignor,
         "era": verdict.era,
         "eras": list(verdict.eras),
-        "reason": verdict.reason,
+        "reason": verdict.why or None,
+        "reason_kind": verdict.reason.kind.value if verdict.reason is not None else None,
         "expected": _expected(verdict.expected),
     }
     if verdict.pending_until_ms is not None:

@@ -9,6 +9,7 @@ from enum import StrEnum
 from typing import TypeAlias
 
 from streaming.core.model.effects import Burst, DelayWait, DowntimeSum, JobDowntime, Move
+from streaming.core.model.reasons import Reason
 from streaming.core.model.subjects import Source as Source
 from streaming.core.model.subjects import Subject as Subject
 
@@ -117,9 +118,14 @@ class Verdict:
     grade: Grade
     assignor: str | None = None
     eras: tuple[str, ...] = ()
-    reason: str | None = None
+    reason: Reason | None = None
     expected: Mapping[str, ExpectedShare] | None = None
     pending_until_ms: int | None = None
+
+    @property
+    def why(self) -> str:
+        """The text of the reason, "" where there is none."""
+        return self.reason.text if self.reason is not None else ""
 
     @property
     def era(self) -> str | None:

@@ -138,7 +138,7 @@ def sweep(
                         when = "legitimate"
                         swept.proofs.add((kind, body.generation, why))
                     if when == "missed":
-                        swept.missed.append((kind, body.generation, judged.reason))
+                        swept.missed.append((kind, body.generation, judged.why))
                     swept.how[kind, when] += 1
         before, state = after.last, right.state
     return swept

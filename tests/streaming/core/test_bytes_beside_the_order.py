@@ -57,7 +57,7 @@ def test_the_bytes_as_they_are_match(protocol: str) -> None:
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_another_order_is_explained_as_that(protocol: str) -> None:
     verdict = verdict_on(protocol, reordered)
-    assert (verdict.grade, verdict.reason) == (Grade.EXPLAINABLE, "order inside the arrays")
+    assert (verdict.grade, verdict.why) == (Grade.EXPLAINABLE, "order inside the arrays")
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
@@ -74,7 +74,7 @@ def test_another_order_is_explained_as_that(protocol: str) -> None:
 def test_bytes_that_differ_otherwise_are_not_the_order(protocol: str, write: Bytes, why: str) -> None:
     verdict = verdict_on(protocol, write)
     assert verdict.grade is Grade.UNEXPLAINED
-    assert why in (verdict.reason or "")
+    assert why in verdict.why
 
 
 @pytest.mark.parametrize("protocol", ["compatible", "sessioned"])
@@ -82,4 +82,4 @@ def test_one_stray_byte_is_not_the_order(protocol: str) -> None:
     """Readers of V1 and V2 pass over what stands behind the last field."""
     verdict = verdict_on(protocol, lambda answer: encoded(answer) + b"\0")
     assert verdict.grade is Grade.UNEXPLAINED
-    assert "1 byte more than a leader writes for them" in (verdict.reason or "")
+    assert "1 byte more than a leader writes for them" in verdict.why

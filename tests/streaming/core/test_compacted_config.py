@@ -63,7 +63,7 @@ def test_what_compaction_took_away_is_no_violation(what: Callable[[Story], None]
     assert Grade.UNEXPLAINED not in {one.verdict.grade for one in generations(results)}
     assert {one.code for one in incidents(results) if one.severity is not Severity.INFO} == set()
     assert generations(results)[0].verdict.grade is Grade.NOT_JUDGED
-    assert "compacted" in (generations(results)[0].verdict.reason or "")
+    assert "compacted" in generations(results)[0].verdict.why
 
 
 def test_a_lost_job_whose_records_are_newer_than_the_loss_waits_like_any_other() -> None:

@@ -26,7 +26,7 @@ def test_generations_older_than_the_config_topic_are_not_judged_by_it() -> None:
     results = story.fold()
     verdicts = [one.verdict for one in generations(results) if one.verdict.pending_until_ms is None]
     assert [one.grade for one in verdicts[:2]] == [Grade.NOT_JUDGED] * 2
-    assert {one.reason for one in verdicts[:2]} == {
+    assert {one.why for one in verdicts[:2]} == {
         "config topic g-configs is newer than this generation: what its leader had read is gone"
     }
     assert Grade.UNEXPLAINED not in {one.grade for one in verdicts}
@@ -61,7 +61,7 @@ def test_offsets_that_begin_anew_tell_a_new_topic_from_a_slow_clock() -> None:
         story.rebalance()
     results = fold_group(story.settings, GROUP, None, story.rows, None, end_of_input=True).results
     verdicts = [one.verdict for one in generations(results) if one.verdict.pending_until_ms is None]
-    assert {one.reason for one in verdicts[:2]} == {
+    assert {one.why for one in verdicts[:2]} == {
         "config topic g-configs is newer than this generation: what its leader had read is gone"
     }
     assert Grade.UNEXPLAINED not in {one.grade for one in verdicts}

@@ -57,8 +57,8 @@ def test_what_a_damaged_record_hides_is_not_judged(damage: str) -> None:
     assert Grade.UNEXPLAINED not in {one.grade for one in verdicts}
     hidden = [one for one in verdicts if one.grade is Grade.NOT_JUDGED]
     assert hidden
-    assert all(f"{CONFIGS} offset" in (one.reason or "") for one in hidden)
-    assert str(commit_offset) in (hidden[0].reason or "")
+    assert all(f"{CONFIGS} offset" in one.why for one in hidden)
+    assert str(commit_offset) in hidden[0].why
     assert not [one for one in incidents(results) if one.severity is not Severity.INFO]
 
 

@@ -82,7 +82,7 @@ def test_a_leader_of_the_other_cluster_is_named_and_not_judged(protocol: str) ->
     assert grades(results)[:5] == [Grade.MATCH] * 2 + [Grade.NOT_JUDGED] * 3
     assert grades(results)[5] in (Grade.MATCH, Grade.EXPLAINABLE)
     for one in told(results)[2:5]:
-        reason = one.verdict.reason or ""
+        reason = one.verdict.why
         assert all(part in reason for part in ("foreign worker: x1:8083", "payments", CONFIGS, "config.storage.topic"))
         assert "clusters[]" not in reason
     assert not by_config(results)
@@ -114,7 +114,7 @@ def test_a_worker_of_the_other_cluster_that_has_read_further() -> None:
         story.rebalance(leader="w1")
     results = story.fold()
     assert grades(results) == [Grade.MATCH] * 2 + [Grade.NOT_JUDGED] * 4
-    reason = told(results)[-1].verdict.reason or ""
+    reason = told(results)[-1].verdict.why
     assert "only x1:8083 read further" in reason
     assert "config.storage.topic" in reason
     assert not by_config(results)
@@ -149,7 +149,7 @@ def test_a_monitor_that_is_told_the_wrong_topic_says_so() -> None:
         story.rebalance(after_ms=DELAY_MS + 100)
         results = story.until(20 * MINUTE_MS).fold()
         assert set(grades(results)) == {Grade.NOT_JUDGED}
-        reason = told(results)[0].verdict.reason or ""
+        reason = told(results)[0].verdict.why
         assert CONFIGS in reason
         assert "config_topic" in reason or "all workers have read further" in reason
         assert not [one for one in incidents(results) if one.severity is not Severity.INFO]
@@ -161,7 +161,7 @@ def test_a_topic_of_which_nothing_can_be_read_says_so() -> None:
     story.rows = [row for row in story.rows if not isinstance(row.body, ConfigChange)]
     results = story.until(20 * MINUTE_MS).fold()
     assert set(grades(results)) == {Grade.NOT_JUDGED}
-    assert "nothing of it has been read" in (told(results)[0].verdict.reason or "")
+    assert "nothing of it has been read" in told(results)[0].verdict.why
     assert not by_config(results) - {"CONNECT-K6"}  # the delay itself has never ended, whoever was configured
 
 
@@ -178,7 +178,7 @@ def test_a_topic_made_anew_while_the_workers_remember_the_old_one() -> None:
     story.rebalance()
     results = story.fold()
     assert grades(results)[-2:] == [Grade.NOT_JUDGED] * 2
-    assert "was it made anew" in (told(results)[-1].verdict.reason or "")
+    assert "was it made anew" in told(results)[-1].verdict.why
     assert not by_config(results)
 
 
@@ -265,5 +265,5 @@ def test_a_leader_that_has_not_read_of_a_deletion_is_not_foreign(committed: bool
     story.rebalance(leader="x1")
     story.rebalance(leader="x1", after_ms=DELAY_MS + 100)
     results = story.fold()
-    assert not [one for one in told(results) if "foreign" in (one.verdict.reason or "")]
+    assert not [one for one in told(results) if "foreign" in one.verdict.why]
     assert not by_config(results)

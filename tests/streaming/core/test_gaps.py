@@ -55,7 +55,7 @@ def test_what_may_have_been_configured_by_a_record_that_cannot_be_read_is_no_vio
     results = story.fold()
     told = generations(results)
     assert told[2].verdict.grade is Grade.NOT_JUDGED
-    assert f"{CONFIGS} offset {offset}" in (told[2].verdict.reason or "")
+    assert f"{CONFIGS} offset {offset}" in told[2].verdict.why
     assert not [one for one in incidents(results) if one.severity is not Severity.INFO]
 
 

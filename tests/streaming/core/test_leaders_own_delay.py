@@ -53,7 +53,7 @@ def test_another_delay_than_the_configured_one_is_unexplained(max_delay_ms: int)
     story.rebalance()
     verdict = verdicts(story)[2]
     assert verdict.grade is Grade.UNEXPLAINED
-    assert f"{max_delay_ms} on w1:8083: then set max_delay_ms_by_worker" in (verdict.reason or "")
+    assert f"{max_delay_ms} on w1:8083: then set max_delay_ms_by_worker" in verdict.why
 
 
 @pytest.mark.parametrize("max_delay_ms", [0, 8_000, 59_999, 300_000])

@@ -73,7 +73,7 @@ def test_an_answer_that_only_lost_rounds_explain_says_so() -> None:
     verdict = verdict_after_gap(story).verdict
     assert verdict.grade in (Grade.MATCH, Grade.EXPLAINABLE)
     if verdict.grade is Grade.EXPLAINABLE:
-        assert "__consumer_offsets-0 offsets 3 to 7 were gone before they were read" in (verdict.reason or "")
+        assert "__consumer_offsets-0 offsets 3 to 7 were gone before they were read" in verdict.why
 
 
 def wrong(given: Given) -> None:
@@ -103,7 +103,7 @@ def test_after_lost_records_only_an_answer_that_no_memory_gives_is_unexplained(
     story.rebalance(change)
     verdict = verdict_after_gap(story).verdict
     assert verdict.grade is (Grade.EXPLAINABLE if lost and some_memory else Grade.UNEXPLAINED)
-    assert (lost and some_memory) == ("were gone before they were read" in (verdict.reason or ""))
+    assert (lost and some_memory) == ("were gone before they were read" in verdict.why)
 
 
 def test_a_gap_between_two_generations_in_a_row_has_taken_none() -> None:

@@ -41,7 +41,7 @@ def test_the_first_leader_of_another_release_is_explained_and_then_known() -> No
     story = upgraded()
     results = story.fold()
     verdicts = [one.verdict for one in generations(results)]
-    assert [one.reason for one in verdicts if one.grade is not Grade.MATCH] == [ANOTHER]
+    assert [one.why for one in verdicts if one.grade is not Grade.MATCH] == [ANOTHER]
     assert "A5" in verdicts[-1].eras
     assert "A3a" not in verdicts[-1].eras
     assert not [one for one in incidents(results) if one.severity is not Severity.INFO]
@@ -83,7 +83,7 @@ def test_a_mistake_of_the_first_leader_of_another_release_is_still_one() -> None
 
 def test_the_configured_release_is_named_when_a_leader_runs_another_one() -> None:
     verdicts = [one.verdict for one in generations(upgraded(replace(KNOWN, release="2.6.3")).fold())]
-    reasons = [one.reason for one in verdicts if one.grade is not Grade.MATCH]
+    reasons = [one.why for one in verdicts if one.grade is not Grade.MATCH]
     assert reasons == ["the leader runs another release than the configured 2.6.3"]
 
 

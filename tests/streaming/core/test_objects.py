@@ -8,11 +8,13 @@ from jsonschema import Draft202012Validator
 
 from streaming.cli.captures import records_of, settings_of
 from streaming.core import replay as replay_module
+from streaming.core.model.reasons import ReasonKind
 
 ROOT = Path(replay_module.__file__).parent / "model"
 VECTORS = Path(__file__).parents[2] / "vectors"
 CAPTURES = [path for kind in ("captures", "captures-groups") for path in sorted((VECTORS / kind).iterdir())]
-VALIDATOR = Draft202012Validator(json.loads((ROOT / "objects.schema.json").read_text(encoding="utf-8")))
+SCHEMA = json.loads((ROOT / "objects.schema.json").read_text(encoding="utf-8"))
+VALIDATOR = Draft202012Validator(SCHEMA)
 
 
 @pytest.mark.parametrize("path", CAPTURES, ids=lambda path: path.name)
@@ -24,3 +26,8 @@ def test_replayed_objects_obey_the_schema(path: Path) -> None:
 def test_the_schema_refuses_what_it_does_not_know() -> None:
     bad = {"kind": "undecodable", "cluster": "c", "source": None, "reason": "r", "bytes": 1}
     assert not VALIDATOR.is_valid(bad)
+
+
+def test_the_schema_knows_every_kind_of_reason() -> None:
+    reason_kind = SCHEMA["$defs"]["verdict"]["properties"]["reason_kind"]["enum"]
+    assert reason_kind == [*(kind.value for kind in ReasonKind), None]

@@ -130,7 +130,7 @@ def test_a_generation_ahead_of_its_config_waits_and_is_upgraded() -> None:
     early = fold_group(known, group, None, own, Tick(1_000))
     waiting = [one for one in early.results if isinstance(one, Generation) and one.verdict.pending_until_ms]
     assert waiting
-    assert all((one.verdict.reason or "").startswith("pending: ") for one in waiting)
+    assert all(one.verdict.why.startswith("pending: ") for one in waiting)
     assert early.due_ms == 1_000 + known.judge_wait_ms
     late = fold_group(known, group, early.state, rest, Tick(2_000))
     upgraded = {one.source: one for one in late.results if isinstance(one, Generation)}
@@ -146,7 +146,7 @@ def test_config_that_never_comes_is_not_judged_after_the_wait() -> None:
     verdicts = [one.verdict for one in late.results if isinstance(one, Generation)]
     assert verdicts
     assert all(one.grade is Grade.NOT_JUDGED for one in verdicts)
-    assert any((one.reason or "").startswith("evidence missing: config topic") for one in verdicts)
+    assert any(one.why.startswith("evidence missing: config topic") for one in verdicts)
 
 
 def test_unknown_settings_are_explained_or_still_match() -> None:

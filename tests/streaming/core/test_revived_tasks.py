@@ -67,7 +67,7 @@ def test_with_the_release_known_the_old_tasks_are_expected(story: Story) -> None
 @pytest.mark.parametrize("protocol", ["sessioned", "default"])
 def test_with_the_release_unknown_they_are_explained(protocol: str) -> None:
     results = deleted_and_made_anew(None, protocol).fold()
-    reasons = {one.verdict.reason for one in generations(results) if one.verdict.grade is Grade.EXPLAINABLE}
+    reasons = {one.verdict.why for one in generations(results) if one.verdict.grade is Grade.EXPLAINABLE}
     assert reasons == {"a connector that was made anew has its old tasks back, as in releases before 3.7.1"}
     assert Grade.UNEXPLAINED not in {one.verdict.grade for one in generations(results)}
     assert not [one for one in incidents(results) if one.severity is not Severity.INFO]

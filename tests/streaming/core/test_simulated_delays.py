@@ -62,7 +62,7 @@ def test_without_settings_each_process_shows_its_own(seed: int) -> None:
     cluster = lived(seed)
     found = reasons(cluster, cluster.settings(told=False))
     assert set(found) <= {Grade.MATCH.value, Grade.EXPLAINABLE.value}
-    assert found.get(Grade.EXPLAINABLE.value, set()) <= {UNKNOWN_MAXIMUM}
+    assert found.get(Grade.EXPLAINABLE.value, set()) <= {UNKNOWN_MAXIMUM.text}
 
 
 def test_a_worker_that_is_not_listed_is_unexplained() -> None:

@@ -108,7 +108,7 @@ def test_a_broken_law_is_unexplained_whoever_leads(name: str) -> None:
         members = tuple(doubled if one is taker else one for one in body.members)
         verdict = judged(settings, row, replace(body, members=members))
         assert verdict.grade is Grade.UNEXPLAINED
-        assert "was given" in (verdict.reason or "")
+        assert "was given" in verdict.why
         seen += 1
     assert seen > 4
 
@@ -198,7 +198,7 @@ def test_a_cooperative_leader_may_not_give_what_another_owns() -> None:
         protocol="cooperative-sticky", partitions=3,
     )  # fmt: skip
     assert verdict.grade is Grade.UNEXPLAINED
-    assert "C-03: m2 was given t-2, which m1 still owns" in (verdict.reason or "")
+    assert "C-03: m2 was given t-2, which m1 still owns" in verdict.why
 
 
 def test_an_unknown_client_within_the_laws_is_not_judged() -> None:
@@ -207,7 +207,7 @@ def test_an_unknown_client_within_the_laws_is_not_judged() -> None:
         protocol="sticky", partitions=3,
     )  # fmt: skip
     assert verdict.grade is Grade.NOT_JUDGED
-    assert "cannot be told" in (verdict.reason or "")
+    assert "cannot be told" in verdict.why
 
 
 def test_javas_client_within_the_laws_is_unexplained() -> None:
@@ -224,7 +224,7 @@ def test_uneven_shares_of_equal_subscriptions_break_a_law() -> None:
         protocol="sticky", partitions=3,
     )  # fmt: skip
     assert verdict.grade is Grade.UNEXPLAINED
-    assert "C-04" in (verdict.reason or "")
+    assert "C-04" in verdict.why
 
 
 def test_a_partition_that_nobody_has_breaks_a_law() -> None:
@@ -232,4 +232,4 @@ def test_a_partition_that_nobody_has_breaks_a_law() -> None:
         row_of("m1", "kgo", says(), ("t", 0)), row_of("m2", "kgo", says(), ("t", 1)), protocol="sticky", partitions=3
     )
     assert verdict.grade is Grade.UNEXPLAINED
-    assert "C-01: t-2 was given to nobody" in (verdict.reason or "")
+    assert "C-01: t-2 was given to nobody" in verdict.why

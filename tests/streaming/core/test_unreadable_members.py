@@ -99,7 +99,7 @@ def test_a_member_that_is_still_joining_is_no_violation_and_its_round_is_not_jud
     spoilt(story, "w3", empty_both)
     results = story.fold()
     assert generations(results)[-1].verdict.grade is Grade.NOT_JUDGED
-    assert "connect-w3" in (generations(results)[-1].verdict.reason or "")
+    assert "connect-w3" in generations(results)[-1].verdict.why
     assert not incidents(results, "CONNECT-I12")
 
 

@@ -80,6 +80,6 @@ def test_an_earlier_generation_that_is_written_again_is_no_round_and_no_new_life
     story.rebalance(after_ms=300_000)
     told = generations(story.fold())
     assert [one.verdict.grade for one in told] == [Grade.MATCH, Grade.MATCH, Grade.NOT_JUDGED, Grade.MATCH]
-    assert told[2].verdict.reason == "an earlier generation was written again"
+    assert told[2].verdict.why == "an earlier generation was written again"
     assert {one.incarnation for one in told} == {0}
     assert not [one for one in incidents(story.fold()) if one.severity is not Severity.INFO]

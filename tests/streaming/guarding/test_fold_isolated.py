@@ -60,7 +60,7 @@ def test_only_the_record_it_fails_at_is_not_judged(offset: int, error: type[Base
     assert {at for at, grade in found.items() if grade is Grade.NOT_JUDGED} == {offset}
     assert set(found) == set(range(6))
     (failed,) = [one for one in generations(outcome.results) if one.source.offset == offset]
-    assert failed.verdict.reason == f"internal error {outcome.errors[0].fingerprint} at {OFFSETS}-0 offset {offset}"
+    assert failed.verdict.why == f"internal error {outcome.errors[0].fingerprint} at {OFFSETS}-0 offset {offset}"
     assert [member.member_id for member in failed.members] == [worker.member_id for worker in told.workers.values()]
     assert outcome.errors[0].record == failed.source
     assert outcome.errors[0].fingerprint.startswith(f"{error.__name__}-")
@@ -184,8 +184,7 @@ def test_a_record_that_waited_is_named_and_what_it_waited_for_is_not_lost() -> N
     outcome = isolated(told, poison, first.state, late)
     (failed,) = generations(outcome.results)
     assert failed.source.offset == waiting.row.offset
-    assert failed.verdict.reason is not None
-    assert failed.verdict.reason.startswith("internal error")
+    assert failed.verdict.why.startswith("internal error")
     told.rebalance()
     after = isolated(told, state=outcome.state, rows=told.rows[-1:])
     assert grades(after.results)[told.offsets[OFFSETS] - 1] in (Grade.MATCH, Grade.EXPLAINABLE)

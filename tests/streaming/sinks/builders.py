@@ -4,6 +4,7 @@ from typing import Any
 
 import psycopg
 
+from streaming.core.model.reasons import Reason, ReasonKind
 from streaming.core.model.results import (
     AlertSeverity,
     Certainty,
@@ -55,7 +56,9 @@ def generation(offset: int = 5, **more: Any) -> Generation:
 
 
 def pending(offset: int = 5, **more: Any) -> Generation:
-    verdict = Verdict(grade=Grade.NOT_JUDGED, reason="pending: config offset 12", pending_until_ms=61_000)
+    verdict = Verdict(
+        grade=Grade.NOT_JUDGED, reason=Reason(ReasonKind.PENDING, "pending: config offset 12"), pending_until_ms=61_000
+    )
     return generation(offset, verdict=verdict, **more)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import psycopg
 import pytest
 
+from streaming.core.model.reasons import Reason, ReasonKind
 from streaming.core.model.results import Cause, Change, Grade, Subject, Verdict
 from streaming.sinks.maintenance import Windows, add
 from streaming.sinks.postgres import PostgresStore
@@ -127,7 +128,11 @@ def filled(store: PostgresStore) -> PostgresStore:
                 5,
                 diff={"w1:8083": Change(gained=("a-0",), lost=())},
                 cause=(Cause(kind="worker_joined", subjects=(Subject("worker", "w1:8083"),)),),
-                verdict=Verdict(grade=Grade.UNEXPLAINED, assignor="connect-incremental", reason="differs"),
+                verdict=Verdict(
+                    grade=Grade.UNEXPLAINED,
+                    assignor="connect-incremental",
+                    reason=Reason(ReasonKind.OTHER_ANSWER, "differs"),
+                ),
                 delay_ms=300_000,
                 unassigned=("b-0",),
             ),

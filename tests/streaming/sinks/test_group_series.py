@@ -7,6 +7,7 @@ import pytest
 
 from streaming.core.fold.routing import route
 from streaming.core.lifecycles import fold_group
+from streaming.core.model.reasons import Reason, ReasonKind
 from streaming.core.model.records import OtherGroup, Tick
 from streaming.core.model.results import ConnectShare, Generation, Result, Standing, Verdict
 from streaming.core.replay import decode
@@ -113,7 +114,7 @@ def test_a_restart_publishes_the_same_loads(store: PostgresStore) -> None:
     store.commit(commit(store.claim(), 0, 10, latest))
     assert store.latest_loads() == {("c", latest.group): loads_of(latest)}
     assert sum(sum(load) for load in loads_of(latest).values()) == 9
-    verdict = Verdict(grade=latest.verdict.grade, reason="pending: x", pending_until_ms=1)
+    verdict = Verdict(grade=latest.verdict.grade, reason=Reason(ReasonKind.PENDING, "pending: x"), pending_until_ms=1)
     again = replace(latest, verdict=verdict, source=replace(latest.source, offset=10_000))
     store.commit(commit(store.claim(), 10, 20, again))
     assert [one.unassigned for one in store.latest_generations()] == [None]

@@ -7,6 +7,7 @@ import httpx
 import pytest
 
 from streaming.core.metrics import METRICS
+from streaming.core.model.reasons import Reason, ReasonKind
 from streaming.core.model.results import AlertSeverity, GapRecord, Grade, JobState, Standing, Subject, Verdict
 from streaming.sinks.endpoint import PortTaken
 from streaming.sinks.gaps import TopicGaps
@@ -136,7 +137,7 @@ def test_the_clusters_label_has_the_name_that_the_configuration_gives_it() -> No
 
 
 def test_a_group_shows_its_latest_generation_whatever_comes_late(exporter: Exporter, scrape: Scrape) -> None:
-    final = Verdict(grade=Grade.NOT_JUDGED, reason="evidence missing")
+    final = Verdict(grade=Grade.NOT_JUDGED, reason=Reason(ReasonKind.EVIDENCE_MISSING, "evidence missing"))
     newer = generation(9, generation=8, delay_ms=3_000, unassigned=("a-0",))
     exporter.observe([newer, generation(5, generation=7, verdict=final)])
     seen, group = scrape(), '{cluster="c",group="connect-1"}'

@@ -55,9 +55,7 @@ def test_a_group_whose_fold_fails_costs_the_others_nothing(spread: bool, caplog:
     assert [one for one in run.results if getattr(one, "group", "") == "twin"] == of_twin
     assert of_twin
     (failed,) = [
-        one
-        for one in run.results
-        if isinstance(one, Generation) and (one.verdict.reason or "").startswith("internal error")
+        one for one in run.results if isinstance(one, Generation) and one.verdict.why.startswith("internal error")
     ]
     assert (failed.group, failed.source.offset) == (group, offset)
     assert [one.group for one in run.results if isinstance(one, Incident) and one.transition == "fired"][-1] == group

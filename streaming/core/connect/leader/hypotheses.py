@@ -24,12 +24,15 @@ from assignors.connect.model import Jobs, LeaderMemory
 from streaming.core.connect.leader.packed import Hypothesis, PackedMinds, pack, unpack
 from streaming.core.connect.leader.unseen_leaders import Hole
 from streaming.core.connect.observed import Job, Observed, WorkerView
+from streaming.core.model.reasons import Reason, ReasonKind
 from streaming.core.model.settings import ConnectSettings
 
 MAX_HYPOTHESES = 64
 MAX_PROCESSES = 64
 DEFAULT_MAX_DELAY_MS = 300_000
-BOUND_EXCEEDED = f"more than {MAX_HYPOTHESES} leader memories were possible, the rest was not followed"
+BOUND_EXCEEDED = Reason(
+    ReasonKind.MEMORY_BOUND, f"more than {MAX_HYPOTHESES} leader memories were possible, the rest was not followed"
+)
 
 
 @dataclass(frozen=True, slots=True)

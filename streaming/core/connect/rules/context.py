@@ -31,7 +31,7 @@ class Scene:
     that compaction took away. `unsure` are jobs of which nobody can tell whether the leader knew them as configured.
     `eras` are the families of releases that can have given the answer, or the one it was expected of. `memory` is what
     the laws across records kept after the record before. `intent` says what is meant to run where,
-    `declared` what workers declared when last seen under `static`, `reason` why the verdict is what it is, and
+    `declared` what workers declared when last seen under `static`, `why` what differs from the expected answer, and
     `answered_as(protocol, lists)` whether the record's bytes, but for the version, are those of a leader of that
     protocol to whom the members (by id) declare these jobs. `foreign`: the leader reads another config topic.
     """
@@ -53,7 +53,7 @@ class Scene:
     intent: Intent | None = None
     declared: Mapping[str, frozenset[Job]] = field(default_factory=dict)
     answered_as: AnsweredAs = _cannot_tell
-    reason: str | None = None
+    why: str = ""
     foreign: bool = False
 
     @property

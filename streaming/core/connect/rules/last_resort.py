@@ -86,13 +86,13 @@ def unlike_sessioned(scene: Scene) -> Iterator[Finding]:
     if scene.body.protocol != STATIC or scene.intent is None or scene.intent.lists:
         return
     if not scene.answered_as("sessioned", {}):
-        message = f"nobody declares anything, and yet the answer is not that of sessioned: {scene.reason}"
+        message = f"nobody declares anything, and yet the answer is not that of sessioned: {scene.why}"
         yield _of_leader(scene, NOT_LIKE_SESSIONED, message)
 
 
 def unexplained(scene: Scene) -> Iterator[Finding]:
     """CONNECT-I13: nothing that a leader of any known release may remember leads to this answer."""
-    yield _of_leader(scene, UNEXPLAINED, f"no leader of a Kafka release would have answered like this: {scene.reason}")
+    yield _of_leader(scene, UNEXPLAINED, f"no leader of a Kafka release would have answered like this: {scene.why}")
 
 
 def _of_leader(scene: Scene, rule: Rule, message: str) -> Finding:

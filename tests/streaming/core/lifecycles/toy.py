@@ -14,6 +14,7 @@ from streaming.core.incidents.finding import Finding
 from streaming.core.incidents.notice import Notice, Output
 from streaming.core.incidents.rule import Rule
 from streaming.core.model.codec import dumps, loads
+from streaming.core.model.reasons import Reason
 from streaming.core.model.records import Body, GroupGeneration, MemberRow, Row
 from streaming.core.model.results import Certainty, Evidence, Grade, Severity, Source, Subject, Verdict
 from streaming.core.reading.blobs import MemberFormat
@@ -67,7 +68,7 @@ class ToySession(QuietSession):
     def begin_life(self) -> None:
         self.state = ToyState()
 
-    def judge(self, row: Row, never_came: str | None, before: Envelope, leap: Leap) -> Sequence[Output]:
+    def judge(self, row: Row, never_came: Reason | None, before: Envelope, leap: Leap) -> Sequence[Output]:
         body = body_of(row)
         captain = any(one.assignment_bytes == b"captain" for one in body.members)
         last = LastRecord(source_of(row), row.timestamp_ms)
