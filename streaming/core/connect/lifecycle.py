@@ -105,6 +105,7 @@ class ConnectSession:
         self._steps: list[Step] = []
         self._lost: list[int] = []  # partitions of the status topic with a gap
         self._lost_from: int | None = None  # offset of the newest gap in the group's own partition
+        self._as_it_was = state  # before the record whose turn it is was looked at by its time
 
     # -- rows ------------------------------------------------------------------------------------------------------
 
@@ -216,15 +217,15 @@ class ConnectSession:
         """What waits has waited as long as is sure; the rest is possible, no more."""
         at_ms = passing.head.row.timestamp_ms
         self.state = replace(self.state, history=self.state.history.seen_with(at_ms))
-        before = self.state
+        self._as_it_was = before = self.state
         self.state, doubtful = passed_time.rebased(before, passing)
         if not doubtful:
             return ()
         return self._doubted(deadlines.unsure(self.view, before, at_ms, BY_COORDINATOR, sure=self.state), at_ms)
 
     def passed_over(self, row: Row) -> None:
-        """Time is as it was."""
-        self.state = replace(self.state, apart_ms=0)
+        """Time is as it was: what a copy shows of a delay was so when it was written first."""
+        self.state = replace(self._as_it_was, apart_ms=0)
 
     def nobody_left(self) -> None:
         """The members of the last record are not those before the next one."""

@@ -83,3 +83,28 @@ def test_an_earlier_generation_that_is_written_again_is_no_round_and_no_new_life
     assert told[2].verdict.why == "an earlier generation was written again"
     assert {one.incarnation for one in told} == {0}
     assert not [one for one in incidents(story.fold()) if one.severity is not Severity.INFO]
+
+
+def test_a_delay_that_is_written_again_does_not_move_the_one_that_runs() -> None:
+    """The copy shows less of a delay than the record before it, as if the leader had waited meanwhile."""
+    story = Story()
+    story.configure("c1", 6)
+    story.join("w1", "w2", "w3")
+    story.rebalance()
+    story.leave("w3")
+    story.rebalance()
+    story.join("w4")
+    story.rebalance(after_ms=60_000)
+    first = story.rows[-1]
+    story.rebalance(after_ms=300_000)
+    story.rebalance()
+    story.leave("w4")
+    story.rebalance(after_ms=1_000)
+    story.rows.append(replace(first, offset=story.offsets[OFFSETS], timestamp_ms=story.now_ms + 5))
+    story.offsets[OFFSETS] += 1
+    story.join("w5")
+    story.rebalance(after_ms=10_000)
+    story.rebalance(after_ms=300_000)
+    results = story.fold()
+    assert {one.verdict.grade for one in generations(results)} == {Grade.MATCH, Grade.NOT_JUDGED}
+    assert not [one for one in incidents(results) if one.severity is not Severity.INFO]
