@@ -7,12 +7,13 @@ import pytest
 
 from lab.attack import clocks, first_contact, holes, mutants
 from lab.attack.__main__ import main
-from lab.attack.life import Life, captures, simulated
+from lab.attack.life import Life, captures, of_cluster, simulated
 from lab.attack.monitor import live
 from lab.attack.pieces import Done, Piece, finished, kept
 from lab.attack.planted import kind_of, planted
 from lab.attack.truth import doubles_found
-from streaming.core.model.results import Certainty
+from lab.simulated import scenario
+from streaming.core.model.results import Certainty, Grade
 
 SEEDS = (1, 6)
 LAST_STATUS = "last status"
@@ -64,6 +65,16 @@ def test_a_job_that_came_back_while_nobody_read_did_not_run_twice() -> None:
     told, down = holes.telling(life, "compacted", 14)
     # At the end of the capture every worker is stopped, with connectors to run.
     assert [one.line() for one in live(told, {}, down=down).loud() if one.code != "CONNECT-K18"] == []
+
+
+def test_a_number_of_tasks_that_compaction_took_while_nobody_read_accuses_no_leader() -> None:
+    """What replaced it is written already, and is not read yet when the generation is judged."""
+    cluster = scenario.live(8_000, actions=18, shape=scenario.shape_of(8_000))
+    told, down = holes.telling(of_cluster("seed 8000", cluster), "compacted", 6)
+    judged = live(told, {}, down=down)
+    assert Grade.NOT_JUDGED in judged.grades.values()
+    assert judged.unexplained() == []
+    assert judged.loud() == []
 
 
 @pytest.mark.parametrize("mode", clocks.MODES)

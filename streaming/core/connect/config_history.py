@@ -90,20 +90,33 @@ class TargetEntry:
 
 
 @dataclass(frozen=True, slots=True)
+class Hole:
+    """The newest hole: no record from offset `start` up to `end` came. Compaction takes a record away when a newer one
+    of its key has been written, so by `read_ms`, when the record behind the hole was read (None: with all that there
+    was), what replaces the missing ones was there. `spoken` are the connectors whose number of tasks, or deletion,
+    stands behind the hole and below the history's base."""
+
+    start: int
+    end: int
+    read_ms: int | None = None
+    spoken: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
 class ConfigHistory:
     """State before `base_offset`, the records from there on, and the offset a worker who read all would state.
 
     `hole_offset` is the first offset of which no record came (None: all came): the topic was compacted before it was
-    read, or begins late. Where the topic is written in transactions, one offset behind each of them holds a marker that
-    no reader is given: such holes are not counted, but kept in `markers`; `plain_offset` is the newest record that was
-    surely written without a transaction. A worker never refers to a marker: if one does (`referred`), it was a record.
-    Of each key that has a record below some offset the newest one survives there, but a key whose
-    records were all replaced later on is not to be seen. `unread` are the offsets of the newest records that were there
-    and could not be read. `begins_ms` is the time of the first record that came, `newest_ms` the latest of all.
-    `odd` and `doubted` (by connector, before `base_offset`) are the offsets of records that no worker writes so:
-    `streaming.core.connect.config_sanity`. `resting` are the connectors that were paused or stopped before
-    `base_offset`, `targets` the target states from there on; `targets_known`: all of the topic's target states were
-    kept, which a state stored by an earlier release did not do.
+    read, or begins late; `hole` is the newest such place. Where the topic is written in transactions, one offset behind
+    each of them holds a marker that no reader is given: such holes are not counted, but kept in `markers`;
+    `plain_offset` is the newest record that was surely written without a transaction. A worker never refers to a
+    marker: if one does (`referred`), it was a record. Of each key that has a record below some offset the newest one
+    survives there, but a key whose records were all replaced later on is not to be seen. `unread` are offsets of the
+    newest records that were there and could not be read. `begins_ms` is the time of the first record that came,
+    `newest_ms` the latest of all. `odd` and `doubted` (by connector, before `base_offset`) are the offsets of records
+    that no worker writes so: `streaming.core.connect.config_sanity`. `resting` are the connectors that were paused or
+    stopped before `base_offset`, `targets` the target states from there on; `targets_known`: all of the topic's target
+    states were kept, which a state stored by an earlier release did not do.
     """
 
     base: ConfigState = field(default_factory=ConfigState)
@@ -111,6 +124,7 @@ class ConfigHistory:
     entries: tuple[ConfigEntry, ...] = ()
     next_offset: int = 0
     hole_offset: int | None = None
+    hole: Hole | None = None
     markers: tuple[int, ...] = ()
     marker_offset: int | None = None
     plain_offset: int | None = None
@@ -142,13 +156,14 @@ class ConfigHistory:
     def with_holes(self, expected: int, before: ConfigRecord | None, fresh: Iterable[ConfigEntry]) -> "ConfigHistory":
         """With what lies between these records: `expected` is the offset after the record `before` the first."""
         hole, markers, plain = self.hole_offset, list(self.markers), self.plain_offset
+        newest = self.hole
         for entry in fresh:
             if entry.offset == expected:
                 plain = expected if _ends_transaction(before) else plain
             elif entry.offset == expected + 1 and before is not None:
                 markers.append(expected)
-            elif hole is None:
-                hole = expected
+            else:
+                hole, newest = expected if hole is None else hole, Hole(expected, entry.offset)
             expected, before = entry.offset + 1, entry.record
         earliest = self.marker_offset if self.marker_offset is not None else next(iter(markers), None)
         if plain is not None and earliest is not None and earliest < plain:  # no transactions: something is missing
@@ -158,6 +173,7 @@ class ConfigHistory:
         return replace(
             self,
             hole_offset=hole,
+            hole=newest,
             markers=tuple(markers[-MAX_MARKERS:]),
             marker_offset=earliest,
             plain_offset=plain,
@@ -179,7 +195,14 @@ class ConfigHistory:
             return self
         hole = max(start, self.next_offset) if self.hole_offset is None else self.hole_offset
         known = self.targets_known or self.next_offset == 0
-        return replace(self, next_offset=end, hole_offset=hole, targets_known=known)
+        newest = Hole(max(start, self.next_offset), end)
+        return replace(self, next_offset=end, hole_offset=hole, hole=newest, targets_known=known)
+
+    def read_at(self, before: "ConfigHistory", at_ms: int) -> "ConfigHistory":
+        """With the time (ms) at which a reader that keeps up came by the hole that is newer than those of `before`."""
+        if self.hole is None or self.hole == before.hole:
+            return self
+        return replace(self, hole=replace(self.hole, read_ms=at_ms))
 
     def with_unread(self, offset: int) -> "ConfigHistory":
         """With a record at this offset of which nobody knows what it says."""
@@ -214,6 +237,19 @@ class ConfigHistory:
             return frozenset()
         state = self.state_at(offset) or ConfigState()
         return frozenset(name for name in names if state.counts.get(name) is None and name not in state.deleted)
+
+    def replaced(self, offset: int, at_ms: int) -> frozenset[str]:
+        """Connectors that may have been configured otherwise at `offset`, in a generation of the time `at_ms`, than
+        the records before the newest hole tell: nothing from the hole to `offset` speaks of their number of tasks, and
+        what came later, or is not read yet, may have replaced what did."""
+        hole = self.hole
+        if hole is None or hole.start >= offset or (hole.read_ms is not None and hole.read_ms < at_ms):
+            return frozenset()
+        spoken = {*hole.spoken, *_spoken(one for one in self.entries if hole.end <= one.offset < offset)}
+        names = self.names() - spoken
+        return (
+            names if hole.read_ms is not None else names & _spoken(one for one in self.entries if one.offset >= offset)
+        )
 
     def names(self) -> frozenset[str]:
         """Every connector that this history speaks of, configured, staged or gone."""
@@ -250,8 +286,13 @@ class ConfigHistory:
             state = replace(state, deleted=frozenset())
         kept = tuple(entry for entry in self.entries if entry.offset >= base_offset)
         passed = tuple(one for one in self.targets if one.offset < base_offset)
+        hole = self.hole
+        if hole is not None:
+            behind = (one for one in self.entries if hole.end <= one.offset < base_offset)
+            hole = replace(hole, spoken=hole.spoken | _spoken(behind))
         return replace(
             self,
+            hole=hole,
             base=state,
             base_offset=base_offset,
             entries=kept,
@@ -276,6 +317,12 @@ def resting_after(resting: frozenset[str], targets: Iterable[TargetEntry]) -> fr
         else:
             found.discard(one.name)
     return frozenset(found)
+
+
+def _spoken(entries: Iterable[ConfigEntry]) -> frozenset[str]:
+    """Connectors of whose number of tasks, or deletion, these records speak."""
+    records = (one.record for one in entries)
+    return frozenset(one.name for one in records if isinstance(one, TasksCommitted | ConnectorDeleted))
 
 
 def _ends_transaction(record: ConfigRecord | None) -> bool:

@@ -61,16 +61,19 @@ def made_by_last_record(history: ConfigHistory, offset: int) -> frozenset[Job]:
 
 
 def hidden_at(history: ConfigHistory, observed: Observed) -> frozenset[Job]:
-    """Jobs that the generation shows and whose configuration may have been lost to compaction."""
-    return hidden_of(history, observed, shown_jobs(observed))
+    """Jobs that the generation shows, or that are configured, and whose configuration may have been lost to
+    compaction."""
+    return hidden_of(history, observed, shown_jobs(observed) | (configured_at(history, observed) or frozenset()))
 
 
 def hidden_of(history: ConfigHistory, observed: Observed, jobs: Iterable[Job]) -> frozenset[Job]:
-    """Those of these jobs that may have existed at the generation's offset by records that compaction took away."""
+    """Those of these jobs that may have existed, or not, at the generation's offset by records that compaction took
+    away."""
     if observed.config_offset is None or history.hole_offset is None:
         return frozenset()
     asked = frozenset(jobs)
     names = history.hidden({_connector(job) for job in asked}, observed.config_offset)
+    names |= history.replaced(observed.config_offset, observed.at_ms)
     return frozenset(job for job in asked if _connector(job) in names)
 
 

@@ -186,8 +186,19 @@ class ConnectSession:
 
     def collect(self) -> None:
         """The config records into the history."""
-        self.state = replace(self.state, history=config_sanity.extended(self.state.history, self._config))
+        before = self.state.history
+        history = config_sanity.extended(before, self._config)
+        read_ms = self._surely_by(history.newest_ms)
+        self.state = replace(self.state, history=history if read_ms is None else history.read_at(before, read_ms))
         self._config = []
+
+    def _surely_by(self, newest_ms: int) -> int | None:
+        """The present at the latest, by the clock of the group's coordinator; None where all that there is may have
+        been read, or the tick is no time of day beside records of this time."""
+        tick = self.view.tick
+        if tick is None or tick.historic or self.view.finite or newest_ms - tick.now_ms > clocks.FARTHEST_MS:
+            return None
+        return tick.now_ms - (self.view.envelope.least_behind_ms or 0) + clocks.SKEW_MS
 
     # -- records ---------------------------------------------------------------------------------------------------
 

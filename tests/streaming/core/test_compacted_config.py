@@ -120,3 +120,28 @@ def test_holes_that_hide_nothing_weaken_no_verdict() -> None:
     assert generations(results)[0].verdict.grade is Grade.MATCH
     assert generations(results)[2].verdict.grade is Grade.UNEXPLAINED
     assert "CONNECT-I5" in {one.code for one in incidents(results)}
+
+
+@pytest.mark.parametrize("protocol", ["sessioned", "default"])
+def test_a_number_of_tasks_that_was_replaced_twice_is_not_the_one_before(protocol: str) -> None:
+    """Compaction took c1's second commit, because a third one follows: what the leader of the time had is not known."""
+    story = Story(protocol)
+    story.configure("c1", 4)
+    story.configure("c2", 2)
+    story.join("w1", "w2")
+    story.rebalance()
+    story.rebalance()
+    first = len(story.snapshots) - 1
+    story.configure("c1", 1)
+    last = len(story.snapshots) - 1
+    story.configure("c3", 1)
+    story.rebalance()
+    story.rebalance()
+    story.configure("c1", 3)
+    story.rebalance()
+    story.rows = [row for row in story.rows if names(row) != "c1" or not first <= row.offset < last]
+    results = story.replayed()
+    grades = [one.verdict.grade for one in generations(results)]
+    assert Grade.UNEXPLAINED not in grades
+    assert Grade.NOT_JUDGED in grades
+    assert not [one for one in incidents(results) if one.severity is not Severity.INFO]
