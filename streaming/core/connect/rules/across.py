@@ -194,7 +194,7 @@ def revoked_job_lost(scene: Scene) -> Iterator[Finding]:
     """
     last = scene.last
     held = {job for view in scene.observed.views.values() for job in view.holds}
-    missing = (scene.memory.revoked & (scene.configured or frozenset())) - held - scene.observed.revoked()
+    missing = (scene.memory.revoked & scene.surely) - held - scene.observed.revoked()
     left = last is not None and bool(last.views.keys() - scene.observed.views.keys())
     if scene.observed.delay_ms and left:
         missing -= scene.memory.taken_back
