@@ -57,8 +57,8 @@ attack: install  ## judge captures and simulated clusters with wrong clocks, hol
 test: install  ## run every test, one line per tier
 	@exec $(BIN)/python -m lab.tiers
 
-check: install  ## static checks: ruff, mypy, import contracts
-	@$(BIN)/ruff check . && $(BIN)/mypy && $(BIN)/lint-imports
+check: install  ## static checks: ruff, its format, mypy, import contracts
+	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy && $(BIN)/lint-imports
 
 metrics-page: install  ## write docs/metrics.md anew, every series with a sample
 	@$(BIN)/python -m tests.streaming.sinks.metrics_page

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from streaming.cli.errors import InputError
-from streaming.cli.names import FAMILIES, KINDS
+from streaming.cli.names import FAMILIES, KINDS, SHELLS
 
 Command = Callable[[argparse.Namespace], int]
 
@@ -140,6 +140,10 @@ def parser() -> argparse.ArgumentParser:
         "rest", nargs=argparse.REMAINDER, metavar="build|publish ...", help="each tells its options with --help"
     )
     dashboards.set_defaults(handle=_dashboards)
+
+    completion = commands.add_parser("completion", help="print what a shell reads to complete commands and options")
+    completion.add_argument("shell", choices=SHELLS)
+    completion.set_defaults(handle=_completion)
     return top
 
 
@@ -242,6 +246,13 @@ def _rules(arguments: argparse.Namespace) -> int:
     from streaming.cli.rules import rules
 
     return rules(arguments.name, output=arguments.output)
+
+
+def _completion(arguments: argparse.Namespace) -> int:
+    from streaming.cli.completion import completion
+
+    print(completion(parser(), arguments.shell))
+    return 0
 
 
 def _dashboards(arguments: argparse.Namespace) -> int:

@@ -29,3 +29,6 @@ KINDS = (
     "streams-assignment",
 )
 """Kinds of records and payloads that `decode` shows (`streaming.core.reading.shown`)."""
+
+SHELLS = ("bash", "zsh", "tcsh")
+"""Shells that `completion` knows."""
