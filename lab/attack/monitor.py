@@ -1,7 +1,7 @@
 """The monitor in virtual time: a told life through the fold, as `replay` does it and as the live job does."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from lab.attack.life import Life
 from streaming.core.connect.witnesses import Stamps
@@ -9,7 +9,7 @@ from streaming.core.fold.routing import route
 from streaming.core.fold.state import Saved
 from streaming.core.lifecycles import fold_group
 from streaming.core.model.records import OtherGroup, Row, Tick
-from streaming.core.model.results import AlertSeverity, Certainty, Generation, Grade, Incident, Result, Severity
+from streaming.core.model.results import AlertSeverity, Certainty, Generation, Grade, Incident, Part, Result, Severity
 from streaming.core.model.settings import ClusterSettings
 from streaming.core.reading.decoding import wanted_key_prefix
 from streaming.core.replay import OFFSETS_TOPIC, RawRecord, decode, folded
@@ -32,7 +32,7 @@ Key = tuple[str, tuple[str, ...]]
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """An incident over its whole life: the loudest it ever was on each scale. `alert` counts only what was told."""
+    """A finding over its whole life: the loudest it ever was on each scale. `alert` counts only what was told."""
 
     code: str
     subjects: tuple[str, ...]
@@ -148,13 +148,19 @@ def live(
 
 
 def judged(results: Sequence[Result]) -> Judged:
-    """Sum up what came out."""
-    found: dict[str, Found] = {}
+    """Sum up what came out: each finding over its whole life."""
+    found: dict[tuple[str, Key], Found] = {}
     grades: dict[int, Grade] = {}
     generations: dict[int, Generation] = {}
     for one in results:
-        if isinstance(one, Incident):
-            found[one.incident_id] = _louder(found.get(one.incident_id), one)
+        if isinstance(one, Part):
+            key = one.incident_id, _key(one)
+            found[key] = _worse(found.get(key), one)
+        elif isinstance(one, Incident) and one.firing:
+            for place, part in found.items():
+                # A report stays one, whatever else its incident is told for.
+                if place[0] == one.incident_id and part.severity is not Severity.INFO:
+                    found[place] = replace(part, alert=max(part.alert, one.alert, key=ALERTS.index))
         elif isinstance(one, Generation) and one.members:
             grades[one.source.offset] = one.verdict.grade
             generations[one.source.offset] = one
@@ -169,27 +175,26 @@ def judged(results: Sequence[Result]) -> Judged:
     return Judged(by_key, grades, generations)
 
 
-def _louder(before: Found | None, one: Incident) -> Found:
-    alert = one.alert if one.firing else AlertSeverity.INFO
-    now = Found(
-        code=one.code,
-        subjects=tuple(f"{subject.type}:{subject.id}" for subject in one.subjects),
-        severity=one.severity,
-        certainty=one.certainty,
-        alert=alert,
-        at_ms=one.opened_at_ms,
-        generation=one.opened_generation,
-        message=one.message,
-    )
+def _key(one: Part) -> Key:
+    return one.code, tuple(f"{subject.type}:{subject.id}" for subject in one.subjects)
+
+
+def _worse(before: Found | None, one: Part) -> Found:
+    code, subjects = _key(one)
     if before is None:
-        return now
-    return Found(
-        code=now.code,
-        subjects=now.subjects,
-        severity=max(before.severity, now.severity, key=SEVERITIES.index),
-        certainty=max(before.certainty, now.certainty, key=CERTAINTIES.index),
-        alert=max(before.alert, now.alert, key=ALERTS.index),
-        at_ms=before.at_ms,
-        generation=before.generation,
-        message=now.message,
+        return Found(
+            code=code,
+            subjects=subjects,
+            severity=one.severity,
+            certainty=one.certainty,
+            alert=AlertSeverity.INFO,
+            at_ms=one.opened_at_ms,
+            generation=one.opened_generation,
+            message=one.message,
+        )
+    return replace(
+        before,
+        severity=max(before.severity, one.severity, key=SEVERITIES.index),
+        certainty=max(before.certainty, one.certainty, key=CERTAINTIES.index),
+        message=one.message or before.message,
     )

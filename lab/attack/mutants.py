@@ -23,7 +23,7 @@ from streaming.core.fold.routing import route
 from streaming.core.fold.state import Saved
 from streaming.core.lifecycles import fold_group
 from streaming.core.model.records import GroupGeneration, MemberRow, Row, Tick
-from streaming.core.model.results import Generation, Grade, Incident, Result, Severity
+from streaming.core.model.results import Generation, Grade, Part, Result, Severity
 from streaming.core.replay import OFFSETS_TOPIC, decode
 
 SWEEP = "mutants"
@@ -92,7 +92,7 @@ def _loud(results: Sequence[Result]) -> set[tuple[object, ...]]:
     return {
         (one.code, one.subjects, one.severity)
         for one in results
-        if isinstance(one, Incident) and one.transition in ("opened", "updated") and one.severity is not Severity.INFO
+        if isinstance(one, Part) and one.resolved_at_ms is None and one.severity is not Severity.INFO
     }
 
 

@@ -50,7 +50,8 @@ def _shared(hands: str) -> str:
             select from rebalance_monitor.incidents i
             where i.cluster = g.cluster and i."group" = g."group" and i.rule = 'duplicate_active'
             and i.opened_at_ms <= g.at_ms and coalesce(i.resolved_at_ms, g.at_ms) >= g.at_ms
-            and i.subjects @> jsonb_build_array(twice.job))
+            and exists (select from rebalance_monitor.incident_parts p
+                where p.incident_id = i.incident_id and p.subjects @> jsonb_build_array(twice.job)))
     """
 
 

@@ -58,12 +58,6 @@ INCIDENTS = suite(
         " or transition not in ('opened', 'updated', 'resolved', 'fired', 'ended')",
     ),
     Contract(
-        "incident_open_once",
-        "one matter is open once: of a cluster, group, code and subjects at most one incident",
-        'select min(incident_id) as incident_id, cluster, "group", code from rebalance_monitor.incidents'
-        ' where resolved_at_ms is null group by cluster, "group", code, subjects having count(*) > 1',
-    ),
-    Contract(
         "incident_code_has_one_title",
         "a code has one title",
         "select code, min(rule) as rule from rebalance_monitor.incidents group by code having count(distinct rule) > 1",
@@ -89,6 +83,42 @@ INCIDENTS = suite(
     known_values("incident_severity_known", "incidents", "severity", "critical high medium low info", "incident_id"),
     known_values("incident_alert_known", "incidents", "alert", "critical warning info", "incident_id"),
     known_values("incident_certainty_known", "incidents", "certainty", "certain likely possible", "incident_id"),
+)
+
+INCIDENT_PARTS = suite(
+    "incident_parts",
+    "incident_id part severity certainty opened_at_ms resolved_at_ms subjects message document batch_id",
+    Contract(
+        "part_has_incident",
+        "each finding is a part of a stored incident, and none is open in an incident that is over",
+        "select p.incident_id, p.part from rebalance_monitor.incident_parts p where not exists (select"
+        " from rebalance_monitor.incidents i where i.incident_id = p.incident_id"
+        " and (p.resolved_at_ms is not null or i.resolved_at_ms is null))",
+    ),
+    Contract(
+        "part_open_in_open_incident",
+        "an open incident has an open part",
+        "select incident_id from rebalance_monitor.incidents i where resolved_at_ms is null and not exists (select"
+        " from rebalance_monitor.incident_parts p where p.incident_id = i.incident_id and p.resolved_at_ms is null)",
+    ),
+    Contract(
+        "part_open_once",
+        "one matter is open once: of a cluster and group, rule and subjects in at most one incident",
+        "select min(p.incident_id) as incident_id, p.part from rebalance_monitor.incident_parts p"
+        " join rebalance_monitor.incidents i using (incident_id) where p.resolved_at_ms is null"
+        ' group by i.cluster, i."group", p.part having count(*) > 1',
+    ),
+    Contract(
+        "part_document_fits",
+        "the document says what the columns say",
+        """
+        select incident_id, part from rebalance_monitor.incident_parts
+        where (document ->> 'incident_id', document ->> 'severity', document ->> 'certainty', document ->> 'message',
+               document -> 'subjects') is distinct from (incident_id, severity, certainty, message, subjects)
+        or ((document ->> 'opened_at_ms')::numeric, (document ->> 'resolved_at_ms')::numeric)
+            is distinct from (opened_at_ms::numeric, resolved_at_ms::numeric)
+        """,
+    ),
 )
 
 OUTBOX = suite(

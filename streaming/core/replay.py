@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from streaming.core.connect import lives
@@ -11,8 +11,10 @@ from streaming.core.connect.witnesses import Stamps, Witnesses
 from streaming.core.fold.fold import FoldOutcome
 from streaming.core.fold.routing import CONFIG_SUFFIXES, STATUS_SUFFIXES, connect_settings, groups_of_topic, route
 from streaming.core.fold.state import Saved
+from streaming.core.incidents import grouping
+from streaming.core.incidents.transitions import key_of
 from streaming.core.lifecycles import decode_offsets_record, fold_group
-from streaming.core.model.objects import as_object
+from streaming.core.model.objects import as_object, part_object
 from streaming.core.model.records import PASSED_OVER, OtherGroup, Row, Tick
 from streaming.core.model.results import (
     Aftermath,
@@ -20,6 +22,7 @@ from streaming.core.model.results import (
     Generation,
     Grade,
     Incident,
+    Part,
     Result,
     Severity,
     Source,
@@ -183,12 +186,16 @@ def _told(
         ),
         key=lambda one: (one.at_ms, one.source),
     )
-    incidents = list(_last_states(one for one in results if isinstance(one, Incident)))
+    parts = parts_of(one for one in results if isinstance(one, Part))
+    last_states = _last_states(one for one in results if isinstance(one, Incident))
+    incidents = [_with_all(one, parts.get(one.incident_id, ())) for one in last_states]
     results = [*results, *(one for one in commits if isinstance(one, UndecodableRecord))]
     undecodable = sorted((one for one in results if isinstance(one, UndecodableRecord)), key=lambda one: one.source)
     gaps = [one for one in results if isinstance(one, GapRecord)]
-    published: list[Result] = [*generations, *incidents, *undecodable, *gaps]
-    told.objects.extend(map(as_object, published))
+    told.objects.extend(map(as_object, generations))
+    told.objects.extend(_incident_object(one, parts.get(one.incident_id, ())) for one in incidents)
+    rest: list[Result] = [*undecodable, *gaps]
+    told.objects.extend(map(as_object, rest))
     told.objects.extend(commit_object(one) for one in commits if isinstance(one, OffsetCommit))
     told.objects.extend(other_group_object(cluster, one) for one in others.seen())
     grades = Counter(one.verdict.grade.value for one in generations)
@@ -206,6 +213,36 @@ def _told(
         }
     )
     return told
+
+
+def parts_of(published: Iterable[Part]) -> dict[str, list[Part]]:
+    """Every finding of each incident as it was last, in the order of their first records."""
+    latest: dict[tuple[str, str], Part] = {}
+    for one in published:
+        key = one.incident_id, key_of(one.code, one.subjects)
+        said = latest.get(key)
+        if said is not None and not one.message:  # the end of a part whose texts are not stored any more
+            one = replace(one, message=said.message, evidence=said.evidence, next_step=said.next_step)
+        latest[key] = one
+    found: dict[str, list[Part]] = {}
+    for one in sorted(latest.values(), key=lambda one: (one.opened_at_ms, one.subjects)):
+        found.setdefault(one.incident_id, []).append(one)
+    return found
+
+
+def _with_all(incident: Incident, parts: Sequence[Part]) -> Incident:
+    """An incident that is over says again what it was about, not only what was left last."""
+    if incident.resolved_at_ms is None or len(parts) < 2:
+        return incident
+    return replace(grouping.summed(incident, parts), historic=incident.historic)
+
+
+def _incident_object(incident: Incident, parts: Sequence[Part]) -> dict[str, Any]:
+    """The incident, with its findings where it does not show all of them itself."""
+    shown = as_object(incident)
+    if len(parts) > 1 or incident.more:
+        shown["parts"] = list(map(part_object, parts))
+    return shown
 
 
 def _last_states(incidents: Iterable[Incident]) -> Iterator[Incident]:

@@ -12,7 +12,7 @@ from streaming.core.incidents.commands import commands_of, on_kubernetes
 from streaming.core.incidents.damping import alert_severity
 from streaming.core.incidents.rule import Check, Rule
 from streaming.core.incidents.step import Step
-from streaming.core.model.results import AlertSeverity, Certainty, Incident
+from streaming.core.model.results import AlertSeverity, Certainty, Part
 from streaming.core.model.settings import PUBLIC_URL, ClusterSettings
 
 VARIABLES = {
@@ -98,14 +98,18 @@ def commands(checks: Iterable[Check], steps: Iterable[Step]) -> list[str]:
 
 def told_as(rule: Rule) -> tuple[AlertSeverity, AlertSeverity]:
     """How loudly people are told of a certain finding of the rule: at first, and after the patience with a storm."""
-    usual = Incident(
-        incident_id="", transition="opened", rule=rule.title, code=rule.code, severity=rule.severity,
-        certainty=Certainty.CERTAIN, cluster="", group="", opened_generation=0, opened_at_ms=0, resolved_at_ms=None,
-        subjects=(), message="", evidence=(),
-    )  # fmt: skip
+    usual = Part(
+        incident_id="",
+        code=rule.code,
+        subjects=(),
+        severity=rule.severity,
+        certainty=Certainty.CERTAIN,
+        opened_generation=0,
+        opened_at_ms=0,
+    )
     anywhere = ClusterSettings(name="")
     later_ms = rule.pages_after_ms or 0
-    return alert_severity(CATALOGUE, anywhere, usual, 0), alert_severity(CATALOGUE, anywhere, usual, later_ms)
+    return alert_severity(CATALOGUE, anywhere, "", usual, 0), alert_severity(CATALOGUE, anywhere, "", usual, later_ms)
 
 
 def loudness_text(rule: Rule) -> str:

@@ -8,13 +8,14 @@ incidents they left open are taken out, to be ended: nobody else would ever end 
     2    facts of a job were an object, leaders' minds carried their jobs as lists
     3    one object: the fields of all lifecycles side by side, and two books of incidents
     4    an envelope and one body per lifecycle, each a line, and a row for each waiting record
-         (`streaming.core.fold.state`)
+         (`streaming.core.fold.state`); the book holds incidents and their parts, before, each finding was an
+         incident of its own
 
 Layouts 2 and 3 know two lifecycles, which their names and fields below stand for.
 """
 
 import json
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any
 
 from assignors.connect.model import Jobs
@@ -22,7 +23,9 @@ from streaming.core.connect.leader.packed import by_connector
 from streaming.core.fold.parts import left_open
 from streaming.core.fold.state import NOTHING, STATE_VERSION, Envelope, Queue, Saved, Waiting, stored
 from streaming.core.fold.waiting import WaitingRecords
+from streaming.core.incidents.transitions import key_of
 from streaming.core.model.codec import dumps, loads
+from streaming.core.model.results import Part, Subject
 
 READABLE = (2, 3, STATE_VERSION)
 _ENVELOPE = frozenset(
@@ -35,6 +38,7 @@ _CONNECT = frozenset({"last", "processes", "session_ms"})
 RENUMBERED = {"CONSUMER-C10": "CONSUMER-C12"}
 """C-10 is another law of the description of the protocol (consumer.md 9)."""
 _PAGE = ("open", "lingering")
+_PART = frozenset(one.name for one in fields(Part))
 
 
 def present(version: int, state: Saved) -> Saved | None:
@@ -65,21 +69,20 @@ def begun_anew(state: Saved) -> Saved | None:
 
 
 def _since_3(whole: dict[str, Any]) -> Saved:
-    """Fields to the part that they belong to; waiting records out of the state."""
+    """Fields to the part that they belong to; waiting records out of the state; incidents into parts."""
     waiting = whole.pop("waiting", [])
     timeline = whole.get("timeline", {})
     pages = {
         lane: {name: part.pop(old) for name, old in zip(_PAGE, ("incidents", "lingering"), strict=True) if old in part}
         for lane, part in (("records", whole), ("events", timeline))
     }
-    pages = {lane: {name: _renumbered(held) for name, held in page.items()} for lane, page in pages.items()}
     envelope = {name: whole.pop(name) for name in _ENVELOPE & whole.keys()}
     consumer = {name: whole.pop(name) for name in _CONSUMER & whole.keys()}
     if _CONNECT & whole.keys():
         envelope["lifecycle"] = "connect"
     elif consumer or "generation" in envelope:
         envelope["lifecycle"] = "consumer"
-    envelope["book"] = {lane: page for lane, page in pages.items() if page}
+    envelope["book"] = {lane: _with_parts(page) for lane, page in pages.items() if page}
     bodies = [("connect", whole), ("consumer", consumer)]
     queue = WaitingRecords(Queue(), NOTHING, _waiting_of)
     for one in waiting:
@@ -94,13 +97,20 @@ def _waiting_of(text: bytes) -> Waiting:
     return loads(Waiting, text.decode("utf-8", "surrogatepass"))
 
 
-def _renumbered(held: dict[str, Any]) -> dict[str, Any]:
-    """Incidents under the codes that their rules have now."""
-    found = {}
-    for key, incident in held.items():
-        code = RENUMBERED.get(incident["code"], incident["code"])
-        found["|".join((code, *key.split("|")[1:]))] = {**incident, "code": code}
-    return found
+def _with_parts(page: dict[str, Any]) -> dict[str, Any]:
+    """Each incident under the code that its rule has now, as its own one part. The keys are made anew: layouts before 4
+    did not tell apart names with a `|`."""
+    incidents: dict[str, Any] = {}
+    parts: dict[str, Any] = {}
+    for name, held in page.items():
+        renumbered = [{**one, "code": RENUMBERED.get(one["code"], one["code"])} for one in held.values()]
+        incidents.update((one["incident_id"], one) for one in renumbered)
+        parts[name] = {_key(one): {field: one[field] for field in _PART & one.keys()} for one in renumbered}
+    return {**parts, "incidents": incidents}
+
+
+def _key(incident: dict[str, Any]) -> str:
+    return key_of(incident["code"], (Subject(one["type"], one["id"]) for one in incident["subjects"]))
 
 
 def _since_2(whole: dict[str, Any]) -> dict[str, Any]:

@@ -80,7 +80,7 @@ def summary(incident: Incident) -> str:
 
 def description(incident: Incident, style: AlertStyle) -> str:
     """Which connector, task or member, on which workers, since when, and the incident's message."""
-    what = named_text(incident.subjects, style.worker) or "the group"
+    what = named_text(incident, style.worker) or "the group"
     return f"{what} since {rfc3339(incident.opened_at_ms)}. {incident.message}"
 
 

@@ -2,9 +2,10 @@
 
 import hashlib
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, assert_never
 
+from streaming.core.incidents.grouping import harm
 from streaming.core.model.objects import as_object
 from streaming.core.model.results import (
     Aftermath,
@@ -13,11 +14,15 @@ from streaming.core.model.results import (
     Generation,
     Incident,
     JobState,
+    Part,
     Result,
     Standing,
     UndecodableRecord,
 )
 from streaming.sinks.jobs import aftermath_row, job_row
+from streaming.sinks.labels import incident_labels
+from streaming.sinks.parts import part_end, part_row
+from streaming.sinks.stored import incident_of
 from streaming.sinks.text import clean, json_text, name
 
 TopicId = Callable[[str, str, int, int], str]  # (cluster, topic, partition, offset) -> id of that topic
@@ -31,6 +36,8 @@ class Contents:
     generations: list[Row] = field(default_factory=list)
     members: list[Row] = field(default_factory=list)
     incidents: list[Row] = field(default_factory=list)
+    parts: list[Row] = field(default_factory=list)
+    part_ends: list[Row] = field(default_factory=list)
     undecodable: list[Row] = field(default_factory=list)
     gaps: list[Row] = field(default_factory=list)
     transitions: list[Incident] = field(default_factory=list)
@@ -56,6 +63,8 @@ def contents(results: Iterable[Result], batch_id: int, topic_id: TopicId, judged
             case Incident():
                 rows.transitions.append(result)
                 rows.incidents.append(_incident(result, batch_id, judged_by))
+            case Part():
+                _part(rows, result, batch_id)
             case UndecodableRecord(cluster=cluster, source=at):
                 place = (cluster, topic_id(cluster, at.topic, at.partition, at.offset), at.partition, at.offset)
                 reason = name(result.reason)
@@ -102,37 +111,61 @@ def _incident(one: Incident, batch_id: int, judged_by: str) -> Row:
     )  # fmt: skip
 
 
+def _part(rows: Contents, part: Part, batch_id: int) -> None:
+    """Of one part, what came last in the batch; its end goes by itself, since a stored part may have lost its texts."""
+    row = part_row(part, batch_id)
+    ends = part.resolved_at_ms is not None
+    if not ends or part.message:
+        rows.parts.append(row)
+    if ends:
+        rows.part_ends.append(part_end(part))
+    else:
+        rows.part_ends = [one for one in rows.part_ends if one[:2] != row[:2]]
+
+
 def outbox_rows(
     transitions: Sequence[Incident], before: Mapping[str, Any], batch_id: int, hushed: Collection[str] = ()
 ) -> list[Row]:
     """What people are to be told: that it fires, that its alert changed, that it is over. Reports (info) stay silent.
 
+    What a batch brings of one incident while it fires is one notification: how it began, with the last state.
     `before`: stored documents by incident id; `hushed`: incidents that maintenance mutes.
     """
-    latest = dict(before)
-    rows: list[Row] = []
+    latest: dict[str, Incident] = {name: incident_of(document, "") for name, document in before.items()}
+    told: list[tuple[Incident, Incident | None]] = []
+    at: dict[str, int] = {}
     for one in transitions:
-        document = as_object(one)
-        if one.incident_id not in hushed and _tells(one, latest.get(one.incident_id)):
-            previous = latest.get(one.incident_id) if one.transition == "updated" else None
-            rows.append(
-                (
-                    notification_key(one, document), one.incident_id, one.transition, json_text(document),
-                    _json_or_null(previous), batch_id,
-                )
-            )  # fmt: skip
-        latest[one.incident_id] = document
-    return rows
+        known, place = latest.get(one.incident_id), at.get(one.incident_id)
+        latest[one.incident_id] = one
+        if one.transition == "updated" and one.firing and place is not None and told[place][0].firing:
+            told[place] = replace(one, transition=told[place][0].transition), told[place][1]
+        elif one.incident_id not in hushed and _tells(one, known):
+            at[one.incident_id] = len(told)
+            told.append((one, known if one.transition == "updated" else None))
+    return [_outbox_row(one, previous, batch_id) for one, previous in told]
 
 
-def _tells(one: Incident, before: Mapping[str, Any] | None) -> bool:
-    """Whether this transition changes what people know."""
-    was_told = before is not None and before.get("firing", False) and before.get("alert") != AlertSeverity.INFO
+def _outbox_row(one: Incident, previous: Incident | None, batch_id: int) -> Row:
+    document = as_object(one)
+    before = None if previous is None else json_text(as_object(previous))
+    return notification_key(one, document), one.incident_id, one.transition, json_text(document), before, batch_id
+
+
+def _tells(one: Incident, before: Incident | None) -> bool:
+    """Whether this transition changes what people know. What joins or leaves an incident does not, unless it becomes
+    worse, or its labels change: an alert is known by these."""
+    was_told = before is not None and before.firing and before.alert is not AlertSeverity.INFO
     if one.historic or (one.alert is AlertSeverity.INFO and not was_told):
         return False
-    if one.firing:
-        return one.transition in ("fired", "updated")
-    return one.transition == "ended" or (one.transition == "resolved" and one.fired_at_ms is not None)
+    if not one.firing:
+        return one.transition == "ended" or (one.transition == "resolved" and one.fired_at_ms is not None)
+    if one.transition == "updated" and before is not None and was_told and before.resolved_at_ms is None:
+        return harm(one) < harm(before) or _labels(one) != _labels(before)
+    return one.transition in ("fired", "updated")
+
+
+def _labels(one: Incident) -> dict[str, str]:
+    return incident_labels(one, "")
 
 
 def notification_key(incident: Incident, document: Mapping[str, Any]) -> str:

@@ -2,34 +2,28 @@
 
 from collections.abc import Callable, Iterable
 
-from streaming.core.model.results import Incident, Subject
+from streaming.core.model.results import Incident
+from streaming.core.model.subjects import connector_of
 from streaming.sinks.limits import as_it_is
 
 
 def incident_labels(incident: Incident, path: str, worker: Callable[[str], str] = as_it_is) -> dict[str, str]:
     """Labels by name; `severity` is how loudly people are told.
 
-    `worker` and `connector` are empty unless the subjects name exactly one; `worker` says how one is called.
+    `worker` and `connector` are empty unless all parts of the incident share exactly one; `worker` says how one is
+    called.
     """
+    about = incident.common if incident.parts > 1 or incident.more else incident.subjects
     return {
         "cluster": incident.cluster,
         "group": incident.group,
         "team": incident.team,
-        "worker": _only(worker(subject.id) for subject in incident.subjects if subject.type == "worker"),
-        "connector": _only(_connectors(incident.subjects)),
+        "worker": _only(worker(one.id) for one in incident.cause or about if one.type == "worker"),
+        "connector": _only(name for one in about if (name := connector_of(one)) is not None),
         "rule": incident.rule,
         "severity": incident.alert.value,
         "path": path,
     }
-
-
-def _connectors(subjects: Iterable[Subject]) -> Iterable[str]:
-    for subject in subjects:
-        if subject.type == "connector":
-            yield subject.id
-        elif subject.type == "task":
-            # A task is named `connector-number`; connector names may hold dashes themselves.
-            yield subject.id.rpartition("-")[0]
 
 
 def _only(names: Iterable[str]) -> str:

@@ -15,7 +15,7 @@ from typing import Any
 
 from streaming.core.ports import Commit, GroupKey, OutOfStep, PartitionKey, Range, StoredState
 from streaming.core.stored_states import READABLE
-from streaming.sinks import jobs, tables
+from streaming.sinks import jobs, parts, tables
 from streaming.sinks.contents import Contents, contents, outbox_rows
 from streaming.sinks.database import Connection, Database
 from streaming.sinks.kept import KEPT_STATES, kept_rows, prune
@@ -249,7 +249,7 @@ class PostgresStore(Past):
         return before_transitions(connection, self._windows, now_ms, rows.transitions, batch_id, tell=self._notify)
 
     def _write_incidents(self, writing: Writing, rows: Contents, batch_id: int, muting: Muting) -> None:
-        if not rows.transitions:
+        if not rows.transitions and not rows.parts and not rows.part_ends:
             return
         connection = writing.connection
         hushed = {one.incident_id for one in rows.transitions if muting.hushes(one)}
@@ -269,6 +269,11 @@ class PostgresStore(Past):
                 # Delivered at commit: whoever drains the outbox need not wait for its next look.
                 connection.execute(f"notify {CHANNEL}")
         writing.table(tables.INCIDENTS, rows.incidents)
+        writing.table(parts.PARTS, rows.parts)
+        writing.rows(parts.PARTS.name, 2, rows.part_ends, partial(parts.end_parts, connection))
+        over = [one.incident_id for one in rows.transitions if one.resolved_at_ms is not None]
+        if over:
+            parts.end_parts_of(connection, over)
         mark(connection, muting.marks)
 
     def _write_undecodable(self, connection: Connection, new: Sequence[Sequence[Any]]) -> None:

@@ -11,6 +11,7 @@ from streaming.core.model.results import (
     Generation,
     Incident,
     JobState,
+    Part,
     Result,
     Standing,
     UndecodableRecord,
@@ -69,6 +70,8 @@ class Series:
                     self._groups.job(result)
                 case Incident():
                     self._transition(result)
+                case Part():
+                    pass  # its incident says what people are notified of
                 case UndecodableRecord():
                     undecodable[result.cluster, result.source] = result
                 case GapRecord():

@@ -1,6 +1,6 @@
 """Stored documents back as values: what was published before the process started."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from streaming.core.model.results import AlertSeverity, Certainty, Evidence, Incident, Severity, Source, Subject
@@ -38,7 +38,7 @@ def incident_of(document: Mapping[str, Any], transition: str, historic: bool = F
         opened_generation=document["opened_generation"],
         opened_at_ms=document["opened_at_ms"],
         resolved_at_ms=document["resolved_at_ms"],
-        subjects=tuple(Subject(one["type"], one["id"]) for one in document["subjects"]),
+        subjects=_subjects(document["subjects"]),
         message=document["message"],
         evidence=tuple(_evidence(one) for one in document["evidence"]),
         historic=historic,
@@ -49,7 +49,15 @@ def incident_of(document: Mapping[str, Any], transition: str, historic: bool = F
         team=document.get("team", ""),
         alert_name=document.get("alert_name", ""),
         next_step=document.get("next_step", ""),
+        parts=document.get("open_parts", 1),
+        more=document.get("more_subjects", 0),
+        cause=_subjects(document.get("cause", ())),
+        common=_subjects(document.get("common", ())),
     )
+
+
+def _subjects(found: Iterable[Mapping[str, str]]) -> tuple[Subject, ...]:
+    return tuple(Subject(one["type"], one["id"]) for one in found)
 
 
 def _evidence(one: Mapping[str, Any]) -> Evidence:

@@ -28,7 +28,7 @@ class Subjects:
         if not one.firing:
             self._open.pop(one.incident_id, None)
             return
-        about = named(one.subjects, self._worker) or [Named("", "")]
+        about = named(one, self._worker) or [Named("", "")]
         self._open[one.incident_id] = (
             tuple((one.cluster, one.group, one.rule, *some) for some in about),
             one.opened_at_ms,

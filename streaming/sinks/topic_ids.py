@@ -15,6 +15,7 @@ from streaming.core.model.results import (
     Generation,
     Incident,
     JobState,
+    Part,
     Result,
     Standing,
     UndecodableRecord,
@@ -76,7 +77,7 @@ class TopicIds:
 
 def _place(result: Result) -> Place | None:
     match result:
-        case Incident() | JobState() | Standing():
+        case Incident() | Part() | JobState() | Standing():
             return None
         case GapRecord(cluster=cluster, topic=topic, partition=partition, from_offset=start):
             return (cluster, topic, partition, start)

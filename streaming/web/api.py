@@ -127,6 +127,13 @@ def incidents(source: Source, scope: Scope, values: Values) -> Object:
     return _listed(page, lambda row: fleet.incident_object(fleet.told_of(row, windows, now)))
 
 
+def incident_parts(source: Source, scope: Scope, values: Values) -> Object:
+    after = place(values.get("cursor"), (int, str, str))
+    where = _where(values, "cluster", "group", "incident_id")
+    page = source.reader.parts(where, source.only(scope), values["limit"], after)
+    return _listed(page, lambda row: row.document)
+
+
 def jobs(source: Source, scope: Scope, values: Values) -> Object:
     after = place(values.get("cursor"), (str, str, str, str))
     where = _where(values, "cluster", "group", "agreement")
@@ -173,6 +180,7 @@ ANSWERS: dict[str, Callable[[Source, Scope, Values], Object]] = {
     "generations": generations,
     "generation": generation,
     "incidents": incidents,
+    "incident_parts": incident_parts,
     "jobs": jobs,
     "gaps": gaps,
     "health": health,

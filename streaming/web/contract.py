@@ -129,6 +129,19 @@ ROUTES: tuple[Route, ...] = (
         paged=True,
     ),
     Route(
+        path=f"{PREFIX}/incident_parts",
+        name="incident_parts",
+        summary="Findings that incidents are made of, open and over, with all their subjects; the earliest first.",
+        answer="incident_part",
+        parameters=(
+            CLUSTER,
+            GROUP,
+            Parameter(name="incident_id", description="Only those of this incident."),
+            *PAGING,
+        ),
+        paged=True,
+    ),
+    Route(
         path=f"{PREFIX}/jobs",
         name="jobs",
         summary="Connectors and tasks of Connect groups, three ways: who has each, who should, what the status says.",

@@ -12,7 +12,7 @@ from typing import Any, LiteralString, Protocol
 import psycopg
 
 from streaming.core.incidents.maintenance import Maintenance
-from streaming.web.rows import GapRow, GenerationRow, GroupRow, IncidentRow, JobRow, Key, Page
+from streaming.web.rows import GapRow, GenerationRow, GroupRow, IncidentRow, JobRow, Key, Page, PartRow
 
 WAIT_S = 3.0
 
@@ -162,6 +162,26 @@ class Reader:
             after,
         )
 
+    def parts(
+        self, where: dict[str, Any], only: Collection[Key] | None, limit: int, after: Sequence[Any] | None = None
+    ) -> Page:
+        """Every finding of the incidents, the earliest first."""
+        conditions, values = _conditions(where, only)
+        return self._page(
+            'select document, cluster, "group", opened_at_ms, incident_id, part from (select p.document,'
+            ' p.opened_at_ms, p.part, i.cluster, i."group", incident_id from rebalance_monitor.incident_parts p'
+            " join rebalance_monitor.incidents i using (incident_id)) as parts",
+            ("opened_at_ms", "incident_id", "part"),
+            ("int8", "text", "text"),
+            3,
+            PartRow,
+            conditions,
+            values,
+            limit,
+            after,
+            ascending=True,
+        )
+
     def jobs(
         self, where: dict[str, Any], only: Collection[Key] | None, limit: int, after: Sequence[Any] | None = None
     ) -> Page:
@@ -287,7 +307,7 @@ def _conditions(where: dict[str, Any], only: Collection[Key] | None) -> tuple[li
     """Column names come from this package alone, values never enter the text."""
     known: dict[str, LiteralString] = {
         "cluster": "cluster = %s", "group": '"group" = %s', "grade": "grade = %s", "agreement": "agreement = %s",
-        "topic": "topic = %s",
+        "topic": "topic = %s", "incident_id": "incident_id = %s",
     }  # fmt: skip
     conditions = [known[name] for name in where]
     values = list(where.values())

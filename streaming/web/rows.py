@@ -88,6 +88,14 @@ class IncidentRow(NamedTuple):
         return self.document["resolved_at_ms"] is not None and not self.document["firing"]
 
 
+class PartRow(NamedTuple):
+    """A finding of an incident: its document; cluster and group of its incident."""
+
+    document: Document
+    cluster: str
+    group: str
+
+
 class GenerationRow(NamedTuple):
     """A generation's document; `group` as the column holds it."""
 

@@ -134,11 +134,23 @@ CORRUPTIONS: dict[str, list[str]] = {
     ],
     "incident_firing_since": [incident("i1", fired_at_ms=None)],
     "incident_transition_fits": [only("incidents", "incident_id = 'i2'", "transition = 'opened'")],
-    "incident_open_once": [
+    "part_has_incident": [
+        only(
+            "incident_parts",
+            "incident_id = 'i2'",
+            "incident_id = 'nobody', document = jsonb_set(document, '{incident_id}', '\"nobody\"')",
+        )
+    ],
+    "part_open_in_open_incident": [f"delete from {S}.incident_parts where incident_id = 'i3'"],
+    "part_open_once": [
         f"insert into {S}.incidents select (jsonb_populate_record(i, jsonb_build_object('incident_id', 'i4',"
         f" 'document', jsonb_set(i.document, '{{incident_id}}', '\"i4\"')))).*"
-        f" from {S}.incidents i where incident_id = 'i3'"
+        f" from {S}.incidents i where incident_id = 'i3'",
+        f"insert into {S}.incident_parts select (jsonb_populate_record(p, jsonb_build_object('incident_id', 'i4',"
+        f" 'document', jsonb_set(p.document, '{{incident_id}}', '\"i4\"')))).*"
+        f" from {S}.incident_parts p where incident_id = 'i3'",
     ],
+    "part_document_fits": [only("incident_parts", "incident_id = 'i3'", "message = 'another'")],
     "incident_code_has_one_title": [incident("i3", rule="another")],
     "incident_document_fits": [only("incidents", "incident_id = 'i3'", "message = 'another'")],
     "incident_severity_known": [incident("i3", severity="bad")],

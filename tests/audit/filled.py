@@ -10,7 +10,7 @@ from streaming.core.fold.routing import route
 from streaming.core.lifecycles import fold_group
 from streaming.core.model.reasons import Reason, ReasonKind
 from streaming.core.model.records import OtherGroup, Tick
-from streaming.core.model.results import ConnectShare, GapRecord, Grade, Result, Subject, Verdict
+from streaming.core.model.results import ConnectShare, GapRecord, Grade, Incident, Result, Subject, Verdict
 from streaming.core.ports import Commit, GroupKey, PartitionKey, Range, StoredState
 from streaming.core.replay import RawRecord, decode
 from streaming.sinks.postgres import PostgresStore
@@ -41,6 +41,11 @@ def everything(store: PostgresStore) -> None:
     _rest(store)
 
 
+def with_part(one: Incident) -> tuple[Result, ...]:
+    """The incident with its one part."""
+    return one, builders.part(one)
+
+
 def _rest(store: PostgresStore) -> None:
     """What no capture holds: a pending verdict, a gap, undecodable records, a notification sent, a window."""
     apart = replace(builders.member(2), assigned=ConnectShare(), owned=ConnectShare())
@@ -50,9 +55,11 @@ def _rest(store: PostgresStore) -> None:
     results: tuple[Result, ...] = (
         builders.generation(members=(builders.member(1), apart)),
         builders.generation(8, generation=8, members=(builders.member(1),), verdict=verdict),
-        builders.incident("fired", "i1"),
-        builders.incident("resolved", "i2"),
-        builders.incident("opened", "i3", subjects=(Subject("task", "b-0"),), firing=False, fired_at_ms=None),
+        *with_part(builders.incident("fired", "i1")),
+        *with_part(builders.incident("resolved", "i2")),
+        *with_part(
+            builders.incident("opened", "i3", subjects=(Subject("task", "b-0"),), firing=False, fired_at_ms=None)
+        ),
         builders.undecodable(20),
         GapRecord(cluster="c", topic=builders.TOPIC, partition=3, from_offset=10, to_offset=14, reason="deleted"),
     )

@@ -56,7 +56,7 @@ def told(watcher: Watcher) -> list[Incident]:
 def counts(watcher: Watcher, settings: ClusterSettings) -> str:
     """How many incidents of each alert severity were found, and told."""
     found = Counter(
-        alert_severity(CATALOGUE, settings, history[0], history[0].opened_at_ms)
+        alert_severity(CATALOGUE, settings, history[0].group, history[0], history[0].opened_at_ms)
         for history in watcher.incidents.values()
     )
     heard = {alert: len({one.incident_id for one in told(watcher) if one.alert is alert}) for alert in AlertSeverity}

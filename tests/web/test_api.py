@@ -60,6 +60,7 @@ def test_every_route_answers_as_the_description_says(page: httpx.Client, route: 
 def _every(operation: Any, known: dict[str, Any]) -> dict[str, Any]:
     """Every parameter at once, the cursor aside: it is of a list."""
     values = {**known, "q": "ZOMB", "limit": 1, "state": "all", "grade": "match", "agreement": "ok"}
+    values["incident_id"] = "of-nothing"
     return {p["name"]: values[p["name"]] for p in operation["parameters"] if p["name"] != "cursor"}
 
 
@@ -70,6 +71,7 @@ def _every(operation: Any, known: dict[str, Any]) -> dict[str, Any]:
         ("generations", {}),
         ("generations", {"cluster": "alpha", "group": "zombies"}),
         ("incidents", {"state": "all"}),
+        ("incident_parts", {"cluster": "alpha"}),
         ("jobs", {}),
         ("gaps", {}),
         ("gaps", {"state": "all", "cluster": "gamma", "topic": "waits-status"}),

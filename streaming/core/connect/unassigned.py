@@ -25,9 +25,9 @@ from streaming.core.fold.lifecycle import GroupView
 from streaming.core.fold.routing import connect_settings
 from streaming.core.incidents.finding import Finding
 from streaming.core.incidents.notice import Notice
-from streaming.core.incidents.transitions import IncidentKey
+from streaming.core.incidents.transitions import PartKey
 from streaming.core.model.records import GroupGeneration, Row
-from streaming.core.model.results import Certainty, Evidence, Incident, Severity, Subject
+from streaming.core.model.results import Certainty, Evidence, Part, Severity, Subject
 
 Waits = tuple[Subject, ...]
 SHOWN = 3
@@ -69,7 +69,7 @@ def noted(
     observed: Observed,
     before: Observed | None,
     window: Window | None,
-) -> tuple[ConnectState, tuple[IncidentKey, ...]]:
+) -> tuple[ConnectState, tuple[PartKey, ...]]:
     """Keep since when each job waits; and the keys of the incidents whose jobs all have a holder again.
 
     `nobody_may_run` are keys of the jobs that no member may run. `before` is the record before, `window` the delay that
@@ -99,7 +99,7 @@ def noted(
 
 def without_evidence(
     view: GroupView, state: ConnectState, observed: Observed, *, unsure: bool
-) -> tuple[ConnectState, tuple[IncidentKey, ...]]:
+) -> tuple[ConnectState, tuple[PartKey, ...]]:
     """What can be said where not everything is known: who is held waits no longer. `unsure`: any job may be in hands
     that nobody sees, or be unknown to the leader; then nobody can tell how long it waits."""
     held = {f"{job_kind(job)} {job_name(job)}" for one in observed.views.values() for job in one.holds}
@@ -108,7 +108,7 @@ def without_evidence(
     return replace(state, unassigned_since_ms=since), over
 
 
-def _open(view: GroupView) -> Iterator[tuple[IncidentKey, Incident]]:
+def _open(view: GroupView) -> Iterator[tuple[PartKey, Part]]:
     return ((key, one) for key, one in view.open().items() if one.code == UNASSIGNED_TOO_LONG.code)
 
 

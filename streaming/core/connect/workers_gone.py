@@ -26,9 +26,9 @@ from streaming.core.fold.routing import connect_settings
 from streaming.core.incidents import damping
 from streaming.core.incidents.finding import Finding
 from streaming.core.incidents.notice import Notice
-from streaming.core.incidents.transitions import IncidentKey, Moment
+from streaming.core.incidents.transitions import Moment, PartKey
 from streaming.core.model.records import Row
-from streaming.core.model.results import Certainty, Evidence, Incident, Severity, Source, Subject
+from streaming.core.model.results import Certainty, Evidence, Part, Severity, Source, Subject
 
 SHOWN = 3
 """Connectors that the message names before it only counts them."""
@@ -96,7 +96,7 @@ def _since(view: GroupView, state: ConnectState, source: Source, moment: Moment)
     )
 
 
-def open_keys(view: GroupView) -> tuple[IncidentKey, ...]:
+def open_keys(view: GroupView) -> tuple[PartKey, ...]:
     """Keys of the rule's open incidents."""
     return tuple(key for key, one in view.open().items() if one.code == ALL_WORKERS_GONE.code)
 
@@ -149,7 +149,7 @@ def _patience_ms(view: GroupView, gone: Emptied) -> int:
     return gone.patience_ms if configured is None else configured
 
 
-def _open(view: GroupView) -> Incident | None:
+def _open(view: GroupView) -> Part | None:
     """The open incident; what only one clock brings up does not keep the timer from opening it for certain."""
     found = (one for one in view.open().values() if one.code == ALL_WORKERS_GONE.code)
     return next((one for one in found if one.severity is not Severity.INFO), None)

@@ -25,7 +25,6 @@ from streaming.core.fold.registry import Registry
 from streaming.core.fold.state import STATE_VERSION, Envelope, Saved, Waiting, stored
 from streaming.core.fold.waiting import LOOK_AHEAD
 from streaming.core.incidents.notice import Lane, Notice
-from streaming.core.incidents.transitions import ended_because
 from streaming.core.model.reasons import Reason, ReasonKind
 from streaming.core.model.records import GroupDeleted, GroupGeneration, OtherGroup, Row, Tick
 from streaming.core.model.results import Grade, Result, Source, Standing, Verdict
@@ -164,7 +163,7 @@ class _Fold(Intake):
             return
         at_ms = self.tick.now_ms if self.tick is not None else max(one.opened_at_ms for one in orphans)
         self.envelope = replace(self.envelope, orphans=())
-        self.results += self.book.follow(ended_because(orphans, self.moment(at_ms), ENDED_UNREAD))
+        self.results += self.book.end(orphans, self.moment(at_ms), ENDED_UNREAD)
         self.results += self.book.attend(at_ms)
 
     def _judge(self, head: Waiting, following: Row | None, *, end_of_input: bool) -> bool:

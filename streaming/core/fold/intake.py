@@ -16,7 +16,7 @@ from streaming.core.fold.state import NOTHING, Saved, Waiting, read
 from streaming.core.fold.waiting import WaitingRecords
 from streaming.core.incidents.book import Book
 from streaming.core.incidents.notice import Lane, Notice, Output, Passed, Reached
-from streaming.core.incidents.transitions import IncidentKey, Moment
+from streaming.core.incidents.transitions import Moment, PartKey
 from streaming.core.model.codec import loads
 from streaming.core.model.records import (
     PASSED_OVER,
@@ -29,7 +29,7 @@ from streaming.core.model.records import (
     TopicRecord,
     Undecodable,
 )
-from streaming.core.model.results import GapRecord, Incident, Result, Source, UndecodableRecord
+from streaming.core.model.results import GapRecord, Part, Result, Source, UndecodableRecord
 from streaming.core.model.settings import ClusterSettings
 
 MAX_LOST = 16
@@ -52,7 +52,7 @@ class Intake:
         self.registry, self.settings, self.group, self.tick, self.finite = registry, settings, group, tick, finite
         self.envelope, self._bodies = read(state)
         self.waiting = WaitingRecords(self.envelope.queue, state.waiting if state else NOTHING, self._waiting_of)
-        self.book = Book(registry.catalogue, settings, self.envelope.book)
+        self.book = Book(registry.catalogue, settings, group, self.envelope.book)
         self.results: list[Result] = []
         self.blobs: dict[str, bytes] = {}
         self.sessions: dict[str, Session] = {}
@@ -72,8 +72,8 @@ class Intake:
         texts = {name: session.stored() for name, session in self.sessions.items()}
         return {**self._bodies, **{name: text for name, text in texts.items() if text is not None}}
 
-    def open(self, lane: Lane = Lane.RECORDS) -> Mapping[IncidentKey, Incident]:
-        """The open incidents of a lane."""
+    def open(self, lane: Lane = Lane.RECORDS) -> Mapping[PartKey, Part]:
+        """The open parts of incidents of a lane."""
         return self.book.open(lane)
 
     def moment(self, at_ms: int, *, generation: int | None = None, historic: bool | None = None) -> Moment:

@@ -21,8 +21,10 @@ from streaming.core.fold.published import blobs_of, content_hash, source_of
 from streaming.core.fold.registry import Registry
 from streaming.core.fold.state import NOTHING, STATE_VERSION, Envelope, Failing, Queue, Saved, Waiting, stored
 from streaming.core.incidents.book import Book, Pages
+from streaming.core.incidents.finding import Finding
 from streaming.core.incidents.monitor_error import MONITOR_ERROR
-from streaming.core.incidents.transitions import IncidentKey, Moment, ended_because, incident_id, key_of
+from streaming.core.incidents.notice import Notice
+from streaming.core.incidents.transitions import Moment
 from streaming.core.model.codec import CodecError, dumps, loads
 from streaming.core.model.reasons import Reason, ReasonKind
 from streaming.core.model.records import (
@@ -94,17 +96,17 @@ def failed(
         queue=queue,
         home=part_of(before, "home", str),
     )
-    book = Book(registry.catalogue, settings, Pages())
+    book = Book(registry.catalogue, settings, group, Pages())
     orphans = [one for one in held if one is not mine]
-    changed = ended_because(orphans, moment, ENDED_FAILED)
+    told = book.end(orphans, moment, ENDED_FAILED)
     if mine is None:
-        mine = _opened(group, moment, error)
-        changed.append(mine)
-    elif known is None or error.fingerprint not in known.fingerprints[-KEPT_FINGERPRINTS:]:
-        mine = replace(mine, transition="updated", message=_message(group, error), evidence=_evidence(mine, error))
-        changed.append(mine)
-    book.put(mine)
-    told = [*book.follow(changed), *book.attend(at_ms)]
+        told += book.note(Notice(moment=moment, found=(_finding(group, error),)))
+    else:
+        if known is None or error.fingerprint not in known.fingerprints[-KEPT_FINGERPRINTS:]:
+            mine = replace(mine, transition="updated", message=_message(group, error), evidence=_evidence(mine, error))
+            told.append(mine)
+        book.put(mine)
+    told += book.attend(at_ms)
     historic = tick is not None and tick.historic
     results = list(_published(settings, group, lives, [*waiting, *rows], error, historic=historic))
     blobs = {
@@ -189,10 +191,6 @@ def _failing(known: Failing | None, error: FoldError, at_ms: int) -> Failing:
     return Failing(at_ms, fingerprints, known.times + 1)
 
 
-def _key(group: str) -> IncidentKey:
-    return key_of(MONITOR_ERROR.code, (Subject("group", group),))
-
-
 def _message(group: str, error: FoldError) -> str:
     where = "as time went on" if error.record is None else f"at {place_of(error.record)}"
     return (
@@ -206,23 +204,14 @@ def _evidence(mine: Incident | None, error: FoldError) -> tuple[Evidence, ...]:
     return tuple(dict.fromkeys((*(mine.evidence if mine is not None else ()), said)))[-KEPT_EVIDENCE:]
 
 
-def _opened(group: str, moment: Moment, error: FoldError) -> Incident:
-    return Incident(
-        incident_id=incident_id(moment, _key(group)),
-        transition="opened",
-        rule=MONITOR_ERROR.title,
-        code=MONITOR_ERROR.code,
+def _finding(group: str, error: FoldError) -> Finding:
+    return Finding(
+        rule=MONITOR_ERROR,
         severity=MONITOR_ERROR.severity,
         certainty=Certainty.CERTAIN,
-        cluster=moment.cluster,
-        group=group,
-        opened_generation=0,
-        opened_at_ms=moment.at_ms,
-        resolved_at_ms=None,
         subjects=(Subject("group", group),),
         message=_message(group, error),
         evidence=_evidence(None, error),
-        alert_name=MONITOR_ERROR.alert,
     )
 
 

@@ -20,11 +20,11 @@ from streaming.core.fold.state import Envelope, LastRecord
 from streaming.core.fold.waiting import WaitingRecords
 from streaming.core.incidents.notice import Lane, Output
 from streaming.core.incidents.rule import Rule
-from streaming.core.incidents.transitions import IncidentKey, Moment
+from streaming.core.incidents.transitions import Moment, PartKey
 from streaming.core.model.codec import CodecError
 from streaming.core.model.reasons import Reason, ReasonKind
 from streaming.core.model.records import Body, Gap, MemberRow, Row, Tick, TopicRecord
-from streaming.core.model.results import Incident, Source
+from streaming.core.model.results import Part, Source
 from streaming.core.model.settings import ClusterSettings
 from streaming.core.reading.blobs import MemberFormat
 
@@ -63,8 +63,8 @@ class GroupView(Protocol):
         """The records that wait for their turn, the first of them the one that is judged."""
         ...
 
-    def open(self, lane: Lane = Lane.RECORDS) -> Mapping[IncidentKey, Incident]:
-        """The open incidents of a lane."""
+    def open(self, lane: Lane = Lane.RECORDS) -> Mapping[PartKey, Part]:
+        """The open parts of incidents of a lane."""
         ...
 
     def moment(self, at_ms: int, *, generation: int | None = None, historic: bool | None = None) -> Moment:

@@ -10,7 +10,8 @@ from streaming.core.model.results import Incident
 
 T = TypeVar("T")
 
-_PAGE = ("open", "lingering")
+_BEFORE_PARTS = ("open", "lingering")
+"""Where layouts before 4 keep whole incidents; layout 4 keeps parts there."""
 
 
 def left_open(state: bytes) -> tuple[Incident, ...]:
@@ -18,7 +19,7 @@ def left_open(state: bytes) -> tuple[Incident, ...]:
     whole = _object(state)
     book = _part(whole, "book")
     pages = [whole, _part(whole, "timeline"), _part(book, "records"), _part(book, "events")]
-    held = [_part(page, name) for page in pages for name in ("incidents", *_PAGE)]
+    held = [_part(page, name) for page in pages for name in ("incidents", *_BEFORE_PARTS)]
     orphans = whole.get("orphans")
     items = [one for some in held for one in some.values()]
     return tuple(_each(Incident, [*items, *(orphans if isinstance(orphans, list) else ())]))

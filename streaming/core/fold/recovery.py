@@ -7,12 +7,11 @@ day: a group that does not rebalance shows nothing more, and the error has been 
 from dataclasses import replace
 
 from streaming.core.fold.state import Envelope
-from streaming.core.incidents.book import Book
+from streaming.core.incidents.book import Book, Changes
 from streaming.core.incidents.monitor_error import MONITOR_ERROR
 from streaming.core.incidents.notice import Notice
 from streaming.core.incidents.transitions import Moment
 from streaming.core.model.records import Tick
-from streaming.core.model.results import Incident
 
 FOLDED_AGAIN = 10
 """Generations."""
@@ -31,14 +30,14 @@ def due_ms(envelope: Envelope) -> int | None:
     return None if envelope.failing is None else envelope.failing.at_ms + OPEN_MS
 
 
-def recovered(envelope: Envelope, book: Book, moment: Moment, tick: Tick | None) -> tuple[Envelope, list[Incident]]:
+def recovered(envelope: Envelope, book: Book, moment: Moment, tick: Tick | None) -> tuple[Envelope, Changes]:
     """Ends `monitor_error` once its time has come; `moment` is the group's, of any time."""
     failing = envelope.failing
     if failing is None:
-        return envelope, []
+        return envelope, Changes()
     open_now = tuple(key for key, one in book.open().items() if one.code == MONITOR_ERROR.code)
     now_ms = max(tick.now_ms, failing.at_ms) if tick is not None else failing.at_ms
     if open_now and failing.folded < FOLDED_AGAIN and now_ms < failing.at_ms + OPEN_MS:
-        return envelope, []
+        return envelope, Changes()
     ended = book.note(Notice(moment=replace(moment, at_ms=now_ms, historic=False), over=open_now))
     return replace(envelope, failing=None), [*ended, *book.attend(now_ms)]

@@ -3,10 +3,10 @@
 Both ways of notifying use it: pushed alerts as text, Prometheus' rules through labels of a gauge.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import NamedTuple
 
-from streaming.core.model.subjects import Subject
+from streaming.core.model.results import Incident
 
 MOST_NAMED = 5
 
@@ -18,28 +18,34 @@ class Named(NamedTuple):
     workers: str
 
 
-def named(subjects: Sequence[Subject], worker: Callable[[str], str]) -> list[Named]:
+def named(incident: Incident, worker: Callable[[str], str]) -> list[Named]:
     """What the incident is about: its connectors, tasks, partitions or members, each with the incident's workers; the
     workers themselves where nothing else is named. After five of them, how many more there are.
 
-    `worker` says how a worker is called.
+    The workers are those that all parts of the incident share, else all that it names. `worker` says how one is called.
     """
-    workers = tuple(dict.fromkeys(worker(one.id) for one in subjects if one.type == "worker"))
-    things = [f"{one.type} {one.id}" for one in subjects if one.type not in ("worker", "group")]
+    shared = [one for one in incident.common if one.type == "worker"]
+    workers = tuple(dict.fromkeys(worker(one.id) for one in shared or incident.subjects if one.type == "worker"))
+    things = [f"{one.type} {one.id}" for one in incident.subjects if one.type not in ("worker", "group")]
     if not things:
-        return _some([Named(f"worker {one}", "") for one in workers])
-    return _some([Named(one, ", ".join(workers)) for one in things])
+        return _some([Named(f"worker {one}", "") for one in workers], incident.more)
+    return _some([Named(one, _listed(workers)) for one in things], incident.more)
 
 
-def _some(all_named: list[Named]) -> list[Named]:
+def _listed(workers: tuple[str, ...]) -> str:
+    more = len(workers) - MOST_NAMED
+    return ", ".join(workers[:MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
+
+
+def _some(all_named: list[Named], unnamed: int) -> list[Named]:
     shown = all_named[:MOST_NAMED]
-    more = len(all_named) - len(shown)
+    more = len(all_named) - len(shown) + unnamed
     return [*shown, Named(f"{more} more", shown[0].workers)] if more else shown
 
 
-def named_text(subjects: Sequence[Subject], worker: Callable[[str], str]) -> str:
+def named_text(incident: Incident, worker: Callable[[str], str]) -> str:
     """The same as a phrase: `task sink-0, task sink-1 on a:8083, b:8083`; empty if only the group is meant."""
-    all_named = named(subjects, worker)
+    all_named = named(incident, worker)
     if not all_named:
         return ""
     text = ", ".join(one.subject for one in all_named)

@@ -1,39 +1,56 @@
-"""The book of a group's incidents: findings come in, transitions go out; settling and damping happen here alone.
+"""The book of a group's incidents: findings come in, incidents and their parts go out; settling and damping happen here
+alone.
 
-An incident is a fact from its first record to its last. People are notified when it has lasted `for_ms`, and of its end
-`keep_firing_ms` after it; found again meanwhile, it is still the same incident. While a storm is notified, incidents of
-the rules that it absorbs (imbalance, unassigned connectors and tasks) are suppressed; a duplicate never is.
+A finding that lasts is a part of an incident (`grouping`). A part is damped by itself: it counts for people when it has
+lasted `for_ms`, and until `keep_firing_ms` after its end; found again meanwhile, it is still the same part. People are
+notified of an incident when the first of its parts has lasted so long, once, and of its end after the last. In between
+its parts come and go, which updates it. While a storm is notified, incidents of the rules that it absorbs (imbalance,
+unassigned connectors and tasks) are suppressed; a duplicate never is.
 
-    10:00:00  imbalance found               opened    (for 5 min)
-    10:05:00  timer                         fired     notified
-    10:07:00  not found any more            resolved  its end is notified (keep_firing 0)
-    10:00:00  duplicate found               opened, fired
+    10:00:00  imbalance of w1 found            opened    (for 5 min)
+    10:01:00  imbalance of w2 found            updated   it has two parts
+    10:05:00  timer                            fired     notified
+    10:07:00  w1 is not found any more         updated   w2 is left
+    10:08:00  w2 is not found any more         resolved  its end is notified (keep_firing 0)
 
 Each lane (`Lane`) has a time of its own: its incidents are damped by that time alone.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from streaming.core.incidents import grouping
 from streaming.core.incidents.catalogue import Catalogue
 from streaming.core.incidents.damping import alert_severity, damping_of
+from streaming.core.incidents.finding import Finding
 from streaming.core.incidents.notice import Lane, Notice
-from streaming.core.incidents.transitions import IncidentKey, key_of, resolved, settle
-from streaming.core.model.results import Incident
+from streaming.core.incidents.transitions import (
+    Moment,
+    PartKey,
+    ended_because,
+    found_again,
+    incident_id,
+    incident_of,
+    key_of,
+    part_of,
+    told,
+)
+from streaming.core.model.results import Incident, Part, Subject
 from streaming.core.model.settings import ClusterSettings
+
+Changes = list[Incident | Part]
+"""What is published: each changed incident, followed by those of its parts that changed."""
+Identities = dict[tuple[str, tuple[Subject, ...]], str]
+"""Incident ids by rule and cause."""
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """One lane as it is stored: incidents that are open, and those whose end is still to be notified."""
+    """One lane as it is stored: parts that are open, those whose end still counts, and the incidents of both by id."""
 
-    open: Mapping[IncidentKey, Incident] = field(default_factory=dict)
-    lingering: Mapping[IncidentKey, Incident] = field(default_factory=dict)
-
-    def all(self) -> Iterator[Incident]:
-        """Every incident of the lane."""
-        yield from self.open.values()
-        yield from self.lingering.values()
+    open: Mapping[PartKey, Part] = field(default_factory=dict)
+    lingering: Mapping[PartKey, Part] = field(default_factory=dict)
+    incidents: Mapping[str, Incident] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,56 +61,116 @@ class Pages:
     events: Page = Page()
 
     def all(self) -> Iterator[Incident]:
-        """Every incident of the group."""
-        yield from self.records.all()
-        yield from self.events.all()
+        """Every incident of the group: open ones, and those whose end is still to be notified."""
+        yield from self.records.incidents.values()
+        yield from self.events.incidents.values()
+
+
+class _Ledger:
+    """One lane during one fold."""
+
+    def __init__(self, page: Page) -> None:
+        self.open, self.lingering, self.incidents = dict(page.open), dict(page.lingering), dict(page.incidents)
+        self.keys = {name: set(parts) for name, parts in grouping.by_incident(page.open).items()}
+        self.kept = {name: set(parts) for name, parts in grouping.by_incident(page.lingering).items()}
+        self.begun = set[str]()
+
+    def page(self) -> Page:
+        return Page(self.open, dict(sorted(self.lingering.items())), dict(sorted(self.incidents.items())))
+
+    def put(self, key: PartKey, part: Part) -> None:
+        """An open part as it is now. Of a large incident only the first parts keep their texts."""
+        keys = self.keys.setdefault(part.incident_id, set())
+        if key not in keys and len(keys) >= grouping.DETAILED_PARTS:
+            part = replace(part, message="", evidence=(), next_step="")
+        keys.add(key)
+        self.open[key] = part
+
+    def take(self, key: PartKey) -> Part:
+        part = self.open.pop(key)
+        self.keys[part.incident_id].discard(key)
+        return part
+
+    def linger(self, key: PartKey, part: Part) -> None:
+        self.lingering[key] = part
+        self.kept.setdefault(part.incident_id, set()).add(key)
+
+    def drop(self, key: PartKey) -> Part:
+        part = self.lingering.pop(key)
+        self.kept[part.incident_id].discard(key)
+        return part
+
+    def parts(self, name: str) -> list[Part]:
+        return [self.open[key] for key in self.keys.get(name, ())]
+
+    def ends(self, name: str) -> list[Part]:
+        return [self.lingering[key] for key in self.kept.get(name, ())]
+
+    def forget(self, name: str) -> None:
+        del self.incidents[name]
+        self.keys.pop(name, None)
+        self.kept.pop(name, None)
 
 
 class Book:
-    """The incidents of one group during one fold. Every change is returned as the transitions to publish."""
+    """The incidents of one group during one fold. Every change is returned as what is to be published."""
 
-    def __init__(self, catalogue: Catalogue, settings: ClusterSettings, pages: Pages) -> None:
-        self._catalogue, self._settings = catalogue, settings
-        self._open = {Lane.RECORDS: dict(pages.records.open), Lane.EVENTS: dict(pages.events.open)}
-        self._lingering = {Lane.RECORDS: dict(pages.records.lingering), Lane.EVENTS: dict(pages.events.lingering)}
+    def __init__(self, catalogue: Catalogue, settings: ClusterSettings, group: str, pages: Pages) -> None:
+        self._catalogue, self._settings, self._group = catalogue, settings, group
+        self._ledgers = {Lane.RECORDS: _Ledger(pages.records), Lane.EVENTS: _Ledger(pages.events)}
 
     def pages(self) -> Pages:
         """The book to be stored."""
-        return Pages(*(Page(self._open[lane], dict(sorted(self._lingering[lane].items()))) for lane in Lane))
+        return Pages(*(self._ledgers[lane].page() for lane in Lane))
 
-    def open(self, lane: Lane = Lane.RECORDS) -> Mapping[IncidentKey, Incident]:
-        """The open incidents of a lane; not to be changed."""
-        return self._open[lane]
+    def open(self, lane: Lane = Lane.RECORDS) -> Mapping[PartKey, Part]:
+        """The open parts of a lane; not to be changed."""
+        return self._ledgers[lane].open
 
-    def note(self, notice: Notice) -> list[Incident]:
+    def note(self, notice: Notice) -> Changes:
         """Open, change and end what the notice says."""
-        open_now, moment = self._open[notice.lane], notice.moment
-        still, changed = settle(open_now, notice.found, moment, notice.evaluated)
-        changed += [resolved(still.pop(key), moment) for key in notice.over if key in still]
-        for key in [key for key in notice.present if key in still]:
-            one = still[key]
-            opened_ms = max(one.opened_at_ms, moment.at_ms)
-            still[key] = replace(one, historic=False, opened_at_ms=opened_ms, transition="updated")
-            changed.append(still[key])
-        self._open[notice.lane] = still
-        return self.follow(changed, notice.lane)
+        ledger, moment = self._ledgers[notice.lane], notice.moment
+        found: dict[PartKey, Finding] = {}
+        for finding in notice.found:
+            found.setdefault(key_of(finding.rule.code, finding.subjects), finding)
+        over = [key for key, one in ledger.open.items() if one.code in notice.evaluated and key not in found]
+        over += [key for key in notice.over if key in ledger.open and key not in over]
+        identities = self._identities(ledger, found, moment)
+        changed = [
+            one for key, finding in found.items() if (one := self._found(ledger, key, finding, moment, identities))
+        ]
+        changed += [self._ended(ledger, key, moment) for key in over]
+        for key in [key for key in notice.present if key in ledger.open]:
+            before = ledger.open[key]
+            one = replace(before, historic=False, opened_at_ms=max(before.opened_at_ms, moment.at_ms))
+            ledger.put(key, one)
+            changed.append(one)
+        return list(_published(ledger, changed, moment))
 
-    def follow(self, transitions: Iterable[Incident], lane: Lane = Lane.RECORDS) -> list[Incident]:
-        """Transitions as they are published: a return within the time kept goes on with the incident before, an end may
-        be notified later."""
-        return [self._followed(one, lane) for one in transitions]
+    def put(self, incident: Incident) -> None:
+        """Carry an open incident on from a book that is lost, with what it names as its one part."""
+        ledger = self._ledgers[Lane.RECORDS]
+        ledger.incidents[incident.incident_id] = incident
+        ledger.put(key_of(incident.code, incident.subjects), _whole(incident))
 
-    def put(self, one: Incident, lane: Lane = Lane.RECORDS) -> None:
-        """Set an open incident as it is now."""
-        self._open[lane][key_of(one.code, one.subjects)] = one
+    def end(self, incidents: Iterable[Incident], moment: Moment, why: str) -> Changes:
+        """End incidents that a lost book left open; their end may be notified later."""
+        ledger, ended = self._ledgers[Lane.RECORDS], Changes()
+        for one in ended_because(incidents, moment, why):
+            firing = one.transition == "resolved" and one.firing and self._damping(one.code)[1] > 0
+            ended.append(replace(one, firing=firing))
+            if firing:
+                ledger.incidents[one.incident_id] = replace(one, firing=True)
+                ledger.linger(key_of(one.code, one.subjects), _whole(one))
+        return ended
 
-    def attend(self, now_ms: int, lane: Lane = Lane.RECORDS) -> list[Incident]:
+    def attend(self, now_ms: int, lane: Lane = Lane.RECORDS) -> Changes:
         """Notify what is due, change alert severities, suppress what a storm absorbs, end what was kept long enough."""
-        return list(self._attend(self._open[lane], self._lingering[lane], now_ms))
+        return list(self._attend(self._ledgers[lane], now_ms))
 
-    def attend_until(self, until_ms: int, lane: Lane) -> list[Incident]:
+    def attend_until(self, until_ms: int, lane: Lane) -> Changes:
         """The same for everything due by then, each at its own time."""
-        done: list[Incident] = []
+        done = Changes()
         last_ms: int | None = None
         while (due_ms := self.due_ms(lane)) is not None and due_ms <= until_ms and due_ms != last_ms:
             last_ms = due_ms
@@ -101,61 +178,82 @@ class Book:
         return done
 
     def due_ms(self, lane: Lane = Lane.RECORDS) -> int | None:
-        """When the next incident of the lane is to be notified, louder or not any more."""
-        return min(self._times(self._open[lane], self._lingering[lane]), default=None)
+        """When the next part of the lane is to be notified, louder or not any more."""
+        return min(self._times(self._ledgers[lane]), default=None)
 
-    def _followed(self, one: Incident, lane: Lane) -> Incident:
-        key = key_of(one.code, one.subjects)
-        if one.transition == "opened":
-            before = self._lingering[lane].pop(key, None)
-            if before is not None:
-                one = replace(
-                    before, transition="updated", resolved_at_ms=None, message=one.message, severity=one.severity
-                )
-            else:
-                one = replace(one, team=self._settings.team_of(one.group))
-            self._open[lane][key] = one
-            return one
-        if one.transition == "resolved" and one.firing:
-            if self._damping(one)[1] > 0:
-                self._lingering[lane][key] = one
-                return one
-            return replace(one, firing=False)
-        return one
+    # -- findings --------------------------------------------------------------------------------------------------
 
-    def _attend(
-        self, open_now: dict[IncidentKey, Incident], lingering: dict[IncidentKey, Incident], now_ms: int
-    ) -> Iterator[Incident]:
-        storm = self._storm(open_now, lingering)
-        for key, one in sorted(open_now.items(), key=lambda item: (not self._absorbs(item[1]), item[0])):
+    def _identities(self, ledger: _Ledger, found: Mapping[PartKey, Finding], moment: Moment) -> Identities:
+        """The incident that new findings of each rule and cause are parts of, whatever the order they come in."""
+        identities: Identities = {}
+        for key, finding in sorted(found.items()):
+            kind = (finding.rule.code, finding.cause)
+            if key in ledger.open or key in ledger.lingering or kind in identities:
+                continue
+            known = grouping.joined(ledger.incidents.values(), finding, moment)
+            identities[kind] = incident_id(moment, key) if known is None else known.incident_id
+            if known is None:
+                team = self._settings.team_of(moment.group)
+                ledger.incidents[identities[kind]] = incident_of(finding, moment, identities[kind], team)
+                ledger.begun.add(identities[kind])
+        return identities
+
+    def _found(
+        self, ledger: _Ledger, key: PartKey, finding: Finding, moment: Moment, identities: Identities
+    ) -> Part | None:
+        """The part that a finding opens, brings back or changes; None if it changes nothing."""
+        before = ledger.open.get(key)
+        if before is not None:
+            part = found_again(before, finding)
+            if part is before:
+                return None
+        elif key in ledger.lingering:
+            part = replace(ledger.drop(key), resolved_at_ms=None, message=told(finding), severity=finding.severity)
+        else:
+            part = part_of(finding, moment, identities[finding.rule.code, finding.cause])
+        ledger.put(key, part)
+        return part
+
+    def _ended(self, ledger: _Ledger, key: PartKey, moment: Moment) -> Part:
+        part = replace(ledger.take(key), resolved_at_ms=moment.at_ms)
+        if part.firing and self._damping(part.code)[1] > 0:
+            ledger.linger(key, part)
+        return part
+
+    # -- time ------------------------------------------------------------------------------------------------------
+
+    def _attend(self, ledger: _Ledger, now_ms: int) -> Iterator[Incident | Part]:
+        storm = self._storm(ledger)
+        touched: dict[str, None] = {}
+        for key, one in sorted(ledger.open.items(), key=lambda item: (not self._absorbs(item[1]), item[0])):
             changed = self._attended(one, now_ms, storm=storm)
             if changed is not None:
                 storm = storm or (changed.firing and self._absorbs(changed))
-                open_now[key] = changed
-                yield changed
-        for key, one in sorted(lingering.items()):
-            if now_ms >= (one.resolved_at_ms or 0) + self._damping(one)[1]:
-                del lingering[key]
-                yield replace(one, transition="ended", firing=False)
+                ledger.open[key] = changed
+                touched[one.incident_id] = None
+        for key, one in sorted(ledger.lingering.items()):
+            if now_ms >= (one.resolved_at_ms or 0) + self._damping(one.code)[1]:
+                ledger.drop(key)
+                touched[one.incident_id] = None
+        if storm:
+            touched.update((one.incident_id, None) for one in ledger.incidents.values() if one.firing)
+        for name in touched:
+            suppressed = storm and self._catalogue.rule(ledger.incidents[name].code).absorbed
+            yield from _noticed(ledger, name, now_ms, suppressed=suppressed)
 
-    def _attended(self, one: Incident, now_ms: int, *, storm: bool) -> Incident | None:
+    def _attended(self, one: Part, now_ms: int, *, storm: bool) -> Part | None:
+        """The part if time changes whether it counts for people, and how loudly."""
         if one.historic:
             return None
         due = one.firing or now_ms >= self._due_ms(one)
         if not due or (storm and self._catalogue.rule(one.code).absorbed):
-            return replace(one, transition="ended", firing=False) if one.firing else None
-        alert = alert_severity(self._catalogue, self._settings, one, now_ms)
-        if not one.firing:
-            return replace(
-                one, transition="fired", firing=True, fired_at_ms=now_ms, alert=alert, times_told=one.times_told + 1
-            )
-        return replace(one, transition="updated", alert=alert) if alert is not one.alert else None
+            return replace(one, firing=False) if one.firing else None
+        alert = alert_severity(self._catalogue, self._settings, self._group, one, now_ms)
+        return replace(one, firing=True, alert=alert) if (one.firing, one.alert) != (True, alert) else None
 
-    def _times(
-        self, open_now: Mapping[IncidentKey, Incident], lingering: Mapping[IncidentKey, Incident]
-    ) -> Iterator[int]:
-        storm = self._storm(open_now, lingering)
-        for one in open_now.values():
+    def _times(self, ledger: _Ledger) -> Iterator[int]:
+        storm = self._storm(ledger)
+        for one in ledger.open.values():
             rule = self._catalogue.rule(one.code)
             if one.historic:
                 continue
@@ -163,19 +261,98 @@ class Book:
                 yield self._due_ms(one)
             elif rule.pages_after_ms is not None and one.firing:
                 louder_ms = one.opened_at_ms + rule.pages_after_ms
-                if alert_severity(self._catalogue, self._settings, one, louder_ms) is not one.alert:
+                if alert_severity(self._catalogue, self._settings, self._group, one, louder_ms) is not one.alert:
                     yield louder_ms
-        for one in lingering.values():
-            yield (one.resolved_at_ms or 0) + self._damping(one)[1]
+        for one in ledger.lingering.values():
+            yield (one.resolved_at_ms or 0) + self._damping(one.code)[1]
 
-    def _storm(self, open_now: Mapping[IncidentKey, Incident], lingering: Mapping[IncidentKey, Incident]) -> bool:
-        return any(one.firing and self._absorbs(one) for some in (open_now, lingering) for one in some.values())
+    def _storm(self, ledger: _Ledger) -> bool:
+        return any(
+            one.firing and self._absorbs(one) for some in (ledger.open, ledger.lingering) for one in some.values()
+        )
 
-    def _absorbs(self, one: Incident) -> bool:
+    def _absorbs(self, one: Part) -> bool:
         return self._catalogue.rule(one.code).absorbs
 
-    def _damping(self, one: Incident) -> tuple[int, int]:
-        return damping_of(self._catalogue, self._settings, one.group, one.code)
+    def _damping(self, code: str) -> tuple[int, int]:
+        return damping_of(self._catalogue, self._settings, self._group, code)
 
-    def _due_ms(self, one: Incident) -> int:
-        return one.opened_at_ms + self._damping(one)[0]
+    def _due_ms(self, one: Part) -> int:
+        return one.opened_at_ms + self._damping(one.code)[0]
+
+
+def _published(ledger: _Ledger, changed: Sequence[Part], moment: Moment) -> Iterator[Incident | Part]:
+    """Each incident of which parts were found, changed or ended, as it is now, and these parts."""
+    by_incident: dict[str, list[Part]] = {}
+    for part in changed:
+        by_incident.setdefault(part.incident_id, []).append(part)
+    for name, parts in by_incident.items():
+        before = ledger.incidents[name]
+        now = _now(before, ledger, moment)
+        if name in ledger.begun:
+            ledger.begun.remove(name)
+            yield now
+        elif replace(now, transition=before.transition) != before:
+            yield now
+        if ledger.parts(name) or ledger.ends(name):
+            ledger.incidents[name] = now
+        else:
+            ledger.forget(name)
+        yield from parts
+
+
+def _now(before: Incident, ledger: _Ledger, moment: Moment) -> Incident:
+    """The incident after findings of this moment."""
+    name, parts = before.incident_id, ledger.parts(before.incident_id)
+    if not parts:
+        return replace(
+            before,
+            transition="resolved",
+            resolved_at_ms=moment.at_ms,
+            firing=before.firing and bool(ledger.ends(name)),
+        )
+    now = grouping.summed(before, parts)
+    if before.historic and not now.historic:
+        now = replace(now, opened_at_ms=max(before.opened_at_ms, moment.at_ms))
+    return replace(now, transition="opened" if name in ledger.begun else "updated", resolved_at_ms=None)
+
+
+def _noticed(ledger: _Ledger, name: str, now_ms: int, *, suppressed: bool) -> Iterator[Incident]:
+    """The incident, if people notice what time has changed in its parts.
+
+    Notified once, it stays so until its last part ends, even while those left have not lasted long enough.
+    """
+    before, parts, ends = ledger.incidents[name], ledger.parts(name), ledger.ends(name)
+    counting = [one for one in (*parts, *ends) if one.firing]
+    firing = bool(counting) or (before.firing and bool(parts) and not suppressed)
+    now = replace(before, firing=firing, alert=grouping.loudest(counting) or before.alert)
+    if firing and not before.firing:
+        now = replace(now, transition="fired", fired_at_ms=now_ms, times_told=before.times_told + 1)
+    elif before.firing:
+        now = replace(now, transition="updated" if firing else "ended")
+    if parts or ends:
+        ledger.incidents[name] = now
+    else:
+        ledger.forget(name)
+    if (now.firing, now.alert) != (before.firing, before.alert):
+        yield now
+
+
+def _whole(incident: Incident) -> Part:
+    """An incident of a lost book as its one part."""
+    return Part(
+        incident_id=incident.incident_id,
+        code=incident.code,
+        subjects=incident.subjects,
+        severity=incident.severity,
+        certainty=incident.certainty,
+        opened_generation=incident.opened_generation,
+        opened_at_ms=incident.opened_at_ms,
+        resolved_at_ms=incident.resolved_at_ms,
+        message=incident.message,
+        evidence=incident.evidence,
+        next_step=incident.next_step,
+        historic=incident.historic,
+        alert=incident.alert,
+        firing=incident.firing,
+    )

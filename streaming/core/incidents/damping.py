@@ -9,11 +9,11 @@ from fnmatch import fnmatchcase
 
 from streaming.core.incidents.catalogue import Catalogue
 from streaming.core.incidents.rule import Rule
-from streaming.core.model.results import AlertSeverity, Certainty, Incident, Severity
+from streaming.core.model.results import AlertSeverity, Certainty, Incident, Part, Severity
 from streaming.core.model.settings import ClusterSettings, Damping, Owner
+from streaming.core.model.subjects import connector_of
 
 _NO_DAMPING = Damping()
-_JOBS = ("connector", "task")
 
 
 def damping_of(catalogue: Catalogue, settings: ClusterSettings, group: str, code: str) -> tuple[int, int]:
@@ -37,19 +37,21 @@ def _configured(settings: ClusterSettings, group: str, rule: Rule) -> Damping:
     return own
 
 
-def alert_severity(catalogue: Catalogue, settings: ClusterSettings, incident: Incident, now_ms: int) -> AlertSeverity:
-    """How loudly people are notified of an incident that is open at `now_ms`."""
-    rule = catalogue.rule(incident.code)
-    owner = settings.owner_of(incident.group)
+def alert_severity(
+    catalogue: Catalogue, settings: ClusterSettings, group: str, part: Part | Incident, now_ms: int
+) -> AlertSeverity:
+    """How loudly people are notified of a part of an incident that is open at `now_ms`."""
+    rule = catalogue.rule(part.code)
+    owner = settings.owner_of(group)
     if owner is not None:
-        wanted = _of_connectors(owner, rule, incident) or _named(owner.alerts, rule)
+        wanted = _of_connectors(owner, rule, part) or _named(owner.alerts, rule)
         if wanted is not None:
             return wanted
-    if rule.report or incident.severity in (Severity.INFO, Severity.LOW):
+    if rule.report or part.severity in (Severity.INFO, Severity.LOW):
         return AlertSeverity.INFO
-    if rule.pages and incident.certainty is Certainty.CERTAIN and incident.severity is not Severity.MEDIUM:
+    if rule.pages and part.certainty is Certainty.CERTAIN and part.severity is not Severity.MEDIUM:
         return AlertSeverity.CRITICAL
-    if rule.pages_after_ms is not None and now_ms >= incident.opened_at_ms + rule.pages_after_ms:
+    if rule.pages_after_ms is not None and now_ms >= part.opened_at_ms + rule.pages_after_ms:
         return AlertSeverity.CRITICAL
     return AlertSeverity.WARNING
 
@@ -58,11 +60,9 @@ def _named(alerts: Mapping[str, AlertSeverity], rule: Rule) -> AlertSeverity | N
     return alerts.get(rule.code) or alerts.get(rule.title)
 
 
-def _of_connectors(owner: Owner, rule: Rule, incident: Incident) -> AlertSeverity | None:
-    """What the owner wants for a connector of the incident, or of a task in it: the loudest, None if nothing."""
-    names = [
-        one.id.rpartition("-")[0] if one.type == "task" else one.id for one in incident.subjects if one.type in _JOBS
-    ]
+def _of_connectors(owner: Owner, rule: Rule, part: Part | Incident) -> AlertSeverity | None:
+    """What the owner wants for a connector of the part, or of a task in it: the loudest, None if nothing."""
+    names = [name for one in part.subjects if (name := connector_of(one)) is not None]
     found = [
         wanted
         for pattern, alerts in owner.connectors.items()

@@ -8,9 +8,10 @@ from streaming.core.model.results import Certainty, Evidence, Severity, Subject
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """One broken law. Its key is (code, subjects): found again it keeps its incident open.
+    """One broken law. Its key is (code, subjects): found again it keeps its part of an incident open.
 
-    `next_step`: what to do first in this very group; empty where the rule's own first step is meant.
+    `next_step`: what to do first in this very group; empty where the rule's own first step is meant. `cause`: to what
+    the rule puts it down (a worker); findings of one rule and cause are one incident (`grouping`).
     """
 
     rule: Rule
@@ -20,3 +21,4 @@ class Finding:
     message: str
     evidence: tuple[Evidence, ...]
     next_step: str = ""
+    cause: tuple[Subject, ...] = ()

@@ -9,7 +9,7 @@ from enum import Enum
 from typing import TypeAlias
 
 from streaming.core.incidents.finding import Finding
-from streaming.core.incidents.transitions import IncidentKey, Moment
+from streaming.core.incidents.transitions import Moment, PartKey
 from streaming.core.model.results import Result
 
 
@@ -30,8 +30,8 @@ class Notice:
     lane: Lane = Lane.RECORDS
     found: tuple[Finding, ...] = ()
     evaluated: frozenset[str] = frozenset()
-    over: tuple[IncidentKey, ...] = ()
-    present: tuple[IncidentKey, ...] = ()
+    over: tuple[PartKey, ...] = ()
+    present: tuple[PartKey, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

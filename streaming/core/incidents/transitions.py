@@ -1,13 +1,13 @@
-"""Incidents: a finding that lasts. Opened once, resolved once; the key is (code, subjects)."""
+"""Parts and incidents from findings: their keys, their first state, and what changes when they are found again."""
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from streaming.core.incidents.finding import Finding
-from streaming.core.model.results import Incident, Subject
+from streaming.core.model.results import Incident, Part, Subject
 
-IncidentKey = str
+PartKey = str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,49 +22,21 @@ class Moment:
     historic: bool = False
 
 
-def key_of(code: str, subjects: Iterable[Subject]) -> IncidentKey:
-    return "|".join((code, *(f"{subject.type}={subject.id}" for subject in subjects)))
+def key_of(code: str, subjects: Iterable[Subject]) -> PartKey:
+    """The key of a part among the open ones of its group: equal only for equal code and subjects."""
+    return "|".join((code, *(f"{subject.type}={_plain(subject.id)}" for subject in subjects)))
 
 
-def incident_id(moment: Moment, key: IncidentKey) -> str:
-    """Stable across restarts and repeated batches: made of what the incident is and the generation that opened it."""
+def _plain(name: str) -> str:
+    return name.replace("\\", "\\\\").replace("|", "\\|")
+
+
+def incident_id(moment: Moment, key: PartKey) -> str:
+    """Stable across restarts and repeated batches: made of the first part and the generation that opened it."""
     text = "\x00".join(
         (moment.cluster, moment.group, str(moment.incarnation), key, str(moment.generation), str(moment.at_ms))
     )
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:24]
-
-
-def settle(
-    open_now: Mapping[IncidentKey, Incident], found: Iterable[Finding], moment: Moment, evaluated: frozenset[str]
-) -> tuple[dict[IncidentKey, Incident], list[Incident]]:
-    """Open what is new, update what got worse or better, resolve what is gone among the `evaluated` codes."""
-    still = dict(open_now)
-    transitions: list[Incident] = []
-    seen: set[IncidentKey] = set()
-    for finding in found:
-        key = key_of(finding.rule.code, finding.subjects)
-        if key in seen:
-            continue
-        seen.add(key)
-        before = still.get(key)
-        if before is None:
-            still[key] = opened = _opened(finding, moment, key)
-            transitions.append(opened)
-        elif (before.severity, before.certainty) != (finding.severity, finding.certainty):
-            changed = replace(
-                before,
-                transition="updated",
-                severity=finding.severity,
-                certainty=finding.certainty,
-                message=told(finding),
-                next_step=finding.next_step,
-                evidence=tuple(dict.fromkeys((*before.evidence, *finding.evidence))),
-            )
-            still[key] = changed
-            transitions.append(changed)
-    for key in [key for key, one in still.items() if one.code in evaluated and key not in seen]:
-        transitions.append(resolved(still.pop(key), moment))
-    return still, transitions
 
 
 def told(finding: Finding) -> str:
@@ -73,9 +45,41 @@ def told(finding: Finding) -> str:
     return f"{finding.message} (looks like {issues})" if issues else finding.message
 
 
-def _opened(finding: Finding, moment: Moment, key: IncidentKey) -> Incident:
+def part_of(finding: Finding, moment: Moment, incident: str) -> Part:
+    """A part as it begins."""
+    return Part(
+        incident_id=incident,
+        code=finding.rule.code,
+        subjects=finding.subjects,
+        severity=finding.severity,
+        certainty=finding.certainty,
+        opened_generation=moment.generation,
+        opened_at_ms=moment.at_ms,
+        message=told(finding),
+        evidence=finding.evidence,
+        next_step=finding.next_step,
+        historic=moment.historic,
+    )
+
+
+def found_again(before: Part, finding: Finding) -> Part:
+    """An open part of which a finding says the same, or that it is worse, better, more or less sure."""
+    if (before.severity, before.certainty) == (finding.severity, finding.certainty):
+        return before
+    return replace(
+        before,
+        severity=finding.severity,
+        certainty=finding.certainty,
+        message=told(finding),
+        next_step=finding.next_step,
+        evidence=tuple(dict.fromkeys((*before.evidence, *finding.evidence))),
+    )
+
+
+def incident_of(finding: Finding, moment: Moment, identity: str, team: str) -> Incident:
+    """An incident as its first part opens it."""
     return Incident(
-        incident_id=incident_id(moment, key),
+        incident_id=identity,
         transition="opened",
         rule=finding.rule.title,
         code=finding.rule.code,
@@ -92,6 +96,8 @@ def _opened(finding: Finding, moment: Moment, key: IncidentKey) -> Incident:
         historic=moment.historic,
         alert_name=finding.rule.alert,
         next_step=finding.next_step,
+        team=team,
+        cause=finding.cause,
     )
 
 

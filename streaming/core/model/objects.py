@@ -19,6 +19,7 @@ from streaming.core.model.results import (
     Incident,
     JobState,
     MemberResult,
+    Part,
     Result,
     Share,
     Source,
@@ -50,6 +51,8 @@ def as_object(result: Result) -> Object:
             }
         case Incident():
             return _violation(result)
+        case Part():
+            return part_object(result)
         case UndecodableRecord():
             return {
                 "kind": "undecodable",
@@ -176,6 +179,23 @@ def _expected(expected: Mapping[str, ExpectedShare] | None) -> Object | None:
     }
 
 
+def part_object(part: Part) -> Object:
+    """One finding of an incident."""
+    return {
+        "kind": "incident_part",
+        "incident_id": part.incident_id,
+        "code": part.code,
+        "severity": part.severity.value,
+        "certainty": part.certainty.value,
+        "opened_generation": part.opened_generation,
+        "opened_at_ms": part.opened_at_ms,
+        "resolved_at_ms": part.resolved_at_ms,
+        "subjects": [_subject(subject) for subject in part.subjects],
+        "message": part.message,
+        "evidence": [_evidence(one) for one in part.evidence],
+    }
+
+
 def _violation(incident: Incident) -> Object:
     return {
         "kind": "violation",
@@ -199,4 +219,8 @@ def _violation(incident: Incident) -> Object:
         "team": incident.team,
         "alert_name": incident.alert_name,
         "next_step": incident.next_step,
+        "open_parts": incident.parts,
+        "more_subjects": incident.more,
+        "cause": [_subject(subject) for subject in incident.cause],
+        "common": [_subject(subject) for subject in incident.common],
     }

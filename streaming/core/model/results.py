@@ -236,6 +236,11 @@ class Incident:
     damping) and when that is over. `firing` is true between these two; `fired_at_ms` stays. `alert_name` is the rule's
     when it was opened and stays, whatever the catalogue calls it later; empty before rules had alerts of their own.
     `next_step`: what to do first in this very group; empty where the rule's first step is meant.
+
+    An incident has parts (`Part`). `subjects`, `message` and `evidence` are those of its open parts, bounded; after its
+    end, those it had last. `parts`: how many are open; `more`: how many of their connectors, tasks, partitions or
+    members `subjects` leaves out; `cause`: what the rule names as the cause of all parts; `common`: the worker and the
+    connector that all parts share.
     """
 
     incident_id: str
@@ -260,6 +265,34 @@ class Incident:
     team: str = ""
     alert_name: str = ""
     next_step: str = ""
+    parts: int = 1
+    more: int = 0
+    cause: tuple[Subject, ...] = ()
+    common: tuple[Subject, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """One finding of an incident while it lasts, and its end: what one rule says of the same subjects.
+
+    `firing` and `alert` are by the part's own damping. A stored part of a large incident has no message, evidence and
+    next step any more: they were published when it opened.
+    """
+
+    incident_id: str
+    code: str
+    subjects: tuple[Subject, ...]
+    severity: Severity
+    certainty: Certainty
+    opened_generation: int
+    opened_at_ms: int
+    resolved_at_ms: int | None = None
+    message: str = ""
+    evidence: tuple[Evidence, ...] = ()
+    next_step: str = ""
+    historic: bool = False
+    alert: AlertSeverity = AlertSeverity.INFO
+    firing: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -281,4 +314,4 @@ class GapRecord:
     reason: str
 
 
-Result: TypeAlias = Generation | Aftermath | JobState | Standing | Incident | UndecodableRecord | GapRecord
+Result: TypeAlias = Generation | Aftermath | JobState | Standing | Incident | Part | UndecodableRecord | GapRecord

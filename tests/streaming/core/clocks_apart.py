@@ -11,7 +11,7 @@ from streaming.core.fold.routing import groups_of_topic, route
 from streaming.core.fold.state import Saved
 from streaming.core.lifecycles import fold_group
 from streaming.core.model.records import PASSED_OVER, GroupGeneration, OtherGroup, Row, Tick
-from streaming.core.model.results import Generation, Grade, Incident, Result, Severity
+from streaming.core.model.results import Generation, Grade, Part, Result, Severity
 from streaming.core.model.settings import ClusterSettings
 from streaming.core.replay import OFFSETS_TOPIC, RawRecord, decode, folded
 
@@ -115,13 +115,13 @@ def _later(row: Row, ms: int) -> Row:
 
 
 def harm(results: Iterable[Result]) -> set[tuple[str, tuple[str, ...]]]:
-    """What is told above info: code and subjects; and generations that are unexplained."""
+    """What is found above info: code and subjects; and generations that are unexplained."""
     return set(_harm(results))
 
 
 def _harm(results: Iterable[Result]) -> Iterator[tuple[str, tuple[str, ...]]]:
     for one in results:
-        if isinstance(one, Incident) and one.severity is not Severity.INFO:
+        if isinstance(one, Part) and one.severity is not Severity.INFO:
             yield one.code, tuple(f"{subject.type} {subject.id}" for subject in one.subjects)
         if isinstance(one, Generation) and one.verdict.grade is Grade.UNEXPLAINED:
             yield "unexplained", (str(one.generation),)

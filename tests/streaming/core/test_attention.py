@@ -168,7 +168,7 @@ def test_what_a_storm_suppresses_ends_too_when_a_state_is_not_carried_on() -> No
     story = lopsided()
     settings = replace(story.settings, damping={"imbalance": Damping(for_ms=0)})
     before = envelope_of(fold_group(settings, GROUP, None, story.rows, Tick(story.now_ms)).state)
-    book = Book(REGISTRY.catalogue, settings, before.book)
+    book = Book(REGISTRY.catalogue, settings, GROUP, before.book)
     moment = Moment(cluster=settings.name, group=GROUP, incarnation=0, generation=9, at_ms=story.now_ms)
     storm = Finding(
         rule=REBALANCE_STORM,
@@ -179,7 +179,7 @@ def test_what_a_storm_suppresses_ends_too_when_a_state_is_not_carried_on() -> No
         evidence=(),
     )
     changed = [*book.note(Notice(moment=moment, found=(storm,))), *book.attend(story.now_ms)]
-    assert told(changed)[-1] == ("CONNECT-I8", "ended")
+    assert told(incidents(changed))[-1] == ("CONNECT-I8", "ended")
     anew = begun_anew(stored(replace(before, book=book.pages()), {}))
     found = incidents(fold_group(settings, GROUP, anew, [], Tick(story.now_ms)).results, "CONNECT-I8")
     assert [one.transition for one in found] == ["resolved"]

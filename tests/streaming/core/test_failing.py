@@ -6,7 +6,7 @@ import pytest
 
 from streaming.core.lifecycles import fold_group
 from streaming.core.model.records import Tick
-from streaming.core.model.results import AlertSeverity, Incident, JobState, Result
+from streaming.core.model.results import AlertSeverity, Incident, JobState, Part, Result, Subject
 from streaming.core.model.settings import Owner
 from tests.streaming.core.rules.builders import GROUP, Story, incidents
 from tests.streaming.core.rules.cases_across import MINUTE_MS
@@ -110,7 +110,7 @@ def test_a_loop_ends_when_its_changes_are_long_ago() -> None:
     assert told(story.until(60 * MINUTE_MS).fold(), LOOP) == ["opened", "fired", "resolved"]
 
 
-def test_sixteen_failures_are_sixteen_incidents_and_nothing_else() -> None:
+def test_sixteen_failures_are_one_incident_of_sixteen_and_nothing_else() -> None:
     story = Story()
     story.configure("c1", 16)
     story.join("w1", "w2")
@@ -121,6 +121,9 @@ def test_sixteen_failures_are_sixteen_incidents_and_nothing_else() -> None:
     story.wait(1_000)
     for number in range(16):
         story.status(f"c1-{number}", "FAILED", owner_of(story, f"c1-{number}"))
-    found = [one for one in incidents(story.until(20 * MINUTE_MS).fold()) if one.transition == "opened"]
-    assert {one.code for one in found} == {FAILED}
-    assert len(found) == 16
+    results = story.until(20 * MINUTE_MS).fold()
+    assert [one.transition for one in incidents(results) if one.transition != "updated"] == ["opened", "fired"]
+    (last,) = {one.incident_id: one for one in incidents(results)}.values()
+    assert (last.code, last.parts, len(last.subjects)) == (FAILED, 16, 18)
+    assert last.common == (Subject("connector", "c1"),)
+    assert len([one for one in results if isinstance(one, Part)]) == 16

@@ -20,6 +20,7 @@ from streaming.core.model.results import (
     Grade,
     Incident,
     JobState,
+    Part,
     Result,
     Standing,
     UndecodableRecord,
@@ -38,10 +39,12 @@ def rows_of(name: str) -> tuple[ClusterSettings, str, list[Row]]:
     return known, group, route(rows, known)[group]
 
 
-def published(results: list[Result]) -> tuple[dict[object, Result], dict[str, Incident], dict[object, JobState]]:
-    """The last word on every generation, incident and job."""
+def published(
+    results: list[Result],
+) -> tuple[dict[object, Result], dict[object, Incident | Part], dict[object, JobState]]:
+    """The last word on every generation, incident and its parts, and job."""
     generations: dict[object, Result] = {}
-    incidents: dict[str, Incident] = {}
+    incidents: dict[object, Incident | Part] = {}
     jobs: dict[object, JobState] = {}
     for one in results:
         match one:
@@ -56,6 +59,8 @@ def published(results: list[Result]) -> tuple[dict[object, Result], dict[str, In
                 incidents[one.incident_id] = one
             case JobState():
                 jobs[one.job] = one
+            case Part():
+                incidents[one.incident_id, one.subjects] = one
             case Standing() | UndecodableRecord() | GapRecord():
                 pass
             case _:

@@ -53,9 +53,10 @@ def test_the_files_hold_open_incidents_and_waiting_records() -> None:
 
 
 def test_open_incidents_end_as_the_release_before_ended_them(stored: dict[str, Any], gone_on: Live) -> None:
+    """What is found later may be a part of them, which updates them; before, it was an incident of its own."""
     known = {one for one, _, _ in stored["after"]}
-    steps = [list(one) for one in transitions(gone_on.results) if one[0] in known]
-    assert sorted(steps) == sorted(stored["after"])
+    steps = [list(one) for one in transitions(gone_on.results) if one[0] in known and one[2] != "updated"]
+    assert sorted(steps) == sorted(one for one in stored["after"] if one[2] != "updated")
 
 
 def test_nothing_is_told_twice(stored: dict[str, Any], gone_on: Live) -> None:

@@ -14,6 +14,7 @@ from streaming.core.model.results import (
     Grade,
     Incident,
     MemberResult,
+    Part,
     Severity,
     Source,
     Subject,
@@ -77,6 +78,16 @@ def incident(transition: str = "fired", incident_id: str = "i1", **more: Any) ->
         **more,
     }  # fmt: skip
     return Incident(incident_id=incident_id, transition=transition, **given)
+
+
+def part(one: Incident, **more: Any) -> Part:
+    """What the incident names, as its one part."""
+    given: dict[str, Any] = {
+        name: getattr(one, name)
+        for name in ("incident_id", "code", "subjects", "severity", "certainty", "opened_generation", "opened_at_ms",
+                     "resolved_at_ms", "message", "evidence")
+    }  # fmt: skip
+    return Part(**{**given, **more})
 
 
 def undecodable(offset: int, reason: str = "trailing bytes") -> UndecodableRecord:

@@ -79,7 +79,7 @@ def test_an_alert_leads_to_the_page_of_its_group_and_to_the_runbook_of_its_rule(
     ],
 )
 def test_what_an_incident_is_about_is_named_up_to_five(subjects: tuple[Subject, ...], text: str) -> None:
-    assert named_text(subjects, as_it_is) == text
+    assert named_text(incident("fired", subjects=subjects), as_it_is) == text
 
 
 def test_a_resolved_alert_ends_when_it_was_resolved_and_never_in_the_future() -> None:

@@ -164,14 +164,14 @@ def test_the_timers_are_found_by_an_index(store: PostgresStore) -> None:
     assert "states_due" in str(plan)
 
 
-def test_several_transitions_of_one_incident_in_one_batch(store: PostgresStore) -> None:
+def test_what_a_batch_brings_of_a_firing_incident_is_one_notification_in_its_last_state(store: PostgresStore) -> None:
     epoch = store.claim()
     worse = incident("updated", alert=AlertSeverity.WARNING)
     store.commit(commit(epoch, 0, 10, incident(), worse, incident("resolved", alert=AlertSeverity.WARNING)))
     severity = "previous->>'alert', document->>'alert'"
     told = rows(store, f"select key, {severity} from rebalance_monitor.outbox order by sequence")
-    assert [key.split(":")[1] for key, *_ in told] == ["fired", "updated", "resolved"]
-    assert [severities for _, *severities in told] == [[None, "critical"], ["critical", "warning"], [None, "warning"]]
+    assert [key.split(":")[1] for key, *_ in told] == ["fired", "resolved"]
+    assert [severities for _, *severities in told] == [[None, "warning"], [None, "warning"]]
     assert rows(store, "select transition, resolved_at_ms from rebalance_monitor.incidents") == [("resolved", 9_000)]
     assert store.open_incidents() == []
 

@@ -48,6 +48,8 @@ def test_a_database_of_the_release_before_goes_on(dsn: str) -> None:
     assert keys(store, first) == kept["told"][kept["sent"] :]
     open_before = {one for (one,) in query(store, "select incident_id from rebalance_monitor.incidents where firing")}
     assert open_before
+    of_each = query(store, "select count(*) from rebalance_monitor.incident_parts group by incident_id")
+    assert of_each == [(1,)] * query(store, "select count(*) from rebalance_monitor.incidents")[0][0]
     settings, _, rows = story(kept["capture"])
     run = database.Run(store, settings)
     run.go_on(rows[kept["cut"] :])
@@ -65,4 +67,10 @@ def test_a_database_of_the_release_before_goes_on(dsn: str) -> None:
     assert {
         one for one, transition, _ in told if one in open_before and transition == "resolved"
     } == open_before - still
+    left = query(
+        store,
+        "select part from rebalance_monitor.incident_parts p join rebalance_monitor.incidents i using (incident_id)"
+        " where (p.resolved_at_ms is null) <> (i.resolved_at_ms is null) and i.resolved_at_ms is not null",
+    )
+    assert left == []
     store.close()

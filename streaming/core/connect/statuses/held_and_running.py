@@ -213,6 +213,7 @@ def _not_held(work: Work, job: JobKey, stray: Stray, place: Evidence) -> Finding
         subjects=(subject, Subject("worker", stray.worker)),
         message=f"{stray.worker} runs {subject.type} {subject.id}, {whose}",
         evidence=(place,),
+        cause=(Subject("worker", stray.worker),),
     )
 
 
@@ -226,6 +227,7 @@ def _not_judged(job: JobKey, stray: Stray, place: Evidence) -> Finding:
         message=f"{stray.worker} runs {subject.type} {subject.id}; whether it holds it is not judged: generation "
         f"{stray.generation} has left no record",
         evidence=(place,),
+        cause=(Subject("worker", stray.worker),),
     )
 
 
@@ -253,6 +255,7 @@ def _not_running(work: Work, worker: str, jobs: list[JobKey]) -> Finding:
         subjects=(*sorted(map(subject_of, jobs)), Subject("worker", worker)),
         message=f"{worker} holds {len(jobs)} jobs and has not taken them up for {wait_ms} ms",
         evidence=(Evidence(source=work.record), *_last_words(work, jobs)),
+        cause=(Subject("worker", worker),),
     )
 
 

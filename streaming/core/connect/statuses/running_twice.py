@@ -182,6 +182,7 @@ def _finding(suspicion: Suspicion, why: str, evidence: tuple[Evidence, ...]) -> 
         subjects=(job, Subject("worker", first), Subject("worker", second)),
         message=f"{job.type} {job.id} {verb} twice, on {first} and {second}: {why}",
         evidence=evidence,
+        cause=(Subject("worker", suspicion.old),),
     )
 
 

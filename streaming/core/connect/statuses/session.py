@@ -12,7 +12,7 @@ from streaming.core.fold.lifecycle import GroupView
 from streaming.core.fold.routing import connect_settings
 from streaming.core.incidents.finding import Finding
 from streaming.core.incidents.notice import Lane, Notice, Output, Reached
-from streaming.core.incidents.transitions import IncidentKey, Moment, key_of
+from streaming.core.incidents.transitions import Moment, PartKey, key_of
 from streaming.core.model.results import Subject
 
 NO_FACTS = JobFacts()
@@ -134,12 +134,12 @@ class Work:
         self.open.setdefault(key, Open(finding.rule.code, finding.subjects, self.historic))
         self._note(Notice(moment=self.moment(at_ms, generation), lane=Lane.EVENTS, found=(finding,)))
 
-    def went_on(self, key: IncidentKey, at_ms: int) -> None:
+    def went_on(self, key: PartKey, at_ms: int) -> None:
         """An incident of history that lasts: from now on it is one of the present."""
         self.open[key] = replace(self.open[key], historic=False)
         self._note(Notice(moment=self.moment(at_ms), lane=Lane.EVENTS, present=(key,)))
 
-    def over(self, keys: Iterable[IncidentKey], at_ms: int) -> None:
+    def over(self, keys: Iterable[PartKey], at_ms: int) -> None:
         """These incidents have ended."""
         ended = tuple(key for key in keys if self.open.pop(key, None) is not None)
         self._note(Notice(moment=self.moment(at_ms), lane=Lane.EVENTS, over=ended))
@@ -164,5 +164,5 @@ class Work:
         self.restarts.clear()
 
 
-def incident_key(finding: Finding) -> IncidentKey:
+def incident_key(finding: Finding) -> PartKey:
     return key_of(finding.rule.code, finding.subjects)

@@ -54,8 +54,11 @@ def test_jobs_of_one_cause_share_a_finding() -> None:
     for story in (away, here):
         story.configure("many", 12)
         story.rebalance()
-    assert {code: len(found) for code, found in opened(away).items()} == {"CONNECT-P4": 2}
-    assert {code: len(found) for code, found in opened(here).items()} == {"CONNECT-P3": 1, "CONNECT-S1": 1}
+    assert {code: [one.parts for one in found] for code, found in opened(away).items()} == {"CONNECT-P4": [2]}
+    assert {code: [one.parts for one in found] for code, found in opened(here).items()} == {
+        "CONNECT-P3": [1],
+        "CONNECT-S1": [1],
+    }
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
