@@ -87,7 +87,7 @@ INCIDENTS = suite(
 
 INCIDENT_PARTS = suite(
     "incident_parts",
-    "incident_id part severity certainty opened_at_ms resolved_at_ms subjects message document batch_id",
+    "incident_id part opened_at_ms severity certainty resolved_at_ms subjects message document batch_id",
     Contract(
         "part_has_incident",
         "each finding is a part of a stored incident, and none is open in an incident that is over",

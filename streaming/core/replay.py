@@ -217,9 +217,9 @@ def _told(
 
 def parts_of(published: Iterable[Part]) -> dict[str, list[Part]]:
     """Every finding of each incident as it was last, in the order of their first records."""
-    latest: dict[tuple[str, str], Part] = {}
+    latest: dict[tuple[str, str, int], Part] = {}
     for one in published:
-        key = one.incident_id, key_of(one.code, one.subjects)
+        key = one.incident_id, key_of(one.code, one.subjects), one.opened_at_ms
         said = latest.get(key)
         if said is not None and not one.message:  # the end of a part whose texts are not stored any more
             one = replace(one, message=said.message, evidence=said.evidence, next_step=said.next_step)

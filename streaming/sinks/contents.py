@@ -120,7 +120,7 @@ def _part(rows: Contents, part: Part, batch_id: int) -> None:
     if ends:
         rows.part_ends.append(part_end(part))
     else:
-        rows.part_ends = [one for one in rows.part_ends if one[:2] != row[:2]]
+        rows.part_ends = [one for one in rows.part_ends if one[:3] != row[:3]]
 
 
 def outbox_rows(

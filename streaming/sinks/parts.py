@@ -16,19 +16,19 @@ Row = tuple[Any, ...]
 PARTS = Table(
     "incident_parts",
     (
-        ("incident_id", "text"), ("part", "text"), ("severity", "text"), ("certainty", "text"),
-        ("opened_at_ms", "int8"), ("resolved_at_ms", "int8"), ("subjects", "jsonb"), ("message", "text"),
+        ("incident_id", "text"), ("part", "text"), ("opened_at_ms", "int8"), ("severity", "text"),
+        ("certainty", "text"), ("resolved_at_ms", "int8"), ("subjects", "jsonb"), ("message", "text"),
         ("document", "jsonb"), ("batch_id", "int8"),
     ),
-    key=2,
+    key=3,
     on_conflict="update where old.document is distinct from excluded.document",
 )  # fmt: skip
 
 _END = """
 update rebalance_monitor.incident_parts as old
 set resolved_at_ms = given.at_ms, document = old.document || jsonb_build_object('resolved_at_ms', given.at_ms)
-from unnest(%b::text[], %b::text[], %s::int8[]) as given (incident_id, part, at_ms)
-where (old.incident_id, old.part) = (given.incident_id, given.part)
+from unnest(%b::text[], %b::text[], %s::int8[], %s::int8[]) as given (incident_id, part, opened_at_ms, at_ms)
+where (old.incident_id, old.part, old.opened_at_ms) = (given.incident_id, given.part, given.opened_at_ms)
 """
 _END_ALL = """
 update rebalance_monitor.incident_parts as old
@@ -43,20 +43,20 @@ def part_row(one: Part, batch_id: int) -> Row:
     """The row of a part."""
     document = part_object(one)
     return (
-        one.incident_id, name(key_of(one.code, one.subjects)), one.severity.value, one.certainty.value,
-        one.opened_at_ms, one.resolved_at_ms, json_text(document["subjects"]), one.message, json_text(document),
+        one.incident_id, name(key_of(one.code, one.subjects)), one.opened_at_ms, one.severity.value,
+        one.certainty.value, one.resolved_at_ms, json_text(document["subjects"]), one.message, json_text(document),
         batch_id,
     )  # fmt: skip
 
 
 def part_end(one: Part) -> Row:
-    """Incident, part and time of the end of a part."""
-    return one.incident_id, name(key_of(one.code, one.subjects)), one.resolved_at_ms
+    """The key of a part, and the time of its end."""
+    return one.incident_id, name(key_of(one.code, one.subjects)), one.opened_at_ms, one.resolved_at_ms
 
 
 def end_parts(connection: Connection[Any], rows: Iterable[Sequence[Any]]) -> None:
     """Notes the ends of parts; of several of one part the last counts."""
-    given = list({tuple(row[:2]): row for row in rows}.values())
+    given = list({tuple(row[:3]): row for row in rows}.values())
     connection.execute(_END, [list(column) for column in zip(*given, strict=True)])
 
 

@@ -270,7 +270,7 @@ class PostgresStore(Past):
                 connection.execute(f"notify {CHANNEL}")
         writing.table(tables.INCIDENTS, rows.incidents)
         writing.table(parts.PARTS, rows.parts)
-        writing.rows(parts.PARTS.name, 2, rows.part_ends, partial(parts.end_parts, connection))
+        writing.rows(parts.PARTS.name, 3, rows.part_ends, partial(parts.end_parts, connection))
         over = [one.incident_id for one in rows.transitions if one.resolved_at_ms is not None]
         if over:
             parts.end_parts_of(connection, over)

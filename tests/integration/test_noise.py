@@ -24,6 +24,7 @@ from lab.rehearsal import PATIENCE_S, TIMING, Rehearsal, rehearsal
 from lab.simulated_protocol import Process
 from lab.watcher import Watcher
 from streaming.core.catalogue import CATALOGUE, RULES
+from streaming.core.incidents.book import whole
 from streaming.core.incidents.damping import alert_severity
 from streaming.core.model.results import AlertSeverity, Grade, Incident
 from streaming.core.model.settings import ClusterSettings, Damping, TopicMetadata
@@ -56,7 +57,7 @@ def told(watcher: Watcher) -> list[Incident]:
 def counts(watcher: Watcher, settings: ClusterSettings) -> str:
     """How many incidents of each alert severity were found, and told."""
     found = Counter(
-        alert_severity(CATALOGUE, settings, history[0].group, history[0], history[0].opened_at_ms)
+        alert_severity(CATALOGUE, settings, history[0].group, whole(history[0]), history[0].opened_at_ms)
         for history in watcher.incidents.values()
     )
     heard = {alert: len({one.incident_id for one in told(watcher) if one.alert is alert}) for alert in AlertSeverity}

@@ -8,7 +8,7 @@ Five kinds of sections, each a list of lines of JSON:
     replay/CAPTURE/known, replay/CAPTURE/unknown   `replay -o json` with and without the capture's settings
     live/CAPTURE                                   every result in its order, as a job folds it: batches and ticks
     mutants/CAPTURE                                grade and open rules of every answer that was changed by hand
-    story/CASE                                     every incident transition of every story of the rule table
+    story/CASE                                     every change of an incident and its parts, for each story of the rule table
     plan/FILE                                      digest of the answers to a file of cases
 
 The baseline lies beside the vectors, one gzip file a section. `allowed.json` lists differences that are wanted: a
@@ -34,7 +34,7 @@ from streaming.core.fold.state import Saved
 from streaming.core.lifecycles import fold_group
 from streaming.core.model.objects import as_object
 from streaming.core.model.records import GroupGeneration, Row, Tick
-from streaming.core.model.results import Generation, Incident, Result
+from streaming.core.model.results import Generation, Incident, Part, Result
 from streaming.core.model.settings import ClusterSettings
 from streaming.core.replay import decode, replay
 from tests.streaming.core.rules.test_table import CASES
@@ -74,7 +74,7 @@ def sections() -> Iterator[tuple[str, Lines]]:
         if known.connect:
             yield f"mutants/{path.name}", mutated(path, known)
     for case in CASES:
-        yield f"story/{case.name}", [dumped(one) for one in case.story().fold() if isinstance(one, Incident)]
+        yield f"story/{case.name}", [dumped(one) for one in case.story().fold() if isinstance(one, Incident | Part)]
     for file in sorted((VECTORS / "connect").glob("connect-*.jsonl.gz")) + sorted(
         (VECTORS / "consumer").glob("*-wire.jsonl.gz")
     ):

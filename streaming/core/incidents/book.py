@@ -142,7 +142,7 @@ class Book:
         changed += [self._ended(ledger, key, moment) for key in over]
         for key in [key for key in notice.present if key in ledger.open]:
             before = ledger.open[key]
-            one = replace(before, historic=False, opened_at_ms=max(before.opened_at_ms, moment.at_ms))
+            one = replace(before, historic=False, live_ms=max(before.opened_at_ms, moment.at_ms))
             ledger.put(key, one)
             changed.append(one)
         return list(_published(ledger, changed, moment))
@@ -151,7 +151,7 @@ class Book:
         """Carry an open incident on from a book that is lost, with what it names as its one part."""
         ledger = self._ledgers[Lane.RECORDS]
         ledger.incidents[incident.incident_id] = incident
-        ledger.put(key_of(incident.code, incident.subjects), _whole(incident))
+        ledger.put(key_of(incident.code, incident.subjects), whole(incident))
 
     def end(self, incidents: Iterable[Incident], moment: Moment, why: str) -> Changes:
         """End incidents that a lost book left open; their end may be notified later."""
@@ -161,7 +161,7 @@ class Book:
             ended.append(replace(one, firing=firing))
             if firing:
                 ledger.incidents[one.incident_id] = replace(one, firing=True)
-                ledger.linger(key_of(one.code, one.subjects), _whole(one))
+                ledger.linger(key_of(one.code, one.subjects), whole(one))
         return ended
 
     def attend(self, now_ms: int, lane: Lane = Lane.RECORDS) -> Changes:
@@ -260,7 +260,7 @@ class Book:
             if not one.firing and not (storm and rule.absorbed):
                 yield self._due_ms(one)
             elif rule.pages_after_ms is not None and one.firing:
-                louder_ms = one.opened_at_ms + rule.pages_after_ms
+                louder_ms = one.since_ms + rule.pages_after_ms
                 if alert_severity(self._catalogue, self._settings, self._group, one, louder_ms) is not one.alert:
                     yield louder_ms
         for one in ledger.lingering.values():
@@ -278,7 +278,7 @@ class Book:
         return damping_of(self._catalogue, self._settings, self._group, code)
 
     def _due_ms(self, one: Part) -> int:
-        return one.opened_at_ms + self._damping(one.code)[0]
+        return one.since_ms + self._damping(one.code)[0]
 
 
 def _published(ledger: _Ledger, changed: Sequence[Part], moment: Moment) -> Iterator[Incident | Part]:
@@ -338,7 +338,7 @@ def _noticed(ledger: _Ledger, name: str, now_ms: int, *, suppressed: bool) -> It
         yield now
 
 
-def _whole(incident: Incident) -> Part:
+def whole(incident: Incident) -> Part:
     """An incident of a lost book as its one part."""
     return Part(
         incident_id=incident.incident_id,

@@ -9,7 +9,7 @@ from fnmatch import fnmatchcase
 
 from streaming.core.incidents.catalogue import Catalogue
 from streaming.core.incidents.rule import Rule
-from streaming.core.model.results import AlertSeverity, Certainty, Incident, Part, Severity
+from streaming.core.model.results import AlertSeverity, Certainty, Part, Severity
 from streaming.core.model.settings import ClusterSettings, Damping, Owner
 from streaming.core.model.subjects import connector_of
 
@@ -38,7 +38,7 @@ def _configured(settings: ClusterSettings, group: str, rule: Rule) -> Damping:
 
 
 def alert_severity(
-    catalogue: Catalogue, settings: ClusterSettings, group: str, part: Part | Incident, now_ms: int
+    catalogue: Catalogue, settings: ClusterSettings, group: str, part: Part, now_ms: int
 ) -> AlertSeverity:
     """How loudly people are notified of a part of an incident that is open at `now_ms`."""
     rule = catalogue.rule(part.code)
@@ -51,7 +51,7 @@ def alert_severity(
         return AlertSeverity.INFO
     if rule.pages and part.certainty is Certainty.CERTAIN and part.severity is not Severity.MEDIUM:
         return AlertSeverity.CRITICAL
-    if rule.pages_after_ms is not None and now_ms >= part.opened_at_ms + rule.pages_after_ms:
+    if rule.pages_after_ms is not None and now_ms >= part.since_ms + rule.pages_after_ms:
         return AlertSeverity.CRITICAL
     return AlertSeverity.WARNING
 
@@ -60,7 +60,7 @@ def _named(alerts: Mapping[str, AlertSeverity], rule: Rule) -> AlertSeverity | N
     return alerts.get(rule.code) or alerts.get(rule.title)
 
 
-def _of_connectors(owner: Owner, rule: Rule, part: Part | Incident) -> AlertSeverity | None:
+def _of_connectors(owner: Owner, rule: Rule, part: Part) -> AlertSeverity | None:
     """What the owner wants for a connector of the part, or of a task in it: the loudest, None if nothing."""
     names = [name for one in part.subjects if (name := connector_of(one)) is not None]
     found = [

@@ -275,8 +275,9 @@ class Incident:
 class Part:
     """One finding of an incident while it lasts, and its end: what one rule says of the same subjects.
 
-    `firing` and `alert` are by the part's own damping. A stored part of a large incident has no message, evidence and
-    next step any more: they were published when it opened.
+    Subjects that heal and break again make another part, with another `opened_at_ms`. `firing` and `alert` are by the
+    part's own damping, which counts from `live_ms` where the part was found in history and went on. A stored part of a
+    large incident has no message, evidence and next step any more: they were published when it opened.
     """
 
     incident_id: str
@@ -291,8 +292,14 @@ class Part:
     evidence: tuple[Evidence, ...] = ()
     next_step: str = ""
     historic: bool = False
+    live_ms: int | None = None
     alert: AlertSeverity = AlertSeverity.INFO
     firing: bool = False
+
+    @property
+    def since_ms(self) -> int:
+        """From when on it counts for people."""
+        return self.opened_at_ms if self.live_ms is None else self.live_ms
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,17 +1,18 @@
 -- The findings that an incident is made of, each with its subjects in full: an incident of many lists only some.
--- `part`: rule code and subjects. One row per part as it stands; open ones have no end.
+-- `part`: rule code and subjects. One row per part as it stands; open ones have no end, and what heals and breaks again
+-- is another row.
 create table rebalance_monitor.incident_parts (
     incident_id text not null,
     part text not null,
+    opened_at_ms bigint not null,
     severity text not null,
     certainty text not null,
-    opened_at_ms bigint not null,
     resolved_at_ms bigint,
     subjects jsonb not null,
     message text not null,
     document jsonb not null,
     batch_id bigint not null,
-    primary key (incident_id, part)
+    primary key (incident_id, part, opened_at_ms)
 );
 
 -- Each incident so far is one finding. Its part is named as the monitor names it (`key_of`); only a name that had to
@@ -23,7 +24,7 @@ select incident_id,
             '|' || (s.value ->> 'type') || '=' || replace(replace(s.value ->> 'id', '\', '\\'), '|', '\|'), ''
             order by s.place)
         from jsonb_array_elements(subjects) with ordinality as s (value, place)), ''),
-    severity, certainty, opened_at_ms, resolved_at_ms, subjects, message,
+    opened_at_ms, severity, certainty, resolved_at_ms, subjects, message,
     jsonb_build_object(
         'kind', 'incident_part', 'incident_id', incident_id, 'code', code, 'severity', severity,
         'certainty', certainty, 'opened_generation', opened_generation, 'opened_at_ms', opened_at_ms,

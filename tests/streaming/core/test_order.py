@@ -60,7 +60,7 @@ def published(
             case JobState():
                 jobs[one.job] = one
             case Part():
-                incidents[one.incident_id, one.subjects] = one
+                incidents[one.incident_id, one.subjects, one.opened_at_ms] = one
             case Standing() | UndecodableRecord() | GapRecord():
                 pass
             case _:
