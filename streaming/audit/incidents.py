@@ -5,7 +5,7 @@ from streaming.audit.contract import Contract, known_values, suite
 INCIDENTS = suite(
     "incidents",
     "incident_id cluster group rule code severity certainty transition opened_generation opened_at_ms resolved_at_ms"
-    " subjects message evidence historic document alert firing fired_at_ms team muted_by judged_by batch_id",
+    " subjects message evidence historic document alert firing fired_at_ms team muted_by led_by judged_by batch_id",
     Contract(
         "incident_has_evidence",
         "every incident names its evidence, and whom it is about",
@@ -56,6 +56,13 @@ INCIDENTS = suite(
         " or (transition = 'resolved' and resolved_at_ms is null)"
         " or (transition = 'fired' and not firing) or (transition in ('opened', 'ended') and firing)"
         " or transition not in ('opened', 'updated', 'resolved', 'fired', 'ended')",
+    ),
+    Contract(
+        "incident_leader_is_notified",
+        "an incident that is part of another one's notification names a stored one of its group, which is part of none",
+        "select incident_id from rebalance_monitor.incidents i where firing and led_by is not null and not exists"
+        " (select from rebalance_monitor.incidents l where l.incident_id = i.led_by and l.led_by is null"
+        ' and (l.cluster, l."group") = (i.cluster, i."group"))',
     ),
     Contract(
         "incident_code_has_one_title",

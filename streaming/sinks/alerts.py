@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import quote
 
-from streaming.core.incidents.alert_text import named_text
+from streaming.core.incidents.alert_text import also_text, named_text
 from streaming.core.metrics import CLUSTER
 from streaming.core.model.results import AlertSeverity, Incident
 from streaming.core.runbooks import Addresses, headline, next_step
@@ -81,7 +81,8 @@ def summary(incident: Incident) -> str:
 def description(incident: Incident, style: AlertStyle) -> str:
     """Which connector, task or member, on which workers, since when, and the incident's message."""
     what = named_text(incident, style.worker) or "the group"
-    return f"{what} since {rfc3339(incident.opened_at_ms)}. {incident.message}"
+    others = also_text(incident)
+    return f"{what} since {rfc3339(incident.opened_at_ms)}. {incident.message}{f'. {others}' if others else ''}"
 
 
 def group_url(cluster: str, group: str, addresses: Addresses) -> str:

@@ -17,6 +17,7 @@ from streaming.core.model.objects import as_object
 from streaming.core.model.results import AlertSeverity, Incident
 from streaming.sinks import tables
 from streaming.sinks.database import Connection
+from streaming.sinks.leaders import NOTIFIED
 from streaming.sinks.maintenance import Windows
 from streaming.sinks.outbox import CHANNEL
 from streaming.sinks.stored import incident_of
@@ -25,8 +26,8 @@ from streaming.sinks.text import json_text
 MUTED, UNMUTED = "muted", "unmuted"
 
 _TOLD = (
-    "select incident_id, document, transition, muted_by from rebalance_monitor.incidents"
-    " where firing and not historic order by opened_at_ms, incident_id"
+    "select incident_id, document, transition, muted_by from rebalance_monitor.incidents i"
+    f" where {NOTIFIED} order by opened_at_ms, incident_id"
 )
 _WITHDRAW = (
     "update rebalance_monitor.outbox set done = true where incident_id = any(%s) and not done"
@@ -72,7 +73,7 @@ def before_transitions(
     over: list[tuple[Incident, str]] = []
     marks: dict[str, str | None] = {}
     for incident_id, document, transition, muted_by in connection.execute(_TOLD).fetchall():
-        one = incident_of(document, transition)
+        one = replace(incident_of(document, transition), firing=True)
         window = windows.muting(one.cluster, one.group, now_ms)
         if window is not None:
             muting.hushed.add(incident_id)

@@ -1,11 +1,12 @@
 """The outbox as one receiver sees it: what waits for this URL, and the mark that it was sent."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from streaming.core.model.results import Incident
 from streaming.sinks.database import Connection
+from streaming.sinks.leaders import NOTIFIED
 from streaming.sinks.stored import incident_of
 
 CHANNEL = "rebalance_monitor_outbox"
@@ -77,10 +78,10 @@ def firing(connection: Connection, url: str) -> list[Incident]:
     """Incidents people are told of, whose notification this URL has got (or that fired while nothing was pushed)."""
     rows = connection.execute(
         "select document, transition from rebalance_monitor.incidents i"
-        " where firing and muted_by is null and alert <> 'info' and not historic and not exists"
+        f" where {NOTIFIED} and muted_by is null and alert <> 'info' and not exists"
         " (select from rebalance_monitor.outbox o where o.incident_id = i.incident_id and not done and not exists"
         " (select from rebalance_monitor.outbox_sent s where s.key = o.key and s.url = %s))"
         " order by opened_at_ms, incident_id",
         (url,),
     ).fetchall()
-    return [incident_of(document, transition) for document, transition in rows]
+    return [replace(incident_of(document, transition), firing=True) for document, transition in rows]

@@ -6,6 +6,7 @@ from streaming.core.model.results import Incident, Standing
 from streaming.sinks.database import Database
 from streaming.sinks.gaps import TopicGaps, known
 from streaming.sinks.known_group import Load, Shares, loads
+from streaming.sinks.leaders import NOTIFIED
 from streaming.sinks.stored import LastGeneration, incident_of
 
 _LOADS = """
@@ -30,11 +31,20 @@ class Past:
         """Every incident not yet resolved, and those resolved since then, to publish again after a start."""
         with self.database.session() as connection:
             rows = connection.execute(
-                "select document, transition, historic from rebalance_monitor.incidents"
-                " where resolved_at_ms is null or firing or resolved_at_ms >= %s order by opened_at_ms, incident_id",
+                "select document, transition, historic from rebalance_monitor.incidents i"
+                f" where resolved_at_ms is null or firing or resolved_at_ms >= %s or ({NOTIFIED})"
+                " order by opened_at_ms, incident_id",
                 (resolved_since_ms,),
             ).fetchall()
         return [incident_of(document, transition, historic) for document, transition, historic in rows]
+
+    def led(self) -> dict[str, str]:
+        """The leader of each incident that is part of another one's notification."""
+        with self.database.session() as connection:
+            rows = connection.execute(
+                "select incident_id, led_by from rebalance_monitor.incidents where firing and led_by is not null"
+            ).fetchall()
+        return dict(rows)
 
     def latest_generations(self) -> list[LastGeneration]:
         """The latest generation of each group, to publish again after a start."""

@@ -13,12 +13,14 @@ from contextlib import nullcontext
 from functools import partial
 from typing import Any
 
+from streaming.core.incidents.notifying import heard
 from streaming.core.ports import Commit, GroupKey, OutOfStep, PartitionKey, Range, StoredState
 from streaming.core.stored_states import READABLE
 from streaming.sinks import jobs, parts, tables
 from streaming.sinks.contents import Contents, contents, outbox_rows
 from streaming.sinks.database import Connection, Database
 from streaming.sinks.kept import KEPT_STATES, kept_rows, prune
+from streaming.sinks.leaders import known_of, write_known
 from streaming.sinks.maintenance import Windows
 from streaming.sinks.migrations import migrate
 from streaming.sinks.muted import Muting, before_transitions, mark
@@ -252,9 +254,11 @@ class PostgresStore(Past):
         if not rows.transitions and not rows.parts and not rows.part_ends:
             return
         connection = writing.connection
-        hushed = {one.incident_id for one in rows.transitions if muting.hushes(one)}
+        live = [one for one in rows.transitions if not one.historic]
+        known, told = heard(known_of(connection, live), live) if live else ({}, [])
+        hushed = {one.incident_id for one in told if muting.hushes(one)}
         if self._notify:
-            updated = [one.incident_id for one in rows.transitions if one.transition != "opened"]
+            updated = [one.incident_id for one in told if one.transition != "opened"]
             before = dict(
                 connection.execute(
                     "select incident_id, document from rebalance_monitor.incidents where incident_id = any(%s)",
@@ -263,12 +267,13 @@ class PostgresStore(Past):
                 if updated
                 else ()
             )
-            waiting = outbox_rows(rows.transitions, before, batch_id, hushed)
+            waiting = outbox_rows(told, before, batch_id, hushed)
             writing.table(tables.OUTBOX, waiting)
             if waiting:
                 # Delivered at commit: whoever drains the outbox need not wait for its next look.
                 connection.execute(f"notify {CHANNEL}")
         writing.table(tables.INCIDENTS, rows.incidents)
+        write_known(connection, known)
         writing.table(parts.PARTS, rows.parts)
         writing.rows(parts.PARTS.name, 3, rows.part_ends, partial(parts.end_parts, connection))
         over = [one.incident_id for one in rows.transitions if one.resolved_at_ms is not None]

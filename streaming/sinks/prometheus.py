@@ -65,6 +65,7 @@ class Past(Protocol):
     """What a start publishes again; the PostgreSQL store has it."""
 
     def open_incidents(self, resolved_since_ms: int | None = None) -> Iterable[Incident]: ...
+    def led(self) -> Mapping[str, str]: ...
     def latest_generations(self) -> Iterable[LastGeneration]: ...
     def latest_loads(self) -> Mapping[tuple[str, str], dict[str, Load]]: ...
     def standings(self) -> Iterable[Standing]: ...
@@ -142,15 +143,14 @@ class Exporter:
         """Publishes again what the database knows; must come before readiness."""
         past.look_for_windows()
         incidents = past.open_incidents(int((self._now_s() - ZERO_FOR_S) * 1000))
+        led = past.led()
         standings = {(one.cluster, one.group): one for one in past.standings()}
         groups, loads = past.latest_generations(), past.latest_loads()
         agreements, others = past.agreements(), past.counted_groups()
         dead = {key for key, one in standings.items() if one.state == "Dead"}
         with self._lock:
             # Groups with incidents first: they have the first claim on a place.
-            for incident in incidents:
-                if not incident.historic:
-                    self._series.incident(incident)
+            self._series.incidents([one for one in incidents if not one.historic], led)
             for group in sorted(groups, key=lambda one: -one.at_ms):
                 key = (group.cluster, group.group)
                 if key not in dead:

@@ -1,10 +1,12 @@
 """The published numbers, kept in memory and moved by results: incidents, groups, counters."""
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import assert_never
 
 from streaming.core import metrics
+from streaming.core.incidents.notifying import Known, heard
 from streaming.core.model.results import (
     Aftermath,
     GapRecord,
@@ -17,10 +19,10 @@ from streaming.core.model.results import (
     UndecodableRecord,
 )
 from streaming.core.reading.unreadable import counted_reason
-from streaming.sinks.families import Families
+from streaming.sinks.families import Families, GroupKey
 from streaming.sinks.group_series import Groups
 from streaming.sinks.incident_series import Incidents
-from streaming.sinks.known_group import Job, Load, loads_of
+from streaming.sinks.known_group import Job, Load, key_of, loads_of
 from streaming.sinks.limits import Limits
 from streaming.sinks.maintenance import Windows
 from streaming.sinks.stored import LastGeneration
@@ -50,7 +52,7 @@ class Series:
         self._incidents = Incidents(families, self._groups, path, clock_s, limits, windows or Windows())
         self._tasks = Tasks(families, self._groups, limits)
         self._subjects = Subjects(families, limits)
-        self._subjects = Subjects(families, limits)
+        self._known: dict[GroupKey, dict[str, Known]] = {}
         self._others: dict[tuple[str, str], set[str]] = {}
         self._reasons: set[str] = set()
         self._causes: set[str] = set()
@@ -68,16 +70,15 @@ class Series:
                     self._groups.stands(result)
                 case JobState():
                     self._groups.job(result)
-                case Incident():
-                    self._transition(result)
-                case Part():
-                    pass  # its incident says what people are notified of
+                case Incident() | Part():
+                    pass  # a batch's incidents are looked at together
                 case UndecodableRecord():
                     undecodable[result.cluster, result.source] = result
                 case GapRecord():
                     pass  # counted in the database, which is read every few seconds: here it would count twice
                 case _:
                     assert_never(result)
+        self._transitions(one for one in results if isinstance(one, Incident))
         for record in undecodable.values():
             self._families.counter(
                 metrics.UNDECODABLE_RECORDS, record.cluster, self._reason(counted_reason(record))
@@ -100,20 +101,36 @@ class Series:
             for cause, idle_ms in one.idle_ms.items():
                 self._families.counter(metrics.CONNECT_IDLE_TASK_SECONDS, one.cluster, group, cause).inc(idle_ms / 1000)
 
-    def _transition(self, one: Incident) -> None:
-        if one.historic:
-            return
-        self.incident(one)
-        group = self._groups.label(one.cluster, one.group)
-        self._families.counter(
-            metrics.INCIDENT_TRANSITIONS, one.cluster, group, one.rule, one.severity.value, one.transition
-        ).inc()
+    def _transitions(self, some: Iterable[Incident]) -> None:
+        """The transitions of one batch: what people are notified of, and each counted."""
+        by_group: dict[GroupKey, list[Incident]] = {}
+        for one in some:
+            if not one.historic:
+                by_group.setdefault(key_of(one.cluster, one.group), []).append(one)
+        for key, transitions in by_group.items():
+            self._known[key], told = heard(self._known.get(key, {}), transitions)
+            for one in told:
+                self._incident(one)
+            for one in transitions:
+                group = self._groups.label(one.cluster, one.group)
+                self._families.counter(
+                    metrics.INCIDENT_TRANSITIONS, one.cluster, group, one.rule, one.severity.value, one.transition
+                ).inc()
 
-    def incident(self, one: Incident) -> None:
-        """An incident's state, without counting a transition."""
+    def incidents(self, some: Iterable[Incident], led: Mapping[str, str]) -> None:
+        """Incidents known from before; `led` has the leaders of those that are part of another's notification."""
+        leaders = set(led.values())
+        for one in some:
+            led_by = led.get(one.incident_id, "") if one.firing else ""
+            if one.firing or one.incident_id in leaders:
+                known = self._known.setdefault(key_of(one.cluster, one.group), {})
+                known[one.incident_id] = Known(one, led_by)
+            if not led_by:
+                self._incident(replace(one, firing=one.firing or one.incident_id in leaders))
+
+    def _incident(self, one: Incident) -> None:
         self._incidents.state(one)
         self._tasks.incident(one)
-        self._subjects.incident(one)
         self._subjects.incident(one)
 
     def latest(self, one: LastGeneration, loads: dict[str, Load] | None = None) -> None:

@@ -53,6 +53,7 @@ def incident_of(document: Mapping[str, Any], transition: str, historic: bool = F
         more=document.get("more_subjects", 0),
         cause=_subjects(document.get("cause", ())),
         common=_subjects(document.get("common", ())),
+        also=tuple(document.get("also_broken", ())),
     )
 
 

@@ -6,7 +6,7 @@ What is to be shown is decided at each scrape, up to the limit for tasks.
 from collections.abc import Callable
 
 from streaming.core import metrics
-from streaming.core.incidents.alert_text import Named, named
+from streaming.core.incidents.alert_text import Named, also_text, named
 from streaming.core.model.results import Incident
 from streaming.sinks.families import Families
 from streaming.sinks.limits import Limits
@@ -29,6 +29,8 @@ class Subjects:
             self._open.pop(one.incident_id, None)
             return
         about = named(one, self._worker) or [Named("", "")]
+        if one.also:
+            about = [*about, Named(also_text(one).rstrip("."), "")]
         self._open[one.incident_id] = (
             tuple((one.cluster, one.group, one.rule, *some) for some in about),
             one.opened_at_ms,

@@ -67,7 +67,8 @@ def told_of(row: IncidentRow, windows: Sequence[Maintenance], now_ms: int) -> To
     if window is not None:
         return Told(row, "muted", f"maintenance by {window.owner}: {window.reason}")
     if one["firing"] and one["alert"] != "info":
-        return Told(row, "told")
+        why = f"in the notification of {row.led_by}" if row.led_by else ""
+        return Told(row, "told", why)
     if row.historic:
         return Told(row, "quiet", "found in records from before the monitor's start")
     if one["firing"]:

@@ -38,7 +38,9 @@ where (g.generation is not null or exists (
 """
 _ONLY: LiteralString = '(cluster, "group") in (select * from unnest(%s::text[], %s::text[]))'
 _INCIDENT: LiteralString = (
-    'select document, cluster, "group", historic, judged_by, xmin::text from rebalance_monitor.incidents'
+    'select document, cluster, "group", historic, judged_by, xmin::text,'
+    " (select l.rule from rebalance_monitor.incidents l where l.incident_id = incidents.led_by)"
+    " from rebalance_monitor.incidents"
 )
 _WINDOWS: LiteralString = (
     'select cluster, "groups", owner, reason, from_ms, until_ms, window_id::text from rebalance_monitor.maintenance'
@@ -150,11 +152,12 @@ class Reader:
         if state != "all":
             conditions.append(_OPEN if state == "open" else f"not {_OPEN}")
         return self._page(
-            'select document, cluster, "group", historic, judged_by, xmin::text, opened_at_ms, incident_id'
-            " from rebalance_monitor.incidents",
+            'select document, cluster, "group", historic, judged_by, xmin::text,'
+            " (select l.rule from rebalance_monitor.incidents l where l.incident_id = incidents.led_by),"
+            " opened_at_ms, incident_id from rebalance_monitor.incidents",
             ("opened_at_ms", "incident_id"),
             ("int8", "text"),
-            6,
+            7,
             IncidentRow,
             conditions,
             values,

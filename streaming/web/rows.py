@@ -77,6 +77,7 @@ class IncidentRow(NamedTuple):
     historic: bool
     judged_by: str
     version: str
+    led_by: str | None = None
 
     @property
     def key(self) -> Key:

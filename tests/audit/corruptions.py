@@ -151,6 +151,7 @@ CORRUPTIONS: dict[str, list[str]] = {
         f" from {S}.incident_parts p where incident_id = 'i3'",
     ],
     "part_document_fits": [only("incident_parts", "incident_id = 'i3'", "message = 'another'")],
+    "incident_leader_is_notified": [only("incidents", "incident_id = 'i1'", "led_by = 'nobody'")],
     "incident_code_has_one_title": [incident("i3", rule="another")],
     "incident_document_fits": [only("incidents", "incident_id = 'i3'", "message = 'another'")],
     "incident_severity_known": [incident("i3", severity="bad")],

@@ -8,7 +8,7 @@ Five kinds of sections, each a list of lines of JSON:
     replay/CAPTURE/known, replay/CAPTURE/unknown   `replay -o json` with and without the capture's settings
     live/CAPTURE                                   every result in its order, as a job folds it: batches and ticks
     mutants/CAPTURE                                grade and open rules of every answer that was changed by hand
-    story/CASE                                     every change of an incident and its parts, for each story of the rule table
+    story/CASE                                     every incident and part transition of every story of the rule table
     plan/FILE                                      digest of the answers to a file of cases
 
 The baseline lies beside the vectors, one gzip file a section. `allowed.json` lists differences that are wanted: a

@@ -43,6 +43,12 @@ def _some(all_named: list[Named], unnamed: int) -> list[Named]:
     return [*shown, Named(f"{more} more", shown[0].workers)] if more else shown
 
 
+def also_text(incident: Incident) -> str:
+    """Which other rules the notification is about, as a sentence; empty if none."""
+    titles = ", ".join(one.replace("_", " ") for one in incident.also)
+    return f"Also broken: {titles}." if titles else ""
+
+
 def named_text(incident: Incident, worker: Callable[[str], str]) -> str:
     """The same as a phrase: `task sink-0, task sink-1 on a:8083, b:8083`; empty if only the group is meant."""
     all_named = named(incident, worker)

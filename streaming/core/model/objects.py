@@ -223,4 +223,5 @@ def _violation(incident: Incident) -> Object:
         "more_subjects": incident.more,
         "cause": [_subject(subject) for subject in incident.cause],
         "common": [_subject(subject) for subject in incident.common],
+        "also_broken": list(incident.also),
     }

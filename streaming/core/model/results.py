@@ -240,7 +240,7 @@ class Incident:
     An incident has parts (`Part`). `subjects`, `message` and `evidence` are those of its open parts, bounded; after its
     end, those it had last. `parts`: how many are open; `more`: how many of their connectors, tasks, partitions or
     members `subjects` leaves out; `cause`: what the rule names as the cause of all parts; `common`: the worker and the
-    connector that all parts share.
+    connector that all parts share. `also`: titles of the rules whose incidents are part of this one's notification.
     """
 
     incident_id: str
@@ -269,6 +269,7 @@ class Incident:
     more: int = 0
     cause: tuple[Subject, ...] = ()
     common: tuple[Subject, ...] = ()
+    also: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

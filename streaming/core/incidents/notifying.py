@@ -1,0 +1,121 @@
+"""Which incidents are one notification: one names the others as also broken. Pure.
+
+One harm breaks several rules: a task that two workers hold is held twice, was handed out while active, and is reported
+twice in the next generation. Incidents of one group that share a connector, task, partition or member (or, where they
+name none, a worker), and that open within SAME_MOMENT_MS, are one notification. Its leader is the loudest, most
+harmful, most certain and earliest; the others follow.
+
+    10:00:00  duplicate_hold of a-0 fires, assigned_while_active too     one notification: duplicate_hold, also
+                                                                         broken: assigned_while_active
+    10:00:30  both are over; duplicate_active of a-0 fires               the notification goes on
+    10:01:00  duplicate_active is over                                   its end is notified: duplicate_hold
+
+A follower is notified by itself once it is louder than its leader. A leader that is over is notified as over when its
+last follower is.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from streaming.core.incidents.grouping import SAME_MOMENT_MS, harm, split
+from streaming.core.model.results import AlertSeverity, Incident, Subject
+
+_ALERTS = list(AlertSeverity)
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """An incident that people are notified of; `led_by`: the id of the one that names it, empty for leaders."""
+
+    incident: Incident
+    led_by: str = ""
+
+
+def heard(known: Mapping[str, Known], transitions: Sequence[Incident]) -> tuple[dict[str, Known], list[Incident]]:
+    """What is known after the transitions of one commit, and those that concern people, in order: without what only
+    changes or ends a follower. `known` is what was known before, by incident id."""
+    first = _first_heard(known, transitions)
+    now = {**known, **first}
+    told: list[Incident] = []
+    for one in transitions:
+        name = one.incident_id
+        if not one.firing and (name in first or name not in now):
+            told.append(one)  # nobody has heard of it yet, or any more
+            continue
+        first.pop(name, None)
+        led_by = now[name].led_by if name in now else ""
+        if led_by:
+            told += _followed(now, one, led_by)
+        elif not one.firing and _followers(now, name):
+            now[name] = Known(one)
+        elif not one.firing:
+            del now[name]
+            told.append(one)
+        else:
+            now[name] = Known(one)
+            told.append(one)
+            for follower in [each.incident for each in _followers(now, name) if _louder(each.incident, one)]:
+                now[follower.incident_id] = Known(follower)
+                told.append(replace(follower, transition="fired"))
+    return now, [replace(one, also=also(now, one.incident_id)) for one in told]
+
+
+def _followed(now: dict[str, Known], one: Incident, leader: str) -> Iterator[Incident]:
+    """A transition of a follower."""
+    if one.firing and _louder(one, now[leader].incident):
+        now[one.incident_id] = Known(one)
+        yield replace(one, transition="fired")
+    elif one.firing:
+        now[one.incident_id] = Known(one, leader)
+        return
+    else:
+        del now[one.incident_id]
+    if not now[leader].incident.firing and not _followers(now, leader):
+        yield now.pop(leader).incident
+
+
+def also(known: Mapping[str, Known], leader: str) -> tuple[str, ...]:
+    """Titles of the rules that are also broken."""
+    own = known[leader].incident.rule if leader in known else ""
+    return tuple(sorted({one.incident.rule for one in _followers(known, leader)} - {own}))
+
+
+def _followers(known: Mapping[str, Known], leader: str) -> list[Known]:
+    return [one for one in known.values() if one.led_by == leader]
+
+
+def _first_heard(known: Mapping[str, Known], transitions: Iterable[Incident]) -> dict[str, Known]:
+    """The incidents that people first hear of now, as they are at their loudest, each with its leader if it has one;
+    whatever the order they fire in."""
+    first: dict[str, Incident] = {}
+    for one in transitions:
+        if one.firing and not one.historic and one.incident_id not in known:
+            before = first.get(one.incident_id)
+            first[one.incident_id] = one if before is None or _rank(one) < _rank(before) else before
+    leading = [one.incident for one in known.values() if not one.led_by]
+    found: dict[str, Known] = {}
+    for one in sorted(first.values(), key=_rank):
+        able = [leader for leader in leading if not _louder(one, leader) and _one_harm(one, leader)]
+        found[one.incident_id] = Known(one, min(able, key=_rank).incident_id if able else "")
+        if not able:
+            leading.append(one)
+    return found
+
+
+def _rank(one: Incident) -> tuple[object, ...]:
+    return (_ALERTS.index(one.alert), *harm(one), one.opened_at_ms, one.code, one.incident_id)
+
+
+def _louder(one: Incident, leader: Incident) -> bool:
+    return _ALERTS.index(one.alert) < _ALERTS.index(leader.alert)
+
+
+def _one_harm(one: Incident, leader: Incident) -> bool:
+    near = abs(one.opened_at_ms - leader.opened_at_ms) < SAME_MOMENT_MS
+    same = (one.cluster, one.group) == (leader.cluster, leader.group)
+    return near and same and not _harmed(one).isdisjoint(_harmed(leader))
+
+
+def _harmed(one: Incident) -> frozenset[Subject]:
+    things, workers = split(one.subjects)
+    return frozenset(things or workers)

@@ -1,0 +1,158 @@
+"""Incidents of one harm are one notification: laws of who leads whom."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from random import Random
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from streaming.core.incidents.grouping import SAME_MOMENT_MS
+from streaming.core.incidents.notifying import Known, heard
+from streaming.core.model.results import AlertSeverity, Certainty, Incident, Severity, Subject
+from tests.streaming.sinks.builders import incident
+
+LOUD = (AlertSeverity.CRITICAL, AlertSeverity.WARNING, AlertSeverity.INFO)
+
+
+def firing(name: str, tasks: Sequence[str] = ("a-0",), transition: str = "fired", **more: object) -> Incident:
+    subjects = tuple(Subject("task", one) for one in tasks)
+    return incident(transition, name, rule=f"rule_{name}", subjects=subjects, **{"opened_at_ms": 0, **more})
+
+
+def over(one: Incident) -> Incident:
+    return replace(one, transition="resolved", firing=False, resolved_at_ms=1)
+
+
+def told(found: Sequence[Incident]) -> list[tuple[str, str, tuple[str, ...]]]:
+    return [(one.incident_id, one.transition, one.also) for one in found]
+
+
+def test_one_doubled_task_is_one_notification_from_its_beginning_to_its_end() -> None:
+    held, handed = firing("1"), firing("3", alert=AlertSeverity.INFO)
+    known, found = heard({}, [handed, held])
+    assert told(found) == [("1", "fired", ("rule_3",))]
+    twice = firing("2", opened_at_ms=30_000, alert=AlertSeverity.WARNING, severity=Severity.MEDIUM)
+    known, found = heard(known, [over(held), over(handed), twice])
+    assert told(found) == []
+    known, found = heard(known, [over(twice)])
+    assert told(found) == [("1", "resolved", ())]
+    assert known == {}
+
+
+def test_who_becomes_louder_than_its_leader_is_notified() -> None:
+    leader, follower = firing("1", alert=AlertSeverity.WARNING), firing("2", alert=AlertSeverity.INFO)
+    known, _ = heard({}, [leader, follower])
+    assert known["2"].led_by == "1"
+    louder = replace(follower, transition="updated", alert=AlertSeverity.CRITICAL)
+    known, found = heard(known, [louder])
+    assert told(found) == [("2", "fired", ())]
+    assert told(heard(known, [over(leader)])[1]) == [("1", "resolved", ())]
+
+
+def test_a_leader_that_becomes_quieter_no_longer_stands_for_who_is_louder() -> None:
+    known, _ = heard({}, [firing("1"), firing("2", alert=AlertSeverity.WARNING)])
+    quieter = firing("1", transition="updated", alert=AlertSeverity.INFO)
+    assert told(heard(known, [quieter])[1]) == [("1", "updated", ()), ("2", "fired", ())]
+
+
+def test_what_shares_nothing_or_comes_later_is_a_notification_of_its_own() -> None:
+    known, _ = heard({}, [firing("1")])
+    for other in (firing("2", ["b-0"]), firing("2", opened_at_ms=SAME_MOMENT_MS), firing("2", group="another")):
+        assert told(heard(known, [other])[1]) == [("2", "fired", ())]
+
+
+def test_a_worker_counts_only_where_nothing_else_is_named() -> None:
+    worker = Subject("worker", "w1")
+    one, two = firing("1"), firing("2", ["b-0"])
+    apart = [replace(each, subjects=(*each.subjects, worker)) for each in (one, two)]
+    assert len(told(heard({}, apart)[1])) == 2
+    together = [replace(each, subjects=(worker,)) for each in (one, two)]
+    assert len(told(heard({}, together)[1])) == 1
+
+
+incidents = st.lists(
+    st.builds(
+        firing,
+        st.sampled_from("12345"),
+        st.lists(st.sampled_from(["a-0", "a-1", "b-0"]), min_size=1, max_size=2, unique=True),
+        alert=st.sampled_from(LOUD),
+        severity=st.sampled_from(list(Severity)),
+        certainty=st.sampled_from(list(Certainty)),
+        opened_at_ms=st.sampled_from([0, 1, SAME_MOMENT_MS]),
+    ),
+    max_size=5,
+    unique_by=lambda one: one.incident_id,
+)
+
+
+@given(incidents, st.randoms(use_true_random=False))
+def test_every_incident_is_notified_or_has_a_leader_that_is_not_quieter(some: list[Incident], order: Random) -> None:
+    known, found = heard({}, some)
+    assert known.keys() == {one.incident_id for one in some}
+    alone = {name for name, one in known.items() if not one.led_by}
+    assert {one.incident_id for one in found} == alone
+    for one in known.values():
+        if one.led_by:
+            leader = known[one.led_by].incident
+            assert one.led_by in alone
+            assert LOUD.index(leader.alert) <= LOUD.index(one.incident.alert)
+            assert set(one.incident.subjects) & set(leader.subjects)
+    shuffled = list(some)
+    order.shuffle(shuffled)
+    assert heard({}, shuffled)[0] == known
+
+
+steps = st.lists(
+    st.tuples(st.sampled_from("1234"), st.sampled_from(["fire", "louder", "quieter", "resolve"])), max_size=25
+)
+
+
+@given(steps, st.lists(st.integers(1, 5), max_size=25))
+@settings(max_examples=300)
+def test_what_fires_is_notified_until_it_is_over_and_nothing_is_left(
+    story: list[tuple[str, str]], sizes: list[int]
+) -> None:
+    """Whatever fires has at each commit somebody that people were notified of, as loud; each end is notified once."""
+    state: dict[str, Incident] = {}
+    transitions: list[Incident] = []
+    for name, what in story:
+        before = state.get(name)
+        if before is None:
+            if what == "fire":
+                state[name] = firing(name, alert=LOUD[int(name) % 3])
+                transitions.append(state[name])
+            continue
+        now = over(before)
+        if what in ("louder", "quieter"):
+            step = -1 if what == "louder" else 1
+            alert = LOUD[min(max(LOUD.index(before.alert) + step, 0), 2)]
+            now = replace(before, transition="updated", alert=alert)
+        if now.firing:
+            state[name] = now
+        else:
+            del state[name]
+        transitions.append(now)
+    transitions += map(over, state.values())
+    known: dict[str, Known] = {}
+    open_now: dict[str, Incident] = {}
+    last: dict[str, Incident] = {}
+    sizes = [*sizes, len(transitions)]
+    while transitions:
+        size = sizes.pop(0) if sizes else len(transitions)
+        commit, transitions = transitions[:size], transitions[size:]
+        known, found = heard(known, commit)
+        for one in commit:
+            last[one.incident_id] = one
+        for one in found:
+            assert one.firing or one.incident_id in open_now or one.transition == "resolved"
+            if one.firing:
+                open_now[one.incident_id] = one
+            else:
+                open_now.pop(one.incident_id, None)
+        for one in last.values():
+            if one.firing:
+                assert min(LOUD.index(each.alert) for each in open_now.values()) <= LOUD.index(one.alert)
+        assert open_now.keys() == {name for name, one in known.items() if not one.led_by}
+    assert known == {}
+    assert open_now == {}
