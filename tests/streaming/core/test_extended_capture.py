@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from streaming.cli.captures import records_of, settings_of
+from streaming.core.lifecycles import decode_offsets_record
 from streaming.core.model.records import GroupGeneration
-from streaming.core.reading.decoding import decode_offsets_record
 from streaming.core.replay import OFFSETS_TOPIC, RawRecord, replay
 
 CAPTURE = Path(__file__).parents[2] / "vectors" / "captures" / "eager-2.8.2"
