@@ -1,11 +1,11 @@
 """Which incidents share a notification, as the table `incidents` keeps it: `led_by`, and a leader's `also_broken`."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from psycopg import Connection
 
-from streaming.core.incidents.notifying import Known, also
+from streaming.core.incidents.notifying import Known, also, heard
 from streaming.core.model.results import Incident
 from streaming.sinks.stored import incident_of
 from streaming.sinks.text import json_text, name
@@ -32,17 +32,30 @@ where i.incident_id = given.incident_id
 """
 
 
-def known_of(connection: Connection[Any], transitions: Iterable[Incident]) -> dict[str, Known]:
-    """What people are notified of in the groups of these transitions."""
+class Notified(NamedTuple):
+    """What people are notified of after a batch, by incident id, and the transitions that tell them so."""
+
+    known: dict[str, Known]
+    told: list[Incident]
+
+
+def notified_of(connection: Connection[Any], transitions: Iterable[Incident]) -> Notified:
+    """Who leads whom after these transitions, from what the table has of their groups."""
+    live = [one for one in transitions if not one.historic]
+    return Notified(*heard(_known(connection, live), live)) if live else Notified({}, [])
+
+
+def _known(connection: Connection[Any], transitions: Iterable[Incident]) -> dict[str, Known]:
     groups = sorted({(one.cluster, name(one.group)) for one in transitions})
     rows = connection.execute(_KNOWN, [list(column) for column in zip(*groups, strict=True)]).fetchall()
     return {row[0]: Known(incident_of(row[1], row[2]), row[3]) for row in rows}
 
 
-def write_known(connection: Connection[Any], known: Mapping[str, Known]) -> None:
-    """Notes who leads whom, once the incidents themselves are written."""
-    if known:
-        rows: Sequence[tuple[str, str, str]] = [
-            (incident_id, one.led_by, json_text(list(also(known, incident_id)))) for incident_id, one in known.items()
-        ]
-        connection.execute(_WRITE, [list(column) for column in zip(*rows, strict=True)])
+def known_rows(known: Mapping[str, Known]) -> list[tuple[str, str, str]]:
+    """Each incident, its leader, and what its own notification names as also broken."""
+    return [(incident_id, one.led_by, json_text(list(also(known, incident_id)))) for incident_id, one in known.items()]
+
+
+def write_known(connection: Connection[Any], rows: Sequence[Sequence[Any]]) -> None:
+    """Notes who leads whom, once the incidents themselves are written; `rows` as of `known_rows`."""
+    connection.execute(_WRITE, [list(column) for column in zip(*rows, strict=True)])

@@ -13,14 +13,14 @@ from contextlib import nullcontext
 from functools import partial
 from typing import Any
 
-from streaming.core.incidents.notifying import heard
+from streaming.core.model.results import Incident
 from streaming.core.ports import Commit, GroupKey, OutOfStep, PartitionKey, Range, StoredState
 from streaming.core.stored_states import READABLE
 from streaming.sinks import jobs, parts, tables
 from streaming.sinks.contents import Contents, contents, outbox_rows
 from streaming.sinks.database import Connection, Database
 from streaming.sinks.kept import KEPT_STATES, kept_rows, prune
-from streaming.sinks.leaders import known_of, write_known
+from streaming.sinks.leaders import Notified, known_rows, notified_of, write_known
 from streaming.sinks.maintenance import Windows
 from streaming.sinks.migrations import migrate
 from streaming.sinks.muted import Muting, before_transitions, mark
@@ -180,7 +180,8 @@ class PostgresStore(Past):
             ids = TopicIds(connection, commit.ranges)
             ids.prepare(commit.results)
             rows = contents(commit.results, commit.batch_id, ids, self._version)
-            muting = self._muting(connection, rows, commit.batch_id)
+            notified = notified_of(connection, rows.transitions)
+            muting = self._muting(connection, notified.told, commit.batch_id)
             # One round trip for all that needs no answer; a savepoint needs one.
             with nullcontext() if one_by_one else connection.pipeline():
                 tables.POSITIONS.write(
@@ -219,7 +220,7 @@ class PostgresStore(Past):
                 writing.rows("generations", 4, rows.aftermaths, partial(jobs.complete, connection))
                 writing.table(jobs.JOBS, rows.jobs)
                 writing.table(tables.GROUPS, rows.groups)
-                self._write_incidents(writing, rows, commit.batch_id, muting)
+                self._write_incidents(writing, rows, notified, muting, commit.batch_id)
                 known = {place[1:]: offset for place, offset in stored.items()}
                 new = _new_undecodable(rows, known)
                 writing.rows("undecodable", 4, new, partial(self._write_undecodable, connection))
@@ -243,19 +244,19 @@ class PostgresStore(Past):
         with self.database.session() as connection:
             self._windows.refresh(connection, self._now_ms())
 
-    def _muting(self, connection: Connection, rows: Contents, batch_id: int) -> Muting:
+    def _muting(self, connection: Connection, told: Sequence[Incident], batch_id: int) -> Muting:
         now_ms = self._now_ms()
         self._windows.refresh(connection, now_ms)
         if not (self._may_be_muted or self._windows.running(now_ms)):
             return Muting(self._windows, now_ms)
-        return before_transitions(connection, self._windows, now_ms, rows.transitions, batch_id, tell=self._notify)
+        return before_transitions(connection, self._windows, now_ms, told, batch_id, tell=self._notify)
 
-    def _write_incidents(self, writing: Writing, rows: Contents, batch_id: int, muting: Muting) -> None:
+    def _write_incidents(
+        self, writing: Writing, rows: Contents, notified: Notified, muting: Muting, batch_id: int
+    ) -> None:
         if not rows.transitions and not rows.parts and not rows.part_ends:
             return
-        connection = writing.connection
-        live = [one for one in rows.transitions if not one.historic]
-        known, told = heard(known_of(connection, live), live) if live else ({}, [])
+        connection, told = writing.connection, notified.told
         hushed = {one.incident_id for one in told if muting.hushes(one)}
         if self._notify:
             updated = [one.incident_id for one in told if one.transition != "opened"]
@@ -273,7 +274,7 @@ class PostgresStore(Past):
                 # Delivered at commit: whoever drains the outbox need not wait for its next look.
                 connection.execute(f"notify {CHANNEL}")
         writing.table(tables.INCIDENTS, rows.incidents)
-        write_known(connection, known)
+        writing.rows("incidents", 1, known_rows(notified.known), partial(write_known, connection))
         writing.table(parts.PARTS, rows.parts)
         writing.rows(parts.PARTS.name, 3, rows.part_ends, partial(parts.end_parts, connection))
         over = [one.incident_id for one in rows.transitions if one.resolved_at_ms is not None]

@@ -80,6 +80,11 @@ def incident(transition: str = "fired", incident_id: str = "i1", **more: Any) ->
     return Incident(incident_id=incident_id, transition=transition, **given)
 
 
+def apart(incident_id: str, transition: str = "fired", **more: Any) -> Incident:
+    """An incident of a task of its own, so that no other incident's notification names it."""
+    return incident(transition, incident_id, subjects=(Subject("task", f"{incident_id}-0"),), **more)
+
+
 def part(one: Incident, **more: Any) -> Part:
     """What the incident names, as its one part."""
     given: dict[str, Any] = {

@@ -13,7 +13,7 @@ from streaming.sinks.delivery import Delivery
 from streaming.sinks.outbox import Waiting
 from streaming.sinks.postgres import PostgresStore
 from streaming.sinks.webhook import Webhook
-from tests.streaming.sinks.builders import commit, incident, writer_epoch
+from tests.streaming.sinks.builders import apart, commit, incident, writer_epoch
 from tests.streaming.sinks.receiver import receiving
 from tests.waiting import until
 
@@ -92,7 +92,7 @@ def test_a_dead_receiver_holds_up_nobody_else_and_nothing_is_done_without_it(sto
 def test_what_was_sent_is_not_sent_again_after_a_restart_except_what_fires(store: PostgresStore, dsn: str) -> None:
     epoch = store.claim()
     with receiving() as receiver:
-        store.commit(commit(epoch, 0, 10, incident(), incident("resolved"), incident(incident_id="i2")))
+        store.commit(commit(epoch, 0, 10, incident(), incident("resolved"), apart("i2")))
         with pushing(dsn, [receiver.url], resend_ms=3_600_000):
             receiver.wait_for(3)
         with pushing(dsn, [receiver.url], resend_ms=3_600_000):
@@ -160,7 +160,7 @@ def test_alerts_are_pushed_again_at_once_when_the_clock_was_set_back(store: Post
 
 
 def test_one_alert_that_is_refused_takes_no_other_with_it(store: PostgresStore, dsn: str) -> None:
-    store.commit(commit(store.claim(), 0, 10, *(incident(incident_id=f"i{n}") for n in range(3))))
+    store.commit(commit(store.claim(), 0, 10, *(apart(f"i{n}") for n in range(3))))
     with receiving() as receiver:
         with pushing(dsn, [receiver.url], resend_ms=3_600_000):
             receiver.wait_for(3)

@@ -1,6 +1,7 @@
 """Windows in a real database: their audit can't be written by hand, and what they mute is told once, later."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import httpx
@@ -8,14 +9,14 @@ import psycopg
 import pytest
 
 from streaming.core.incidents.maintenance import MAX_WINDOW_MS, Maintenance
-from streaming.core.model.results import AlertSeverity
+from streaming.core.model.results import AlertSeverity, Incident
 from streaming.sinks import maintenance
 from streaming.sinks.alerts import AlertStyle, notification, rfc3339
 from streaming.sinks.maintenance import LOOK_EVERY_MS, NoSuchWindow, Windows
 from streaming.sinks.outbox import firing, waiting
 from streaming.sinks.postgres import PostgresStore
 from streaming.sinks.prometheus import Exporter
-from tests.streaming.sinks.builders import commit, incident
+from tests.streaming.sinks.builders import apart, commit, incident
 
 pytestmark = pytest.mark.postgres
 
@@ -118,11 +119,13 @@ def test_what_began_before_a_window_ends_once_and_comes_back(world: World) -> No
     assert world.gauge() == [1]
 
 
-def test_what_ends_inside_a_window_or_with_it_is_never_told(world: World) -> None:
+@pytest.mark.parametrize("another", [apart("i2"), incident(incident_id="i2")], ids=["apart", "one notification"])
+def test_what_ends_inside_a_window_or_with_it_is_never_told(world: World, another: Incident) -> None:
     world.add()
-    world.batch(incident(), incident(incident_id="i2"))
+    world.batch(incident(), another)
     assert world.batch(incident("resolved")) == []
-    assert world.batch(incident("resolved", "i2"), minutes=60) == []
+    ended = replace(another, transition="resolved", firing=False, resolved_at_ms=9_000)
+    assert world.batch(ended, minutes=60) == []
     assert world.batch() == []
     assert set(world.gauge()) == {0}
 

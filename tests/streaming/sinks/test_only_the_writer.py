@@ -16,7 +16,7 @@ from streaming.sinks.outbox import Waiting, waiting_count
 from streaming.sinks.postgres import PostgresStore
 from streaming.sinks.webhook import Webhook
 from streaming.sinks.writer import TurnTaken, Writer, turn
-from tests.streaming.sinks.builders import commit, incident
+from tests.streaming.sinks.builders import apart, commit, incident
 from tests.streaming.sinks.receiver import receiving
 from tests.waiting import until
 
@@ -58,7 +58,7 @@ def test_the_job_before_goes_on_until_the_epoch_is_claimed_and_then_ends(
             program.wait_for(1)
             second = store.claim()
             until(lambda: not running("webhook:chat"))
-            store.commit(commit(second, 10, 20, incident(incident_id="i2")))
+            store.commit(commit(second, 10, 20, apart("i2")))
             with delivering(dsn, second, webhook()):
                 program.wait_for(2)
                 until(lambda: left(store) == 0)
@@ -102,7 +102,7 @@ def test_a_claim_between_sending_and_marking_repeats_nothing(store: PostgresStor
             second = store.claim()
             with delivering(dsn, second, Webhook("chat", f"{program.url}/hook", {})):
                 # A batch of the new writer does not wait for the old one's turn.
-                store.commit(commit(second, 10, 20, incident(incident_id="i2")))
+                store.commit(commit(second, 10, 20, apart("i2")))
                 assert len(program.requests) == 1
                 slow.go_on.set()
                 program.wait_for(3)
@@ -120,7 +120,7 @@ def test_many_claims_in_a_row_under_load_send_each_key_once(store: PostgresStore
                 receivers = [Webhook("chat", f"{program.url}/hook", {}), Webhook("other", f"{other.url}/other", {})]
                 deliveries.append(Delivery(dsn, receivers))
                 deliveries[-1].start(epoch)
-            store.commit(commit(epoch, number, number + 1, incident(incident_id=f"i{number}")))
+            store.commit(commit(epoch, number, number + 1, apart(f"i{number}")))
         until(lambda: left(store) == 0)
         for delivery in deliveries:
             delivery.stop()

@@ -17,6 +17,7 @@ from tests.streaming.sinks.builders import (
     GROUP,
     PARTITION,
     TOPIC,
+    apart,
     commit,
     generation,
     incident,
@@ -248,14 +249,14 @@ def test_a_number_that_no_column_holds_is_stored_as_the_nearest(store: PostgresS
 
 
 def refused_by_its_index() -> Incident:
-    return incident(incident_id=token_hex(20_000))
+    return apart(token_hex(20_000))
 
 
 def test_a_row_that_is_refused_stops_no_other(store: PostgresStore, caplog: pytest.LogCaptureFixture) -> None:
     """Whatever PostgreSQL has against it: positions, states and all other rows are committed, the row is named."""
     told: list[str] = []
     store.on_refused(told.append)
-    nobody = replace(incident(incident_id="i9"), historic=cast(bool, None))
+    nobody = replace(apart("i9"), historic=cast(bool, None))
     results = (*(generation(n) for n in range(5)), incident(), nobody, undecodable(7), refused_by_its_index())
     with caplog.at_level(logging.ERROR):
         store.commit(commit(store.claim(), 0, 10, *results, states={GROUP: state(5)}))
