@@ -15,7 +15,7 @@ from streaming.core.model.records import OtherGroup, Tick
 from streaming.core.model.results import AlertSeverity, GapRecord, Grade, JobState, Result, Standing, Subject, Verdict
 from streaming.core.model.settings import ClusterSettings, ConnectSettings
 from streaming.core.replay import decode
-from tests.streaming.sinks.builders import TOPIC, generation, incident, undecodable
+from tests.streaming.sinks.builders import TOPIC, apart, generation, incident, undecodable
 
 CAPTURE = Path(__file__).parents[1] / "vectors" / "captures" / "zombie"
 CLUSTER, GROUP = "c", "zombies"
@@ -64,7 +64,7 @@ def planted(at_ms: int) -> Iterator[Result]:
     yield job("a-1", "unassigned", assigned=(), running=None, at_ms=at_ms)
     yield Standing(cluster=CLUSTER, group=GROUP, state="Stable", at_ms=at_ms)
     for number, alert in enumerate(AlertSeverity):
-        yield incident(incident_id=f"p{number}", group=GROUP, alert=alert, opened_at_ms=at_ms)
+        yield apart(f"p{number}", group=GROUP, alert=alert, opened_at_ms=at_ms)
     yield incident(incident_id="quiet", group=MUTED_GROUP, opened_at_ms=at_ms)
     yield undecodable(7)
     yield GapRecord(cluster=CLUSTER, topic=TOPIC, partition=3, from_offset=1, to_offset=5, reason="deleted")
