@@ -3,6 +3,9 @@
     record 7: A holds c-0         A writes RUNNING 7 for c-1, which B holds       K3, if so still STRAY_MS later
     record 7: A is given c-0      A writes nothing about c-0                      K4 after `start_wait_ms`
 
+A status can be lost: Connect then shows the job's old state, too, although its worker runs it. So K4 of one job is
+possible; it is likely where a worker has taken up nothing of several jobs.
+
 Both need statuses that can be told apart: a worker that only shares its id with others is never accused.
 """
 
@@ -248,12 +251,16 @@ def _close_strays(work: Work, job: JobKey, at_ms: int, but: Stray | None) -> Non
 
 def _not_running(work: Work, worker: str, jobs: list[JobKey]) -> Finding:
     wait_ms = work.settings.start_wait_ms
+    since = {work.facts(job).since for job in jobs}
+    others = (facts for _, facts in work.jobs.items() if facts.holders == (worker,) and facts.since in since)
+    lost = len(jobs) == 1 or any(facts.started for facts in others)
+    held = "1 job and has not taken it up" if len(jobs) == 1 else f"{len(jobs)} jobs and has not taken them up"
     return Finding(
         rule=HELD_NOT_RUNNING,
         severity=Severity.MEDIUM,
-        certainty=Certainty.LIKELY,
+        certainty=Certainty.POSSIBLE if lost else Certainty.LIKELY,
         subjects=(*sorted(map(subject_of, jobs)), Subject("worker", worker)),
-        message=f"{worker} holds {len(jobs)} jobs and has not taken them up for {wait_ms} ms",
+        message=f"{worker} holds {held} for {wait_ms} ms" + (", or its status was lost" if lost else ""),
         evidence=(Evidence(source=work.record), *_last_words(work, jobs)),
         cause=(Subject("worker", worker),),
     )

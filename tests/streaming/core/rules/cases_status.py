@@ -295,7 +295,7 @@ CASES: list[Case] = [
         story=downgraded_when_a_worker_left,
         subjects=("task c1-1", "worker w1:8083"),
         severity=Severity.MEDIUM,
-        says="has not taken them up",
+        says="has not taken it up",
     ),
     NearMiss(
         code="CONNECT-K3",
@@ -334,7 +334,7 @@ CASES: list[Case] = [
         story=gives_no_sign_of_starting,
         subjects=("task c1-1", "worker w2:8083"),
         severity=Severity.MEDIUM,
-        says="has not taken them up",
+        says="has not taken it up",
     ),
     NearMiss(code="CONNECT-K4", exception="the connector is paused or stopped", story=connector_is_paused),
     NearMiss(
