@@ -85,8 +85,8 @@ def _generation(rows: Contents, one: Generation, batch_id: int, topic_id: TopicI
     rows.generations.append(
         (
             *place, at.topic, name(one.group), one.incarnation, clean(one.protocol_type), _clean(one.protocol),
-            one.generation, _clean(one.leader), one.at_ms, one.state_ms, len(one.members), len(one.unassigned),
-            one.delay_ms, verdict.grade.value, verdict.assignor, verdict.era, _clean(verdict.why or None),
+            one.generation, _clean(one.leader), one.at_ms, one.state_ms, len(one.members), len(one.connect.unassigned),
+            one.connect.delay_ms, verdict.grade.value, verdict.assignor, verdict.era, _clean(verdict.why or None),
             verdict.pending_until_ms, one.historic, json_text(document), judged_by, batch_id,
         )
     )  # fmt: skip

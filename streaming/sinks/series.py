@@ -89,7 +89,7 @@ class Series:
         self._groups.latest(
             LastGeneration(
                 one.incarnation, one.source.offset, one.cluster, one.group, one.generation, len(one.members),
-                one.at_ms, len(one.unassigned) if judged else None, one.delay_ms, connect,
+                one.at_ms, len(one.connect.unassigned) if judged else None, one.connect.delay_ms, connect,
             ),
             loads_of(one) if connect else None,
         )  # fmt: skip
@@ -98,7 +98,7 @@ class Series:
             self._families.counter(metrics.GENERATIONS, one.cluster, group, one.verdict.grade.value).inc()
             cause = self._cause(one.cause[0].kind if one.cause else "unknown")
             self._families.counter(metrics.REBALANCES, one.cluster, group, cause).inc()
-            for cause, idle_ms in one.idle_ms.items():
+            for cause, idle_ms in one.connect.idle_ms.items():
                 self._families.counter(metrics.CONNECT_IDLE_TASK_SECONDS, one.cluster, group, cause).inc(idle_ms / 1000)
 
     def _transitions(self, some: Iterable[Incident]) -> None:

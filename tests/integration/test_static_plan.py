@@ -169,7 +169,7 @@ def waited(plan: Plan, story: Story) -> None:
     assert SHARED in story[0].held()
     waiting = [one for one in story if one.observed.delay_ms]
     assert all(not SOLE & set(one.held()) for one in waiting)
-    assert {frozenset(one.published.unassigned) for one in waiting} == {frozenset({"alpha", "beta-1"})}
+    assert {frozenset(one.published.connect.unassigned) for one in waiting} == {frozenset({"alpha", "beta-1"})}
 
 
 def returned(plan: Plan) -> None:

@@ -63,7 +63,8 @@ def follow(
     going_on = _going_on(waits.open, idle, now, last)
     told = _told(waits.open, going_on, now, last)
     spent = dict(_spent(waits.idle, now, last)) if last is not None else {}
-    completed = replace(published, moves=moves, stayed=stayed, wait=told, idle_ms=spent)
+    detail = replace(published.connect, moves=moves, stayed=stayed, wait=told, idle_ms=spent)
+    completed = replace(published, detail=detail)
     return Waits(idle=idle, open=going_on), completed
 
 

@@ -44,6 +44,7 @@ from streaming.core.incidents.finding import Finding
 from streaming.core.incidents.monitor_error import MONITOR_ERROR
 from streaming.core.incidents.notice import Notice, Output
 from streaming.core.incidents.transitions import Moment
+from streaming.core.model.effects import ConnectDetail
 from streaming.core.model.reasons import Reason
 from streaming.core.model.records import GroupGeneration, Row
 from streaming.core.model.results import Cause, Certainty, Evidence, Generation, Grade
@@ -85,7 +86,7 @@ def judged(view: GroupView, state: ConnectState, row: Row, never_came: Reason | 
     state, turn = _run_again(view, replace(state, emptied=None), row, never_came)
     idle = unassigned.without_holder(turn.observed, turn.configured) if turn.configured is not None else ()
     state, doubts = _waits_unseen(state, turn, idle)
-    published = replace(_published(state, turn), unassigned=tuple(subject.id for subject in idle))
+    published = _published(state, turn, idle)
     waiting, published = delay_waits.follow(state.waits, published, turn.observed, turn.before, turn.configured)
     state, notices = _examined(replace(state, waits=waiting), turn, idle)
     return state, [came_back, published, Notice(moment=moment, found=doubts), *notices]
@@ -106,7 +107,7 @@ def copy_of_last(view: GroupView, state: ConnectState, row: Row) -> Generation |
     published = published_as(
         view.settings, view.group, view.envelope, row, shares=shares_of, verdict=result, cause=(cause,)
     )
-    return replace(published, delay_ms=observed.delay_ms)
+    return replace(published, detail=ConnectDetail(delay_ms=observed.delay_ms))
 
 
 def _moment(view: GroupView, row: Row) -> Moment:
@@ -205,8 +206,8 @@ def _skipped(view: GroupView, state: ConnectState, body: GroupGeneration) -> int
     return max(body.generation - 1, 0) if view.envelope.seen_from_start or state.processes else 0
 
 
-def _published(state: ConnectState, turn: Turn) -> Generation:
-    """The generation with its verdict, its causes, and what each worker gained and lost."""
+def _published(state: ConnectState, turn: Turn, idle: tuple[Subject, ...]) -> Generation:
+    """The generation with its verdict, its causes, what each worker gained and lost, and what is `idle`."""
     observed, last = turn.observed, state.last
     history = None if turn.blind else state.history
     return replace(
@@ -220,7 +221,7 @@ def _published(state: ConnectState, turn: Turn) -> Generation:
             diff=diff_of({} if last is None else _held_by_worker(last), _held_by_worker(observed)),
             cause=connect_causes(observed, last, turn.topics.config_topic, history),
         ),
-        delay_ms=observed.delay_ms,
+        detail=ConnectDetail(delay_ms=observed.delay_ms, unassigned=tuple(subject.id for subject in idle)),
     )
 
 

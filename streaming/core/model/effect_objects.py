@@ -2,14 +2,14 @@
 
 from typing import Any
 
-from streaming.core.model.effects import Burst, DelayWait, DowntimeSum, JobDowntime, Move
-from streaming.core.model.results import Generation, JobState
+from streaming.core.model.effects import Burst, ConnectDetail, DelayWait, DowntimeSum, JobDowntime, Move
+from streaming.core.model.results import JobState
 from streaming.core.model.subjects import Subject
 
 Object = dict[str, Any]
 
 
-def effects_object(one: Generation) -> Object:
+def effects_object(one: ConnectDetail) -> Object:
     """What is known as soon as the record is judged. Times in ms; `idle_ms` sums over jobs, by cause."""
     return {
         "delay_ms": one.delay_ms,

@@ -1,6 +1,7 @@
 """What a generation did to the jobs: who moved, who waits and why, for how long they did not run."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from streaming.core.model.subjects import Subject
 
@@ -87,3 +88,23 @@ class Burst:
     first_at_ms: int
     last_at_ms: int
     count: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConnectDetail:
+    """What a Connect generation has besides what every generation has.
+
+    `delay_ms`: the scheduled delay that it announces, 0 for none. `unassigned`: names of configured connectors and
+    tasks that nobody has. `stayed`: how many did not move. `idle_ms`: sums over connectors and tasks, by cause.
+    `downtime`, `interrupted` and `burst` come with the last word on the generation.
+    """
+
+    delay_ms: int | None = None
+    unassigned: tuple[str, ...] = ()
+    moves: tuple[Move, ...] = ()
+    stayed: int | None = None
+    wait: DelayWait | None = None
+    idle_ms: Mapping[str, int] = field(default_factory=dict)
+    downtime: tuple[DowntimeSum, ...] = ()
+    interrupted: tuple[JobDowntime, ...] = ()
+    burst: Burst | None = None

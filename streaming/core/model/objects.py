@@ -80,6 +80,7 @@ def source_object(source: Source) -> Object:
 
 
 def _generation(one: Generation) -> Object:
+    detail = one.connect
     return {
         "kind": "generation",
         "cluster": one.cluster,
@@ -97,8 +98,8 @@ def _generation(one: Generation) -> Object:
         "diff": {key: {"gained": list(change.gained), "lost": list(change.lost)} for key, change in one.diff.items()},
         "cause": [_cause(cause) for cause in one.cause],
         "verdict": _verdict(one.verdict),
-        **effects_object(one),
-        **aftermath_object(one.downtime, one.interrupted, one.burst, settled=one.settled),
+        **effects_object(detail),
+        **aftermath_object(detail.downtime, detail.interrupted, detail.burst, settled=one.settled),
     }
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TypeAlias
 
-from streaming.core.model.effects import Burst, DelayWait, DowntimeSum, JobDowntime, Move
+from streaming.core.model.effects import Burst, ConnectDetail, DowntimeSum, JobDowntime
 from streaming.core.model.reasons import Reason
 from streaming.core.model.subjects import Source as Source
 from streaming.core.model.subjects import Subject as Subject
@@ -59,6 +59,8 @@ class ConsumerShare:
 
 
 Share: TypeAlias = ConnectShare | ConsumerShare
+Detail: TypeAlias = ConnectDetail
+"""What a generation of one lifecycle has besides what every generation has: one type for each that has something."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,7 +137,7 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Generation:
-    """One record of a classic group with members. Its key is (cluster, source)."""
+    """One record of a classic group with members. Its key is (cluster, source). `detail` is its lifecycle's own."""
 
     cluster: str
     group: str
@@ -151,17 +153,14 @@ class Generation:
     diff: Mapping[str, Change] = field(default_factory=dict)
     cause: tuple[Cause, ...] = ()
     verdict: Verdict
-    delay_ms: int | None = None
-    unassigned: tuple[str, ...] = ()
-    moves: tuple[Move, ...] = ()
-    stayed: int | None = None
-    wait: DelayWait | None = None
-    idle_ms: Mapping[str, int] = field(default_factory=dict)
-    downtime: tuple[DowntimeSum, ...] = ()
-    interrupted: tuple[JobDowntime, ...] = ()
-    burst: Burst | None = None
+    detail: Detail | None = None
     settled: bool = False
     historic: bool = False
+
+    @property
+    def connect(self) -> ConnectDetail:
+        """The detail of a Connect generation; an empty one of any other."""
+        return self.detail or ConnectDetail()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -179,14 +178,8 @@ class Aftermath:
 
     def completed(self, generation: Generation) -> Generation:
         """The generation with its last word."""
-        return replace(
-            generation,
-            cause=self.cause,
-            downtime=self.downtime,
-            interrupted=self.interrupted,
-            burst=self.burst,
-            settled=True,
-        )
+        detail = replace(generation.connect, downtime=self.downtime, interrupted=self.interrupted, burst=self.burst)
+        return replace(generation, cause=self.cause, detail=detail, settled=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

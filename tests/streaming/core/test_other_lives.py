@@ -37,7 +37,7 @@ def test_a_leader_that_outlives_its_group_remembers() -> None:
     story.rebalance(after_ms=301_000)
     results = story.fold()
     told = generations(results)
-    assert [one.delay_ms for one in told] == [0, 0, 300_000, 0]
+    assert [one.connect.delay_ms for one in told] == [0, 0, 300_000, 0]
     assert [one.incarnation for one in told] == [0, 0, 1, 1]
     assert all(one.verdict.grade is Grade.MATCH for one in told)
     assert not incidents(results, "CONNECT-I13")
@@ -70,7 +70,7 @@ def test_a_life_whose_beginning_was_not_seen_may_hold_any_memory() -> None:
     del story.rows[hidden:first_seen]
     told = generations(story.fold())
     assert [(one.incarnation, one.generation) for one in told][-1] == (1, 3)
-    assert (told[-1].delay_ms or 0) > 0
+    assert (told[-1].connect.delay_ms or 0) > 0
     assert told[-1].verdict.grade is Grade.EXPLAINABLE
 
 
@@ -81,7 +81,10 @@ def test_a_life_whose_first_generation_left_no_record() -> None:
     story.rebalance(after_ms=30_000)
     story.rebalance()
     told = generations(story.fold())
-    assert [(one.incarnation, one.generation, one.delay_ms) for one in told][-2:] == [(1, 2, 270_000), (1, 3, 269_000)]
+    assert [(one.incarnation, one.generation, one.connect.delay_ms) for one in told][-2:] == [
+        (1, 2, 270_000),
+        (1, 3, 269_000),
+    ]
     assert [one.verdict.grade for one in told][-2:] == [Grade.EXPLAINABLE, Grade.MATCH]
 
 

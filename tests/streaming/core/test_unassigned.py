@@ -25,7 +25,9 @@ def up_to_a_delay() -> tuple[ClusterSettings, str, list[Row], list[Row], Generat
     own = route(rows, known)[group]
     whole = fold_group(known, group, None, own, None, end_of_input=True)
     idle = next(
-        one for one in whole.results if isinstance(one, Generation) and one.unassigned and (one.delay_ms or 0) > 0
+        one
+        for one in whole.results
+        if isinstance(one, Generation) and one.connect.unassigned and (one.connect.delay_ms or 0) > 0
     )
     place = (idle.source.topic, idle.source.partition)
     early = [row for row in own if (row.topic, row.partition) != place or row.offset <= idle.source.offset]
@@ -59,7 +61,7 @@ def test_the_clock_opens_it_once_and_not_before_its_time() -> None:
     opened, fired = overdue(second.results)
     assert (opened.transition, fired.transition) == ("opened", "fired")
     assert fired.alert is AlertSeverity.CRITICAL
-    assert sorted(subject.id for subject in opened.subjects) == sorted(idle.unassigned)
+    assert sorted(subject.id for subject in opened.subjects) == sorted(idle.connect.unassigned)
     assert {subject.type for subject in opened.subjects} <= {"task", "connector"}
     assert opened.opened_at_ms == due
     assert not overdue(fold_group(known, group, second.state, [], Tick(due + 60_000)).results)

@@ -1,9 +1,11 @@
 """Readable constructors for what a batch commits."""
 
+from dataclasses import fields
 from typing import Any
 
 import psycopg
 
+from streaming.core.model.effects import ConnectDetail
 from streaming.core.model.reasons import Reason, ReasonKind
 from streaming.core.model.results import (
     AlertSeverity,
@@ -47,11 +49,14 @@ def member(number: int = 1) -> MemberResult:
 
 
 def generation(offset: int = 5, **more: Any) -> Generation:
+    """A Connect generation; its own fields and those of its detail may be given."""
+    names = {one.name for one in fields(ConnectDetail)} & more.keys()
+    detail = ConnectDetail(**{name: more.pop(name) for name in names})
     given: dict[str, Any] = {
         "cluster": "c", "group": "connect-1", "incarnation": 0, "protocol_type": "connect", "protocol": "sessioned",
         "generation": 7, "leader": "connect-1", "at_ms": 1_000, "state_ms": 1_000, "source": Source(TOPIC, 3, offset),
         "members": (member(1), member(2)),
-        "verdict": Verdict(grade=Grade.MATCH, assignor="connect-incremental"), **more,
+        "verdict": Verdict(grade=Grade.MATCH, assignor="connect-incremental"), "detail": detail, **more,
     }  # fmt: skip
     return Generation(**given)
 
