@@ -1,10 +1,134 @@
-"""Rules about groups of plain consumers."""
+"""Rules about groups of plain consumers: C01 to C10 of docs/protocol/consumer.md 9, and what follows from them.
+
+C11 has no rule: a record names only the assignor that all members support.
+"""
 
 from streaming.core.incidents.confirming import GROUP_RECORD, MEMBERS
 from streaming.core.incidents.rule import Rule
-from streaming.core.incidents.step import looks
+from streaming.core.incidents.step import in_place, looks
 from streaming.core.model.results import Severity
 
+UNKNOWN_CLIENT = "a leader of an unknown client: info"
+_NOT_AN_ANSWER = (
+    "the same generation was written again",
+    "the first record of a group that another protocol may have assigned",
+)
+_LEADER = looks("The leader's client computes the assignment: the group's page names it, with its host.")
+_REPORT = looks("Compare the clients' versions: a group may mix releases, and the leader's decides.")
+_NEXT = "With the next generation in which it is not so."
+
+UNSUBSCRIBED = Rule(
+    code="CONSUMER-C02",
+    title="unsubscribed_partition",
+    alert="KafkaConsumerUnsubscribedPartition",
+    wrong="A consumer was given a partition of a topic that it does not subscribe to.",
+    severity=Severity.CRITICAL,
+    meaning="No member receives a partition of a topic that its subscription does not name.",
+    exceptions=("an assignor of somebody's own", *_NOT_AN_ANSWER),
+    confirm=(GROUP_RECORD, MEMBERS),
+    advice=(_LEADER, _REPORT),
+    resolves=_NEXT,
+)
+TAKEN_EARLY = Rule(
+    code="CONSUMER-C03",
+    title="partition_taken_early",
+    alert="KafkaConsumerPartitionTakenEarly",
+    wrong="A consumer was given a partition that another member still owned.",
+    severity=Severity.CRITICAL,
+    issues=("KAFKA-12984", "KAFKA-13406", "KAFKA-14639"),
+    meaning="A cooperative leader gives nobody a partition that another member reports as its own: the owner gives it "
+    "up first, and the next generation hands it out.",
+    exceptions=("two members report the partition", "the report is of an older generation"),
+    confirm=(GROUP_RECORD, MEMBERS),
+    advice=(
+        looks(
+            "Records of the partition may have been handled twice, from the rebalance on until the owner gave it up."
+        ),
+        in_place("Upgrade the clients: 2.8.1, 3.0.1 and 3.5.0 corrected known cases."),
+    ),
+    resolves=_NEXT,
+)
+UNEVEN_STICKY = Rule(
+    code="CONSUMER-C04",
+    title="uneven_partitions",
+    alert="KafkaConsumerUnevenPartitions",
+    wrong="The partitions are not evenly shared, although all members subscribe to the same topics.",
+    severity=Severity.HIGH,
+    issues=("KAFKA-15170",),
+    meaning="With equal subscriptions, a sticky leader gives no member two partitions more than another.",
+    exceptions=("partitions that change hands are held back", UNKNOWN_CLIENT),
+    confirm=(GROUP_RECORD, MEMBERS),
+    advice=(_LEADER, _REPORT),
+    resolves=_NEXT,
+)
+SWAPPED = Rule(
+    code="CONSUMER-C05",
+    title="swapped_partitions",
+    alert="KafkaConsumerSwappedPartitions",
+    wrong="Two consumers exchanged partitions of one topic, which helps nobody.",
+    severity=Severity.LOW,
+    meaning="With different subscriptions, a sticky leader of Kafka's client moves no partition of a topic from one "
+    "member to another while it moves one of the same topic back.",
+    exceptions=("two members reported one partition",),
+    confirm=(GROUP_RECORD, MEMBERS),
+    advice=(_LEADER, _REPORT),
+    resolves=_NEXT,
+)
+UNEVEN_RANGE = Rule(
+    code="CONSUMER-C06",
+    title="uneven_partitions",
+    alert="KafkaConsumerUnevenPartitions",
+    wrong="The partitions of a topic are not shared in even blocks.",
+    severity=Severity.HIGH,
+    meaning="Under `range`, each subscriber of a topic has a block of neighbouring partitions, and no block is larger "
+    "than another by two.",
+    exceptions=("racks are set: blocks may have holes", "another library's class of this name", UNKNOWN_CLIENT),
+    confirm=(GROUP_RECORD, MEMBERS),
+    advice=(_LEADER, _REPORT),
+    resolves=_NEXT,
+)
+UNEVEN_ROUNDROBIN = Rule(
+    code="CONSUMER-C07",
+    title="uneven_partitions",
+    alert="KafkaConsumerUnevenPartitions",
+    wrong="The partitions are not evenly shared, although all members subscribe to the same topics.",
+    severity=Severity.HIGH,
+    meaning="With equal subscriptions, `roundrobin` gives no member two partitions more than another.",
+    exceptions=("subscriptions differ", UNKNOWN_CLIENT),
+    confirm=(GROUP_RECORD, MEMBERS),
+    advice=(_LEADER, _REPORT),
+    resolves=_NEXT,
+)
+NOT_COPARTITIONED = Rule(
+    code="CONSUMER-C08",
+    title="not_copartitioned",
+    alert="KafkaConsumerNotCopartitioned",
+    wrong="Partitions of one number went to different consumers, although their topics have equal counts.",
+    severity=Severity.HIGH,
+    issues=("KAFKA-14891",),
+    meaning="Under `range`, topics with equal partition counts and equal subscribers are shared in the same way: joins "
+    "of such topics depend on it.",
+    exceptions=("a leader that is not Kafka's own client", "racks are set: they may differ between the topics"),
+    confirm=(GROUP_RECORD, MEMBERS),
+    advice=(
+        looks("An application that joins these topics by partition number has missed matches since the rebalance."),
+        _LEADER,
+    ),
+    resolves=_NEXT,
+)
+NEEDLESS_MOVES = Rule(
+    code="CONSUMER-C10",
+    title="needless_moves",
+    alert="KafkaConsumerNeedlessMoves",
+    wrong="Partitions changed hands, although nothing that an assignor looks at had changed.",
+    severity=Severity.MEDIUM,
+    meaning="A sticky leader answers as before if members, subscriptions and partitions are the same, and were evenly "
+    "shared.",
+    exceptions=("a member lost what it held", UNKNOWN_CLIENT),
+    confirm=(GROUP_RECORD, MEMBERS),
+    advice=(_LEADER, _REPORT),
+    resolves=_NEXT,
+)
 CONSUMER_UNDECODABLE = Rule(
     code="CONSUMER-C12",
     title="undecodable_member",
@@ -20,5 +144,34 @@ CONSUMER_UNDECODABLE = Rule(
     ),
     resolves="With the first generation in which every member can be read.",
 )
+TWO_OWNERS = Rule(
+    code="CONSUMER-C13",
+    title="partition_with_two_owners",
+    alert="KafkaConsumerPartitionWithTwoOwners",
+    wrong="Two consumers of one group were given the same partition.",
+    severity=Severity.CRITICAL,
+    meaning="Every partition is given to one member at most (the other half of C-01).",
+    exceptions=("an assignor of somebody's own",),
+    confirm=(GROUP_RECORD, MEMBERS),
+    advice=(
+        looks("Both consumers handle the partition's records, and each commits over the other's offsets."),
+        in_place(
+            "If the topic was made anew with fewer partitions, restart the members: they then report nothing old."
+        ),
+        _LEADER,
+    ),
+    resolves=_NEXT,
+)
 
-RULES = (CONSUMER_UNDECODABLE,)
+RULES = (
+    UNSUBSCRIBED,
+    TAKEN_EARLY,
+    UNEVEN_STICKY,
+    SWAPPED,
+    UNEVEN_RANGE,
+    UNEVEN_ROUNDROBIN,
+    NOT_COPARTITIONED,
+    NEEDLESS_MOVES,
+    CONSUMER_UNDECODABLE,
+    TWO_OWNERS,
+)

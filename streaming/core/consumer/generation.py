@@ -3,6 +3,8 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from schemas.consumer_protocol import ConsumerAssignment
+from streaming.core.consumer.answer import KNOWN, answer_of
+from streaming.core.consumer.answer_laws import ANSWER_LAWS
 from streaming.core.consumer.laws import CONSUMER, ConsumerLaw
 from streaming.core.consumer.member_shares import shares_of
 from streaming.core.consumer.state import ConsumerState, LastJoin
@@ -13,7 +15,8 @@ from streaming.core.fold.published import body_of, diff_of, published_as, source
 from streaming.core.fold.state import LastRecord
 from streaming.core.incidents.monitor_error import MONITOR_ERROR
 from streaming.core.incidents.notice import Notice, Output
-from streaming.core.model.records import Row
+from streaming.core.incidents.transitions import Moment
+from streaming.core.model.records import GroupGeneration, Row
 from streaming.core.model.results import Cause, Certainty, Evidence, Subject
 
 
@@ -29,7 +32,8 @@ def judged(
         known = ConsumerState(last=last if body.protocol_type else None)
         return known, [Notice(moment=moment, evaluated=over)]
     newest = view.envelope.generation
-    verdict = judge(view.settings, body, row.timestamp_ms, repeated=body.generation == newest, first=newest is None)
+    repeated, first = body.generation == newest, newest is None
+    verdict = judge(view.settings, body, row.timestamp_ms, repeated=repeated, first=first)
     holds = {
         member.instance_id or member.member_id: tuple(
             f"{topic}-{number}" for topic, number in member.assignment.partitions
@@ -52,8 +56,20 @@ def judged(
         asked, here = tuple(laws), Evidence(source=source)
         found = tuple(finding for law in asked for finding in law.broken(view.group, body, here))
         outputs.append(Notice(moment=moment, found=found, evaluated=frozenset(law.rule.code for law in asked)))
+        if not (repeated or (first and body.generation > 1)):
+            outputs += _answered(view, state, body, moment, here)
     joined = LastJoin(body.state_ms, departures.shortest_ms(body.members))
     return ConsumerState(last=last, holds=holds, last_join=joined), outputs
+
+
+def _answered(
+    view: GroupView, state: ConsumerState, body: GroupGeneration, moment: Moment, here: Evidence
+) -> Iterator[Notice]:
+    """What the laws of the assignor find. Nothing is said of an answer that cannot be read to its end."""
+    answer = answer_of(view.group, body, state.holds, here)
+    if answer is not None or body.protocol not in KNOWN:
+        found = () if answer is None else tuple(one for law in ANSWER_LAWS for one in law.broken(answer))
+        yield Notice(moment=moment, found=found, evaluated=frozenset(law.rule.code for law in ANSWER_LAWS))
 
 
 def _causes(view: GroupView, state: ConsumerState, holds: Mapping[str, object], row: Row) -> tuple[Cause, ...]:

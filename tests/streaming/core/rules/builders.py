@@ -243,7 +243,7 @@ class Story:
                 members=members,
             )
         )
-        self._offsets_row(value)
+        self.offsets_row(value)
 
     def empty(self) -> None:
         """The last member left: the group's record without members."""
@@ -252,9 +252,9 @@ class Story:
         self.group_record(())
 
     def tombstone(self) -> None:
-        self._offsets_row(None)
+        self.offsets_row(None)
 
-    def _offsets_row(self, value: bytes | None) -> None:
+    def offsets_row(self, value: bytes | None) -> None:
         offset = self.offsets[OFFSETS]
         self.offsets[OFFSETS] = offset + 1
         key = b"\x00\x02" + len(GROUP).to_bytes(2, "big") + GROUP.encode()

@@ -1,0 +1,91 @@
+"""A leader's answer as the laws look at it: who subscribed to what, held what before, and was given what."""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from assignors.consumer.model import ConsumerMember
+from schemas.consumer_protocol import ConsumerAssignment, ConsumerSubscription, TopicPartition
+from schemas.sticky_user_data import COOPERATIVE_STICKY, STICKY
+from streaming.core.consumer.members import as_member
+from streaming.core.consumer.sticky_verdict import foreign_client, shows_java
+from streaming.core.model.records import GroupGeneration
+from streaming.core.model.results import Evidence
+
+RANGE, ROUNDROBIN = "range", "roundrobin"
+STICKY_ONES = (STICKY, COOPERATIVE_STICKY)
+KNOWN = (RANGE, ROUNDROBIN, *STICKY_ONES)
+"""Assignors whose laws are known, by the name in the record."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """One answer under one of the `KNOWN` assignors.
+
+    `given`: partitions by member id. `held`: what each member says to have held, empty under eager assignors without
+    memory. `before`: the partitions of each member after the record before, by instance id or member id. `java`: the
+    record shows that Kafka's own client leads; `client_known`: that this or another known library does.
+    """
+
+    group: str
+    assignor: str
+    members: tuple[ConsumerMember, ...]
+    given: Mapping[str, tuple[TopicPartition, ...]]
+    held: Mapping[str, frozenset[TopicPartition]]
+    before: Mapping[str, frozenset[str]]
+    java: bool
+    client_known: bool
+    evidence: Evidence
+
+    @property
+    def equal(self) -> bool:
+        """Whether all members subscribe to the same topics."""
+        return len({frozenset(member.topics) for member in self.members}) == 1
+
+    @property
+    def racks(self) -> bool:
+        """Whether a member states a rack: then the leader may look at racks."""
+        return any(member.rack for member in self.members)
+
+    def claims(self) -> Counter[TopicPartition]:
+        """How many members say to have held each partition."""
+        return Counter(partition for share in self.held.values() for partition in share)
+
+
+def answer_of(
+    group: str, body: GroupGeneration, before: Mapping[str, tuple[str, ...]], evidence: Evidence
+) -> Answer | None:
+    """The answer in a record; None where it is of another assignor, or a member cannot be read."""
+    assignor = body.protocol or ""
+    if assignor not in KNOWN:
+        return None
+    members, given = [], {}
+    for row in body.members:
+        if not isinstance(row.subscription, ConsumerSubscription) or not isinstance(row.assignment, ConsumerAssignment):
+            return None
+        members.append(as_member(row.member_id, row.instance_id, row.subscription, assignor))
+        given[row.member_id] = row.assignment.partitions
+    leader = next((one for one in body.members if one.member_id == body.leader), None)
+    java = leader is not None and shows_java(leader, assignor)
+    return Answer(
+        group=group,
+        assignor=assignor,
+        members=tuple(members),
+        given=given,
+        held={member.id: frozenset(_held(member, assignor)) for member in members},
+        before={name: frozenset(share) for name, share in before.items()},
+        java=java,
+        client_known=java or (leader is not None and foreign_client(leader, assignor) is not None),
+        evidence=evidence,
+    )
+
+
+def _held(member: ConsumerMember, assignor: str) -> tuple[TopicPartition, ...]:
+    if assignor == STICKY:
+        return member.claim.partitions
+    return member.owned if assignor == COOPERATIVE_STICKY else ()
+
+
+def shown(partition: TopicPartition) -> str:
+    """`topic-number`, as Kafka writes it."""
+    return f"{partition[0]}-{partition[1]}"
