@@ -10,14 +10,15 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
+from schemas.connect_protocol import ConnectAssignment
 from streaming.core.connect.configured import configured_at
 from streaming.core.connect.observed import Observed
 from streaming.core.connect.verdict import CLOCKS_APART, COMPACTED, CONFIG_BEHIND, UNKNOWN_MAXIMUM
 from streaming.core.fold.routing import route
 from streaming.core.fold.state import Saved
 from streaming.core.lifecycles import fold_group
-from streaming.core.model.records import GroupGeneration, Row, Tick
-from streaming.core.model.results import Generation, Grade, Result, Verdict
+from streaming.core.model.records import GroupGeneration, MemberRow, Row, Tick
+from streaming.core.model.results import ConnectShare, Generation, Grade, Result, Verdict
 from streaming.core.model.settings import ClusterSettings
 from streaming.core.replay import RawRecord, decode
 from tests.streaming.core.mutant_kinds import Answered, whole_answers
@@ -161,3 +162,27 @@ def _later(settings: ClusterSettings, group: str, states: tuple[Saved, Saved], r
     verdict = verdict_of(after[0].results)
     unexplained = verdict is not None and verdict.grade is Grade.UNEXPLAINED
     return "by the next" if unexplained or violations(after[0].results) - violations(after[1].results) else "missed"
+
+
+def some_leader_gives(members: Sequence[MemberRow], results: Sequence[Result]) -> bool:
+    """Whether the answer is the one of the verdict's run: the same jobs, and each connector's tasks in the same order.
+    The order of names is Java's."""
+    (generation,) = [one for one in results if isinstance(one, Generation)]
+    expected = generation.verdict.expected or {}
+    return all(
+        (share := expected.get(member.member_id)) is not None
+        and isinstance(given := member.assignment, ConnectAssignment)
+        and isinstance(told := share.assigned, ConnectShare)
+        and isinstance(stopped := share.revoked, ConnectShare)
+        and listed(given.connectors, given.tasks) == listed(told.connectors, told.tasks)
+        and frozenset((*given.revoked_connectors, *given.revoked_tasks))
+        == frozenset((*stopped.connectors, *stopped.tasks))
+        for member in members
+    )
+
+
+def listed(connectors: Sequence[str], tasks: Sequence[tuple[str, int]]) -> tuple[frozenset[str], dict[str, list[int]]]:
+    numbers: dict[str, list[int]] = {}
+    for name, number in tasks:
+        numbers.setdefault(name, []).append(number)
+    return frozenset(connectors), numbers

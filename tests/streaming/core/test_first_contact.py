@@ -3,19 +3,18 @@
 import os
 import random
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
 
 from lab.attack import first_contact
 from lab.attack.life import simulated
-from schemas.connect_protocol import ConnectAssignment
 from streaming.core.connect.leader.rows import Received, split
 from streaming.core.connect.observed import EAGER
 from streaming.core.lifecycles import fold_group
-from streaming.core.model.records import GroupGeneration, MemberRow, Tick
-from streaming.core.model.results import ConnectShare, Generation, Grade, Result
+from streaming.core.model.records import GroupGeneration, Tick
+from streaming.core.model.results import Grade
+from tests.streaming.core.mutant_sweep import some_leader_gives
 from tests.streaming.core.restless import Restless, records, seen
 from tests.streaming.core.test_mutants import NAMES, grade_of, mutants, violations
 from tests.streaming.core.test_mutants_across_gaps import states_of
@@ -71,30 +70,6 @@ def test_a_wrong_first_answer_is_unexplained_unless_some_memory_gives_it(name: s
     assert kinds["doubled", "proved"] == 0
     assert sum(count for (_, how), count in kinds.items() if how == "missed") * 100 <= grades.total()
     assert grades[Grade.UNEXPLAINED] * 2 >= grades.total()
-
-
-def some_leader_gives(members: Sequence[MemberRow], results: Sequence[Result]) -> bool:
-    """Whether the answer is the one of the verdict's run: the same jobs, and each connector's tasks in the same order.
-    The order of names is Java's."""
-    (generation,) = [one for one in results if isinstance(one, Generation)]
-    expected = generation.verdict.expected or {}
-    return all(
-        (share := expected.get(member.member_id)) is not None
-        and isinstance(given := member.assignment, ConnectAssignment)
-        and isinstance(told := share.assigned, ConnectShare)
-        and isinstance(stopped := share.revoked, ConnectShare)
-        and listed(given.connectors, given.tasks) == listed(told.connectors, told.tasks)
-        and frozenset((*given.revoked_connectors, *given.revoked_tasks))
-        == frozenset((*stopped.connectors, *stopped.tasks))
-        for member in members
-    )
-
-
-def listed(connectors: Sequence[str], tasks: Sequence[tuple[str, int]]) -> tuple[frozenset[str], dict[str, list[int]]]:
-    numbers: dict[str, list[int]] = {}
-    for name, number in tasks:
-        numbers.setdefault(name, []).append(number)
-    return frozenset(connectors), numbers
 
 
 @pytest.mark.parametrize("kind", first_contact.KINDS[:2])

@@ -95,3 +95,26 @@ def test_a_task_may_have_been_moved_meanwhile() -> None:
     story.rebalance(after_ms=5 * MINUTE_MS)
     assert "CONNECT-K4" not in above_info(live(story))
     assert "CONNECT-K4" in above_info(story.until(2 * MINUTE_MS).fold())  # and has not been taken up since
+
+
+def test_what_was_taken_up_in_a_generation_without_a_record_has_been_taken_up() -> None:
+    """And its worker stops it for a rebalance that lasts, long after its former owner has."""
+    story = owners()
+    for name, worker in story.workers.items():
+        for job in sorted(worker.holds()):
+            story.status(job, "RUNNING", name)
+    moved = sorted(story.workers["w2"].holds())
+    story.wait(MINUTE_MS)
+    for job in moved:
+        story.status(job, "UNASSIGNED", "w2")
+    story.leave("w2")
+    story.rebalance(recorded=False)
+    for job in moved:
+        story.status(job, "RUNNING", "w1")
+    story.rebalance()
+    story.wait(MINUTE_MS)
+    for job in moved:
+        story.status(job, "UNASSIGNED", "w1")
+    story.join("w3")
+    story.rebalance(after_ms=MINUTE_MS // 2)
+    assert "CONNECT-K4" not in above_info(story.fold())

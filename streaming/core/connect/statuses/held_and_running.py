@@ -79,8 +79,10 @@ def stepped(work: Work, step: Step) -> None:
         if not facts.started:
             given_ms = work.offsets.given_ms(step, facts.holders[0]) if len(facts.holders) == 1 else step.at_ms
             work.asleep_ms[job] = given_ms + work.settings.start_wait_ms
-    for job in [one for one in work.asleep_ms if len(work.facts(one).holders) != 1]:
-        _woke(work, job, step.at_ms)
+    for job in list(work.asleep_ms):
+        facts = work.facts(job)
+        if len(facts.holders) != 1 or facts.started:  # perhaps before its record, or in a generation without one
+            _woke(work, job, step.at_ms)
 
 
 def _running_on(work: Work, step: Step) -> None:
