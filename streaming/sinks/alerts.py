@@ -14,8 +14,7 @@ from streaming.core.incidents.alert_text import also_text, named_text
 from streaming.core.metrics import CLUSTER
 from streaming.core.model.results import AlertSeverity, Incident
 from streaming.core.runbooks import Addresses, headline, next_step
-from streaming.sinks.labels import incident_labels
-from streaming.sinks.limits import as_it_is
+from streaming.sinks.labels import as_it_is, incident_labels
 from streaming.sinks.stored import incident_of
 from streaming.sinks.text import clean
 

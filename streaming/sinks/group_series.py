@@ -15,8 +15,9 @@ from streaming.core import metrics
 from streaming.core.connect.job_words import word_of
 from streaming.core.model.results import JobState, Standing
 from streaming.sinks.families import Families, GroupKey
-from streaming.sinks.known_group import STABLE, STATES, Job, Known, Load, key_of
+from streaming.sinks.known_group import STABLE, STATES, Job, Known, key_of
 from streaming.sinks.limits import Limits
+from streaming.sinks.loads import Load
 from streaming.sinks.stored import LastGeneration
 
 GONE_FOR_S = 3_600.0

@@ -1,18 +1,14 @@
 """What is known of one group for /metrics, whether it has series of its own or not."""
 
 from collections import Counter
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from streaming.core.connect.shares import held_after
-from streaming.core.model.results import ConnectShare, Generation, Share
 from streaming.sinks.families import GroupKey
+from streaming.sinks.loads import Load
 from streaming.sinks.stored import LastGeneration
 from streaming.sinks.text import name
 
 Job = tuple[str, str]  # type and id
-Load = tuple[int, int]  # connectors and tasks of a worker
-Shares = tuple[Share | None, Share | None, Share | None]  # assigned, revoked and owned, as the record has them
 
 STABLE = "Stable"
 STATES = (STABLE, "Empty", "Dead")
@@ -72,26 +68,6 @@ class Known:
         if self.incidents:
             return 3
         return {"Empty": 1, "Dead": 0}.get(self.state or "", 2)
-
-
-def loads_of(one: Generation) -> dict[str, Load]:
-    """What each worker of a Connect generation holds after it."""
-    return loads((member.worker, (member.assigned, member.revoked, member.owned)) for member in one.members)
-
-
-def loads(shares: Iterable[tuple[str | None, Shares]]) -> dict[str, Load]:
-    """How much each worker holds after a round."""
-    found: dict[str, Load] = {}
-    for worker, (assigned, revoked, owned) in shares:
-        if worker is not None and isinstance(assigned, ConnectShare):
-            held = held_after(assigned, _connects(revoked), _connects(owned))
-            connectors, tasks = found.get(worker, (0, 0))
-            found[worker] = (connectors + len(held.connectors), tasks + len(held.tasks))
-    return found
-
-
-def _connects(share: Share | None) -> ConnectShare | None:
-    return share if isinstance(share, ConnectShare) else None
 
 
 def key_of(cluster: str, group: str) -> GroupKey:

@@ -4,10 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 
-
-def as_it_is(worker: str) -> str:
-    """A worker's own name."""
-    return worker
+from streaming.sinks.labels import as_it_is
 
 
 def nobodys(_cluster: str, _group: str) -> str:

@@ -5,8 +5,8 @@ from streaming.core.connect.shares import connect_share_of
 from streaming.core.model.results import Incident, Standing
 from streaming.sinks.database import Database
 from streaming.sinks.gaps import TopicGaps, known
-from streaming.sinks.known_group import Load, Shares, loads
 from streaming.sinks.leaders import NOTIFIED
+from streaming.sinks.loads import Load, Shares, loads
 from streaming.sinks.stored import LastGeneration, incident_of
 
 _LOADS = """

@@ -18,8 +18,9 @@ from streaming.sinks.endpoint import Endpoint
 from streaming.sinks.families import Families
 from streaming.sinks.gaps import TopicGaps
 from streaming.sinks.incident_series import ZERO_FOR_S
-from streaming.sinks.known_group import Job, Load
+from streaming.sinks.known_group import Job
 from streaming.sinks.limits import Limits
+from streaming.sinks.loads import Load
 from streaming.sinks.maintenance import Windows
 from streaming.sinks.series import Series
 from streaming.sinks.stored import LastGeneration

@@ -22,8 +22,9 @@ from streaming.core.reading.unreadable import counted_reason
 from streaming.sinks.families import Families, GroupKey
 from streaming.sinks.group_series import Groups
 from streaming.sinks.incident_series import Incidents
-from streaming.sinks.known_group import Job, Load, key_of, loads_of
+from streaming.sinks.known_group import Job, key_of
 from streaming.sinks.limits import Limits
+from streaming.sinks.loads import Load, loads_of
 from streaming.sinks.maintenance import Windows
 from streaming.sinks.stored import LastGeneration
 from streaming.sinks.subject_series import Subjects

@@ -8,8 +8,7 @@ from streaming.core.model.objects import as_object
 from streaming.core.model.results import AlertSeverity, Subject
 from streaming.core.runbooks import Addresses
 from streaming.sinks.alerts import AlertStyle, alert, alert_labels, notification, rfc3339
-from streaming.sinks.labels import incident_labels
-from streaming.sinks.limits import as_it_is
+from streaming.sinks.labels import as_it_is, incident_labels
 from streaming.sinks.stored import incident_of
 from tests.streaming.sinks.builders import incident
 

@@ -11,7 +11,7 @@ from streaming.core.model.reasons import Reason, ReasonKind
 from streaming.core.model.records import OtherGroup, Tick
 from streaming.core.model.results import ConnectShare, Generation, Result, Standing, Verdict
 from streaming.core.replay import decode
-from streaming.sinks.known_group import loads_of
+from streaming.sinks.loads import loads_of
 from streaming.sinks.postgres import PostgresStore
 from tests.streaming.sinks import test_capture as capture
 from tests.streaming.sinks.builders import commit, generation, incident, member, pending
