@@ -85,6 +85,11 @@ class ConfigLog:
         """STARTED or PAUSED; the job set stays."""
         self._append([(f"target-state-{name}", {"state": state, "state.v2": state})], self.newest.connectors)
 
+    def restart(self, name: str) -> None:
+        """The request to restart a connector with all its tasks, which REST hands on through the topic (KIP-745)."""
+        request = {"include-tasks": True, "only-failed": False}
+        self._append([(f"restart-connector-{name}", request)], self.newest.connectors)
+
     def _append(self, changes: Sequence[tuple[str, Mapping[str, object] | None]], after: Mapping[str, int]) -> None:
         if self._producer is None or self._topic is None:
             raise LabError("the configuration of this group was given once and for all")

@@ -188,6 +188,12 @@ class SimulatedWorker(BaseCoordinator):  # type: ignore[misc]  # kafka-python ca
         self.running.pop(job, None)
         self._tell(job, "FAILED", "java.lang.IllegalStateException: told to fail")
 
+    def restart(self, job: Job) -> None:
+        """The job is restarted as REST asks for it (KIP-745): stopped, RESTARTING, started; it stays assigned."""
+        self._stop_jobs([job])
+        self._tell(job, "RESTARTING")
+        self._start_jobs([job])
+
     def say_running(self) -> None:
         """A sign of life of all that runs here, in the generation the worker knows: what a zombie's tasks do."""
         for job in self.running:

@@ -5,6 +5,7 @@ so a test can wait for a generation and look at its verdict at little cost.
 """
 
 import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Self
 
@@ -17,7 +18,7 @@ from streaming.core.connect.records import StatusChange
 from streaming.core.fold.state import Saved
 from streaming.core.lifecycles import decode_offsets_record, fold_group
 from streaming.core.model.records import GroupGeneration, Row, Tick
-from streaming.core.model.results import Generation, Grade, Incident, Source
+from streaming.core.model.results import Generation, Grade, Incident, Result, Source
 from streaming.core.model.settings import ClusterSettings, ConnectSettings
 
 OFFSETS_TOPIC = "__consumer_offsets"
@@ -42,7 +43,10 @@ class Judged:
 
 
 class Watcher:
-    """One group's judged generations, incidents and statuses; `look` brings them up to now."""
+    """One group's judged generations, incidents and statuses; `look` brings them up to now.
+
+    `publish` is called with what each look publishes, and the time (ms) it was looked at.
+    """
 
     def __init__(self, bootstrap: str, settings: ClusterSettings, group: str) -> None:
         self._settings, self._group = settings, group
@@ -53,6 +57,7 @@ class Watcher:
         self._order: list[Source] = []
         self.incidents: dict[str, list[Incident]] = {}
         self.statuses: list[StatusChange] = []
+        self.publish: Callable[[Sequence[Result], int], None] = lambda _results, _now_ms: None
         self._consumer = Consumer(
             {
                 "bootstrap.servers": bootstrap,
@@ -91,6 +96,7 @@ class Watcher:
         now_ms = time.time_ns() // 1_000_000 + ahead_ms
         outcome = fold_group(self._settings, self._group, self._state, rows, Tick(now_ms))
         self._state = outcome.state
+        self.publish(outcome.results, now_ms)
         for result in outcome.results:
             match result:
                 case Generation():

@@ -6,10 +6,12 @@ that stays open for long enough is told as it would be in life. At the end the c
 nothing may be left that would be told later.
 """
 
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -26,8 +28,13 @@ from lab.watcher import Watcher
 from streaming.core.catalogue import CATALOGUE, RULES
 from streaming.core.incidents.book import whole
 from streaming.core.incidents.damping import alert_severity
-from streaming.core.model.results import AlertSeverity, Grade, Incident
+from streaming.core.incidents.maintenance import Maintenance
+from streaming.core.model.results import AlertSeverity, Grade, Incident, Part, Result
 from streaming.core.model.settings import ClusterSettings, Damping, TopicMetadata
+from streaming.sinks.maintenance import Windows
+from streaming.sinks.postgres import PostgresStore
+from tests.postgres_server import postgres_server
+from tests.streaming.sinks.builders import commit
 
 pytestmark = pytest.mark.integration
 SPEED = 20
@@ -43,6 +50,12 @@ def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Lab, Broke
         runtime = java.find()
         port, controller_port = free_ports(2)
         yield lab, broker.start(lab, runtime, jars.fetch(runtime), port, controller_port)
+
+
+@pytest.fixture(scope="module")
+def database() -> Iterator[str]:
+    with postgres_server() as dsn:
+        yield dsn
 
 
 # -- what is said of a scenario --------------------------------------------------------------------------------------
@@ -164,6 +177,79 @@ def test_a_dedicated_mirror_maker(kafka: tuple[Lab, Broker]) -> None:
         stage.join("worker-3", node)
         watch(stage, "a calm group", stage.group.calm)
         assert_quiet(stage.watcher, stage.settings, "dedicated MirrorMaker")
+
+
+def test_a_restart_of_all_connectors(kafka: tuple[Lab, Broker]) -> None:
+    """Each with all its tasks, as through REST: no rebalance, only statuses."""
+    with connect(kafka, "restarted", {f"sink-{number}": 3 for number in range(8)}) as stage:
+        start(stage, 3, Process())
+        before = stage.group.generation
+        for name in stage.group.config.newest.connectors:
+            stage.group.config.restart(name)
+            for worker in stage.group.workers:
+                for job in list(worker.running):
+                    if name == (job if isinstance(job, str) else job[0]):
+                        worker.restart(job)
+            stage.watcher.look()
+        stage.group.reconfigured()  # the requests moved the end of the config topic, and one more round follows
+        watch(stage, "a rebalance", lambda: together(stage, before))
+        watch(stage, "a calm group", stage.group.calm)
+        watch(stage, "all restarts", lambda: restarts(stage.watcher) == 8 * 4)
+        assert_quiet(stage.watcher, stage.settings, "restart of 8 connectors with 3 tasks each")
+
+
+def restarts(watcher: Watcher) -> int:
+    """Connectors and tasks that were restarted, by their statuses."""
+    return len(
+        {(one.record.connector, one.record.task) for one in watcher.statuses if one.record.state == "RESTARTING"}
+    )
+
+
+def test_scaled_to_zero_under_maintenance(kafka: tuple[Lab, Broker], database: str) -> None:
+    """The incidents are there and nobody is notified of them, neither meanwhile nor when the window ends."""
+    with connect(kafka, "emptied", {f"sink-{number}": 3 for number in range(4)}) as stage:
+        names = start(stage, 3, Process())
+        now_ms = time.time_ns() // 1_000_000
+        window = Maintenance(
+            cluster="*",
+            groups="emptied",
+            owner="us",
+            reason="upgrade",
+            from_ms=now_ms,
+            until_ms=now_ms + AN_HOUR_MS // 2,
+        )
+        with notified(database, stage.watcher, window) as outbox:
+            stage.leave(*names)
+            watch(stage, "nobody there", lambda: any(one.rule == "all_workers_gone" for one in told(stage.watcher)))
+            start(stage, 3, Process())
+            stage.watcher.look(ahead_ms=AN_HOUR_MS)
+            print(f"\nscale to zero: {counts(stage.watcher, stage.settings)}")
+            assert not any(history[-1].firing for history in stage.watcher.incidents.values())
+            assert told(stage.watcher)[0].alert is LOUD[0]
+            assert outbox() == []
+
+
+@contextmanager
+def notified(dsn: str, watcher: Watcher, window: Maintenance) -> Iterator[Callable[[], list[str]]]:
+    """The keys of all notifications that a job with this window and this watcher's eyes has written."""
+    at_ms = window.from_ms
+    store = PostgresStore(dsn, windows=Windows((window,)), now_ms=lambda: at_ms)
+    store.migrate()
+    epoch, batches = store.claim(), count()
+
+    def publish(results: Sequence[Result], now_ms: int) -> None:
+        nonlocal at_ms
+        at_ms, number = now_ms, next(batches)
+        incidents = [one for one in results if isinstance(one, Incident | Part)]
+        store.commit(commit(epoch, number, number + 1, *incidents))
+
+    def keys() -> list[str]:
+        with store.database.session() as connection:
+            return [key for (key,) in connection.execute("select key from rebalance_monitor.outbox order by sequence")]
+
+    watcher.publish = publish
+    yield keys
+    store.close()
 
 
 def test_the_same_ears_hear_a_duplicate(kafka: tuple[Lab, Broker]) -> None:
