@@ -160,8 +160,16 @@ def _tells(one: Incident, before: Incident | None) -> bool:
     if not one.firing:
         return one.transition == "ended" or (one.transition == "resolved" and one.fired_at_ms is not None)
     if one.transition == "updated" and before is not None and was_told and before.resolved_at_ms is None:
-        return harm(one) < harm(before) or _labels(one) != _labels(before)
+        return _worse(one, before) or _labels(one) != _labels(before)
     return one.transition in ("fired", "updated")
+
+
+def _worse(one: Incident, before: Incident) -> bool:
+    """What joins an incident makes it worse by its severity alone; what was known of it, by its certainty too."""
+    severity, certainty = harm(one)
+    known_severity, known_certainty = harm(before)
+    joined = one.parts > before.parts
+    return severity < known_severity or (severity == known_severity and certainty < known_certainty and not joined)
 
 
 def _labels(one: Incident) -> dict[str, str]:
