@@ -6,7 +6,8 @@ delay halved, delay + 1 ms          the announced delay
 no delay                            the delay left out
 
 Noticed is what is unexplained, or breaks a rule above info that the right answer does not break, in this record or in
-the next.
+the next. Some of the others are the very answers of a right leader: the verdict's run gives them from a clock, or a
+config snapshot, that a right leader may have had (`right_for`). The rest is missed.
 """
 
 from collections import Counter
@@ -19,14 +20,17 @@ from lab.attack.life import Life
 from lab.attack.pieces import Done, Outcome, Piece, table
 from lab.simulated_protocol import Job
 from schemas.connect_protocol import ConnectAssignment, encode_assignment
+from streaming.core.connect.verdict import CLOCKS_APART, CONFIG_BEHIND
 from streaming.core.fold.routing import route
 from streaming.core.fold.state import Saved
 from streaming.core.lifecycles import fold_group
 from streaming.core.model.records import GroupGeneration, MemberRow, Row, Tick
-from streaming.core.model.results import Generation, Grade, Part, Result, Severity
+from streaming.core.model.results import Generation, Grade, Part, Result, Severity, Verdict
 from streaming.core.replay import OFFSETS_TOPIC, decode
 
 SWEEP = "mutants"
+FOLLOWS_MS = 30_000
+"""The least of both time-outs together in the simulated clusters: by then a leader has asked for its next round."""
 Members = tuple[MemberRow, ...]
 
 
@@ -55,7 +59,9 @@ def attack(life: Life) -> Outcome:
     random = Random(f"mutants of {life.name}")
     made: Counter[str] = Counter()
     missed: Counter[str] = Counter()
+    right: Counter[str] = Counter()
     examples: list[str] = []
+    before: GroupGeneration | None = None
     for row, following in zip(own, [*own[1:], None], strict=True):
         after, results = fold(state, [row])
         body = row.body
@@ -66,11 +72,39 @@ def attack(life: Life) -> Outcome:
                 noticed = _grade(wrong) is Grade.UNEXPLAINED or bool(_loud(wrong) - _loud(results))
                 if not noticed and following is not None:
                     noticed = bool(_loud(fold(wrong_state, [following])[1]) - _loud(fold(after, [following])[1]))
-                if not noticed:
+                if noticed:
+                    continue
+                quiet_ms = None if following is None else following.timestamp_ms - row.timestamp_ms
+                running = _is_rest(body, before)
+                if right_for(_verdict(wrong), rest=running and kind.startswith("delay"), quiet_ms=quiet_ms):
+                    right[kind] += 1
+                else:
                     missed[kind] += 1
-                    examples.append(f"{kind}: generation {body.generation}, {_grade(wrong)}")
+                    why = _verdict(wrong).why or _verdict(wrong).grade
+                    examples.append(f"{kind}: generation {body.generation}, {why}")
         state = after
-    return {"made": dict(made), "missed": dict(missed), "examples": examples}
+        before = body if isinstance(body, GroupGeneration) else None
+    return {"made": dict(made), "missed": dict(missed), "right": dict(right), "examples": examples}
+
+
+def right_for(verdict: Verdict, *, rest: bool, quiet_ms: int | None) -> str:
+    """Which right leader gives the answer with this verdict; "" for none. `rest`: it announces another rest of a delay
+    that runs; `quiet_ms`: the time to the next record."""
+    if rest and verdict.grade is Grade.MATCH:
+        return "one whose clock reads another time between the two that the record shows"
+    if rest and verdict.reason == CLOCKS_APART:
+        return "one whose clock, or the coordinator's, was set between the two records"
+    if verdict.reason == CONFIG_BEHIND and quiet_ms is not None and quiet_ms < FOLLOWS_MS:
+        return "one that had not applied the last config record, and whose rebalance follows in time"
+    return ""
+
+
+def _is_rest(body: GroupGeneration, before: GroupGeneration | None) -> bool:
+    """Whether the answer announces the rest of the delay that its leader announced in the record before."""
+    if before is None or not before.members or before.leader != body.leader:
+        return False
+    known = before.members[0].assignment
+    return isinstance(known, ConnectAssignment) and known.delay_ms > _answer(body.members[0]).delay_ms > 0
 
 
 Fold = Callable[[Saved | None, Sequence[Row]], tuple[Saved, Sequence[Result]]]
@@ -82,6 +116,10 @@ def _folding(life: Life) -> Fold:
         return outcome.state, outcome.results
 
     return fold
+
+
+def _verdict(results: Sequence[Result]) -> Verdict:
+    return next(one.verdict for one in results if isinstance(one, Generation))
 
 
 def _grade(results: Sequence[Result]) -> Grade | None:
@@ -180,16 +218,17 @@ def tables(done: Sequence[Done]) -> list[str]:
     """Mutants per life and kind, and how many of them are not noticed."""
     kinds = list(dict.fromkeys(kind for one in done for kind in one.outcome["made"]))
     rows = []
-    total: tuple[Counter[str], Counter[str]] = (Counter(), Counter())
+    total: tuple[Counter[str], ...] = (Counter(), Counter(), Counter())
     for one in done:
-        made: Counter[str] = Counter(one.outcome["made"])
-        missed: Counter[str] = Counter(one.outcome["missed"])
-        total[0].update(made)
-        total[1].update(missed)
-        rows.append((one.life, [_share(made[kind], missed[kind]) for kind in kinds]))
-    rows.append(("all", [_share(total[0][kind], total[1][kind]) for kind in kinds]))
-    return [table("Mutants: noticed of made", kinds, rows)]
+        counts: list[Counter[str]] = [Counter(one.outcome[name]) for name in ("made", "missed", "right")]
+        for of_all, of_one in zip(total, counts, strict=True):
+            of_all.update(of_one)
+        rows.append((one.life, [_share(*(count[kind] for count in counts)) for kind in kinds]))
+    rows.append(("all", [_share(*(count[kind] for count in total)) for kind in kinds]))
+    return [table("Mutants: noticed of made (+ answers of some right leader)", kinds, rows)]
 
 
-def _share(made: int, missed: int) -> str:
-    return f"{made - missed}/{made}" if made else "-"
+def _share(made: int, missed: int, right: int) -> str:
+    if not made:
+        return "-"
+    return f"{made - missed - right}/{made}" + (f" (+{right})" if right else "")

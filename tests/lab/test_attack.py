@@ -93,7 +93,7 @@ def test_wrong_answers_are_noticed(lives: list[Life]) -> None:
     made = sum(count for one in done for count in one.outcome["made"].values())
     missed = sum(count for one in done for count in one.outcome["missed"].values())
     assert made > 50
-    assert missed * 20 <= made, [one.outcome["examples"] for one in done]
+    assert missed * 100 <= made, [one.outcome["examples"] for one in done]
 
 
 def test_a_broken_run_goes_on(tmp_path: Path) -> None:
