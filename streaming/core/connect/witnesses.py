@@ -1,15 +1,23 @@
-"""Who else saw the time pass in a whole input: workers, whose statuses and configuration carry their own clocks.
+"""Who else saw the time pass in a whole input: workers, whose statuses carry their own clocks.
 
 The coordinator alone stamps a group's records, and it may be another broker from one record to the next
-(`streaming.core.fold.other_clocks`). When the input ends, it has ended at the latest time that two clocks have reached;
-what one alone shows is only possible.
+(`streaming.core.fold.other_clocks`). No clock is right by itself: a worker's may be off, and as far as the next
+broker's. But a worker's clock goes on as it is. Where its first word in two generations, or its last stop before them,
+lies equally far from the two records, as much time has passed between these by its clock as by theirs: **one clock has
+stamped both**, or one that says the same. Records that are so connected, by this worker or by others in turn, count as
+one coordinator's.
 
-    record 7    10:00:00, UNASSIGNED of generation 6 at 09:59:59     a worker's clock agrees: vouched for
-    record 8    10:21:00, first RUNNING of generation 8 at 10:21:02  vouched for: 21 minutes have passed
-    record 8    10:21:00, first RUNNING of generation 8 at 10:01:02  nobody knows; the broker may be 20 minutes ahead
+    record 6    10:00:00, A and B start at +0.2 s, C at +1200.3 s
+    record 7    10:05:00, A stops at -0.1 s           as far as before: 6 and 7 have one clock
+    record 8    10:26:00, C starts at +0.2 s          not as far: nobody knows; the broker may be 20 minutes ahead
+    record 8    10:26:00, B starts at +0.3 s          as far as in 6: 6, 7 and 8 have one clock, 21 minutes have passed
+
+When the input ends, it has ended at the latest time that two clocks have reached, workers' by what they are off from
+the group's last records; what one alone shows is only possible.
 """
 
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from schemas.connect_protocol import ConnectAssignment
@@ -17,9 +25,8 @@ from streaming.core.connect.records import ConfigChange, StatusChange
 from streaming.core.connect.statuses.facts import UNASSIGNED
 from streaming.core.fold.clocks import SKEW_MS
 from streaming.core.fold.other_clocks import Trail
-from streaming.core.fold.published import body_of
-from streaming.core.fold.state import LastRecord
 from streaming.core.model.records import GroupDeleted, GroupGeneration, Row
+from streaming.core.model.results import Source
 
 LIVELY_MS = 300_000
 """A partition without a record for longer says nothing about when the input ended."""
@@ -58,15 +65,18 @@ class Stamps:
         """The latest time of all."""
         return max((self._configs_ms, *self._hosts_ms.values(), *(one.newest_ms for one in self._trails.values())))
 
-    def end_ms(self, place: tuple[str, int] | None, at_ms: int) -> int:
+    def end_ms(self, place: tuple[str, int] | None, at_ms: int, off_ms: Mapping[str, int]) -> int:
         """The latest time that two clocks have reached, for a group whose last record lies in this partition of the
-        coordinator's log and has this time. Brokers lead many partitions each, so these count as two clocks only where
-        most of the lively ones have come so far."""
+        coordinator's log and has this time. `off_ms`: by how much hosts are ahead of the group's coordinator; a host
+        that is not known is no clock, and who wrote the configuration is one of those that are. Brokers lead many
+        partitions each, so these count as two clocks only where most of the lively ones have come so far."""
         brokers_ms = max((one.newest_ms for one in self._trails.values()), default=0)
-        clocks = sorted((one for one in (brokers_ms, *self._hosts_ms.values()) if one), reverse=True)
+        hosts_ms = [newest_ms - off_ms[host] for host, newest_ms in self._hosts_ms.items() if host in off_ms]
+        clocks = sorted((one for one in (brokers_ms, *hosts_ms) if one), reverse=True)
         if not self._configs_ms and len(clocks) < 2 and len(self._trails) < 2:
             return self.newest_ms()
-        reached = [clocks[1] if len(clocks) > 1 else 0, min(brokers_ms, self._configs_ms)]
+        configs_ms = self._configs_ms - max(off_ms.values()) if self._configs_ms and off_ms else 0
+        reached = [clocks[1] if len(clocks) > 1 else 0, min(brokers_ms, configs_ms)]
         others = sorted(one.newest_ms for where, one in self._trails.items() if where != place)
         lively = [one for one in others if one >= at_ms - LIVELY_MS]
         if len(lively) > 1:
@@ -79,75 +89,71 @@ def host_of(worker: str) -> str:
     return worker.rpartition(":")[0].lower() or worker.lower()
 
 
+Place = tuple[str, int, int]
+"""Topic, partition and offset of a record."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Word:
+    """What a host's clock shows near a record of the group: how far ahead of the record's time. `start`: its first
+    status of the generation, which comes after the record; else its last stop before it."""
+
+    host: str
+    record: int
+    ahead_ms: int
+    start: bool = False
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Witnesses:
-    """What speaks for the times of one group's records: by generation the earliest status that states it and the last
-    UNASSIGNED, the times of its config records by offset, and the stamps of the whole input."""
+    """What speaks for the times of one group's records: which of them have one clock (`clock_of`, by place, the places
+    of one clock under one number), the newest one that somebody speaks for, by how much hosts are ahead of its clock,
+    and the stamps of the whole input."""
 
     stamps: Stamps
-    first_ms: Mapping[int, int]
-    stopped_ms: Mapping[int, int]
-    configs_ms: Mapping[int, int]
+    clock_of: Mapping[Place, int]
+    spoken_for: Place | None
+    off_ms: Mapping[str, int]
     place: tuple[str, int] | None
     at_ms: int
 
     @classmethod
     def of(cls, stamps: Stamps, rows: Iterable[Row]) -> "Witnesses":
         """Of a group with these rows."""
-        first_ms: dict[int, int] = {}
-        stopped_ms: dict[int, int] = {}
-        configs_ms: dict[int, int] = {}
-        place, at_ms, offset = None, 0, -1
-        for row in rows:
-            match row.body:
-                case StatusChange() | ConfigChange() if row.topic in stamps.appended:
-                    pass
-                case StatusChange(record=record) if record.generation is not None:
-                    known_ms = first_ms.get(record.generation, row.timestamp_ms)
-                    first_ms[record.generation] = min(known_ms, row.timestamp_ms)
-                    if record.state == UNASSIGNED:
-                        known_ms = stopped_ms.get(record.generation, row.timestamp_ms)
-                        stopped_ms[record.generation] = max(known_ms, row.timestamp_ms)
-                case ConfigChange():
-                    configs_ms[row.offset] = row.timestamp_ms
-                case GroupGeneration() | GroupDeleted() if row.offset > offset:
-                    place, at_ms, offset = (row.topic, row.partition), row.timestamp_ms, row.offset
-                case _:
-                    pass
+        own, records = list(rows), list[Row]()
+        for row in own:
+            if isinstance(row.body, GroupGeneration | GroupDeleted):
+                records.append(row)
+        records.sort(key=lambda row: row.offset)
+        words = list(_words(records, (row for row in own if row.topic not in stamps.appended)))
+        clocks = _clocks(words)
+        base = _newest_known(words, clocks)
+        off_ms = {} if base is None else _off_ms(words, base, clocks)
+        if base is not None and _moved_since(base, records, words, off_ms):
+            base, off_ms = None, {}
+        last = records[-1] if records else None
         return cls(
-            stamps=stamps, first_ms=first_ms, stopped_ms=stopped_ms, configs_ms=configs_ms, place=place, at_ms=at_ms
+            stamps=stamps,
+            clock_of={_place(records[number]): clock for number, clock in clocks.items()},
+            spoken_for=None if base is None else _place(records[base]),
+            off_ms=off_ms,
+            place=None if last is None else (last.topic, last.partition),
+            at_ms=0 if last is None else last.timestamp_ms,
         )
 
     def end_ms(self) -> int:
         """When the input has ended for sure."""
-        return self.stamps.end_ms(self.place, self.at_ms)
+        return self.stamps.end_ms(self.place, self.at_ms, self.off_ms)
 
-    def vouch_for(self, row: Row, last: LastRecord | None) -> bool:
-        """Whether a worker's clock agrees with the time of this record: with its first status of the generation, with
-        the last stop in the one before, or with a configuration that the generation is the first to know."""
-        body = body_of(row)
-        first_ms = self.first_ms.get(body.generation)
-        if first_ms is not None and first_ms < row.timestamp_ms - SKEW_MS:
-            return False
-        near = [first_ms, self.stopped_ms.get(body.generation - 1)]
-        answers = (one.assignment for one in body.members if isinstance(one.assignment, ConnectAssignment))
-        offset = max((one.config_offset for one in answers), default=0)
-        if last is not None and last.refers_to is not None and last.refers_to < offset:
-            near.append(self.configs_ms.get(offset - 1))
-        return any(one is not None and abs(one - row.timestamp_ms) <= SKEW_MS for one in near)
+    def one_clock(self, before: Source, row: Row) -> bool:
+        """Whether one clock has stamped both records."""
+        clock = self.clock_of.get((before.topic, before.partition, before.offset))
+        return clock is not None and clock == self.clock_of.get(_place(row))
 
-    def against(self, row: Row, last: LastRecord | None) -> bool:
-        """Whether something speaks against the time of this record: the one before it is later, or a worker's clock
-        tells another time of its generation."""
-        generation, at_ms = body_of(row).generation, row.timestamp_ms
-        if last is not None and at_ms < last.at_ms - SKEW_MS:
-            return True
-        answers = [one.assignment for one in body_of(row).members if isinstance(one.assignment, ConnectAssignment)]
-        starts = any(one.connectors or one.tasks for one in answers)  # else the first word may come at any time
-        apart_ms = self.first_ms.get(generation, at_ms) - at_ms
-        if apart_ms < -SKEW_MS or (starts and apart_ms > SKEW_MS):
-            return True
-        return self.stopped_ms.get(generation - 1, at_ms) > at_ms + SKEW_MS
+    def known_until(self, newest: Source) -> bool:
+        """Whether somebody has spoken for the clock of this record, or of one before it."""
+        known = self.spoken_for
+        return known is not None and known <= (newest.topic, newest.partition, newest.offset)
 
     def between(self, place: tuple[str, int], start: int, end: int | None) -> int:
         """See `Trail.between`."""
@@ -156,3 +162,113 @@ class Witnesses:
     def newest_ms(self) -> int:
         """The latest time of all clocks."""
         return self.stamps.newest_ms()
+
+
+def _place(row: Row) -> Place:
+    return row.topic, row.partition, row.offset
+
+
+def _words(records: Sequence[Row], rows: Iterable[Row]) -> Iterator[_Word]:
+    """What hosts' clocks show near these records: each host's first status of the generation, and its last stop in the
+    one before. Who wrote a configuration is not known for sure, so it speaks for no record."""
+    first_ms: dict[int, dict[str, int]] = {}
+    stopped_ms: dict[int, dict[str, int]] = {}
+    for row in rows:
+        match row.body:
+            case StatusChange(record=record) if record.generation is not None and record.worker_id:
+                host, at_ms = host_of(record.worker_id), row.timestamp_ms
+                of = first_ms.setdefault(record.generation, {})
+                of[host] = min(of.get(host, at_ms), at_ms)
+                if record.state == UNASSIGNED:
+                    of = stopped_ms.setdefault(record.generation, {})
+                    of[host] = max(of.get(host, at_ms), at_ms)
+            case _:
+                pass
+    for number, row in enumerate(records):
+        body = row.body
+        if not isinstance(body, GroupGeneration):
+            continue
+        for host, at_ms in first_ms.get(body.generation, {}).items():
+            yield _Word(host, number, at_ms - row.timestamp_ms, start=True)
+        for host, at_ms in stopped_ms.get(body.generation - 1, {}).items():
+            yield _Word(host, number, at_ms - row.timestamp_ms)
+
+
+def _alike(words: Iterable[_Word]) -> Iterator[list[_Word]]:
+    """A host's words in sets that lie equally far from their records, SKEW_MS at most between the first and the last:
+    what it took them lies within."""
+    together: list[_Word] = []
+    for one in sorted(words, key=lambda one: (one.ahead_ms, one.record)):
+        if together and one.ahead_ms > together[0].ahead_ms + SKEW_MS:
+            yield together
+            together = []
+        together.append(one)
+    if together:
+        yield together
+
+
+def _clocks(words: Iterable[_Word]) -> dict[int, int]:
+    """By record, the first of all that have its clock; for those alone that have one in common with another."""
+    by_host: dict[str, list[_Word]] = {}
+    for one in words:
+        by_host.setdefault(one.host, []).append(one)
+    first: dict[int, int] = {}
+
+    def root(record: int) -> int:
+        while first.setdefault(record, record) != record:
+            first[record] = first[first[record]]
+            record = first[record]
+        return record
+
+    for own in by_host.values():
+        for together in _alike(own):
+            roots = {root(one.record) for one in together}
+            if len({one.record for one in together}) > 1:
+                first.update(dict.fromkeys(roots, min(roots)))
+    found = {record: root(record) for record in list(first)}
+    shared = Counter(found.values())
+    return {record: clock for record, clock in found.items() if shared[clock] > 1}
+
+
+def _newest_known(words: Sequence[_Word], clocks: Mapping[int, int]) -> int | None:
+    """The newest record that has its clock in common with another; where none has, the newest that some host speaks
+    for at once."""
+    prompt = (one.record for one in words if abs(one.ahead_ms) <= SKEW_MS)
+    return max(clocks, default=None) if clocks else max(prompt, default=None)
+
+
+def _off_ms(words: Sequence[_Word], base: int, clocks: Mapping[int, int]) -> dict[str, int]:
+    """By how much each host that has spoken near the record `base`, or near one with its clock, is ahead of it at most:
+    by its quickest start, or by all else that it has said."""
+    said: dict[str, list[_Word]] = {}
+    for one in words:
+        if one.record == base or (base in clocks and clocks.get(one.record) == clocks[base]):
+            said.setdefault(one.host, []).append(one)
+    starts = {host: [one.ahead_ms for one in own if one.start] for host, own in said.items()}
+    return {host: min(starts[host]) if starts[host] else max(one.ahead_ms for one in own) for host, own in said.items()}
+
+
+def _moved_since(base: int, records: Sequence[Row], words: Iterable[_Word], off_ms: Mapping[str, int]) -> bool:
+    """Whether something says that another clock, or this one set anew, has stamped a record after `base`: its time goes
+    back, a status of it is earlier, a stop before it later, or all that it asks to start starts too late."""
+    if any(
+        after.timestamp_ms < before.timestamp_ms - SKEW_MS
+        for before, after in zip(records[base:], records[base + 1 :], strict=False)
+    ):
+        return True
+    late: dict[int, list[bool]] = {}
+    for one in words:
+        if one.record > base and one.host in off_ms:
+            apart_ms = one.ahead_ms - off_ms[one.host]
+            if apart_ms < -SKEW_MS if one.start else apart_ms > SKEW_MS:
+                return True
+            if one.start and _asks_to_start(records[one.record]):
+                late.setdefault(one.record, []).append(apart_ms > SKEW_MS)
+    return any(all(each) for each in late.values())
+
+
+def _asks_to_start(row: Row) -> bool:
+    """Whether the record hands anything out; else a worker's first status of it may come at any time."""
+    members = row.body.members if isinstance(row.body, GroupGeneration) else ()
+    answers = (one.assignment for one in members if isinstance(one.assignment, ConnectAssignment))
+    return any(one.connectors or one.tasks for one in answers)

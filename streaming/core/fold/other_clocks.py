@@ -55,12 +55,12 @@ class Trail:
 class OtherClocks(Protocol):
     """The clocks of a whole input, as far as they speak for the times of one group's records."""
 
-    def vouch_for(self, row: Row, last: LastRecord | None) -> bool:
-        """Whether another clock agrees with the time of this record."""
+    def one_clock(self, before: Source, row: Row) -> bool:
+        """Whether one clock has stamped both records."""
         ...
 
-    def against(self, row: Row, last: LastRecord | None) -> bool:
-        """Whether something speaks against the time of this record."""
+    def known_until(self, newest: Source) -> bool:
+        """Whether another clock is known to have gone with that of this record, or of one before it."""
         ...
 
     def between(self, place: tuple[str, int], start: int, end: int | None) -> int:
@@ -73,35 +73,28 @@ class OtherClocks(Protocol):
 
 
 class Hearing:
-    """The witnesses' word on one group's records, one after the other. Without witnesses nothing is confirmed."""
+    """The witnesses' word on one group's records. Without witnesses nothing is confirmed."""
 
     def __init__(self, witnesses: OtherClocks | None) -> None:
         self.witnesses = witnesses
-        self._last_vouched = self._ever_vouched = False  # the second: before, and nothing has spoken against it since
 
     def passed_ms(self, last: LastRecord | None, row: Row) -> int | None:
-        """How much of the time since the last record is confirmed; None where nobody can say anything. To be asked of
-        every record in turn."""
-        if self.witnesses is None:
+        """How much of the time since the last record is confirmed; None where nobody can say anything."""
+        if self.witnesses is None or last is None:
             return None
-        before, self._last_vouched = self._last_vouched, self.witnesses.vouch_for(row, last)
-        if self._last_vouched or self.witnesses.against(row, last):
-            self._ever_vouched = self._last_vouched
-        if last is None:
-            return None
-        if before and self._last_vouched:
+        if self.witnesses.one_clock(last.source, row):
             return max(row.timestamp_ms - last.at_ms, 0)
         place = (row.topic, row.partition)
         return self.witnesses.between(place, last.source.offset, row.offset) or None
 
     def until_ms(self, newest: tuple[Source, int] | None, end_ms: int) -> int:
         """Up to when the newest record (place, time in ms) was surely without a successor: its partition goes on, or
-        its coordinator's clock was known to be right and the input ends at `end_ms`."""
+        another clock went with its coordinator's and the input ends at `end_ms`."""
         if self.witnesses is None or newest is None:
             return end_ms
         source, at_ms = newest
         own_ms = at_ms + self.witnesses.between((source.topic, source.partition), source.offset, None)
-        return max(own_ms, end_ms) if self._ever_vouched else own_ms
+        return max(own_ms, end_ms) if self.witnesses.known_until(source) else own_ms
 
     def newest_ms(self) -> int | None:
         """Up to when it was so by a single clock of the input."""

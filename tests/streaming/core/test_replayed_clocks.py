@@ -5,7 +5,8 @@ jumped (possible at most: that is the case all this care is for).
 """
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from streaming.core.connect.observed import Job
+from streaming.core.connect.records import StatusChange
 from streaming.core.model.results import Certainty, Severity
 from tests.streaming.core.rules.builders import OFFSETS, Story, incidents
 from tests.streaming.core.rules.cases_across import DELAY_MS, MINUTE_MS, PATIENCE_MS, calm
@@ -62,6 +64,8 @@ def left(after_ms: int, *, told: bool = True, commits: bool = False) -> Story:
     """w3 leaves, a delay is announced, and what follows comes `after_ms` later."""
     story = calm("w1", "w2", "w3", tasks=6)
     if told:
+        starts(story)
+        story.wait(1_000)
         stops(story, "w3")
     story.wait(1_000)
     story.leave("w3")
@@ -72,6 +76,9 @@ def left(after_ms: int, *, told: bool = True, commits: bool = False) -> Story:
 def taken(after_ms: int, *, told: bool = True, commits: bool = False) -> Story:
     """w3 joins, others give jobs up for it, and it is given them `after_ms` later."""
     story = calm()
+    if told:
+        starts(story)
+        story.wait(1_000)
     story.join("w3")
     before = {name: worker.holds() for name, worker in story.workers.items()}
     story.rebalance()
@@ -143,6 +150,43 @@ def test_a_coordinator_that_jumps_ahead_is_not_believed(
     assert {severity for _, severity, _ in told_of(story, codes)} <= {Severity.INFO}
 
 
+def off(story: Story, names: Iterable[str], ms: int) -> None:
+    """These workers' clocks are ahead, and have always been."""
+    urls = {f"{name}:8083" for name in names}
+    story.rows = [
+        replace(row, timestamp_ms=row.timestamp_ms + ms)
+        if isinstance(row.body, StatusChange) and row.body.record.worker_id in urls
+        else row
+        for row in story.rows
+    ]
+
+
+@pytest.mark.parametrize(("happens", "codes"), [(one, codes) for one, _, codes in TOLD])
+def test_workers_whose_clocks_are_off_like_the_next_coordinators_confirm_nothing(
+    happens: Callable[..., Story], codes: set[str]
+) -> None:
+    """By the clock of the one that takes up its jobs no more time has passed between the two records than there was."""
+    story = happens(20_000)
+    at = max(index for index, row in enumerate(story.rows) if row.topic == OFFSETS)
+    story.rows[at] = moved(story.rows[at], STEP_MS)
+    off(story, ("w2",), STEP_MS)
+    story.rows = [
+        row
+        for index, row in enumerate(story.rows)
+        if index <= at or (isinstance(row.body, StatusChange) and row.body.record.worker_id == "w2:8083")
+    ]
+    assert {severity for _, severity, _ in told_of(story, codes)} <= {Severity.INFO}
+
+
+@pytest.mark.parametrize(("happens", "after_ms", "codes"), TOLD)
+def test_workers_whose_clocks_are_off_confirm_all_the_same(
+    happens: Callable[..., Story], after_ms: int, codes: set[str]
+) -> None:
+    story = happens(after_ms)
+    off(story, ("w1", "w2", "w3"), -STEP_MS)
+    assert told_of(story, codes) == {(code, *CERTAIN.get(code, (Severity.HIGH, Certainty.CERTAIN))) for code in codes}
+
+
 # -- the end of the input ----------------------------------------------------------------------------------------------
 
 
@@ -176,6 +220,7 @@ def a_worker(story: Story) -> None:
     story.status("c1-0", "RUNNING", "w1")
 
 
+LASTING = {"CONNECT-K5", "CONNECT-K6", "CONNECT-K13", "CONNECT-K14", "CONNECT-K18"}
 OVERDUE = {"CONNECT-K5", "CONNECT-K6"}
 HIGH = {(code, Severity.HIGH, Certainty.CERTAIN) for code in OVERDUE}
 POSSIBLE = {(code, Severity.INFO, Certainty.POSSIBLE) for code in OVERDUE}
@@ -200,6 +245,17 @@ def test_an_end_that_one_clock_alone_has_reached_is_possible(goes_on: Callable[[
     goes_on(story)
     assert told_of(story, OVERDUE) == POSSIBLE
     assert all("one clock alone" in one.message for one in incidents(story.replayed()) if one.code in OVERDUE)
+
+
+def test_an_end_that_two_clocks_have_reached_because_they_are_ahead_is_none() -> None:
+    story = waiting()
+    story.wait(DELAY_MS)
+    story.status("c1-0", "RUNNING", "w1")
+    story.commit_offsets(1)
+    off(story, ("w1",), STEP_MS)
+    partition, offset, at_ms = story.commits[-1]
+    story.commits[-1] = (partition, offset, at_ms + STEP_MS)
+    assert {severity for _, severity, _ in told_of(story, OVERDUE)} <= {Severity.INFO}
 
 
 def test_a_coordinator_whose_clock_nobody_knows_may_be_behind_the_others() -> None:
@@ -284,3 +340,17 @@ def test_a_right_leader_raises_no_alarm_in_a_replay(world: str, seed: int, max_d
     assert not alarms(story, story.replayed()).keys() - {"CONNECT-K2"}
     taken_over(story, random.Random(seed))
     assert not alarms(story, story.replayed()).keys() - {"CONNECT-K2", "CONNECT-K4"}
+
+
+@settings(max_examples=LIVES)
+@given(seed=st.integers(0, 2**32), max_delay_ms=st.sampled_from([0, 40, 60_000, 300_000]))
+def test_no_clocks_of_workers_and_brokers_together_make_time_pass(seed: int, max_delay_ms: int) -> None:
+    """Workers' clocks are off, too, and as far as brokers' are: nothing that has to last before it is told is told."""
+    story = Talking("sessioned", max_delay_ms=max_delay_ms)
+    story.seed = seed
+    Punctual(story, seed).live(8)
+    dice = random.Random(seed)
+    for name in sorted({row.body.record.worker_id or "" for row in story.rows if isinstance(row.body, StatusChange)}):
+        off(story, (name.removesuffix(":8083"),), dice.choice(BROKERS_MS))
+    taken_over(story, dice)
+    assert not alarms(story, story.replayed()).keys() & LASTING
