@@ -67,6 +67,14 @@ def test_a_job_that_came_back_while_nobody_read_did_not_run_twice() -> None:
     assert [one.line() for one in live(told, {}, down=down).loud() if one.code != "CONNECT-K18"] == []
 
 
+def test_a_run_whose_end_compaction_took_while_nobody_read_is_no_second_run() -> None:
+    """The connector's first owner had failed it before its second one started it; both report it when the first one
+    comes back, and the second one stops it."""
+    told, down = holes.telling(simulated(7), "compacted", 3)
+    double = "connector:clicks worker:10.0.0.1:8083 worker:10.0.0.2:8083 (generation 3)"
+    assert not [one.line() for one in live(told, {}, down=down).loud() if double in one.line()]
+
+
 def test_a_number_of_tasks_that_compaction_took_while_nobody_read_accuses_no_leader() -> None:
     """What replaced it is written already, and is not read yet when the generation is judged."""
     cluster = scenario.live(8_000, actions=18, shape=scenario.shape_of(8_000))

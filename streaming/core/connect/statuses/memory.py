@@ -18,7 +18,8 @@ class Suspicion:
     `late_ms` (None: nobody knows). `alive`: generation and time of the first status of `old` behind that in the topic.
     `ended`: `new` runs the job no more, but whether `old` ran beside it is not known yet. `downgraded`: likely
     already, for the generation is the first eager one after a cooperative one, and `old` is in it. `hidden`: `old` may
-    have written that the job ended where nobody could read it.
+    have written that the job ended where nobody could read it. `over`: `new` may have done so, and nothing shows any
+    more that both ran it at a time.
     """
 
     job: JobKey
@@ -33,6 +34,7 @@ class Suspicion:
     alive: tuple[int, int] | None = None
     ended: bool = False
     hidden: bool = False
+    over: bool = False
 
 
 @dataclass(frozen=True, slots=True)

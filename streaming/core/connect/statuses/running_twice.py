@@ -21,7 +21,16 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from streaming.core.connect.rules.catalogue_status import RUNNING_TWICE
-from streaming.core.connect.statuses.facts import ENDED, RUNNING, Claim, JobFacts, JobKey, Sighting, subject_of
+from streaming.core.connect.statuses.facts import (
+    ENDED,
+    RUNNING,
+    UNASSIGNED,
+    Claim,
+    JobFacts,
+    JobKey,
+    Sighting,
+    subject_of,
+)
 from streaming.core.connect.statuses.memory import Returned, Suspicion
 from streaming.core.connect.statuses.round_change import Step
 from streaming.core.connect.statuses.session import Work, incident_key
@@ -102,7 +111,10 @@ def _sign_of_life(work: Work, suspicion: Suspicion, one: Sighting) -> None:
 def _ran_beside(work: Work, suspicion: Suspicion, one: Sighting) -> bool:
     """Whether this status of the old owner, which stands behind the start of the new one in the topic, was also written
     after it: in the same generation or a later one, by every clock that can be, or longer than a write may be on its
-    way after another one behind that start, on the old owner's own clock."""
+    way after another one behind that start, on the old owner's own clock. Where the new one's run may have been over,
+    nothing shows it; where the old one's may, the UNASSIGNED of a connector does not, which one that failed has too."""
+    if suspicion.over or (suspicion.hidden and one.state == UNASSIGNED and one.job.startswith("connector ")):
+        return False
     if suspicion.generation <= one.generation <= work.generation:
         return True
     earliest_ms = work.offsets.earliest_ms(one)
@@ -132,6 +144,7 @@ def _suspect(work: Work, one: Sighting, claim: Claim) -> None:
         at_ms=claim.at_ms if late else one.at_ms,
         due_ms=due_ms,
         late_ms=work.offsets.latest_ms(claim if late else one),
+        hidden=not late and _may_be_over(work, claim),
     )
     suspicion = replace(suspicion, downgraded=_left_running(work, suspicion))
     work.suspicions.append(suspicion)
@@ -285,11 +298,12 @@ def _brought_back(work: Work, step: Step, worker: str, job: JobKey, members: set
             suspicion = Suspicion(
                 job=job, new=claim.worker, old=worker, generation=claim.generation, at_ms=claim.at_ms, due_ms=0
             )
-            if _end_hidden(work, worker, facts):
-                suspicion = replace(suspicion, due_ms=step.at_ms + work.patience_ms, hidden=True)
+            over = _may_be_over(work, claim)
+            if over or _end_hidden(work, worker, facts):
+                suspicion = replace(suspicion, due_ms=step.at_ms + work.patience_ms, hidden=True, over=over)
                 work.suspicions.append(suspicion)
-                place = Evidence(source=step.source)
-                work.found(_finding(suspicion, HIDDEN.format(old=worker), (place,)), step.at_ms)
+                place, hidden = Evidence(source=step.source), claim.worker if over else worker
+                work.found(_finding(suspicion, HIDDEN.format(old=hidden), (place,)), step.at_ms)
                 continue
             work.suspicions.append(suspicion)
             _certain(work, suspicion, step.at_ms, _why(worker), step.source)
@@ -304,6 +318,12 @@ def _end_hidden(work: Work, worker: str, facts: JobFacts) -> bool:
     holes = [at_ms for place, at_ms in work.holes_ms.items() if not known or int(place) in known]
     joined_ms = work.joined_ms.get(worker)
     return any(joined_ms is None or at_ms > joined_ms - SKEW_MS for at_ms in holes)
+
+
+def _may_be_over(work: Work, claim: Claim) -> bool:
+    """Whether the run may have ended without anybody having read it: a hole of the topic lies behind its start."""
+    at_ms = work.holes_ms.get(str(claim.partition))
+    return at_ms is not None and at_ms > claim.at_ms
 
 
 def _reports(work: Work, step: Step, worker: str, job: JobKey) -> bool:
