@@ -12,6 +12,9 @@ one coordinator's.
     record 8    10:26:00, C starts at +0.2 s          not as far: nobody knows; the broker may be 20 minutes ahead
     record 8    10:26:00, B starts at +0.3 s          as far as in 6: 6, 7 and 8 have one clock, 21 minutes have passed
 
+Hosts all of whose words lie right at their records count as one clock. So a host that is heard for the first time and
+is off exactly as far as the broker that has just taken over is believed; one that was heard before is not.
+
 When the input ends, it has ended at the latest time that two clocks have reached, workers' by what they are off from
 the group's last records; what one alone shows is only possible.
 """
@@ -212,6 +215,7 @@ def _clocks(words: Iterable[_Word]) -> dict[int, int]:
     by_host: dict[str, list[_Word]] = {}
     for one in words:
         by_host.setdefault(one.host, []).append(one)
+    right = [own for own in by_host.values() if all(abs(one.ahead_ms) <= SKEW_MS for one in own)]
     first: dict[int, int] = {}
 
     def root(record: int) -> int:
@@ -220,8 +224,8 @@ def _clocks(words: Iterable[_Word]) -> dict[int, int]:
             record = first[record]
         return record
 
-    for own in by_host.values():
-        for together in _alike(own):
+    for said in (*by_host.values(), [one for own in right for one in own]):
+        for together in _alike(said):
             roots = {root(one.record) for one in together}
             if len({one.record for one in together}) > 1:
                 first.update(dict.fromkeys(roots, min(roots)))
