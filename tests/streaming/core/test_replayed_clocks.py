@@ -187,6 +187,24 @@ def test_workers_whose_clocks_are_off_confirm_all_the_same(
     assert told_of(story, codes) == {(code, *CERTAIN.get(code, (Severity.HIGH, Certainty.CERTAIN))) for code in codes}
 
 
+def test_a_rest_of_a_delay_that_is_read_a_moment_later_adds_no_time() -> None:
+    """The delay so far and its rest are together a moment more than the delay: until the rest and both time-outs are
+    over nobody is late, whatever the next coordinator's clock says."""
+    story = calm("w1", "w2", "w3", tasks=6)
+    story.leave("w3")
+    story.rebalance(after_ms=100)
+    story.join("w4")
+    story.rebalance(after_ms=9_000)
+    last = max(index for index, row in enumerate(story.rows) if row.topic == OFFSETS)
+    story.rows[last] = moved(story.rows[last], 1)
+    story.leave("w1")
+    story.rebalance(after_ms=1_200)
+    jumps = [index for index, row in enumerate(story.rows) if row.topic == OFFSETS and index > last]
+    for index in jumps:
+        story.rows[index] = moved(story.rows[index], STEP_MS)
+    assert {severity for _, severity, _ in told_of(story, LASTING)} <= {Severity.INFO}
+
+
 # -- the end of the input ----------------------------------------------------------------------------------------------
 
 
