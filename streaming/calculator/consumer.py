@@ -5,44 +5,31 @@ subscriptions, the replicas of every partition (broker ids) and the brokers' rac
 """
 
 from base64 import b64decode, b64encode
-from collections.abc import Callable, Sequence
-from typing import Any, TypeAlias
+from collections.abc import Sequence
+from typing import Any
 
-from assignors.consumer import range_assignor, round_robin_assignor, sticky, sticky_cooperative
 from assignors.consumer.model import (
-    ConsumerMember,
     ConsumerResult,
     TopicPartition,
     TopicRacks,
     compute_ordered,
-    era_of,
     release_of,
 )
 from assignors.consumer.sticky_eras import NoSuchEra, sticky_era_of
 from assignors.consumer.sticky_group import CannotAssign
 from schemas.consumer_protocol import ConsumerAssignment, decode_subscription, encode_assignment
 from schemas.outcomes import Decoded
-from schemas.sticky_user_data import COOPERATIVE_STICKY, STICKY
+from streaming.core.consumer.assignors import ASSIGNORS, KEEPING
 from streaming.core.consumer.members import as_member
-
-_Recompute: TypeAlias = Callable[[Sequence[ConsumerMember], TopicRacks, str], ConsumerResult]
-ASSIGNORS: dict[str, _Recompute] = {
-    "range": lambda members, topics, release: range_assignor.recompute(members, topics, era=era_of(release)),
-    "roundrobin": lambda members, topics, release: round_robin_assignor.recompute(members, topics, era=era_of(release)),
-    STICKY: lambda members, topics, release: sticky.recompute(members, topics, era=sticky_era_of(release)),
-    COOPERATIVE_STICKY: lambda members, topics, release: sticky_cooperative.recompute(
-        members, topics, era=sticky_era_of(release)
-    ),
-}
 
 
 def solve(case: dict[str, Any]) -> dict[str, Any]:
     """The `expected` object of one case: `{"assignment": {member: {"partitions", "bytes"}}}` or `{"error": why}`."""
-    recompute = ASSIGNORS.get(case["kind"])
-    if recompute is None:
+    assignor = ASSIGNORS.get(case["kind"])
+    if assignor is None:
         return {"error": f"assignor not supported: {case['kind']}"}
     try:
-        again = case["kind"] in (STICKY, COOPERATIVE_STICKY) and sticky_era_of(case["release"]).rereads
+        again = case["kind"] in KEEPING and sticky_era_of(case["release"]).rereads
         members = []
         for member in case["input"]["members"]:
             subscription = decode_subscription(b64decode(member["subscription"]))
@@ -50,7 +37,7 @@ def solve(case: dict[str, Any]) -> dict[str, Any]:
                 return {"error": f"subscription of {member['id']} is unreadable"}
             value = subscription.value
             members.append(as_member(member["id"], member.get("instance"), value, case["kind"], again=again))
-        result = recompute(members, _topic_racks(case["input"]), case["release"])
+        result = assignor.of_release(members, _topic_racks(case["input"]), case["release"])
     except (CannotAssign, NoSuchEra) as why:
         return {"error": str(why)}
     return _answer(result, case["release"])

@@ -11,26 +11,24 @@ alone, and only where the record shows that such a library leads (consumer.md 9)
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 
-from assignors.consumer import sticky, sticky_cooperative
-from assignors.consumer.model import ConsumerMember, ConsumerResult, compute_ordered
+from assignors.consumer.model import ConsumerMember, compute_ordered
 from assignors.consumer.sticky_eras import ERAS, NEWEST, StickyEra
 from assignors.consumer.sticky_group import CannotAssign
 from schemas.consumer_protocol import ConsumerAssignment, ConsumerSubscription, TopicPartition
 from schemas.outcomes import Decoded
-from schemas.sticky_user_data import COOPERATIVE_STICKY, STICKY, decode_sticky_user_data
+from schemas.sticky_user_data import COOPERATIVE_STICKY, decode_sticky_user_data
+from streaming.core.consumer.assignors import KEEPING
 from streaming.core.consumer.topic_views import Topics
 from streaming.core.model.reasons import Reason, ReasonKind
 from streaming.core.model.records import GroupGeneration, MemberRow
 from streaming.core.model.results import ConsumerShare, ExpectedShare, Grade, Verdict
 
 Shares = Mapping[str, tuple[TopicPartition, ...]]
-Recompute = Callable[..., ConsumerResult]
 
-ASSIGNORS: Mapping[str, Recompute] = {STICKY: sticky.recompute, COOPERATIVE_STICKY: sticky_cooperative.recompute}
 MOST_VIEWS = 24
 """Other states of the topics' metadata that are tried with the newest era, each a run of the assignor."""
 OTHER_SETS = "given other partitions than expected"
@@ -127,7 +125,7 @@ def _explained(assignor: str, answer: Shares, reason: Reason) -> Verdict:
 def _answer(assignor: str, members: Sequence[ConsumerMember], topics: Topics, era: StickyEra) -> Shares:
     """The shares as a leader writes them, topic by topic; nothing where Kafka's class fails."""
     try:
-        result = ASSIGNORS[assignor](members, topics, era=era)
+        result = KEEPING[assignor].recompute(members, topics, era=era)
     except CannotAssign:
         return {}
     return {name: _by_topic(share, era) for name, share in result.shares.items()}

@@ -1,12 +1,12 @@
 """Was this consumer assignment right? Re-runs the assignor where the topics' partitions are known."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from assignors.consumer import range_assignor, round_robin_assignor
-from assignors.consumer.model import ConsumerMember
+from assignors.consumer.model import ConsumerEra, ConsumerMember
 from schemas.consumer_protocol import ConsumerAssignment, ConsumerSubscription, TopicPartition
 from streaming.core.consumer import sticky_verdict, topic_views
+from streaming.core.consumer.assignors import KEEPING, PLAIN, Assignor
 from streaming.core.consumer.foreign_orders import foreign_orders
 from streaming.core.consumer.members import as_member
 from streaming.core.consumer.topic_views import Topics
@@ -14,13 +14,6 @@ from streaming.core.model.reasons import Reason, ReasonKind
 from streaming.core.model.records import GroupGeneration
 from streaming.core.model.results import ConsumerShare, ExpectedShare, Grade, Verdict
 from streaming.core.model.settings import ClusterSettings
-
-Assign = Callable[[Sequence[ConsumerMember], Topics], Mapping[str, tuple[TopicPartition, ...]]]
-
-ASSIGNORS: Mapping[str, Assign] = {
-    "range": range_assignor.assign,
-    "roundrobin": round_robin_assignor.assign,
-}
 
 
 def _not_judged(assignor: str | None, kind: ReasonKind, text: str) -> Verdict:
@@ -37,9 +30,8 @@ def judge(settings: ClusterSettings, body: GroupGeneration, at_ms: int, *, repea
         return _not_judged(
             None, ReasonKind.ASSIGNOR_UNKNOWN, f"protocol type {body.protocol_type} has no known assignor"
         )
-    sticky = (assignor or "") in sticky_verdict.ASSIGNORS
-    assign = ASSIGNORS.get(assignor or "")
-    if assign is None and not sticky:
+    sticky, plain = (assignor or "") in KEEPING, PLAIN.get(assignor or "")
+    if plain is None and not sticky:
         text = f"assignor {assignor} is not recomputed by this version"
         return _not_judged(assignor, ReasonKind.ASSIGNOR_UNKNOWN, text)
     if repeated:
@@ -60,10 +52,10 @@ def judge(settings: ClusterSettings, body: GroupGeneration, at_ms: int, *, repea
         text = f"partition counts not known: {', '.join(wanted[:5])}"
         return _not_judged(assignor, ReasonKind.PARTITIONS_UNKNOWN, text)
     others = topic_views.others(settings.metadata, wanted, at_ms)
-    if assign is None:
+    if plain is None:
         verdict = sticky_verdict.judge(body, members, observed, current, others)
     else:
-        verdict = _judged(assignor or "", assign, members, observed, current, others)
+        verdict = _judged(plain, members, observed, current, others)
     if verdict.grade is not Grade.UNEXPLAINED:
         return verdict
     if first and body.generation > 1:
@@ -73,34 +65,32 @@ def judge(settings: ClusterSettings, body: GroupGeneration, at_ms: int, *, repea
 
 
 def _judged(
-    assignor: str,
-    assign: Assign,
+    assignor: Assignor[ConsumerEra],
     members: Sequence[ConsumerMember],
     observed: Mapping[str, tuple[TopicPartition, ...]],
     current: Topics,
     others: Iterator[Topics],
 ) -> Verdict:
-    verdict = _compared(assignor, observed, assign(members, current))
+    verdict = _compared(assignor.name, observed, assignor.newest(members, current).shares)
     if verdict.grade is not Grade.UNEXPLAINED:
         return verdict
     return _explained(assignor, members, observed, current, others) or verdict
 
 
 def _explained(
-    assignor: str,
+    assignor: Assignor[ConsumerEra],
     members: Sequence[ConsumerMember],
     observed: Mapping[str, tuple[TopicPartition, ...]],
     current: Topics,
     views: Iterator[Topics],
 ) -> Verdict | None:
     """What the leader may have known or done otherwise and be right; None where nothing gives this answer."""
-    assign = ASSIGNORS[assignor]
     for view in views:
-        again = _compared(assignor, observed, assign(members, view))
+        again = _compared(assignor.name, observed, assignor.newest(members, view).shares)
         if again.grade is not Grade.UNEXPLAINED:
             return replace(again, grade=Grade.EXPLAINABLE, reason=sticky_verdict.OTHER_TOPICS)
-    for client, ordered in foreign_orders(members, assignor):
-        again = _compared(assignor, observed, assign(ordered, current))
+    for client, ordered in foreign_orders(members, assignor.name):
+        again = _compared(assignor.name, observed, assignor.newest(ordered, current).shares)
         if again.grade is not Grade.UNEXPLAINED:
             reason = Reason(ReasonKind.FOREIGN_CLIENT, f"a foreign client's order of static members: {client}")
             return replace(again, grade=Grade.EXPLAINABLE, reason=reason)
