@@ -161,6 +161,7 @@ def _run_again(view: GroupView, state: ConnectState, row: Row, never_came: Reaso
             settings=topics,
             carried=carried,
             missing_generations=observed.unseen,
+            hidden_ms=state.hidden_ms,
         )
         judgement = verdict.with_lost(case, verdict.judge(case), evidence.lost(observed, state, view.envelope))
         state = carry.after_verdict(state, observed, carried, judgement)

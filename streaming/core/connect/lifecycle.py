@@ -230,6 +230,7 @@ class ConnectSession:
         self.state = replace(self.state, history=self.state.history.seen_with(at_ms))
         self._as_it_was = before = self.state
         self.state, doubtful = passed_time.rebased(before, passing)
+        self.state = replace(self.state, hidden_ms=passed_time.hidden_ms(self.state, passing))
         if not doubtful:
             return ()
         return self._doubted(deadlines.unsure(self.view, before, at_ms, BY_COORDINATOR, sure=self.state), at_ms)
@@ -257,11 +258,11 @@ class ConnectSession:
         """The verdict, its causes, and what the rules find; then the step that the statuses are held against."""
         again = generation.copy_of_last(self.view, self.state, row)
         if again is not None:
-            self.state = replace(self.state, apart_ms=0)
+            self.state = replace(self.state, apart_ms=0, hidden_ms=0)
             return [again]
         last = self.state.last
         self.state, outputs = generation.judged(self.view, self.state, row, never_came)
-        self.state = replace(self.state, apart_ms=0)
+        self.state = replace(self.state, apart_ms=0, hidden_ms=0)
         now = self.state.last
         if now is not None and now.source == source_of(row):
             published = next((one for one in outputs if isinstance(one, Generation)), None)

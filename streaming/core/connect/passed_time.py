@@ -51,6 +51,17 @@ def rebased(state: ConnectState, passing: Passing) -> tuple[ConnectState, bool]:
     return moved, apart_ms > 0 and shown_ms is None and own_ms is None
 
 
+def hidden_ms(state: ConnectState, passing: Passing) -> int:
+    """How much more has passed since the last record by the monitor's clock, or by those of a whole input, than by the
+    records' own: the next coordinator's clock is behind. 0 where no other clock tells of it."""
+    if state.last is None:
+        return 0
+    own_ms = passing.by_the_monitor(state.last.at_ms)
+    passed_ms = passing.head.row.timestamp_ms - state.last.at_ms
+    more_ms = passing.slow_ms if own_ms is None else own_ms - passed_ms
+    return more_ms if more_ms > SKEW_MS else 0
+
+
 def _after_empty(state: ConnectState, emptied: Emptied, passing: Passing) -> tuple[ConnectState, bool]:
     """The same for a group that had no worker: it may stay so for any time, so only another clock confirms one."""
     passed_ms = passing.head.row.timestamp_ms - emptied.at_ms

@@ -33,7 +33,8 @@ class ConnectState:
     """One Connect group.
 
     `nobody_may_run`: those jobs in `unassigned_since_ms` that no member of the last record may run; `apart_ms`: how
-    much longer the time since the last record looks than it surely was, while a record is judged (`passed_time`);
+    much longer the time since the last record looks than it surely was, while a record is judged (`passed_time`), and
+    `hidden_ms`, how much longer it was than it looks;
     `unseen_leaders`: who may have led in generations that left no record, now or in an earlier life of the group;
     `gapped`, stored by earlier releases: anybody may have. `session_ms` is the longest session time-out of the last
     generation's members, `emptied` set while the group has none (`workers_gone`).
@@ -50,6 +51,7 @@ class ConnectState:
     rule_memory: RuleMemory = field(default_factory=RuleMemory)
     declared: Mapping[str, frozenset[Job]] = field(default_factory=dict)
     apart_ms: int = 0
+    hidden_ms: int = 0
     gapped: bool = False
     unseen_leaders: UnseenLeaders = field(default_factory=UnseenLeaders)
     sides: Sides = field(default_factory=Sides)

@@ -110,11 +110,12 @@ class _Word:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Witnesses:
     """What speaks for the times of one group's records: which of them have one clock (`clock_of`, by place, the places
-    of one clock under one number), the newest one that somebody speaks for, by how much hosts are ahead of its clock,
-    and the stamps of the whole input."""
+    of one clock under one number), how far the clock of a record is behind that of earlier ones (`slow_of`), the newest
+    one that somebody speaks for, by how much hosts are ahead of its clock, and the stamps of the whole input."""
 
     stamps: Stamps
     clock_of: Mapping[Place, int]
+    slow_of: Mapping[Place, int]
     spoken_for: Place | None
     off_ms: Mapping[str, int]
     place: tuple[str, int] | None
@@ -138,6 +139,7 @@ class Witnesses:
         return cls(
             stamps=stamps,
             clock_of={_place(records[number]): clock for number, clock in clocks.items()},
+            slow_of={_place(records[number]): ms for number, ms in _slow(words)},
             spoken_for=None if base is None else _place(records[base]),
             off_ms=off_ms,
             place=None if last is None else (last.topic, last.partition),
@@ -152,6 +154,10 @@ class Witnesses:
         """Whether one clock has stamped both records."""
         clock = self.clock_of.get((before.topic, before.partition, before.offset))
         return clock is not None and clock == self.clock_of.get(_place(row))
+
+    def slow_ms(self, row: Row) -> int:
+        """How far the clock of this record is behind that of earlier ones; 0 where nothing tells of such a step."""
+        return self.slow_of.get(_place(row), 0)
 
     def known_until(self, newest: Source) -> bool:
         """Whether somebody has spoken for the clock of this record, or of one before it."""
@@ -232,6 +238,21 @@ def _clocks(words: Iterable[_Word]) -> dict[int, int]:
     found = {record: root(record) for record in list(first)}
     shared = Counter(found.values())
     return {record: clock for record, clock in found.items() if shared[clock] > 1}
+
+
+def _slow(words: Iterable[_Word]) -> Iterator[tuple[int, int]]:
+    """Records that all hosts take up later by their own clocks than those before, and by how much at least: the clock
+    that stamped them is that much behind, or all of them were slow."""
+    starts: dict[int, dict[str, int]] = {}
+    for one in words:
+        if one.start:
+            starts.setdefault(one.record, {})[one.host] = one.ahead_ms
+    before: dict[str, int] = {}
+    for record, own in sorted(starts.items()):
+        later_ms = [ahead_ms - before[host] for host, ahead_ms in own.items() if host in before]
+        if later_ms and min(later_ms) > SKEW_MS:
+            yield record, min(later_ms)
+        before |= own
 
 
 def _newest_known(words: Sequence[_Word], clocks: Mapping[int, int]) -> int | None:

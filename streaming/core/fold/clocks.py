@@ -41,11 +41,13 @@ NO_LEAP = Leap()
 @dataclass(frozen=True, slots=True)
 class Passing:
     """What other clocks say of the time before a record. `others_ms`: how much has passed since the last one by the
-    clocks of a whole input; None where nobody can say. `behind_ms`: as in the envelope."""
+    clocks of a whole input; None where nobody can say. `behind_ms`: as in the envelope. `slow_ms`: how far the record's
+    clock is behind the one before by the clocks of a whole input, where they tell of such a step."""
 
     head: Waiting
     others_ms: int | None
     behind_ms: int | None
+    slow_ms: int = 0
 
     def by_the_monitor(self, at_ms: int) -> int | None:
         """The time from the reading of a record of this time to that of the head; None where one of them was not read

@@ -190,7 +190,7 @@ class _Fold(Intake):
             return False
         why = None if missing is None else session.never_came(row, missing)
         before, last = self.envelope, session.last()
-        passing = clocks.Passing(head, self.hearing.passed_ms(last, row), before.behind_ms)
+        passing = clocks.Passing(head, self.hearing.passed_ms(last, row), before.behind_ms, self.hearing.slow_ms(row))
         leap = clocks.leap(before, last, passing, finite=self.hearing.witnesses is not None)
         doubts = session.rebase(passing)
         if doubts:

@@ -59,6 +59,10 @@ class OtherClocks(Protocol):
         """Whether one clock has stamped both records."""
         ...
 
+    def slow_ms(self, row: Row) -> int:
+        """How far the clock of this record is behind that of earlier ones; 0 where nothing tells of such a step."""
+        ...
+
     def known_until(self, newest: Source) -> bool:
         """Whether another clock is known to have gone with that of this record, or of one before it."""
         ...
@@ -86,6 +90,10 @@ class Hearing:
             return max(row.timestamp_ms - last.at_ms, 0)
         place = (row.topic, row.partition)
         return self.witnesses.between(place, last.source.offset, row.offset) or None
+
+    def slow_ms(self, row: Row) -> int:
+        """How far the record's clock is behind that of earlier ones, where other clocks tell of such a step."""
+        return 0 if self.witnesses is None else self.witnesses.slow_ms(row)
 
     def until_ms(self, newest: tuple[Source, int] | None, end_ms: int) -> int:
         """Up to when the newest record (place, time in ms) was surely without a successor: its partition goes on, or

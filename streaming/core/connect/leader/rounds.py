@@ -23,7 +23,8 @@ MAX_FLAGGED = 8
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
     """One generation with everything that is needed to judge it. `applied`: the leader is known to have applied every
-    config record below its offset."""
+    config record below its offset. `hidden_ms`: how much more time has passed since the record before by other clocks
+    than by the records' own."""
 
     body: GroupGeneration
     observed: Observed
@@ -33,6 +34,7 @@ class Case:
     carried: Carried
     missing_generations: int
     applied: bool = False
+    hidden_ms: int = 0
 
     @property
     def leader_view(self) -> WorkerView:

@@ -21,6 +21,7 @@ from assignors.connect.round import CannotAssign
 from streaming.core.connect.leader.packed import Hypothesis
 from streaming.core.connect.leader.rounds import Case
 from streaming.core.connect.observed import Observed
+from streaming.core.fold.clocks import SKEW_MS
 
 CLOCK_SLACK_MS = 1_000
 NOT_KNOWN_MS = 2**31 - 1
@@ -169,14 +170,15 @@ def _readings_apart(case: Case, memory: LeaderMemory) -> tuple[int, ...]:
 
     When another broker takes over whose clock is ahead, the leader has seen less of the delay go by than the records
     tell; when it is behind, more: the records run backwards, or the step hides in the time between them (then a delay
-    is over early only if nothing but its end asked for the round). A delay that has not shrunk at all is no matter of
-    clocks: the leader's own goes on.
+    is over early only if nothing but its end asked for the round, or other clocks tell of the time). A delay that has
+    not shrunk at all is no matter of clocks: the leader's own goes on.
     """
     now, last = case.observed, case.last
     if memory.scheduled_ms <= 0 or last is None:
         return ()
     if not now.delay_ms:
         by_timer = now.views.keys() == last.views.keys() and now.config_offset == last.config_offset
-        return (memory.scheduled_ms,) if by_timer or now.at_ms < last.at_ms else ()
+        told = case.hidden_ms > 0 and memory.scheduled_ms <= now.at_ms + case.hidden_ms + SKEW_MS
+        return (memory.scheduled_ms,) if by_timer or told or now.at_ms < last.at_ms else ()
     gone_ms = memory.delay_ms - now.delay_ms
     return (memory.scheduled_ms - now.delay_ms,) if gone_ms > 0 else ()
