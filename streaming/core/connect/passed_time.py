@@ -88,13 +88,11 @@ def _sure(state: ConnectState, last: Observed, passed_ms: int, shown_ms: int | N
 
 def _bounds(state: ConnectState, last: Observed) -> tuple[int, int]:
     """How long nothing comes of the time between two records, and what is believed of a longer one all the same: until
-    then a group that works has its next record, where something asks for one. Jobs that wait since before may have
-    waited longer than the delay says whose rest the last record announces: a moment more is read in each record."""
+    then a group that works has its next record, where something asks for one. Of the latter a moment less, for the rest
+    of a delay that several records announce is read anew in each, and adds up to a moment more than the delay."""
     if last.delay_ms or last.error or state.unassigned_since_ms or last.revoked():
         bound_ms = max(last.delay_ms, 0) + max(state.timeouts_ms - 1, 0)
-        left_ms = (since + state.patience_ms - 1 - last.at_ms for since in state.unassigned_since_ms.values())
-        bound_ms = max(min((bound_ms, *left_ms)), 0)
-        return bound_ms, bound_ms
+        return bound_ms, max(bound_ms - SLACK_MS, 0)
     return (DOWNGRADE_PATIENCE_MS - 1, 0) if state.rule_memory.downgrade is not None else (FOREVER_MS, 0)
 
 

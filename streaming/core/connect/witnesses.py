@@ -25,7 +25,7 @@ from dataclasses import dataclass
 
 from schemas.connect_protocol import ConnectAssignment
 from streaming.core.connect.records import ConfigChange, StatusChange
-from streaming.core.connect.statuses.facts import UNASSIGNED
+from streaming.core.connect.statuses.facts import STARTED, UNASSIGNED
 from streaming.core.fold.clocks import SKEW_MS
 from streaming.core.fold.other_clocks import Trail
 from streaming.core.model.records import GroupDeleted, GroupGeneration, Row
@@ -99,7 +99,7 @@ Place = tuple[str, int, int]
 @dataclass(frozen=True, slots=True)
 class _Word:
     """What a host's clock shows near a record of the group: how far ahead of the record's time. `start`: its first
-    status of the generation, which comes after the record; else its last stop before it."""
+    start in the generation, which comes after the record; else its last stop before it."""
 
     host: str
     record: int
@@ -178,7 +178,7 @@ def _place(row: Row) -> Place:
 
 
 def _words(records: Sequence[Row], rows: Iterable[Row]) -> Iterator[_Word]:
-    """What hosts' clocks show near these records: each host's first status of the generation, and its last stop in the
+    """What hosts' clocks show near these records: each host's first start in the generation, and its last stop in the
     one before. Who wrote a configuration is not known for sure, so it speaks for no record."""
     first_ms: dict[int, dict[str, int]] = {}
     stopped_ms: dict[int, dict[str, int]] = {}
@@ -186,8 +186,9 @@ def _words(records: Sequence[Row], rows: Iterable[Row]) -> Iterator[_Word]:
         match row.body:
             case StatusChange(record=record) if record.generation is not None and record.worker_id:
                 host, at_ms = host_of(record.worker_id), row.timestamp_ms
-                of = first_ms.setdefault(record.generation, {})
-                of[host] = min(of.get(host, at_ms), at_ms)
+                if record.state in STARTED:
+                    of = first_ms.setdefault(record.generation, {})
+                    of[host] = min(of.get(host, at_ms), at_ms)
                 if record.state == UNASSIGNED:
                     of = stopped_ms.setdefault(record.generation, {})
                     of[host] = max(of.get(host, at_ms), at_ms)
@@ -293,7 +294,7 @@ def _moved_since(base: int, records: Sequence[Row], words: Iterable[_Word], off_
 
 
 def _asks_to_start(row: Row) -> bool:
-    """Whether the record hands anything out; else a worker's first status of it may come at any time."""
+    """Whether the record hands anything out; else a worker's first start in it may come at any time."""
     members = row.body.members if isinstance(row.body, GroupGeneration) else ()
     answers = (one.assignment for one in members if isinstance(one.assignment, ConnectAssignment))
     return any(one.connectors or one.tasks for one in answers)
