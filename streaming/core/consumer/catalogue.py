@@ -1,6 +1,6 @@
-"""Rules about groups of plain consumers: C01 to C10 of docs/protocol/consumer.md 9, and what follows from them.
+"""Rules about groups of plain consumers: C-01 to C-10 of docs/protocol/consumer.md 9, and what goes with them.
 
-C11 has no rule: a record names only the assignor that all members support.
+C-11 has no rule: a record names only the assignor that all members support.
 """
 
 from streaming.core.incidents.confirming import GROUP_RECORD, MEMBERS
@@ -17,6 +17,33 @@ _LEADER = looks("The leader's client computes the assignment: the group's page n
 _REPORT = looks("Compare the clients' versions: a group may mix releases, and the leader's decides.")
 _NEXT = "With the next generation in which it is not so."
 
+WITHOUT_OWNER = Rule(
+    code="CONSUMER-C01",
+    title="partition_without_owner",
+    alert="KafkaConsumerPartitionWithoutOwner",
+    wrong="No consumer of the group has a partition of a topic that the group subscribes to.",
+    severity=Severity.CRITICAL,
+    for_ms=0,
+    pages=True,
+    patience="after the session and rebalance time-outs together, and 5 min more where only samples of the topics "
+    "show the partition",
+    meaning="Every partition of every subscribed topic that exists is given to a member, at the latest with the "
+    "generations that follow within the group's time-outs.",
+    exceptions=(
+        "the next generation places it",
+        "partitions that change hands are held back",
+        "the topic is gone",
+        "an assignor of somebody's own",
+        UNKNOWN_CLIENT,
+    ),
+    confirm=(GROUP_RECORD, MEMBERS),
+    advice=(
+        looks("Nobody reads these partitions: their lag grows until a member has them. The group's page names them."),
+        looks("See that the leader's principal may describe the topic: a leader leaves out what it does not know."),
+        in_place("Restart the leader's process, which the group's page names: the next leader computes anew."),
+    ),
+    resolves="With the generation that gives the partitions to a member.",
+)
 UNSUBSCRIBED = Rule(
     code="CONSUMER-C02",
     title="unsubscribed_partition",
@@ -116,6 +143,24 @@ NOT_COPARTITIONED = Rule(
     ),
     resolves=_NEXT,
 )
+TRANSFER_UNFINISHED = Rule(
+    code="CONSUMER-C09",
+    title="transfer_unfinished",
+    alert="KafkaConsumerTransferUnfinished",
+    wrong="Consumers had to give partitions up, and the rebalance that hands them out did not come.",
+    severity=Severity.HIGH,
+    for_ms=0,
+    patience="after the session and rebalance time-outs together",
+    meaning="After a cooperative rebalance in which members lose partitions, they join again, and another generation "
+    "follows.",
+    exceptions=("the next generation comes",),
+    confirm=(GROUP_RECORD, MEMBERS),
+    advice=(
+        looks("Find the member that does not join again: it logs no `Request joining group` after the revocation."),
+        in_place("Restart that member. Until then nobody reads the partitions."),
+    ),
+    resolves="With the next generation.",
+)
 NEEDLESS_MOVES = Rule(
     code="CONSUMER-C10",
     title="needless_moves",
@@ -162,8 +207,26 @@ TWO_OWNERS = Rule(
     ),
     resolves=_NEXT,
 )
+CONTESTED = Rule(
+    code="CONSUMER-C14",
+    title="instance_id_contested",
+    alert="KafkaConsumerInstanceIdContested",
+    wrong="Two processes use one `group.instance.id` and fence each other in turn.",
+    severity=Severity.HIGH,
+    for_ms=0,
+    meaning="A static member has one process. One that is replaced does not come back from its old host again and "
+    "again.",
+    exceptions=("a process that moves to another host, and back once", "changes hours apart"),
+    confirm=(GROUP_RECORD, MEMBERS),
+    advice=(
+        looks("The message names both hosts; the process that lost last logs `FencedInstanceIdException`."),
+        in_place("Give each process a `group.instance.id` of its own, or stop the one that is too many."),
+    ),
+    resolves="Half an hour after the last change.",
+)
 
 RULES = (
+    WITHOUT_OWNER,
     UNSUBSCRIBED,
     TAKEN_EARLY,
     UNEVEN_STICKY,
@@ -171,7 +234,9 @@ RULES = (
     UNEVEN_RANGE,
     UNEVEN_ROUNDROBIN,
     NOT_COPARTITIONED,
+    TRANSFER_UNFINISHED,
     NEEDLESS_MOVES,
     CONSUMER_UNDECODABLE,
     TWO_OWNERS,
+    CONTESTED,
 )

@@ -3,16 +3,20 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from schemas.consumer_protocol import ConsumerAssignment
-from streaming.core.consumer.answer import KNOWN, answer_of
+from streaming.core.consumer import static_members, unowned
+from streaming.core.consumer.answer import KNOWN, Answer, answer_of
 from streaming.core.consumer.answer_laws import ANSWER_LAWS
+from streaming.core.consumer.catalogue import CONTESTED
 from streaming.core.consumer.laws import CONSUMER, ConsumerLaw
 from streaming.core.consumer.member_shares import shares_of
 from streaming.core.consumer.state import ConsumerState, LastJoin
+from streaming.core.consumer.unowned import Waits
 from streaming.core.consumer.verdict import judge
 from streaming.core.fold import departures
 from streaming.core.fold.lifecycle import GroupView
 from streaming.core.fold.published import body_of, diff_of, published_as, source_of
 from streaming.core.fold.state import LastRecord
+from streaming.core.fold.timeouts import timeouts_of
 from streaming.core.incidents.monitor_error import MONITOR_ERROR
 from streaming.core.incidents.notice import Notice, Output
 from streaming.core.incidents.transitions import Moment
@@ -41,6 +45,7 @@ def judged(
         for member in body.members
         if isinstance(member.assignment, ConsumerAssignment)
     }
+    sightings = static_members.seen(state.sightings, body, row.timestamp_ms)
     published = published_as(
         view.settings,
         view.group,
@@ -49,33 +54,44 @@ def judged(
         shares=shares_of,
         verdict=verdict,
         diff=diff_of(state.holds, holds),
-        cause=_causes(view, state, holds, row),
+        cause=_causes(view, state, holds, static_members.replaced(state.sightings, sightings), row),
     )
     outputs: list[Output] = [published]
+    waits = state.waits if repeated else Waits()
     if body.protocol_type == CONSUMER:
         asked, here = tuple(laws), Evidence(source=source)
         found = tuple(finding for law in asked for finding in law.broken(view.group, body, here))
         outputs.append(Notice(moment=moment, found=found, evaluated=frozenset(law.rule.code for law in asked)))
+        contested = tuple(static_members.contested(sightings, row.timestamp_ms, here))
+        outputs.append(Notice(moment=moment, found=contested, evaluated=frozenset({CONTESTED.code})))
+        answer = answer_of(view.group, body, state.holds, here)
         if not (repeated or (first and body.generation > 1)):
-            outputs += _answered(view, state, body, moment, here)
+            outputs += _answered(answer, body, moment)
+        if not repeated and answer is not None:
+            patience_ms = timeouts_of(view.settings, view.group, body).both_ms
+            waits = unowned.noted(state.waits, answer, view.settings.metadata, row.timestamp_ms, patience_ms, source)
+        if not repeated and (answer is not None or body.protocol not in KNOWN):
+            outputs.append(Notice(moment=moment, found=unowned.still(waits), evaluated=unowned.CODES))
     joined = LastJoin(body.state_ms, departures.shortest_ms(body.members))
-    return ConsumerState(last=last, holds=holds, last_join=joined), outputs
+    after = ConsumerState(last=last, holds=holds, last_join=joined, waits=waits, sightings=sightings)
+    return after, outputs
 
 
-def _answered(
-    view: GroupView, state: ConsumerState, body: GroupGeneration, moment: Moment, here: Evidence
-) -> Iterator[Notice]:
+def _answered(answer: Answer | None, body: GroupGeneration, moment: Moment) -> Iterator[Notice]:
     """What the laws of the assignor find. Nothing is said of an answer that cannot be read to its end."""
-    answer = answer_of(view.group, body, state.holds, here)
     if answer is not None or body.protocol not in KNOWN:
         found = () if answer is None else tuple(one for law in ANSWER_LAWS for one in law.broken(answer))
         yield Notice(moment=moment, found=found, evaluated=frozenset(law.rule.code for law in ANSWER_LAWS))
 
 
-def _causes(view: GroupView, state: ConsumerState, holds: Mapping[str, object], row: Row) -> tuple[Cause, ...]:
+def _causes(
+    view: GroupView, state: ConsumerState, holds: Mapping[str, object], replaced: Sequence[str], row: Row
+) -> tuple[Cause, ...]:
     evidence = (Evidence(source=source_of(row)),)
     joined, gone = sorted(set(holds) - set(state.holds)), sorted(set(state.holds) - set(holds))
     found = []
+    if replaced:
+        found.append(Cause(kind="member_replaced", subjects=_members(replaced), evidence=evidence))
     if joined:
         found.append(Cause(kind="member_joined", subjects=_members(joined), evidence=evidence))
     if gone:

@@ -3,21 +3,24 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from streaming.core.consumer import catalogue
+from streaming.core.consumer import catalogue, static_members, unowned
+from streaming.core.consumer.catalogue import CONTESTED
 from streaming.core.consumer.generation import judged
 from streaming.core.consumer.laws import LAWS, ConsumerLaw
 from streaming.core.consumer.member_format import CONSUMER_MEMBERS
 from streaming.core.consumer.member_shares import shares_of
 from streaming.core.consumer.state import ConsumerState
-from streaming.core.fold.clocks import Leap
+from streaming.core.consumer.unowned import Waits
+from streaming.core.fold.clocks import Leap, Passing
 from streaming.core.fold.lifecycle import GroupView, NoTopics, QuietSession, Session
 from streaming.core.fold.published import MemberShares
 from streaming.core.fold.state import Envelope, LastRecord
-from streaming.core.incidents.notice import Output
+from streaming.core.incidents.notice import Notice, Output
 from streaming.core.incidents.rule import Rule
 from streaming.core.model.codec import dumps, loads
 from streaming.core.model.reasons import Reason
 from streaming.core.model.records import Body, GroupGeneration, MemberRow, Row
+from streaming.core.model.results import Evidence, Source
 from streaming.core.reading.blobs import MemberFormat
 
 
@@ -69,9 +72,38 @@ class ConsumerSession(QuietSession):
         self.state, outputs = judged(self.view, self.state, row, self._laws)
         return outputs
 
+    def rebase(self, passing: Passing) -> Sequence[Output]:
+        """What waits has waited as long as is sure."""
+        if self.state.last is not None:
+            apart_ms = unowned.not_sure_ms(self.state.last.at_ms, passing)
+            self.state = replace(self.state, waits=self.state.waits.moved(apart_ms))
+        return ()
+
     def nobody_left(self) -> None:
         """Nobody holds anything."""
-        self.state = replace(self.state, holds={})
+        self.state = replace(self.state, holds={}, waits=Waits(), sightings={})
+
+    def due_ms(self) -> int | None:
+        """When the next patience ends, or a contest of static members is over."""
+        times = (self.state.waits.due_ms(), static_members.due_ms(self.state.sightings))
+        return min((one for one in times if one is not None), default=None)
+
+    def fire(self, at_ms: int, *, historic: bool) -> Sequence[Output]:
+        """What has waited too long, and what is over."""
+        moment = self.view.moment(at_ms, historic=historic)
+        waits, found = unowned.fired(self.state.waits, self.view.group, self.view.settings.metadata, at_ms)
+        calm = static_members.calmed(self.state.sightings, at_ms)
+        over = frozenset({CONTESTED.code}) if calm != self.state.sightings else frozenset[str]()
+        last = self.state.last
+        here = Evidence(source=None if last is None else last.source)
+        contested = tuple(static_members.contested(calm, at_ms, here)) if over else ()
+        self.state = replace(self.state, waits=waits, sightings=calm)
+        return [Notice(moment=moment, found=(*found, *contested), evaluated=over)] if found or over else ()
+
+    def timed_from(self) -> tuple[Source, int] | None:
+        """The last record, where something waits."""
+        last = self.state.last
+        return None if last is None or self.due_ms() is None else (last.source, last.at_ms)
 
     def end(self, row: Row, *, historic: bool) -> None:
         """Nobody holds anything."""

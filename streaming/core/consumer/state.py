@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from streaming.core.consumer.static_members import Sightings
+from streaming.core.consumer.unowned import Waits
 from streaming.core.fold.state import LastRecord
 
 
@@ -17,8 +19,11 @@ class LastJoin:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConsumerState:
-    """`holds`: the partitions of each member after the last record."""
+    """`holds`: the partitions of each member after the last record. `waits`: what that record left to be done.
+    `sightings`: the processes of static members."""
 
     last: LastRecord | None = None
     holds: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     last_join: LastJoin = LastJoin()
+    waits: Waits = field(default_factory=Waits)
+    sightings: Sightings = field(default_factory=dict)

@@ -15,14 +15,17 @@ MAX_WRITTEN = 64
 
 
 def lived_on(state: Envelope, body: GroupGeneration) -> Envelope:
-    """A tombstone, a lower number, or the same number with other members starts a new life of the group id.
+    """A tombstone, a lower number, or the same number with other members starts a new life of the group id, unless a
+    static member may have been replaced.
 
     What processes remember outlives the group: it disappears ten minutes after its last member.
     """
     if state.generation is None:
         return replace(state, seen_from_start=state.seen_from_start or body.generation <= 1)
     ids = frozenset(member.member_id for member in body.members)
-    reused = body.generation == state.generation and bool(ids) and not (ids & state.member_ids)
+    # A static member that is replaced has another id in the same generation, and may be the only one.
+    static = any(member.instance_id is not None for member in body.members)
+    reused = body.generation == state.generation and bool(ids) and not (ids & state.member_ids) and not static
     if not state.deleted and body.generation >= state.generation and not reused:
         return state
     return replace(

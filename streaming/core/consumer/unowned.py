@@ -1,0 +1,183 @@
+"""CONSUMER-C01 and C09: partitions that nobody owns for longer than the group's time-outs, and unfinished transfers.
+
+A completed generation may leave partitions out for a good reason, and the next one, about a second later, repairs it: a
+cooperative leader holds back what changes hands, a new leader does not know every topic yet. So nothing is said of the
+record itself. Each partition without owner is remembered with the time at which patience ends.
+
+    10:00:00  generation 7: a-0 and a-2 are given, a-1 is not     a-1 waits until 10:01:10 (time-outs 60 s + 10 s)
+    10:00:01  generation 8 gives a-1 to m2                        nothing was said
+    10:01:10  no such generation                                  partition_without_owner opens
+
+Which partitions there are: what the last sample of the topics shows, where there is one. Without samples, a number
+below another one that was given exists, since numbers have no holes.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from schemas.consumer_protocol import TopicPartition
+from schemas.sticky_user_data import COOPERATIVE_STICKY
+from streaming.core.consumer import topic_views
+from streaming.core.consumer.answer import STICKY_ONES, Answer, shown
+from streaming.core.consumer.catalogue import TRANSFER_UNFINISHED, WITHOUT_OWNER
+from streaming.core.fold.clocks import SLACK_MS, Passing
+from streaming.core.incidents.finding import Finding
+from streaming.core.model.results import Certainty, Evidence, Severity, Source, Subject
+from streaming.core.model.settings import TopicMetadata
+
+METADATA_MAX_AGE_MS = 300_000
+"""A leader refreshes what it knows of topics at least this often (`metadata.max.age.ms`, the default)."""
+CODES = frozenset({WITHOUT_OWNER.code, TRANSFER_UNFINISHED.code})
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """A partition without owner: until when that is nobody's concern (ms), how sure it is that it exists, and the
+    record that showed it first. `told`: patience has ended, the incident is open."""
+
+    until_ms: int
+    certainty: Certainty
+    source: Source
+    told: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Waits:
+    """`partitions`: by `topic-number`. `transfer_until_ms`: by when a generation must follow; None if none must."""
+
+    partitions: Mapping[str, Wait] = field(default_factory=dict)
+    transfer_until_ms: int | None = None
+    transfer_certainty: Certainty = Certainty.LIKELY
+    transfer_source: Source | None = None
+
+    def due_ms(self) -> int | None:
+        """When the next patience ends."""
+        times = [one.until_ms for one in self.partitions.values() if not one.told]
+        times += [] if self.transfer_until_ms is None else [self.transfer_until_ms]
+        return min(times, default=None)
+
+    def moved(self, by_ms: int) -> "Waits":
+        """The same by a clock that is so far ahead."""
+        if not by_ms:
+            return self
+        partitions = {key: replace(one, until_ms=one.until_ms + by_ms) for key, one in self.partitions.items()}
+        until_ms = None if self.transfer_until_ms is None else self.transfer_until_ms + by_ms
+        return replace(self, partitions=partitions, transfer_until_ms=until_ms)
+
+
+def not_sure_ms(last_ms: int, passing: Passing) -> int:
+    """How much of the time since the last record nobody but the coordinator's clock says has passed."""
+    passed_ms = passing.head.row.timestamp_ms - last_ms
+    own_ms = passing.by_the_monitor(last_ms)
+    seen_ms = passing.others_ms if own_ms is None else own_ms
+    if seen_ms is not None and 0 <= passed_ms <= seen_ms + SLACK_MS:
+        return 0
+    return passed_ms - max(min(passed_ms, seen_ms or 0), 0)
+
+
+def noted(
+    before: Waits, answer: Answer, metadata: Sequence[TopicMetadata], at_ms: int, patience_ms: int, source: Source
+) -> Waits:
+    """What waits after this answer. A partition that waited already goes on to wait."""
+    found: dict[str, Wait] = {}
+    for partition, certainty, more_ms in _without_owner(answer, metadata, at_ms):
+        key = shown(partition)
+        found[key] = before.partitions.get(key) or Wait(at_ms + patience_ms + more_ms, certainty, source)
+    if not _lost_something(answer):
+        return Waits(found)
+    return Waits(found, at_ms + patience_ms, Certainty.CERTAIN if answer.java else Certainty.LIKELY, source)
+
+
+def still(waits: Waits) -> tuple[Finding, ...]:
+    """What goes on after a record: the partitions whose patience had ended before it."""
+    return tuple(_findings({key: one for key, one in waits.partitions.items() if one.told}))
+
+
+def fired(waits: Waits, group: str, metadata: Sequence[TopicMetadata], at_ms: int) -> tuple[Waits, tuple[Finding, ...]]:
+    """The waits whose patience ends by then, and what they bring up. A topic that a sample shows no more, or smaller,
+    waits no longer."""
+    found: list[Finding] = []
+    until_ms = waits.transfer_until_ms
+    if until_ms is not None and until_ms <= at_ms:
+        found.append(_unfinished(waits, group))
+        waits = replace(waits, transfer_until_ms=None)
+    due = {key for key, one in waits.partitions.items() if not one.told and one.until_ms <= at_ms}
+    if due:
+        gone = {key for key in due if not _exists(key, metadata, at_ms)}
+        partitions = {
+            key: replace(one, told=True) if key in due else one
+            for key, one in waits.partitions.items()
+            if key not in gone
+        }
+        waits = replace(waits, partitions=partitions)
+        topics = {key.rpartition("-")[0] for key in due - gone}
+        now = {key: one for key, one in partitions.items() if one.told and key.rpartition("-")[0] in topics}
+        found += _findings(now)
+    return waits, tuple(found)
+
+
+def _without_owner(
+    answer: Answer, metadata: Sequence[TopicMetadata], at_ms: int
+) -> Iterator[tuple[TopicPartition, Certainty, int]]:
+    """Partitions that nobody has and nobody reports, how sure it is that they exist, and the patience they need beside
+    the time-outs."""
+    given = {partition for share in answer.given.values() for partition in share}
+    reported = answer.claims().keys() | given
+    topics = sorted({topic for member in answer.members for topic in member.topics})
+    sample = topic_views.current(metadata, topics, at_ms)
+    highest: dict[str, int] = {}
+    for topic, number in given:
+        highest[topic] = max(number, highest.get(topic, -1))
+    for topic in topics:
+        if sample is not None:
+            count, certainty, more_ms = len(sample.get(topic, ())), Certainty.CERTAIN, METADATA_MAX_AGE_MS
+        else:
+            # A sticky leader may keep numbers that a topic made anew no longer has.
+            certainty = Certainty.LIKELY if answer.assignor in STICKY_ONES else Certainty.CERTAIN
+            count, more_ms = highest.get(topic, -1) + 1, 0
+        for number in range(count):
+            if (topic, number) not in reported:
+                yield (topic, number), certainty if answer.client_known else Certainty.POSSIBLE, more_ms
+
+
+def _exists(key: str, metadata: Sequence[TopicMetadata], at_ms: int) -> bool:
+    topic, _, number = key.rpartition("-")
+    sample = topic_views.current(metadata, [topic], at_ms)
+    return sample is None or int(number) < len(sample.get(topic, ()))
+
+
+def _lost_something(answer: Answer) -> bool:
+    """Whether a member must give partitions up: it then joins again, which ends in another generation."""
+    if answer.assignor != COOPERATIVE_STICKY:
+        return False
+    return any(not answer.held[member.id] <= set(answer.given[member.id]) for member in answer.members)
+
+
+def _findings(waits: Mapping[str, Wait]) -> Iterator[Finding]:
+    topics: dict[str, list[str]] = defaultdict(list)
+    for key in sorted(waits, key=lambda key: (key.rpartition("-")[0], int(key.rpartition("-")[2]))):
+        topics[key.rpartition("-")[0]].append(key)
+    order = list(Certainty)
+    for topic, keys in topics.items():
+        certainty = max((waits[key].certainty for key in keys), key=order.index)
+        rest = f" and {len(keys) - 5} more" if len(keys) > 5 else ""
+        yield Finding(
+            rule=WITHOUT_OWNER,
+            severity=Severity.INFO if certainty is Certainty.POSSIBLE else WITHOUT_OWNER.severity,
+            certainty=certainty,
+            subjects=(Subject("topic", topic),),
+            message=f"no member has {', '.join(keys[:5])}{rest} for longer than the group's time-outs",
+            evidence=tuple(dict.fromkeys(Evidence(source=waits[key].source) for key in keys)),
+        )
+
+
+def _unfinished(waits: Waits, group: str) -> Finding:
+    return Finding(
+        rule=TRANSFER_UNFINISHED,
+        severity=TRANSFER_UNFINISHED.severity,
+        certainty=waits.transfer_certainty,
+        subjects=(Subject("group", group),),
+        message="members had to give partitions up, and no generation followed within the group's time-outs",
+        evidence=(Evidence(source=waits.transfer_source),),
+    )
