@@ -1,7 +1,7 @@
 """How long an incident must last before people are notified, and how loudly: by catalogue, configuration and owner.
 
-How loudly follows harm: only a certain duplicate, a group without any worker, a connector or task without holder beyond
-every patience, and a storm of more than ten minutes may wake somebody.
+How loudly follows harm: only a certain duplicate, a group without any worker, a connector, task or partition without
+holder beyond every patience, and a storm of more than ten minutes may wake somebody.
 """
 
 from collections.abc import Mapping
