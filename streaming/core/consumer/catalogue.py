@@ -5,7 +5,7 @@ C-11 has no rule: a record names only the assignor that all members support.
 
 from streaming.core.incidents.confirming import GROUP_RECORD, MEMBERS
 from streaming.core.incidents.rule import Rule
-from streaming.core.incidents.step import in_place, looks
+from streaming.core.incidents.step import looks
 from streaming.core.model.results import Severity
 
 UNKNOWN_CLIENT = "a leader of an unknown client: info"
@@ -40,7 +40,7 @@ WITHOUT_OWNER = Rule(
     advice=(
         looks("Nobody reads these partitions: their lag grows until a member has them. The group's page names them."),
         looks("See that the leader's principal may describe the topic: a leader leaves out what it does not know."),
-        in_place("Restart the leader's process, which the group's page names: the next leader computes anew."),
+        looks("Every join and every departure makes the leader compute anew; partitions may then move."),
     ),
     resolves="With the generation that gives the partitions to a member.",
 )
@@ -71,7 +71,7 @@ TAKEN_EARLY = Rule(
         looks(
             "Records of the partition may have been handled twice, from the rebalance on until the owner gave it up."
         ),
-        in_place("Upgrade the clients: 2.8.1, 3.0.1 and 3.5.0 corrected known cases."),
+        looks("Compare the clients' versions with those in which the issues below were corrected."),
     ),
     resolves=_NEXT,
 )
@@ -157,7 +157,7 @@ TRANSFER_UNFINISHED = Rule(
     confirm=(GROUP_RECORD, MEMBERS),
     advice=(
         looks("Find the member that does not join again: it logs no `Request joining group` after the revocation."),
-        in_place("Restart that member. Until then nobody reads the partitions."),
+        looks("Until it joins again, or its time-out removes it, nobody reads the partitions."),
     ),
     resolves="With the next generation.",
 )
@@ -200,8 +200,9 @@ TWO_OWNERS = Rule(
     confirm=(GROUP_RECORD, MEMBERS),
     advice=(
         looks("Both consumers handle the partition's records, and each commits over the other's offsets."),
-        in_place(
-            "If the topic was made anew with fewer partitions, restart the members: they then report nothing old."
+        looks(
+            "If the topic was made anew with fewer partitions, members report numbers that no longer exist. A process "
+            "that begins anew reports nothing old."
         ),
         _LEADER,
     ),
@@ -220,7 +221,7 @@ CONTESTED = Rule(
     confirm=(GROUP_RECORD, MEMBERS),
     advice=(
         looks("The message names both hosts; the process that lost last logs `FencedInstanceIdException`."),
-        in_place("Give each process a `group.instance.id` of its own, or stop the one that is too many."),
+        looks("Each process needs a `group.instance.id` of its own: compare the configurations on both hosts."),
     ),
     resolves="Half an hour after the last change.",
 )
