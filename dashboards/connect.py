@@ -54,7 +54,8 @@ def _now() -> list[Panel]:
             f'{queries.aggregated(metrics.CONNECT_JOBS, scope=f"""agreement!~"ok|unknown", {ONE_GROUP}""")} '
             "or vector(0)",
             unit="none",
-            description="Jobs for which assignment, recomputed assignment and status topic do not say the same, or "
+            description="Connectors and tasks for which assignment, recomputed assignment and status topic do not "
+            "say the same, or "
             "that have failed.",
             bad_from=1,
             span=3,
@@ -105,7 +106,8 @@ def _over_time() -> list[Panel]:
                 ),
             ],
             unit="none",
-            description="Jobs in nobody's hands, and the single tasks that wait or are named by an incident.",
+            description="Connectors and tasks without a holder, and the single tasks that wait or are named by an "
+            "incident.",
         ),
         graph(
             "Delay countdown",
@@ -123,7 +125,8 @@ def _details() -> list[Panel]:
         rows(
             "Assigned, expected, running",
             tables.JOBS_SQL,
-            description="Each job three ways: who has it by the group's records, who should by the recomputed "
+            description="Each connector and task three ways: who has it by the group's records, who should by the "
+            "recomputed "
             "assignment, who runs it by the status topic. What disagrees comes first.",
             moments=("said", "since"),
         ),

@@ -27,7 +27,7 @@ def _harm() -> list[Panel]:
             f"Open: {severity}",
             queries.open_incidents(scope=f'severity="{severity}", {FLEET}'),
             unit="none",
-            description=f"Incidents that people are told of as {severity}.",
+            description=f"Incidents of which people are notified as {severity}.",
             bad_from=1,
             span=3,
         )
@@ -64,7 +64,8 @@ def _harm() -> list[Panel]:
         rows(
             "Open incidents",
             tables.OPEN_INCIDENTS_SQL,
-            description="What people are told of first, loudest first. A click on the group opens its history.",
+            description="The incidents of which people are notified, loudest first. A click on the group opens its "
+            "history.",
             moments=("opened",),
             links={"group": group_address()},
         ),
@@ -77,7 +78,8 @@ def _connect() -> list[Panel]:
             "Unassigned connectors and tasks",
             [(f"{queries.aggregated(metrics.CONNECT_UNASSIGNED_TASKS, _OF, FLEET)} > 0", _NAMES)],
             unit="none",
-            description="Jobs held back while a Connect group waits for a lost worker, or forgotten by it.",
+            description="Connectors and tasks held back while a Connect group waits for a lost worker, or forgotten "
+            "by it.",
         ),
         graph(
             "Time left until held-back tasks are handed out",

@@ -59,7 +59,7 @@ def _over_time() -> list[Panel]:
             stacked=True,
         ),
         graph(
-            "Members and unassigned jobs",
+            "Members, unassigned connectors and tasks",
             [
                 (queries.aggregated(metrics.GROUP_MEMBERS, scope=ONE_GROUP, how="max"), "members"),
                 (queries.aggregated(metrics.CONNECT_UNASSIGNED_TASKS, scope=ONE_GROUP, how="max"), "unassigned"),

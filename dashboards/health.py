@@ -20,7 +20,8 @@ def health() -> Any:
     )
     base = base.with_variable(label_values("cluster", metrics.READY, several=True))
     return assembled(
-        base, [("Alive", _alive()), ("Reading", _reading()), ("What it missed", _missed()), ("Telling", _telling())]
+        base,
+        [("Alive", _alive()), ("Reading", _reading()), ("What it missed", _missed()), ("Notifications", _telling())],
     )
 
 
@@ -196,7 +197,7 @@ def _missed() -> list[Panel]:
                 )
             ],
             unit="none",
-            description="What the last audit of the published tables found broken or could not tell.",
+            description="What the last audit of the published tables found broken or could not check.",
         ),
         graph(
             "Since the last audit",

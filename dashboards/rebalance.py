@@ -45,7 +45,7 @@ def _who() -> list[Panel]:
         rows(
             "Moves",
             post_mortem.MOVES_SQL,
-            description="Jobs that changed hands in this round, and how.",
+            description="Connectors and tasks that moved in this rebalance, and how.",
             span=12,
         ),
         rows(
@@ -65,7 +65,7 @@ def _who() -> list[Panel]:
 def _cost() -> list[Panel]:
     return [
         rows(
-            "Jobs that did not run",
+            "Connectors and tasks that did not run",
             post_mortem.DOWNTIME_SQL,
             description="From the last sign of the old run to the first of the new one, between two bounds.",
             units={"at_least": "ms", "likely": "ms", "at_most": "ms"},
@@ -73,21 +73,23 @@ def _cost() -> list[Panel]:
         rows(
             "Idle time by cause",
             post_mortem.IDLE_SQL,
-            description="Time that configured jobs spent in nobody's hands before this generation, summed over jobs.",
+            description="Time that configured connectors and tasks had no holder before this generation, in sum.",
             units={"idle": "ms"},
             span=8,
         ),
         rows(
             "Waiting for a worker",
             post_mortem.WAIT_SQL,
-            description="Jobs held back by the scheduled delay: since when, until when, for whom, and who came back.",
+            description="Connectors and tasks held back by the scheduled delay: since when, until when, for whom, "
+            "and who came back.",
             moments=("since", "until", "ended"),
             span=8,
         ),
         rows(
             "What another delay would have cost",
             post_mortem.OTHER_DELAYS_SQL,
-            description="The same wait under other maximum delays: idle time of all jobs together, and jobs that "
+            description="The same wait under other maximum delays: idle time of all connectors and tasks together, "
+            "and those that "
             "would have gone to another worker.",
             units={"max_delay": "ms", "idle": "ms"},
             span=8,

@@ -14,7 +14,7 @@ def open_incidents() -> Panel:
         "Open incidents",
         queries.open_incidents(scope=ONE_GROUP),
         unit="none",
-        description="Incidents of this group that people are told of, of any severity.",
+        description="Incidents of this group of which people are notified, of any severity.",
         bad_from=1,
     )
 
@@ -44,7 +44,7 @@ def incidents_by_rule() -> Panel:
         "Open incidents by rule",
         [(queries.open_incidents(("rule", "severity"), ONE_GROUP), "{{severity}} {{rule}}")],
         unit="none",
-        description="What people are told of, and for how long.",
+        description="The incidents of which people are notified, and for how long.",
         stacked=True,
     )
 
@@ -67,7 +67,7 @@ def incident_history() -> Panel:
         "Incidents",
         tables.INCIDENT_HISTORY_SQL,
         description="Incidents opened in this time range, resolved ones included, and all that are open.",
-        moments=("opened", "resolved", "told"),
+        moments=("opened", "resolved", "notified"),
     )
 
 
@@ -87,11 +87,11 @@ def unassigned(scope: str, span: int = 4) -> Panel:
 
 def jobs_by_agreement(scope: str) -> Panel:
     return graph(
-        "Jobs by agreement",
+        "Connectors and tasks by agreement",
         [(queries.aggregated(metrics.CONNECT_JOBS, ("agreement",), scope), "{{agreement}}")],
         unit="none",
         description="Connectors and tasks by how assignment, recomputed assignment and status topic agree. ok: its "
-        "holder has taken it up; all others say what is wrong with a job.",
+        "holder has taken it up; all others say what is wrong with one.",
         stacked=True,
     )
 
@@ -122,8 +122,7 @@ def idle_task_time(scope: str) -> Panel:
         "Idle task time",
         [(queries.rate(metrics.CONNECT_IDLE_TASK_SECONDS, ("cause",), scope), "{{cause}}")],
         unit="none",
-        description="Tasks in nobody's hands, on average, by cause; counted when the next generation ends the "
-        "interval.",
+        description="Tasks without a holder, on average, by cause; counted when the next generation ends the interval.",
         stacked=True,
     )
 

@@ -17,7 +17,7 @@ latest as (
 )""".strip()
 
 OPEN_INCIDENTS_SQL = f"""
-select to_timestamp(opened_at_ms / 1000.0) as opened, alert, firing as told, muted_by, rule, team, cluster, "group",
+select to_timestamp(opened_at_ms / 1000.0) as opened, alert, firing as notified, muted_by, rule, team, cluster, "group",
     message
 from {SCHEMA}.incidents
 where resolved_at_ms is null and not historic and {FLEET_SQL}
@@ -46,7 +46,7 @@ limit 500
 
 INCIDENT_HISTORY_SQL = f"""
 select to_timestamp(opened_at_ms / 1000.0) as opened, to_timestamp(resolved_at_ms / 1000.0) as resolved, alert,
-    to_timestamp(fired_at_ms / 1000.0) as told, muted_by, certainty, rule, message
+    to_timestamp(fired_at_ms / 1000.0) as notified, muted_by, certainty, rule, message
 from {SCHEMA}.incidents
 where (opened_at_ms {IN_RANGE} or resolved_at_ms is null) and {GROUP_SQL}
 order by opened_at_ms desc

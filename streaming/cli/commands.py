@@ -100,7 +100,7 @@ def parser() -> argparse.ArgumentParser:
     default = actions.add_parser("default", help="print every key with its default and what it is for")
     default.set_defaults(handle=_config_default)
 
-    maintenance = commands.add_parser("maintenance", help="windows during which incidents are told to nobody")
+    maintenance = commands.add_parser("maintenance", help="windows during which nobody is notified of incidents")
     windows = maintenance.add_subparsers(dest="action", required=True, metavar="ACTION")
     add = windows.add_parser("add", help="begin or plan a window")
     add.add_argument("--groups", required=True, metavar="PATTERN", help="group ids, with * and ? as in file names")

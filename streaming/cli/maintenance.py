@@ -1,4 +1,4 @@
-"""`maintenance`: windows during which incidents are told to nobody, given on the command line."""
+"""`maintenance`: windows during which nobody is notified of incidents, given on the command line."""
 
 import getpass
 import os
@@ -68,7 +68,7 @@ def add(config: str | None, given: Given) -> int:
 
         number = maintenance.add(connection, window, operator())
     until = _utc(window.until_ms)
-    print(f"window {number}: groups {window.groups} of {window.cluster} until {until}, then what is open is told")
+    print(f"window {number}: groups {window.groups} of {window.cluster} until {until}, then notifications go on")
     return DONE
 
 
@@ -99,7 +99,7 @@ def end(config: str | None, window_id: str) -> int:
             maintenance.end(connection, window_id, operator())
         except maintenance.NoSuchWindow as why:
             raise InputError(str(why)) from why
-    print(f"window {window_id} is ended; incidents that are open are told again")
+    print(f"window {window_id} is ended; people are notified of open incidents again")
     return DONE
 
 

@@ -41,7 +41,7 @@ INCIDENT = Metric(
     name="rebalance_monitor_incident",
     kind="gauge",
     unit="bool",
-    help="1 while people are told of an incident, 0 for 30 minutes after its end and as long as maintenance mutes it; "
+    help="1 while people are notified of an incident, 0 for 30 minutes after its end and while maintenance mutes it; "
     "worker and connector are empty when not concerned. path says who notifies: prometheus (alert rules) or push.",
     labels=("cluster", "group", "team", "worker", "connector", "rule", "severity", "path"),
 )
@@ -56,13 +56,13 @@ INCIDENT_SINCE = Metric(
 INCIDENT_TRANSITIONS = Metric(
     name="rebalance_monitor_incident_transitions_total",
     kind="counter",
-    help="Transitions of incidents: opened, updated, resolved, and fired and ended, which people are told of.",
+    help="Transitions of incidents: opened, updated, resolved, and fired and ended, of which people are notified.",
     labels=("cluster", "group", "rule", "severity", "transition"),
 )
 MUTED_INCIDENTS = Metric(
     name="rebalance_monitor_muted_incidents",
     kind="gauge",
-    help="Incidents that people would be told of now, if maintenance did not mute them.",
+    help="Incidents of which people would be notified now, if maintenance did not mute them.",
     labels=("cluster", "group", "team"),
 )
 MAINTENANCE_END = Metric(
@@ -165,8 +165,8 @@ CONNECT_TASK = Metric(
     name="rebalance_monitor_connect_task",
     kind="gauge",
     unit="bool",
-    help="1 for a task (or, with an empty task, a connector) that waits for a worker or is named by an incident that "
-    "people are told of; all others are only counted.",
+    help="1 for a task (or, with an empty task, a connector) that waits for a worker or is named by an incident "
+    "of which people are notified; all others are only counted.",
     labels=("cluster", "group", "connector", "task", "reason"),
 )
 HIDDEN_GROUPS = Metric(
@@ -361,7 +361,7 @@ AUDIT_LAST_RUN = Metric(
 AUDIT_FAILED_EXPECTATIONS = Metric(
     name="rebalance_monitor_audit_failed_expectations",
     kind="gauge",
-    help="Expectations that the last audit which came to its end found broken or could not tell.",
+    help="Expectations that the last audit which came to its end found broken or could not check.",
     labels=("cluster",),
 )
 

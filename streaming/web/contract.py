@@ -114,14 +114,14 @@ ROUTES: tuple[Route, ...] = (
     Route(
         path=f"{PREFIX}/incidents",
         name="incidents",
-        summary="Incidents, the newest first, and whether people are told of them.",
+        summary="Incidents, the newest first, and whether people are notified of them.",
         answer="incident",
         parameters=(
             CLUSTER,
             GROUP,
             Parameter(
                 name="state",
-                description="Open ones (not over, or people are still told), resolved ones, or all.",
+                description="Open ones (not over, or people are still notified), resolved ones, or all.",
                 schema={"type": "string", "enum": ["open", "resolved", "all"], "default": "open"},
             ),
             *PAGING,
@@ -151,7 +151,7 @@ ROUTES: tuple[Route, ...] = (
             GROUP,
             Parameter(
                 name="agreement",
-                description="Only jobs of which this can be said; without it all but `gone`.",
+                description="Only those with this agreement; without it all but `gone`.",
                 schema={
                     "type": "string",
                     "enum": [

@@ -1,4 +1,4 @@
-"""From rows to what is said of groups and incidents: who is told of what, and how bad it stands. Pure: no clock."""
+"""From rows to what is said of groups and incidents: who is notified of what, and how bad it stands. Pure: no clock."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,10 +13,10 @@ Object = dict[str, Any]
 # The order in which people look: worst first.
 STATES = {
     "critical": "people are woken for an open incident",
-    "warning": "people are told of an open incident that can wait until working hours",
+    "warning": "people are notified of an open incident that can wait until working hours",
     "muted": "there is one, and a maintenance window hides it from people",
-    "watched": "something was found that nobody is told of: too young, too small, or part of a storm",
-    "waiting": "a delay holds jobs back, for as long as its row says, or the group has jobs and no worker",
+    "watched": "something was found of which nobody is notified: too young, too small, or part of a storm",
+    "waiting": "connectors and tasks wait for a delay, until the time that the row shows, or for a worker",
     "fine": "nothing is wrong that can be seen",
 }
 _ORDER = tuple(STATES)
@@ -27,7 +27,7 @@ _LOUDNESS = {"critical": 0, "warning": 1, "info": 2}
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """An incident with whether people hear of it: told, muted, quiet or over; `why` they do not."""
+    """An incident with whether people are notified of it: notified, muted, suppressed or over; `why` they are not."""
 
     row: IncidentRow
     attention: str
@@ -68,14 +68,14 @@ def told_of(row: IncidentRow, windows: Sequence[Maintenance], now_ms: int) -> To
         return Told(row, "muted", f"maintenance by {window.owner}: {window.reason}")
     if one["firing"] and one["alert"] != "info":
         why = f"in the notification of {row.led_by}" if row.led_by else ""
-        return Told(row, "told", why)
+        return Told(row, "notified", why)
     if row.historic:
-        return Told(row, "quiet", "found in records from before the monitor's start")
+        return Told(row, "suppressed", "found in records from before the monitor's start")
     if one["firing"]:
-        return Told(row, "quiet", "for reports only")
+        return Told(row, "suppressed", "for reports only")
     if one["fired_at_ms"] is not None:
-        return Told(row, "quiet", "suppressed by a rebalance storm, or its end was told")
-    return Told(row, "quiet", "it has not lasted long enough to tell, or a rebalance storm suppresses it")
+        return Told(row, "suppressed", "absorbed by a rebalance storm, or people were notified of its end")
+    return Told(row, "suppressed", "it has not lasted long enough, or a rebalance storm absorbs it")
 
 
 def fleet(
@@ -93,7 +93,7 @@ def fleet(
     groups = [group_state(row, by_group.get(row.key, ()), team_of(*row.key), now_ms) for row in rows]
     groups.sort(key=lambda one: (_ORDER.index(one.state), one.row.status in NOBODY, -(one.row.at_ms or 0), one.row.key))
     counts = {state: sum(one.state == state for one in groups) for state in STATES}
-    counts |= {name: sum(one.attention == name for one in told) for name in ("told", "quiet")}
+    counts |= {name: sum(one.attention == name for one in told) for name in ("notified", "suppressed")}
     counts["silenced"] = sum(one.attention == "muted" for one in told)
     return Fleet(groups, told, counts)
 
@@ -113,7 +113,7 @@ def group_state(row: GroupRow, incidents: Sequence[Told], team: str, now_ms: int
 
 
 def _state(incidents: Sequence[Told], waiting: bool) -> str:
-    loudest = {one.document["alert"] for one in incidents if one.attention == "told"}
+    loudest = {one.document["alert"] for one in incidents if one.attention == "notified"}
     for alert in ("critical", "warning"):
         if alert in loudest:
             return alert
@@ -125,7 +125,7 @@ def _state(incidents: Sequence[Told], waiting: bool) -> str:
 
 
 def _loudness(one: Told) -> tuple[int, int, int, str]:
-    attention = ("told", "muted", "quiet", "over").index(one.attention)
+    attention = ("notified", "muted", "suppressed", "over").index(one.attention)
     document = one.document
     return attention, _LOUDNESS[document["alert"]], -document["opened_at_ms"], document["incident_id"]
 

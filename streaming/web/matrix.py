@@ -91,7 +91,7 @@ class Matrix:
     def spread_words(self) -> str:
         """The same inside a sentence."""
         low, _, high = self.spread.partition(" to ")
-        return f"{low} to {high} jobs on one" if high else f"{low.removesuffix(' each')} jobs each"
+        return f"{low} to {high} on one" if high else low
 
 
 NOTHING = Matrix((), (), ())

@@ -71,11 +71,11 @@ _OWN: dict[str, Schema] = {
         {
             "violation": _ref("violation"),
             "attention": {
-                "enum": ["told", "muted", "quiet", "over"],
-                "description": "told: people hear of it; muted: a maintenance window hides it from them; "
-                "quiet: damped, absorbed or too small to tell; over: resolved and its end told.",
+                "enum": ["notified", "muted", "suppressed", "over"],
+                "description": "notified: people are notified of it; muted: a maintenance window suppresses that; "
+                "suppressed: damped, absorbed or a report; over: resolved, and people were notified of that.",
             },
-            "why": {"type": "string", "description": "Why it is muted or quiet; else empty."},
+            "why": {"type": "string", "description": "Why it is muted or suppressed; else empty."},
             "historic": {"type": "boolean", "description": "Found in records from before the monitor's start."},
             "judged_by": {"type": "string", "description": "Version of the monitor."},
         }

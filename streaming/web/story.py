@@ -170,7 +170,7 @@ def _moved(moves: list[Object], stayed: int | None) -> str:
 def _wait(wait: Object | None) -> tuple[str, int | None]:
     if wait is None:
         return "", None
-    jobs = listed([job["id"] for job in wait["jobs"]], 6) or "jobs"
+    jobs = listed([job["id"] for job in wait["jobs"]], 6) or "connectors and tasks"
     because = f" because {listed(wait['because'], 4)} left" if wait["because"] else ""
     back = "".join(f"; {one['worker']} came back (by {one['by']})" for one in wait["returned"])
     if wait["ended_ms"] is not None:
@@ -180,9 +180,10 @@ def _wait(wait: Object | None) -> tuple[str, int | None]:
 
 def _downtime(sums: Object) -> str:
     if sums["kind"] == "not_known":
-        return f"how long {sums['jobs']} jobs stood still is not known: what was written came late"
+        return f"how long {sums['jobs']} connectors and tasks stood still is not known: what was written came late"
     total, longest = duration(sums["total_ms"]), duration(sums["longest_ms"])
-    return f"{sums['jobs']} jobs stood still ({words(sums['kind'])}), {total} in sum, {longest} the longest"
+    what = f"{sums['jobs']} connectors and tasks stood still ({words(sums['kind'])})"
+    return f"{what}, {total} in sum, {longest} the longest"
 
 
 def _burst(burst: Object | None) -> str:

@@ -102,7 +102,7 @@ def everything(store: PostgresStore, now_ms: int) -> None:
 
 
 def planted(now_ms: int) -> Iterable[Result]:
-    """What no capture holds at its end: a running delay, a hostile name, incidents told, muted, quiet and over."""
+    """What no capture has at its end: a running delay, a hostile name, incidents of every attention."""
     lost = (Subject("task", "orders-0"), Subject("task", "orders-1"))
     yield builders.generation(
         offset=10,
@@ -138,7 +138,7 @@ def planted(now_ms: int) -> Iterable[Result]:
     opened_ms = now_ms - 120_000
     yield builders.generation(offset=30, cluster="gamma", group="under-work", at_ms=now_ms - 600_000, generation=4)
     yield builders.incident(
-        incident_id="told",
+        incident_id="notified",
         group=HOSTILE,
         message=f"connector {HOSTILE} runs twice",
         subjects=(Subject("connector", HOSTILE),),
@@ -159,7 +159,7 @@ def planted(now_ms: int) -> Iterable[Result]:
     )
     yield builders.incident(
         "opened",
-        "quiet",
+        "suppressed",
         group="waits",
         rule="unassigned_too_long",
         code="CONNECT-K5",

@@ -95,12 +95,12 @@ def test_what_is_shown_is_what_is_stored(page: httpx.Client, full: Filled) -> No
 
 def test_attention_of_incidents(page: httpx.Client) -> None:
     told = {one["violation"]["incident_id"]: one for one in everything(page, "incidents", limit=50, state="all")}
-    found = {name: told[name]["attention"] for name in ("told", "muted", "quiet", "over")}
+    found = {name: told[name]["attention"] for name in ("notified", "muted", "suppressed", "over")}
     assert found == {name: name for name in found}
     assert told["muted"]["why"] == "maintenance by jane: broker upgrade"
     still_open = {one["violation"]["incident_id"] for one in everything(page, "incidents", limit=50)}
     assert "over" not in still_open
-    assert {"told", "muted", "quiet"} <= still_open
+    assert {"notified", "muted", "suppressed"} <= still_open
 
 
 def test_a_window_of_the_command_line_mutes(server: str) -> None:
@@ -109,7 +109,7 @@ def test_a_window_of_the_command_line_mutes(server: str) -> None:
         reader = Reader([store.database], DatabaseUnreachable)
         (one,) = reader.open_incidents()
         now_ms = one.document["opened_at_ms"] + 1
-        assert fleet.told_of(one, reader.windows(), now_ms).attention == "told"
+        assert fleet.told_of(one, reader.windows(), now_ms).attention == "notified"
         with store.database.session() as connection:
             ended = replace(filled.window(now_ms), groups="ended", until_ms=now_ms + 1)
             for window in (

@@ -73,7 +73,7 @@ def test_the_fleet_in_light_and_dark(tab: Tab, page: httpx.Client, tmp_path: Pat
         tab.wait("document.getElementById('live').textContent === 'live'")
         first = tab.run("document.querySelector('.groups tbody tr').innerText")
         assert first.startswith("critical")
-        assert filled.HOSTILE in tab.run("document.querySelector('.incident.told').innerText")
+        assert filled.HOSTILE in tab.run("document.querySelector('.incident.notified').innerText")
         seen[dark] = lightness(tab.picture(tmp_path / f"fleet-{dark}.png"))
     assert seen[False] > 200 > 60 > seen[True]
 

@@ -36,12 +36,12 @@ def incident(transition: str = "fired", incident_id: str = "i", group: str = "g"
 @pytest.mark.parametrize(
     ("one", "attention", "why"),
     [
-        (incident(), "told", ""),
-        (incident("opened", firing=False, fired_at_ms=None), "quiet", "not lasted long enough"),
-        (incident("ended", firing=False), "quiet", "suppressed by a rebalance storm"),
-        (incident(alert=AlertSeverity.INFO), "quiet", "for reports only"),
-        (incident("opened", firing=False, historic=True), "quiet", "before the monitor's start"),
-        (incident("resolved", firing=True), "told", ""),
+        (incident(), "notified", ""),
+        (incident("opened", firing=False, fired_at_ms=None), "suppressed", "not lasted long enough"),
+        (incident("ended", firing=False), "suppressed", "absorbed by a rebalance storm"),
+        (incident(alert=AlertSeverity.INFO), "suppressed", "for reports only"),
+        (incident("opened", firing=False, historic=True), "suppressed", "before the monitor's start"),
+        (incident("resolved", firing=True), "notified", ""),
         (incident("resolved"), "over", ""),
     ],
 )
@@ -55,7 +55,7 @@ def test_a_window_mutes_and_says_who_and_why() -> None:
     one = incident(group="under-x")._replace(cluster="gamma")
     told = fleet.told_of(one, [window(NOW)], NOW)
     assert (told.attention, told.why) == ("muted", "maintenance by jane: broker upgrade")
-    assert fleet.told_of(one, [window(NOW)], NOW + 3_600_000).attention == "told"
+    assert fleet.told_of(one, [window(NOW)], NOW + 3_600_000).attention == "notified"
 
 
 def test_harmed_groups_come_first_then_the_latest() -> None:
@@ -73,7 +73,7 @@ def test_harmed_groups_come_first_then_the_latest() -> None:
         "harmed", "warned", "quiet", "waits", "new", "was-waiting", "old", "gone",
     ]  # fmt: skip
     assert found.groups[3].delay_until_ms == NOW + 1
-    assert (found.counts["critical"], found.counts["told"], found.counts["quiet"]) == (1, 2, 1)
+    assert (found.counts["critical"], found.counts["notified"], found.counts["suppressed"]) == (1, 2, 1)
 
 
 def test_a_group_without_members_waits_for_nobody() -> None:

@@ -159,8 +159,8 @@ def doubted(view: GroupView, state: ConnectState, idle: Waits, at_ms: int) -> li
         subjects = tuple(subject for subject in one.subjects if subject in still)
         if subjects:
             message = (
-                f"{len(subjects)} configured jobs without holder in two records that lie further apart than delay and "
-                "time-outs; a generation between the two left no record and may have placed them"
+                f"{len(subjects)} configured connectors and tasks without holder in two records that lie further "
+                "apart than delay and time-outs; a generation between the two left no record and may have placed them"
             )
             doubt = replace(one, severity=Severity.INFO, certainty=Certainty.POSSIBLE)
             found.append(replace(doubt, subjects=subjects, message=message))

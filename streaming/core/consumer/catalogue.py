@@ -185,7 +185,7 @@ CONSUMER_UNDECODABLE = Rule(
     confirm=(GROUP_RECORD, MEMBERS),
     advice=(
         looks("Find the member's host in the message: its assignor writes bytes of its own."),
-        looks("If it does not belong to the group, its configuration has a wrong `group.id`: tell whoever runs it."),
+        looks("If it does not belong to the group, its configuration has a wrong `group.id`: ask whoever runs it."),
     ),
     resolves="With the first generation in which every member can be read.",
 )

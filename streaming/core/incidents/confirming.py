@@ -92,8 +92,7 @@ REBALANCE_ONCE = (
     looks("See whether a rebalance is still under way or a delay is running: then wait for its end."),
     moves(
         "Otherwise restart the worker that leads the group (the group's page names it): a new leader has no memory "
-        "of the "
-        "round and assigns whatever nobody holds.",
+        "of the rebalance and assigns whatever nobody holds.",
         Move.RESTART_LEADER,
     ),
 )

@@ -114,7 +114,7 @@ CLUSTER_NOT_READY = OwnAlert(
     severity="critical",
     summary="Cluster {{ $labels.cluster }} is not being watched",
     description="For 10 minutes the cluster has been unreachable or not read up to its end. What was open "
-    "stays told; what the clock opens meanwhile is held back.",
+    "goes on firing; what the clock opens meanwhile is suppressed.",
     confirm=(_READYZ, _REACHED, _END),
     advice=(
         looks(
@@ -245,7 +245,7 @@ NOTIFICATIONS_REFUSED = OwnAlert(
     name="RebalanceMonitorNotificationsRefused",
     severity="warning",
     summary="A receiver refuses the notifications about cluster {{ $labels.cluster }}",
-    description="Notifications were refused for good, so whoever they were for was not told. "
+    description="Notifications were refused for good, so their receiver was not notified. "
     "They are not sent again; the table outbox_sent has the receiver and its answer.",
     confirm=(
         Check(
@@ -255,7 +255,7 @@ NOTIFICATIONS_REFUSED = OwnAlert(
         ),
     ),
     advice=(
-        looks("Look at the open incidents on the monitor's page: somebody may not have heard of them."),
+        looks("Look at the open incidents on the monitor's page: some people may not know of them."),
         looks(
             "An answer 400 or 422 means that another program than the expected one listens there, or another "
             "version of it: compare the address in `alerting`. 413 and MSG_SIZE_TOO_LARGE are its limits."
@@ -308,7 +308,8 @@ GROUPS_HIDDEN = OwnAlert(
     hold="15m",
     severity="info",
     summary="More groups in {{ $labels.cluster }} than have series",
-    description="{{ $value }} groups are beyond metrics.max_groups: they are judged and told of, but have no "
+    description="{{ $value }} groups are beyond metrics.max_groups: they are judged, and people are notified, but "
+    "they have no "
     "series of their own until they have an incident.",
     confirm=(Check("kafka-groups.sh --bootstrap-server $BROKERS --list | wc -l", "how many groups there are"),),
     advice=(

@@ -101,7 +101,7 @@ def rebalance_storm(scene: Scene) -> Iterator[Finding]:
             "that came or went, configuration changes, revocations and delays explain"
         )
     elif in_row >= PATIENCE_ROUNDS:
-        message = f"{in_row} generations in a row that nothing visible asked for: same members, configuration and jobs"
+        message = f"{in_row} generations in a row that nothing visible asked for: same members, connectors and tasks"
     else:
         return
     yield _finding(REBALANCE_STORM, scene, (Subject("group", scene.group),), message, certainty=Certainty.LIKELY)

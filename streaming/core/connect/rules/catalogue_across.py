@@ -26,7 +26,7 @@ HOLD_NOT_CARRIED_OVER = Rule(
     issues=("KAFKA-9851", "KAFKA-10763"),
     meaning="A member reports in the next generation exactly what it held after the one before.",
     exceptions=(
-        "it gave up its jobs: no allocation",
+        "it gave up everything: no allocation",
         "it missed the answer and reports what it had before",
         "generations are missing between",
     ),
@@ -38,7 +38,7 @@ HOLD_NOT_CARRIED_OVER = Rule(
             Move.RESTART_NAMED,
         ),
     ),
-    resolves="With the next generation in which the worker reports what it was told.",
+    resolves="With the next generation in which the worker reports what it was assigned.",
 )
 UNASSIGNED_TOO_LONG = Rule(
     code="CONNECT-K5",
@@ -51,7 +51,7 @@ UNASSIGNED_TOO_LONG = Rule(
     for_ms=0,
     pages=True,
     absorbed=True,
-    meaning="A configured job has a holder again once the scheduled delay and both time-outs are over.",
+    meaning="A configured connector or task has a holder again once the scheduled delay and both time-outs are over.",
     exceptions=(
         "another departure opened a new window",
         "taken back from a delay candidate, which starts its wait anew",
@@ -76,7 +76,7 @@ UNASSIGNED_TOO_LONG = Rule(
             "value above 0, or plan an upgrade."
         ),
     ),
-    resolves="With the generation that gives the job to somebody.",
+    resolves="With the generation that assigns it.",
 )
 ALL_WORKERS_GONE = Rule(
     code="CONNECT-K18",
@@ -142,10 +142,10 @@ WINDOW_END_MOVED = Rule(
     wrong="While tasks wait for a lost worker, the same leader announced another end of the delay.",
     severity=Severity.MEDIUM,
     issues=("KAFKA-9184",),
-    meaning="While jobs wait for a lost worker, every round of one leader announces the same end of the delay.",
+    meaning="While tasks wait for a lost worker, every rebalance of one leader announces the same end of the delay.",
     exceptions=(
         "a new window after a reset",
-        "the pause between two revoking rounds gave way to a loss",
+        "the pause between two rebalances that revoke gave way to a loss",
         "the clocks of two coordinators differ, the leader's own has gone on",
     ),
     confirm=(ASSIGNMENTS,),
@@ -153,7 +153,7 @@ WINDOW_END_MOVED = Rule(
         looks("Wait: connectors and tasks are assigned when the delay is over. Restart no worker until then."),
         looks("See which worker comes and goes: each departure within the delay adds to what waits."),
     ),
-    resolves="When the window ends and the jobs are handed out.",
+    resolves="When the window ends and they are assigned.",
 )
 DELAY_WITHOUT_LOSS = Rule(
     code="CONNECT-K8",
@@ -161,8 +161,8 @@ DELAY_WITHOUT_LOSS = Rule(
     alert="KafkaConnectDelayWithoutLoss",
     wrong="The leader announced a delay although no connector or task waits for a lost worker.",
     severity=Severity.INFO,
-    meaning="A delay means that jobs wait for a lost worker, or is the pause between two revoking rounds.",
-    exceptions=("the pause between two revoking rounds",),
+    meaning="A delay means that tasks wait for a lost worker, or is the pause between two rebalances that revoke.",
+    exceptions=("the pause between two rebalances that revoke",),
     confirm=(ASSIGNMENTS,),
     advice=(looks("Nothing to do: nothing waits. The rebalance at its end is one more than needed."),),
     resolves="When the delay is over.",
@@ -173,18 +173,16 @@ WINDOW_CUT_SHORT = Rule(
     alert="KafkaConnectDelayCutShort",
     wrong="Lost connectors or tasks were assigned before their delay was over.",
     severity=Severity.INFO,
-    meaning="Lost jobs are handed out when their window is over, not before.",
+    meaning="Lost connectors and tasks are assigned when their window is over, not before.",
     exceptions=(
-        "the jobs came back",
+        "they came back",
         "another leader",
         "the leader's memory is void after a config mismatch",
-        "the lost jobs were deleted",
-        "a loss that shares the pause between two revoking rounds",
+        "they were deleted",
+        "a loss that shares the pause between two rebalances that revoke",
     ),
     confirm=(ASSIGNMENTS, REBALANCES),
-    advice=(
-        looks("Nothing to do: the jobs run again earlier than announced. A worker that returns now gets other ones."),
-    ),
+    advice=(looks("Nothing to do: they run again earlier than announced. A worker that returns now gets other ones."),),
     resolves=NEXT_GENERATION,
 )
 REBALANCE_STORM = Rule(
@@ -223,7 +221,7 @@ CONFIG_MISMATCH_PERSISTS = Rule(
     severity=Severity.HIGH,
     issues=("KAFKA-10218", "KAFKA-9849"),
     for_ms=MINUTE_MS,
-    meaning="Leader and members catch up with the config topic within a round or two.",
+    meaning="Leader and members catch up with the config topic within a rebalance or two.",
     exceptions=("the config topic is new and starts over", "the member has just joined"),
     confirm=(ASSIGNMENTS, CONFIG_LOG),
     advice=(
@@ -287,7 +285,7 @@ REVOCATION_NOT_FOLLOWED_UP = Rule(
     severity=Severity.HIGH,
     issues=("KAFKA-10763",),
     for_ms=0,
-    meaning="A round that takes jobs from workers is followed by the one that gives them to others.",
+    meaning="A rebalance that revokes connectors or tasks is followed by one that assigns them to other workers.",
     exceptions=("the group emptied", "by the clocks of two coordinators only, and over: info"),
     confirm=(ASSIGNMENTS, REBALANCES),
     advice=(
@@ -314,7 +312,7 @@ REVOKED_JOB_LOST = Rule(
     ),
     confirm=(STATUS, ASSIGNMENTS),
     advice=REBALANCE_ONCE,
-    resolves="When somebody is given the job, or it is deleted.",
+    resolves="When it is assigned, or deleted.",
 )
 ZOMBIE_RETURN = Rule(
     code="CONNECT-K16",
@@ -326,7 +324,7 @@ ZOMBIE_RETURN = Rule(
     exceptions=("restarted, and holds nothing",),
     confirm=(ASSIGNMENTS, STATUS_LOG),
     advice=(
-        looks("Nothing to do now: its jobs are taken from it. It may have worked unseen since the group gave it up."),
+        looks("Nothing to do now: its tasks are revoked. It may have worked unseen since the group gave it up."),
         looks("Find out why it was cut off: a long garbage collection, a full network, a stopped machine."),
     ),
     resolves="With the next generation in which it is an ordinary member.",
@@ -337,7 +335,7 @@ LEADER_WITHOUT_MEMORY = Rule(
     alert="KafkaConnectLeaderChanged",
     wrong="Another worker leads the group; it does not know which delays ran and which tasks were lost.",
     severity=Severity.INFO,
-    meaning="The leader stays the same; another one does not know which delays run and which jobs were lost.",
+    meaning="The leader stays the same; another one does not know which delays run and which tasks were lost.",
     exceptions=("the first generation of a group",),
     confirm=(ASSIGNMENTS,),
     advice=(looks("Nothing to do: this explains other findings. Open delays end with the leader that opened them."),),

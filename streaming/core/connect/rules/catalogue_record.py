@@ -25,12 +25,13 @@ DUPLICATE_HOLD = Rule(
     pages=True,
     severity=Severity.CRITICAL,
     issues=("KAFKA-8463", "KAFKA-9841"),
-    meaning="After a round no job is in two workers' hands.",
-    exceptions=("the round ended in an error and revoked nothing",),
+    meaning="After a rebalance no connector or task is held by two workers.",
+    exceptions=("the rebalance ended in an error and revoked nothing",),
     confirm=(ASSIGNMENTS, RUNNING_HERE, STATUS),
     advice=STOP_DOUBLE,
-    resolves="When a generation leaves the job in one worker's hands, usually the very next one: a leader takes a "
-    "duplicate it hears of from all holders.",
+    resolves="When a generation leaves the connector or task with one worker, usually the very next one: a leader "
+    "takes a "
+    "duplicate that members report from all holders.",
 )
 DUPLICATE_ACTIVE = Rule(
     code="CONNECT-I2",
@@ -41,13 +42,15 @@ DUPLICATE_ACTIVE = Rule(
     pages=True,
     severity=Severity.CRITICAL,
     issues=("KAFKA-9184", "KAFKA-9841", "KAFKA-9849"),
-    meaning="No two workers report the same job as theirs; a zombie's jobs are taken from all who have them. What a "
+    meaning="No two workers report the same connector or task as theirs; what a zombie reports is revoked from all who "
+    "have it. What a "
     "worker reports was given to it; that it runs, only its statuses prove (CONNECT-K2).",
-    exceptions=("a zombie returned and every holder must stop the job: medium",),
+    exceptions=("a zombie returned and every holder must stop it: medium",),
     confirm=(ASSIGNMENTS, RUNNING_HERE, STATUS),
     advice=STOP_DOUBLE,
-    resolves="When a generation leaves the job in one worker's hands, usually the very next one: a leader takes a "
-    "duplicate it hears of from all holders.",
+    resolves="When a generation leaves the connector or task with one worker, usually the very next one: a leader "
+    "takes a "
+    "duplicate that members report from all holders.",
 )
 ASSIGNED_WHILE_ACTIVE = Rule(
     code="CONNECT-I3",
@@ -56,10 +59,10 @@ ASSIGNED_WHILE_ACTIVE = Rule(
     wrong="The leader assigned a connector or task that another worker still reports as its own.",
     severity=Severity.CRITICAL,
     issues=("KAFKA-8463",),
-    meaning="A job is handed out only when nobody reports it as held.",
+    meaning="A connector or task is assigned only when no worker reports it as held.",
     confirm=(ASSIGNMENTS, RUNNING_HERE),
     advice=STOP_DOUBLE,
-    resolves="With the next generation that nobody but the job's holder reports it in.",
+    resolves="With the next generation in which its holder alone reports the connector or task.",
 )
 UNASSIGNED = Rule(
     code="CONNECT-I4",
@@ -69,17 +72,18 @@ UNASSIGNED = Rule(
     absorbed=True,
     severity=Severity.HIGH,
     issues=("KAFKA-9848", "KAFKA-15693"),
-    meaning="Every configured job is in somebody's hands after a round; critical if it is not twice in a row.",
+    meaning="After a rebalance a worker holds every configured connector and task; critical if none does twice in a "
+    "row.",
     exceptions=(
-        "revoked in this round",
+        "revoked in this rebalance",
         "lost, and the delay runs",
-        "the round ended in an error",
+        "the rebalance ended in an error",
         "configured by the very last config record, which the leader may not have applied",
         "a freshly started worker may read the connector's tasks as inconsistent",
     ),
     confirm=(STATUS, ASSIGNMENTS),
     advice=REBALANCE_ONCE,
-    resolves="When a generation puts the jobs into somebody's hands, or they are deleted.",
+    resolves="When a generation assigns the connectors and tasks, or they are deleted.",
 )
 HELD_BUT_DELETED = Rule(
     code="CONNECT-I5",
@@ -91,7 +95,7 @@ HELD_BUT_DELETED = Rule(
     meaning="What is no longer configured is taken away, and never handed out (critical).",
     exceptions=(
         "a new leader does not remember it",
-        "the leader forgot the round before",
+        "the leader forgot the rebalance before",
         "a zombie brought it back",
         "deleted by the very last config record, which the leader may not have applied",
     ),
@@ -107,7 +111,7 @@ HELD_BUT_DELETED = Rule(
             Move.RESTART_ANOTHER,
         ),
     ),
-    resolves="When the holder gives the job up, at the latest when it restarts.",
+    resolves="When the holder gives it up, at the latest when it restarts.",
 )
 ASSIGNED_AND_REVOKED = Rule(
     code="CONNECT-I6",
@@ -115,7 +119,7 @@ ASSIGNED_AND_REVOKED = Rule(
     alert="KafkaConnectAssignedAndRevoked",
     wrong="One rebalance took a connector or task from a worker and gave it to another, so both may run it.",
     severity=Severity.CRITICAL,
-    meaning="No job is taken from one worker and handed out in the same round: it must stop before it starts.",
+    meaning="No task is revoked from one worker and assigned in the same rebalance: it must stop before it starts.",
     confirm=(ASSIGNMENTS, RUNNING_HERE),
     advice=STOP_DOUBLE,
     resolves=NEXT_GENERATION,
@@ -124,12 +128,12 @@ REVOKED_NOT_HELD = Rule(
     code="CONNECT-I7",
     title="revoked_but_not_held",
     alert="KafkaConnectRevokedNotHeld",
-    wrong="The leader told a worker to stop a connector or task that this worker does not hold.",
+    wrong="The leader revoked a connector or task from a worker that does not hold it.",
     severity=Severity.LOW,
-    meaning="A worker is only told to stop what it reports as its own.",
+    meaning="The leader revokes from a worker only what this worker reports as its own.",
     exceptions=("the delay is over, and balancing takes back what a candidate was just given",),
     confirm=(GROUP_RECORD, ASSIGNMENTS),
-    advice=(looks("Nothing to do: the worker has nothing to stop, and the follow-up round gives the job out."),),
+    advice=(looks("Nothing to do: the worker has nothing to stop, and the rebalance that follows assigns it."),),
     resolves=NEXT_GENERATION,
 )
 IMBALANCE = Rule(
@@ -144,7 +148,7 @@ IMBALANCE = Rule(
     exceptions=(
         "revocations are under way",
         "a delay or back-off runs",
-        "somebody holds a job that is no longer configured",
+        "a worker holds a connector or task that is no longer configured",
         "leaders before 3.4 do not balance within one",
         "connectors and tasks together may differ by two",
     ),
@@ -175,9 +179,9 @@ HEADER_INCONSISTENT = Rule(
     code="CONNECT-I9",
     title="header_inconsistent",
     alert="KafkaConnectInconsistentAssignment",
-    wrong="In one generation, members were told different leaders, offsets, delays or protocol versions.",
+    wrong="In one generation, members received different leaders, offsets, delays or protocol versions.",
     severity=Severity.CRITICAL,
-    meaning="All members are told the same protocol version, error, leader, leader URL, config offset and delay.",
+    meaning="All members receive the same protocol version, error, leader, leader URL, config offset and delay.",
     exceptions=("releases before 3.3 write version 1 for sessioned",),
     confirm=(ASSIGNMENTS, VERSIONS),
     advice=(
@@ -185,7 +189,7 @@ HEADER_INCONSISTENT = Rule(
             "Members act on different leaders or delays. Restart the leader: the next answer is the same for all.",
             Move.RESTART_LEADER,
         ),
-        looks("A worker that is no Apache Kafka release may write headers of its own; then tell its makers."),
+        looks("A worker that is no Apache Kafka release may write headers of its own; then report it to its makers."),
     ),
     resolves=NEXT_GENERATION,
 )
@@ -212,7 +216,7 @@ DELAY_OUT_OF_RANGE = Rule(
     alert="KafkaConnectDelayOutOfRange",
     wrong="The announced delay is negative or longer than the leader's maximum, or comes with an error.",
     severity=Severity.MEDIUM,
-    meaning="The delay lies between 0 and the leader's maximum, and an error carries neither delay nor jobs.",
+    meaning="The delay lies between 0 and the leader's maximum, and an error carries neither delay nor assignment.",
     exceptions=("the leader's maximum is not known",),
     confirm=(ASSIGNMENTS,),
     advice=(
@@ -238,7 +242,7 @@ UNDECODABLE_MEMBER = Rule(
     confirm=(GROUP_RECORD, VERSIONS),
     advice=(
         looks("Find the member's host in the message: it is a release or a client that writes another format."),
-        looks("If it does not belong to the group, its configuration has a wrong `group.id`: tell whoever runs it."),
+        looks("If it does not belong to the group, its configuration has a wrong `group.id`: ask whoever runs it."),
     ),
     resolves="With the first generation in which every member can be read.",
 )

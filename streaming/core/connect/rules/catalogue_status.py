@@ -21,7 +21,8 @@ RUNNING_TWICE = Rule(
     for_ms=0,
     pages=True,
     issues=("KAFKA-9184", "KAFKA-9849", "KAFKA-10763", "KAFKA-13719"),
-    meaning="No two workers run one job: whoever starts it comes after the one before has stopped it. Info and only "
+    meaning="No two workers run one connector or task: a worker starts it after the former holder stopped it. Info "
+    "and only "
     "possible until the former owner gives a sign of life; high and likely where the group has just fallen from a "
     "cooperative protocol to eager, for then nobody stops what moves.",
     exceptions=(
@@ -41,16 +42,16 @@ RUNNING_NOT_HELD = Rule(
     wrong="A worker reports that it runs a connector or task that it does not hold.",
     severity=Severity.HIGH,
     issues=("KAFKA-10763", "KAFKA-12525"),
-    meaning="A worker that says it runs a job holds it in the generation it says so for.",
+    meaning="A worker whose status says RUNNING holds the connector or task in the generation of that status.",
     exceptions=(
-        "the job was just revoked",
+        "it was just revoked",
         "the first eager generation after a cooperative one",
         "the record of that generation is not read yet",
         "a status of an earlier generation",
     ),
     confirm=(RUNNING_HERE, STATUS_LOG, ASSIGNMENTS),
     advice=STOP_DOUBLE,
-    resolves="When its worker says that it has stopped, or is given the job.",
+    resolves="When its worker's status says that it has stopped, or its worker is assigned it.",
 )
 HELD_NOT_RUNNING = Rule(
     code="CONNECT-K4",
@@ -59,11 +60,11 @@ HELD_NOT_RUNNING = Rule(
     wrong="A worker was assigned a connector or task and has not reported its start in `judge.start_wait_ms`.",
     severity=Severity.MEDIUM,
     issues=("KAFKA-8449", "KAFKA-9851"),
-    meaning="Who is given a job takes it up within `judge.start_wait_ms`.",
+    meaning="A worker starts what it is assigned within `judge.start_wait_ms`.",
     exceptions=(
         "the connector is paused or stopped",
         "the worker has not read the configuration yet",
-        "no worker's statuses can be told apart",
+        "workers' statuses have no address of their own",
         "what the worker said may have been compacted away",
         "the first eager generation after a cooperative one, for what stays where it was",
     ),
@@ -80,7 +81,7 @@ HELD_NOT_RUNNING = Rule(
             Move.RESTART_NAMED,
         ),
     ),
-    resolves="When the worker says that the job runs, is paused, stopped or failed.",
+    resolves="When the worker's status says RUNNING, PAUSED, STOPPED or FAILED.",
 )
 FAILED_JOB = Rule(
     code="CONNECT-K19",

@@ -49,13 +49,13 @@ def header_inconsistent(scene: Scene) -> Iterator[Finding]:
         wrong.append(f"version {first.version}, which {body.protocol} does not write")
     if wrong:
         worker = scene.worker(first_id)
-        message = f"the answer's header is not that of its generation, as {worker} was told: {', '.join(wrong)}"
+        message = f"the answer's header is not that of its generation, as {worker} received it: {', '.join(wrong)}"
         yield found(scene, HEADER_INCONSISTENT, scene.subjects([first_id]), message)
     for member_id, one in sorted(given.items()):
         wrong = _differences(one, first)
         if wrong:
             worker = scene.worker(member_id)
-            message = f"{worker} was told another header than {scene.worker(first_id)}: {', '.join(wrong)}"
+            message = f"{worker} received another header than {scene.worker(first_id)}: {', '.join(wrong)}"
             yield found(scene, HEADER_INCONSISTENT, scene.subjects([member_id]), message)
 
 

@@ -75,7 +75,7 @@ def missing_job_has_effect(scene: Scene) -> Iterator[Finding]:
     if len(real) < len(two.intent.lists) and scene.answered_as(STATIC, real):
         workers = [scene.worker(one) for one in sorted(two.intent.lists.keys() - real.keys())]
         message = (
-            f"{' and '.join(workers[:3])} declares only jobs that do not exist and should idle; "
+            f"{' and '.join(workers[:3])} declares only tasks that do not exist and should idle; "
             "the leader counted it among the workers without declarations"
         )
         yield found(scene, MISSING_JOB_HAS_EFFECT, scene.subjects(two.intent.lists.keys() - real.keys()), message)

@@ -104,7 +104,7 @@ def no_wildcard_worker(scene: Scene) -> Iterator[Finding]:
         return
     jobs = two.wildcard_jobs - in_hands(scene.observed) or two.wildcard_jobs
     later = "they stay without a holder until a worker without declarations joins"
-    message = f"every worker declares jobs, and nobody declares {names(jobs)}; {later}"
+    message = f"every worker declares connectors or tasks, and nobody declares {names(jobs)}; {later}"
     yield found(scene, NO_WILDCARD_WORKER, (Subject("group", scene.group),), message)
 
 

@@ -210,7 +210,7 @@ def assigned_and_revoked(scene: Scene) -> Iterator[Finding]:
             others = scene.subjects(one for one in taken[job] if one != member_id)
             subjects = (*subjects_of([job]), *scene.subjects([member_id]), *others)
             what = f"{job_kind(job)} {job_name(job)}"
-            message = f"{what} was taken from {' and '.join(of)} and handed to {to} in the same round"
+            message = f"{what} was revoked from {' and '.join(of)} and assigned to {to} in the same rebalance"
             yield found(scene, ASSIGNED_AND_REVOKED, subjects, message)
 
 
@@ -225,7 +225,7 @@ def revoked_not_held(scene: Scene) -> Iterator[Finding]:
             stray &= in_hands(last)
         if stray:
             worker = scene.worker(member_id)
-            message = f"{worker} was told to stop what it does not have: {names(stray)}"
+            message = f"{worker} must stop what it does not hold: {names(stray)}"
             yield found(scene, REVOKED_NOT_HELD, (*subjects_of(stray), *scene.subjects([member_id])), message)
 
 

@@ -83,8 +83,8 @@ def deadlines(group: str, memory: RuleMemory, last: Observed, patience_ms: int) 
     if revoked := last.revoked():
         subjects = tuple(sorted(Subject(job_kind(job), job_name(job)) for job in revoked))
         message = (
-            f"{len(revoked)} jobs were taken from workers in generation {last.generation}, and the rebalance that "
-            f"gives them to others has not come within {patience_ms} ms"
+            f"{len(revoked)} connectors and tasks were revoked in generation {last.generation}, and the rebalance that "
+            f"assigns them has not come within {patience_ms} ms"
         )
         finding = _finding(REVOCATION_NOT_FOLLOWED_UP, subjects, message, evidence)
         yield Deadline(rule=REVOCATION_NOT_FOLLOWED_UP, due_ms=last.at_ms + patience_ms, finding=finding)

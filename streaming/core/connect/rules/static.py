@@ -142,7 +142,7 @@ def not_taken_away(scene: Scene) -> Iterator[Finding]:
         left = ((view.held & scene.surely) - allowed) - view.revoked
         if left:
             worker = scene.worker(member_id)
-            message = f"{worker} reported jobs that it must not run and was not told to stop them: {names(left)}"
+            message = f"{worker} reported what it must not run, and the leader did not revoke it: {names(left)}"
             yield found(scene, NOT_TAKEN_AWAY, (*subjects_of(left), *scene.subjects([member_id])), message)
 
 
@@ -179,7 +179,7 @@ def wildcard_unassigned(scene: Scene) -> Iterator[Finding]:
         yield found(scene, WILDCARD_UNASSIGNED, subjects_of(missing), message)
     else:
         message = (
-            f"declared by nobody, and every worker runs declared jobs only: {names(missing)}; "
+            f"declared by nobody, and every worker declares what it runs: {names(missing)}; "
             "the next worker without declarations gets them at once"
         )
         yield found(scene, WILDCARD_UNASSIGNED, subjects_of(missing), message, Severity.INFO)
@@ -201,7 +201,7 @@ def missing_job_has_effect(scene: Scene) -> Iterator[Finding]:
         held = view.holds & scene.surely
         if two.idle_by_design(scene, member_id) and held:
             worker = scene.worker(member_id)
-            message = f"{worker} declares only jobs that do not exist, and still has {names(held)}"
+            message = f"{worker} declares only tasks that do not exist, and still holds {names(held)}"
             yield found(scene, MISSING_JOB_HAS_EFFECT, scene.subjects([member_id]), message)
 
 

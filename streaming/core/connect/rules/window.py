@@ -107,8 +107,8 @@ def delay_without_loss(scene: Scene) -> Iterator[Finding]:
         severity=Severity.INFO,
         certainty=Certainty.LIKELY,
         subjects=(Subject("group", scene.group),),
-        message=f"a delay of {scene.observed.delay_ms} ms was opened although no job waits: a member left right after "
-        "a round that took work from others, and the leader takes that for a loss",
+        message=f"a delay of {scene.observed.delay_ms} ms was opened although nothing waits: a member left right after "
+        "a rebalance that revoked tasks from others, and the leader takes that for a loss",
         evidence=scene.evidence,
     )
 

@@ -1,0 +1,148 @@
+"""What users read has the field's own words: in documents, on the page, in the API, in metrics, dashboards and logs.
+
+    people are notified, an incident is suppressed     not: told, quiet, hushed; nobody hears of anything
+    connectors and tasks                               not: jobs (`job` is the streaming job, or Prometheus' label)
+    a rebalance                                        not: a round
+    a worker that declares a task                      not: a lister
+
+Pages of benchmarks are left out: they show names of measured values.
+"""
+
+import ast
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dashboards.shelf import SHELF
+from streaming.cli.commands import parser
+from streaming.core.catalogue import RULES
+from streaming.core.incidents.own_alerts import OWN_ALERTS
+from streaming.core.metrics import METRICS
+from streaming.web.openapi import document
+
+ROOT = Path(__file__).parents[1]
+NOTIFYING = re.compile(r"\b(told|telling|quiet|quietly|hushed|hears?|heard)\b", re.IGNORECASE)
+CONNECT = re.compile(r"\b(jobs?|rounds?|listers?)\b", re.IGNORECASE)
+
+Texts = Iterator[tuple[str, str]]
+"""Where a text stands, and the text."""
+
+
+def documents() -> Texts:
+    docs = [one for one in (ROOT / "docs").glob("*.md") if not one.name.startswith("benchmarks")]
+    pages = [ROOT / "README.md", *docs, *(ROOT / "docs" / "runbooks").glob("*.md")]
+    for path in (*pages, ROOT / "conf" / "default.yaml"):
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+            yield f"{path.relative_to(ROOT)}:{number}", line
+
+
+def page() -> Texts:
+    """Templates without their tags: what a browser shows."""
+    for path in sorted((ROOT / "streaming" / "web" / "templates").glob("*.html")):
+        text = re.sub(r"\{#.*?#\}|\{%.*?%\}|\{\{.*?\}\}", " ", path.read_text(encoding="utf-8"), flags=re.DOTALL)
+        yield path.name, re.sub(r"<script.*?</script>|<[^>]*>", " ", text, flags=re.DOTALL)
+
+
+def said(value: Any, where: str, names: frozenset[str]) -> Texts:
+    """The texts under these names in a document of objects and lists."""
+    match value:
+        case dict():
+            for name, inner in value.items():
+                if name in names and isinstance(inner, str):
+                    yield f"{where}.{name}", inner
+                yield from said(inner, f"{where}.{name}", names)
+        case list():
+            for number, inner in enumerate(value):
+                yield from said(inner, f"{where}[{number}]", names)
+        case _:
+            pass
+
+
+def api() -> Texts:
+    yield from said(document(), "openapi", frozenset({"description", "summary", "title"}))
+
+
+def metrics() -> Texts:
+    for one in METRICS:
+        yield one.name, one.help
+
+
+def panels() -> Texts:
+    for place, _ in SHELF:
+        value = json.loads((ROOT / "dashboards" / "generated" / place.file).read_text(encoding="utf-8"))
+        yield from said(value, place.file, frozenset({"title", "description"}))
+
+
+def rules() -> Texts:
+    for rule in RULES:
+        texts = (rule.wrong, rule.meaning, *rule.exceptions, rule.resolves, *(step.text for step in rule.advice))
+        yield from ((rule.code, text) for text in texts)
+    for own in OWN_ALERTS:
+        yield own.name, own.description
+
+
+def commands() -> Texts:
+    """Help of every command, as `--help` shows it."""
+    whole = parser()
+    yield whole.prog, whole.format_help()
+    for action in whole._actions:
+        if isinstance(action.choices, dict):
+            yield from ((name, one.format_help()) for name, one in action.choices.items())
+
+
+def logged() -> Texts:
+    """First arguments of calls of loggers, and messages of findings."""
+    for path in sorted((ROOT / "streaming").rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            where = f"{path.relative_to(ROOT)}:{getattr(node, 'lineno', 0)}"
+            match node:
+                case ast.Call(func=ast.Attribute(attr="info" | "warning" | "error" | "exception"), args=[first, *_]):
+                    yield from ((where, text) for text in constants(first))
+                case (
+                    ast.keyword(arg="message", value=value) | ast.Assign(targets=[ast.Name(id="message")], value=value)
+                ):
+                    yield from ((where, text) for text in constants(value))
+                case _:
+                    pass
+
+
+def constants(node: ast.AST) -> Iterator[str]:
+    """Literal pieces of a text; what is put into its gaps is left out."""
+    match node:
+        case ast.Constant(value=str() as text):
+            yield text
+        case ast.JoinedStr(values=values):
+            for one in values:
+                yield from constants(one)
+        case ast.BinOp(left=left, right=right):
+            yield from constants(left)
+            yield from constants(right)
+        case _:
+            pass
+
+
+@pytest.mark.parametrize("source", [documents, page, api, metrics, panels, rules, commands, logged])
+def test_people_are_notified(source: Any) -> None:
+    found = [(where, text) for where, text in source() if NOTIFYING.search(text)]
+    assert found == []
+
+
+@pytest.mark.parametrize("source", [page, api, metrics, panels, rules, logged])
+def test_connectors_and_tasks_are_rebalanced(source: Any) -> None:
+    texts = ((where, OWN_JOB.sub("", text)) for where, text in source())
+    assert [(where, text) for where, text in texts if CONNECT.search(text)] == []
+
+
+OWN_JOB = re.compile(r"\b(the|another|streaming|older) (streaming )?job\b( of this database)?", re.IGNORECASE)
+"""The process that reads, judges and writes."""
+
+
+def test_the_patterns_find_what_they_are_for() -> None:
+    assert NOTIFYING.search("nobody is told")
+    assert NOTIFYING.search("Quiet incidents")
+    assert CONNECT.search(OWN_JOB.sub("", "the job restarts two jobs"))
+    assert not CONNECT.search(OWN_JOB.sub("", "another job has taken over; the job ends"))
