@@ -20,7 +20,7 @@ from lab.attack.life import Life
 from lab.attack.pieces import Done, Outcome, Piece, table
 from lab.simulated_protocol import Job
 from schemas.connect_protocol import ConnectAssignment, encode_assignment
-from streaming.core.connect.verdict import CLOCKS_APART, CONFIG_BEHIND
+from streaming.core.connect.reasons import CLOCKS_APART, CONFIG_BEHIND
 from streaming.core.fold.routing import route
 from streaming.core.fold.state import Saved
 from streaming.core.lifecycles import fold_group

@@ -32,43 +32,30 @@ from streaming.core.connect.leader.rounds import Case, flagged_rounds, revived_r
 from streaming.core.connect.leader.runs import Run, runs_of
 from streaming.core.connect.leader.unseen_rounds import freedom_of
 from streaming.core.connect.observed import EAGER, Job
+from streaming.core.connect.reasons import (
+    ARRAY_ORDER,
+    CLOCKS_APART,
+    COMPACTED,
+    CONFIG_BEHIND,
+    CONFIG_FLAGGED,
+    EQUAL_CHOICE,
+    HISTORY_MISSING,
+    MARKER_OR_RECORD,
+    MISSING_GENERATIONS,
+    REVIVED,
+    TOO_MANY,
+    UNKNOWN_MAXIMUM,
+    UNSEEN_ROUNDS,
+    other_answer,
+    other_release,
+)
 from streaming.core.model.reasons import Reason, ReasonKind
 from streaming.core.model.results import ConnectShare, ExpectedShare, Grade, Verdict
 
 __all__ = ["Case", "Judgement", "judge", "not_judged"]
 
-UNKNOWN_MAXIMUM = Reason(
-    ReasonKind.UNKNOWN_MAXIMUM_DELAY, "unknown setting: scheduled.rebalance.max.delay.ms of the leader"
-)
-CONFIG_BEHIND = Reason(ReasonKind.CONFIG_BEHIND, "config snapshot one record behind its offset")
-CONFIG_FLAGGED = Reason(
-    ReasonKind.CONFIG_INCONSISTENT,
-    "a connector's tasks are inconsistent for the leader and not for others, or the other way round",
-)
-REVIVED = Reason(
-    ReasonKind.TASKS_REVIVED, "a connector that was made anew has its old tasks back, as in releases before 3.7.1"
-)
 EAGER_ASSIGNOR = "eager"
-HISTORY_MISSING = Reason(ReasonKind.HISTORY_MISSING, "history missing before the first record")
-MISSING_GENERATIONS = Reason(ReasonKind.MISSING_GENERATIONS, "missing generations")
-UNSEEN_ROUNDS = Reason(ReasonKind.UNSEEN_ROUNDS, "the leader may have led before, in rounds that were not seen")
-TOO_MANY = Reason(
-    ReasonKind.MEMORY_BOUND, "the leader's memory is not known, and more of what it may be was possible than was tried"
-)
-CLOCKS_APART = Reason(ReasonKind.CLOCKS_APART, "the coordinator's clock has moved against the leader's")
-ARRAY_ORDER = Reason(ReasonKind.ARRAY_ORDER, "order inside the arrays")
-EQUAL_CHOICE = Reason(ReasonKind.EQUAL_CHOICE, "another choice among the workers that declare the same job")
 EAGER_ALONE = (EAGER_ASSIGNOR,)
-COMPACTED = Reason(
-    ReasonKind.CONFIG_COMPACTED,
-    "the config topic was compacted, or holds aborted transactions: what was configured at this generation's offset is "
-    "not known",
-)
-MARKER_OR_RECORD = Reason(
-    ReasonKind.CONFIG_COMPACTED,
-    "the config topic has holes of one offset, markers of transactions or records that compaction took away, not known "
-    "which: with a lost record the answer is right",
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,11 +76,6 @@ class Judgement:
 
 def not_judged(reason: Reason, *, assignor: str | None = None) -> Judgement:
     return Judgement(Verdict(grade=Grade.NOT_JUDGED, assignor=assignor, reason=reason))
-
-
-def other_answer(text: str) -> Reason:
-    """What differs from the expected answer."""
-    return Reason(ReasonKind.OTHER_ANSWER, text)
 
 
 def judge(case: Case) -> Judgement:
@@ -258,7 +240,10 @@ def _explanations(case: Case, rounds: tuple[ConnectRound, ...]) -> Iterator[tupl
             unseen = _after_gap(case, rounds, case.carried.hypotheses)
             tries = chain(tries, runs_of(case, rounds[:1], unseen, java, both_syncs=True))
         yield UNKNOWN_MAXIMUM, tries
-    yield _other_release(case), runs_of(case, rounds[:1], _settled(case, case.carried.other_releases), java)
+    yield (
+        other_release(case.settings.release),
+        runs_of(case, rounds[:1], _settled(case, case.carried.other_releases), java),
+    )
     settled = _settled(case, case.carried.hypotheses)
     yield CONFIG_BEHIND, runs_of(case, rounds[1:], settled, java)
     known = reported_round(case) if case.missing_generations else None
@@ -270,12 +255,6 @@ def _explanations(case: Case, rounds: tuple[ConnectRound, ...]) -> Iterator[tupl
         yield MISSING_GENERATIONS, runs_of(case, rounds, unseen, java, both_syncs=True)
     # Last, because it takes away what a leader must place: with it many a mistake would look right.
     yield CONFIG_FLAGGED, runs_of(case, tuple(flagged_rounds(case, rounds)), settled, java)
-
-
-def _other_release(case: Case) -> Reason:
-    release = case.settings.release
-    others = "those before it" if release is None else f"the configured {release}"
-    return Reason(ReasonKind.OTHER_RELEASE, f"the leader runs another release than {others}")
 
 
 def _settled(case: Case, carried: Iterable[Hypothesis]) -> list[Hypothesis]:

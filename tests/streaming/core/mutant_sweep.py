@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from schemas.connect_protocol import ConnectAssignment
 from streaming.core.connect.configured import configured_at
 from streaming.core.connect.observed import Observed
-from streaming.core.connect.verdict import CLOCKS_APART, COMPACTED, CONFIG_BEHIND, UNKNOWN_MAXIMUM
+from streaming.core.connect.reasons import CLOCKS_APART, COMPACTED, CONFIG_BEHIND, UNKNOWN_MAXIMUM
 from streaming.core.fold.routing import route
 from streaming.core.fold.state import Saved
 from streaming.core.lifecycles import fold_group

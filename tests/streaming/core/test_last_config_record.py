@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from streaming.cli.captures import records_of, settings_of
-from streaming.core.connect.verdict import CONFIG_BEHIND
+from streaming.core.connect.reasons import CONFIG_BEHIND
 from streaming.core.fold.routing import route
 from streaming.core.lifecycles import fold_group
 from streaming.core.model.records import GroupGeneration, MemberRow, Row, Tick

@@ -7,7 +7,7 @@ import pytest
 
 from streaming.core.connect.configured import jobs_of_counts
 from streaming.core.connect.observed import Job, job_name
-from streaming.core.connect.verdict import CONFIG_BEHIND, UNKNOWN_MAXIMUM
+from streaming.core.connect.reasons import CONFIG_BEHIND, UNKNOWN_MAXIMUM
 from streaming.core.lifecycles import fold_group
 from streaming.core.model.results import Grade, Verdict
 from streaming.core.model.settings import ConnectSettings

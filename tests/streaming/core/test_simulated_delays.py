@@ -11,7 +11,7 @@ import pytest
 
 from lab.simulated import scenario
 from lab.simulated.cluster import Cluster
-from streaming.core.connect.verdict import UNKNOWN_MAXIMUM
+from streaming.core.connect.reasons import UNKNOWN_MAXIMUM
 from streaming.core.model.results import Grade
 from streaming.core.model.settings import ClusterSettings
 from streaming.core.replay import replay

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from streaming.core.connect.verdict import UNSEEN_ROUNDS
+from streaming.core.connect.reasons import UNSEEN_ROUNDS
 from streaming.core.model.results import Grade, Verdict
 from tests.streaming.core.rules.builders import Story, generations
 from tests.streaming.core.rules.edits import everyone, share
