@@ -51,7 +51,18 @@ def sighted(work: Work, one: Sighting, facts: JobFacts) -> None:
     if facts.started or one.state is None:
         _woke(work, one.job, one.at_ms)
     elif facts.holders == (one.worker,) and one.state in (UNASSIGNED, RESTARTING):
-        work.asleep_ms.setdefault(one.job, one.at_ms + work.settings.start_wait_ms)
+        stopped_ms = _surely_by(work, one)
+        if stopped_ms is not None:
+            work.asleep_ms.setdefault(one.job, stopped_ms + work.settings.start_wait_ms)
+
+
+def _surely_by(work: Work, one: Sighting) -> int | None:
+    """By when the status was written: by the time it states, or if its worker's clock is off from the coordinator's,
+    at the latest time that can be; None where nobody knows one."""
+    offset = work.offsets.of(one.worker, one.generation)
+    if not offset.best_ms:
+        return one.at_ms
+    return None if offset.late_ms is None else one.at_ms + offset.late_ms
 
 
 def stepped(work: Work, step: Step) -> None:
