@@ -213,7 +213,7 @@ W2 = "worker w2:8083"
 CASES = (
     Broken(code="CONNECT-K1", story=a_job_vanished_from_a_report, subjects=(W2,), severity=MEDIUM, says="lacks c1-"),
     Broken(code="CONNECT-K1", story=kept_what_it_was_told_to_stop, subjects=(W2,), severity=MEDIUM, says="still has"),
-    NearMiss(code="CONNECT-K1", exception="it gave up its jobs: no allocation", story=gave_up_everything),
+    NearMiss(code="CONNECT-K1", exception="it gave up everything: no allocation", story=gave_up_everything),
     NearMiss(
         code="CONNECT-K1", exception="it missed the answer and reports what it had before", story=missed_a_revocation
     ),
@@ -258,7 +258,9 @@ CASES = (
     Broken(code="CONNECT-K6", story=nothing_came_after_the_delay, subjects=("group g",), severity=HIGH),
     NearMiss(code="CONNECT-K6", exception="the group emptied", story=the_group_emptied_during_the_delay),
     Broken(code="CONNECT-K8", story=a_newcomer_left_after_a_revoking_round, subjects=("group g",), severity=INFO),
-    NearMiss(code="CONNECT-K8", exception="the pause between two revoking rounds", story=pause_between_revoking_rounds),
+    NearMiss(
+        code="CONNECT-K8", exception="the pause between two rebalances that revoke", story=pause_between_revoking_rounds
+    ),
     Broken(
         code="CONNECT-K14",
         story=nobody_handed_out_what_was_taken,

@@ -102,7 +102,7 @@ CASES = (
     NearMiss(code="CONNECT-K7", exception="a new window after a reset", story=a_new_window_after_a_reset),
     NearMiss(
         code="CONNECT-K7",
-        exception="the pause between two revoking rounds gave way to a loss",
+        exception="the pause between two rebalances that revoke gave way to a loss",
         story=a_loss_after_a_pause,
     ),
     Broken(
@@ -111,17 +111,17 @@ CASES = (
         subjects=("task c1-2", "task c1-5"),
         severity=Severity.INFO,
     ),
-    NearMiss(code="CONNECT-K9", exception="the jobs came back", story=the_jobs_came_back),
+    NearMiss(code="CONNECT-K9", exception="they came back", story=the_jobs_came_back),
     NearMiss(code="CONNECT-K9", exception="another leader", story=another_leader_in_the_window),
     NearMiss(
         code="CONNECT-K9",
         exception="the leader's memory is void after a config mismatch",
         story=a_mismatch_in_the_window,
     ),
-    NearMiss(code="CONNECT-K9", exception="the lost jobs were deleted", story=the_lost_jobs_were_deleted),
+    NearMiss(code="CONNECT-K9", exception="they were deleted", story=the_lost_jobs_were_deleted),
     NearMiss(
         code="CONNECT-K9",
-        exception="a loss that shares the pause between two revoking rounds",
+        exception="a loss that shares the pause between two rebalances that revoke",
         story=a_loss_shares_the_pause,
     ),
 )

@@ -250,15 +250,15 @@ def near(code: str, exception: str, story: Callable[[], Story], at_most: Severit
 W1, W2, W3 = "worker w1:8083", "worker w2:8083", "worker w3:8083"
 CASES: tuple[Case, ...] = (
     broken("I1", job_in_two_hands, C, "task c1-0", W1, W2),
-    near("I1", "the round ended in an error and revoked nothing", error_with_zombie),
+    near("I1", "the rebalance ended in an error and revoked nothing", error_with_zombie),
     broken("I2", zombie_keeps_its_job, C, "task c1-1", W1, W2),
-    near("I2", "a zombie returned and every holder must stop the job: medium", zombie_gives_up_its_job, M),
+    near("I2", "a zombie returned and every holder must stop it: medium", zombie_gives_up_its_job, M),
     broken("I3", given_again, C, "task c1-0", W1),
     broken("I4", dropped, H, "task c1-1"),
     broken("I4", dropped_twice, C, "task c1-1", says="KAFKA-9848"),
-    near("I4", "revoked in this round", third_worker_joins),
+    near("I4", "revoked in this rebalance", third_worker_joins),
     near("I4", "lost, and the delay runs", worker_lost),
-    near("I4", "the round ended in an error", nothing_assigned_yet),
+    near("I4", "the rebalance ended in an error", nothing_assigned_yet),
     near(
         "I4",
         "configured by the very last config record, which the leader may not have applied",
@@ -272,7 +272,7 @@ CASES: tuple[Case, ...] = (
     broken("I5", deleted_job_stays, M, "connector c2", W2),
     broken("I5", deleted_job_handed_out, C, "connector c9", W2),
     near("I5", "a new leader does not remember it", new_leader_finds_deleted_job),
-    near("I5", "the leader forgot the round before", leader_forgot),
+    near("I5", "the leader forgot the rebalance before", leader_forgot),
     near("I5", "a zombie brought it back", zombie_brings_deleted_job),
     near(
         "I5",
@@ -285,7 +285,7 @@ CASES: tuple[Case, ...] = (
     broken("I8", lopsided, M, W1, W2, says="w1:8083 holds 3 tasks and w2:8083 holds 1"),
     near("I8", "revocations are under way", third_worker_joins),
     near("I8", "a delay or back-off runs", worker_lost),
-    near("I8", "somebody holds a job that is no longer configured", ghosts_on_old_workers),
+    near("I8", "a worker holds a connector or task that is no longer configured", ghosts_on_old_workers),
     near("I8", "leaders before 3.4 do not balance within one", old_leader_does_not_balance),
     near("I8", "connectors and tasks together may differ by two", connector_and_its_task),
 )

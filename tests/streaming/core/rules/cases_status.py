@@ -271,7 +271,7 @@ CASES: list[Case] = [
         severity=Severity.HIGH,
         says="held by w1:8083",
     ),
-    NearMiss(code="CONNECT-K3", exception="the job was just revoked", story=revoked_while_it_starts),
+    NearMiss(code="CONNECT-K3", exception="it was just revoked", story=revoked_while_it_starts),
     NearMiss(
         code="CONNECT-K3",
         exception="the first eager generation after a cooperative one",
@@ -342,5 +342,7 @@ CASES: list[Case] = [
         exception="the worker has not read the configuration yet",
         story=reads_the_configuration_late,
     ),
-    NearMiss(code="CONNECT-K4", exception="no worker's statuses can be told apart", story=nobody_can_be_told_apart),
+    NearMiss(
+        code="CONNECT-K4", exception="workers' statuses have no address of their own", story=nobody_can_be_told_apart
+    ),
 ]
