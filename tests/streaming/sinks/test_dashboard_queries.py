@@ -145,7 +145,7 @@ def filled(store: PostgresStore) -> PostgresStore:
 
 def test_shows_the_open_incident_only(filled: PostgresStore) -> None:
     rows = select(filled, as_grafana_sends(TABLES_SQL["open_incidents"]))
-    assert [(row["message"], row["alert"], row["told"]) for row in rows] == [
+    assert [(row["message"], row["alert"], row["notified"]) for row in rows] == [
         ("task my-sink-0 runs twice", "critical", True)
     ]
 
