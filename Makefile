@@ -61,7 +61,7 @@ check: install  ## static checks: ruff, its format, mypy, import contracts
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy && $(BIN)/lint-imports
 
 metrics-page: install  ## write docs/metrics.md anew, every series with a sample
-	@$(BIN)/python -m tests.streaming.sinks.metrics_page
+	@$(BIN)/python -m tests.streaming.metrics.metrics_page
 
 picture: install  ## make docs/page.png anew: the page over replayed captures, by Chromium
 	@$(BIN)/python -m tests.web.picture

@@ -19,9 +19,9 @@ from streaming.core.model.records import Tick
 from streaming.core.model.settings import ClusterSettings
 from streaming.core.ports import PartitionKey
 from streaming.core.reading.decoding import glance
-from streaming.sinks.postgres import PostgresStore
 from streaming.spark.batch import BatchFunction
 from streaming.spark.rows import SCHEMA, Place, Reached, arrow_batches, position_line, record_line, tick_line
+from streaming.store.postgres import PostgresStore
 
 WAITING = (20, 220, 620, 12_000)
 OF_A_BATCH, BATCHES, FILLED_AT_ONCE = 20, 7, 500

@@ -56,7 +56,7 @@ def _audit(settings: Settings, dsn: str, output: str) -> int:
 
 def _can_read(dsn: str, settings: Settings, tables: list[str]) -> None:
     """One sentence for what the package would tell in pages: no server, no tables yet, no right to read."""
-    from streaming.sinks.database import Database, DatabaseUnreachable
+    from streaming.store.database import Database, DatabaseUnreachable
 
     advice = "check audit.dsn (else database.dsn), that the server runs, and that the role may read the schema"
     try:

@@ -112,7 +112,7 @@ def _unreadable(cluster: ClusterSection, topic: str, partition: int) -> str | No
 
 
 def _database(settings: Settings) -> str | None:
-    from streaming.sinks.database import Database, DatabaseUnreachable
+    from streaming.store.database import Database, DatabaseUnreachable
 
     assert settings.database.dsn is not None
     try:

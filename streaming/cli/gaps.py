@@ -16,7 +16,7 @@ from streaming.cli.terminal import Terminal
 def show(config: str | None, *, everything: bool, output: str) -> int:
     """Prints the gaps that nobody has acknowledged; with `everything` all."""
     with writer(settings_from(config)) as connection:
-        from streaming.sinks import gaps
+        from streaming.store import gaps
 
         try:
             stored = gaps.listed(connection, everything=everything)
@@ -43,7 +43,7 @@ def show(config: str | None, *, everything: bool, output: str) -> int:
 def acknowledge(config: str | None, cluster: str | None, topic: str | None) -> int:
     """Takes note of gaps; the monitor says no more of them within seconds."""
     with writer(settings_from(config)) as connection:
-        from streaming.sinks import gaps
+        from streaming.store import gaps
 
         try:
             count = gaps.acknowledge(connection, operator(), cluster, topic)

@@ -21,10 +21,10 @@ def run(config: str | None, fold: Fold = fold_group) -> int:
     if problems:
         raise InputError("\n".join(f"{source(config)}: {one}" for one in problems))
     dsn = database_dsn(settings, config)
-    need("run", "pyspark", "streaming.sinks.postgres", "streaming.spark.job")
-    from streaming.sinks.database import DatabaseUnreachable
-    from streaming.sinks.endpoint import PortTaken
+    need("run", "pyspark", "streaming.store.postgres", "streaming.spark.job")
+    from streaming.metrics.endpoint import PortTaken
     from streaming.spark.failures import CannotRun
+    from streaming.store.database import DatabaseUnreachable
 
     log_to_stderr()
     try:
@@ -39,12 +39,12 @@ def _run(settings: Settings, dsn: str, config: str | None, ending: ExitStack, fo
     from streaming.cli import telling
     from streaming.cli.auditing import AuditProcess, installed
     from streaming.cli.page_process import PageProcess
-    from streaming.sinks.gaps import GapWatch
-    from streaming.sinks.known_ends import EndsKeeper
-    from streaming.sinks.maintenance import Windows
-    from streaming.sinks.postgres import PostgresStore
-    from streaming.sinks.prometheus import Exporter
+    from streaming.metrics.prometheus import Exporter
     from streaming.spark.job import run_job
+    from streaming.store.gaps import GapWatch
+    from streaming.store.known_ends import EndsKeeper
+    from streaming.store.maintenance import Windows
+    from streaming.store.postgres import PostgresStore
 
     windows = Windows(one.core() for one in settings.maintenance)
     store = PostgresStore(

@@ -36,7 +36,7 @@ def serve(config: str | None, monitor_url: str | None = None, *, child: bool = F
 def _serve(settings: Settings, dsn: str, monitor_url: str | None, *, child: bool) -> int:
     from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
-    from streaming.sinks.database import Database, DatabaseUnreachable
+    from streaming.store.database import Database, DatabaseUnreachable
     from streaming.web import serve as web
     from streaming.web.api import Source
     from streaming.web.reader import Reader

@@ -6,14 +6,14 @@ from streaming.cli.errors import InputError
 from streaming.config import Settings
 from streaming.core.model.settings import teams
 from streaming.core.runbooks import Addresses
-from streaming.sinks.alertmanager import Alertmanager
-from streaming.sinks.alerts import AlertStyle
-from streaming.sinks.delivery import Delivery, Receiver
-from streaming.sinks.heartbeat import Heartbeat
-from streaming.sinks.limits import Limits
-from streaming.sinks.prometheus import Exporter
-from streaming.sinks.webhook import Webhook
-from streaming.sinks.writer import Writer
+from streaming.metrics.limits import Limits
+from streaming.metrics.prometheus import Exporter
+from streaming.notify.alertmanager import Alertmanager
+from streaming.notify.alerts import AlertStyle
+from streaming.notify.delivery import Delivery, Receiver
+from streaming.notify.heartbeat import Heartbeat
+from streaming.notify.webhook import Webhook
+from streaming.store.writer import Writer
 
 # A quiet cluster commits an empty batch every `source.heartbeat_ms`; this many may be late before it counts as stopped.
 MISSED_BATCHES = 3
@@ -71,7 +71,7 @@ def _receivers(settings: Settings, exporter: Exporter) -> list[Receiver]:
         headers = {name: value.get_secret_value() for name, value in one.headers.items()}
         receivers.append(Webhook(one.name, one.url.get_secret_value(), headers, addresses(settings)))
     if alerting.kafka is not None:
-        from streaming.sinks.alerts_topic import AlertsTopic, ClientRefused
+        from streaming.notify.alerts_topic import AlertsTopic, ClientRefused
 
         try:
             receivers.append(AlertsTopic(alerting.kafka.topic, alerting.kafka.librdkafka(), addresses(settings)))

@@ -71,7 +71,7 @@ class Unavailable(Exception):
 
 
 class Opened(Protocol):
-    """One connection, opened when needed; `streaming.sinks.database.Database` is one."""
+    """One connection, opened when needed; `streaming.store.database.Database` is one."""
 
     def session(self) -> AbstractContextManager[psycopg.Connection[Any]]: ...
     def close(self) -> None: ...

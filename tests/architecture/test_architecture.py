@@ -46,7 +46,7 @@ def test_help_imports_nothing_heavy(arguments: list[str]) -> None:
 
 
 def test_migrations_are_numbered_without_gap() -> None:
-    numbers = sorted(int(path.name[:4]) for path in (ROOT / "streaming" / "sinks" / "sql").glob("*.sql"))
+    numbers = sorted(int(path.name[:4]) for path in (ROOT / "streaming" / "store" / "sql").glob("*.sql"))
     assert numbers == list(range(1, len(numbers) + 1))
 
 

@@ -12,7 +12,7 @@ import psycopg
 import pytest
 import yaml
 
-from streaming.sinks.postgres import PostgresStore
+from streaming.store.postgres import PostgresStore
 from tests.audit import filled
 from tests.postgres_server import postgres_server
 

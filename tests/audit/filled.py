@@ -13,8 +13,8 @@ from streaming.core.model.records import OtherGroup, Tick
 from streaming.core.model.results import ConnectShare, GapRecord, Grade, Incident, Result, Subject, Verdict
 from streaming.core.ports import Commit, GroupKey, PartitionKey, Range, StoredState
 from streaming.core.replay import RawRecord, decode
-from streaming.sinks.postgres import PostgresStore
-from tests.streaming.sinks import builders
+from streaming.store.postgres import PostgresStore
+from tests.streaming import builders
 
 VECTORS = Path(__file__).parents[1] / "vectors"
 CAPTURES = (

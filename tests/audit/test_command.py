@@ -17,7 +17,7 @@ import pytest
 
 from streaming.audit.suites import SUITES
 from streaming.cli.auditing import AuditProcess
-from streaming.sinks.prometheus import Exporter
+from streaming.metrics.prometheus import Exporter
 from tests.audit.conftest import Audit
 from tests.audit.corruptions import CORRUPTIONS
 from tests.waiting import until

@@ -15,7 +15,7 @@ from streaming.core.model.records import OtherGroup, Tick
 from streaming.core.model.results import AlertSeverity, GapRecord, Grade, JobState, Result, Standing, Subject, Verdict
 from streaming.core.model.settings import ClusterSettings, ConnectSettings
 from streaming.core.replay import decode
-from tests.streaming.sinks.builders import TOPIC, apart, generation, incident, undecodable
+from tests.streaming.builders import TOPIC, apart, generation, incident, undecodable
 
 CAPTURE = Path(__file__).parents[1] / "vectors" / "captures" / "zombie"
 CLUSTER, GROUP = "c", "zombies"

@@ -17,13 +17,13 @@ import pytest
 pytest.importorskip("grafana_foundation_sdk")
 
 from streaming.core.model.results import Generation, Result
-from streaming.sinks.gaps import TopicGaps
-from streaming.sinks.limits import Limits
-from streaming.sinks.maintenance import Windows
-from streaming.sinks.prometheus import Exporter
+from streaming.metrics.limits import Limits
+from streaming.metrics.prometheus import Exporter
+from streaming.store.gaps import TopicGaps
+from streaming.store.maintenance import Windows
 from tests.dashboards.asked import Asked, promql
 from tests.dashboards.planted import CLUSTER, GROUP, folded, now_ms, planted, window
-from tests.streaming.sinks.builders import TOPIC, generation
+from tests.streaming.builders import TOPIC, generation
 from tests.waiting import until
 
 PROMETHEUS = shutil.which("prometheus")

@@ -17,7 +17,7 @@ from streaming.core.catalogue import RULES
 from streaming.core.incidents.own_alerts import OWN_ALERTS, OwnAlert
 from streaming.core.metrics import METRICS, label_problem
 from streaming.core.runbooks import Addresses, alert_name, headline, next_step
-from streaming.sinks.prometheus import Exporter
+from streaming.metrics.prometheus import Exporter
 
 ROOT = Path(__file__).parents[2]
 PROMTOOL = shutil.which("promtool")

@@ -13,7 +13,7 @@ from typing import Any
 from unittest.mock import patch
 
 from streaming.cli.run import run
-from streaming.sinks.endpoint import PART as ENDPOINT
+from streaming.metrics.endpoint import PART as ENDPOINT
 from streaming.spark import job
 from streaming.spark.offsets import Kind
 from streaming.spark.source import KafkaReader, KafkaSource, SourceOptions

@@ -8,9 +8,9 @@ import time
 from types import SimpleNamespace
 
 from lab.ports import HOST
-from streaming.sinks.prometheus import Exporter
+from streaming.metrics.prometheus import Exporter
 from streaming.spark.channel import ReaderStatus
-from tests.streaming.sinks.builders import incident
+from tests.streaming.builders import incident
 
 BATCH_EVERY_S = 0.5
 

@@ -31,10 +31,10 @@ from streaming.core.incidents.damping import alert_severity
 from streaming.core.incidents.maintenance import Maintenance
 from streaming.core.model.results import AlertSeverity, Grade, Incident, Part, Result
 from streaming.core.model.settings import ClusterSettings, Damping, TopicMetadata
-from streaming.sinks.maintenance import Windows
-from streaming.sinks.postgres import PostgresStore
+from streaming.store.maintenance import Windows
+from streaming.store.postgres import PostgresStore
 from tests.postgres_server import postgres_server
-from tests.streaming.sinks.builders import commit
+from tests.streaming.builders import commit
 
 pytestmark = pytest.mark.integration
 SPEED = 20

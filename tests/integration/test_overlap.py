@@ -20,7 +20,7 @@ from tests.integration.told import (
     wait_told,
 )
 from tests.integration.watched import Watched
-from tests.streaming.sinks.receiver import receiving
+from tests.streaming.notify.receiver import receiving
 
 pytestmark = [pytest.mark.integration, pytest.mark.prometheus, needs_prometheus]
 BOTH = {"duplicate_active", "imbalance"}

@@ -24,12 +24,12 @@ from lab.hook_receiver import HookReceiver, Inbox
 from lab.paths import ROOT
 from lab.process import Child
 from lab.sessions import members
-from streaming.sinks.endpoint import PART as ENDPOINT
+from streaming.metrics.endpoint import PART as ENDPOINT
 from streaming.spark import stacks
 from streaming.spark.watchdog import READER, TASK
 from tests.integration.raising_job import SAMPLER
 from tests.integration.watched import PATIENCE_S, Watched
-from tests.streaming.sinks.receiver import Receiver, receiving
+from tests.streaming.notify.receiver import Receiver, receiving
 
 pytestmark = pytest.mark.integration
 DELIVERY, HEARTBEAT, AUDIT, PAGE = "delivery to webhook:hook", "heartbeat", "audit", "page"

@@ -14,7 +14,7 @@ from lab.ports import HOST
 from lab.process import Child
 from lab.readiness import BEAT_MS, observe
 from tests.integration.watched import Watched
-from tests.streaming.sinks.receiver import Receiver, receiving
+from tests.streaming.notify.receiver import Receiver, receiving
 
 pytestmark = pytest.mark.integration
 MAX_LAG_S = 60

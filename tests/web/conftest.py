@@ -16,7 +16,7 @@ import psycopg
 import pytest
 import yaml
 
-from streaming.sinks.postgres import PostgresStore
+from streaming.store.postgres import PostgresStore
 from tests.postgres_server import postgres_server
 from tests.web import filled
 

@@ -31,8 +31,8 @@ from streaming.core.model.results import (
 from streaming.core.model.settings import ClusterSettings
 from streaming.core.ports import Commit, GroupKey, PartitionKey, Range, StoredState
 from streaming.core.replay import RawRecord, decode
-from streaming.sinks.postgres import PostgresStore
-from tests.streaming.sinks import builders
+from streaming.store.postgres import PostgresStore
+from tests.streaming import builders
 
 VECTORS = Path(__file__).parents[1] / "vectors"
 HOSTILE = "<script>alert('1')</script> & \"Ω\"/../?a=b#c"

@@ -9,12 +9,12 @@ import psycopg
 import pytest
 from jsonschema import Draft202012Validator
 
-from streaming.sinks.database import Database, DatabaseUnreachable
-from streaming.sinks.maintenance import add
+from streaming.store.database import Database, DatabaseUnreachable
+from streaming.store.maintenance import add
 from streaming.web import fleet
 from streaming.web.contract import ROUTES, Route
 from streaming.web.reader import Reader, Unavailable
-from tests.streaming.sinks import builders
+from tests.streaming import builders
 from tests.web import filled
 from tests.web.conftest import Filled, database
 

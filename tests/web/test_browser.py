@@ -13,8 +13,8 @@ import httpx
 import psycopg
 import pytest
 
-from streaming.sinks.prometheus import Exporter
-from tests.streaming.sinks import builders
+from streaming.metrics.prometheus import Exporter
+from tests.streaming import builders
 from tests.web import filled
 from tests.web.browser import Tab, browser
 from tests.web.conftest import Filled, database, dsn_of, served, serving

@@ -11,8 +11,8 @@ import pytest
 
 from streaming.core.model.objects import as_object
 from streaming.core.model.results import GapRecord
-from streaming.sinks import gaps
-from tests.streaming.sinks import builders
+from streaming.store import gaps
+from tests.streaming import builders
 from tests.web.conftest import database, dsn_of, served
 from tests.web.filled import put
 

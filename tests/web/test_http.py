@@ -10,9 +10,9 @@ from typing import Any
 import httpx
 import pytest
 
-from streaming.sinks.prometheus import Exporter
+from streaming.metrics.prometheus import Exporter
 from streaming.web.fleet import STATES
-from tests.streaming.sinks import builders
+from tests.streaming import builders
 from tests.web import filled
 from tests.web.conftest import Filled, database, dsn_of, served
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from streaming.sinks.database import DatabaseUnreachable
+from streaming.store.database import DatabaseUnreachable
 from streaming.web.live import Live
 from streaming.web.reader import Reader
 from streaming.web.scope import EVERYTHING

@@ -3,7 +3,7 @@
 import pytest
 
 from streaming.web.upstream import Job
-from tests.streaming.sinks.rude_server import rude, saying
+from tests.streaming.notify.rude_server import rude, saying
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from streaming.web import fleet
 from streaming.web.matrix import held, matrix
 from streaming.web.rows import GenerationRow, GroupRow, IncidentRow
 from streaming.web.story import duration, listed, story
-from tests.streaming.sinks import builders
+from tests.streaming import builders
 from tests.web.filled import window
 
 NOW = 10_000_000

@@ -18,10 +18,10 @@ from streaming.core.model.records import Row, Tick
 from streaming.core.model.results import Result
 from streaming.core.model.settings import ClusterSettings
 from streaming.core.ports import PartitionKey
-from streaming.sinks.outbox import mark_sent, waiting
-from streaming.sinks.postgres import PostgresStore
 from streaming.spark.batch import BatchFunction, BatchReport
 from streaming.spark.rows import SCHEMA, Reached, arrow_batches, position_line, tick_line
+from streaming.store.outbox import mark_sent, waiting
+from streaming.store.postgres import PostgresStore
 from tests.postgres_server import postgres_server
 from tests.streaming.carried.live import VECTORS, arrives_ms, story
 from tests.streaming.spark.lines import line_of

@@ -5,8 +5,8 @@ import pytest
 from streaming.core.connect.advice.own_step import imbalance_step
 from streaming.core.connect.observed import Job
 from streaming.core.model.objects import as_object
-from streaming.sinks.alerts import AlertStyle, alert
-from streaming.sinks.stored import incident_of
+from streaming.notify.alerts import AlertStyle, alert
+from streaming.store.stored import incident_of
 from tests.streaming.core.rules.builders import incidents
 from tests.streaming.core.rules.cases_record import lopsided
 

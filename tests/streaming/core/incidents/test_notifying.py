@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from streaming.core.incidents.grouping import SAME_MOMENT_MS
 from streaming.core.incidents.notifying import Known, heard
 from streaming.core.model.results import AlertSeverity, Certainty, Incident, Severity, Subject
-from tests.streaming.sinks.builders import incident
+from tests.streaming.builders import incident
 
 LOUD = (AlertSeverity.CRITICAL, AlertSeverity.WARNING, AlertSeverity.INFO)
 

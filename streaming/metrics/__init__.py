@@ -1,0 +1,1 @@
+"""What the monitor publishes for Prometheus: its findings and itself."""

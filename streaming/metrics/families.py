@@ -1,0 +1,71 @@
+"""One client object for each declared metric, and which series a group has, so that they can go together."""
+
+from dataclasses import dataclass, field
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+
+from streaming.core.metrics import CLUSTER, INCIDENT, INCIDENT_SINCE, METRICS, Metric
+from streaming.store.text import name
+
+GroupKey = tuple[str, str]  # cluster, group
+_OF_GROUP = ("cluster", "group")
+
+
+@dataclass(slots=True)
+class Families:
+    """Series by declared metric and label values. Not thread-safe."""
+
+    cluster_label: str = CLUSTER
+    registry: CollectorRegistry = field(default_factory=CollectorRegistry)
+    gauges: dict[str, Gauge] = field(default_factory=dict)
+    counters: dict[str, Counter] = field(default_factory=dict)
+    histograms: dict[str, Histogram] = field(default_factory=dict)
+    of_group: dict[GroupKey, set[tuple[str, tuple[str, ...]]]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for metric in METRICS:
+            labels = metric.exposed_labels(self.cluster_label)
+            if metric.kind == "counter":
+                self.counters[metric.name] = Counter(metric.name, metric.help, labels, registry=self.registry)
+            elif metric.kind == "histogram":
+                self.histograms[metric.name] = Histogram(
+                    metric.name, metric.help, labels, buckets=metric.buckets, registry=self.registry
+                )
+            else:
+                self.gauges[metric.name] = Gauge(metric.name, metric.help, labels, registry=self.registry)
+
+    def gauge(self, metric: Metric, *labels: str) -> Gauge:
+        """The gauge of these label values."""
+        family = self.gauges[metric.name]
+        return family.labels(*self._values(metric, labels)) if metric.labels else family
+
+    def counter(self, metric: Metric, *labels: str) -> Counter:
+        """The counter of these label values."""
+        family = self.counters[metric.name]
+        return family.labels(*self._values(metric, labels)) if metric.labels else family
+
+    def histogram(self, metric: Metric, *labels: str) -> Histogram:
+        """The histogram of these label values."""
+        return self.histograms[metric.name].labels(*self._values(metric, labels))
+
+    def remove(self, metric: Metric, *labels: str) -> None:
+        """Ends one series; scrapers see it end at once."""
+        values = tuple(map(name, labels))
+        if metric.labels[:2] == _OF_GROUP:
+            self.of_group.get((values[0], values[1]), set()).discard((metric.name, values))
+        self._drop(metric.name, values)
+
+    def forget(self, group: GroupKey) -> None:
+        """Ends every series of a group, except its incidents'."""
+        for metric, values in self.of_group.pop((name(group[0]), name(group[1])), set()):
+            self._drop(metric, values)
+
+    def _values(self, metric: Metric, labels: tuple[str, ...]) -> tuple[str, ...]:
+        values = tuple(map(name, labels))
+        if metric.labels[:2] == _OF_GROUP and metric not in (INCIDENT, INCIDENT_SINCE):
+            self.of_group.setdefault((values[0], values[1]), set()).add((metric.name, values))
+        return values
+
+    def _drop(self, metric: str, values: tuple[str, ...]) -> None:
+        family = self.gauges.get(metric) or self.counters[metric]
+        family.remove(*values)

@@ -1,0 +1,253 @@
+"""Which groups have series of their own, and what these show.
+
+Everything known of a group is kept, so that it can be shown the moment a place is free. Rank decides who has a place:
+
+    3 an incident that people are told of   2 Stable   1 Empty   0 Dead
+
+A group keeps its place until one of higher rank needs it (the longest silent one of the lowest rank goes first), so a
+flood of one-off groups drives nobody out. A dead group's series go an hour after its end, like those of a worker that
+left: long enough for every scraper to see the zero.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+
+from streaming.core import metrics
+from streaming.core.connect.job_words import word_of
+from streaming.core.model.results import JobState, Standing
+from streaming.metrics.families import Families, GroupKey
+from streaming.metrics.known_group import STABLE, STATES, Job, Known, key_of
+from streaming.metrics.limits import Limits
+from streaming.store.loads import Load
+from streaming.store.stored import LastGeneration
+
+GONE_FOR_S = 3_600.0
+RANKS = 4
+HIDDEN = ""  # the group under which the counters of all hidden groups run
+WAITING = "unassigned"
+
+
+class Groups:
+    """Every known group; publishes those that have a place. Not thread-safe."""
+
+    def __init__(self, families: Families, limits: Limits, clock_s: Callable[[], float]) -> None:
+        self._families, self._limits, self._clock_s = families, limits, clock_s
+        self._known: dict[GroupKey, Known] = {}
+        self._shown: dict[GroupKey, int] = {}  # with their rank
+        self._by_rank: list[set[GroupKey]] = [set() for _ in range(RANKS)]
+        self._clusters: set[str] = set()
+
+    def label(self, cluster: str, group: str) -> str:
+        """The group's name where it has series of its own, else the one under which all hidden groups count."""
+        key = key_of(cluster, group)
+        self._of(key)
+        return key[1] if key in self._shown else HIDDEN
+
+    def shows(self, key: GroupKey) -> bool:
+        """Whether the group has series of its own."""
+        return key in self._shown
+
+    def latest(self, one: LastGeneration, loads: Mapping[str, Load] | None = None) -> None:
+        """A generation; one older than the published one changes nothing."""
+        key = key_of(one.cluster, one.group)
+        known = self._of(key)
+        newer = known.is_newer(one)
+        if not newer and known.last is not None and known.last[:2] != one[:2]:
+            return
+        known.last, known.at_ms = one, max(known.at_ms, one.at_ms)
+        if newer and one.members:
+            # Its own record shows members; what the group was before does not count any more.
+            known.state, known.dead_since_s = STABLE, None
+        if loads is not None:
+            self._loads(key, known, {} if known.deserted else loads)
+        self._place(key)
+        if key in self._shown:
+            self._show_generation(key, known)
+            self._show_state(key, known)
+
+    def stands(self, one: Standing) -> None:
+        """What the group's latest record shows."""
+        key = key_of(one.cluster, one.group)
+        known = self._of(key)
+        known.state, known.at_ms = one.state, max(known.at_ms, one.at_ms)
+        known.dead_since_s = self._clock_s() if one.state == "Dead" else None
+        if known.deserted:
+            self._loads(key, known, {})
+        self._place(key)
+        if key in self._shown:
+            self._show_state(key, known)
+
+    def concerned(self, key: GroupKey, more: int) -> None:
+        """So many more (or fewer) incidents are told of this group."""
+        known = self._of(key)
+        known.incidents = max(0, known.incidents + more)
+        self._place(key)
+
+    def job(self, one: JobState) -> None:
+        """A connector or task as it stands."""
+        key, job = key_of(one.cluster, one.group), (one.job.type, one.job.id)
+        word = word_of(one.assigned, one.state, one.running)
+        self.agreement(key, job, *((None, None) if one.gone else (one.agreement, word)))
+
+    def agreement(self, key: GroupKey, job: Job, agreement: str | None, word: str | None) -> None:
+        """The same, in short: agreement and state; None: nobody knows the job any more."""
+        known = self._of(key)
+        self._state(key, known, job, word)
+        before = known.jobs.pop(job, None)
+        if agreement is not None:
+            known.jobs[job] = agreement
+            known.agreements[agreement] += 1
+        if before is not None:
+            known.agreements[before] -= 1
+        if key in self._shown:
+            for changed in {before, agreement} - {None}:
+                self._families.gauge(metrics.CONNECT_JOBS, *key, changed or "").set(known.agreements[changed or ""])
+            self._show_now(key, known)
+
+    def _state(self, key: GroupKey, known: Known, job: Job, word: str | None) -> None:
+        before = known.words.pop(job, None)
+        if word is not None:
+            known.words[job] = word
+            known.states[word] += 1
+        if before is not None:
+            known.states[before] -= 1
+        if key in self._shown:
+            for changed in [one for one in {before, word} if one is not None]:
+                self._families.gauge(metrics.CONNECT_JOB_STATES, *key, changed).set(known.states[changed])
+
+    def waiting(self) -> Iterable[tuple[GroupKey, Job]]:
+        """Jobs that nobody holds, of groups that have series."""
+        for key in self._shown:
+            known = self._known[key]
+            if known.agreements[WAITING]:
+                yield from ((key, job) for job, agreement in known.jobs.items() if agreement == WAITING)
+
+    def sweep(self) -> None:
+        """What is over long enough goes; free places are given away; hidden groups are counted."""
+        before_s = self._clock_s() - GONE_FOR_S
+        for key in [key for key, known in self._known.items() if known.dead_before(before_s)]:
+            self._hide(key)
+            del self._known[key]
+        for key in self._shown:
+            known = self._known[key]
+            for worker in [worker for worker, since_s in known.left.items() if since_s < before_s]:
+                del known.left[worker]
+                for metric in (metrics.CONNECT_WORKER_CONNECTORS, metrics.CONNECT_WORKER_TASKS):
+                    self._families.remove(metric, *key, worker)
+        if len(self._shown) < self._limits.max_groups:
+            self._fill()
+        self._count_hidden()
+
+    def _fill(self) -> None:
+        hidden = [key for key, known in self._known.items() if key not in self._shown and not known.ignored]
+        hidden.sort(key=lambda key: (-self._known[key].rank, -self._known[key].at_ms, key))
+        for key in hidden[: self._limits.max_groups - len(self._shown)]:
+            self._show(key)
+
+    def _count_hidden(self) -> None:
+        counts = {(cluster, reason): 0 for cluster in self._clusters for reason in ("ignored", "overflow")}
+        for key, known in self._known.items():
+            if key not in self._shown:
+                counts[key[0], "ignored" if known.ignored else "overflow"] += 1
+        for (cluster, reason), count in counts.items():
+            self._families.gauge(metrics.HIDDEN_GROUPS, cluster, reason).set(count)
+
+    def _of(self, key: GroupKey) -> Known:
+        known = self._known.get(key)
+        if known is None:
+            known = self._known[key] = Known(self._limits.ignores(key[1]))
+            self._clusters.add(key[0])
+            self._place(key)
+        return known
+
+    def _place(self, key: GroupKey) -> None:
+        known = self._known[key]
+        if key in self._shown:
+            self._by_rank[self._shown[key]].discard(key)
+            self._by_rank[known.rank].add(key)
+            self._shown[key] = known.rank
+            return
+        if known.ignored:
+            return
+        if len(self._shown) >= self._limits.max_groups:
+            lower = next((some for some in self._by_rank[: known.rank] if some), None)
+            if lower is None:
+                return
+            self._hide(min(lower, key=lambda one: (self._known[one].at_ms, one)))
+        self._show(key)
+
+    def _hide(self, key: GroupKey) -> None:
+        rank = self._shown.pop(key, None)
+        if rank is not None:
+            self._by_rank[rank].discard(key)
+        self._families.forget(key)
+        known = self._known[key]
+        known.left.clear()
+
+    def _show(self, key: GroupKey) -> None:
+        known = self._known[key]
+        self._shown[key] = known.rank
+        self._by_rank[known.rank].add(key)
+        self._families.gauge(metrics.GROUP_INFO, *key, self._limits.team(*key)).set(1)
+        if known.last is not None:
+            self._show_generation(key, known)
+        self._show_state(key, known)
+        for worker, load in known.workers.items():
+            self._show_load(key, worker, load)
+        if known.workers:
+            self._show_spread(key, known)
+        for agreement, count in known.agreements.items():
+            self._families.gauge(metrics.CONNECT_JOBS, *key, agreement).set(count)
+        for word, count in known.states.items():
+            self._families.gauge(metrics.CONNECT_JOB_STATES, *key, word).set(count)
+
+    def _show_generation(self, key: GroupKey, known: Known) -> None:
+        one = known.last
+        assert one is not None
+        self._families.gauge(metrics.GROUP_GENERATION, *key).set(one.generation)
+        self._families.gauge(metrics.GROUP_LAST_GENERATION, *key).set(one.at_ms / 1000)
+        self._show_now(key, known)
+
+    def _show_state(self, key: GroupKey, known: Known) -> None:
+        if known.state is not None:
+            for state in STATES:
+                self._families.gauge(metrics.GROUP_STATE, *key, state).set(int(state == known.state))
+            self._show_now(key, known)
+
+    def _show_now(self, key: GroupKey, known: Known) -> None:
+        """What the latest generation says of now, or that nobody is there any more."""
+        if known.last is None:
+            return
+        self._families.gauge(metrics.GROUP_MEMBERS, *key).set(known.members)
+        if known.last.connect:
+            self._families.gauge(metrics.CONNECT_DELAY_END, *key).set(known.delay_end_ms / 1000)
+            if known.unassigned is not None:
+                self._families.gauge(metrics.CONNECT_UNASSIGNED_TASKS, *key).set(known.unassigned)
+
+    def _show_load(self, key: GroupKey, worker: str, load: Load) -> None:
+        self._families.gauge(metrics.CONNECT_WORKER_CONNECTORS, *key, worker).set(load[0])
+        self._families.gauge(metrics.CONNECT_WORKER_TASKS, *key, worker).set(load[1])
+
+    def _loads(self, key: GroupKey, known: Known, loads: Mapping[str, Load]) -> None:
+        called: dict[str, Load] = {}
+        for worker, (connectors, tasks) in loads.items():
+            label = self._limits.worker(worker)
+            before = called.get(label, (0, 0))
+            called[label] = (before[0] + connectors, before[1] + tasks)
+        shown = key in self._shown
+        for worker in known.workers.keys() - called.keys():
+            if shown:
+                known.left[worker] = self._clock_s()
+                self._show_load(key, worker, (0, 0))
+        for worker, load in called.items():
+            known.left.pop(worker, None)
+            if shown:
+                self._show_load(key, worker, load)
+        known.workers = called
+        if shown:
+            self._show_spread(key, known)
+
+    def _show_spread(self, key: GroupKey, known: Known) -> None:
+        for at, kind in enumerate(("connectors", "tasks")):
+            held = [load[at] for load in known.workers.values()]
+            spread = max(held, default=0) - min(held, default=0)
+            self._families.gauge(metrics.CONNECT_SPREAD, *key, kind).set(spread)

@@ -1,0 +1,75 @@
+"""What is known of one group for /metrics, whether it has series of its own or not."""
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+from streaming.metrics.families import GroupKey
+from streaming.store.loads import Load
+from streaming.store.stored import LastGeneration
+from streaming.store.text import name
+
+Job = tuple[str, str]  # type and id
+
+STABLE = "Stable"
+STATES = (STABLE, "Empty", "Dead")
+
+
+@dataclass(slots=True)
+class Known:
+    """One group. `left`: workers that are no longer in it, since when."""
+
+    ignored: bool
+    last: LastGeneration | None = None
+    state: str | None = None
+    at_ms: int = 0
+    incidents: int = 0
+    dead_since_s: float | None = None
+    workers: dict[str, Load] = field(default_factory=dict)
+    left: dict[str, float] = field(default_factory=dict)
+    jobs: dict[Job, str] = field(default_factory=dict)
+    agreements: Counter[str] = field(default_factory=Counter)
+    words: dict[Job, str] = field(default_factory=dict)
+    states: Counter[str] = field(default_factory=Counter)
+
+    def dead_before(self, moment_s: float) -> bool:
+        """Whether nothing is to be told of it any more."""
+        return self.dead_since_s is not None and self.dead_since_s < moment_s and not self.incidents
+
+    def is_newer(self, one: LastGeneration) -> bool:
+        """Whether this generation comes after the latest one known; the same one told again does not."""
+        return self.last is None or self.last[:2] < one[:2]
+
+    @property
+    def deserted(self) -> bool:
+        """Whether its latest record shows that nobody is in it: its last generation then says nothing of now."""
+        return self.state is not None and self.state != STABLE
+
+    @property
+    def members(self) -> int:
+        return 0 if self.deserted or self.last is None else self.last.members
+
+    @property
+    def unassigned(self) -> int | None:
+        """Configured jobs in nobody's hands; None while the latest generation is not judged."""
+        if self.deserted:
+            return len(self.jobs)
+        return None if self.last is None else self.last.unassigned
+
+    @property
+    def delay_end_ms(self) -> int:
+        """Until when jobs are held back; 0 when nothing is."""
+        if self.deserted or self.last is None or not self.last.delay_ms:
+            return 0
+        return self.last.at_ms + self.last.delay_ms
+
+    @property
+    def rank(self) -> int:
+        """Who keeps a place when places are few."""
+        if self.incidents:
+            return 3
+        return {"Empty": 1, "Dead": 0}.get(self.state or "", 2)
+
+
+def key_of(cluster: str, group: str) -> GroupKey:
+    """The group as labels name it, before and after a restart."""
+    return cluster, name(group)

@@ -1,0 +1,174 @@
+"""The published numbers, kept in memory and moved by results: incidents, groups, counters."""
+
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import assert_never
+
+from streaming.core import metrics
+from streaming.core.incidents.notifying import Known, heard
+from streaming.core.model.results import (
+    Aftermath,
+    GapRecord,
+    Generation,
+    Incident,
+    JobState,
+    Part,
+    Result,
+    Standing,
+    UndecodableRecord,
+)
+from streaming.core.reading.unreadable import counted_reason
+from streaming.metrics.families import Families, GroupKey
+from streaming.metrics.group_series import Groups
+from streaming.metrics.incident_series import Incidents
+from streaming.metrics.known_group import Job, key_of
+from streaming.metrics.limits import Limits
+from streaming.metrics.subject_series import Subjects
+from streaming.metrics.task_series import Tasks
+from streaming.store.loads import Load, loads_of
+from streaming.store.maintenance import Windows
+from streaming.store.stored import LastGeneration
+from streaming.store.text import name
+
+# Reasons are made by decoders; should one ever carry data, the series still stay few.
+MOST_REASONS = 50
+MOST_CAUSES = 40
+
+
+class Series:
+    """Turns results into series. Not thread-safe: the exporter holds a lock around it."""
+
+    def __init__(
+        self,
+        families: Families,
+        path: str,
+        clock_s: Callable[[], float] = time.monotonic,
+        limits: Limits | None = None,
+        windows: Windows | None = None,
+    ) -> None:
+        limits = limits if limits is not None else Limits()
+        self._families = families
+        self._groups = Groups(families, limits, clock_s)
+        self._incidents = Incidents(families, self._groups, path, clock_s, limits, windows or Windows())
+        self._tasks = Tasks(families, self._groups, limits)
+        self._subjects = Subjects(families, limits)
+        self._known: dict[GroupKey, dict[str, Known]] = {}
+        self._others: dict[tuple[str, str], set[str]] = {}
+        self._reasons: set[str] = set()
+        self._causes: set[str] = set()
+
+    def observe(self, results: Sequence[Result]) -> None:
+        """One batch's results. A record that several groups tell of counts once."""
+        undecodable: dict[object, UndecodableRecord] = {}
+        for result in results:
+            match result:
+                case Generation():
+                    self._generation(result)
+                case Aftermath():
+                    pass  # it adds nothing that is counted
+                case Standing():
+                    self._groups.stands(result)
+                case JobState():
+                    self._groups.job(result)
+                case Incident() | Part():
+                    pass  # a batch's incidents are looked at together
+                case UndecodableRecord():
+                    undecodable[result.cluster, result.source] = result
+                case GapRecord():
+                    pass  # counted in the database, which is read every few seconds: here it would count twice
+                case _:
+                    assert_never(result)
+        self._transitions(one for one in results if isinstance(one, Incident))
+        for record in undecodable.values():
+            self._families.counter(
+                metrics.UNDECODABLE_RECORDS, record.cluster, self._reason(counted_reason(record))
+            ).inc()
+
+    def _generation(self, one: Generation) -> None:
+        connect, judged = one.protocol_type == "connect", one.verdict.pending_until_ms is None
+        self._groups.latest(
+            LastGeneration(
+                one.incarnation, one.source.offset, one.cluster, one.group, one.generation, len(one.members),
+                one.at_ms, len(one.connect.unassigned) if judged else None, one.connect.delay_ms, connect,
+            ),
+            loads_of(one) if connect else None,
+        )  # fmt: skip
+        if judged:
+            group = self._groups.label(one.cluster, one.group)
+            self._families.counter(metrics.GENERATIONS, one.cluster, group, one.verdict.grade.value).inc()
+            cause = self._cause(one.cause[0].kind if one.cause else "unknown")
+            self._families.counter(metrics.REBALANCES, one.cluster, group, cause).inc()
+            for cause, idle_ms in one.connect.idle_ms.items():
+                self._families.counter(metrics.CONNECT_IDLE_TASK_SECONDS, one.cluster, group, cause).inc(idle_ms / 1000)
+
+    def _transitions(self, some: Iterable[Incident]) -> None:
+        """The transitions of one batch: what people are notified of, and each counted."""
+        by_group: dict[GroupKey, list[Incident]] = {}
+        for one in some:
+            if not one.historic:
+                by_group.setdefault(key_of(one.cluster, one.group), []).append(one)
+        for key, transitions in by_group.items():
+            self._known[key], told = heard(self._known.get(key, {}), transitions)
+            for one in told:
+                self._incident(one)
+            for one in transitions:
+                group = self._groups.label(one.cluster, one.group)
+                self._families.counter(
+                    metrics.INCIDENT_TRANSITIONS, one.cluster, group, one.rule, one.severity.value, one.transition
+                ).inc()
+
+    def incidents(self, some: Iterable[Incident], led: Mapping[str, str]) -> None:
+        """Incidents known from before; `led` has the leaders of those that are part of another's notification."""
+        leaders = set(led.values())
+        for one in some:
+            led_by = led.get(one.incident_id, "") if one.firing else ""
+            if one.firing or one.incident_id in leaders:
+                known = self._known.setdefault(key_of(one.cluster, one.group), {})
+                known[one.incident_id] = Known(one, led_by)
+            if not led_by:
+                self._incident(replace(one, firing=one.firing or one.incident_id in leaders))
+
+    def _incident(self, one: Incident) -> None:
+        self._incidents.state(one)
+        self._tasks.incident(one)
+        self._subjects.incident(one)
+
+    def latest(self, one: LastGeneration, loads: dict[str, Load] | None = None) -> None:
+        """A generation known from before."""
+        self._groups.latest(one, loads)
+
+    def stands(self, one: Standing) -> None:
+        """A group's state known from before."""
+        self._groups.stands(one)
+
+    def agreement(self, group: tuple[str, str], job: Job, agreement: str, word: str) -> None:
+        """A job known from before."""
+        self._groups.agreement(group, job, agreement, word)
+
+    def sweep(self, now_ms: int) -> None:
+        """Called before each scrape: what is over goes, what maintenance mutes shows 0."""
+        self._incidents.sweep(now_ms)
+        self._groups.sweep()
+        self._tasks.sweep()
+        self._subjects.sweep()
+        self._subjects.sweep()
+
+    def others(self, groups: Iterable[tuple[str, str, str]]) -> None:
+        """Groups that are only counted, as (cluster, group, kind)."""
+        for cluster, group, kind in groups:
+            known = self._others.setdefault((cluster, kind), set())
+            known.add(name(group))
+            self._families.gauge(metrics.OTHER_GROUPS, cluster, kind).set(len(known))
+
+    def _cause(self, cause: str) -> str:
+        if cause not in self._causes and len(self._causes) >= MOST_CAUSES:
+            return "other"
+        self._causes.add(cause)
+        return cause
+
+    def _reason(self, reason: str) -> str:
+        if reason not in self._reasons and len(self._reasons) >= MOST_REASONS:
+            return "other"
+        self._reasons.add(reason)
+        return reason

@@ -1,0 +1,50 @@
+"""What each notified incident is about and since when: the gauge that alert rules put into their text.
+
+What is to be shown is decided at each scrape, up to the limit for tasks.
+"""
+
+from collections.abc import Callable
+
+from streaming.core import metrics
+from streaming.core.incidents.alert_text import Named, also_text, named
+from streaming.core.model.results import Incident
+from streaming.metrics.families import Families
+from streaming.metrics.limits import Limits
+
+Labels = tuple[str, ...]
+
+
+class Subjects:
+    """What notified incidents name. Not thread-safe."""
+
+    def __init__(self, families: Families, limits: Limits) -> None:
+        self._families, self._most = families, limits.max_tasks
+        self._worker: Callable[[str], str] = limits.worker
+        self._open: dict[str, tuple[tuple[Labels, ...], int]] = {}
+        self._shown: set[Labels] = set()
+
+    def incident(self, one: Incident) -> None:
+        """Remembers what a notified incident names; forgets one that is over."""
+        if not one.firing:
+            self._open.pop(one.incident_id, None)
+            return
+        about = named(one, self._worker) or [Named("", "")]
+        if one.also:
+            about = [*about, Named(also_text(one).rstrip("."), "")]
+        self._open[one.incident_id] = (
+            tuple((one.cluster, one.group, one.rule, *some) for some in about),
+            one.opened_at_ms,
+        )
+
+    def sweep(self) -> None:
+        """Shows what is to be shown now; of incidents with equal labels the earliest."""
+        since_ms: dict[Labels, int] = {}
+        for about, opened_at_ms in self._open.values():
+            for labels in about:
+                since_ms[labels] = min(opened_at_ms, since_ms.get(labels, opened_at_ms))
+        shown = list(since_ms)[: self._most]
+        for labels in self._shown - set(shown):
+            self._families.remove(metrics.INCIDENT_SINCE, *labels)
+        for labels in shown:
+            self._families.gauge(metrics.INCIDENT_SINCE, *labels).set(since_ms[labels] / 1000)
+        self._shown = set(shown)

@@ -1,0 +1,62 @@
+"""Series of single tasks: only those that wait for a worker, or that an incident names; all others are counted.
+
+What is to be shown is decided at each scrape, incidents first, up to the limit; the rest is counted.
+"""
+
+from collections import Counter
+
+from streaming.core import metrics
+from streaming.core.model.results import Incident
+from streaming.metrics.families import Families, GroupKey
+from streaming.metrics.group_series import Groups
+from streaming.metrics.known_group import Job, key_of
+from streaming.metrics.limits import Limits
+
+_JOBS = ("task", "connector")
+
+
+class Tasks:
+    """Which jobs are shown one by one. Not thread-safe."""
+
+    def __init__(self, families: Families, groups: Groups, limits: Limits) -> None:
+        self._families, self._groups, self._most = families, groups, limits.max_tasks
+        self._named: dict[str, tuple[GroupKey, tuple[Job, ...]]] = {}
+        self._shown: set[tuple[str, ...]] = set()
+        self._clusters: set[str] = set()
+
+    def incident(self, one: Incident) -> None:
+        """Remembers the jobs that a told incident names."""
+        self._clusters.add(one.cluster)
+        jobs = tuple((subject.type, subject.id) for subject in one.subjects if subject.type in _JOBS)
+        if one.firing and jobs:
+            self._named[one.incident_id] = (key_of(one.cluster, one.group), jobs)
+        else:
+            self._named.pop(one.incident_id, None)
+
+    def sweep(self) -> None:
+        """Shows what is to be shown now."""
+        wanted: dict[tuple[str, ...], None] = {}
+        for key, jobs in self._named.values():
+            if self._groups.shows(key):
+                wanted.update(dict.fromkeys((*key, *_labels(job), "incident") for job in jobs))
+        waiting = sorted((*key, *_labels(job), "waiting") for key, job in self._groups.waiting())
+        wanted.update(dict.fromkeys(waiting))
+        shown = list(wanted)[: self._most]
+        for labels in self._shown - set(shown):
+            self._families.remove(metrics.CONNECT_TASK, *labels)
+        for labels in shown:
+            self._families.gauge(metrics.CONNECT_TASK, *labels).set(1)
+        self._shown = set(shown)
+        self._clusters |= {labels[0] for labels in wanted}
+        hidden = Counter(labels[0] for labels in list(wanted)[self._most :])
+        for cluster in self._clusters:
+            self._families.gauge(metrics.HIDDEN_TASKS, cluster).set(hidden[cluster])
+
+
+def _labels(job: Job) -> tuple[str, str]:
+    """Connector and task number; a connector itself has no number."""
+    kind, name = job
+    if kind == "connector":
+        return name, ""
+    connector, _, number = name.rpartition("-")
+    return connector, number

@@ -1,0 +1,256 @@
+"""Drains the outbox to every receiver: at least once, in order, each receiver on its own thread.
+
+A dead receiver delays nobody else. A notification is marked only after the receiver has accepted it; a kill in between
+repeats it under the same key, which receivers that honour keys see once.
+
+Only the writer notifies: delivery begins with the epoch that the job has claimed, each attempt is a turn (see
+`writer`), and delivery ends when another job has claimed the next epoch.
+"""
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+from tenacity import (
+    RetryCallState,
+    RetryError,
+    Retrying,
+    retry_if_exception_type,
+    stop_after_delay,
+    stop_any,
+    stop_when_event_set,
+    wait_exponential_jitter,
+)
+from tenacity.nap import sleep_using_event
+
+from streaming.core.ports import Deposed
+from streaming.store.database import Connection, Database, DatabaseUnreachable
+from streaming.store.outbox import CHANNEL, Waiting, mark_sent, settle, still_waits, waiting, waiting_count
+from streaming.store.writer import TurnTaken, check_epoch, turn
+from streaming.supervision import Answerable, Supervised
+
+log = logging.getLogger("rebalance_monitor.delivery")
+
+# A notification wakes the thread at once; this is how long one that got lost can stay unseen.
+LOOK_EVERY_S = 1.0
+# A notification that is not accepted for so long is looked up anew: maintenance may have withdrawn it.
+TRY_FOR_S = 60.0
+# How often it looks whether the turn of the job before is over.
+TURN_EVERY_S = 0.2
+
+
+class NotAccepted(Exception):
+    """The receiver did not take it this time; worth trying again. The text holds no secret.
+
+    `wait_s`: how long it asks to be left alone.
+    """
+
+    def __init__(self, why: str, wait_s: float | None = None) -> None:
+        super().__init__(why)
+        self.wait_s = wait_s
+
+
+class Refused(Exception):
+    """The receiver will never accept this content. The text holds no secret."""
+
+
+class Told(Protocol):
+    """Who counts attempts; the exporter does."""
+
+    def notified(self, outcome: str) -> None:
+        """An attempt ended: `sent`, `failed` or `refused`."""
+        ...
+
+    def outbox_pending(self, count: int) -> None:
+        """So many notifications wait for some receiver."""
+        ...
+
+
+class Receiver(Protocol):
+    """Somebody who is told. `name` is how rows and the log call it: no credential may be in it."""
+
+    @property
+    def name(self) -> str: ...
+    def send(self, one: Waiting) -> None:
+        """One attempt. NotAccepted or Refused."""
+        ...
+
+    def again(self, connection: Connection, push: Callable[[Callable[[], None], str], str | None]) -> None:
+        """Whatever this receiver must hear again; `push` repeats an attempt until it is accepted."""
+        ...
+
+    def close(self) -> None: ...
+
+
+def now_ms() -> int:
+    """Milliseconds since 1970."""
+    return time.time_ns() // 1_000_000
+
+
+class Delivery:
+    """The threads, from `start` to `stop`."""
+
+    def __init__(
+        self,
+        dsn: str,
+        receivers: Sequence[Receiver],
+        told: Told | None = None,
+        answerable: Answerable | None = None,
+    ) -> None:
+        self._dsn, self._receivers, self._told, self._answerable = dsn, receivers, told, answerable
+        self._stop = threading.Event()
+        self._threads: list[Supervised] = []
+
+    def start(self, epoch: int) -> None:
+        """Begins to notify, as the writer that has claimed this epoch."""
+        names = [one.name for one in self._receivers]
+        for one in self._receivers:
+            loop = _Thread(Database(self._dsn), epoch, one, names, self._told, self._stop)
+            name = f"delivery to {one.name}"
+            self._threads.append(Supervised(name, loop.step, self._answerable, stop=self._stop, at_end=loop.close))
+        for thread in self._threads:
+            thread.start()
+
+    def stop(self, timeout_s: float = 5.0) -> None:
+        """Ends after the attempt under way. What is not sent stays in the outbox."""
+        self._stop.set()
+        for thread in self._threads:
+            thread.stop(timeout_s)
+
+
+_GROWING = wait_exponential_jitter(multiplier=0.2, max=30.0, jitter=0.2)
+
+
+def _pause_s(attempts: RetryCallState) -> float:
+    """Growing pauses, or longer where the receiver asks for it."""
+    why = attempts.outcome.exception() if attempts.outcome is not None else None
+    if isinstance(why, TurnTaken):
+        return TURN_EVERY_S
+    asked_s = why.wait_s if isinstance(why, NotAccepted) else None
+    return max(float(_GROWING(attempts)), asked_s or 0.0)
+
+
+class _Thread:
+    """One receiver's loop."""
+
+    def __init__(
+        self,
+        database: Database,
+        epoch: int,
+        receiver: Receiver,
+        names: Sequence[str],
+        told: Told | None,
+        stop: threading.Event,
+    ) -> None:
+        self._database, self._epoch, self._receiver, self._names = database, epoch, receiver, names
+        self._told, self._stop = told, stop
+        self._name = receiver.name
+        self._listening: Connection | None = None
+        self._settled = False
+        self._failing = False
+
+    def step(self) -> float | None:
+        """Send what waits, say again what must be, sleep until the database has news. None once deposed."""
+        try:
+            self._round()
+        except DatabaseUnreachable as why:
+            self._listening = None
+            log.warning("%s", why)
+            return LOOK_EVERY_S
+        except Deposed:
+            log.warning("another job has taken over; %s gets no more notifications from this one", self._name)
+            return None
+        except RetryError:
+            pass  # stopped, or it is time to look whether the notification is still to be sent
+        return 0.0
+
+    def close(self) -> None:
+        """Releases the receiver and the connection."""
+        self._receiver.close()
+        self._database.close()
+
+    def _round(self) -> None:
+        with self._database.session() as connection:
+            if connection is not self._listening:
+                connection.execute(f"listen {CHANNEL}")
+                self._listening = connection
+            with connection.transaction():
+                check_epoch(connection, self._epoch, lock=not self._settled)
+                if not self._settled:
+                    settle(connection, self._names)
+            self._settled = True
+            # Before the first attempt too: while nobody accepts anything, no round comes to its end.
+            self._count(connection)
+            todo = waiting(connection, self._name)
+            for one in todo:
+                self._push(connection, lambda one=one: self._receiver.send(one), one.key, mark=True)  # type: ignore[misc]
+            if todo:
+                self._count(connection)
+            self._receiver.again(connection, lambda attempt, key: self._push(connection, attempt, key, mark=False))
+            if not todo and not self._stop.is_set():
+                for _ in connection.notifies(timeout=LOOK_EVERY_S, stop_after=1):
+                    pass
+
+    def _count(self, connection: Connection) -> None:
+        if self._told is not None:
+            self._told.outbox_pending(waiting_count(connection))
+
+    def _push(self, connection: Connection, attempt: Callable[[], None], key: str, *, mark: bool) -> str | None:
+        """Until the receiver accepts (None) or refuses for good (why); RetryError after TRY_FOR_S.
+
+        With `mark` the key is one of the outbox: it is marked in the same turn, and not sent once it waits no more.
+        """
+        attempts = Retrying(
+            retry=retry_if_exception_type((NotAccepted, TurnTaken)),
+            wait=_pause_s,
+            stop=stop_any(stop_when_event_set(self._stop), stop_after_delay(TRY_FOR_S)),
+            sleep=sleep_using_event(self._stop),
+        )
+        refused: str | None = attempts(self._turn, connection, attempt, key, mark)
+        if refused is not None:
+            log.error("%s will never accept the notification %s: %s", self._name, key, refused)
+        return refused
+
+    def _turn(self, connection: Connection, attempt: Callable[[], None], key: str, mark: bool) -> str | None:
+        """One attempt and its mark, while no other job notifies this receiver. Returns why it was refused for good."""
+        refused: str | None = None
+        with turn(connection, self._name, self._epoch):
+            if mark and not still_waits(connection, key, self._name):
+                return None
+            try:
+                self._attempt(attempt)
+            except Refused as why:
+                refused = str(why)
+            if mark:
+                mark_sent(connection, key, self._name, self._names, refused)
+        return refused
+
+    def _attempt(self, attempt: Callable[[], None]) -> None:
+        try:
+            attempt()
+        except NotAccepted as why:
+            self._note("failed", why)
+            raise
+        except Refused:
+            # An answer for good: nothing is tried again, and whoever should have been told was not.
+            self._note("refused", None)
+            raise
+        except Exception as why:
+            # An error of ours is tried again like the receiver's, with pauses, counted and seen by the alert.
+            if not self._failing:
+                log.exception("a notification to %s could not be made", self._name)
+            ours = NotAccepted(f"an error of the monitor itself, {type(why).__name__}")
+            self._note("failed", ours)
+            raise ours from None
+        self._note("sent", None)
+
+    def _note(self, outcome: str, why: Exception | None) -> None:
+        if self._told is not None:
+            self._told.notified(outcome)
+        if why is not None and not self._failing:
+            log.warning("%s accepts no notification (%s); trying again until it does", self._name, why)
+        if why is None and self._failing:
+            log.warning("%s answers again", self._name)
+        self._failing = why is not None

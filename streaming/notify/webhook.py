@@ -1,0 +1,51 @@
+"""A program as receiver: one JSON object for each transition, with the notification's key.
+
+    {"key": "4f1c…:fired", "transition": "fired", "incident": {…}, "previous": null,
+     "summary": "Nothing is pending, and …", "next_step": "…", "group_url": "…/group?…", "runbook_url": "…/runbook?…"}
+
+`incident` is the object that `replay -o json` prints and the table `incidents` keeps, as it was at the transition;
+`previous` the one before an `updated`. A repeat is the same bytes under the same `Idempotency-Key`.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from streaming.core.runbooks import Addresses, headline, next_step
+from streaming.notify.alerts import group_url
+from streaming.notify.http_sender import HttpSender
+from streaming.store.database import Connection
+from streaming.store.outbox import Waiting
+
+
+def message(one: Waiting, addresses: Addresses) -> dict[str, Any]:
+    """The object that programs get. `addresses`: where people read on."""
+    return {
+        "key": one.key,
+        "transition": one.transition,
+        "incident": dict(one.document),
+        "previous": None if one.previous is None else dict(one.previous),
+        "summary": headline(one.document["rule"]),
+        "next_step": one.document.get("next_step") or next_step(one.document["rule"]),
+        "group_url": group_url(one.document["cluster"], one.document["group"], addresses),
+        "runbook_url": addresses.runbook(one.document["rule"]),
+    }
+
+
+class Webhook:
+    """Implements `delivery.Receiver`. Address and headers may be credentials: only `name` is ever shown."""
+
+    def __init__(self, name: str, url: str, headers: Mapping[str, str], addresses: Addresses | None = None) -> None:
+        self.name = f"webhook:{name}"
+        self._url, self._headers, self._addresses = url, dict(headers), addresses or Addresses()
+        self._sender = HttpSender()
+
+    def send(self, one: Waiting) -> None:
+        """Posts the transition."""
+        self._sender.post(self._url, message(one, self._addresses), {**self._headers, "Idempotency-Key": one.key})
+
+    def again(self, connection: Connection, push: Callable[[Callable[[], None], str], str | None]) -> None:
+        """A program was told once and remembers."""
+
+    def close(self) -> None:
+        """Closes the connection."""
+        self._sender.close()

@@ -1,0 +1,1 @@
+"""Where results are kept: PostgreSQL, which also owns all progress."""

@@ -1,0 +1,196 @@
+"""A batch's results as rows of the tables: which column holds what."""
+
+import hashlib
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, assert_never
+
+from streaming.core.incidents.grouping import harm
+from streaming.core.model.objects import as_object
+from streaming.core.model.results import (
+    Aftermath,
+    AlertSeverity,
+    GapRecord,
+    Generation,
+    Incident,
+    JobState,
+    Part,
+    Result,
+    Standing,
+    UndecodableRecord,
+)
+from streaming.store.jobs import aftermath_row, job_row
+from streaming.store.labels import incident_labels
+from streaming.store.parts import part_end, part_row
+from streaming.store.stored import incident_of
+from streaming.store.text import clean, json_text, name
+
+TopicId = Callable[[str, str, int, int], str]  # (cluster, topic, partition, offset) -> id of that topic
+Row = tuple[Any, ...]
+
+
+@dataclass(slots=True)
+class Contents:
+    """Rows for each table, in the order of the columns in `tables`."""
+
+    generations: list[Row] = field(default_factory=list)
+    members: list[Row] = field(default_factory=list)
+    incidents: list[Row] = field(default_factory=list)
+    parts: list[Row] = field(default_factory=list)
+    part_ends: list[Row] = field(default_factory=list)
+    undecodable: list[Row] = field(default_factory=list)
+    gaps: list[Row] = field(default_factory=list)
+    transitions: list[Incident] = field(default_factory=list)
+    aftermaths: list[Row] = field(default_factory=list)
+    jobs: list[Row] = field(default_factory=list)
+    groups: list[Row] = field(default_factory=list)
+
+
+def contents(results: Iterable[Result], batch_id: int, topic_id: TopicId, judged_by: str = "") -> Contents:
+    """Sorts the results into tables. `judged_by` is the version of the monitor."""
+    rows = Contents()
+    for result in results:
+        match result:
+            case Generation():
+                _generation(rows, result, batch_id, topic_id, judged_by)
+            case Aftermath(cluster=cluster, source=at):
+                place = (cluster, topic_id(cluster, at.topic, at.partition, at.offset), at.partition, at.offset)
+                rows.aftermaths.append(aftermath_row(result, place))
+            case JobState():
+                rows.jobs.append(job_row(result, batch_id))
+            case Standing():
+                rows.groups.append((result.cluster, name(result.group), result.state, result.at_ms, batch_id))
+            case Incident():
+                rows.transitions.append(result)
+                rows.incidents.append(_incident(result, batch_id, judged_by))
+            case Part():
+                _part(rows, result, batch_id)
+            case UndecodableRecord(cluster=cluster, source=at):
+                place = (cluster, topic_id(cluster, at.topic, at.partition, at.offset), at.partition, at.offset)
+                reason = name(result.reason)
+                rows.undecodable.append((*place, at.topic, reason, result.size_bytes, clean(result.sample), batch_id))
+            case GapRecord(cluster=cluster, topic=topic, partition=partition, from_offset=start):
+                place = (cluster, topic_id(cluster, topic, partition, start), partition, start)
+                rows.gaps.append((*place, topic, result.to_offset, clean(result.reason), batch_id))
+            case _:
+                assert_never(result)
+    return rows
+
+
+def _generation(rows: Contents, one: Generation, batch_id: int, topic_id: TopicId, judged_by: str) -> None:
+    at = one.source
+    place = (one.cluster, topic_id(one.cluster, at.topic, at.partition, at.offset), at.partition, at.offset)
+    document = as_object(one)
+    verdict = one.verdict
+    rows.generations.append(
+        (
+            *place, at.topic, name(one.group), one.incarnation, clean(one.protocol_type), _clean(one.protocol),
+            one.generation, _clean(one.leader), one.at_ms, one.state_ms, len(one.members), len(one.connect.unassigned),
+            one.connect.delay_ms, verdict.grade.value, verdict.assignor, verdict.era, _clean(verdict.why or None),
+            verdict.pending_until_ms, one.historic, json_text(document), judged_by, batch_id,
+        )
+    )  # fmt: skip
+    for ordinal, (member, shown) in enumerate(zip(one.members, document["members"], strict=True)):
+        shares = (_json_or_null(shown[share]) for share in ("assigned", "revoked", "owned"))
+        rows.members.append(
+            (
+                *place, ordinal, clean(member.member_id), clean(member.client_id), clean(member.client_host),
+                _clean(member.instance_id), _clean(member.worker), *shares,
+                member.subscription_hash or None, member.assignment_hash or None,
+            )
+        )  # fmt: skip
+
+
+def _incident(one: Incident, batch_id: int, judged_by: str) -> Row:
+    document = as_object(one)
+    return (
+        one.incident_id, one.cluster, name(one.group), one.rule, one.code, one.severity.value, one.certainty.value,
+        one.transition, one.opened_generation, one.opened_at_ms, one.resolved_at_ms, json_text(document["subjects"]),
+        clean(one.message), json_text(document["evidence"]), one.historic, json_text(document), one.alert.value,
+        one.firing, one.fired_at_ms, clean(one.team), judged_by, batch_id,
+    )  # fmt: skip
+
+
+def _part(rows: Contents, part: Part, batch_id: int) -> None:
+    """Of one part, what came last in the batch; its end goes by itself, since a stored part may have lost its texts."""
+    row = part_row(part, batch_id)
+    ends = part.resolved_at_ms is not None
+    if not ends or part.message:
+        rows.parts.append(row)
+    if ends:
+        rows.part_ends.append(part_end(part))
+    else:
+        rows.part_ends = [one for one in rows.part_ends if one[:3] != row[:3]]
+
+
+def outbox_rows(
+    transitions: Sequence[Incident], before: Mapping[str, Any], batch_id: int, hushed: Collection[str] = ()
+) -> list[Row]:
+    """What people are to be told: that it fires, that its alert changed, that it is over. Reports (info) stay silent.
+
+    What a batch brings of one incident while it fires is one notification: how it began, with the last state.
+    `before`: stored documents by incident id; `hushed`: incidents that maintenance mutes.
+    """
+    latest: dict[str, Incident] = {name: incident_of(document, "") for name, document in before.items()}
+    told: list[tuple[Incident, Incident | None]] = []
+    at: dict[str, int] = {}
+    for one in transitions:
+        known, place = latest.get(one.incident_id), at.get(one.incident_id)
+        latest[one.incident_id] = one
+        if one.transition == "updated" and one.firing and place is not None and told[place][0].firing:
+            told[place] = replace(one, transition=told[place][0].transition), told[place][1]
+        elif one.incident_id not in hushed and _tells(one, known):
+            at[one.incident_id] = len(told)
+            told.append((one, known if one.transition == "updated" else None))
+    return [_outbox_row(one, previous, batch_id) for one, previous in told]
+
+
+def _outbox_row(one: Incident, previous: Incident | None, batch_id: int) -> Row:
+    document = as_object(one)
+    before = None if previous is None else json_text(as_object(previous))
+    return notification_key(one, document), one.incident_id, one.transition, json_text(document), before, batch_id
+
+
+def _tells(one: Incident, before: Incident | None) -> bool:
+    """Whether this transition changes what people know. What joins or leaves an incident does not, unless it becomes
+    worse, or its labels change: an alert is known by these."""
+    was_told = before is not None and before.firing and before.alert is not AlertSeverity.INFO
+    if one.historic or (one.alert is AlertSeverity.INFO and not was_told):
+        return False
+    if not one.firing:
+        return one.transition == "ended" or (one.transition == "resolved" and one.fired_at_ms is not None)
+    if one.transition == "updated" and before is not None and was_told and before.resolved_at_ms is None:
+        return _worse(one, before) or _labels(one) != _labels(before)
+    return one.transition in ("fired", "updated")
+
+
+def _worse(one: Incident, before: Incident) -> bool:
+    """What joins an incident makes it worse by its severity alone; what was known of it, by its certainty too."""
+    severity, certainty = harm(one)
+    known_severity, known_certainty = harm(before)
+    joined = one.parts > before.parts
+    return severity < known_severity or (severity == known_severity and certainty < known_certainty and not joined)
+
+
+def _labels(one: Incident) -> dict[str, str]:
+    return incident_labels(one, "")
+
+
+def notification_key(incident: Incident, document: Mapping[str, Any]) -> str:
+    """Stable name of a notification: incident id and transition, a number when it is told again after a pause.
+
+    Updates, which may be several, carry their content.
+    """
+    again = f":{incident.times_told}" if incident.times_told > 1 else ""
+    key = f"{incident.incident_id}:{incident.transition}{again}"
+    if incident.transition != "updated":
+        return key
+    return f"{key}:{hashlib.sha256(json_text(document).encode()).hexdigest()[:12]}"
+
+
+def _clean(text: str | None) -> str | None:
+    return None if text is None else clean(text)
+
+
+def _json_or_null(value: Any) -> str | None:
+    return None if value is None else json_text(value)

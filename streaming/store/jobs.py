@@ -1,0 +1,61 @@
+"""Where jobs and the last word on a generation are kept: one row per job, and a generation's document completed."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from psycopg import Connection
+
+from streaming.core.model.objects import aftermath_patch, as_object
+from streaming.core.model.results import Aftermath, JobState
+from streaming.store.tables import CHUNK, Table
+from streaming.store.text import LONGEST_JOB, clean, json_text, name
+
+Row = tuple[Any, ...]
+
+JOBS = Table(
+    "jobs",
+    (
+        ("cluster", "text"), ("group", "text"), ("type", "text"), ("job", "text"), ("incarnation", "int4"),
+        ("generation", "int4"), ("assigned", "jsonb"), ("expected", "text"), ("judged", "bool"), ("state", "text"),
+        ("running", "text"), ("running_generation", "int4"), ("running_at_ms", "int8"), ("since_ms", "int8"),
+        ("agreement", "text"), ("document", "jsonb"), ("batch_id", "int8"),
+    ),
+    key=4,
+    on_conflict="update where old.document is distinct from excluded.document",
+)  # fmt: skip
+
+_COMPLETE = """
+update rebalance_monitor.generations as old set document = old.document || given.patch
+from unnest(%b::text[], %b::text[], %s::int4[], %s::int8[], %b::jsonb[])
+    as given (cluster, topic_id, partition, "offset", patch)
+where (old.cluster, old.topic_id, old.partition, old."offset")
+    = (given.cluster, given.topic_id, given.partition, given."offset")
+  and not old.document @> given.patch
+"""
+
+
+def job_row(one: JobState, batch_id: int) -> Row:
+    """The row of a job."""
+    document = as_object(one)
+    return (
+        one.cluster, name(one.group), one.job.type, name(one.job.id, LONGEST_JOB), one.incarnation, one.generation,
+        json_text(document["assigned"]), _clean(one.expected), one.judged, _clean(one.state), _clean(one.running),
+        one.running_generation, one.running_at_ms, one.since_ms, one.agreement, json_text(document), batch_id,
+    )  # fmt: skip
+
+
+def aftermath_row(one: Aftermath, place: tuple[str, str, int, int]) -> Row:
+    """What the generation's document is completed with."""
+    return (*place, json_text(aftermath_patch(one)))
+
+
+def complete(connection: Connection[Any], rows: Iterable[Sequence[Any]]) -> None:
+    """The last words, into the documents of their generations; written again they change nothing."""
+    given = list({tuple(row[:4]): row for row in rows}.values())
+    for start in range(0, len(given), CHUNK):
+        columns = zip(*given[start : start + CHUNK], strict=True)
+        connection.execute(_COMPLETE, [list(column) for column in columns])
+
+
+def _clean(text: str | None) -> str | None:
+    return None if text is None else clean(text)

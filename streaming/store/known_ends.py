@@ -1,0 +1,90 @@
+"""The last known ends of partitions that are not read to their end, kept where a killed job cannot take them along.
+
+A deleted topic tells nobody how much it held. Only the reader that saw it knows, so the database keeps the reader's
+last word: the job that begins next compares it with its positions, and what lies between is a gap.
+"""
+
+import threading
+from collections.abc import Mapping
+
+from streaming.core.ports import Deposed
+from streaming.store.database import Connection, Database, DatabaseUnreachable
+from streaming.store.text import json_text
+from streaming.store.writer import check_epoch
+from streaming.supervision import Answerable, Supervised
+
+PART = "known ends"
+KEEP_EVERY_S = 2.0
+
+Ends = Mapping[str, tuple[int, int]]
+"""Partition, as the text of its key -> first offset and last known end."""
+
+_KEEP = """
+insert into rebalance_monitor.known_ends as old (cluster_id, ends) values (%s, %s)
+on conflict (cluster_id) do update set ends = excluded.ends where old.ends is distinct from excluded.ends
+"""
+
+
+def known_ends(connection: Connection, cluster_id: str) -> dict[str, tuple[int, int]]:
+    """What was kept of a cluster last; nothing before that."""
+    row = connection.execute(
+        "select ends from rebalance_monitor.known_ends where cluster_id = %s", (cluster_id,)
+    ).fetchone()
+    return {} if row is None else {str(key): (int(low), int(end)) for key, (low, end) in row[0].items()}
+
+
+class EndsKeeper:
+    """Writes what was noted last every few seconds, from `start` to `stop`, as the writer of one epoch.
+
+    A thread of its own: a database that stands still must not hold up whoever notes.
+    """
+
+    def __init__(self, dsn: str, answerable: Answerable | None = None) -> None:
+        self._database = Database(dsn)
+        self._lock = threading.Lock()
+        self._noted: dict[str, Ends] = {}
+        self._written: dict[str, Ends] = {}
+        self._epoch = 0
+        self._started = False
+        self._thread = Supervised(PART, self._keep, answerable, at_end=self._database.close)
+
+    def stored(self, cluster_id: str) -> dict[str, tuple[int, int]]:
+        """What the job before this one has left. DatabaseUnreachable."""
+        with self._database.session() as connection:
+            return known_ends(connection, cluster_id)
+
+    def note(self, cluster_id: str, ends: Ends) -> None:
+        """What the reader says now. Returns at once."""
+        with self._lock:
+            self._noted[cluster_id] = dict(ends)
+
+    def start(self, epoch: int) -> None:
+        """Begins. Returns at once."""
+        self._epoch, self._started = epoch, True
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Ends; what was noted last is written."""
+        if self._started:
+            self._thread.stop()
+            self._keep()
+        self._database.close()
+
+    def _keep(self) -> float | None:
+        with self._lock:
+            noted = {
+                cluster_id: ends for cluster_id, ends in self._noted.items() if ends != self._written.get(cluster_id)
+            }
+        if not noted:
+            return KEEP_EVERY_S
+        try:
+            with self._database.transaction() as connection:
+                check_epoch(connection, self._epoch, lock=True)
+                for cluster_id, ends in noted.items():
+                    connection.execute(_KEEP, (cluster_id, json_text({key: list(at) for key, at in ends.items()})))
+        except Deposed:
+            return None  # the next writer's word counts
+        except DatabaseUnreachable:
+            return KEEP_EVERY_S  # the job itself says so
+        self._written.update(noted)
+        return KEEP_EVERY_S

@@ -1,0 +1,87 @@
+"""The outbox as one receiver sees it: what waits for this URL, and the mark that it was sent."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from streaming.core.model.results import Incident
+from streaming.store.database import Connection
+from streaming.store.leaders import NOTIFIED
+from streaming.store.stored import incident_of
+
+CHANNEL = "rebalance_monitor_outbox"
+AT_ONCE = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """One notification; `previous` is the incident before an update."""
+
+    key: str
+    transition: str
+    document: Mapping[str, Any]
+    previous: Mapping[str, Any] | None
+
+
+def waiting(connection: Connection, url: str) -> list[Waiting]:
+    """The oldest notifications this URL has not got yet, in the order of their transitions."""
+    rows = connection.execute(
+        "select key, transition, document, previous from rebalance_monitor.outbox o where not done and not exists"
+        " (select from rebalance_monitor.outbox_sent s where s.key = o.key and s.url = %s) order by sequence limit %s",
+        (url, AT_ONCE),
+    ).fetchall()
+    return [Waiting(*row) for row in rows]
+
+
+def still_waits(connection: Connection, key: str, url: str) -> bool:
+    """Whether this URL has not got the notification yet, and nobody withdrew it."""
+    row = connection.execute(
+        "select from rebalance_monitor.outbox o where key = %s and not done and not exists"
+        " (select from rebalance_monitor.outbox_sent s where s.key = o.key and s.url = %s)",
+        (key, url),
+    ).fetchone()
+    return row is not None
+
+
+def waiting_count(connection: Connection) -> int:
+    """Notifications that at least one receiver has not got."""
+    row = connection.execute("select count(*) from rebalance_monitor.outbox where not done").fetchone()
+    return 0 if row is None else int(row[0])
+
+
+def mark_sent(connection: Connection, key: str, url: str, urls: Sequence[str], refused: str | None = None) -> None:
+    """Notes that this URL has it; with the last of `urls` the notification is done."""
+    with connection.transaction():
+        # Two receivers may finish at once: the row lock makes the second one see the first one's mark.
+        connection.execute("select from rebalance_monitor.outbox where key = %s for update", (key,))
+        connection.execute(
+            "insert into rebalance_monitor.outbox_sent (key, url, refused) values (%s, %s, %s) on conflict do nothing",
+            (key, url, refused),
+        )
+        connection.execute(
+            "update rebalance_monitor.outbox set done = true where key = %s and"
+            " (select count(*) from rebalance_monitor.outbox_sent where key = %s and url = any(%s)) = %s",
+            (key, key, list(urls), len(set(urls))),
+        )
+
+
+def settle(connection: Connection, names: Sequence[str]) -> None:
+    """What all of today's receivers have is done, whoever else was to have it when it was written."""
+    connection.execute(
+        "update rebalance_monitor.outbox o set done = true where not done and"
+        " (select count(*) from rebalance_monitor.outbox_sent s where s.key = o.key and s.url = any(%s)) = %s",
+        (list(names), len(set(names))),
+    )
+
+
+def firing(connection: Connection, url: str) -> list[Incident]:
+    """Incidents people are told of, whose notification this URL has got (or that fired while nothing was pushed)."""
+    rows = connection.execute(
+        "select document, transition from rebalance_monitor.incidents i"
+        f" where {NOTIFIED} and muted_by is null and alert <> 'info' and not exists"
+        " (select from rebalance_monitor.outbox o where o.incident_id = i.incident_id and not done and not exists"
+        " (select from rebalance_monitor.outbox_sent s where s.key = o.key and s.url = %s))"
+        " order by opened_at_ms, incident_id",
+        (url,),
+    ).fetchall()
+    return [replace(incident_of(document, transition), firing=True) for document, transition in rows]

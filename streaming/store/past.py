@@ -1,0 +1,94 @@
+"""What a start publishes again: open incidents, and each group's latest generation, state, workers and jobs."""
+
+from streaming.core.connect.job_words import word_of
+from streaming.core.connect.shares import connect_share_of
+from streaming.core.model.results import Incident, Standing
+from streaming.store.database import Database
+from streaming.store.gaps import TopicGaps, known
+from streaming.store.leaders import NOTIFIED
+from streaming.store.loads import Load, Shares, loads
+from streaming.store.stored import LastGeneration, incident_of
+
+_LOADS = """
+with latest as (
+    select distinct on (cluster, "group") cluster, topic_id, partition, "offset", "group"
+    from rebalance_monitor.generations where protocol_type = 'connect'
+    order by cluster, "group", incarnation desc, "offset" desc
+)
+select cluster, "group", worker, assigned, revoked, owned
+from latest natural join rebalance_monitor.members
+where worker is not null and assigned ? 'connectors'
+"""
+
+
+class Past:
+    """Reads what was committed before."""
+
+    def __init__(self, database: Database) -> None:
+        self.database = database
+
+    def open_incidents(self, resolved_since_ms: int | None = None) -> list[Incident]:
+        """Every incident not yet resolved, and those resolved since then, to publish again after a start."""
+        with self.database.session() as connection:
+            rows = connection.execute(
+                "select document, transition, historic from rebalance_monitor.incidents i"
+                f" where resolved_at_ms is null or firing or resolved_at_ms >= %s or ({NOTIFIED})"
+                " order by opened_at_ms, incident_id",
+                (resolved_since_ms,),
+            ).fetchall()
+        return [incident_of(document, transition, historic) for document, transition, historic in rows]
+
+    def led(self) -> dict[str, str]:
+        """The leader of each incident that is part of another one's notification."""
+        with self.database.session() as connection:
+            rows = connection.execute(
+                "select incident_id, led_by from rebalance_monitor.incidents where firing and led_by is not null"
+            ).fetchall()
+        return dict(rows)
+
+    def latest_generations(self) -> list[LastGeneration]:
+        """The latest generation of each group, to publish again after a start."""
+        with self.database.session() as connection:
+            rows = connection.execute(
+                'select distinct on (cluster, "group") incarnation, "offset", cluster, "group", generation,'
+                " member_count, at_ms, case when pending_until_ms is null then unassigned_count end, delay_ms,"
+                " protocol_type = 'connect'"
+                ' from rebalance_monitor.generations order by cluster, "group", incarnation desc, "offset" desc'
+            ).fetchall()
+        return [LastGeneration(*row) for row in rows]
+
+    def latest_loads(self) -> dict[tuple[str, str], dict[str, Load]]:
+        """How many connectors and tasks each worker holds after the latest generation of its group."""
+        with self.database.session() as connection:
+            rows = connection.execute(_LOADS).fetchall()
+        of_group: dict[tuple[str, str], list[tuple[str | None, Shares]]] = {}
+        for cluster, group, worker, *shares in rows:
+            assigned, revoked, owned = map(connect_share_of, shares)
+            of_group.setdefault((cluster, group), []).append((worker, (assigned, revoked, owned)))
+        return {key: loads(members) for key, members in of_group.items()}
+
+    def standings(self) -> list[Standing]:
+        """Each group as its latest record showed it."""
+        with self.database.session() as connection:
+            rows = connection.execute('select cluster, "group", state, at_ms from rebalance_monitor.groups').fetchall()
+        return [Standing(cluster=row[0], group=row[1], state=row[2], at_ms=row[3]) for row in rows]
+
+    def agreements(self) -> list[tuple[tuple[str, str], tuple[str, str], str, str]]:
+        """Each known job and how assignment, recomputed assignment and status agreed on it, and its state in a word."""
+        with self.database.session() as connection:
+            rows = connection.execute(
+                'select cluster, "group", type, job, agreement, assigned, state, running'
+                " from rebalance_monitor.jobs where agreement <> 'gone'"
+            ).fetchall()
+        return [((row[0], row[1]), (row[2], row[3]), row[4], word_of(*row[5:])) for row in rows]
+
+    def known_gaps(self, shown_for_s: float) -> list[TopicGaps]:
+        """All gaps by topic; those older than that are not shown any more."""
+        with self.database.session() as connection:
+            return known(connection, shown_for_s)
+
+    def counted_groups(self) -> list[tuple[str, str, str]]:
+        """Groups of kinds that are only counted, as (cluster, group, kind)."""
+        with self.database.session() as connection:
+            rows = connection.execute('select cluster, "group", kind from rebalance_monitor.other_groups').fetchall()
+        return [(cluster, group, kind) for cluster, group, kind in rows]

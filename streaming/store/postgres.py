@@ -1,0 +1,350 @@
+"""The store in PostgreSQL: the only authority on how far the job has come, and on what it has found.
+
+A batch becomes true in one transaction or not at all. The transaction first locks the writer row and compares the
+epoch, then locks the positions of the batch's partitions and compares them: a deposed writer, or a batch that would
+leave a hole, is refused before anything is written. Everything else is an upsert, so the same batch may come again.
+"""
+
+import logging
+import time
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import nullcontext
+from functools import partial
+from typing import Any
+
+from streaming.core.model.results import Incident
+from streaming.core.ports import Commit, GroupKey, OutOfStep, PartitionKey, Range, StoredState
+from streaming.core.stored_states import READABLE
+from streaming.store import jobs, parts, tables
+from streaming.store.contents import Contents, contents, outbox_rows
+from streaming.store.database import Connection, Database
+from streaming.store.kept import KEPT_STATES, kept_rows, prune
+from streaming.store.leaders import Notified, known_rows, notified_of, write_known
+from streaming.store.maintenance import Windows
+from streaming.store.migrations import migrate
+from streaming.store.muted import Muting, before_transitions, mark
+from streaming.store.outbox import CHANNEL
+from streaming.store.past import Past
+from streaming.store.refused import REFUSED, Refused, Writing
+from streaming.store.text import clean, name, original, restored
+from streaming.store.topic_ids import TopicIds
+from streaming.store.waiting_rows import WAITING_ROWS, first_waiting, keep_waiting, next_waiting
+from streaming.store.writer import check_epoch
+
+log = logging.getLogger("rebalance_monitor.store")
+
+KEPT_UNDECODABLE = 100
+
+Place = tuple[str, str, int]  # cluster id, topic id, partition
+
+
+def _now_ms() -> int:
+    return time.time_ns() // 1_000_000
+
+
+class PostgresStore(Past):
+    """Implements `streaming.core.ports.Store`. `notify=False` writes no outbox (nobody would drain it).
+
+    `version` is stored with every verdict and incident: whose judgement it is. `windows`: maintenance, looked up anew
+    with the batches.
+    """
+
+    def __init__(
+        self,
+        dsn: str,
+        *,
+        connect_timeout_ms: int = 5_000,
+        undecodable_kept: int = KEPT_UNDECODABLE,
+        notify: bool = True,
+        version: str = "",
+        windows: Windows | None = None,
+        now_ms: Callable[[], int] = _now_ms,
+    ) -> None:
+        super().__init__(Database(dsn, connect_timeout_ms))
+        self._undecodable_kept = undecodable_kept
+        self._notify = notify
+        self._version = version
+        self._windows = windows if windows is not None else Windows()
+        self._now_ms = now_ms
+        # Before the first look, somebody may have been muted by the process before.
+        self._may_be_muted = True
+        self._refused: Callable[[str], None] = lambda _table: None
+
+    def migrate(self) -> tuple[int, ...]:
+        """Brings the schema up to date; returns the numbers of the migrations applied."""
+        with self.database.session() as connection:
+            return migrate(connection)
+
+    def close(self) -> None:
+        """Closes the connection."""
+        self.database.close()
+
+    def claim(self) -> int:
+        """Become the writer: raises the writer epoch and returns it. Every earlier writer is deposed.
+
+        Groups whose state this release cannot read are due at once: what they left open has to end."""
+        with self.database.session() as connection:
+            connection.execute(
+                "update rebalance_monitor.states set due_ms = 0 where cluster <> '' and version <> all(%s)",
+                (list(READABLE),),
+            )
+            row = connection.execute(
+                "insert into rebalance_monitor.writer as old (epoch) values (1)"
+                " on conflict (only_row) do update set epoch = old.epoch + 1, claimed_at = now() returning epoch"
+            ).fetchone()
+        assert row is not None
+        return int(row[0])
+
+    def positions(self) -> dict[PartitionKey, int]:
+        """Next offset to read, for each partition ever committed; those that moved last come last."""
+        with self.database.session() as connection:
+            rows = connection.execute(
+                "select cluster_id, topic_id, topic, partition, next_offset from rebalance_monitor.positions"
+                " order by updated_at, topic, partition"
+            ).fetchall()
+        return {PartitionKey(*row[:4]): row[4] for row in rows}
+
+    def load(self, keys: Collection[GroupKey]) -> dict[GroupKey, StoredState]:
+        """States of these groups, where stored, each with the first two rows of waiting records."""
+        if not keys:
+            return {}
+        by_name = {(key.cluster, name(key.group)): key for key in keys}
+        with self.database.session() as connection:
+            rows = connection.execute(
+                'select cluster, "group", version, state, due_ms, home, waits from rebalance_monitor.states'
+                ' where (cluster, "group") in (select * from unnest(%s::text[], %s::text[]))',
+                [list(column) for column in zip(*by_name, strict=True)],
+            ).fetchall()
+            first = first_waiting(connection, [row[:2] for row in rows if row[6]])
+        return {
+            by_name[cluster, group]: StoredState(
+                version=version, state=bytes(state), due_ms=due_ms, home=home, waiting=first.get((cluster, group), {})
+            )
+            for cluster, group, version, state, due_ms, home, _ in rows
+        }
+
+    def load_waiting(self, key: GroupKey, position: int) -> dict[int, bytes]:
+        """The next rows of waiting records of a group, from this position on: a bounded number, at least one if there
+        is one."""
+        with self.database.session() as connection:
+            return next_waiting(connection, (key.cluster, name(key.group)), position)
+
+    def at_home(self, cluster: str, home: str) -> list[GroupKey]:
+        """Groups whose records lie in this partition (`topic-number`), and those of which nobody knows where."""
+        with self.database.session() as connection:
+            rows = connection.execute(
+                'select "group", original from rebalance_monitor.states'
+                " where cluster = %s and (home = %s or home is null) order by 1",
+                (cluster, clean(home)),
+            ).fetchall()
+        return [GroupKey(cluster, restored(group, kept)) for group, kept in rows]
+
+    def due(self, cluster: str, now_ms: int) -> list[GroupKey]:
+        """Groups of a cluster whose timer is due at `now_ms`, the longest overdue first."""
+        with self.database.session() as connection:
+            rows = connection.execute(
+                'select "group", original from rebalance_monitor.states'
+                ' where cluster = %s and due_ms <= %s order by due_ms, "group"',
+                (cluster, now_ms),
+            ).fetchall()
+        return [GroupKey(cluster, restored(group, kept)) for group, kept in rows]
+
+    def earliest_due_ms(self, cluster: str) -> int | None:
+        """When the next timer of the cluster is due; None when none runs."""
+        with self.database.session() as connection:
+            row = connection.execute(
+                "select min(due_ms) from rebalance_monitor.states where cluster = %s and due_ms is not null", (cluster,)
+            ).fetchone()
+        return None if row is None else row[0]
+
+    def commit(self, commit: Commit) -> None:
+        """Check epoch and positions, write everything, advance the positions. Raises OutOfStep or Deposed."""
+        with self.database.session() as connection:
+            try:
+                refused = self._write(connection, commit, one_by_one=False)
+            except REFUSED:
+                refused = self._write(connection, commit, one_by_one=True)
+        self._tell_refused(commit.batch_id, refused)
+
+    def on_refused(self, told: Callable[[str], None]) -> None:
+        """`told` is called with the table of each row that PostgreSQL refused."""
+        self._refused = told
+
+    def _write(self, connection: Connection, commit: Commit, *, one_by_one: bool) -> list[Refused]:
+        """The whole batch in one transaction; returns what is left out of it."""
+        writing = Writing(connection, one_by_one)
+        with connection.transaction():
+            check_epoch(connection, commit.writer_epoch, lock=True)
+            stored = _lock_positions(connection, commit.ranges)
+            ids = TopicIds(connection, commit.ranges)
+            ids.prepare(commit.results)
+            rows = contents(commit.results, commit.batch_id, ids, self._version)
+            notified = notified_of(connection, rows.transitions)
+            muting = self._muting(connection, notified.told, commit.batch_id)
+            # One round trip for all that needs no answer; a savepoint needs one.
+            with nullcontext() if one_by_one else connection.pipeline():
+                tables.POSITIONS.write(
+                    connection,
+                    [
+                        (key.cluster_id, key.topic_id, key.partition, key.topic, span.end, commit.batch_id)
+                        for key, span in commit.ranges.items()
+                    ],
+                )
+                writing.table(
+                    tables.STATES,
+                    [
+                        (
+                            key.cluster, name(key.group), original(key.group), one.version, one.state, one.due_ms,
+                            None if one.home is None else clean(one.home), _length(one.waits),
+                        )
+                        for key, one in commit.states.items()
+                    ],
+                )  # fmt: skip
+                keep_waiting(
+                    connection,
+                    [(key.cluster, name(key.group), *one.waits) for key, one in commit.states.items() if one.waits],
+                )
+                writing.table(
+                    WAITING_ROWS,
+                    [
+                        (key.cluster, name(key.group), position, record)
+                        for key, one in commit.states.items()
+                        for position, record in one.waiting.items()
+                    ],
+                )
+                writing.table(tables.GENERATIONS, rows.generations)
+                writing.table(tables.MEMBERS, rows.members)
+                writing.table(tables.ASSIGNMENTS, list(commit.blobs.items()))
+                writing.table(tables.GAPS, rows.gaps)
+                writing.rows("generations", 4, rows.aftermaths, partial(jobs.complete, connection))
+                writing.table(jobs.JOBS, rows.jobs)
+                writing.table(tables.GROUPS, rows.groups)
+                self._write_incidents(writing, rows, notified, muting, commit.batch_id)
+                known = {place[1:]: offset for place, offset in stored.items()}
+                new = _new_undecodable(rows, known)
+                writing.rows("undecodable", 4, new, partial(self._write_undecodable, connection))
+                counts = [(cluster, name(group), kind, n) for (cluster, group, kind), n in commit.other_groups.items()]
+                writing.rows("other_groups", 3, counts, partial(_count_other_groups, connection))
+                if commit.kept:
+                    writing.table(KEPT_STATES, kept_rows(commit.kept, commit.batch_id))
+                    prune(connection)
+                _begin_anew(connection, writing.refused)
+        self._may_be_muted = bool(self._windows.running(muting.now_ms))
+        return writing.refused
+
+    def _tell_refused(self, batch_id: int, refused: Sequence[Refused]) -> None:
+        for one in refused:
+            fields = {"batch": batch_id, "table": one.table, "key": list(one.key), "why": one.why}
+            log.error("row_refused", extra={"fields": fields})
+            self._refused(one.table)
+
+    def look_for_windows(self) -> None:
+        """Learns of the maintenance windows now, without waiting for a batch."""
+        with self.database.session() as connection:
+            self._windows.refresh(connection, self._now_ms())
+
+    def _muting(self, connection: Connection, told: Sequence[Incident], batch_id: int) -> Muting:
+        now_ms = self._now_ms()
+        self._windows.refresh(connection, now_ms)
+        if not (self._may_be_muted or self._windows.running(now_ms)):
+            return Muting(self._windows, now_ms)
+        return before_transitions(connection, self._windows, now_ms, told, batch_id, tell=self._notify)
+
+    def _write_incidents(
+        self, writing: Writing, rows: Contents, notified: Notified, muting: Muting, batch_id: int
+    ) -> None:
+        if not rows.transitions and not rows.parts and not rows.part_ends:
+            return
+        connection, told = writing.connection, notified.told
+        hushed = {one.incident_id for one in told if muting.hushes(one)}
+        if self._notify:
+            updated = [one.incident_id for one in told if one.transition != "opened"]
+            before = dict(
+                connection.execute(
+                    "select incident_id, document from rebalance_monitor.incidents where incident_id = any(%s)",
+                    (updated,),
+                ).fetchall()
+                if updated
+                else ()
+            )
+            waiting = outbox_rows(told, before, batch_id, hushed)
+            writing.table(tables.OUTBOX, waiting)
+            if waiting:
+                # Delivered at commit: whoever drains the outbox need not wait for its next look.
+                connection.execute(f"notify {CHANNEL}")
+        writing.table(tables.INCIDENTS, rows.incidents)
+        writing.rows("incidents", 1, known_rows(notified.known), partial(write_known, connection))
+        writing.table(parts.PARTS, rows.parts)
+        writing.rows(parts.PARTS.name, 3, rows.part_ends, partial(parts.end_parts, connection))
+        over = [one.incident_id for one in rows.transitions if one.resolved_at_ms is not None]
+        if over:
+            parts.end_parts_of(connection, over)
+        mark(connection, muting.marks)
+
+    def _write_undecodable(self, connection: Connection, new: Sequence[Sequence[Any]]) -> None:
+        """Counts every new record; keeps the first ones of each reason."""
+        counts = Counter((row[0], row[5]) for row in new)
+        for (cluster, reason), count in sorted(counts.items()):
+            total = connection.execute(
+                "insert into rebalance_monitor.undecodable_counts as old values (%s, %s, %s)"
+                " on conflict (cluster, reason) do update set records = old.records + excluded.records"
+                " returning records",
+                (cluster, reason, count),
+            ).fetchone()
+            assert total is not None
+            room = max(0, self._undecodable_kept - (total[0] - count))
+            kept = [row for row in new if (row[0], row[5]) == (cluster, reason)][:room]
+            tables.UNDECODABLE.write(connection, kept)
+
+
+def _length(waits: tuple[int, int] | None) -> int:
+    return 0 if waits is None else waits[1] - waits[0]
+
+
+def _lock_positions(connection: Connection, ranges: Mapping[PartitionKey, Range]) -> dict[Place, int]:
+    """Stored positions of these partitions, locked; OutOfStep if one range would leave a hole.
+
+    A partition without a row is read for the first time, from wherever its log begins. Rows that went missing under a
+    running job (a database restored from a backup) can't pass for that: the epoch would not fit either.
+    """
+    if not ranges:
+        return {}
+    wanted = [(key.cluster_id, key.topic_id, key.partition) for key in ranges]
+    rows = connection.execute(
+        "select cluster_id, topic_id, partition, next_offset from rebalance_monitor.positions"
+        " where (cluster_id, topic_id, partition) in (select * from unnest(%s::text[], %s::text[], %s::int4[]))"
+        " order by 1, 2, 3 for update",
+        [list(column) for column in zip(*wanted, strict=True)],
+    ).fetchall()
+    stored: dict[Place, int] = {(cluster_id, topic_id, part): offset for cluster_id, topic_id, part, offset in rows}
+    for key, span in ranges.items():
+        expected = stored.get((key.cluster_id, key.topic_id, key.partition), span.start)
+        if span.start > expected:
+            raise OutOfStep(key, expected, span.start)
+    return stored
+
+
+def _new_undecodable(rows: Contents, stored: Mapping[tuple[str, int], int]) -> list[tuple[Any, ...]]:
+    """Every record that is new, once: one record may be told by several groups."""
+    return list({row[:4]: row for row in rows.undecodable if row[3] >= stored.get((row[1], row[2]), 0)}.values())
+
+
+def _begin_anew(connection: Connection, refused: Sequence[Refused]) -> None:
+    """A group whose state was refused must not go on from the one before: its records lie below the positions now."""
+    for one in refused:
+        if one.table == tables.STATES.name:
+            keep_waiting(connection, [(clean(one.key[0]), one.key[1], 0, 0)])
+            connection.execute(
+                'delete from rebalance_monitor.states where (cluster, "group") = (%s, %s)',
+                (clean(one.key[0]), one.key[1]),
+            )
+
+
+def _count_other_groups(connection: Connection, rows: Sequence[Sequence[Any]]) -> None:
+    connection.execute(
+        "insert into rebalance_monitor.other_groups as old"
+        " select * from unnest(%s::text[], %s::text[], %s::text[], %s::int8[])"
+        ' on conflict (cluster, "group", kind) do update set records = old.records + excluded.records',
+        [list(column) for column in zip(*rows, strict=True)],
+    )

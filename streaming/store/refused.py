@@ -1,0 +1,62 @@
+"""How a batch's rows get into their tables: together, or, once PostgreSQL has refused one of them, one by one.
+
+What Kafka allows and PostgreSQL does not is made to fit before (`streaming.store.text`). For the rest no row may stop
+the others: a refused row is left out, counted and named by its key.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import psycopg
+from psycopg import Connection
+
+from streaming.store.tables import Table
+
+Row = Sequence[Any]
+REFUSED = (psycopg.DataError, psycopg.IntegrityError, psycopg.errors.ProgramLimitExceeded, UnicodeError, OverflowError)
+"""A value that does not fit its column, its index or its constraint: the row's own fault."""
+NAMED = 1_100
+"""Characters of each part of a key that are repeated: an indexed name has no more."""
+
+
+class Refused(NamedTuple):
+    """A row that is not stored: its table, the values of its key, and the kind of the error."""
+
+    table: str
+    key: tuple[str, ...]
+    why: str
+
+
+@dataclass(slots=True)
+class Writing:
+    """One transaction's way of writing. `one_by_one`: each statement in a savepoint, a refused one again in halves."""
+
+    connection: Connection[Any]
+    one_by_one: bool = False
+    refused: list[Refused] = field(default_factory=list)
+
+    def table(self, table: Table, rows: Iterable[Row]) -> None:
+        """Writes the rows of a table."""
+        self.rows(table.name, table.key, list(rows), lambda some: table.write(self.connection, some))
+
+    def rows(self, what: str, key: int, rows: Sequence[Row], write: Callable[[Sequence[Row]], None]) -> None:
+        """Writes rows, of which the first `key` values name each, with a statement of their own."""
+        if not rows:
+            return
+        if not self.one_by_one:
+            write(rows)
+            return
+        try:
+            with self.connection.transaction():
+                write(rows)
+        except REFUSED as why:
+            if len(rows) == 1:
+                self.refused.append(Refused(what, _named(rows[0][:key]), type(why).__name__))
+                return
+            self.rows(what, key, rows[: len(rows) // 2], write)
+            self.rows(what, key, rows[len(rows) // 2 :], write)
+
+
+def _named(values: Row) -> tuple[str, ...]:
+    return tuple(str(one)[:NAMED] for one in values)

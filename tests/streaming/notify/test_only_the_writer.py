@@ -1,0 +1,171 @@
+"""Two jobs overlap on one database: only the one with the latest epoch notifies, and each key is sent once."""
+
+import threading
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from streaming.core.ports import Deposed
+from streaming.notify.alertmanager import Alertmanager
+from streaming.notify.alerts import AlertStyle
+from streaming.notify.delivery import Delivery, Receiver
+from streaming.notify.webhook import Webhook
+from streaming.store.database import Database, DatabaseUnreachable
+from streaming.store.outbox import Waiting, waiting_count
+from streaming.store.postgres import PostgresStore
+from streaming.store.writer import TurnTaken, Writer, turn
+from tests.streaming.builders import apart, commit, incident
+from tests.streaming.notify.receiver import receiving
+from tests.waiting import until
+
+pytestmark = pytest.mark.postgres
+STYLE = AlertStyle(generator_url="http://127.0.0.1:9470/metrics")
+
+
+@contextmanager
+def delivering(dsn: str, epoch: int, *receivers: Receiver) -> Iterator[Delivery]:
+    delivery = Delivery(dsn, receivers)
+    delivery.start(epoch)
+    try:
+        yield delivery
+    finally:
+        delivery.stop()
+
+
+def running(name: str) -> int:
+    """How many delivery threads of this receiver run."""
+    return sum(thread.name == name for thread in threading.enumerate())
+
+
+def left(store: PostgresStore) -> int:
+    with store.database.session() as connection:
+        return waiting_count(connection)
+
+
+def test_the_job_before_goes_on_until_the_epoch_is_claimed_and_then_ends(
+    store: PostgresStore, dsn: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    with receiving("/hook") as program:
+
+        def webhook() -> Webhook:
+            return Webhook("chat", f"{program.url}/hook", {})
+
+        first = store.claim()
+        with delivering(dsn, first, webhook()):
+            store.commit(commit(first, 0, 10, incident(incident_id="i1")))
+            program.wait_for(1)
+            second = store.claim()
+            until(lambda: not running("webhook:chat"))
+            store.commit(commit(second, 10, 20, apart("i2")))
+            with delivering(dsn, second, webhook()):
+                program.wait_for(2)
+                until(lambda: left(store) == 0)
+    assert [key for key, _ in program.requests] == ["i1:fired", "i2:fired"]
+    assert caplog.text.count("another job has taken over; webhook:chat gets no more notifications from this one") == 1
+
+
+def test_a_deposed_job_sends_nothing_of_what_waits(store: PostgresStore, dsn: str) -> None:
+    first = store.claim()
+    store.commit(commit(first, 0, 10, incident()))
+    second = store.claim()
+    with receiving("/hook") as program, receiving() as manager:
+        old = (Webhook("chat", f"{program.url}/hook", {}), Alertmanager(manager.url, STYLE))
+        with delivering(dsn, first, *old):
+            until(lambda: not running("webhook:chat") and not running(manager.url))
+        assert (program.requests, manager.requests) == ([], [])
+        with delivering(dsn, second, Webhook("chat", f"{program.url}/hook", {})):
+            program.wait_for(1)
+
+
+class Slow(Webhook):
+    """Waits with the answer in hand, as when the machine stalls between the receiver's answer and the mark."""
+
+    def __init__(self, name: str, url: str) -> None:
+        super().__init__(name, url, {})
+        self.sent, self.go_on = threading.Event(), threading.Event()
+
+    def send(self, one: Waiting) -> None:
+        super().send(one)
+        self.sent.set()
+        assert self.go_on.wait(20)
+
+
+def test_a_claim_between_sending_and_marking_repeats_nothing(store: PostgresStore, dsn: str) -> None:
+    first = store.claim()
+    store.commit(commit(first, 0, 10, incident(), incident("resolved")))
+    with receiving("/hook") as program:
+        slow = Slow("chat", f"{program.url}/hook")
+        with delivering(dsn, first, slow):
+            assert slow.sent.wait(10)
+            second = store.claim()
+            with delivering(dsn, second, Webhook("chat", f"{program.url}/hook", {})):
+                # A batch of the new writer does not wait for the old one's turn.
+                store.commit(commit(second, 10, 20, apart("i2")))
+                assert len(program.requests) == 1
+                slow.go_on.set()
+                program.wait_for(3)
+                until(lambda: left(store) == 0)
+    assert [key for key, _ in program.requests] == ["i1:fired", "i1:resolved", "i2:fired"]
+
+
+def test_many_claims_in_a_row_under_load_send_each_key_once(store: PostgresStore, dsn: str) -> None:
+    deliveries: list[Delivery] = []
+    count = 60
+    with receiving("/hook") as program, receiving("/other") as other:
+        for number in range(count):
+            if number % 5 == 0:
+                epoch = store.claim()
+                receivers = [Webhook("chat", f"{program.url}/hook", {}), Webhook("other", f"{other.url}/other", {})]
+                deliveries.append(Delivery(dsn, receivers))
+                deliveries[-1].start(epoch)
+            store.commit(commit(epoch, number, number + 1, apart(f"i{number}")))
+        until(lambda: left(store) == 0)
+        for delivery in deliveries:
+            delivery.stop()
+    for receiver in (program, other):
+        assert Counter(key for key, _ in receiver.requests) == Counter(f"i{number}:fired" for number in range(count))
+    assert running("webhook:chat") == 0
+
+
+def test_a_frozen_job_keeps_its_turn_for_a_bounded_time(store: PostgresStore, dsn: str) -> None:
+    first = store.claim()
+    frozen, other = Database(dsn), Database(dsn)
+    with other.session() as mine:
+        assert mine.execute("show idle_in_transaction_session_timeout").fetchone() == ("1min",)
+
+    def next_turn(epoch: int) -> bool:
+        with other.session() as mine:
+            try:
+                with turn(mine, "webhook:chat", epoch):
+                    return True
+            except TurnTaken:
+                return False
+
+    def stand_still() -> None:
+        with frozen.session() as connection:
+            connection.execute("set idle_in_transaction_session_timeout = '300ms'")
+            with turn(connection, "webhook:chat", first):
+                second = store.claim()
+                assert not next_turn(second)
+                until(lambda: next_turn(second))
+                connection.execute("select 'the mark'")
+
+    with pytest.raises(DatabaseUnreachable, match="idle-in-transaction timeout"):
+        stand_still()
+    with pytest.raises(Deposed):
+        next_turn(first)
+    frozen.close()
+    other.close()
+
+
+def test_who_leads_is_known_by_the_epoch_and_by_nothing_else(store: PostgresStore, dsn: str) -> None:
+    first = Writer(dsn, store.claim())
+    assert first.leads()
+    second = Writer(dsn, store.claim())
+    assert (first.leads(), second.leads()) == (False, True)
+    nowhere = Writer("postgresql://monitor@127.0.0.1:9/none", 1)
+    assert not nowhere.leads()
+    for one in (first, second, nowhere):
+        one.close()

@@ -1,0 +1,50 @@
+"""Jobs and last words in a real database: one row per job, documents completed once, written again without effect."""
+
+import pytest
+
+from streaming.core.model.effects import Burst
+from streaming.core.model.results import Aftermath, Cause, JobState, Subject
+from streaming.store import jobs, tables
+from streaming.store.contents import contents
+from streaming.store.postgres import PostgresStore
+from tests.streaming.builders import generation
+
+pytestmark = pytest.mark.postgres
+
+
+def job(agreement: str, worker: str) -> JobState:
+    return JobState(
+        cluster="c", group="g", job=Subject("task", "a-1"), incarnation=0, generation=7, assigned=(worker,),
+        expected=worker, judged=True, state="RUNNING", running=worker, running_generation=7, running_at_ms=5,
+        since_ms=4, agreement=agreement,
+    )  # fmt: skip
+
+
+def test_a_job_has_one_row_that_moves_along(store: PostgresStore) -> None:
+    with store.database.transaction() as connection:
+        jobs.JOBS.write(connection, [jobs.job_row(job("not_started", "w1:1"), 1)])
+        jobs.JOBS.write(connection, [jobs.job_row(job("ok", "w2:1"), 2), jobs.job_row(job("ok", "w2:1"), 2)])
+        rows = connection.execute("select job, running, agreement, batch_id from rebalance_monitor.jobs").fetchall()
+    assert rows == [("a-1", "w2:1", "ok", 2)]
+
+
+def test_the_last_word_completes_the_document(store: PostgresStore) -> None:
+    one = generation(5)
+    burst = Burst(kind="config_mismatch", first_generation=3, last_generation=9, first_at_ms=1, last_at_ms=2, count=7)
+    last = Aftermath(
+        cluster=one.cluster, group=one.group, generation=one.generation, source=one.source,
+        cause=(Cause(kind="worker_lost"),), burst=burst,
+    )  # fmt: skip
+    rows = contents([one, last], 1, lambda *_: "t1")
+    with store.database.transaction() as connection:
+        tables.GENERATIONS.write(connection, rows.generations)
+        jobs.complete(connection, rows.aftermaths)
+        jobs.complete(connection, rows.aftermaths)
+        (document,) = connection.execute("select document from rebalance_monitor.generations").fetchall()[0]
+        seen = connection.execute(
+            "select kind, first_generation, last_generation, count from rebalance_monitor.bursts"
+        ).fetchall()
+    assert document["settled"]
+    assert [cause["kind"] for cause in document["cause"]] == ["worker_lost"]
+    assert document["verdict"]["grade"] == one.verdict.grade.value
+    assert seen == [("config_mismatch", 3, 9, 7)]
