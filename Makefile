@@ -15,37 +15,37 @@ install:  ## create .venv from requirements.lock and put the command at .venv/bi
 	@$(PYTHON) lab/install.py
 
 demo: install  ## start Kafka, Connect, PostgreSQL and the job on loopback, break things, show the verdicts (KEEP=1 leaves it running)
-	@exec $(BIN)/python -m lab.demo $(DEMO_FLAGS)
+	@exec $(BIN)/python -m lab.demo.play $(DEMO_FLAGS)
 
 stop:  ## end a demo that was left running
-	@if [ -x $(BIN)/python ]; then $(BIN)/python -m lab.kept; else echo "nothing is installed here, so nothing was left running"; fi
+	@if [ -x $(BIN)/python ]; then $(BIN)/python -m lab.demo.kept; else echo "nothing is installed here, so nothing was left running"; fi
 
 bench: install  ## measure latency, drain, memory and idle CPU of the whole job; writes docs/benchmarks.md (ARGS="--quiet-s 60" is shorter)
-	@exec $(BIN)/python -m lab.bench $(ARGS)
+	@exec $(BIN)/python -m lab.bench.job $(ARGS)
 
 readiness: install  ## is the job ready while nothing is wrong, at 0 to 20,000 commits a second (ARGS="--seconds 600"; a soak: ARGS="--rates 150 --seconds 3600")
 	@exec $(BIN)/python -m lab.readiness $(ARGS)
 
 bench-assignors: install  ## time our assignors against Kafka's own class; writes docs/benchmarks-assignors.md (FAMILY=consumer: docs/benchmarks-consumers.md)
-	@exec $(BIN)/python -m lab.bench_$(if $(filter consumer,$(FAMILY)),consumers,assignors)
+	@exec $(BIN)/python -m lab.bench.assigning.$(if $(filter consumer,$(FAMILY)),consumers,assignors)
 
 bench-brokers: install  ## time our broker-side assignors against Kafka's own; writes docs/benchmarks-brokers.md
-	@exec $(BIN)/python -m lab.bench_brokers
+	@exec $(BIN)/python -m lab.bench.assigning.brokers
 
 bench-streams: install  ## time our Streams assignor against Kafka's own class; writes docs/benchmarks-streams.md
-	@exec $(BIN)/python -m lab.bench_streams
+	@exec $(BIN)/python -m lab.bench.assigning.streams
 
 oracle: install  ## compare our assignors with Kafka's own on random inputs (FAMILY=connect|consumer|broker|streams RELEASE=3.2.3 SCENARIOS=1000 SEED=1)
 	@exec $(BIN)/python -m lab.oracle.compare$(if $(filter consumer broker,$(FAMILY)),_$(FAMILY)s)$(if $(filter streams,$(FAMILY)),_streams) $(if $(RELEASE),--release $(RELEASE)) $(if $(SCENARIOS),--scenarios $(SCENARIOS)) $(if $(SEED),--seed $(SEED))
 
 bench-waiting: install  ## time a batch while up to 12,000 records of its group wait (about 3 min)
-	@exec $(BIN)/python -m lab.bench_waiting
+	@exec $(BIN)/python -m lab.bench.waiting
 
 bench-start: install  ## time the smallest commands beside an interpreter that does nothing
-	@exec $(BIN)/python -m lab.bench_start
+	@exec $(BIN)/python -m lab.bench.start
 
 bench-decode: install  ## measure decoding against kafka-python on one core; writes docs/benchmarks-decode.md
-	@exec $(BIN)/python -m lab.bench_decode
+	@exec $(BIN)/python -m lab.bench.decoding.compared
 
 fuzz: install  ## throw 200,000 damaged records at every decoder and 5,000 damaged captures at the fold (about 15 min)
 	@RM_FUZZ_INPUTS=200000 $(BIN)/pytest -q -s tests/schemas/test_fuzzing.py tests/schemas/test_memory.py

@@ -33,7 +33,7 @@ def main() -> int:
                 os.kill(pid, signal.SIGTERM)
         end_session(session)
     if databases:
-        from lab.postgres import stop_server
+        from lab.cluster.postgres import stop_server
 
         for data in databases:
             stop_server(data)

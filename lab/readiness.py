@@ -22,10 +22,10 @@ from pathlib import Path
 
 import httpx
 
-from lab import jars, java
-from lab.bench_cost import tree
-from lab.bench_stage import BenchStage
-from lab.commit_load import Commits
+from lab.bench.cost import tree
+from lab.bench.stage import BenchStage
+from lab.cluster import jars, java
+from lab.cluster.commit_load import Commits
 from lab.errors import LabError
 from lab.paths import BUILD
 from lab.process import Lab, Progress, signals_stop

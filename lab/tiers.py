@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from xml.etree import ElementTree
 
-from lab import jars, java
+from lab.cluster import jars, java
 from lab.errors import LabError
 from lab.paths import ROOT
 

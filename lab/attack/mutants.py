@@ -18,7 +18,7 @@ from random import Random
 from assignors.java_order import wire_entries_assigned, wire_entries_revoked
 from lab.attack.life import Life
 from lab.attack.pieces import Done, Outcome, Piece, table
-from lab.simulated_protocol import Job
+from lab.simulated_group.protocol import Job
 from schemas.connect_protocol import ConnectAssignment, encode_assignment
 from streaming.core.connect.reasons import CLOCKS_APART, CONFIG_BEHIND
 from streaming.core.fold.routing import route

@@ -11,7 +11,7 @@ from functools import cache
 from lab.attack.life import Life, of_cluster
 from lab.simulated.cluster import Cluster, Shape
 from lab.simulated.worker import WorkerSettings
-from lab.simulated_faults import LeaderFault
+from lab.simulated_group.faults import LeaderFault
 
 SEEDS = (1, 2)
 

@@ -15,7 +15,7 @@ from random import Random
 from typing import Any
 
 from assignors.connect.eras import era_of
-from lab import jars, java
+from lab.cluster import jars, java
 from lab.errors import LabError
 from lab.oracle.program import FOLDER
 from lab.oracle.runner import Answer, Runner

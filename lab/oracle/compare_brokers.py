@@ -13,7 +13,7 @@ from random import Random
 from typing import Any
 
 from assignors.broker.model import release_of
-from lab import jars, java
+from lab.cluster import jars, java
 from lab.errors import LabError
 from lab.oracle.broker_groups import ROUNDS, life
 from lab.oracle.broker_runner import KINDS, BrokerRunner

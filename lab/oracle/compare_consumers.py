@@ -12,7 +12,7 @@ import time
 from collections import Counter
 from random import Random
 
-from lab import jars, java
+from lab.cluster import jars, java
 from lab.errors import LabError
 from lab.oracle.consumer_runner import ConsumerRunner
 from lab.oracle.groups import cases

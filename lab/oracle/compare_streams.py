@@ -14,7 +14,7 @@ from random import Random
 
 from assignors.streams.eras import era_of, release_of
 from assignors.streams.racks import Racks
-from lab import jars, java
+from lab.cluster import jars, java
 from lab.errors import LabError
 from lab.oracle.program import FOLDER
 from lab.oracle.streams_groups import random_application

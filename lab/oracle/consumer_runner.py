@@ -17,9 +17,9 @@ from enum import IntEnum
 from pathlib import Path
 from typing import Any
 
-from lab import jars
+from lab.cluster import jars
+from lab.cluster.java import Java
 from lab.errors import LabError
-from lab.java import Java
 from lab.oracle.program import FOLDER, MODULE, Program, blob, string
 
 SOURCE = Path(__file__).with_name("ConsumerAssignors.java")

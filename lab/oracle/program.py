@@ -11,9 +11,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Self
 
-from lab import jars
+from lab.cluster import jars
+from lab.cluster.java import Java
 from lab.errors import LabError
-from lab.java import Java
 from lab.paths import BUILD, CONF
 
 MODULE = CONF / "ivy" / "oracle.xml"

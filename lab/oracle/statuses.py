@@ -15,7 +15,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from lab import java
+from lab.cluster import java
 from lab.errors import LabError
 from lab.oracle.runner import class_path
 from lab.paths import KAFKA_JARS, ROOT

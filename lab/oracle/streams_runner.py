@@ -22,9 +22,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lab import jars
+from lab.cluster import jars
+from lab.cluster.java import Java
 from lab.errors import LabError
-from lab.java import Java
 from lab.oracle.program import FOLDER, MODULE, Program, string
 
 SOURCE = Path(__file__).with_name("StreamsAssignors.java")

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from assignors.connect.eras import parse_release
 from assignors.connect.model import Jobs
 from assignors.java_order import wire_entries_assigned, wire_entries_revoked
-from lab.simulated_protocol import EAGER, NO_JOBS, VERSIONS, Job, Mode
+from lab.simulated_group.protocol import EAGER, NO_JOBS, VERSIONS, Job, Mode
 from schemas.connect_protocol import ConnectAssignment, WorkerState, encode_worker_state
 
 

@@ -11,8 +11,8 @@ from lab.simulated.status import StatusTopic
 from lab.simulated.truth import Truth
 from lab.simulated.worker import Worker, WorkerSettings
 from lab.simulated.world import World
-from lab.simulated_faults import LeaderFault
-from lab.simulated_protocol import Job
+from lab.simulated_group.faults import LeaderFault
+from lab.simulated_group.protocol import Job
 from streaming.core.model.settings import ClusterSettings, ConnectSettings
 
 

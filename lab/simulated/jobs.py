@@ -14,7 +14,7 @@ from lab.simulated.process import Process
 from lab.simulated.queue import Queue, Step
 from lab.simulated.status import Status, StatusTopic
 from lab.simulated.truth import Truth
-from lab.simulated_protocol import Job
+from lab.simulated_group.protocol import Job
 
 GRACE_MS = 5_000
 """`task.shutdown.graceful.timeout.ms`: whoever stops slower is abandoned and never says UNASSIGNED."""

@@ -1,7 +1,7 @@
 """The leader's part of one worker process: an assignor of one era, and what it remembers from round to round.
 
 The memory belongs to the process: it survives loss of leadership, of membership, and a change of the member id, and it
-ends with the process. The right answer can be spoiled by a fault that is armed (`lab.simulated_faults`).
+ends with the process. The right answer can be spoiled by a fault that is armed (`lab.simulated_group.faults`).
 """
 
 from collections.abc import Sequence
@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from assignors.connect import eager, incremental
 from assignors.connect.eras import Era, era_of
 from assignors.connect.model import ConfigSnapshot, ConnectMember, ConnectResult, ConnectRound, Jobs, LeaderMemory
-from lab.simulated_faults import ENDLESS, RERUN, LeaderFault, remembers, spoil
-from lab.simulated_protocol import EAGER
+from lab.simulated_group.faults import ENDLESS, RERUN, LeaderFault, remembers, spoil
+from lab.simulated_group.protocol import EAGER
 from schemas.connect_protocol import decode_worker_state
 from schemas.outcomes import Decoded
 from streaming.core.connect.connect_bytes import encode_share

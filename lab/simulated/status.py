@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from lab.simulated.log import Log
 from lab.simulated.partitioner import partition_of
 from lab.simulated.queue import Queue
-from lab.simulated_protocol import Job
+from lab.simulated_group.protocol import Job
 
 SAFE = frozenset({"UNASSIGNED", "FAILED"})
 

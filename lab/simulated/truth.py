@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from lab.simulated_protocol import Job
+from lab.simulated_group.protocol import Job
 
 FOREVER_MS = 1 << 62
 

@@ -18,7 +18,7 @@ from lab.simulated.member import Member
 from lab.simulated.messages import Client, Joined
 from lab.simulated.queue import Step
 from lab.simulated.world import World
-from lab.simulated_protocol import EAGER, NO_JOBS, Job, Mode
+from lab.simulated_group.protocol import EAGER, NO_JOBS, Job, Mode
 from schemas.connect_protocol import ConnectAssignment, decode_assignment
 from schemas.outcomes import Decoded
 

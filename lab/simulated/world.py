@@ -12,7 +12,7 @@ from lab.simulated.log import Log
 from lab.simulated.queue import Queue
 from lab.simulated.status import StatusTopic
 from lab.simulated.truth import Truth
-from lab.simulated_faults import LeaderFault
+from lab.simulated_group.faults import LeaderFault
 
 if TYPE_CHECKING:
     from lab.simulated.leader import Leader

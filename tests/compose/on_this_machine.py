@@ -18,7 +18,7 @@ from typing import Any
 
 import yaml
 
-from lab.java import Java
+from lab.cluster.java import Java
 from lab.ports import free_ports
 from lab.process import Lab
 

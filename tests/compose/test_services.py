@@ -12,7 +12,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from lab import jars, java, postgres
+from lab.cluster import jars, java, postgres
 from lab.process import Lab
 from tests.compose.on_this_machine import PASSWORD, ROOT, SERVICES, Machine, free_ports_for_all
 

@@ -10,9 +10,9 @@ from contextlib import ExitStack
 import psycopg
 import pytest
 
-from lab.alerting import start_alertmanager, start_prometheus
-from lab.hook_receiver import HookReceiver
 from lab.ports import HOST
+from lab.receivers.alerting import start_alertmanager, start_prometheus
+from lab.receivers.hook_receiver import HookReceiver
 from tests.integration.told import (
     ONCE,
     all_over,

@@ -6,15 +6,16 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from lab import checker, offsets_reader
-from lab.demo import CONNECTORS, Play
-from lab.offsets_reader import Coordinates
+from lab.cluster import offsets_reader
+from lab.cluster.offsets_reader import Coordinates
+from lab.demo import checker
+from lab.demo.play import CONNECTORS, Play
+from lab.demo.stage import GROUP, PORTS_NEEDED, SIMULATED, WORKERS, Ports, Stage
+from lab.demo.story import Story
 from lab.paths import BUILD
 from lab.ports import free_ports
 from lab.process import Progress
 from lab.sessions import members
-from lab.stage import GROUP, PORTS_NEEDED, SIMULATED, WORKERS, Ports, Stage
-from lab.story import Story
 from tests.integration.watched import own_lab
 
 pytestmark = pytest.mark.integration

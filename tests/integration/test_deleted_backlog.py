@@ -10,7 +10,7 @@ import httpx
 import psycopg
 import pytest
 
-from lab import config_topic
+from lab.cluster import config_topic
 from lab.process import Child
 from tests.integration.gaps_told import Gap, agree, degraded, events, gaps, told
 from tests.integration.taking_away import delete, ends

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from lab import bench_drain, bench_topic
+from lab.bench import drain, topic
 from lab.process import Lab, Progress
 from tests.integration.watched import own_lab
 
@@ -19,8 +19,8 @@ def lab() -> Iterator[Lab]:
 
 
 def test_a_prepared_topic_is_drained_to_its_last_record(lab: Lab) -> None:
-    found = bench_drain.drain(lab, RECORDS)
+    found = drain.drain(lab, RECORDS)
     assert found.records == RECORDS
-    assert found.generations == bench_topic.generations(RECORDS)
+    assert found.generations == topic.generations(RECORDS)
     assert found.batches >= 1
     assert found.largest_batch <= RECORDS

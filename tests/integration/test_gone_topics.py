@@ -15,10 +15,10 @@ import httpx
 import psycopg
 import pytest
 
-from lab import config_topic
-from lab.members import SimulatedGroup
+from lab.cluster import config_topic
 from lab.process import Child
-from lab.rehearsal import TIMING
+from lab.simulated_group.members import SimulatedGroup
+from lab.simulated_group.rehearsal import TIMING
 from tests.integration.gaps_told import Gap, agree, degraded, events, gaps, told, value
 from tests.integration.secured import Secured, client, secured
 from tests.integration.taking_away import admin, delete, ends, truncate, ungrant

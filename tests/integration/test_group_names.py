@@ -4,8 +4,8 @@ from contextlib import ExitStack
 
 import pytest
 
-from lab.members import SimulatedGroup
 from lab.ports import free_ports
+from lab.simulated_group.members import SimulatedGroup
 from tests.integration.watched import PATIENCE_S, Watched
 
 pytestmark = pytest.mark.integration

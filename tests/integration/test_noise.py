@@ -18,13 +18,13 @@ import pytest
 from confluent_kafka import Consumer
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from lab import broker, jars, java
-from lab.broker import Broker
+from lab.cluster import broker, jars, java
+from lab.cluster.broker import Broker
 from lab.ports import free_ports
 from lab.process import Lab
-from lab.rehearsal import PATIENCE_S, TIMING, Rehearsal, rehearsal
-from lab.simulated_protocol import Process
-from lab.watcher import Watcher
+from lab.simulated_group.protocol import Process
+from lab.simulated_group.rehearsal import PATIENCE_S, TIMING, Rehearsal, rehearsal
+from lab.simulated_group.watcher import Watcher
 from streaming.core.catalogue import CATALOGUE, RULES
 from streaming.core.incidents.book import whole
 from streaming.core.incidents.damping import alert_severity

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from lab import postgres
+from lab.cluster import postgres
 from lab.process import Child
 from lab.sessions import members
 from tests.integration.watched import PATIENCE_S, Watched

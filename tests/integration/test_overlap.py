@@ -5,9 +5,9 @@ from contextlib import ExitStack
 import psycopg
 import pytest
 
-from lab.alerting import start_alertmanager
-from lab.hook_receiver import HookReceiver
 from lab.ports import HOST, free_ports
+from lab.receivers.alerting import start_alertmanager
+from lab.receivers.hook_receiver import HookReceiver
 from tests.integration.told import (
     ONCE,
     heal,

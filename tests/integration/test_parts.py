@@ -20,9 +20,9 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from lab.hook_receiver import HookReceiver, Inbox
 from lab.paths import ROOT
 from lab.process import Child
+from lab.receivers.hook_receiver import HookReceiver, Inbox
 from lab.sessions import members
 from streaming.metrics.endpoint import PART as ENDPOINT
 from streaming.spark import stacks

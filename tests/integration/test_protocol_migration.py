@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from lab import broker, config_topic, jars, java, workers
-from lab.broker import Broker
-from lab.java import Java
+from lab.cluster import broker, config_topic, jars, java, workers
+from lab.cluster.broker import Broker
+from lab.cluster.java import Java
+from lab.cluster.workers import Worker
 from lab.ports import free_ports
 from lab.process import Lab
-from lab.watcher import Judged, Watcher
-from lab.workers import Worker
+from lab.simulated_group.watcher import Judged, Watcher
 from streaming.core.connect.observed import job_name
 from streaming.core.model.results import Certainty, Grade, Severity
 from streaming.core.model.settings import ClusterSettings, ConnectSettings

@@ -14,9 +14,9 @@ import pytest
 from confluent_kafka import OFFSET_BEGINNING, Consumer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from lab import broker, jars, java, jvm
-from lab.broker import Broker
-from lab.java import Java
+from lab.cluster import broker, jars, java, jvm
+from lab.cluster.broker import Broker
+from lab.cluster.java import Java
 from lab.ports import free_ports
 from lab.process import Child, Lab
 from schemas.consumer_protocol import ConsumerSubscription

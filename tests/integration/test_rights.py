@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from lab import config_topic
+from lab.cluster import config_topic
 from tests.integration.secured import Secured, client, secured
 from tests.integration.watched import PATIENCE_S
 

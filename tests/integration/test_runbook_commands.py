@@ -20,7 +20,7 @@ from confluent_kafka.admin import (
 )
 
 from dashboards.alerts import alerts
-from lab import broker, config_topic, jars, java, offsets_reader, workers
+from lab.cluster import broker, config_topic, jars, java, offsets_reader, workers
 from lab.ports import HOST, free_ports
 from streaming.core.catalogue import RULES
 from tests.integration.watched import own_lab

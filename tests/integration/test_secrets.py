@@ -15,12 +15,12 @@ import pytest
 from confluent_kafka import Producer
 from psycopg import sql
 
-from lab import broker, config_topic, jars, java, postgres, workers
+from lab.cluster import broker, config_topic, jars, java, postgres, workers
+from lab.demo.stage import GROUP, PORTS_NEEDED, Ports, Stage
 from lab.paths import BUILD
 from lab.ports import free_ports
 from lab.process import Progress
 from lab.sessions import members
-from lab.stage import GROUP, PORTS_NEEDED, Ports, Stage
 from tests.integration.watched import own_lab
 
 pytestmark = pytest.mark.integration

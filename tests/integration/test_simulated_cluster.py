@@ -13,12 +13,12 @@ import httpx
 import pytest
 from confluent_kafka import OFFSET_BEGINNING, Consumer, TopicPartition
 
-from lab import broker, jars, java, workers
+from lab.cluster import broker, jars, java, workers
+from lab.cluster.workers import Worker, config_topic, status_topic
 from lab.ports import free_ports
 from lab.process import Lab
 from lab.simulated.cluster import Cluster, Shape
 from lab.simulated.worker import WorkerSettings
-from lab.workers import Worker, config_topic, status_topic
 from schemas.connect_protocol import ConnectAssignment, WorkerState
 from streaming.core.model.records import GroupGeneration
 from streaming.core.model.settings import ClusterSettings, ConnectSettings

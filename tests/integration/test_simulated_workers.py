@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from lab import broker, jars, java
-from lab.broker import Broker
+from lab.cluster import broker, jars, java
+from lab.cluster.broker import Broker
 from lab.ports import free_ports
 from lab.process import Lab
-from lab.rehearsal import PATIENCE_S, TIMING, Rehearsal, rehearsal
-from lab.simulated_faults import LeaderFault, WorkerFault
-from lab.simulated_protocol import Process
-from lab.watcher import Judged
+from lab.simulated_group.faults import LeaderFault, WorkerFault
+from lab.simulated_group.protocol import Process
+from lab.simulated_group.rehearsal import PATIENCE_S, TIMING, Rehearsal, rehearsal
+from lab.simulated_group.watcher import Judged
 from streaming.core.connect.observed import job_name
 from streaming.core.model.results import Certainty, Grade, Severity
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from lab import config_topic
+from lab.cluster import config_topic
 from streaming.core.ports import PartitionKey, Range
 from streaming.spark.ends import KafkaView
 from streaming.spark.rows import read_batch

@@ -14,14 +14,14 @@ from pathlib import Path
 import pytest
 
 from assignors.connect.model import Jobs
-from lab import broker, jars, java
-from lab.broker import Broker
+from lab.cluster import broker, jars, java
+from lab.cluster.broker import Broker
 from lab.ports import free_ports
 from lab.process import Lab
-from lab.rehearsal import PATIENCE_S, Rehearsal, rehearsal
-from lab.simulated_faults import LeaderFault
-from lab.simulated_protocol import NO_JOBS, Job, Mode, Process
-from lab.watcher import Judged
+from lab.simulated_group.faults import LeaderFault
+from lab.simulated_group.protocol import NO_JOBS, Job, Mode, Process
+from lab.simulated_group.rehearsal import PATIENCE_S, Rehearsal, rehearsal
+from lab.simulated_group.watcher import Judged
 from streaming.core.model.results import Grade, Incident, Severity
 
 pytestmark = pytest.mark.integration

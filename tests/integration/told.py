@@ -7,15 +7,15 @@ from typing import Any
 import psycopg
 import pytest
 
-from lab import config_topic, workers
-from lab.alerting import Prometheus
-from lab.hook_receiver import Inbox, Labels
-from lab.members import SimulatedGroup
+from lab.cluster import config_topic, workers
 from lab.process import Child
-from lab.rehearsal import TIMING
+from lab.receivers.alerting import Prometheus
+from lab.receivers.hook_receiver import Inbox, Labels
 from lab.sessions import end_session
-from lab.simulated_leader import JAVA_VERSION
-from lab.simulated_status import VERSION
+from lab.simulated_group.leader import JAVA_VERSION
+from lab.simulated_group.members import SimulatedGroup
+from lab.simulated_group.rehearsal import TIMING
+from lab.simulated_group.status import VERSION
 from lab.tiers import TIERS
 from tests.integration.watched import PATIENCE_S, Watched
 

@@ -12,7 +12,7 @@ import httpx
 import psycopg
 import yaml
 
-from lab import broker, jars, java, postgres
+from lab.cluster import broker, jars, java, postgres
 from lab.paths import BUILD
 from lab.ports import HOST, free_ports
 from lab.process import Child, Lab, Progress

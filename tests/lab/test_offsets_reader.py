@@ -2,7 +2,7 @@
 
 import pytest
 
-from lab.offsets_reader import Coordinates, Found, parse
+from lab.cluster.offsets_reader import Coordinates, Found, parse
 from schemas.group_metadata import GroupMember, GroupMetadata
 from schemas.offsets_topic import encode_group_metadata
 

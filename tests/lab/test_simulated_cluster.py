@@ -12,8 +12,8 @@ from lab.simulated import scenario
 from lab.simulated.cluster import Cluster, Shape
 from lab.simulated.partitioner import partition_of
 from lab.simulated.worker import WorkerSettings
-from lab.simulated_faults import LeaderFault
-from lab.simulated_protocol import Mode
+from lab.simulated_group.faults import LeaderFault
+from lab.simulated_group.protocol import Mode
 from streaming.cli.captures import records_of
 from streaming.core.replay import replay
 

@@ -3,9 +3,9 @@
 import pytest
 
 from assignors.connect.model import ConfigSnapshot
-from lab.simulated_faults import ENDLESS, ArmedFaults, LeaderFault
-from lab.simulated_leader import JAVA_VERSION, Knowledge, Leader
-from lab.simulated_protocol import Process, offers
+from lab.simulated_group.faults import ENDLESS, ArmedFaults, LeaderFault
+from lab.simulated_group.leader import JAVA_VERSION, Knowledge, Leader
+from lab.simulated_group.protocol import Process, offers
 from schemas.connect_protocol import decode_assignment
 from schemas.outcomes import Decoded
 

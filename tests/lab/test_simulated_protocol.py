@@ -11,11 +11,11 @@ from assignors.connect.model import (
     LeaderMemory,
     MemberShare,
 )
-from lab.config_topic import ConfigLog
+from lab.cluster.config_topic import ConfigLog
 from lab.errors import LabError
-from lab.simulated_faults import LeaderFault, remembers, seen_wrongly, spoil
-from lab.simulated_protocol import Mode, Process, kept, offers
-from lab.simulated_status import StatusLog
+from lab.simulated_group.faults import LeaderFault, remembers, seen_wrongly, spoil
+from lab.simulated_group.protocol import Mode, Process, kept, offers
+from lab.simulated_group.status import StatusLog
 from schemas.connect_protocol import ConnectAssignment, WorkerState, decode_worker_state
 from schemas.outcomes import Decoded
 

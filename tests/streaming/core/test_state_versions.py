@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from assignors.connect.eras import ERAS
 from assignors.connect.model import Jobs, LeaderMemory
-from lab.bench_state import folded
+from lab.bench.state import folded
 from streaming.cli.captures import records_of, settings_of
 from streaming.core.connect.leader import packed as packed_hypotheses
 from streaming.core.connect.leader.packed import Hypothesis, PackedMinds

@@ -8,8 +8,8 @@ import pytest
 from confluent_kafka import Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from lab import broker, jars, java
-from lab.broker import Broker
+from lab.cluster import broker, jars, java
+from lab.cluster.broker import Broker
 from lab.paths import BUILD
 from lab.ports import free_ports
 from lab.process import Lab, Progress

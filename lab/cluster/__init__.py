@@ -1,0 +1,1 @@
+"""Real servers on one machine: brokers, Connect workers, PostgreSQL, and what they need."""
