@@ -6,6 +6,7 @@ RUN python -m venv /opt/rebalance-monitor \
     && /opt/rebalance-monitor/bin/pip install --no-cache-dir --require-hashes -r requirements-run.lock
 COPY pyproject.toml README.md LICENSE ./
 COPY conf/default.yaml conf/default.yaml
+COPY rebalance_monitor rebalance_monitor
 COPY schemas schemas
 COPY assignors assignors
 COPY streaming streaming

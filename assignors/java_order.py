@@ -15,7 +15,7 @@ from functools import lru_cache
 from struct import Struct
 from typing import Any, Generic, TypeVar
 
-from assignors.java_tree import TREE_BUCKET, TREE_TABLE, walk_grouped_with_trees, walk_with_trees
+from rebalance_monitor.assignors.java_tree import TREE_BUCKET, TREE_TABLE, walk_grouped_with_trees, walk_with_trees
 
 TaskId = tuple[str, int]
 Entries = tuple[tuple[str, tuple[int, ...]], ...]

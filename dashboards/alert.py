@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from streaming.core.incidents.own_alerts import OwnAlert
+from rebalance_monitor.streaming.core.incidents.own_alerts import OwnAlert
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

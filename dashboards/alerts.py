@@ -9,15 +9,15 @@ alone what was notified before.
 
 from typing import Any
 
-from dashboards.alert import Alert
-from dashboards.cluster_label import renamed_rules
-from dashboards.incident_alerts import incident_rule, recorded, titles
-from dashboards.monitor_alerts import monitor_alerts
-from dashboards.queries import aggregated, series
-from streaming.core import metrics
-from streaming.core.incidents import own_alerts
-from streaming.core.metrics import CLUSTER
-from streaming.core.runbooks import Addresses
+from rebalance_monitor.dashboards.alert import Alert
+from rebalance_monitor.dashboards.cluster_label import renamed_rules
+from rebalance_monitor.dashboards.incident_alerts import incident_rule, recorded, titles
+from rebalance_monitor.dashboards.monitor_alerts import monitor_alerts
+from rebalance_monitor.dashboards.queries import aggregated, series
+from rebalance_monitor.streaming.core import metrics
+from rebalance_monitor.streaming.core.incidents import own_alerts
+from rebalance_monitor.streaming.core.metrics import CLUSTER
+from rebalance_monitor.streaming.core.runbooks import Addresses
 
 WHILE_BLIND = own_alerts.WHILE_BLIND.name
 _REMEMBERED = "2h"

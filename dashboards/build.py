@@ -9,15 +9,15 @@ from typing import Any
 import yaml
 from grafana_foundation_sdk.cog.encoder import JSONEncoder
 
-from dashboards import tables
-from dashboards.alerts import prometheus_rule, rule_file
-from dashboards.cluster_label import renamed_dashboard
-from dashboards.frames import rebalances
-from dashboards.runbooks import pages
-from dashboards.shelf import SHELF
-from streaming.core.metrics import CLUSTER, label_problem
-from streaming.core.model.settings import PUBLIC_URL
-from streaming.core.runbooks import Addresses
+from rebalance_monitor.dashboards import tables
+from rebalance_monitor.dashboards.alerts import prometheus_rule, rule_file
+from rebalance_monitor.dashboards.cluster_label import renamed_dashboard
+from rebalance_monitor.dashboards.frames import rebalances
+from rebalance_monitor.dashboards.runbooks import pages
+from rebalance_monitor.dashboards.shelf import SHELF
+from rebalance_monitor.streaming.core.metrics import CLUSTER, label_problem
+from rebalance_monitor.streaming.core.model.settings import PUBLIC_URL
+from rebalance_monitor.streaming.core.runbooks import Addresses
 
 GENERATED = Path(__file__).parent / "generated"
 DOCS = Path(__file__).parents[1] / "docs"

@@ -8,7 +8,7 @@ database and the links between dashboards stay.
 import re
 from typing import Any
 
-from streaming.core.metrics import CLUSTER
+from rebalance_monitor.streaming.core.metrics import CLUSTER
 
 # In PromQL a name outside quotes is a label here: no metric, function or keyword is called `cluster`.
 _QUOTED_OR_LABEL = re.compile(r'"(?:\\.|[^"\\])*"|\b' + CLUSTER + r"\b")

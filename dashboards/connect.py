@@ -2,12 +2,12 @@
 
 from typing import Any
 
-from dashboards import queries, shared, tables
-from dashboards.frames import assembled, frame, label_values
-from dashboards.panels import Panel, graph, matrix, number, rows, sql_graph
-from dashboards.places import CONNECT as HERE
-from dashboards.queries import ONE_GROUP
-from streaming.core import metrics
+from rebalance_monitor.dashboards import queries, shared, tables
+from rebalance_monitor.dashboards.frames import assembled, frame, label_values
+from rebalance_monitor.dashboards.panels import Panel, graph, matrix, number, rows, sql_graph
+from rebalance_monitor.dashboards.places import CONNECT as HERE
+from rebalance_monitor.dashboards.queries import ONE_GROUP
+from rebalance_monitor.streaming.core import metrics
 
 CELLS = {
     "runs": "green",

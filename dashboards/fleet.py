@@ -2,13 +2,13 @@
 
 from typing import Any
 
-from dashboards import queries, shared, tables
-from dashboards.frames import assembled, frame, label_values
-from dashboards.panels import Panel, graph, number, rows
-from dashboards.places import FLEET as HERE
-from dashboards.places import group_address
-from dashboards.queries import FLEET
-from streaming.core import metrics
+from rebalance_monitor.dashboards import queries, shared, tables
+from rebalance_monitor.dashboards.frames import assembled, frame, label_values
+from rebalance_monitor.dashboards.panels import Panel, graph, number, rows
+from rebalance_monitor.dashboards.places import FLEET as HERE
+from rebalance_monitor.dashboards.places import group_address
+from rebalance_monitor.dashboards.queries import FLEET
+from rebalance_monitor.streaming.core import metrics
 
 _OF = ("cluster", "group")
 _NAMES = "{{cluster}} {{group}}"

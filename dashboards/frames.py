@@ -11,11 +11,11 @@ from grafana_foundation_sdk.models.dashboard import (
     VariableSort,
 )
 
-from dashboards import tables
-from dashboards.panels import POSTGRES, PROMETHEUS, Panel, SqlQuery
-from dashboards.places import PLACES, Place
-from dashboards.queries import series
-from streaming.core.metrics import Metric
+from rebalance_monitor.dashboards import tables
+from rebalance_monitor.dashboards.panels import POSTGRES, PROMETHEUS, Panel, SqlQuery
+from rebalance_monitor.dashboards.places import PLACES, Place
+from rebalance_monitor.dashboards.queries import series
+from rebalance_monitor.streaming.core.metrics import Metric
 
 TAG = "rebalance-monitor"
 

@@ -2,12 +2,12 @@
 
 from typing import Any
 
-from dashboards import queries, shared, tables
-from dashboards.frames import assembled, frame, label_values
-from dashboards.panels import Panel, graph, number, rows, states
-from dashboards.places import GROUP as HERE
-from dashboards.queries import ONE_GROUP
-from streaming.core import metrics
+from rebalance_monitor.dashboards import queries, shared, tables
+from rebalance_monitor.dashboards.frames import assembled, frame, label_values
+from rebalance_monitor.dashboards.panels import Panel, graph, number, rows, states
+from rebalance_monitor.dashboards.places import GROUP as HERE
+from rebalance_monitor.dashboards.queries import ONE_GROUP
+from rebalance_monitor.streaming.core import metrics
 
 
 def group() -> Any:

@@ -2,12 +2,12 @@
 
 from typing import Any
 
-from dashboards import post_mortem, queries, shared
-from dashboards.frames import assembled, frame, label_values
-from dashboards.panels import Panel, graph, number, rows
-from dashboards.places import HEALTH as HERE
-from dashboards.queries import FLEET
-from streaming.core import metrics
+from rebalance_monitor.dashboards import post_mortem, queries, shared
+from rebalance_monitor.dashboards.frames import assembled, frame, label_values
+from rebalance_monitor.dashboards.panels import Panel, graph, number, rows
+from rebalance_monitor.dashboards.places import HEALTH as HERE
+from rebalance_monitor.dashboards.queries import FLEET
+from rebalance_monitor.streaming.core import metrics
 
 _MONITOR = ("cluster",)
 """Each monitor watches one cluster."""

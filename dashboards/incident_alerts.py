@@ -9,11 +9,11 @@ at once. While the monitor is gone (`queries.gone`), the series goes on as it wa
 
 from typing import Any
 
-from dashboards.queries import gone, series
-from streaming.core import metrics
-from streaming.core.catalogue import RULES
-from streaming.core.metrics import CLUSTER
-from streaming.core.runbooks import Addresses, alert_name, headline, next_step
+from rebalance_monitor.dashboards.queries import gone, series
+from rebalance_monitor.streaming.core import metrics
+from rebalance_monitor.streaming.core.catalogue import RULES
+from rebalance_monitor.streaming.core.metrics import CLUSTER
+from rebalance_monitor.streaming.core.runbooks import Addresses, alert_name, headline, next_step
 
 RECORDED = "rebalance_monitor:incident"
 _SURVIVES_RESTART = "15m"

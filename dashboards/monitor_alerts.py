@@ -4,10 +4,10 @@ A heartbeat of 0 means "never yet", as in a monitor that is still starting. Ever
 watches one cluster, so the cluster's name says which monitor it is.
 """
 
-from dashboards.alert import Alert
-from dashboards.queries import age, aggregated, gone, grew, kept, not_begun_while, series
-from streaming.core import metrics
-from streaming.core.incidents.own_alerts import (
+from rebalance_monitor.dashboards.alert import Alert
+from rebalance_monitor.dashboards.queries import age, aggregated, gone, grew, kept, not_begun_while, series
+from rebalance_monitor.streaming.core import metrics
+from rebalance_monitor.streaming.core.incidents.own_alerts import (
     ABSENT,
     AUDIT_FAILED,
     BLIND,
@@ -23,7 +23,7 @@ from streaming.core.incidents.own_alerts import (
     UNDECODABLE,
     UNEXPLAINED,
 )
-from streaming.core.metrics import CLUSTER
+from rebalance_monitor.streaming.core.metrics import CLUSTER
 
 _PER_MONITOR = (CLUSTER,)
 _PER_REASON = (CLUSTER, "reason")

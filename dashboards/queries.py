@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from streaming.core.metrics import CLUSTER, GROUP_INFO, HEARTBEAT, INCIDENT, Metric
-from streaming.core.model.results import AlertSeverity
+from rebalance_monitor.streaming.core.metrics import CLUSTER, GROUP_INFO, HEARTBEAT, INCIDENT, Metric
+from rebalance_monitor.streaming.core.model.results import AlertSeverity
 
 # The dashboards' variables; `fleet` lets several clusters be chosen, `group` one of each.
 FLEET = 'cluster=~"$cluster"'

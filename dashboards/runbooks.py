@@ -7,18 +7,18 @@ paragraph.
 from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
-from dashboards.alert import Alert
-from dashboards.alerts import alerts
-from dashboards.cluster_label import renamed_query
-from streaming.core.catalogue import RULES
-from streaming.core.connect.advice.table import advice_page
-from streaming.core.connect.advice.words import whole_text
-from streaming.core.incidents.commands import commands_of, on_kubernetes
-from streaming.core.incidents.own_alerts import OWN_ALERTS, readable
-from streaming.core.incidents.rule import Check, Rule
-from streaming.core.incidents.step import Step
-from streaming.core.metrics import CLUSTER
-from streaming.core.runbooks import commands, damping_text, left_open, loudness_text
+from rebalance_monitor.dashboards.alert import Alert
+from rebalance_monitor.dashboards.alerts import alerts
+from rebalance_monitor.dashboards.cluster_label import renamed_query
+from rebalance_monitor.streaming.core.catalogue import RULES
+from rebalance_monitor.streaming.core.connect.advice.table import advice_page
+from rebalance_monitor.streaming.core.connect.advice.words import whole_text
+from rebalance_monitor.streaming.core.incidents.commands import commands_of, on_kubernetes
+from rebalance_monitor.streaming.core.incidents.own_alerts import OWN_ALERTS, readable
+from rebalance_monitor.streaming.core.incidents.rule import Check, Rule
+from rebalance_monitor.streaming.core.incidents.step import Step
+from rebalance_monitor.streaming.core.metrics import CLUSTER
+from rebalance_monitor.streaming.core.runbooks import commands, damping_text, left_open, loudness_text
 
 FOLDER = "runbooks"
 _MADE = "<!-- Made by `rebalance-monitor dashboards build` from the rule catalogue; edit that. -->"

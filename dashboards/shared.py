@@ -1,10 +1,10 @@
 """Panels that several dashboards show alike: each is declared here once, for the fleet or for one group."""
 
-from dashboards import queries, tables
-from dashboards.panels import Panel, graph, number, rows
-from dashboards.places import rebalance_address
-from dashboards.queries import FLEET, ONE_GROUP
-from streaming.core import metrics
+from rebalance_monitor.dashboards import queries, tables
+from rebalance_monitor.dashboards.panels import Panel, graph, number, rows
+from rebalance_monitor.dashboards.places import rebalance_address
+from rebalance_monitor.dashboards.queries import FLEET, ONE_GROUP
+from rebalance_monitor.streaming.core import metrics
 
 # -- one group ------------------------------------------------------------------------------------------------------
 

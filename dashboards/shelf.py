@@ -3,13 +3,13 @@
 from collections.abc import Callable
 from typing import Any
 
-from dashboards import places
-from dashboards.connect import connect
-from dashboards.fleet import fleet
-from dashboards.group import group
-from dashboards.health import health
-from dashboards.places import Place
-from dashboards.rebalance import rebalance
+from rebalance_monitor.dashboards import places
+from rebalance_monitor.dashboards.connect import connect
+from rebalance_monitor.dashboards.fleet import fleet
+from rebalance_monitor.dashboards.group import group
+from rebalance_monitor.dashboards.health import health
+from rebalance_monitor.dashboards.places import Place
+from rebalance_monitor.dashboards.rebalance import rebalance
 
 SHELF: tuple[tuple[Place, Callable[[], Any]], ...] = (
     (places.FLEET, fleet),

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from struct import Struct as Packer
 from typing import Any, TypeAlias
 
-from schemas import wire
-from schemas.errors import LengthBeyondBuffer, NotInVersion, TooLong, Truncated, UnexpectedNull
-from schemas.java_text import (
+from rebalance_monitor.schemas import wire
+from rebalance_monitor.schemas.errors import LengthBeyondBuffer, NotInVersion, TooLong, Truncated, UnexpectedNull
+from rebalance_monitor.schemas.java_text import (
     decode_modified_utf8,
     decode_utf8,
     decode_utf16,
@@ -23,8 +23,8 @@ from schemas.java_text import (
     encode_utf8,
     encode_utf16,
 )
-from schemas.source import Source
-from schemas.wire import Reader, Writer
+from rebalance_monitor.schemas.source import Source
+from rebalance_monitor.schemas.wire import Reader, Writer
 
 Row: TypeAlias = tuple[Any, ...]
 # Adds the lines that read one thing: into which source, into which variable.

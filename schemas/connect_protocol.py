@@ -7,13 +7,13 @@ end may be missing (but not begun and cut), bytes behind the last field are left
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
-from schemas.compiled import row_reader
-from schemas.errors import SchemaError, UnsupportedVersion, unreadable
-from schemas.frozen import maker
-from schemas.fused import Blob
-from schemas.layouts import Array, Field, Group, Kind, Layout, Values
-from schemas.outcomes import Decoded, Outcome
-from schemas.struct_writers import writer
+from rebalance_monitor.schemas.compiled import row_reader
+from rebalance_monitor.schemas.errors import SchemaError, UnsupportedVersion, unreadable
+from rebalance_monitor.schemas.frozen import maker
+from rebalance_monitor.schemas.fused import Blob
+from rebalance_monitor.schemas.layouts import Array, Field, Group, Kind, Layout, Values
+from rebalance_monitor.schemas.outcomes import Decoded, Outcome
+from rebalance_monitor.schemas.struct_writers import writer
 
 TaskId = tuple[str, int]
 # (connector, task numbers) in wire order; the number -1 is the connector itself.

@@ -14,7 +14,7 @@ SchemaError
 
 from typing import ClassVar
 
-from schemas.outcomes import Unreadable
+from rebalance_monitor.schemas.outcomes import Unreadable
 
 
 class SchemaError(Exception):

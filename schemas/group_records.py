@@ -9,10 +9,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias, assert_never
 
-from schemas import group_readers, streams_readers
-from schemas.coordinator_records import Record, decode_record
-from schemas.group_readers import Fields
-from schemas.group_values import (
+from rebalance_monitor.schemas import group_readers, streams_readers
+from rebalance_monitor.schemas.coordinator_records import Record, decode_record
+from rebalance_monitor.schemas.group_readers import Fields
+from rebalance_monitor.schemas.group_values import (
     AssignmentEpoch,
     ConsumerMember,
     Current,
@@ -23,9 +23,9 @@ from schemas.group_values import (
     ShareStates,
     Target,
 )
-from schemas.layouts import Release
-from schemas.outcomes import Decoded, Ignored, Outcome, Tombstone, Unreadable
-from schemas.streams_values import (
+from rebalance_monitor.schemas.layouts import Release
+from rebalance_monitor.schemas.outcomes import Decoded, Ignored, Outcome, Tombstone, Unreadable
+from rebalance_monitor.schemas.streams_values import (
     ResolvedTopics,
     StreamsCurrent,
     StreamsEpoch,

@@ -14,11 +14,11 @@ from functools import cache
 from struct import error as StructError  # noqa: N812 - a class like any other
 from typing import Any
 
-from schemas.codecs import Codec, Row
-from schemas.errors import NotInVersion, UnsupportedVersion
-from schemas.layouts import FIRST_RELEASE, LAST_RELEASE, Release
-from schemas.source import Source
-from schemas.wire import Reader, Writer
+from rebalance_monitor.schemas.codecs import Codec, Row
+from rebalance_monitor.schemas.errors import NotInVersion, UnsupportedVersion
+from rebalance_monitor.schemas.layouts import FIRST_RELEASE, LAST_RELEASE, Release
+from rebalance_monitor.schemas.source import Source
+from rebalance_monitor.schemas.wire import Reader, Writer
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -7,16 +7,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from schemas import wire
-from schemas.compiled import Row, row_of, row_reader
-from schemas.errors import SchemaError, UnsupportedVersion, unreadable
-from schemas.frozen import maker
-from schemas.group_metadata import GroupMember, GroupMetadata
-from schemas.java_text import decode_utf8
-from schemas.layouts import UNKNOWN_TAGS, Array, Field, Group, Kind, Layout
-from schemas.outcomes import Decoded, Ignored, Outcome, Tombstone, Unreadable
-from schemas.struct_writers import writer
-from schemas.structs import reader
+from rebalance_monitor.schemas import wire
+from rebalance_monitor.schemas.compiled import Row, row_of, row_reader
+from rebalance_monitor.schemas.errors import SchemaError, UnsupportedVersion, unreadable
+from rebalance_monitor.schemas.frozen import maker
+from rebalance_monitor.schemas.group_metadata import GroupMember, GroupMetadata
+from rebalance_monitor.schemas.java_text import decode_utf8
+from rebalance_monitor.schemas.layouts import UNKNOWN_TAGS, Array, Field, Group, Kind, Layout
+from rebalance_monitor.schemas.outcomes import Decoded, Ignored, Outcome, Tombstone, Unreadable
+from rebalance_monitor.schemas.struct_writers import writer
+from rebalance_monitor.schemas.structs import reader
 
 # Record type -> (Kafka's name of the record, the kind of group it belongs to).
 RECORD_TYPES: Mapping[int, tuple[str, str]] = {

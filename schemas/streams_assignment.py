@@ -8,16 +8,22 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TypeAlias, cast
 
-from schemas import wire
-from schemas.array_codecs import FLAT_PAIRS, array, row, rows
-from schemas.codecs import CHARS, INT32, INT64, MODIFIED_UTF8, Codec
-from schemas.errors import SchemaError, UnsupportedVersion, unreadable
-from schemas.frozen import maker
-from schemas.hand_written import HandWritten, Line, reader, writer
-from schemas.layouts import Release
-from schemas.outcomes import Decoded, Outcome
-from schemas.streams_subscription import NEWEST_RELEASE
-from schemas.streams_tasks import NEWEST_VERSION, NO_REBALANCE_MS, UNKNOWN_VERSION, TaskId, newest_version
+from rebalance_monitor.schemas import wire
+from rebalance_monitor.schemas.array_codecs import FLAT_PAIRS, array, row, rows
+from rebalance_monitor.schemas.codecs import CHARS, INT32, INT64, MODIFIED_UTF8, Codec
+from rebalance_monitor.schemas.errors import SchemaError, UnsupportedVersion, unreadable
+from rebalance_monitor.schemas.frozen import maker
+from rebalance_monitor.schemas.hand_written import HandWritten, Line, reader, writer
+from rebalance_monitor.schemas.layouts import Release
+from rebalance_monitor.schemas.outcomes import Decoded, Outcome
+from rebalance_monitor.schemas.streams_subscription import NEWEST_RELEASE
+from rebalance_monitor.schemas.streams_tasks import (
+    NEWEST_VERSION,
+    NO_REBALANCE_MS,
+    UNKNOWN_VERSION,
+    TaskId,
+    newest_version,
+)
 
 # A topic is None where the number of a host map stands in no dictionary: Kafka reads a null name then.
 Partitions: TypeAlias = tuple[tuple[str | None, int], ...]

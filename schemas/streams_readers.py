@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from schemas.group_readers import Fields, aligned_of, pairs_of, state_of
-from schemas.group_values import MemberState
-from schemas.streams_values import (
+from rebalance_monitor.schemas.group_readers import Fields, aligned_of, pairs_of, state_of
+from rebalance_monitor.schemas.group_values import MemberState
+from rebalance_monitor.schemas.streams_values import (
     CopartitionGroup,
     ResolvedTopics,
     StreamsCurrent,

@@ -14,10 +14,20 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any, assert_never
 
-from schemas import wire
-from schemas.errors import LengthBeyondBuffer, Truncated, UnexpectedNull, UnsupportedVersion
-from schemas.layouts import UNKNOWN_TAGS, Array, Field, Group, Kind, Layout, Type, present, tag_default
-from schemas.wire import Reader, Writer
+from rebalance_monitor.schemas import wire
+from rebalance_monitor.schemas.errors import LengthBeyondBuffer, Truncated, UnexpectedNull, UnsupportedVersion
+from rebalance_monitor.schemas.layouts import (
+    UNKNOWN_TAGS,
+    Array,
+    Field,
+    Group,
+    Kind,
+    Layout,
+    Type,
+    present,
+    tag_default,
+)
+from rebalance_monitor.schemas.wire import Reader, Writer
 
 
 class Fields(Mapping[str, Any]):

@@ -17,12 +17,12 @@ from typing import Any
 
 import pytest
 
-from dashboards.shelf import SHELF
-from streaming.cli.commands import parser
-from streaming.core.catalogue import RULES
-from streaming.core.incidents.own_alerts import OWN_ALERTS
-from streaming.core.metrics import METRICS
-from streaming.web.openapi import document
+from rebalance_monitor.dashboards.shelf import SHELF
+from rebalance_monitor.streaming.cli.commands import parser
+from rebalance_monitor.streaming.core.catalogue import RULES
+from rebalance_monitor.streaming.core.incidents.own_alerts import OWN_ALERTS
+from rebalance_monitor.streaming.core.metrics import METRICS
+from rebalance_monitor.streaming.web.openapi import document
 
 ROOT = Path(__file__).parents[1]
 NOTIFYING = re.compile(r"\b(told|telling|quiet|quietly|hushed|hears?|heard)\b", re.IGNORECASE)

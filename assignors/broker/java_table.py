@@ -13,8 +13,8 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from typing import Generic, TypeVar
 
-from assignors.java_order import key_hash
-from assignors.java_tree import TREE_BUCKET, TREE_TABLE
+from rebalance_monitor.assignors.java_order import key_hash
+from rebalance_monitor.assignors.java_tree import TREE_BUCKET, TREE_TABLE
 
 K = TypeVar("K", bound=Hashable)
 

@@ -13,7 +13,14 @@ from dataclasses import dataclass
 from itertools import groupby, permutations, product
 from typing import TypeAlias, TypeVar
 
-from assignors.java_order import HashOrder, copied_set, copied_set_capacity, hash_map_order, hash_order, uuid_hash
+from rebalance_monitor.assignors.java_order import (
+    HashOrder,
+    copied_set,
+    copied_set_capacity,
+    hash_map_order,
+    hash_order,
+    uuid_hash,
+)
 
 TopicId: TypeAlias = bytes
 """The 16 bytes of a topic id."""

@@ -10,8 +10,8 @@ stay aligned.
 So since 3.9. Releases 3.7 and 3.8 keep what members have first (`assignors.broker.range_before_3_9`).
 """
 
-from assignors.broker import range_before_3_9
-from assignors.broker.model import (
+from rebalance_monitor.assignors.broker import range_before_3_9
+from rebalance_monitor.assignors.broker.model import (
     JAVA,
     NEWEST,
     BrokerGroup,
@@ -24,7 +24,7 @@ from assignors.broker.model import (
     TopicId,
     shares_of,
 )
-from assignors.java_order import utf16_key
+from rebalance_monitor.assignors.java_order import utf16_key
 
 _FIRST_NOT_STICKY: Release = (3, 9)
 

@@ -11,7 +11,7 @@ A member without partitions gets no entry. Partitions beyond the end of a topic 
 count as kept, as in Kafka; the assignor then fails where too few are left.
 """
 
-from assignors.broker.model import (
+from rebalance_monitor.assignors.broker.model import (
     JAVA,
     AssignorFailed,
     BrokerGroup,

@@ -11,8 +11,8 @@ holds in turn among the topic's subscribers, then everything they had, unless it
 
 from collections.abc import Mapping, Sequence
 
-from assignors.broker.java_table import JavaTable
-from assignors.broker.model import (
+from rebalance_monitor.assignors.broker.java_table import JavaTable
+from rebalance_monitor.assignors.broker.model import (
     JAVA,
     AssignorFailed,
     BrokerGroup,
@@ -24,7 +24,7 @@ from assignors.broker.model import (
     TopicId,
     shares_of,
 )
-from assignors.java_order import java_hash, topic_partition_hash
+from rebalance_monitor.assignors.java_order import java_hash, topic_partition_hash
 
 _TopicPartition = tuple[TopicId, int]
 _Pairs = dict[_TopicPartition, list[str]]

@@ -12,10 +12,26 @@ Members are numbered in hash order. Some members may miss partitions when the on
 
 from collections.abc import Mapping, Sequence
 
-from assignors.broker.java_table import JavaTable
-from assignors.broker.model import JAVA, AssignorFailed, BrokerGroup, BrokerResult, Orders, Outcome, TopicId, shares_of
-from assignors.broker.share_quotas import Circle, NoMembersLeft, counts_of, number_hash, sharing_of, sized
-from assignors.java_order import topic_partition_hash
+from rebalance_monitor.assignors.broker.java_table import JavaTable
+from rebalance_monitor.assignors.broker.model import (
+    JAVA,
+    AssignorFailed,
+    BrokerGroup,
+    BrokerResult,
+    Orders,
+    Outcome,
+    TopicId,
+    shares_of,
+)
+from rebalance_monitor.assignors.broker.share_quotas import (
+    Circle,
+    NoMembersLeft,
+    counts_of,
+    number_hash,
+    sharing_of,
+    sized,
+)
+from rebalance_monitor.assignors.java_order import topic_partition_hash
 
 _TopicPartition = tuple[TopicId, int]
 

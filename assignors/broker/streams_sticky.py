@@ -17,10 +17,10 @@ out of the division. A member that passes a quota without hitting it is never ta
 from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
-from assignors.broker import streams_sticky_4_1
-from assignors.broker.java_table import JavaTable
-from assignors.broker.model import NEWEST, AssignorFailed, Release
-from assignors.broker.streams_model import (
+from rebalance_monitor.assignors.broker import streams_sticky_4_1
+from rebalance_monitor.assignors.broker.java_table import JavaTable
+from rebalance_monitor.assignors.broker.model import NEWEST, AssignorFailed, Release
+from rebalance_monitor.assignors.broker.streams_model import (
     StreamsGroup,
     StreamsMember,
     StreamsOutcome,
@@ -29,8 +29,8 @@ from assignors.broker.streams_model import (
     Task,
     tasks_per_member,
 )
-from assignors.java_heap import JavaHeap
-from assignors.java_order import hash_map_order, sorted_names
+from rebalance_monitor.assignors.java_heap import JavaHeap
+from rebalance_monitor.assignors.java_order import hash_map_order, sorted_names
 
 T = TypeVar("T")
 

@@ -10,9 +10,9 @@ addresses. Such a choice cannot be recomputed: the result takes the first in has
 
 from collections.abc import Iterable
 
-from assignors.broker.java_table import JavaTable
-from assignors.broker.model import AssignorFailed
-from assignors.broker.streams_model import (
+from rebalance_monitor.assignors.broker.java_table import JavaTable
+from rebalance_monitor.assignors.broker.model import AssignorFailed
+from rebalance_monitor.assignors.broker.streams_model import (
     StreamsGroup,
     StreamsOutcome,
     StreamsResult,
@@ -21,7 +21,7 @@ from assignors.broker.streams_model import (
     Task,
     tasks_per_member,
 )
-from assignors.java_order import hash_map_order, hash_order, sorted_names
+from rebalance_monitor.assignors.java_order import hash_map_order, hash_order, sorted_names
 
 
 class _Process:

@@ -13,8 +13,8 @@ In 3.7, members of a partition's rack come first in each step, and Kafka throws 
 
 from collections.abc import Iterable, Sequence
 
-from assignors.broker.java_table import JavaTable
-from assignors.broker.model import (
+from rebalance_monitor.assignors.broker.java_table import JavaTable
+from rebalance_monitor.assignors.broker.model import (
     JAVA,
     AssignorFailed,
     BrokerGroup,
@@ -26,8 +26,8 @@ from assignors.broker.model import (
     TopicId,
     shares_of,
 )
-from assignors.broker.rack_info import RackInfo, TopicPartition
-from assignors.java_order import copied_set_capacity, utf16_key, uuid_hash
+from rebalance_monitor.assignors.broker.rack_info import RackInfo, TopicPartition
+from rebalance_monitor.assignors.java_order import copied_set_capacity, utf16_key, uuid_hash
 
 _OBJECTS_HASH = 31 * 31
 _Pair = tuple[str, str]

@@ -15,7 +15,7 @@ most grows to the left in the same way. The list keeps its order although the si
 at a size twice.
 """
 
-from assignors.broker.model import (
+from rebalance_monitor.assignors.broker.model import (
     JAVA,
     AssignorFailed,
     BrokerGroup,
@@ -27,7 +27,7 @@ from assignors.broker.model import (
     TopicId,
     shares_of,
 )
-from assignors.java_order import uuid_key
+from rebalance_monitor.assignors.java_order import uuid_key
 
 _MAX_ROUNDS = 16
 _NOBODY = -1

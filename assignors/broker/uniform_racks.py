@@ -11,9 +11,9 @@ Groups with different topics: `assignors.broker.uniform_before_4_0`. Different e
 
 from collections.abc import Sequence
 
-from assignors.broker import uniform_before_4_0
-from assignors.broker.java_table import JavaTable
-from assignors.broker.model import (
+from rebalance_monitor.assignors.broker import uniform_before_4_0
+from rebalance_monitor.assignors.broker.java_table import JavaTable
+from rebalance_monitor.assignors.broker.model import (
     JAVA,
     AssignorFailed,
     BrokerGroup,
@@ -25,8 +25,8 @@ from assignors.broker.model import (
     TopicId,
     shares_of,
 )
-from assignors.broker.rack_info import RackInfo, TopicPartition
-from assignors.java_order import uuid_key
+from rebalance_monitor.assignors.broker.rack_info import RackInfo, TopicPartition
+from rebalance_monitor.assignors.java_order import uuid_key
 
 
 class _Round:

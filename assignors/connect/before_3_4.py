@@ -21,12 +21,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from assignors.connect.eras import Era
-from assignors.connect.memory import memory_after
-from assignors.connect.model import ConnectMember, ConnectRound, Jobs, LeaderMemory, MemberShare, TaskId
-from assignors.connect.survey import Load, Survey, fill
-from assignors.connect.window import Window, handle_lost
-from assignors.java_order import (
+from rebalance_monitor.assignors.connect.eras import Era
+from rebalance_monitor.assignors.connect.memory import memory_after
+from rebalance_monitor.assignors.connect.model import (
+    ConnectMember,
+    ConnectRound,
+    Jobs,
+    LeaderMemory,
+    MemberShare,
+    TaskId,
+)
+from rebalance_monitor.assignors.connect.survey import Load, Survey, fill
+from rebalance_monitor.assignors.connect.window import Window, handle_lost
+from rebalance_monitor.assignors.java_order import (
     copied_set,
     grouping_order,
     hash_map_order,

@@ -26,15 +26,22 @@ from dataclasses import dataclass, replace
 from math import log
 from typing import TypeVar
 
-from assignors.connect import before_3_4
-from assignors.connect.eras import Era
-from assignors.connect.memory import memory_after
-from assignors.connect.model import ConnectResult, ConnectRound, Jobs, LeaderMemory, MemberShare, TaskId
-from assignors.connect.round import CannotAssign, open_answer
-from assignors.connect.static import Declared, declared
-from assignors.connect.survey import JobSet, Load, Survey, fill, survey
-from assignors.connect.window import Window, handle_lost
-from assignors.java_order import copied_set, rests_on_java
+from rebalance_monitor.assignors.connect import before_3_4
+from rebalance_monitor.assignors.connect.eras import Era
+from rebalance_monitor.assignors.connect.memory import memory_after
+from rebalance_monitor.assignors.connect.model import (
+    ConnectResult,
+    ConnectRound,
+    Jobs,
+    LeaderMemory,
+    MemberShare,
+    TaskId,
+)
+from rebalance_monitor.assignors.connect.round import CannotAssign, open_answer
+from rebalance_monitor.assignors.connect.static import Declared, declared
+from rebalance_monitor.assignors.connect.survey import JobSet, Load, Survey, fill, survey
+from rebalance_monitor.assignors.connect.window import Window, handle_lost
+from rebalance_monitor.assignors.java_order import copied_set, rests_on_java
 
 J = TypeVar("J", str, TaskId)
 

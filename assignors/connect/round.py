@@ -7,8 +7,15 @@ and if that is still behind it answers every member with CONFIG_MISMATCH and not
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from assignors.connect.model import ConfigSnapshot, ConnectResult, ConnectRound, Jobs, MemberShare, TaskId
-from assignors.java_order import sorted_names
+from rebalance_monitor.assignors.connect.model import (
+    ConfigSnapshot,
+    ConnectResult,
+    ConnectRound,
+    Jobs,
+    MemberShare,
+    TaskId,
+)
+from rebalance_monitor.assignors.java_order import sorted_names
 
 NO_ERROR = 0
 CONFIG_MISMATCH = 1

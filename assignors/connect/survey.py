@@ -7,11 +7,18 @@ from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass
 from typing import TypeVar
 
-from assignors.connect.eras import Era
-from assignors.connect.model import ConfigSnapshot, ConnectMember, ConnectRound, Jobs, LeaderMemory, TaskId
-from assignors.connect.round import configured_jobs
-from assignors.java_order import hash_map_order, utf16_key
-from assignors.java_tree import TREE_BUCKET
+from rebalance_monitor.assignors.connect.eras import Era
+from rebalance_monitor.assignors.connect.model import (
+    ConfigSnapshot,
+    ConnectMember,
+    ConnectRound,
+    Jobs,
+    LeaderMemory,
+    TaskId,
+)
+from rebalance_monitor.assignors.connect.round import configured_jobs
+from rebalance_monitor.assignors.java_order import hash_map_order, utf16_key
+from rebalance_monitor.assignors.java_tree import TREE_BUCKET
 
 J = TypeVar("J", str, TaskId)
 

@@ -10,10 +10,10 @@ from collections.abc import Sequence, Set
 from dataclasses import dataclass, field
 from itertools import cycle
 
-from assignors.connect.eras import Era
-from assignors.connect.model import Jobs, LeaderMemory
-from assignors.connect.survey import Load
-from assignors.java_order import hash_map_order
+from rebalance_monitor.assignors.connect.eras import Era
+from rebalance_monitor.assignors.connect.model import Jobs, LeaderMemory
+from rebalance_monitor.assignors.connect.survey import Load
+from rebalance_monitor.assignors.java_order import hash_map_order
 
 
 @dataclass(slots=True, kw_only=True)

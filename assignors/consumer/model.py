@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from assignors.java_order import grouping_order, hash_map_order, utf16_key
+from rebalance_monitor.assignors.java_order import grouping_order, hash_map_order, utf16_key
 
 TopicPartition: TypeAlias = tuple[str, int]
 TopicRacks: TypeAlias = Mapping[str, Sequence[frozenset[str]]]

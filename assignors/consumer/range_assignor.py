@@ -14,7 +14,7 @@ not every partition has a replica in every rack.
 
 from collections.abc import Callable, Mapping, Sequence
 
-from assignors.consumer.model import (
+from rebalance_monitor.assignors.consumer.model import (
     NEWEST,
     ConsumerEra,
     ConsumerMember,
@@ -26,7 +26,7 @@ from assignors.consumer.model import (
     member_order,
     subscribed_topics,
 )
-from assignors.java_order import utf16_key
+from rebalance_monitor.assignors.java_order import utf16_key
 
 Shares = Mapping[str, list[TopicPartition]]
 

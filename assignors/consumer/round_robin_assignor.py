@@ -9,7 +9,7 @@ cursor stays behind the member that was served last. Neither racks nor earlier o
 
 from collections.abc import Sequence
 
-from assignors.consumer.model import (
+from rebalance_monitor.assignors.consumer.model import (
     NEWEST,
     ConsumerEra,
     ConsumerMember,
@@ -19,7 +19,7 @@ from assignors.consumer.model import (
     member_order,
     subscribed_topics,
 )
-from assignors.java_order import utf16_key
+from rebalance_monitor.assignors.java_order import utf16_key
 
 
 def assign(

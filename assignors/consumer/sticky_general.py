@@ -5,11 +5,11 @@ rack. Everything else is free, in the order in which leaders walk all partitions
 Claims of older generations than the newest are remembered as the place to which a partition may go back.
 """
 
-from assignors.consumer.model import NOT_SAID, TopicPartition
-from assignors.consumer.sticky_balance import Balancing, Held
-from assignors.consumer.sticky_claims import Claims, said
-from assignors.consumer.sticky_group import Group
-from assignors.consumer.sticky_quota import walk
+from rebalance_monitor.assignors.consumer.model import NOT_SAID, TopicPartition
+from rebalance_monitor.assignors.consumer.sticky_balance import Balancing, Held
+from rebalance_monitor.assignors.consumer.sticky_claims import Claims, said
+from rebalance_monitor.assignors.consumer.sticky_group import Group
+from rebalance_monitor.assignors.consumer.sticky_quota import walk
 
 
 def balanced(group: Group, claims: Claims) -> Balancing:

@@ -12,13 +12,13 @@ go back to the beginning of the bytes: members read so far mostly claim nothing 
 from collections.abc import Sequence
 from heapq import heapify, heappop, heappush
 
-from assignors.consumer.model import NOT_SAID, TopicPartition
-from assignors.consumer.sticky_balance import Balancing, Held
-from assignors.consumer.sticky_claims import said, said_again
-from assignors.consumer.sticky_eras import EqualSubscriptions
-from assignors.consumer.sticky_group import Group
-from assignors.consumer.sticky_moves import partition_hash
-from assignors.java_order import HashOrder
+from rebalance_monitor.assignors.consumer.model import NOT_SAID, TopicPartition
+from rebalance_monitor.assignors.consumer.sticky_balance import Balancing, Held
+from rebalance_monitor.assignors.consumer.sticky_claims import said, said_again
+from rebalance_monitor.assignors.consumer.sticky_eras import EqualSubscriptions
+from rebalance_monitor.assignors.consumer.sticky_group import Group
+from rebalance_monitor.assignors.consumer.sticky_moves import partition_hash
+from rebalance_monitor.assignors.java_order import HashOrder
 
 
 def balanced(group: Group, read: int) -> tuple[Balancing, bool]:

@@ -6,10 +6,10 @@ All mappings are walked in the order of Kafka's hash maps, so that an assignor t
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from assignors.java_order import sorted_names
-from assignors.streams.application import AssignmentConfigs
-from assignors.streams.failures import LeaderFailed, illegal_state
-from assignors.streams.tasks import ProcessId, TaskId, TopicPartition, sorted_tasks
+from rebalance_monitor.assignors.java_order import sorted_names
+from rebalance_monitor.assignors.streams.application import AssignmentConfigs
+from rebalance_monitor.assignors.streams.failures import LeaderFailed, illegal_state
+from rebalance_monitor.assignors.streams.tasks import ProcessId, TaskId, TopicPartition, sorted_tasks
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable, Mapping
 
-from assignors.streams.application_state import ApplicationState
-from assignors.streams.assignment import AssignedTask, KafkaStreamsAssignment, TaskType
-from assignors.streams.tasks import ProcessId, TaskId, process_key, sorted_tasks
+from rebalance_monitor.assignors.streams.application_state import ApplicationState
+from rebalance_monitor.assignors.streams.assignment import AssignedTask, KafkaStreamsAssignment, TaskType
+from rebalance_monitor.assignors.streams.tasks import ProcessId, TaskId, process_key, sorted_tasks
 
 
 class AssignedPlacement:

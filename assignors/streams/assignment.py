@@ -6,9 +6,9 @@ from enum import Enum
 from types import MappingProxyType
 from typing import NamedTuple
 
-from assignors.java_order import HashOrder
-from assignors.streams.failures import LeaderFailed, illegal_state
-from assignors.streams.tasks import ProcessId, TaskId, task_hash, task_key
+from rebalance_monitor.assignors.java_order import HashOrder
+from rebalance_monitor.assignors.streams.failures import LeaderFailed, illegal_state
+from rebalance_monitor.assignors.streams.tasks import ProcessId, TaskId, task_hash, task_key
 
 _FIRST_TABLE = 16
 

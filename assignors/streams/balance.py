@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from assignors.streams.placement import Placement
-from assignors.streams.standbys import MayMove
+from rebalance_monitor.assignors.streams.placement import Placement
+from rebalance_monitor.assignors.streams.standbys import MayMove
 
 
 def balance(placement: Placement, role: Sequence[set[int]], may_move: MayMove) -> None:

@@ -3,14 +3,14 @@
 from enum import Enum
 from typing import assert_never
 
-from assignors.streams import high_availability, legacy_sticky
-from assignors.streams.application import ClientShare, StreamsApplication, StreamsResult
-from assignors.streams.clients import Client, Topology, clients_of
-from assignors.streams.eras import Era
-from assignors.streams.failures import LeaderFailed
-from assignors.streams.racks import Racks
-from assignors.streams.tasks import HashOrders, sorted_tasks
-from assignors.streams.threads import assign_to_threads
+from rebalance_monitor.assignors.streams import high_availability, legacy_sticky
+from rebalance_monitor.assignors.streams.application import ClientShare, StreamsApplication, StreamsResult
+from rebalance_monitor.assignors.streams.clients import Client, Topology, clients_of
+from rebalance_monitor.assignors.streams.eras import Era
+from rebalance_monitor.assignors.streams.failures import LeaderFailed
+from rebalance_monitor.assignors.streams.racks import Racks
+from rebalance_monitor.assignors.streams.tasks import HashOrders, sorted_tasks
+from rebalance_monitor.assignors.streams.threads import assign_to_threads
 
 
 class BuiltIn(Enum):

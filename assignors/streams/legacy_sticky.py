@@ -16,14 +16,14 @@ place, and who wins a tie.
 
 from collections.abc import Iterable, Sequence
 
-from assignors.streams.application import AssignmentConfigs
-from assignors.streams.clients import Client
-from assignors.streams.eras import Era
-from assignors.streams.failures import illegal_state
-from assignors.streams.placement import Placement
-from assignors.streams.racks import STATELESS_COSTS, Costs, Racks
-from assignors.streams.standbys import always_task
-from assignors.streams.tasks import HashOrders, ProcessId, TaskId
+from rebalance_monitor.assignors.streams.application import AssignmentConfigs
+from rebalance_monitor.assignors.streams.clients import Client
+from rebalance_monitor.assignors.streams.eras import Era
+from rebalance_monitor.assignors.streams.failures import illegal_state
+from rebalance_monitor.assignors.streams.placement import Placement
+from rebalance_monitor.assignors.streams.racks import STATELESS_COSTS, Costs, Racks
+from rebalance_monitor.assignors.streams.standbys import always_task
+from rebalance_monitor.assignors.streams.tasks import HashOrders, ProcessId, TaskId
 
 _TRAFFIC_COST = 1
 _NON_OVERLAP_COST = 10

@@ -9,10 +9,10 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from assignors.java_order import hash_map_order
-from assignors.streams.application import StreamsClient, StreamsConsumer
-from assignors.streams.failures import LeaderFailed
-from assignors.streams.tasks import ProcessId, Release, TaskId, TopicPartition
+from rebalance_monitor.assignors.java_order import hash_map_order
+from rebalance_monitor.assignors.streams.application import StreamsClient, StreamsConsumer
+from rebalance_monitor.assignors.streams.failures import LeaderFailed
+from rebalance_monitor.assignors.streams.tasks import ProcessId, Release, TaskId, TopicPartition
 
 SHUTDOWN_REQUESTED = 4
 

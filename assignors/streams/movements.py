@@ -10,13 +10,13 @@ budget lasts; actives and standbys share one budget, and swaps cost nothing.
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 
-from assignors.java_heap import JavaHeap
-from assignors.streams.application import RUNNING, UNBOUNDED_LAG, AssignmentConfigs
-from assignors.streams.eras import Era
-from assignors.streams.failures import illegal_state
-from assignors.streams.placement import Placement
-from assignors.streams.priority_set import PrioritySet
-from assignors.streams.tasks import HashOrders
+from rebalance_monitor.assignors.java_heap import JavaHeap
+from rebalance_monitor.assignors.streams.application import RUNNING, UNBOUNDED_LAG, AssignmentConfigs
+from rebalance_monitor.assignors.streams.eras import Era
+from rebalance_monitor.assignors.streams.failures import illegal_state
+from rebalance_monitor.assignors.streams.placement import Placement
+from rebalance_monitor.assignors.streams.priority_set import PrioritySet
+from rebalance_monitor.assignors.streams.tasks import HashOrders
 
 
 class Standing:

@@ -5,9 +5,9 @@ Clients and tasks are numbers: their rank in Java's order, so comparing numbers 
 
 from collections.abc import Iterable, Sequence
 
-from assignors.streams.clients import Client
-from assignors.streams.failures import illegal_argument
-from assignors.streams.tasks import TaskId, process_key, sorted_tasks
+from rebalance_monitor.assignors.streams.clients import Client
+from rebalance_monitor.assignors.streams.failures import illegal_argument
+from rebalance_monitor.assignors.streams.tasks import TaskId, process_key, sorted_tasks
 
 
 class Placement:

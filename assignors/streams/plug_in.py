@@ -2,16 +2,16 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from assignors.streams.application import AssignmentConfigs, StreamsApplication, StreamsTask
-from assignors.streams.application_state import (
+from rebalance_monitor.assignors.streams.application import AssignmentConfigs, StreamsApplication, StreamsTask
+from rebalance_monitor.assignors.streams.application_state import (
     ApplicationState,
     KafkaStreamsState,
     TaskInfo,
     TaskTopicPartition,
 )
-from assignors.streams.assignment import TaskAssignment, TaskType
-from assignors.streams.clients import Client, Topology, clients_of
-from assignors.streams.tasks import HashOrders, ProcessId, TaskId, TopicPartition
+from rebalance_monitor.assignors.streams.assignment import TaskAssignment, TaskType
+from rebalance_monitor.assignors.streams.clients import Client, Topology, clients_of
+from rebalance_monitor.assignors.streams.tasks import HashOrders, ProcessId, TaskId, TopicPartition
 
 Replicas = Mapping[TopicPartition, tuple[str | None, ...]]
 

@@ -8,17 +8,22 @@ addresses, so they can't be recomputed: here they are placed in hash order, as o
 
 from collections.abc import Mapping, Sequence
 
-from assignors.streams.application_state import ApplicationState, KafkaStreamsState
-from assignors.streams.assignment import AssignedTask, KafkaStreamsAssignment, TaskAssignment, TaskType
-from assignors.streams.legacy_sticky import Pairs
-from assignors.streams.rack_optimization import (
+from rebalance_monitor.assignors.streams.application_state import ApplicationState, KafkaStreamsState
+from rebalance_monitor.assignors.streams.assignment import (
+    AssignedTask,
+    KafkaStreamsAssignment,
+    TaskAssignment,
+    TaskType,
+)
+from rebalance_monitor.assignors.streams.legacy_sticky import Pairs
+from rebalance_monitor.assignors.streams.rack_optimization import (
     RackAwareOptimizationParams,
     optimize_rack_aware_active_tasks,
     optimize_rack_aware_standby_tasks,
 )
-from assignors.streams.racks import STATELESS_COSTS, Costs
-from assignors.streams.task_assignor import TaskAssignor
-from assignors.streams.tasks import HashOrders, ProcessId, Release, TaskId, sorted_tasks
+from rebalance_monitor.assignors.streams.racks import STATELESS_COSTS, Costs
+from rebalance_monitor.assignors.streams.task_assignor import TaskAssignor
+from rebalance_monitor.assignors.streams.tasks import HashOrders, ProcessId, Release, TaskId, sorted_tasks
 
 _FIRST_RELEASE: Release = (3, 8)
 _TRAFFIC_COST = 1

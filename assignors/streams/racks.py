@@ -8,14 +8,14 @@ turns the question into a flow, `flow` finds the cheapest one.
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from assignors.java_order import utf16_key
-from assignors.streams.application import AssignmentConfigs, RackStrategy, StreamsClient, StreamsTask
-from assignors.streams.eras import Era
-from assignors.streams.failures import illegal_state
-from assignors.streams.networks import Cost, Network, balance_subtopology, min_traffic
-from assignors.streams.placement import Placement
-from assignors.streams.standbys import MayMoveTask
-from assignors.streams.tasks import ProcessId, TaskId, TopicPartition, sorted_tasks
+from rebalance_monitor.assignors.java_order import utf16_key
+from rebalance_monitor.assignors.streams.application import AssignmentConfigs, RackStrategy, StreamsClient, StreamsTask
+from rebalance_monitor.assignors.streams.eras import Era
+from rebalance_monitor.assignors.streams.failures import illegal_state
+from rebalance_monitor.assignors.streams.networks import Cost, Network, balance_subtopology, min_traffic
+from rebalance_monitor.assignors.streams.placement import Placement
+from rebalance_monitor.assignors.streams.standbys import MayMoveTask
+from rebalance_monitor.assignors.streams.tasks import ProcessId, TaskId, TopicPartition, sorted_tasks
 
 STANDBY_ROUNDS = 4
 

@@ -11,9 +11,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from assignors.streams.application_state import ApplicationState
-from assignors.streams.assignment import AssignmentError, TaskAssignment
-from assignors.streams.tasks import TaskId, TopicPartition
+from rebalance_monitor.assignors.streams.application_state import ApplicationState
+from rebalance_monitor.assignors.streams.assignment import AssignmentError, TaskAssignment
+from rebalance_monitor.assignors.streams.tasks import TaskId, TopicPartition
 
 
 class TaskAssignmentException(Exception):

@@ -9,7 +9,7 @@ from collections.abc import Callable, Hashable, Iterable
 from typing import NamedTuple, TypeAlias, TypeVar
 from uuid import UUID
 
-from assignors.java_order import HashOrder, copied_set_capacity, java_hash, utf16_key
+from rebalance_monitor.assignors.java_order import HashOrder, copied_set_capacity, java_hash, utf16_key
 
 ProcessId: TypeAlias = UUID
 """Identifies one `KafkaStreams` instance; its threads are the members that share it."""

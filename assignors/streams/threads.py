@@ -13,12 +13,12 @@ Up to 3.1 actives and standbys were spread separately, and stateless tasks dealt
 
 from collections.abc import Mapping, Sequence
 
-from assignors.java_heap import JavaHeap
-from assignors.streams.application import ThreadShare
-from assignors.streams.clients import Client
-from assignors.streams.eras import Era
-from assignors.streams.failures import LeaderFailed
-from assignors.streams.tasks import HashOrders, TaskId, sorted_tasks
+from rebalance_monitor.assignors.java_heap import JavaHeap
+from rebalance_monitor.assignors.streams.application import ThreadShare
+from rebalance_monitor.assignors.streams.clients import Client
+from rebalance_monitor.assignors.streams.eras import Era
+from rebalance_monitor.assignors.streams.failures import LeaderFailed
+from rebalance_monitor.assignors.streams.tasks import HashOrders, TaskId, sorted_tasks
 
 
 def assign_to_threads(client: Client, era: Era, hash_orders: HashOrders) -> dict[str, ThreadShare]:

@@ -7,11 +7,11 @@ subtopologies, and the sticky assignors walk what comes of it.
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from assignors.java_order import HashOrder, hash_map_order, java_hash
-from assignors.streams.application import UNKNOWN_SUM, StreamsTask
-from assignors.streams.failures import LeaderFailed, illegal_state
-from assignors.streams.subtopologies import Subtopology
-from assignors.streams.tasks import HashOrders, Release, TaskId, TopicPartition, partition_hash
+from rebalance_monitor.assignors.java_order import HashOrder, hash_map_order, java_hash
+from rebalance_monitor.assignors.streams.application import UNKNOWN_SUM, StreamsTask
+from rebalance_monitor.assignors.streams.failures import LeaderFailed, illegal_state
+from rebalance_monitor.assignors.streams.subtopologies import Subtopology
+from rebalance_monitor.assignors.streams.tasks import HashOrders, Release, TaskId, TopicPartition, partition_hash
 
 Racks = tuple[str | None, ...]
 

@@ -20,7 +20,7 @@ from lab.attack.monitor import CERTAINTIES, Downtime, Judged, live, replayed
 from lab.attack.pieces import Done, Outcome, Piece, table
 from lab.attack.truth import really_so
 from lab.simulated.log import Written
-from streaming.core.replay import OFFSETS_TOPIC
+from rebalance_monitor.streaming.core.replay import OFFSETS_TOPIC
 
 SWEEP = "holes"
 MODES = ("replay", "live")

@@ -10,15 +10,15 @@ from lab.simulated import scenario
 from lab.simulated.cluster import Cluster
 from lab.simulated.log import Written
 from lab.simulated.truth import Truth
-from schemas.connect_protocol import WorkerState
-from schemas.group_metadata import GroupMetadata
-from schemas.offsets_topic import decode_group_metadata, encode_group_metadata
-from schemas.outcomes import Decoded
-from streaming.cli.captures import records_of, settings_of
-from streaming.core.connect.records import StatusChange
-from streaming.core.model.records import GroupGeneration
-from streaming.core.model.settings import ClusterSettings
-from streaming.core.replay import OFFSETS_TOPIC, RawRecord, decode
+from rebalance_monitor.schemas.connect_protocol import WorkerState
+from rebalance_monitor.schemas.group_metadata import GroupMetadata
+from rebalance_monitor.schemas.offsets_topic import decode_group_metadata, encode_group_metadata
+from rebalance_monitor.schemas.outcomes import Decoded
+from rebalance_monitor.streaming.cli.captures import records_of, settings_of
+from rebalance_monitor.streaming.core.connect.records import StatusChange
+from rebalance_monitor.streaming.core.model.records import GroupGeneration
+from rebalance_monitor.streaming.core.model.settings import ClusterSettings
+from rebalance_monitor.streaming.core.replay import OFFSETS_TOPIC, RawRecord, decode
 
 CAPTURES = ROOT / "tests" / "vectors" / "captures"
 COORDINATOR = "broker:1"

@@ -4,15 +4,24 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from lab.attack.life import Life
-from streaming.core.connect.witnesses import Stamps
-from streaming.core.fold.routing import route
-from streaming.core.fold.state import Saved
-from streaming.core.lifecycles import fold_group
-from streaming.core.model.records import OtherGroup, Row, Tick
-from streaming.core.model.results import AlertSeverity, Certainty, Generation, Grade, Incident, Part, Result, Severity
-from streaming.core.model.settings import ClusterSettings
-from streaming.core.reading.decoding import wanted_key_prefix
-from streaming.core.replay import OFFSETS_TOPIC, RawRecord, decode, folded
+from rebalance_monitor.streaming.core.connect.witnesses import Stamps
+from rebalance_monitor.streaming.core.fold.routing import route
+from rebalance_monitor.streaming.core.fold.state import Saved
+from rebalance_monitor.streaming.core.lifecycles import fold_group
+from rebalance_monitor.streaming.core.model.records import OtherGroup, Row, Tick
+from rebalance_monitor.streaming.core.model.results import (
+    AlertSeverity,
+    Certainty,
+    Generation,
+    Grade,
+    Incident,
+    Part,
+    Result,
+    Severity,
+)
+from rebalance_monitor.streaming.core.model.settings import ClusterSettings
+from rebalance_monitor.streaming.core.reading.decoding import wanted_key_prefix
+from rebalance_monitor.streaming.core.replay import OFFSETS_TOPIC, RawRecord, decode, folded
 
 MONITOR = "monitor"
 """Name of the monitor's own clock among the offsets."""

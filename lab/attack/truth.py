@@ -4,7 +4,7 @@ from lab.attack.life import Life
 from lab.attack.monitor import Found, Judged, Key
 from lab.simulated.truth import Double, Truth
 from lab.simulated_group.protocol import Job
-from streaming.core.model.results import Certainty
+from rebalance_monitor.streaming.core.model.results import Certainty
 
 RAN_TWICE = frozenset({"CONNECT-K2"})
 HELD_TWICE = frozenset({"CONNECT-I1", "CONNECT-I2"})

@@ -24,7 +24,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         config = Path(folder) / "monitor.yaml"
         config.write_text(CONFIGURATION, encoding="utf-8")
-        monitor = [sys.executable, "-m", "streaming"]
+        monitor = [sys.executable, "-m", "rebalance_monitor"]
         commands = {
             "python -c pass": [sys.executable, "-c", "pass"],
             "--version": [*monitor, "--version"],

@@ -15,18 +15,24 @@ from typing import Any
 from lab.bench.assigning.assignors import SIZES, median_ms, ours
 from lab.bench.assigning.rounds import MAX_DELAY_MS, story
 from lab.errors import LabError
-from schemas.connect_protocol import decode_assignment, decode_worker_state
-from schemas.connect_topics import ConfigRecord, ConnectorConfigured, StatusRecord, TasksCommitted, TaskStaged
-from schemas.outcomes import Decoded
-from streaming.core.connect.observed import worker_of
-from streaming.core.connect.records import ConfigChange, StatusChange
-from streaming.core.connect.state import ConnectState
-from streaming.core.fold.state import Envelope, Saved, read, stored
-from streaming.core.lifecycles import fold_group
-from streaming.core.model.codec import dumps, loads
-from streaming.core.model.records import Body, GroupGeneration, MemberRow, Row, Tick
-from streaming.core.model.results import Generation, Grade
-from streaming.core.model.settings import ClusterSettings, ConnectSettings
+from rebalance_monitor.schemas.connect_protocol import decode_assignment, decode_worker_state
+from rebalance_monitor.schemas.connect_topics import (
+    ConfigRecord,
+    ConnectorConfigured,
+    StatusRecord,
+    TasksCommitted,
+    TaskStaged,
+)
+from rebalance_monitor.schemas.outcomes import Decoded
+from rebalance_monitor.streaming.core.connect.observed import worker_of
+from rebalance_monitor.streaming.core.connect.records import ConfigChange, StatusChange
+from rebalance_monitor.streaming.core.connect.state import ConnectState
+from rebalance_monitor.streaming.core.fold.state import Envelope, Saved, read, stored
+from rebalance_monitor.streaming.core.lifecycles import fold_group
+from rebalance_monitor.streaming.core.model.codec import dumps, loads
+from rebalance_monitor.streaming.core.model.records import Body, GroupGeneration, MemberRow, Row, Tick
+from rebalance_monitor.streaming.core.model.results import Generation, Grade
+from rebalance_monitor.streaming.core.model.settings import ClusterSettings, ConnectSettings
 
 GROUP, CONFIGS, STATUSES = "connect-orders", "orders-configs", "orders-status"
 T0_MS = 1_700_000_000_000

@@ -12,9 +12,14 @@ from collections.abc import Iterator
 from confluent_kafka import KafkaError, Message, Producer
 
 from lab.errors import LabError
-from schemas.consumer_protocol import ConsumerAssignment, ConsumerSubscription, encode_assignment, encode_subscription
-from schemas.group_metadata import GroupMember, GroupMetadata
-from schemas.offsets_topic import encode_group_metadata
+from rebalance_monitor.schemas.consumer_protocol import (
+    ConsumerAssignment,
+    ConsumerSubscription,
+    encode_assignment,
+    encode_subscription,
+)
+from rebalance_monitor.schemas.group_metadata import GroupMember, GroupMetadata
+from rebalance_monitor.schemas.offsets_topic import encode_group_metadata
 
 TOPIC = "__consumer_offsets"
 GROUPS = 2_000

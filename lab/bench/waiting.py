@@ -15,13 +15,21 @@ import pyarrow as pa
 from lab.bench.decoding.records import connect
 from lab.cluster.postgres import start
 from lab.process import Lab
-from streaming.core.model.records import Tick
-from streaming.core.model.settings import ClusterSettings
-from streaming.core.ports import PartitionKey
-from streaming.core.reading.decoding import glance
-from streaming.spark.batch import BatchFunction
-from streaming.spark.rows import SCHEMA, Place, Reached, arrow_batches, position_line, record_line, tick_line
-from streaming.store.postgres import PostgresStore
+from rebalance_monitor.streaming.core.model.records import Tick
+from rebalance_monitor.streaming.core.model.settings import ClusterSettings
+from rebalance_monitor.streaming.core.ports import PartitionKey
+from rebalance_monitor.streaming.core.reading.decoding import glance
+from rebalance_monitor.streaming.spark.batch import BatchFunction
+from rebalance_monitor.streaming.spark.rows import (
+    SCHEMA,
+    Place,
+    Reached,
+    arrow_batches,
+    position_line,
+    record_line,
+    tick_line,
+)
+from rebalance_monitor.streaming.store.postgres import PostgresStore
 
 WAITING = (20, 220, 620, 12_000)
 OF_A_BATCH, BATCHES, FILLED_AT_ONCE = 20, 7, 500

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from confluent_kafka import KafkaException, Producer
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from assignors.connect.model import ConfigSnapshot
 from lab.errors import LabError
+from rebalance_monitor.assignors.connect.model import ConfigSnapshot
 
 
 def create(bootstrap: str, names: Mapping[str, int]) -> None:

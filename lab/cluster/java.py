@@ -9,7 +9,7 @@ from pathlib import Path
 from lab.cluster import truststore
 from lab.errors import LabError
 from lab.paths import BUILD
-from streaming.spark.java import major_version, wrapped
+from rebalance_monitor.streaming.spark.java import major_version, wrapped
 
 SUPPORTED = (17, 21)
 

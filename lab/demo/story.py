@@ -7,9 +7,9 @@ from typing import Any
 
 import psycopg
 
-from assignors.connect.eras import ERAS
 from lab.process import Progress
-from streaming.core.connect.advice.words import releases
+from rebalance_monitor.assignors.connect.eras import ERAS
+from rebalance_monitor.streaming.core.connect.advice.words import releases
 
 _ROWS = """
     select topic, partition, "offset", "group", generation, protocol_type, member_count, delay_ms, grade, reason,

@@ -14,13 +14,13 @@ from collections.abc import Iterator
 from random import Random
 from typing import Any
 
-from assignors.connect.eras import era_of
 from lab.cluster import jars, java
 from lab.errors import LabError
 from lab.oracle.program import FOLDER
 from lab.oracle.runner import Answer, Runner
 from lab.oracle.scenarios import EAGER, random_scenario
-from streaming.calculator import connect
+from rebalance_monitor.assignors.connect.eras import era_of
+from rebalance_monitor.streaming.calculator import connect
 
 
 def differing_rounds(case: dict[str, Any], answers: list[Answer], counts: Counter[str]) -> Iterator[int]:

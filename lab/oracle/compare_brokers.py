@@ -12,13 +12,13 @@ from collections import Counter
 from random import Random
 from typing import Any
 
-from assignors.broker.model import release_of
 from lab.cluster import jars, java
 from lab.errors import LabError
 from lab.oracle.broker_groups import ROUNDS, life
 from lab.oracle.broker_runner import KINDS, BrokerRunner
 from lab.oracle.program import FOLDER
-from streaming.calculator import broker
+from rebalance_monitor.assignors.broker.model import release_of
+from rebalance_monitor.streaming.calculator import broker
 
 SINCE = {"uniform": (3, 7), "range": (3, 7), "simple": (3, 9), "streams-sticky": (4, 1)}
 

@@ -12,14 +12,14 @@ import time
 from collections import Counter
 from random import Random
 
-from assignors.streams.eras import era_of, release_of
-from assignors.streams.racks import Racks
 from lab.cluster import jars, java
 from lab.errors import LabError
 from lab.oracle.program import FOLDER
 from lab.oracle.streams_groups import random_application
 from lab.oracle.streams_runner import StreamsRunner
-from streaming.calculator import streams_assign
+from rebalance_monitor.assignors.streams.eras import era_of, release_of
+from rebalance_monitor.assignors.streams.racks import Racks
+from rebalance_monitor.streaming.calculator import streams_assign
 
 
 def compare(release: str, applications: int, seed: int) -> tuple[Counter[str], list[str]]:

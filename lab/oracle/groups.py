@@ -12,10 +12,15 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
-from assignors.consumer.model import TopicPartition
-from schemas.consumer_protocol import ConsumerSubscription, encode_subscription
-from schemas.sticky_user_data import COOPERATIVE_STICKY, STICKY, StickyUserData, encode_sticky_user_data
-from streaming.calculator import consumer
+from rebalance_monitor.assignors.consumer.model import TopicPartition
+from rebalance_monitor.schemas.consumer_protocol import ConsumerSubscription, encode_subscription
+from rebalance_monitor.schemas.sticky_user_data import (
+    COOPERATIVE_STICKY,
+    STICKY,
+    StickyUserData,
+    encode_sticky_user_data,
+)
+from rebalance_monitor.streaming.calculator import consumer
 
 ASSIGNORS = ("range", "roundrobin", STICKY, STICKY, COOPERATIVE_STICKY, COOPERATIVE_STICKY)
 COOPERATIVE_SINCE = (2, 4)

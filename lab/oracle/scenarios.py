@@ -12,12 +12,12 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
-from assignors.connect.eras import era_of
-from assignors.connect.model import Jobs, LeaderMemory, MemberShare
-from assignors.connect.round import CannotAssign
-from assignors.java_order import wire_entries_assigned
-from schemas.connect_protocol import ConnectAssignment, WorkerState, encode_worker_state
-from streaming.calculator.connect import assign_round
+from rebalance_monitor.assignors.connect.eras import era_of
+from rebalance_monitor.assignors.connect.model import Jobs, LeaderMemory, MemberShare
+from rebalance_monitor.assignors.connect.round import CannotAssign
+from rebalance_monitor.assignors.java_order import wire_entries_assigned
+from rebalance_monitor.schemas.connect_protocol import ConnectAssignment, WorkerState, encode_worker_state
+from rebalance_monitor.streaming.calculator.connect import assign_round
 
 EAGER = "default"
 VERSIONS = {EAGER: 0, "compatible": 1, "sessioned": 2}

@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from assignors.connect.eras import parse_release
-from assignors.connect.model import Jobs
-from assignors.java_order import wire_entries_assigned, wire_entries_revoked
 from lab.simulated_group.protocol import EAGER, NO_JOBS, VERSIONS, Job, Mode
-from schemas.connect_protocol import ConnectAssignment, WorkerState, encode_worker_state
+from rebalance_monitor.assignors.connect.eras import parse_release
+from rebalance_monitor.assignors.connect.model import Jobs
+from rebalance_monitor.assignors.java_order import wire_entries_assigned, wire_entries_revoked
+from rebalance_monitor.schemas.connect_protocol import ConnectAssignment, WorkerState, encode_worker_state
 
 
 @dataclass(frozen=True, slots=True)

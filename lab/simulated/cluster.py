@@ -13,7 +13,7 @@ from lab.simulated.worker import Worker, WorkerSettings
 from lab.simulated.world import World
 from lab.simulated_group.faults import LeaderFault
 from lab.simulated_group.protocol import Job
-from streaming.core.model.settings import ClusterSettings, ConnectSettings
+from rebalance_monitor.streaming.core.model.settings import ClusterSettings, ConnectSettings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,10 +10,10 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from enum import Enum, auto
 
-from assignors.connect.eras import parse_release
-from assignors.connect.model import ConfigSnapshot
 from lab.simulated.log import Log
 from lab.simulated.queue import Queue
+from rebalance_monitor.assignors.connect.eras import parse_release
+from rebalance_monitor.assignors.connect.model import ConfigSnapshot
 
 STARTED, PAUSED, STOPPED = "STARTED", "PAUSED", "STOPPED"
 

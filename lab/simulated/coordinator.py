@@ -18,8 +18,8 @@ from lab.simulated.messages import Answer, Client, Error, Joined, Refused, Synce
 from lab.simulated.queue import Queue
 from lab.simulated.table import Seat, Table
 from lab.simulated.truth import Round, Truth
-from schemas.group_metadata import GroupMember, GroupMetadata
-from streaming.core.replay import OFFSETS_TOPIC
+from rebalance_monitor.schemas.group_metadata import GroupMember, GroupMetadata
+from rebalance_monitor.streaming.core.replay import OFFSETS_TOPIC
 
 CONNECT = "connect"
 

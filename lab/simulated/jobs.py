@@ -8,13 +8,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
 
-from assignors.connect.model import ConfigSnapshot
 from lab.simulated.config import PAUSED, STARTED, STOPPED, View
 from lab.simulated.process import Process
 from lab.simulated.queue import Queue, Step
 from lab.simulated.status import Status, StatusTopic
 from lab.simulated.truth import Truth
 from lab.simulated_group.protocol import Job
+from rebalance_monitor.assignors.connect.model import ConfigSnapshot
 
 GRACE_MS = 5_000
 """`task.shutdown.graceful.timeout.ms`: whoever stops slower is abandoned and never says UNASSIGNED."""

@@ -7,14 +7,21 @@ ends with the process. The right answer can be spoiled by a fault that is armed 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from assignors.connect import eager, incremental
-from assignors.connect.eras import Era, era_of
-from assignors.connect.model import ConfigSnapshot, ConnectMember, ConnectResult, ConnectRound, Jobs, LeaderMemory
 from lab.simulated_group.faults import ENDLESS, RERUN, LeaderFault, remembers, spoil
 from lab.simulated_group.protocol import EAGER
-from schemas.connect_protocol import decode_worker_state
-from schemas.outcomes import Decoded
-from streaming.core.connect.connect_bytes import encode_share
+from rebalance_monitor.assignors.connect import eager, incremental
+from rebalance_monitor.assignors.connect.eras import Era, era_of
+from rebalance_monitor.assignors.connect.model import (
+    ConfigSnapshot,
+    ConnectMember,
+    ConnectResult,
+    ConnectRound,
+    Jobs,
+    LeaderMemory,
+)
+from rebalance_monitor.schemas.connect_protocol import decode_worker_state
+from rebalance_monitor.schemas.outcomes import Decoded
+from rebalance_monitor.streaming.core.connect.connect_bytes import encode_share
 
 
 @dataclass(frozen=True, slots=True)

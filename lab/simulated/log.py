@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from schemas.group_metadata import GroupMetadata
-from schemas.offsets_topic import encode_group_metadata
-from streaming.core.replay import OFFSETS_TOPIC, RawRecord
+from rebalance_monitor.schemas.group_metadata import GroupMetadata
+from rebalance_monitor.schemas.offsets_topic import encode_group_metadata
+from rebalance_monitor.streaming.core.replay import OFFSETS_TOPIC, RawRecord
 
 NO_CLOCKS: Mapping[str, int] = {}
 

@@ -8,11 +8,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from random import Random
 
-from assignors.connect.model import Jobs
 from lab.simulated.cluster import Cluster, Shape
 from lab.simulated.config import PAUSED, STARTED, STOPPED
 from lab.simulated.worker import Worker, WorkerSettings
 from lab.simulated_group.protocol import Mode
+from rebalance_monitor.assignors.connect.model import Jobs
 
 RELEASES = ("2.3.1", "2.4.1", "2.6.1", "2.8.2", "3.3.2", "3.4.1", "3.9.1", "4.3.1")
 """One of each era; the newest are the most likely."""

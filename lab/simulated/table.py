@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from assignors.java_order import java_hash
 from lab.simulated.messages import Answer, Client
+from rebalance_monitor.assignors.java_order import java_hash
 
 
 @dataclass(slots=True)

@@ -8,8 +8,6 @@ join again if it has read further, has revoked something, or the delay is over.
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from assignors.connect.eras import parse_release
-from assignors.connect.model import Jobs as JobSet
 from lab.simulated.allocation import Stated, folded, jobs_of, offers, revoked_of
 from lab.simulated.config import Entry, Kind, Reader, View, Wanted
 from lab.simulated.jobs import Jobs, name_of
@@ -19,8 +17,10 @@ from lab.simulated.messages import Client, Joined
 from lab.simulated.queue import Step
 from lab.simulated.world import World
 from lab.simulated_group.protocol import EAGER, NO_JOBS, Job, Mode
-from schemas.connect_protocol import ConnectAssignment, decode_assignment
-from schemas.outcomes import Decoded
+from rebalance_monitor.assignors.connect.eras import parse_release
+from rebalance_monitor.assignors.connect.model import Jobs as JobSet
+from rebalance_monitor.schemas.connect_protocol import ConnectAssignment, decode_assignment
+from rebalance_monitor.schemas.outcomes import Decoded
 
 NEVER = float("inf")
 

@@ -10,8 +10,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum, auto
 
-from assignors.connect.model import ConnectMember, ConnectResult, ConnectRound, Jobs, LeaderMemory, MemberShare
 from lab.simulated_group.protocol import Job
+from rebalance_monitor.assignors.connect.model import (
+    ConnectMember,
+    ConnectResult,
+    ConnectRound,
+    Jobs,
+    LeaderMemory,
+    MemberShare,
+)
 
 
 class LeaderFault(Enum):

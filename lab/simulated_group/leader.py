@@ -9,14 +9,21 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from assignors.connect import eager, incremental
-from assignors.connect.eras import ERAS
-from assignors.connect.model import ConfigSnapshot, ConnectMember, ConnectResult, ConnectRound, Jobs, LeaderMemory
 from lab.simulated_group.faults import RERUN, ArmedFaults, LeaderFault, remembers, seen_wrongly, spoil
 from lab.simulated_group.protocol import EAGER
-from schemas.connect_protocol import decode_worker_state
-from schemas.outcomes import Decoded
-from streaming.core.connect.connect_bytes import encode_share
+from rebalance_monitor.assignors.connect import eager, incremental
+from rebalance_monitor.assignors.connect.eras import ERAS
+from rebalance_monitor.assignors.connect.model import (
+    ConfigSnapshot,
+    ConnectMember,
+    ConnectResult,
+    ConnectRound,
+    Jobs,
+    LeaderMemory,
+)
+from rebalance_monitor.schemas.connect_protocol import decode_worker_state
+from rebalance_monitor.schemas.outcomes import Decoded
+from rebalance_monitor.streaming.core.connect.connect_bytes import encode_share
 
 ERA = ERAS["A5"]
 JAVA_VERSION = 17

@@ -10,7 +10,6 @@ from typing import Self
 
 from kafka.net.selector import NetworkSelector
 
-from assignors.connect.model import ConfigSnapshot, Jobs
 from lab.cluster.config_topic import ConfigLog
 from lab.errors import LabError
 from lab.simulated_group.faults import ArmedFaults, LeaderFault
@@ -18,6 +17,7 @@ from lab.simulated_group.leader import Leader
 from lab.simulated_group.protocol import Job, Process, jobs_of
 from lab.simulated_group.status import StatusLog
 from lab.simulated_group.worker import SimulatedWorker, Timing, World
+from rebalance_monitor.assignors.connect.model import ConfigSnapshot, Jobs
 
 SESSIONED = Process()
 

@@ -17,9 +17,9 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TypeVar
 
-from assignors.connect.model import Jobs
-from assignors.java_order import wire_entries_assigned
-from schemas.connect_protocol import ConnectAssignment, TaskId, WorkerState, encode_worker_state
+from rebalance_monitor.assignors.connect.model import Jobs
+from rebalance_monitor.assignors.java_order import wire_entries_assigned
+from rebalance_monitor.schemas.connect_protocol import ConnectAssignment, TaskId, WorkerState, encode_worker_state
 
 EAGER = "default"
 VERSIONS: Mapping[str, int] = {"static": 3, "sessioned": 2, "compatible": 1, EAGER: 0}

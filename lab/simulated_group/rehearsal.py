@@ -13,7 +13,7 @@ from lab.simulated_group.protocol import Job, Process
 from lab.simulated_group.status import VERSION
 from lab.simulated_group.watcher import Judged, Watcher
 from lab.simulated_group.worker import SimulatedWorker, Timing
-from streaming.core.model.settings import ClusterSettings, ConnectSettings, Damping
+from rebalance_monitor.streaming.core.model.settings import ClusterSettings, ConnectSettings, Damping
 
 # Sessions outlast a busy machine's pauses; heartbeats tell a member soon that the group rebalances.
 TIMING = Timing(session_timeout_ms=6_000, heartbeat_interval_ms=150, rebalance_timeout_ms=10_000)

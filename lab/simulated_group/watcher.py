@@ -12,14 +12,14 @@ from typing import Self
 from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, Message, TopicPartition
 
 from lab.errors import LabError
-from streaming.core.connect.observed import Job, Observed, observe
-from streaming.core.connect.reading import decode_config_row, decode_status_row
-from streaming.core.connect.records import StatusChange
-from streaming.core.fold.state import Saved
-from streaming.core.lifecycles import decode_offsets_record, fold_group
-from streaming.core.model.records import GroupGeneration, Row, Tick
-from streaming.core.model.results import Generation, Grade, Incident, Result, Source
-from streaming.core.model.settings import ClusterSettings, ConnectSettings
+from rebalance_monitor.streaming.core.connect.observed import Job, Observed, observe
+from rebalance_monitor.streaming.core.connect.reading import decode_config_row, decode_status_row
+from rebalance_monitor.streaming.core.connect.records import StatusChange
+from rebalance_monitor.streaming.core.fold.state import Saved
+from rebalance_monitor.streaming.core.lifecycles import decode_offsets_record, fold_group
+from rebalance_monitor.streaming.core.model.records import GroupGeneration, Row, Tick
+from rebalance_monitor.streaming.core.model.results import Generation, Grade, Incident, Result, Source
+from rebalance_monitor.streaming.core.model.settings import ClusterSettings, ConnectSettings
 
 OFFSETS_TOPIC = "__consumer_offsets"
 BATCH = 1_000

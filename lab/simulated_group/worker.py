@@ -18,15 +18,15 @@ from kafka.net.compat import KafkaNetClient
 from kafka.net.selector import NetworkSelector
 from kafka.net.wakeup_notifier import WakeupNotifier
 
-from assignors.connect.model import ConfigSnapshot, Jobs
 from lab.cluster.config_topic import ConfigLog
 from lab.errors import LabError
 from lab.simulated_group.faults import WorkerFault
 from lab.simulated_group.leader import JAVA_VERSION, Knowledge, Leader
 from lab.simulated_group.protocol import EAGER, Job, Process, jobs_of, kept, offers, revoked_of
 from lab.simulated_group.status import StatusLog
-from schemas.connect_protocol import ConnectAssignment, decode_assignment
-from schemas.outcomes import Decoded
+from rebalance_monitor.assignors.connect.model import ConfigSnapshot, Jobs
+from rebalance_monitor.schemas.connect_protocol import ConnectAssignment, decode_assignment
+from rebalance_monitor.schemas.outcomes import Decoded
 
 NEVER = float("inf")
 IDLE_S = 2.0

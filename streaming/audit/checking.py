@@ -11,9 +11,9 @@ from typing import Any
 
 from psycopg.conninfo import conninfo_to_dict
 
-from streaming.audit.contract import SCHEMA, Suite
-from streaming.audit.quiet import great_expectations
-from streaming.audit.report import Finding, Report
+from rebalance_monitor.streaming.audit.contract import SCHEMA, Suite
+from rebalance_monitor.streaming.audit.quiet import great_expectations
+from rebalance_monitor.streaming.audit.report import Finding, Report
 
 EXAMPLES = 3
 COLUMNS = "columns"

@@ -1,6 +1,6 @@
 """Contracts of `generations` and `bursts`: each record once, read, its document equal to its columns."""
 
-from streaming.audit.contract import Contract, known_values, suite
+from rebalance_monitor.streaming.audit.contract import Contract, known_values, suite
 
 KEY = 'g.cluster, g.topic_id, g.partition, g."offset"'
 PENDING_SLACK_MS = 600_000

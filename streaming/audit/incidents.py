@@ -1,6 +1,6 @@
 """Contracts of `incidents` and of the notifications about them, `outbox` and `outbox_sent`."""
 
-from streaming.audit.contract import Contract, known_values, suite
+from rebalance_monitor.streaming.audit.contract import Contract, known_values, suite
 
 INCIDENTS = suite(
     "incidents",

@@ -1,6 +1,6 @@
 """Contracts of `members` and `assignments`: whose generation, what they said, and the bytes they said it with."""
 
-from streaming.audit.contract import Contract, suite
+from rebalance_monitor.streaming.audit.contract import Contract, suite
 
 KEY = 'm.cluster, m.topic_id, m.partition, m."offset", m.ordinal'
 

@@ -1,6 +1,6 @@
 """Contracts of what was read and what could not be: `positions`, `gaps`, `undecodable`; and of `maintenance`."""
 
-from streaming.audit.contract import Contract, suite
+from rebalance_monitor.streaming.audit.contract import Contract, suite
 
 PLACE = "cluster, topic_id, partition"
 

@@ -1,7 +1,7 @@
 """Contracts of `jobs`, `groups` and `other_groups`: how things stand now."""
 
-from streaming.audit.contract import Contract, known_values, suite
-from streaming.audit.generations import IN_HANDS
+from rebalance_monitor.streaming.audit.contract import Contract, known_values, suite
+from rebalance_monitor.streaming.audit.generations import IN_HANDS
 
 JOB_KEY = 'j.cluster, j."group", j.type, j.job'
 

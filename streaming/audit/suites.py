@@ -1,11 +1,11 @@
 """Every suite, in the order in which a report shows them."""
 
-from streaming.audit.contract import Suite
-from streaming.audit.generations import BURSTS, GENERATIONS
-from streaming.audit.incidents import INCIDENT_PARTS, INCIDENTS, OUTBOX, OUTBOX_SENT
-from streaming.audit.members import ASSIGNMENTS, MEMBERS
-from streaming.audit.reading import GAPS, MAINTENANCE, POSITIONS, UNDECODABLE, UNDECODABLE_COUNTS
-from streaming.audit.standing import GROUPS, JOBS, OTHER_GROUPS
+from rebalance_monitor.streaming.audit.contract import Suite
+from rebalance_monitor.streaming.audit.generations import BURSTS, GENERATIONS
+from rebalance_monitor.streaming.audit.incidents import INCIDENT_PARTS, INCIDENTS, OUTBOX, OUTBOX_SENT
+from rebalance_monitor.streaming.audit.members import ASSIGNMENTS, MEMBERS
+from rebalance_monitor.streaming.audit.reading import GAPS, MAINTENANCE, POSITIONS, UNDECODABLE, UNDECODABLE_COUNTS
+from rebalance_monitor.streaming.audit.standing import GROUPS, JOBS, OTHER_GROUPS
 
 SUITES: tuple[Suite, ...] = (
     GENERATIONS, MEMBERS, ASSIGNMENTS, BURSTS, INCIDENTS, INCIDENT_PARTS, OUTBOX, OUTBOX_SENT, JOBS, GROUPS,

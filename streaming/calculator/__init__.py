@@ -3,14 +3,14 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from streaming.calculator import broker as broker
-from streaming.calculator import connect as connect
-from streaming.calculator import consumer as consumer
-from streaming.calculator import streams_assign as streams_assign
-from streaming.calculator import streams_full as streams_full
-from streaming.calculator import streams_validate as streams_validate
-from streaming.calculator import streams_wire as streams_wire
-from streaming.calculator import wire as wire
+from rebalance_monitor.streaming.calculator import broker as broker
+from rebalance_monitor.streaming.calculator import connect as connect
+from rebalance_monitor.streaming.calculator import consumer as consumer
+from rebalance_monitor.streaming.calculator import streams_assign as streams_assign
+from rebalance_monitor.streaming.calculator import streams_full as streams_full
+from rebalance_monitor.streaming.calculator import streams_validate as streams_validate
+from rebalance_monitor.streaming.calculator import streams_wire as streams_wire
+from rebalance_monitor.streaming.calculator import wire as wire
 
 Solve = Callable[[dict[str, Any]], dict[str, Any]]
 

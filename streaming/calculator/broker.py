@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from assignors.broker import range_assignor, simple, streams_sticky, uniform
-from assignors.broker.model import (
+from rebalance_monitor.assignors.broker import range_assignor, simple, streams_sticky, uniform
+from rebalance_monitor.assignors.broker.model import (
     JAVA,
     AssignorFailed,
     BrokerGroup,
@@ -22,7 +22,7 @@ from assignors.broker.model import (
     Release,
     release_of,
 )
-from assignors.broker.streams_model import (
+from rebalance_monitor.assignors.broker.streams_model import (
     StreamsGroup,
     StreamsMember,
     StreamsOutcome,
@@ -31,10 +31,10 @@ from assignors.broker.streams_model import (
     Subtopology,
     Task,
 )
-from schemas import wire
-from schemas.layouts import as_of
-from schemas.record_layouts import VALUES
-from schemas.struct_writers import writer
+from rebalance_monitor.schemas import wire
+from rebalance_monitor.schemas.layouts import as_of
+from rebalance_monitor.schemas.record_layouts import VALUES
+from rebalance_monitor.schemas.struct_writers import writer
 
 _Assign = Callable[..., Outcome]
 _ASSIGNORS: Mapping[str, _Assign] = {"uniform": uniform.assign, "range": range_assignor.assign, "simple": simple.assign}

@@ -7,16 +7,23 @@ often another process leads in between.
 from base64 import b64decode, b64encode
 from typing import Any
 
-from assignors.connect import eager, incremental, static
-from assignors.connect.eras import Era, era_of
-from assignors.connect.model import ConfigSnapshot, ConnectMember, ConnectResult, ConnectRound, Jobs, LeaderMemory
-from assignors.connect.round import CannotAssign
-from assignors.java_order import copied_set
-from schemas.connect_protocol import decode_assignment, decode_worker_state
-from schemas.errors import SchemaError
-from schemas.outcomes import Decoded, Ignored, Tombstone, Unreadable
-from streaming.calculator import connect_wire
-from streaming.core.connect.connect_bytes import encode_share
+from rebalance_monitor.assignors.connect import eager, incremental, static
+from rebalance_monitor.assignors.connect.eras import Era, era_of
+from rebalance_monitor.assignors.connect.model import (
+    ConfigSnapshot,
+    ConnectMember,
+    ConnectResult,
+    ConnectRound,
+    Jobs,
+    LeaderMemory,
+)
+from rebalance_monitor.assignors.connect.round import CannotAssign
+from rebalance_monitor.assignors.java_order import copied_set
+from rebalance_monitor.schemas.connect_protocol import decode_assignment, decode_worker_state
+from rebalance_monitor.schemas.errors import SchemaError
+from rebalance_monitor.schemas.outcomes import Decoded, Ignored, Tombstone, Unreadable
+from rebalance_monitor.streaming.calculator import connect_wire
+from rebalance_monitor.streaming.core.connect.connect_bytes import encode_share
 
 _EAGER = "default"
 

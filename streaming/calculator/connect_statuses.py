@@ -6,8 +6,8 @@ As with the config half, nothing that stores or logs may import this module.
 from base64 import b64decode
 from typing import Any
 
-from schemas.connect_json import NotJson, java_int, parse, split_task
-from schemas.connect_topics import STATUS_CONNECTOR, STATUS_TASK, STATUS_TOPIC
+from rebalance_monitor.schemas.connect_json import NotJson, java_int, parse, split_task
+from rebalance_monitor.schemas.connect_topics import STATUS_CONNECTOR, STATUS_TASK, STATUS_TOPIC
 
 Values = dict[str, Any]
 

@@ -10,9 +10,9 @@ from binascii import Error as Base64Error
 from dataclasses import dataclass, field
 from typing import Any
 
-from schemas.connect_json import NotJson, java_int, parse, split_task
-from schemas.connect_topics import COMMIT, CONNECTOR, TARGET_STATE, TARGET_STATES, TASK, properties
-from streaming.calculator.connect_statuses import read_statuses, written_status
+from rebalance_monitor.schemas.connect_json import NotJson, java_int, parse, split_task
+from rebalance_monitor.schemas.connect_topics import COMMIT, CONNECTOR, TARGET_STATE, TARGET_STATES, TASK, properties
+from rebalance_monitor.streaming.calculator.connect_statuses import read_statuses, written_status
 
 Values = dict[str, Any]
 Event = list[Any]

@@ -3,11 +3,11 @@
 from base64 import b64decode, b64encode
 from typing import Any
 
-from assignors.java_order import copied_set, wire_entries_assigned, wire_entries_revoked
-from schemas import connect_protocol
-from schemas.connect_protocol import ConnectAssignment, Entries, WorkerState
-from schemas.errors import SchemaError
-from schemas.outcomes import Decoded, Outcome, Unreadable
+from rebalance_monitor.assignors.java_order import copied_set, wire_entries_assigned, wire_entries_revoked
+from rebalance_monitor.schemas import connect_protocol
+from rebalance_monitor.schemas.connect_protocol import ConnectAssignment, Entries, WorkerState
+from rebalance_monitor.schemas.errors import SchemaError
+from rebalance_monitor.schemas.outcomes import Decoded, Outcome, Unreadable
 
 # Up to here the `sessioned` protocol wrote version 1 inside: allocations in a V2 worker state, and assignments.
 _FIRST_RELEASE_WITH_V2_INSIDE = (3, 3)

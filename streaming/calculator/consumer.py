@@ -8,19 +8,19 @@ from base64 import b64decode, b64encode
 from collections.abc import Sequence
 from typing import Any
 
-from assignors.consumer.model import (
+from rebalance_monitor.assignors.consumer.model import (
     ConsumerResult,
     TopicPartition,
     TopicRacks,
     compute_ordered,
     release_of,
 )
-from assignors.consumer.sticky_eras import NoSuchEra, sticky_era_of
-from assignors.consumer.sticky_group import CannotAssign
-from schemas.consumer_protocol import ConsumerAssignment, decode_subscription, encode_assignment
-from schemas.outcomes import Decoded
-from streaming.core.consumer.assignors import ASSIGNORS, KEEPING
-from streaming.core.consumer.members import as_member
+from rebalance_monitor.assignors.consumer.sticky_eras import NoSuchEra, sticky_era_of
+from rebalance_monitor.assignors.consumer.sticky_group import CannotAssign
+from rebalance_monitor.schemas.consumer_protocol import ConsumerAssignment, decode_subscription, encode_assignment
+from rebalance_monitor.schemas.outcomes import Decoded
+from rebalance_monitor.streaming.core.consumer.assignors import ASSIGNORS, KEEPING
+from rebalance_monitor.streaming.core.consumer.members import as_member
 
 
 def solve(case: dict[str, Any]) -> dict[str, Any]:

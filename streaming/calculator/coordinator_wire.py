@@ -3,10 +3,10 @@
 from base64 import b64decode, b64encode
 from typing import Any
 
-from schemas.consumer_protocol import decode_assignment, decode_subscription
-from schemas.coordinator_records import NEWEST, decode_record
-from schemas.layouts import Release
-from schemas.outcomes import Decoded, Ignored, Outcome, Unreadable
+from rebalance_monitor.schemas.consumer_protocol import decode_assignment, decode_subscription
+from rebalance_monitor.schemas.coordinator_records import NEWEST, decode_record
+from rebalance_monitor.schemas.layouts import Release
+from rebalance_monitor.schemas.outcomes import Decoded, Ignored, Outcome, Unreadable
 
 Answer = dict[str, Any]
 

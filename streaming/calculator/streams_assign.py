@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
-from assignors.streams.application import (
+from rebalance_monitor.assignors.streams.application import (
     AssignmentConfigs,
     RackStrategy,
     StreamsApplication,
@@ -18,15 +18,22 @@ from assignors.streams.application import (
     StreamsResult,
     StreamsTask,
 )
-from assignors.streams.application_state import ApplicationState
-from assignors.streams.assignment import KafkaStreamsAssignment, TaskType
-from assignors.streams.built_in import BuiltIn, recompute
-from assignors.streams.eras import release_of
-from assignors.streams.failures import LeaderFailed
-from assignors.streams.plug_in import state_of_application
-from assignors.streams.public_sticky import StickyTaskAssignor
-from assignors.streams.task_assignment_utils import validate_task_assignment
-from assignors.streams.tasks import HashOrders, ProcessId, TaskId, TopicPartition, sorted_tasks, task_of
+from rebalance_monitor.assignors.streams.application_state import ApplicationState
+from rebalance_monitor.assignors.streams.assignment import KafkaStreamsAssignment, TaskType
+from rebalance_monitor.assignors.streams.built_in import BuiltIn, recompute
+from rebalance_monitor.assignors.streams.eras import release_of
+from rebalance_monitor.assignors.streams.failures import LeaderFailed
+from rebalance_monitor.assignors.streams.plug_in import state_of_application
+from rebalance_monitor.assignors.streams.public_sticky import StickyTaskAssignor
+from rebalance_monitor.assignors.streams.task_assignment_utils import validate_task_assignment
+from rebalance_monitor.assignors.streams.tasks import (
+    HashOrders,
+    ProcessId,
+    TaskId,
+    TopicPartition,
+    sorted_tasks,
+    task_of,
+)
 
 ASSIGNORS: Mapping[str, BuiltIn] = {
     "ha": BuiltIn.HIGH_AVAILABILITY,

@@ -6,9 +6,9 @@ Only the calculator needs the very bytes; a judge compares what they say.
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from assignors.java_order import HashOrder, java_hash
-from assignors.streams.tasks import HashOrders, TaskId, TopicPartition, host_hash, partition_hash
-from schemas.streams_assignment import (
+from rebalance_monitor.assignors.java_order import HashOrder, java_hash
+from rebalance_monitor.assignors.streams.tasks import HashOrders, TaskId, TopicPartition, host_hash, partition_hash
+from rebalance_monitor.schemas.streams_assignment import (
     FIRST_WITH_DICTIONARY,
     AssignmentInfo,
     Host,

@@ -9,22 +9,22 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 from uuid import UUID
 
-from assignors.streams.built_in import BuiltIn
-from assignors.streams.eras import release_of
-from assignors.streams.failures import LeaderFailed
-from assignors.streams.leader import LeaderAnswer, LeaderRound, MakeAssignor, lead
-from assignors.streams.members import GroupMember, host_info_of
-from assignors.streams.public_sticky import StickyTaskAssignor
-from assignors.streams.subtopologies import Subtopology
-from assignors.streams.tasks import Release, TaskId, TopicPartition, sorted_partitions
-from assignors.streams.topics import ClusterView
-from assignors.streams.topology_text import DescribedSubtopology, parse_topology, subtopologies
-from schemas.outcomes import Decoded
-from schemas.streams_assignment import decode_assignment_info
-from schemas.streams_subscription import decode_subscription_info
-from streaming.calculator.streams_assign import configs_of
-from streaming.calculator.streams_bytes import assignment_bytes
-from streaming.calculator.streams_wire import assignment_json
+from rebalance_monitor.assignors.streams.built_in import BuiltIn
+from rebalance_monitor.assignors.streams.eras import release_of
+from rebalance_monitor.assignors.streams.failures import LeaderFailed
+from rebalance_monitor.assignors.streams.leader import LeaderAnswer, LeaderRound, MakeAssignor, lead
+from rebalance_monitor.assignors.streams.members import GroupMember, host_info_of
+from rebalance_monitor.assignors.streams.public_sticky import StickyTaskAssignor
+from rebalance_monitor.assignors.streams.subtopologies import Subtopology
+from rebalance_monitor.assignors.streams.tasks import Release, TaskId, TopicPartition, sorted_partitions
+from rebalance_monitor.assignors.streams.topics import ClusterView
+from rebalance_monitor.assignors.streams.topology_text import DescribedSubtopology, parse_topology, subtopologies
+from rebalance_monitor.schemas.outcomes import Decoded
+from rebalance_monitor.schemas.streams_assignment import decode_assignment_info
+from rebalance_monitor.schemas.streams_subscription import decode_subscription_info
+from rebalance_monitor.streaming.calculator.streams_assign import configs_of
+from rebalance_monitor.streaming.calculator.streams_bytes import assignment_bytes
+from rebalance_monitor.streaming.calculator.streams_wire import assignment_json
 
 _OPTIMIZED = frozenset({"all", "reuse.ktable.source.topics"})
 _SHUTDOWN = 4

@@ -6,27 +6,27 @@ A case names the helper (`op`); its input is that of `streams-assign` with an as
 from typing import Any
 from uuid import UUID
 
-from assignors.streams.assignment import (
+from rebalance_monitor.assignors.streams.assignment import (
     AssignedTask,
     KafkaStreamsAssignment,
     TaskAssignment,
     TaskType,
 )
-from assignors.streams.eras import release_of
-from assignors.streams.failures import LeaderFailed
-from assignors.streams.rack_optimization import (
+from rebalance_monitor.assignors.streams.eras import release_of
+from rebalance_monitor.assignors.streams.failures import LeaderFailed
+from rebalance_monitor.assignors.streams.rack_optimization import (
     RackAwareOptimizationParams,
     optimize_rack_aware_active_tasks,
     optimize_rack_aware_standby_tasks,
 )
-from assignors.streams.task_assignment_utils import (
+from rebalance_monitor.assignors.streams.task_assignment_utils import (
     Assignments,
     default_standby_task_assignment,
     identity_assignment,
     validate_task_assignment,
 )
-from assignors.streams.tasks import HashOrders, task_of
-from streaming.calculator.streams_assign import application_of, assignments_json, plug_in_state
+from rebalance_monitor.assignors.streams.tasks import HashOrders, task_of
+from rebalance_monitor.streaming.calculator.streams_assign import application_of, assignments_json, plug_in_state
 
 
 def solve(case: dict[str, Any]) -> dict[str, Any]:

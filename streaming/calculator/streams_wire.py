@@ -8,13 +8,17 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from assignors.java_order import utf16_key
-from assignors.streams.tasks import HashOrders, TaskId, partition_hash
-from schemas.errors import SchemaError
-from schemas.outcomes import Decoded, Outcome, Unreadable
-from schemas.streams_assignment import AssignmentInfo, Host, Partitions, decode_assignment_info
-from schemas.streams_subscription import SubscriptionInfo, decode_subscription_info, encode_subscription_info
-from schemas.streams_tasks import (
+from rebalance_monitor.assignors.java_order import utf16_key
+from rebalance_monitor.assignors.streams.tasks import HashOrders, TaskId, partition_hash
+from rebalance_monitor.schemas.errors import SchemaError
+from rebalance_monitor.schemas.outcomes import Decoded, Outcome, Unreadable
+from rebalance_monitor.schemas.streams_assignment import AssignmentInfo, Host, Partitions, decode_assignment_info
+from rebalance_monitor.schemas.streams_subscription import (
+    SubscriptionInfo,
+    decode_subscription_info,
+    encode_subscription_info,
+)
+from rebalance_monitor.schemas.streams_tasks import (
     NO_REBALANCE_MS,
     RUNNING,
     newest_version,
@@ -22,8 +26,8 @@ from schemas.streams_tasks import (
     task_text,
     topology_of,
 )
-from schemas.streams_tasks import TaskId as WireTask
-from streaming.calculator.streams_bytes import assignment_bytes, hash_order, plain
+from rebalance_monitor.schemas.streams_tasks import TaskId as WireTask
+from rebalance_monitor.streaming.calculator.streams_bytes import assignment_bytes, hash_order, plain
 
 Release = tuple[int, int]
 

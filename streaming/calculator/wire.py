@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from streaming.calculator.connect_topics_full import solve as solve_topics
-from streaming.calculator.connect_wire import solve as solve_connect
-from streaming.calculator.coordinator_wire import solve as solve_coordinator
+from rebalance_monitor.streaming.calculator.connect_topics_full import solve as solve_topics
+from rebalance_monitor.streaming.calculator.connect_wire import solve as solve_connect
+from rebalance_monitor.streaming.calculator.coordinator_wire import solve as solve_coordinator
 
 _CONNECT = ("encode-", "decode-", "prefixes-")
 _TOPICS = frozenset({"config-write", "config-log", "status-write", "status-log"})

@@ -5,10 +5,10 @@ import sys
 import traceback
 from collections.abc import Sequence
 
-from streaming.cli.commands import parser
-from streaming.cli.errors import InputError
-from streaming.cli.exit_codes import BAD_INPUT, DONE, INTERNAL, INTERRUPTED
-from streaming.cli.output import ready_streams
+from rebalance_monitor.streaming.cli.commands import parser
+from rebalance_monitor.streaming.cli.errors import InputError
+from rebalance_monitor.streaming.cli.exit_codes import BAD_INPUT, DONE, INTERNAL, INTERRUPTED
+from rebalance_monitor.streaming.cli.output import ready_streams
 
 
 def main(argv: Sequence[str]) -> int:

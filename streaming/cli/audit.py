@@ -6,11 +6,11 @@ import threading
 from contextlib import closing
 from typing import Any
 
-from streaming.cli.errors import InputError
-from streaming.cli.exit_codes import CANNOT_TELL, DONE, ENDED, FOUND
-from streaming.cli.opening import database_dsn, need, settings_from
-from streaming.cli.output import print_json
-from streaming.config import Settings
+from rebalance_monitor.streaming.cli.errors import InputError
+from rebalance_monitor.streaming.cli.exit_codes import CANNOT_TELL, DONE, ENDED, FOUND
+from rebalance_monitor.streaming.cli.opening import database_dsn, need, settings_from
+from rebalance_monitor.streaming.cli.output import print_json
+from rebalance_monitor.streaming.config import Settings
 
 
 def audit(config: str | None, *, output: str, child: bool = False) -> int:
@@ -29,10 +29,10 @@ def audit(config: str | None, *, output: str, child: bool = False) -> int:
 
 
 def _audit(settings: Settings, dsn: str, output: str) -> int:
-    from streaming.audit.checking import audit as check
-    from streaming.audit.quiet import NotInstalled
-    from streaming.audit.report import Report, finding_object, summary_object
-    from streaming.audit.suites import SUITES
+    from rebalance_monitor.streaming.audit.checking import audit as check
+    from rebalance_monitor.streaming.audit.quiet import NotInstalled
+    from rebalance_monitor.streaming.audit.report import Report, finding_object, summary_object
+    from rebalance_monitor.streaming.audit.suites import SUITES
 
     _can_read(dsn, settings, [suite.table for suite in SUITES])
     folder = settings.audit.data_docs_dir
@@ -56,7 +56,7 @@ def _audit(settings: Settings, dsn: str, output: str) -> int:
 
 def _can_read(dsn: str, settings: Settings, tables: list[str]) -> None:
     """One sentence for what the package would tell in pages: no server, no tables yet, no right to read."""
-    from streaming.store.database import Database, DatabaseUnreachable
+    from rebalance_monitor.streaming.store.database import Database, DatabaseUnreachable
 
     advice = "check audit.dsn (else database.dsn), that the server runs, and that the role may read the schema"
     try:

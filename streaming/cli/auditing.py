@@ -12,7 +12,7 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
-from streaming.supervision import Answerable, PartFailed, Supervised, sentence
+from rebalance_monitor.streaming.supervision import Answerable, PartFailed, Supervised, sentence
 
 # While the job starts and catches up, the machine is the job's; and a short run is left in peace.
 FIRST_AFTER_MS = 300_000
@@ -47,7 +47,7 @@ class AuditProcess:
         answerable: Answerable | None = None,
     ) -> None:
         given = [] if config is None else ["--config", config]
-        own = [sys.executable, "-m", "streaming", "audit", *given, "-o", "json", "--child"]
+        own = [sys.executable, "-m", "rebalance_monitor", "audit", *given, "-o", "json", "--child"]
         self._command = own if command is None else list(command)
         self._told = told
         self._begun, self._timeout_s = False, timeout_ms / 1000

@@ -17,11 +17,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TextIO, TypeVar, cast
 
-from streaming.cli.errors import InputError
-from streaming.core.connect.leader.hypotheses import DEFAULT_MAX_DELAY_MS
-from streaming.core.connect.observed import worker_of
-from streaming.core.model.settings import ClusterSettings, ConnectSettings, TopicMetadata
-from streaming.core.replay import RawRecord
+from rebalance_monitor.streaming.cli.errors import InputError
+from rebalance_monitor.streaming.core.connect.leader.hypotheses import DEFAULT_MAX_DELAY_MS
+from rebalance_monitor.streaming.core.connect.observed import worker_of
+from rebalance_monitor.streaming.core.model.settings import ClusterSettings, ConnectSettings, TopicMetadata
+from rebalance_monitor.streaming.core.replay import RawRecord
 
 MAX_DELAY = "scheduled.rebalance.max.delay.ms"
 Line = dict[str, Any]

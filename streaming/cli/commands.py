@@ -4,8 +4,8 @@ import argparse
 from collections.abc import Callable
 from typing import Any
 
-from streaming.cli.errors import InputError
-from streaming.cli.names import FAMILIES, KINDS, SHELLS
+from rebalance_monitor.streaming.cli.errors import InputError
+from rebalance_monitor.streaming.cli.names import FAMILIES, KINDS, SHELLS
 
 Command = Callable[[argparse.Namespace], int]
 
@@ -19,7 +19,7 @@ class _Version(argparse.Action):
     """Looks the version up only when it is asked for: that takes longer than the whole help."""
 
     def __call__(self, parser: argparse.ArgumentParser, *_: Any, **__: Any) -> None:
-        from streaming.cli.version import package_version
+        from rebalance_monitor.streaming.cli.version import package_version
 
         print(f"rebalance-monitor {package_version() or '(not installed)'}")
         parser.exit()
@@ -154,25 +154,25 @@ def _output(command: argparse.ArgumentParser) -> None:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    from streaming.cli.run import run
+    from rebalance_monitor.streaming.cli.run import run
 
     return int(run(arguments.config))
 
 
 def _serve(arguments: argparse.Namespace) -> int:
-    from streaming.cli.serve import serve
+    from rebalance_monitor.streaming.cli.serve import serve
 
     return serve(arguments.config, arguments.monitor_url, child=arguments.child)
 
 
 def _audit(arguments: argparse.Namespace) -> int:
-    from streaming.cli.audit import audit
+    from rebalance_monitor.streaming.cli.audit import audit
 
     return audit(arguments.config, output=arguments.output, child=arguments.child)
 
 
 def _replay(arguments: argparse.Namespace) -> int:
-    from streaming.cli.replay import replay
+    from rebalance_monitor.streaming.cli.replay import replay
 
     return replay(
         arguments.paths,
@@ -184,7 +184,7 @@ def _replay(arguments: argparse.Namespace) -> int:
 
 
 def _plan(arguments: argparse.Namespace) -> int:
-    from streaming.cli.plan import plan
+    from rebalance_monitor.streaming.cli.plan import plan
 
     if arguments.family not in FAMILIES:
         raise InputError(f"unknown family {arguments.family!r}; known are {', '.join(FAMILIES)}")
@@ -192,7 +192,7 @@ def _plan(arguments: argparse.Namespace) -> int:
 
 
 def _decode(arguments: argparse.Namespace) -> int:
-    from streaming.cli.decode import Coordinates, decode
+    from rebalance_monitor.streaming.cli.decode import Coordinates, decode
 
     if arguments.topic_kind not in KINDS:
         raise InputError(f"unknown --topic-kind {arguments.topic_kind!r}; known are {', '.join(KINDS)}")
@@ -203,19 +203,19 @@ def _decode(arguments: argparse.Namespace) -> int:
 
 
 def _config_check(arguments: argparse.Namespace) -> int:
-    from streaming.cli.config_check import config_check
+    from rebalance_monitor.streaming.cli.config_check import config_check
 
     return config_check(arguments.config, connect=arguments.connect, output=arguments.output)
 
 
 def _config_default(arguments: argparse.Namespace) -> int:
-    from streaming.cli.config_check import config_default
+    from rebalance_monitor.streaming.cli.config_check import config_default
 
     return config_default()
 
 
 def _maintenance(arguments: argparse.Namespace) -> int:
-    from streaming.cli import maintenance
+    from rebalance_monitor.streaming.cli import maintenance
 
     match arguments.action:
         case "add":
@@ -235,7 +235,7 @@ def _maintenance(arguments: argparse.Namespace) -> int:
 
 
 def _gaps(arguments: argparse.Namespace) -> int:
-    from streaming.cli import gaps
+    from rebalance_monitor.streaming.cli import gaps
 
     if arguments.action == "list":
         return gaps.show(arguments.config, everything=arguments.everything, output=arguments.output)
@@ -243,13 +243,13 @@ def _gaps(arguments: argparse.Namespace) -> int:
 
 
 def _rules(arguments: argparse.Namespace) -> int:
-    from streaming.cli.rules import rules
+    from rebalance_monitor.streaming.cli.rules import rules
 
     return rules(arguments.name, output=arguments.output)
 
 
 def _completion(arguments: argparse.Namespace) -> int:
-    from streaming.cli.completion import completion
+    from rebalance_monitor.streaming.cli.completion import completion
 
     print(completion(parser(), arguments.shell))
     return 0
@@ -260,7 +260,7 @@ def _dashboards(arguments: argparse.Namespace) -> int:
     if action not in ("build", "publish"):
         raise InputError("dashboards needs an action: build or publish")
     try:
-        from dashboards import build, publish
+        from rebalance_monitor.dashboards import build, publish
     except ImportError as why:
         raise InputError(f"{why.name} is not installed; install rebalance-monitor[dashboards]") from why
     try:

@@ -2,13 +2,13 @@
 
 from importlib import resources
 
-from streaming.cli.errors import InputError
-from streaming.cli.exit_codes import BAD_INPUT, DONE
-from streaming.cli.opening import settings_from, source
-from streaming.cli.output import print_json
-from streaming.config import Settings
-from streaming.config.kafka import KafkaSection
-from streaming.config.runnable import lacking
+from rebalance_monitor.streaming.cli.errors import InputError
+from rebalance_monitor.streaming.cli.exit_codes import BAD_INPUT, DONE
+from rebalance_monitor.streaming.cli.opening import settings_from, source
+from rebalance_monitor.streaming.cli.output import print_json
+from rebalance_monitor.streaming.config import Settings
+from rebalance_monitor.streaming.config.kafka import KafkaSection
+from rebalance_monitor.streaming.config.runnable import lacking
 
 UNCHECKED = "the properties of clusters[].client are not checked: the package confluent-kafka is not installed"
 
@@ -34,7 +34,7 @@ def config_check(path: str | None, *, connect: bool, output: str) -> int:
 
 def config_default() -> int:
     """Print the documented configuration: every key with its default."""
-    print((resources.files("streaming.config") / "default.yaml").read_text(encoding="utf-8"), end="")
+    print((resources.files("rebalance_monitor.streaming.config") / "default.yaml").read_text(encoding="utf-8"), end="")
     return DONE
 
 
@@ -52,7 +52,7 @@ def refused(settings: Settings) -> list[str]:
     certificate, a text that names no database. Empty where these packages are not installed."""
     problems = []
     if client_installed():
-        from streaming.spark.ends import ClientRefused, KafkaView
+        from rebalance_monitor.streaming.spark.ends import ClientRefused, KafkaView
 
         sections: list[tuple[str, KafkaSection]] = [
             (f"clusters[{index}].client", one) for index, one in enumerate(settings.clusters)
@@ -88,7 +88,7 @@ def _names_a_database(dsn: str) -> bool:
 
 
 def _connected(settings: Settings, output: str) -> int:
-    from streaming.cli.config_connect import answers
+    from rebalance_monitor.streaming.cli.config_connect import answers
 
     sound = True
     for one in answers(settings):

@@ -9,9 +9,9 @@ from functools import partial
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from streaming.cli.opening import need
-from streaming.config import Settings
-from streaming.config.clusters import ClusterSection
+from rebalance_monitor.streaming.cli.opening import need
+from rebalance_monitor.streaming.config import Settings
+from rebalance_monitor.streaming.config.clusters import ClusterSection
 
 PATIENCE_S = 5.0
 READ_PATIENCE_S = 3.0
@@ -50,7 +50,7 @@ def _asked(what: str, ask: Callable[[], str | None]) -> Answer:
 
 
 def _cluster(settings: Settings, cluster: ClusterSection) -> Iterator[Answer]:
-    from streaming.spark.ends import ClusterError, KafkaView
+    from rebalance_monitor.streaming.spark.ends import ClusterError, KafkaView
 
     view = KafkaView(cluster.librdkafka())
     try:
@@ -112,7 +112,7 @@ def _unreadable(cluster: ClusterSection, topic: str, partition: int) -> str | No
 
 
 def _database(settings: Settings) -> str | None:
-    from streaming.store.database import Database, DatabaseUnreachable
+    from rebalance_monitor.streaming.store.database import Database, DatabaseUnreachable
 
     assert settings.database.dsn is not None
     try:
@@ -145,7 +145,7 @@ def _port(host: str, port: int) -> str | None:
 
 
 def _java(settings: Settings) -> str | None:
-    from streaming.spark.java import NoJava, java_home
+    from rebalance_monitor.streaming.spark.java import NoJava, java_home
 
     with tempfile.TemporaryDirectory() as folder:
         try:

@@ -3,13 +3,13 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from streaming.cli.captures import records_of
-from streaming.cli.decode import Coordinates
-from streaming.cli.errors import InputError
-from streaming.core.fold.routing import CONFIG_SUFFIXES, STATUS_SUFFIXES
-from streaming.core.reading.shown import Shown
-from streaming.core.replay import OFFSETS_TOPIC
-from streaming.core.shown import PAYLOADS, show_record
+from rebalance_monitor.streaming.cli.captures import records_of
+from rebalance_monitor.streaming.cli.decode import Coordinates
+from rebalance_monitor.streaming.cli.errors import InputError
+from rebalance_monitor.streaming.core.fold.routing import CONFIG_SUFFIXES, STATUS_SUFFIXES
+from rebalance_monitor.streaming.core.reading.shown import Shown
+from rebalance_monitor.streaming.core.replay import OFFSETS_TOPIC
+from rebalance_monitor.streaming.core.shown import PAYLOADS, show_record
 
 
 def captured(path: Path, kind: str, at: Coordinates) -> Iterator[Shown]:

@@ -5,18 +5,18 @@ from typing import Any
 from rich.table import Table
 from rich.text import Text
 
-from streaming.cli.errors import InputError
-from streaming.cli.exit_codes import DONE
-from streaming.cli.maintenance import operator, writer
-from streaming.cli.opening import settings_from
-from streaming.cli.output import print_json
-from streaming.cli.terminal import Terminal
+from rebalance_monitor.streaming.cli.errors import InputError
+from rebalance_monitor.streaming.cli.exit_codes import DONE
+from rebalance_monitor.streaming.cli.maintenance import operator, writer
+from rebalance_monitor.streaming.cli.opening import settings_from
+from rebalance_monitor.streaming.cli.output import print_json
+from rebalance_monitor.streaming.cli.terminal import Terminal
 
 
 def show(config: str | None, *, everything: bool, output: str) -> int:
     """Prints the gaps that nobody has acknowledged; with `everything` all."""
     with writer(settings_from(config)) as connection:
-        from streaming.store import gaps
+        from rebalance_monitor.streaming.store import gaps
 
         try:
             stored = gaps.listed(connection, everything=everything)
@@ -43,7 +43,7 @@ def show(config: str | None, *, everything: bool, output: str) -> int:
 def acknowledge(config: str | None, cluster: str | None, topic: str | None) -> int:
     """Takes note of gaps; the monitor says no more of them within seconds."""
     with writer(settings_from(config)) as connection:
-        from streaming.store import gaps
+        from rebalance_monitor.streaming.store import gaps
 
         try:
             count = gaps.acknowledge(connection, operator(), cluster, topic)

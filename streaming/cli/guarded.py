@@ -3,18 +3,18 @@
 import sys
 from collections.abc import Callable, Sequence
 
-from streaming.core.fold.fold import FoldOutcome
-from streaming.core.fold.isolation import place_of
-from streaming.core.fold.other_clocks import OtherClocks
-from streaming.core.fold.state import Saved
-from streaming.core.model.records import Row, Tick
-from streaming.core.model.results import Source
-from streaming.core.model.settings import ClusterSettings
-from streaming.core.ports import FoldError
-from streaming.core.replay import OFFSETS_TOPIC, RawRecord, decode
-from streaming.guarding.decoding import decoded
-from streaming.guarding.fold import Fold, fold_isolated, pieces_of
-from streaming.guarding.traces import error_of
+from rebalance_monitor.streaming.core.fold.fold import FoldOutcome
+from rebalance_monitor.streaming.core.fold.isolation import place_of
+from rebalance_monitor.streaming.core.fold.other_clocks import OtherClocks
+from rebalance_monitor.streaming.core.fold.state import Saved
+from rebalance_monitor.streaming.core.model.records import Row, Tick
+from rebalance_monitor.streaming.core.model.results import Source
+from rebalance_monitor.streaming.core.model.settings import ClusterSettings
+from rebalance_monitor.streaming.core.ports import FoldError
+from rebalance_monitor.streaming.core.replay import OFFSETS_TOPIC, RawRecord, decode
+from rebalance_monitor.streaming.guarding.decoding import decoded
+from rebalance_monitor.streaming.guarding.fold import Fold, fold_isolated, pieces_of
+from rebalance_monitor.streaming.guarding.traces import error_of
 
 
 class Guarded:

@@ -14,17 +14,17 @@ from typing import TYPE_CHECKING, Any
 from rich.table import Table
 from rich.text import Text
 
-from streaming.cli.errors import InputError
-from streaming.cli.exit_codes import DONE
-from streaming.cli.opening import need, settings_from
-from streaming.cli.output import print_json
-from streaming.cli.terminal import Terminal
-from streaming.config import Settings
-from streaming.core.incidents.maintenance import Maintenance, problem
+from rebalance_monitor.streaming.cli.errors import InputError
+from rebalance_monitor.streaming.cli.exit_codes import DONE
+from rebalance_monitor.streaming.cli.opening import need, settings_from
+from rebalance_monitor.streaming.cli.output import print_json
+from rebalance_monitor.streaming.cli.terminal import Terminal
+from rebalance_monitor.streaming.config import Settings
+from rebalance_monitor.streaming.core.incidents.maintenance import Maintenance, problem
 
 if TYPE_CHECKING:
-    from streaming.store.database import Connection
-    from streaming.store.maintenance import Stored
+    from rebalance_monitor.streaming.store.database import Connection
+    from rebalance_monitor.streaming.store.maintenance import Stored
 
 _UNIT_MS = {"s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 
@@ -64,7 +64,7 @@ def add(config: str | None, given: Given) -> int:
         names = ", ".join(one.name for one in settings.clusters)
         raise InputError(f"--cluster {window.cluster} fits none of the configured clusters ({names})")
     with writer(settings) as connection:
-        from streaming.store import maintenance
+        from rebalance_monitor.streaming.store import maintenance
 
         number = maintenance.add(connection, window, operator())
     until = _utc(window.until_ms)
@@ -77,7 +77,7 @@ def show(config: str | None, *, everything: bool, output: str) -> int:
     settings, now_ms = settings_from(config), _now_ms()
     configured = [one.core() for one in settings.maintenance]
     with writer(settings) as connection:
-        from streaming.store import maintenance
+        from rebalance_monitor.streaming.store import maintenance
 
         stored = maintenance.listed(connection, now_ms, everything=everything)
     objects = [_object(one, _state(one, now_ms)) for one in configured if everything or one.until_ms > now_ms]
@@ -93,7 +93,7 @@ def show(config: str | None, *, everything: bool, output: str) -> int:
 def end(config: str | None, window_id: str) -> int:
     """Ends a window now."""
     with writer(settings_from(config)) as connection:
-        from streaming.store import maintenance
+        from rebalance_monitor.streaming.store import maintenance
 
         try:
             maintenance.end(connection, window_id, operator())
@@ -125,8 +125,8 @@ def moment_ms(text: str) -> int:
 def writer(settings: Settings) -> "Iterator[Connection]":
     """The database as the role that may write windows."""
     need("run", "psycopg")
-    from streaming.store.database import Database, DatabaseUnreachable
-    from streaming.store.maintenance import NotSetUp
+    from rebalance_monitor.streaming.store.database import Database, DatabaseUnreachable
+    from rebalance_monitor.streaming.store.maintenance import NotSetUp
 
     dsn = settings.database.maintenance_dsn or settings.database.dsn
     if dsn is None:

@@ -3,8 +3,8 @@
 import importlib
 import os
 
-from streaming.cli.errors import InputError
-from streaming.config import ConfigError, Settings, load
+from rebalance_monitor.streaming.cli.errors import InputError
+from rebalance_monitor.streaming.config import ConfigError, Settings, load
 
 
 def settings_from(config: str | None) -> Settings:

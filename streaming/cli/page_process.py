@@ -12,7 +12,7 @@ from contextlib import suppress
 
 import httpx
 
-from streaming.supervision import Answerable, PartFailed, Supervised
+from rebalance_monitor.streaming.supervision import Answerable, PartFailed, Supervised
 
 PAUSE_S = 1.0
 ASK_EVERY_S = 10.0
@@ -33,7 +33,8 @@ class PageProcess:
         ask_every_s: float = ASK_EVERY_S,
     ) -> None:
         given = [] if config is None else ["--config", config]
-        self._command = [sys.executable, "-m", "streaming", "serve", *given, "--monitor-url", monitor_url, "--child"]
+        command = [sys.executable, "-m", "rebalance_monitor", "serve"]
+        self._command = [*command, *given, "--monitor-url", monitor_url, "--child"]
         self._ending = threading.Event()
         self.process: subprocess.Popen[str] | None = None
         self._url: str | None = None

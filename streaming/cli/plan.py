@@ -7,11 +7,11 @@ import sys
 from collections.abc import Iterator
 from typing import Any, BinaryIO, cast
 
-from streaming.calculator import FAMILIES, Solve
-from streaming.cli.errors import InputError
-from streaming.cli.exit_codes import BAD_INPUT, DONE
-from streaming.cli.outline import outline
-from streaming.cli.output import print_json
+from rebalance_monitor.streaming.calculator import FAMILIES, Solve
+from rebalance_monitor.streaming.cli.errors import InputError
+from rebalance_monitor.streaming.cli.exit_codes import BAD_INPUT, DONE
+from rebalance_monitor.streaming.cli.outline import outline
+from rebalance_monitor.streaming.cli.output import print_json
 
 GZIP_MAGIC = b"\x1f\x8b"
 

@@ -4,19 +4,19 @@ import sys
 from dataclasses import replace as changed
 from pathlib import Path
 
-from streaming.cli.captures import metadata_of, name_of, records_of, settings_of
-from streaming.cli.errors import InputError
-from streaming.cli.exit_codes import CANNOT_TELL, DONE, FOUND, INTERNAL
-from streaming.cli.guarded import Guarded
-from streaming.cli.opening import settings_from
-from streaming.cli.outline import visible
-from streaming.cli.output import print_json
-from streaming.cli.tables import print_generations
-from streaming.core.lifecycles import fold_group
-from streaming.core.model.settings import ClusterSettings
-from streaming.core.replay import OFFSETS_TOPIC, Replayed
-from streaming.core.replay import replay as replay_records
-from streaming.guarding.fold import Fold
+from rebalance_monitor.streaming.cli.captures import metadata_of, name_of, records_of, settings_of
+from rebalance_monitor.streaming.cli.errors import InputError
+from rebalance_monitor.streaming.cli.exit_codes import CANNOT_TELL, DONE, FOUND, INTERNAL
+from rebalance_monitor.streaming.cli.guarded import Guarded
+from rebalance_monitor.streaming.cli.opening import settings_from
+from rebalance_monitor.streaming.cli.outline import visible
+from rebalance_monitor.streaming.cli.output import print_json
+from rebalance_monitor.streaming.cli.tables import print_generations
+from rebalance_monitor.streaming.core.lifecycles import fold_group
+from rebalance_monitor.streaming.core.model.settings import ClusterSettings
+from rebalance_monitor.streaming.core.replay import OFFSETS_TOPIC, Replayed
+from rebalance_monitor.streaming.core.replay import replay as replay_records
+from rebalance_monitor.streaming.guarding.fold import Fold
 
 
 def replay(

@@ -5,16 +5,16 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
-from dashboards.runbooks import FOLDER, pages
-from streaming.cli.errors import InputError
-from streaming.cli.exit_codes import DONE
-from streaming.cli.output import print_json
-from streaming.core.catalogue import RULES
-from streaming.core.connect.advice.words import whole_text
-from streaming.core.incidents.commands import commands_of
-from streaming.core.incidents.rule import Rule
-from streaming.core.incidents.step import Step
-from streaming.core.runbooks import damping_text, loudness_text, told_as
+from rebalance_monitor.dashboards.runbooks import FOLDER, pages
+from rebalance_monitor.streaming.cli.errors import InputError
+from rebalance_monitor.streaming.cli.exit_codes import DONE
+from rebalance_monitor.streaming.cli.output import print_json
+from rebalance_monitor.streaming.core.catalogue import RULES
+from rebalance_monitor.streaming.core.connect.advice.words import whole_text
+from rebalance_monitor.streaming.core.incidents.commands import commands_of
+from rebalance_monitor.streaming.core.incidents.rule import Rule
+from rebalance_monitor.streaming.core.incidents.step import Step
+from rebalance_monitor.streaming.core.runbooks import damping_text, loudness_text, told_as
 
 
 def rules(name: str | None, *, output: str) -> int:

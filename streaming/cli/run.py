@@ -3,15 +3,15 @@
 import logging
 from contextlib import ExitStack
 
-from streaming.cli.errors import InputError
-from streaming.cli.exit_codes import DONE
-from streaming.cli.json_lines import log_to_stderr
-from streaming.cli.opening import database_dsn, need, settings_from, source
-from streaming.cli.version import package_version
-from streaming.config import Settings
-from streaming.config.runnable import lacking
-from streaming.core.lifecycles import fold_group
-from streaming.guarding.fold import Fold
+from rebalance_monitor.streaming.cli.errors import InputError
+from rebalance_monitor.streaming.cli.exit_codes import DONE
+from rebalance_monitor.streaming.cli.json_lines import log_to_stderr
+from rebalance_monitor.streaming.cli.opening import database_dsn, need, settings_from, source
+from rebalance_monitor.streaming.cli.version import package_version
+from rebalance_monitor.streaming.config import Settings
+from rebalance_monitor.streaming.config.runnable import lacking
+from rebalance_monitor.streaming.core.lifecycles import fold_group
+from rebalance_monitor.streaming.guarding.fold import Fold
 
 
 def run(config: str | None, fold: Fold = fold_group) -> int:
@@ -21,10 +21,10 @@ def run(config: str | None, fold: Fold = fold_group) -> int:
     if problems:
         raise InputError("\n".join(f"{source(config)}: {one}" for one in problems))
     dsn = database_dsn(settings, config)
-    need("run", "pyspark", "streaming.store.postgres", "streaming.spark.job")
-    from streaming.metrics.endpoint import PortTaken
-    from streaming.spark.failures import CannotRun
-    from streaming.store.database import DatabaseUnreachable
+    need("run", "pyspark", "rebalance_monitor.streaming.store.postgres", "rebalance_monitor.streaming.spark.job")
+    from rebalance_monitor.streaming.metrics.endpoint import PortTaken
+    from rebalance_monitor.streaming.spark.failures import CannotRun
+    from rebalance_monitor.streaming.store.database import DatabaseUnreachable
 
     log_to_stderr()
     try:
@@ -36,15 +36,15 @@ def run(config: str | None, fold: Fold = fold_group) -> int:
 
 
 def _run(settings: Settings, dsn: str, config: str | None, ending: ExitStack, fold: Fold) -> None:
-    from streaming.cli import telling
-    from streaming.cli.auditing import AuditProcess, installed
-    from streaming.cli.page_process import PageProcess
-    from streaming.metrics.prometheus import Exporter
-    from streaming.spark.job import run_job
-    from streaming.store.gaps import GapWatch
-    from streaming.store.known_ends import EndsKeeper
-    from streaming.store.maintenance import Windows
-    from streaming.store.postgres import PostgresStore
+    from rebalance_monitor.streaming.cli import telling
+    from rebalance_monitor.streaming.cli.auditing import AuditProcess, installed
+    from rebalance_monitor.streaming.cli.page_process import PageProcess
+    from rebalance_monitor.streaming.metrics.prometheus import Exporter
+    from rebalance_monitor.streaming.spark.job import run_job
+    from rebalance_monitor.streaming.store.gaps import GapWatch
+    from rebalance_monitor.streaming.store.known_ends import EndsKeeper
+    from rebalance_monitor.streaming.store.maintenance import Windows
+    from rebalance_monitor.streaming.store.postgres import PostgresStore
 
     windows = Windows(one.core() for one in settings.maintenance)
     store = PostgresStore(

@@ -7,14 +7,14 @@ import signal
 import sys
 from collections.abc import Callable
 
-from streaming.cli.errors import InputError
-from streaming.cli.exit_codes import DONE
-from streaming.cli.opening import database_dsn, need, settings_from
-from streaming.cli.version import package_version
-from streaming.config import Settings
-from streaming.config.section import HTTP_URL
-from streaming.core.fold.routing import connect_settings
-from streaming.core.model.settings import teams
+from rebalance_monitor.streaming.cli.errors import InputError
+from rebalance_monitor.streaming.cli.exit_codes import DONE
+from rebalance_monitor.streaming.cli.opening import database_dsn, need, settings_from
+from rebalance_monitor.streaming.cli.version import package_version
+from rebalance_monitor.streaming.config import Settings
+from rebalance_monitor.streaming.config.section import HTTP_URL
+from rebalance_monitor.streaming.core.fold.routing import connect_settings
+from rebalance_monitor.streaming.core.model.settings import teams
 
 CONNECTIONS = 4
 STATEMENT_TIMEOUT_MS = 10_000
@@ -36,12 +36,12 @@ def serve(config: str | None, monitor_url: str | None = None, *, child: bool = F
 def _serve(settings: Settings, dsn: str, monitor_url: str | None, *, child: bool) -> int:
     from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
-    from streaming.store.database import Database, DatabaseUnreachable
-    from streaming.web import serve as web
-    from streaming.web.api import Source
-    from streaming.web.reader import Reader
-    from streaming.web.scope import Scope, Token
-    from streaming.web.upstream import Job
+    from rebalance_monitor.streaming.store.database import Database, DatabaseUnreachable
+    from rebalance_monitor.streaming.web import serve as web
+    from rebalance_monitor.streaming.web.api import Source
+    from rebalance_monitor.streaming.web.reader import Reader
+    from rebalance_monitor.streaming.web.scope import Scope, Token
+    from rebalance_monitor.streaming.web.upstream import Job
 
     page = settings.page
     _log_to_stderr()

@@ -8,8 +8,8 @@ from typing import Any
 from rich.table import Table
 from rich.text import Text
 
-from streaming.cli.terminal import Terminal
-from streaming.core.model.results import Grade
+from rebalance_monitor.streaming.cli.terminal import Terminal
+from rebalance_monitor.streaming.core.model.results import Grade
 
 COLOURS = {"match": "green", "explainable": "cyan", "unexplained": "red", "not_judged": "yellow"}
 OTHER_KINDS = {

@@ -2,18 +2,18 @@
 
 from dataclasses import dataclass
 
-from streaming.cli.errors import InputError
-from streaming.config import Settings
-from streaming.core.model.settings import teams
-from streaming.core.runbooks import Addresses
-from streaming.metrics.limits import Limits
-from streaming.metrics.prometheus import Exporter
-from streaming.notify.alertmanager import Alertmanager
-from streaming.notify.alerts import AlertStyle
-from streaming.notify.delivery import Delivery, Receiver
-from streaming.notify.heartbeat import Heartbeat
-from streaming.notify.webhook import Webhook
-from streaming.store.writer import Writer
+from rebalance_monitor.streaming.cli.errors import InputError
+from rebalance_monitor.streaming.config import Settings
+from rebalance_monitor.streaming.core.model.settings import teams
+from rebalance_monitor.streaming.core.runbooks import Addresses
+from rebalance_monitor.streaming.metrics.limits import Limits
+from rebalance_monitor.streaming.metrics.prometheus import Exporter
+from rebalance_monitor.streaming.notify.alertmanager import Alertmanager
+from rebalance_monitor.streaming.notify.alerts import AlertStyle
+from rebalance_monitor.streaming.notify.delivery import Delivery, Receiver
+from rebalance_monitor.streaming.notify.heartbeat import Heartbeat
+from rebalance_monitor.streaming.notify.webhook import Webhook
+from rebalance_monitor.streaming.store.writer import Writer
 
 # A quiet cluster commits an empty batch every `source.heartbeat_ms`; this many may be late before it counts as stopped.
 MISSED_BATCHES = 3
@@ -71,7 +71,7 @@ def _receivers(settings: Settings, exporter: Exporter) -> list[Receiver]:
         headers = {name: value.get_secret_value() for name, value in one.headers.items()}
         receivers.append(Webhook(one.name, one.url.get_secret_value(), headers, addresses(settings)))
     if alerting.kafka is not None:
-        from streaming.notify.alerts_topic import AlertsTopic, ClientRefused
+        from rebalance_monitor.streaming.notify.alerts_topic import AlertsTopic, ClientRefused
 
         try:
             receivers.append(AlertsTopic(alerting.kafka.topic, alerting.kafka.librdkafka(), addresses(settings)))

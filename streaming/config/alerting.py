@@ -8,9 +8,9 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, SecretStr, model_validator
 
-from streaming.config.kafka import KafkaSection
-from streaming.config.owners import DampingByRule
-from streaming.config.section import FromText, HttpUrl, Milliseconds, Section
+from rebalance_monitor.streaming.config.kafka import KafkaSection
+from rebalance_monitor.streaming.config.owners import DampingByRule
+from rebalance_monitor.streaming.config.section import FromText, HttpUrl, Milliseconds, Section
 
 # Alertmanager resolves an alert by itself at endsAt, so what was pushed must outlive a restart of the monitor.
 OUTLIVES_MS = 900_000

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from streaming.config.database import Dsn
-from streaming.config.section import Milliseconds, Section
+from rebalance_monitor.streaming.config.database import Dsn
+from rebalance_monitor.streaming.config.section import Milliseconds, Section
 
 
 class AuditSection(Section):

@@ -4,10 +4,15 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
-from streaming.config.kafka import KafkaSection, TopicName
-from streaming.config.section import FromText, Milliseconds, Section
-from streaming.core.fold.routing import guessed_config_topic, guessed_status_topic
-from streaming.core.model.settings import REBALANCE_TIMEOUT_MS, SESSION_TIMEOUT_MS, ClusterSettings, ConnectSettings
+from rebalance_monitor.streaming.config.kafka import KafkaSection, TopicName
+from rebalance_monitor.streaming.config.section import FromText, Milliseconds, Section
+from rebalance_monitor.streaming.core.fold.routing import guessed_config_topic, guessed_status_topic
+from rebalance_monitor.streaming.core.model.settings import (
+    REBALANCE_TIMEOUT_MS,
+    SESSION_TIMEOUT_MS,
+    ClusterSettings,
+    ConnectSettings,
+)
 
 Job = Annotated[str, Field(min_length=1)]
 """A connector's name, or `name-n` for its task."""

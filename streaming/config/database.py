@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field, SecretStr
 
-from streaming.config.section import Milliseconds, Section
+from rebalance_monitor.streaming.config.section import Milliseconds, Section
 
 EXAMPLE = "give a PostgreSQL connection text such as postgresql://monitor@db/monitor"
 

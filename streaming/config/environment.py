@@ -11,8 +11,8 @@ from typing import Annotated, Any, Union, get_args, get_origin
 
 from pydantic import BaseModel
 
-from streaming.config.errors import ConfigError
-from streaming.config.settings import Settings
+from rebalance_monitor.streaming.config.errors import ConfigError
+from rebalance_monitor.streaming.config.settings import Settings
 
 PREFIX = "REBALANCE_MONITOR__"
 Path = tuple[str | int, ...]

@@ -5,7 +5,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator
 
-from streaming.config.section import Section
+from rebalance_monitor.streaming.config.section import Section
 
 _SECONDS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
 

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from streaming.config.section import Port, Section
+from rebalance_monitor.streaming.config.section import Port, Section
 
 
 class HttpSection(Section):

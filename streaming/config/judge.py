@@ -4,8 +4,8 @@ from typing import Annotated
 
 from pydantic import Field
 
-from streaming.config.section import Section
-from streaming.core.model.settings import (
+from rebalance_monitor.streaming.config.section import Section
+from rebalance_monitor.streaming.core.model.settings import (
     JUDGE_WAIT_MS,
     RESTART_LOOP_CHANGES,
     RESTART_LOOP_MS,

@@ -4,9 +4,9 @@ from typing import Annotated
 
 from pydantic import AfterValidator, BeforeValidator, Field, SecretStr
 
-from streaming.config.client_properties import checked, in_clear
-from streaming.config.section import FromText, Section
-from streaming.core.model.topic_names import why_illegal
+from rebalance_monitor.streaming.config.client_properties import checked, in_clear
+from rebalance_monitor.streaming.config.section import FromText, Section
+from rebalance_monitor.streaming.core.model.topic_names import why_illegal
 
 
 def _is_topic(name: str) -> str:

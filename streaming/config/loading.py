@@ -6,10 +6,10 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from streaming.config import yaml_file
-from streaming.config.environment import dotted, overlay
-from streaming.config.errors import ConfigError
-from streaming.config.settings import Settings
+from rebalance_monitor.streaming.config import yaml_file
+from rebalance_monitor.streaming.config.environment import dotted, overlay
+from rebalance_monitor.streaming.config.errors import ConfigError
+from rebalance_monitor.streaming.config.settings import Settings
 
 _MOMENT = "must be a moment with its offset to UTC, such as 2026-01-10T20:00:00Z"
 # What the validator calls a kind of mistake -> what is wrong, in words for people who know no Python.

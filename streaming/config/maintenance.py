@@ -5,8 +5,8 @@ from typing import Annotated, Self
 
 from pydantic import AwareDatetime, Field, model_validator
 
-from streaming.config.section import Pattern, Section
-from streaming.core.incidents.maintenance import Maintenance, problem
+from rebalance_monitor.streaming.config.section import Pattern, Section
+from rebalance_monitor.streaming.core.incidents.maintenance import Maintenance, problem
 
 
 class MaintenanceSection(Section):

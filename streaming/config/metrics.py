@@ -5,8 +5,8 @@ from typing import Annotated, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from streaming.config.section import FromText, Pattern, Section
-from streaming.core.metrics import CLUSTER, label_problem
+from rebalance_monitor.streaming.config.section import FromText, Pattern, Section
+from rebalance_monitor.streaming.core.metrics import CLUSTER, label_problem
 
 THROW_AWAY = (
     "console-consumer-*",

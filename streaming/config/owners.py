@@ -4,10 +4,10 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
-from streaming.config.section import FromText, Pattern, Section
-from streaming.core.catalogue import RULES
-from streaming.core.model.results import AlertSeverity
-from streaming.core.model.settings import Damping, Owner
+from rebalance_monitor.streaming.config.section import FromText, Pattern, Section
+from rebalance_monitor.streaming.core.catalogue import RULES
+from rebalance_monitor.streaming.core.model.results import AlertSeverity
+from rebalance_monitor.streaming.core.model.settings import Damping, Owner
 
 _NAMES = {rule.code for rule in RULES} | {rule.title for rule in RULES}
 

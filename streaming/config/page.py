@@ -4,7 +4,7 @@ from typing import Annotated, Self
 
 from pydantic import Field, SecretStr, field_validator, model_validator
 
-from streaming.config.section import FromText, HttpUrl, Pattern, Port, Section
+from rebalance_monitor.streaming.config.section import FromText, HttpUrl, Pattern, Port, Section
 
 SHORTEST_TOKEN = 16
 

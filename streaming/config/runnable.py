@@ -1,7 +1,7 @@
 """What `run` needs beyond values that are valid one by one; known without asking a cluster or a database."""
 
-from streaming.config.database import EXAMPLE
-from streaming.config.settings import Settings
+from rebalance_monitor.streaming.config.database import EXAMPLE
+from rebalance_monitor.streaming.config.settings import Settings
 
 
 def lacking(settings: Settings) -> list[str]:

@@ -6,23 +6,23 @@ from typing import Annotated, Self
 
 from pydantic import Field, model_validator
 
-from streaming.config.alerting import AlertingSection
-from streaming.config.audit import AuditSection
-from streaming.config.client_properties import in_clear
-from streaming.config.clusters import ClusterSection
-from streaming.config.database import DatabaseSection
-from streaming.config.gap import GapSection
-from streaming.config.http import HttpSection
-from streaming.config.judge import JudgeSection
-from streaming.config.maintenance import MaintenanceSection
-from streaming.config.metrics import MetricsSection
-from streaming.config.owners import OwnerSection
-from streaming.config.page import PageSection
-from streaming.config.ready import ReadySection
-from streaming.config.section import FromText, Section
-from streaming.config.source import SourceSection
-from streaming.config.spark import SparkSection
-from streaming.core.model.settings import ClusterSettings
+from rebalance_monitor.streaming.config.alerting import AlertingSection
+from rebalance_monitor.streaming.config.audit import AuditSection
+from rebalance_monitor.streaming.config.client_properties import in_clear
+from rebalance_monitor.streaming.config.clusters import ClusterSection
+from rebalance_monitor.streaming.config.database import DatabaseSection
+from rebalance_monitor.streaming.config.gap import GapSection
+from rebalance_monitor.streaming.config.http import HttpSection
+from rebalance_monitor.streaming.config.judge import JudgeSection
+from rebalance_monitor.streaming.config.maintenance import MaintenanceSection
+from rebalance_monitor.streaming.config.metrics import MetricsSection
+from rebalance_monitor.streaming.config.owners import OwnerSection
+from rebalance_monitor.streaming.config.page import PageSection
+from rebalance_monitor.streaming.config.ready import ReadySection
+from rebalance_monitor.streaming.config.section import FromText, Section
+from rebalance_monitor.streaming.config.source import SourceSection
+from rebalance_monitor.streaming.config.spark import SparkSection
+from rebalance_monitor.streaming.core.model.settings import ClusterSettings
 
 # Properties of librdkafka that say who a client is.
 PRINCIPALS = ("sasl.username", "ssl.certificate.location", "ssl.keystore.location", "sasl.oauthbearer.client.id")

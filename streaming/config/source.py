@@ -4,8 +4,8 @@ from typing import Annotated
 
 from pydantic import Field
 
-from streaming.config.kafka import TopicName
-from streaming.config.section import Milliseconds, Section
+from rebalance_monitor.streaming.config.kafka import TopicName
+from rebalance_monitor.streaming.config.section import Milliseconds, Section
 
 
 class SourceSection(Section):

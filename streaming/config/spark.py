@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from streaming.config.section import Milliseconds, Section
+from rebalance_monitor.streaming.config.section import Milliseconds, Section
 
 MASTER = (
     r"^(local(\[(\d+|\*)(,\d+)?\])?|local-cluster\[\d+,\d+,\d+\]|spark://[^\s/]+:\d+(,[^\s/]+:\d+)*|yarn|k8s://\S+)$"

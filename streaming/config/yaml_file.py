@@ -6,7 +6,7 @@ from typing import Any
 
 import yaml
 
-from streaming.config.errors import ConfigError
+from rebalance_monitor.streaming.config.errors import ConfigError
 
 
 class _Unique(yaml.SafeLoader):

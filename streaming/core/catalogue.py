@@ -5,7 +5,7 @@ across records, CONNECT-S… for static assignments; MONITOR-E… is about the m
 title is shared where several laws look at the same harm from different sides (`duplicate_active`, `imbalance`).
 """
 
-from streaming.core.lifecycles import REGISTRY
+from rebalance_monitor.streaming.core.lifecycles import REGISTRY
 
 CATALOGUE = REGISTRY.catalogue
 RULES = CATALOGUE.rules

@@ -2,15 +2,15 @@
 
 from functools import partial
 
-from streaming.core.connect.lifecycle import ConnectLifecycle
-from streaming.core.connect.rules.catalogue_status import RUNNING_TWICE
-from streaming.core.connect.rules.sinks import consumed_twice
-from streaming.core.consumer.laws import ConsumerLaw
-from streaming.core.consumer.lifecycle import ConsumerLifecycle
-from streaming.core.epochs.lifecycle import EpochsLifecycle
-from streaming.core.fold import fold, isolation
-from streaming.core.fold.registry import Registry
-from streaming.core.reading import decoding
+from rebalance_monitor.streaming.core.connect.lifecycle import ConnectLifecycle
+from rebalance_monitor.streaming.core.connect.rules.catalogue_status import RUNNING_TWICE
+from rebalance_monitor.streaming.core.connect.rules.sinks import consumed_twice
+from rebalance_monitor.streaming.core.consumer.laws import ConsumerLaw
+from rebalance_monitor.streaming.core.consumer.lifecycle import ConsumerLifecycle
+from rebalance_monitor.streaming.core.epochs.lifecycle import EpochsLifecycle
+from rebalance_monitor.streaming.core.fold import fold, isolation
+from rebalance_monitor.streaming.core.fold.registry import Registry
+from rebalance_monitor.streaming.core.reading import decoding
 
 REGISTRY = Registry(
     (

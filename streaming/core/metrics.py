@@ -10,7 +10,7 @@ of their own is bounded by the configuration.
 
 import re
 
-from streaming.core.metric import CLUSTER, LABEL_NAME, PREFIX, Metric
+from rebalance_monitor.streaming.core.metric import CLUSTER, LABEL_NAME, PREFIX, Metric
 
 __all__ = ["CLUSTER", "LABEL_NAME", "METRICS", "OF_MONITOR", "PREFIX", "Metric", "label_problem"]
 _FAST_TO_SLOW_S = (0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0, 1_800.0)

@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
-from streaming.core.model.results import Result, Source
+from rebalance_monitor.streaming.core.model.results import Result, Source
 
 
 class GroupKey(NamedTuple):

@@ -5,18 +5,24 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
-from streaming.core.connect import lives
-from streaming.core.connect.reading import decode_config_row, decode_status_row
-from streaming.core.connect.witnesses import Stamps, Witnesses
-from streaming.core.fold.fold import FoldOutcome
-from streaming.core.fold.routing import CONFIG_SUFFIXES, STATUS_SUFFIXES, connect_settings, groups_of_topic, route
-from streaming.core.fold.state import Saved
-from streaming.core.incidents import grouping
-from streaming.core.incidents.transitions import key_of
-from streaming.core.lifecycles import decode_offsets_record, fold_group
-from streaming.core.model.objects import as_object, part_object
-from streaming.core.model.records import PASSED_OVER, OtherGroup, Row, Tick
-from streaming.core.model.results import (
+from rebalance_monitor.streaming.core.connect import lives
+from rebalance_monitor.streaming.core.connect.reading import decode_config_row, decode_status_row
+from rebalance_monitor.streaming.core.connect.witnesses import Stamps, Witnesses
+from rebalance_monitor.streaming.core.fold.fold import FoldOutcome
+from rebalance_monitor.streaming.core.fold.routing import (
+    CONFIG_SUFFIXES,
+    STATUS_SUFFIXES,
+    connect_settings,
+    groups_of_topic,
+    route,
+)
+from rebalance_monitor.streaming.core.fold.state import Saved
+from rebalance_monitor.streaming.core.incidents import grouping
+from rebalance_monitor.streaming.core.incidents.transitions import key_of
+from rebalance_monitor.streaming.core.lifecycles import decode_offsets_record, fold_group
+from rebalance_monitor.streaming.core.model.objects import as_object, part_object
+from rebalance_monitor.streaming.core.model.records import PASSED_OVER, OtherGroup, Row, Tick
+from rebalance_monitor.streaming.core.model.results import (
     Aftermath,
     GapRecord,
     Generation,
@@ -28,10 +34,10 @@ from streaming.core.model.results import (
     Source,
     UndecodableRecord,
 )
-from streaming.core.model.settings import ClusterSettings
-from streaming.core.reading.commits import OffsetCommit, commit_object, decode_commit
-from streaming.core.reading.decoding import wanted_key_prefix
-from streaming.core.reading.other_groups import OtherGroups, other_group_object
+from rebalance_monitor.streaming.core.model.settings import ClusterSettings
+from rebalance_monitor.streaming.core.reading.commits import OffsetCommit, commit_object, decode_commit
+from rebalance_monitor.streaming.core.reading.decoding import wanted_key_prefix
+from rebalance_monitor.streaming.core.reading.other_groups import OtherGroups, other_group_object
 
 OFFSETS_TOPIC = "__consumer_offsets"
 HARMFUL = frozenset({Severity.MEDIUM, Severity.HIGH, Severity.CRITICAL})

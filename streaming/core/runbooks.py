@@ -6,14 +6,14 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from streaming.core.catalogue import CATALOGUE
-from streaming.core.connect.advice.words import whole_text
-from streaming.core.incidents.commands import commands_of, on_kubernetes
-from streaming.core.incidents.damping import alert_severity
-from streaming.core.incidents.rule import Check, Rule
-from streaming.core.incidents.step import Step
-from streaming.core.model.results import AlertSeverity, Certainty, Part
-from streaming.core.model.settings import PUBLIC_URL, ClusterSettings
+from rebalance_monitor.streaming.core.catalogue import CATALOGUE
+from rebalance_monitor.streaming.core.connect.advice.words import whole_text
+from rebalance_monitor.streaming.core.incidents.commands import commands_of, on_kubernetes
+from rebalance_monitor.streaming.core.incidents.damping import alert_severity
+from rebalance_monitor.streaming.core.incidents.rule import Check, Rule
+from rebalance_monitor.streaming.core.incidents.step import Step
+from rebalance_monitor.streaming.core.model.results import AlertSeverity, Certainty, Part
+from rebalance_monitor.streaming.core.model.settings import PUBLIC_URL, ClusterSettings
 
 VARIABLES = {
     "ALERTMANAGER": "its host:port",

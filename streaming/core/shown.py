@@ -8,16 +8,16 @@ from base64 import b64decode
 from collections.abc import Callable, Mapping
 from typing import Any, assert_never
 
-from schemas import consumer_protocol
-from schemas.coordinator_records import Record, decode_record
-from schemas.outcomes import Decoded, Ignored, Outcome, Tombstone, Unreadable
-from schemas.streams_assignment import decode_assignment_info
-from schemas.streams_subscription import decode_subscription_info
-from schemas.user_data import decode_assignment_user_data, decode_subscription_user_data
-from streaming.core.connect import shown as connect_shown
-from streaming.core.connect.observed import STATIC
-from streaming.core.reading.decoding import CLASSIC, SAMPLE_BYTES
-from streaming.core.reading.shown import Shown, payload_shown
+from rebalance_monitor.schemas import consumer_protocol
+from rebalance_monitor.schemas.coordinator_records import Record, decode_record
+from rebalance_monitor.schemas.outcomes import Decoded, Ignored, Outcome, Tombstone, Unreadable
+from rebalance_monitor.schemas.streams_assignment import decode_assignment_info
+from rebalance_monitor.schemas.streams_subscription import decode_subscription_info
+from rebalance_monitor.schemas.user_data import decode_assignment_user_data, decode_subscription_user_data
+from rebalance_monitor.streaming.core.connect import shown as connect_shown
+from rebalance_monitor.streaming.core.connect.observed import STATIC
+from rebalance_monitor.streaming.core.reading.decoding import CLASSIC, SAMPLE_BYTES
+from rebalance_monitor.streaming.core.reading.shown import Shown, payload_shown
 
 RECORDS: Mapping[str, str] = {
     "offsets": "a record of __consumer_offsets",

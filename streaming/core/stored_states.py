@@ -18,14 +18,14 @@ import json
 from dataclasses import fields, replace
 from typing import Any
 
-from assignors.connect.model import Jobs
-from streaming.core.connect.leader.packed import by_connector
-from streaming.core.fold.parts import left_open
-from streaming.core.fold.state import NOTHING, STATE_VERSION, Envelope, Queue, Saved, Waiting, stored
-from streaming.core.fold.waiting import WaitingRecords
-from streaming.core.incidents.transitions import key_of
-from streaming.core.model.codec import dumps, loads
-from streaming.core.model.results import Part, Subject
+from rebalance_monitor.assignors.connect.model import Jobs
+from rebalance_monitor.streaming.core.connect.leader.packed import by_connector
+from rebalance_monitor.streaming.core.fold.parts import left_open
+from rebalance_monitor.streaming.core.fold.state import NOTHING, STATE_VERSION, Envelope, Queue, Saved, Waiting, stored
+from rebalance_monitor.streaming.core.fold.waiting import WaitingRecords
+from rebalance_monitor.streaming.core.incidents.transitions import key_of
+from rebalance_monitor.streaming.core.model.codec import dumps, loads
+from rebalance_monitor.streaming.core.model.results import Part, Subject
 
 READABLE = (2, 3, STATE_VERSION)
 _ENVELOPE = frozenset(

@@ -2,9 +2,9 @@
 
 from collections.abc import Callable
 
-from streaming.core.model.records import Row, Undecodable
-from streaming.core.reading.decoding import Glance, glance, group_of_key
-from streaming.guarding.traces import fingerprint_of
+from rebalance_monitor.streaming.core.model.records import Row, Undecodable
+from rebalance_monitor.streaming.core.reading.decoding import Glance, glance, group_of_key
+from rebalance_monitor.streaming.guarding.traces import fingerprint_of
 
 Decode = Callable[[str, int, int, int, bytes | None, bytes | None], Row | None]
 LARGEST_BYTES = 64 * 1024 * 1024

@@ -10,15 +10,15 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
 
-from streaming.core.fold.fold import FoldOutcome
-from streaming.core.fold.other_clocks import OtherClocks
-from streaming.core.fold.state import Envelope, Saved, stored
-from streaming.core.lifecycles import failed, fold_group
-from streaming.core.model.records import GroupGeneration, Row, Tick
-from streaming.core.model.results import Result, Source
-from streaming.core.model.settings import ClusterSettings
-from streaming.core.ports import FoldError, KeptState
-from streaming.guarding.traces import error_of
+from rebalance_monitor.streaming.core.fold.fold import FoldOutcome
+from rebalance_monitor.streaming.core.fold.other_clocks import OtherClocks
+from rebalance_monitor.streaming.core.fold.state import Envelope, Saved, stored
+from rebalance_monitor.streaming.core.lifecycles import failed, fold_group
+from rebalance_monitor.streaming.core.model.records import GroupGeneration, Row, Tick
+from rebalance_monitor.streaming.core.model.results import Result, Source
+from rebalance_monitor.streaming.core.model.settings import ClusterSettings
+from rebalance_monitor.streaming.core.ports import FoldError, KeptState
+from rebalance_monitor.streaming.guarding.traces import error_of
 
 FIXED_BYTES = 500
 """About what a row costs beside its members' bytes."""

@@ -5,8 +5,8 @@ import traceback
 from pathlib import Path
 from types import TracebackType
 
-from streaming.core.model.results import Source
-from streaming.core.ports import FoldError
+from rebalance_monitor.streaming.core.model.results import Source
+from rebalance_monitor.streaming.core.ports import FoldError
 
 ROOT = Path(__file__).parents[2]
 KEPT_FRAMES = 30

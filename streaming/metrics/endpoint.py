@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 
-from streaming.supervision import Answerable, PartFailed, Supervised, places, sentence
+from rebalance_monitor.streaming.supervision import Answerable, PartFailed, Supervised, places, sentence
 
 TEXT = "text/plain; charset=utf-8"
 PART = "metrics endpoint"

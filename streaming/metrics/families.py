@@ -4,8 +4,8 @@ from dataclasses import dataclass, field
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
-from streaming.core.metrics import CLUSTER, INCIDENT, INCIDENT_SINCE, METRICS, Metric
-from streaming.store.text import name
+from rebalance_monitor.streaming.core.metrics import CLUSTER, INCIDENT, INCIDENT_SINCE, METRICS, Metric
+from rebalance_monitor.streaming.store.text import name
 
 GroupKey = tuple[str, str]  # cluster, group
 _OF_GROUP = ("cluster", "group")

@@ -11,14 +11,14 @@ left: long enough for every scraper to see the zero.
 
 from collections.abc import Callable, Iterable, Mapping
 
-from streaming.core import metrics
-from streaming.core.connect.job_words import word_of
-from streaming.core.model.results import JobState, Standing
-from streaming.metrics.families import Families, GroupKey
-from streaming.metrics.known_group import STABLE, STATES, Job, Known, key_of
-from streaming.metrics.limits import Limits
-from streaming.store.loads import Load
-from streaming.store.stored import LastGeneration
+from rebalance_monitor.streaming.core import metrics
+from rebalance_monitor.streaming.core.connect.job_words import word_of
+from rebalance_monitor.streaming.core.model.results import JobState, Standing
+from rebalance_monitor.streaming.metrics.families import Families, GroupKey
+from rebalance_monitor.streaming.metrics.known_group import STABLE, STATES, Job, Known, key_of
+from rebalance_monitor.streaming.metrics.limits import Limits
+from rebalance_monitor.streaming.store.loads import Load
+from rebalance_monitor.streaming.store.stored import LastGeneration
 
 GONE_FOR_S = 3_600.0
 RANKS = 4

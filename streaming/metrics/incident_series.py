@@ -11,14 +11,14 @@ The label set is the key: incidents with equal labels are one series, 1 until th
 from collections import Counter
 from collections.abc import Callable
 
-from streaming.core import metrics
-from streaming.core.model.results import Incident
-from streaming.metrics.families import Families
-from streaming.metrics.group_series import Groups
-from streaming.metrics.known_group import key_of
-from streaming.metrics.limits import Limits
-from streaming.store.labels import incident_labels
-from streaming.store.maintenance import Windows
+from rebalance_monitor.streaming.core import metrics
+from rebalance_monitor.streaming.core.model.results import Incident
+from rebalance_monitor.streaming.metrics.families import Families
+from rebalance_monitor.streaming.metrics.group_series import Groups
+from rebalance_monitor.streaming.metrics.known_group import key_of
+from rebalance_monitor.streaming.metrics.limits import Limits
+from rebalance_monitor.streaming.store.labels import incident_labels
+from rebalance_monitor.streaming.store.maintenance import Windows
 
 # A resolved incident's gauge stays at 0 this long, so that every scraper and rule sees the explicit 0.
 ZERO_FOR_S = 1_800.0

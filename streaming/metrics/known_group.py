@@ -3,10 +3,10 @@
 from collections import Counter
 from dataclasses import dataclass, field
 
-from streaming.metrics.families import GroupKey
-from streaming.store.loads import Load
-from streaming.store.stored import LastGeneration
-from streaming.store.text import name
+from rebalance_monitor.streaming.metrics.families import GroupKey
+from rebalance_monitor.streaming.store.loads import Load
+from rebalance_monitor.streaming.store.stored import LastGeneration
+from rebalance_monitor.streaming.store.text import name
 
 Job = tuple[str, str]  # type and id
 

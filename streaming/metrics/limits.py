@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 
-from streaming.store.labels import as_it_is
+from rebalance_monitor.streaming.store.labels import as_it_is
 
 
 def nobodys(_cluster: str, _group: str) -> str:

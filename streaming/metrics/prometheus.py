@@ -12,18 +12,18 @@ from typing import Protocol
 from prometheus_client import ProcessCollector, disable_created_metrics
 from prometheus_client.exposition import generate_latest
 
-from streaming.core import metrics
-from streaming.core.model.results import Generation, Incident, Result, Standing
-from streaming.metrics.endpoint import Endpoint
-from streaming.metrics.families import Families
-from streaming.metrics.incident_series import ZERO_FOR_S
-from streaming.metrics.known_group import Job
-from streaming.metrics.limits import Limits
-from streaming.metrics.series import Series
-from streaming.store.gaps import TopicGaps
-from streaming.store.loads import Load
-from streaming.store.maintenance import Windows
-from streaming.store.stored import LastGeneration
+from rebalance_monitor.streaming.core import metrics
+from rebalance_monitor.streaming.core.model.results import Generation, Incident, Result, Standing
+from rebalance_monitor.streaming.metrics.endpoint import Endpoint
+from rebalance_monitor.streaming.metrics.families import Families
+from rebalance_monitor.streaming.metrics.incident_series import ZERO_FOR_S
+from rebalance_monitor.streaming.metrics.known_group import Job
+from rebalance_monitor.streaming.metrics.limits import Limits
+from rebalance_monitor.streaming.metrics.series import Series
+from rebalance_monitor.streaming.store.gaps import TopicGaps
+from rebalance_monitor.streaming.store.loads import Load
+from rebalance_monitor.streaming.store.maintenance import Windows
+from rebalance_monitor.streaming.store.stored import LastGeneration
 
 
 class Report(Protocol):

@@ -5,9 +5,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import assert_never
 
-from streaming.core import metrics
-from streaming.core.incidents.notifying import Known, heard
-from streaming.core.model.results import (
+from rebalance_monitor.streaming.core import metrics
+from rebalance_monitor.streaming.core.incidents.notifying import Known, heard
+from rebalance_monitor.streaming.core.model.results import (
     Aftermath,
     GapRecord,
     Generation,
@@ -18,18 +18,18 @@ from streaming.core.model.results import (
     Standing,
     UndecodableRecord,
 )
-from streaming.core.reading.unreadable import counted_reason
-from streaming.metrics.families import Families, GroupKey
-from streaming.metrics.group_series import Groups
-from streaming.metrics.incident_series import Incidents
-from streaming.metrics.known_group import Job, key_of
-from streaming.metrics.limits import Limits
-from streaming.metrics.subject_series import Subjects
-from streaming.metrics.task_series import Tasks
-from streaming.store.loads import Load, loads_of
-from streaming.store.maintenance import Windows
-from streaming.store.stored import LastGeneration
-from streaming.store.text import name
+from rebalance_monitor.streaming.core.reading.unreadable import counted_reason
+from rebalance_monitor.streaming.metrics.families import Families, GroupKey
+from rebalance_monitor.streaming.metrics.group_series import Groups
+from rebalance_monitor.streaming.metrics.incident_series import Incidents
+from rebalance_monitor.streaming.metrics.known_group import Job, key_of
+from rebalance_monitor.streaming.metrics.limits import Limits
+from rebalance_monitor.streaming.metrics.subject_series import Subjects
+from rebalance_monitor.streaming.metrics.task_series import Tasks
+from rebalance_monitor.streaming.store.loads import Load, loads_of
+from rebalance_monitor.streaming.store.maintenance import Windows
+from rebalance_monitor.streaming.store.stored import LastGeneration
+from rebalance_monitor.streaming.store.text import name
 
 # Reasons are made by decoders; should one ever carry data, the series still stay few.
 MOST_REASONS = 50

@@ -5,11 +5,11 @@ What is to be shown is decided at each scrape, up to the limit for tasks.
 
 from collections.abc import Callable
 
-from streaming.core import metrics
-from streaming.core.incidents.alert_text import Named, also_text, named
-from streaming.core.model.results import Incident
-from streaming.metrics.families import Families
-from streaming.metrics.limits import Limits
+from rebalance_monitor.streaming.core import metrics
+from rebalance_monitor.streaming.core.incidents.alert_text import Named, also_text, named
+from rebalance_monitor.streaming.core.model.results import Incident
+from rebalance_monitor.streaming.metrics.families import Families
+from rebalance_monitor.streaming.metrics.limits import Limits
 
 Labels = tuple[str, ...]
 

@@ -5,12 +5,12 @@ What is to be shown is decided at each scrape, incidents first, up to the limit;
 
 from collections import Counter
 
-from streaming.core import metrics
-from streaming.core.model.results import Incident
-from streaming.metrics.families import Families, GroupKey
-from streaming.metrics.group_series import Groups
-from streaming.metrics.known_group import Job, key_of
-from streaming.metrics.limits import Limits
+from rebalance_monitor.streaming.core import metrics
+from rebalance_monitor.streaming.core.model.results import Incident
+from rebalance_monitor.streaming.metrics.families import Families, GroupKey
+from rebalance_monitor.streaming.metrics.group_series import Groups
+from rebalance_monitor.streaming.metrics.known_group import Job, key_of
+from rebalance_monitor.streaming.metrics.limits import Limits
 
 _JOBS = ("task", "connector")
 

@@ -6,12 +6,12 @@ import hashlib
 import re
 from collections.abc import Callable, Sequence
 
-from streaming.core.model.results import Incident
-from streaming.notify.alerts import Alert, AlertStyle, alert, notification
-from streaming.notify.delivery import Delivery, Told, now_ms
-from streaming.notify.http_sender import HttpSender
-from streaming.store.database import Connection
-from streaming.store.outbox import Waiting, firing
+from rebalance_monitor.streaming.core.model.results import Incident
+from rebalance_monitor.streaming.notify.alerts import Alert, AlertStyle, alert, notification
+from rebalance_monitor.streaming.notify.delivery import Delivery, Told, now_ms
+from rebalance_monitor.streaming.notify.http_sender import HttpSender
+from rebalance_monitor.streaming.store.database import Connection
+from rebalance_monitor.streaming.store.outbox import Waiting, firing
 
 RESENT_AT_ONCE = 50
 

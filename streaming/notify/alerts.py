@@ -10,13 +10,13 @@ from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import quote
 
-from streaming.core.incidents.alert_text import also_text, named_text
-from streaming.core.metrics import CLUSTER
-from streaming.core.model.results import AlertSeverity, Incident
-from streaming.core.runbooks import Addresses, headline, next_step
-from streaming.store.labels import as_it_is, incident_labels
-from streaming.store.stored import incident_of
-from streaming.store.text import clean
+from rebalance_monitor.streaming.core.incidents.alert_text import also_text, named_text
+from rebalance_monitor.streaming.core.metrics import CLUSTER
+from rebalance_monitor.streaming.core.model.results import AlertSeverity, Incident
+from rebalance_monitor.streaming.core.runbooks import Addresses, headline, next_step
+from rebalance_monitor.streaming.store.labels import as_it_is, incident_labels
+from rebalance_monitor.streaming.store.stored import incident_of
+from rebalance_monitor.streaming.store.text import clean
 
 Alert = dict[str, Any]
 

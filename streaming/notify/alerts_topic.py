@@ -10,11 +10,11 @@ from collections.abc import Callable, Mapping
 
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
-from streaming.core.runbooks import Addresses
-from streaming.notify.delivery import NotAccepted, Refused
-from streaming.notify.webhook import message
-from streaming.store.database import Connection
-from streaming.store.outbox import Waiting
+from rebalance_monitor.streaming.core.runbooks import Addresses
+from rebalance_monitor.streaming.notify.delivery import NotAccepted, Refused
+from rebalance_monitor.streaming.notify.webhook import message
+from rebalance_monitor.streaming.store.database import Connection
+from rebalance_monitor.streaming.store.outbox import Waiting
 
 SEND_WITHIN_S = 20.0
 _SILENT = logging.getLogger("rebalance_monitor.librdkafka")

@@ -25,11 +25,19 @@ from tenacity import (
 )
 from tenacity.nap import sleep_using_event
 
-from streaming.core.ports import Deposed
-from streaming.store.database import Connection, Database, DatabaseUnreachable
-from streaming.store.outbox import CHANNEL, Waiting, mark_sent, settle, still_waits, waiting, waiting_count
-from streaming.store.writer import TurnTaken, check_epoch, turn
-from streaming.supervision import Answerable, Supervised
+from rebalance_monitor.streaming.core.ports import Deposed
+from rebalance_monitor.streaming.store.database import Connection, Database, DatabaseUnreachable
+from rebalance_monitor.streaming.store.outbox import (
+    CHANNEL,
+    Waiting,
+    mark_sent,
+    settle,
+    still_waits,
+    waiting,
+    waiting_count,
+)
+from rebalance_monitor.streaming.store.writer import TurnTaken, check_epoch, turn
+from rebalance_monitor.streaming.supervision import Answerable, Supervised
 
 log = logging.getLogger("rebalance_monitor.delivery")
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import httpx
 
-from streaming.notify.delivery import NotAccepted, Refused
+from rebalance_monitor.streaming.notify.delivery import NotAccepted, Refused
 
 # The receiver will never take this content; everything else may be its trouble of the moment.
 NEVER = frozenset({400, 413, 422})

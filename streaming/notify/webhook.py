@@ -10,11 +10,11 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from streaming.core.runbooks import Addresses, headline, next_step
-from streaming.notify.alerts import group_url
-from streaming.notify.http_sender import HttpSender
-from streaming.store.database import Connection
-from streaming.store.outbox import Waiting
+from rebalance_monitor.streaming.core.runbooks import Addresses, headline, next_step
+from rebalance_monitor.streaming.notify.alerts import group_url
+from rebalance_monitor.streaming.notify.http_sender import HttpSender
+from rebalance_monitor.streaming.store.database import Connection
+from rebalance_monitor.streaming.store.outbox import Waiting
 
 
 def message(one: Waiting, addresses: Addresses) -> dict[str, Any]:

@@ -12,20 +12,20 @@ from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
 
-from streaming.core.fold.fold import FoldOutcome
-from streaming.core.fold.isolation import place_of
-from streaming.core.fold.routing import connect_settings, groups_concerned, groups_of_topic
-from streaming.core.model.codec import dumps, loads
-from streaming.core.model.records import Gap, GroupGeneration, OtherGroup, Tick, Undecodable
-from streaming.core.model.results import Result
-from streaming.core.model.settings import ClusterSettings, ConnectSettings
-from streaming.core.ports import Commit, GroupKey, OutOfStep, PartitionKey, Range, Store, StoredState
-from streaming.guarding.fold import configs_first
-from streaming.spark.channel import Control
-from streaming.spark.folding import Folded, FoldMany, fold_here
-from streaming.spark.group_states import GroupStates
-from streaming.spark.offsets import Kind
-from streaming.spark.rows import Batch, RawRow, read_batch
+from rebalance_monitor.streaming.core.fold.fold import FoldOutcome
+from rebalance_monitor.streaming.core.fold.isolation import place_of
+from rebalance_monitor.streaming.core.fold.routing import connect_settings, groups_concerned, groups_of_topic
+from rebalance_monitor.streaming.core.model.codec import dumps, loads
+from rebalance_monitor.streaming.core.model.records import Gap, GroupGeneration, OtherGroup, Tick, Undecodable
+from rebalance_monitor.streaming.core.model.results import Result
+from rebalance_monitor.streaming.core.model.settings import ClusterSettings, ConnectSettings
+from rebalance_monitor.streaming.core.ports import Commit, GroupKey, OutOfStep, PartitionKey, Range, Store, StoredState
+from rebalance_monitor.streaming.guarding.fold import configs_first
+from rebalance_monitor.streaming.spark.channel import Control
+from rebalance_monitor.streaming.spark.folding import Folded, FoldMany, fold_here
+from rebalance_monitor.streaming.spark.group_states import GroupStates
+from rebalance_monitor.streaming.spark.offsets import Kind
+from rebalance_monitor.streaming.spark.rows import Batch, RawRow, read_batch
 
 log = logging.getLogger("rebalance_monitor.job")
 

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from streaming.spark.offsets import Kind
+from rebalance_monitor.streaming.spark.offsets import Kind
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from streaming.core.model.topic_names import why_illegal
+from rebalance_monitor.streaming.core.model.topic_names import why_illegal
 
 REQUEST_TIMEOUT_S = 5.0
 NO_SUCH_TOPIC = "no_such_topic"

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
 
-from streaming.core.fold.fold import FoldOutcome
-from streaming.core.fold.state import Saved
-from streaming.core.lifecycles import fold_group
-from streaming.core.model.codec import dumps, loads
-from streaming.core.model.records import GroupGeneration, Row, Tick, Undecodable
-from streaming.core.model.results import Result
-from streaming.core.model.settings import ClusterSettings
-from streaming.core.ports import FoldError, KeptState
-from streaming.guarding.fold import Fold, fold_isolated, spans
-from streaming.spark.rows import RawRow, arrow_text
+from rebalance_monitor.streaming.core.fold.fold import FoldOutcome
+from rebalance_monitor.streaming.core.fold.state import Saved
+from rebalance_monitor.streaming.core.lifecycles import fold_group
+from rebalance_monitor.streaming.core.model.codec import dumps, loads
+from rebalance_monitor.streaming.core.model.records import GroupGeneration, Row, Tick, Undecodable
+from rebalance_monitor.streaming.core.model.results import Result
+from rebalance_monitor.streaming.core.model.settings import ClusterSettings
+from rebalance_monitor.streaming.core.ports import FoldError, KeptState
+from rebalance_monitor.streaming.guarding.fold import Fold, fold_isolated, spans
+from rebalance_monitor.streaming.spark.rows import RawRow, arrow_text
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

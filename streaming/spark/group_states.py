@@ -4,13 +4,13 @@ import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from streaming.core.fold.fold import STATE_VERSION, FoldOutcome
-from streaming.core.fold.state import Saved
-from streaming.core.model.settings import ClusterSettings
-from streaming.core.ports import GroupKey, Store, StoredState
-from streaming.core.stored_states import begun_anew, present, unreadable
-from streaming.spark.folding import Task
-from streaming.spark.rows import RawRow
+from rebalance_monitor.streaming.core.fold.fold import STATE_VERSION, FoldOutcome
+from rebalance_monitor.streaming.core.fold.state import Saved
+from rebalance_monitor.streaming.core.model.settings import ClusterSettings
+from rebalance_monitor.streaming.core.ports import GroupKey, Store, StoredState
+from rebalance_monitor.streaming.core.stored_states import begun_anew, present, unreadable
+from rebalance_monitor.streaming.spark.folding import Task
+from rebalance_monitor.streaming.spark.rows import RawRow
 
 log = logging.getLogger("rebalance_monitor.job")
 

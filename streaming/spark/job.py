@@ -12,27 +12,27 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from streaming.config import Settings
-from streaming.config.clusters import ClusterSection
-from streaming.core.fold.routing import connect_settings
-from streaming.core.lifecycles import fold_group
-from streaming.core.model.objects import as_object
-from streaming.core.model.results import GapRecord
-from streaming.core.model.settings import ClusterSettings
-from streaming.core.ports import Deposed, OutOfStep, Store
-from streaming.guarding.fold import Fold
-from streaming.spark.batch import BatchFunction, BatchReport, topics_of
-from streaming.spark.channel import Channel, ReaderStatus
-from streaming.spark.ends import ClientRefused, ClusterError, KafkaView
-from streaming.spark.failures import BatchFailed, CannotRun, first_line, no_room
-from streaming.spark.folding import FoldHere, SpreadFold
-from streaming.spark.java import NoJava
-from streaming.spark.offsets import Kind
-from streaming.spark.scratch import full, scratch_folder
-from streaming.spark.session import jvm_ended, stop_session
-from streaming.spark.source import FORMAT, KafkaSource, SourceOptions
-from streaming.spark.stopping import Stop, end_at_once, start_session_aside
-from streaming.spark.watchdog import READER, TASK, Hangs, Watchdog
+from rebalance_monitor.streaming.config import Settings
+from rebalance_monitor.streaming.config.clusters import ClusterSection
+from rebalance_monitor.streaming.core.fold.routing import connect_settings
+from rebalance_monitor.streaming.core.lifecycles import fold_group
+from rebalance_monitor.streaming.core.model.objects import as_object
+from rebalance_monitor.streaming.core.model.results import GapRecord
+from rebalance_monitor.streaming.core.model.settings import ClusterSettings
+from rebalance_monitor.streaming.core.ports import Deposed, OutOfStep, Store
+from rebalance_monitor.streaming.guarding.fold import Fold
+from rebalance_monitor.streaming.spark.batch import BatchFunction, BatchReport, topics_of
+from rebalance_monitor.streaming.spark.channel import Channel, ReaderStatus
+from rebalance_monitor.streaming.spark.ends import ClientRefused, ClusterError, KafkaView
+from rebalance_monitor.streaming.spark.failures import BatchFailed, CannotRun, first_line, no_room
+from rebalance_monitor.streaming.spark.folding import FoldHere, SpreadFold
+from rebalance_monitor.streaming.spark.java import NoJava
+from rebalance_monitor.streaming.spark.offsets import Kind
+from rebalance_monitor.streaming.spark.scratch import full, scratch_folder
+from rebalance_monitor.streaming.spark.session import jvm_ended, stop_session
+from rebalance_monitor.streaming.spark.source import FORMAT, KafkaSource, SourceOptions
+from rebalance_monitor.streaming.spark.stopping import Stop, end_at_once, start_session_aside
+from rebalance_monitor.streaming.spark.watchdog import READER, TASK, Hangs, Watchdog
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

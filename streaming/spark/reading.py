@@ -13,14 +13,14 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from streaming.core.connect.reading import decode_config_row, decode_status_row
-from streaming.core.lifecycles import decode_offsets_record
-from streaming.core.model.records import Gap, Row
-from streaming.core.ports import PartitionKey
-from streaming.core.reading.decoding import wanted_key_prefix
-from streaming.guarding.decoding import Decode, decoded, glanced
-from streaming.spark.offsets import Kind, Span
-from streaming.spark.rows import Line, Place, Reached, position_line, record_line, row_line
+from rebalance_monitor.streaming.core.connect.reading import decode_config_row, decode_status_row
+from rebalance_monitor.streaming.core.lifecycles import decode_offsets_record
+from rebalance_monitor.streaming.core.model.records import Gap, Row
+from rebalance_monitor.streaming.core.ports import PartitionKey
+from rebalance_monitor.streaming.core.reading.decoding import wanted_key_prefix
+from rebalance_monitor.streaming.guarding.decoding import Decode, decoded, glanced
+from rebalance_monitor.streaming.spark.offsets import Kind, Span
+from rebalance_monitor.streaming.spark.rows import Line, Place, Reached, position_line, record_line, row_line
 
 # One at a time while little is left: `consume` would wait for its count or the whole time-out.
 POLL_BELOW_RECORDS = 500

@@ -20,13 +20,13 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from streaming.core.lifecycles import REGISTRY, decode_offsets_record
-from streaming.core.model.codec import CodecError, dumps, loads
-from streaming.core.model.records import Row, Tick, TopicRecord, Undecodable
-from streaming.core.ports import PartitionKey, Range
-from streaming.core.reading.decoding import Glance
-from streaming.guarding.decoding import decoded
-from streaming.guarding.traces import fingerprint_of
+from rebalance_monitor.streaming.core.lifecycles import REGISTRY, decode_offsets_record
+from rebalance_monitor.streaming.core.model.codec import CodecError, dumps, loads
+from rebalance_monitor.streaming.core.model.records import Row, Tick, TopicRecord, Undecodable
+from rebalance_monitor.streaming.core.ports import PartitionKey, Range
+from rebalance_monitor.streaming.core.reading.decoding import Glance
+from rebalance_monitor.streaming.guarding.decoding import decoded
+from rebalance_monitor.streaming.guarding.traces import fingerprint_of
 
 # Columns with their types in the words of Arrow and of Spark.
 _COLUMNS: tuple[tuple[str, Callable[[], pa.DataType], str], ...] = (

@@ -12,9 +12,9 @@ import time
 from collections.abc import Callable, Mapping
 from itertools import islice
 
-from streaming.spark.ends import LASTING, NO_SUCH_TOPIC, ClusterError, ClusterView, Place, Topics
-from streaming.spark.offsets import Bounds, Key, Kind, Offset, Sample
-from streaming.supervision import Supervised
+from rebalance_monitor.streaming.spark.ends import LASTING, NO_SUCH_TOPIC, ClusterError, ClusterView, Place, Topics
+from rebalance_monitor.streaming.spark.offsets import Bounds, Key, Kind, Offset, Sample
+from rebalance_monitor.streaming.supervision import Supervised
 
 METADATA_EVERY_S = 5.0
 SHORTEST_PAUSE_S = 0.02

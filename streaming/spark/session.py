@@ -7,9 +7,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from streaming.config.spark import SparkSection
-from streaming.spark.java import java_home
-from streaming.spark.saying import said_elsewhere
+from rebalance_monitor.streaming.config.spark import SparkSection
+from rebalance_monitor.streaming.spark.java import java_home
+from rebalance_monitor.streaming.spark.saying import said_elsewhere
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -22,12 +22,12 @@ from pyspark.sql.streaming.datasource import (
     SupportsTriggerAvailableNow,
 )
 
-from streaming.core.model.records import Tick
-from streaming.spark import stacks
-from streaming.spark.channel import Channel, Control, ReaderStatus
-from streaming.spark.ends import KafkaView
-from streaming.spark.lag import Lag
-from streaming.spark.offsets import (
+from rebalance_monitor.streaming.core.model.records import Tick
+from rebalance_monitor.streaming.spark import stacks
+from rebalance_monitor.streaming.spark.channel import Channel, Control, ReaderStatus
+from rebalance_monitor.streaming.spark.ends import KafkaView
+from rebalance_monitor.streaming.spark.lag import Lag
+from rebalance_monitor.streaming.spark.offsets import (
     Bounds,
     Key,
     Kind,
@@ -40,11 +40,11 @@ from streaming.spark.offsets import (
     bundles,
     spans,
 )
-from streaming.spark.reading import Reading, gone_spans, read_spans
-from streaming.spark.rows import SPARK_SCHEMA, arrow_batches, tick_line
-from streaming.spark.sampling import Sampler
-from streaming.spark.saying import say_on_stderr
-from streaming.spark.watchdog import READER, TASK
+from rebalance_monitor.streaming.spark.reading import Reading, gone_spans, read_spans
+from rebalance_monitor.streaming.spark.rows import SPARK_SCHEMA, arrow_batches, tick_line
+from rebalance_monitor.streaming.spark.sampling import Sampler
+from rebalance_monitor.streaming.spark.saying import say_on_stderr
+from rebalance_monitor.streaming.spark.watchdog import READER, TASK
 
 FORMAT = "rebalance_monitor_kafka"
 # A record of an unknown topic is taken for this large until the first batch has measured it.

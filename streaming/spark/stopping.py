@@ -13,8 +13,8 @@ from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING
 
-from streaming.config.spark import SparkSection
-from streaming.spark.session import jvm_started, kill_jvm, start_session
+from rebalance_monitor.streaming.config.spark import SparkSection
+from rebalance_monitor.streaming.spark.session import jvm_started, kill_jvm, start_session
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

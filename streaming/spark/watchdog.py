@@ -8,7 +8,7 @@ import logging
 from collections.abc import Callable
 from pathlib import Path
 
-from streaming.spark import stacks
+from rebalance_monitor.streaming.spark import stacks
 
 SILENT_S = 30.0  # longer than all requests of one sample may take together
 FIRST_WORD_S = 120.0  # Python and its packages start on a machine that starts Java as well

@@ -5,9 +5,9 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, assert_never
 
-from streaming.core.incidents.grouping import harm
-from streaming.core.model.objects import as_object
-from streaming.core.model.results import (
+from rebalance_monitor.streaming.core.incidents.grouping import harm
+from rebalance_monitor.streaming.core.model.objects import as_object
+from rebalance_monitor.streaming.core.model.results import (
     Aftermath,
     AlertSeverity,
     GapRecord,
@@ -19,11 +19,11 @@ from streaming.core.model.results import (
     Standing,
     UndecodableRecord,
 )
-from streaming.store.jobs import aftermath_row, job_row
-from streaming.store.labels import incident_labels
-from streaming.store.parts import part_end, part_row
-from streaming.store.stored import incident_of
-from streaming.store.text import clean, json_text, name
+from rebalance_monitor.streaming.store.jobs import aftermath_row, job_row
+from rebalance_monitor.streaming.store.labels import incident_labels
+from rebalance_monitor.streaming.store.parts import part_end, part_row
+from rebalance_monitor.streaming.store.stored import incident_of
+from rebalance_monitor.streaming.store.text import clean, json_text, name
 
 TopicId = Callable[[str, str, int, int], str]  # (cluster, topic, partition, offset) -> id of that topic
 Row = tuple[Any, ...]

@@ -11,9 +11,9 @@ from typing import Protocol
 
 from psycopg.errors import UndefinedColumn, UndefinedTable
 
-from streaming.store.database import Connection, Database, DatabaseUnreachable
-from streaming.store.text import clean
-from streaming.supervision import Answerable, Supervised
+from rebalance_monitor.streaming.store.database import Connection, Database, DatabaseUnreachable
+from rebalance_monitor.streaming.store.text import clean
+from rebalance_monitor.streaming.supervision import Answerable, Supervised
 
 LOOK_EVERY_S = 2.0
 

@@ -5,10 +5,10 @@ from typing import Any
 
 from psycopg import Connection
 
-from streaming.core.model.objects import aftermath_patch, as_object
-from streaming.core.model.results import Aftermath, JobState
-from streaming.store.tables import CHUNK, Table
-from streaming.store.text import LONGEST_JOB, clean, json_text, name
+from rebalance_monitor.streaming.core.model.objects import aftermath_patch, as_object
+from rebalance_monitor.streaming.core.model.results import Aftermath, JobState
+from rebalance_monitor.streaming.store.tables import CHUNK, Table
+from rebalance_monitor.streaming.store.text import LONGEST_JOB, clean, json_text, name
 
 Row = tuple[Any, ...]
 

@@ -7,11 +7,11 @@ last word: the job that begins next compares it with its positions, and what lie
 import threading
 from collections.abc import Mapping
 
-from streaming.core.ports import Deposed
-from streaming.store.database import Connection, Database, DatabaseUnreachable
-from streaming.store.text import json_text
-from streaming.store.writer import check_epoch
-from streaming.supervision import Answerable, Supervised
+from rebalance_monitor.streaming.core.ports import Deposed
+from rebalance_monitor.streaming.store.database import Connection, Database, DatabaseUnreachable
+from rebalance_monitor.streaming.store.text import json_text
+from rebalance_monitor.streaming.store.writer import check_epoch
+from rebalance_monitor.streaming.supervision import Answerable, Supervised
 
 PART = "known ends"
 KEEP_EVERY_S = 2.0

@@ -2,8 +2,8 @@
 
 from collections.abc import Callable, Iterable
 
-from streaming.core.model.results import Incident
-from streaming.core.model.subjects import connector_of
+from rebalance_monitor.streaming.core.model.results import Incident
+from rebalance_monitor.streaming.core.model.subjects import connector_of
 
 
 def as_it_is(worker: str) -> str:

@@ -5,10 +5,10 @@ from typing import Any, NamedTuple
 
 from psycopg import Connection
 
-from streaming.core.incidents.notifying import Known, also, heard
-from streaming.core.model.results import Incident
-from streaming.store.stored import incident_of
-from streaming.store.text import json_text, name
+from rebalance_monitor.streaming.core.incidents.notifying import Known, also, heard
+from rebalance_monitor.streaming.core.model.results import Incident
+from rebalance_monitor.streaming.store.stored import incident_of
+from rebalance_monitor.streaming.store.text import json_text, name
 
 NOTIFIED = (
     "i.led_by is null and not i.historic and (i.firing or exists"

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable
 
-from streaming.core.connect.shares import held_after
-from streaming.core.model.results import ConnectShare, Generation, Share
+from rebalance_monitor.streaming.core.connect.shares import held_after
+from rebalance_monitor.streaming.core.model.results import ConnectShare, Generation, Share
 
 Load = tuple[int, int]
 """Connectors and tasks of a worker."""

@@ -25,7 +25,7 @@ class BadMigrations(Exception):
 
 def known() -> tuple[Migration, ...]:
     """The migrations of this version, in order."""
-    folder = files("streaming.store") / "sql"
+    folder = files("rebalance_monitor.streaming.store") / "sql"
     return ordered([(file.name, file.read_text(encoding="utf-8")) for file in folder.iterdir()])
 
 

@@ -12,16 +12,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from streaming.core.incidents.maintenance import Maintenance
-from streaming.core.model.objects import as_object
-from streaming.core.model.results import AlertSeverity, Incident
-from streaming.store import tables
-from streaming.store.database import Connection
-from streaming.store.leaders import NOTIFIED
-from streaming.store.maintenance import Windows
-from streaming.store.outbox import CHANNEL
-from streaming.store.stored import incident_of
-from streaming.store.text import json_text
+from rebalance_monitor.streaming.core.incidents.maintenance import Maintenance
+from rebalance_monitor.streaming.core.model.objects import as_object
+from rebalance_monitor.streaming.core.model.results import AlertSeverity, Incident
+from rebalance_monitor.streaming.store import tables
+from rebalance_monitor.streaming.store.database import Connection
+from rebalance_monitor.streaming.store.leaders import NOTIFIED
+from rebalance_monitor.streaming.store.maintenance import Windows
+from rebalance_monitor.streaming.store.outbox import CHANNEL
+from rebalance_monitor.streaming.store.stored import incident_of
+from rebalance_monitor.streaming.store.text import json_text
 
 MUTED, UNMUTED = "muted", "unmuted"
 

@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from streaming.core.model.results import Incident
-from streaming.store.database import Connection
-from streaming.store.leaders import NOTIFIED
-from streaming.store.stored import incident_of
+from rebalance_monitor.streaming.core.model.results import Incident
+from rebalance_monitor.streaming.store.database import Connection
+from rebalance_monitor.streaming.store.leaders import NOTIFIED
+from rebalance_monitor.streaming.store.stored import incident_of
 
 CHANNEL = "rebalance_monitor_outbox"
 AT_ONCE = 200

@@ -5,11 +5,11 @@ from typing import Any
 
 from psycopg import Connection
 
-from streaming.core.incidents.transitions import key_of
-from streaming.core.model.objects import part_object
-from streaming.core.model.results import Part
-from streaming.store.tables import Table
-from streaming.store.text import json_text, name
+from rebalance_monitor.streaming.core.incidents.transitions import key_of
+from rebalance_monitor.streaming.core.model.objects import part_object
+from rebalance_monitor.streaming.core.model.results import Part
+from rebalance_monitor.streaming.store.tables import Table
+from rebalance_monitor.streaming.store.text import json_text, name
 
 Row = tuple[Any, ...]
 

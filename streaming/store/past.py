@@ -1,13 +1,13 @@
 """What a start publishes again: open incidents, and each group's latest generation, state, workers and jobs."""
 
-from streaming.core.connect.job_words import word_of
-from streaming.core.connect.shares import connect_share_of
-from streaming.core.model.results import Incident, Standing
-from streaming.store.database import Database
-from streaming.store.gaps import TopicGaps, known
-from streaming.store.leaders import NOTIFIED
-from streaming.store.loads import Load, Shares, loads
-from streaming.store.stored import LastGeneration, incident_of
+from rebalance_monitor.streaming.core.connect.job_words import word_of
+from rebalance_monitor.streaming.core.connect.shares import connect_share_of
+from rebalance_monitor.streaming.core.model.results import Incident, Standing
+from rebalance_monitor.streaming.store.database import Database
+from rebalance_monitor.streaming.store.gaps import TopicGaps, known
+from rebalance_monitor.streaming.store.leaders import NOTIFIED
+from rebalance_monitor.streaming.store.loads import Load, Shares, loads
+from rebalance_monitor.streaming.store.stored import LastGeneration, incident_of
 
 _LOADS = """
 with latest as (

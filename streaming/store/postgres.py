@@ -13,24 +13,24 @@ from contextlib import nullcontext
 from functools import partial
 from typing import Any
 
-from streaming.core.model.results import Incident
-from streaming.core.ports import Commit, GroupKey, OutOfStep, PartitionKey, Range, StoredState
-from streaming.core.stored_states import READABLE
-from streaming.store import jobs, parts, tables
-from streaming.store.contents import Contents, contents, outbox_rows
-from streaming.store.database import Connection, Database
-from streaming.store.kept import KEPT_STATES, kept_rows, prune
-from streaming.store.leaders import Notified, known_rows, notified_of, write_known
-from streaming.store.maintenance import Windows
-from streaming.store.migrations import migrate
-from streaming.store.muted import Muting, before_transitions, mark
-from streaming.store.outbox import CHANNEL
-from streaming.store.past import Past
-from streaming.store.refused import REFUSED, Refused, Writing
-from streaming.store.text import clean, name, original, restored
-from streaming.store.topic_ids import TopicIds
-from streaming.store.waiting_rows import WAITING_ROWS, first_waiting, keep_waiting, next_waiting
-from streaming.store.writer import check_epoch
+from rebalance_monitor.streaming.core.model.results import Incident
+from rebalance_monitor.streaming.core.ports import Commit, GroupKey, OutOfStep, PartitionKey, Range, StoredState
+from rebalance_monitor.streaming.core.stored_states import READABLE
+from rebalance_monitor.streaming.store import jobs, parts, tables
+from rebalance_monitor.streaming.store.contents import Contents, contents, outbox_rows
+from rebalance_monitor.streaming.store.database import Connection, Database
+from rebalance_monitor.streaming.store.kept import KEPT_STATES, kept_rows, prune
+from rebalance_monitor.streaming.store.leaders import Notified, known_rows, notified_of, write_known
+from rebalance_monitor.streaming.store.maintenance import Windows
+from rebalance_monitor.streaming.store.migrations import migrate
+from rebalance_monitor.streaming.store.muted import Muting, before_transitions, mark
+from rebalance_monitor.streaming.store.outbox import CHANNEL
+from rebalance_monitor.streaming.store.past import Past
+from rebalance_monitor.streaming.store.refused import REFUSED, Refused, Writing
+from rebalance_monitor.streaming.store.text import clean, name, original, restored
+from rebalance_monitor.streaming.store.topic_ids import TopicIds
+from rebalance_monitor.streaming.store.waiting_rows import WAITING_ROWS, first_waiting, keep_waiting, next_waiting
+from rebalance_monitor.streaming.store.writer import check_epoch
 
 log = logging.getLogger("rebalance_monitor.store")
 

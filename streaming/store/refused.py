@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import psycopg
 from psycopg import Connection
 
-from streaming.store.tables import Table
+from rebalance_monitor.streaming.store.tables import Table
 
 Row = Sequence[Any]
 REFUSED = (psycopg.DataError, psycopg.IntegrityError, psycopg.errors.ProgramLimitExceeded, UnicodeError, OverflowError)

@@ -3,7 +3,15 @@
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from streaming.core.model.results import AlertSeverity, Certainty, Evidence, Incident, Severity, Source, Subject
+from rebalance_monitor.streaming.core.model.results import (
+    AlertSeverity,
+    Certainty,
+    Evidence,
+    Incident,
+    Severity,
+    Source,
+    Subject,
+)
 
 
 class LastGeneration(NamedTuple):

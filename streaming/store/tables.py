@@ -9,7 +9,7 @@ from typing import Any
 
 from psycopg import Connection
 
-from streaming.store.text import fitting
+from rebalance_monitor.streaming.store.text import fitting
 
 # Rows in one statement; bounds the memory of arrays on both sides.
 CHUNK = 5_000

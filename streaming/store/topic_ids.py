@@ -9,7 +9,7 @@ from typing import Any, assert_never
 
 from psycopg import Connection
 
-from streaming.core.model.results import (
+from rebalance_monitor.streaming.core.model.results import (
     Aftermath,
     GapRecord,
     Generation,
@@ -20,7 +20,7 @@ from streaming.core.model.results import (
     Standing,
     UndecodableRecord,
 )
-from streaming.core.ports import PartitionKey, Range
+from rebalance_monitor.streaming.core.ports import PartitionKey, Range
 
 Place = tuple[str, str, int, int]  # cluster, topic, partition, offset
 

@@ -14,8 +14,8 @@ import hashlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from streaming.core.ports import Deposed
-from streaming.store.database import Connection, Database, DatabaseUnreachable
+from rebalance_monitor.streaming.core.ports import Deposed
+from rebalance_monitor.streaming.store.database import Connection, Database, DatabaseUnreachable
 
 
 class TurnTaken(Exception):

@@ -8,16 +8,16 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from streaming.core.incidents.maintenance import Maintenance
-from streaming.core.model.objects import as_object
-from streaming.core.model.results import GapRecord
-from streaming.web import fleet
-from streaming.web.openapi import document
-from streaming.web.parameters import cursor, place
-from streaming.web.reader import Reader, Unavailable
-from streaming.web.rows import GapRow, Key, Page
-from streaming.web.scope import EVERYTHING, Scope, TeamOf, visible
-from streaming.web.upstream import Job
+from rebalance_monitor.streaming.core.incidents.maintenance import Maintenance
+from rebalance_monitor.streaming.core.model.objects import as_object
+from rebalance_monitor.streaming.core.model.results import GapRecord
+from rebalance_monitor.streaming.web import fleet
+from rebalance_monitor.streaming.web.openapi import document
+from rebalance_monitor.streaming.web.parameters import cursor, place
+from rebalance_monitor.streaming.web.reader import Reader, Unavailable
+from rebalance_monitor.streaming.web.rows import GapRow, Key, Page
+from rebalance_monitor.streaming.web.scope import EVERYTHING, Scope, TeamOf, visible
+from rebalance_monitor.streaming.web.upstream import Job
 
 GAPS_OF_A_GROUP = 20
 """So many stand on a group's page; the API lists all."""

@@ -19,14 +19,14 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Route as Path
 
-from streaming.web import api, pages
-from streaming.web.contract import PREFIX, ROUTES, Route
-from streaming.web.guard import Guard, scope_of
-from streaming.web.live import Crowded, Live
-from streaming.web.parameters import BadRequest, parsed
-from streaming.web.reader import Unavailable
-from streaming.web.scope import Token
-from streaming.web.upstream import Silent
+from rebalance_monitor.streaming.web import api, pages
+from rebalance_monitor.streaming.web.contract import PREFIX, ROUTES, Route
+from rebalance_monitor.streaming.web.guard import Guard, scope_of
+from rebalance_monitor.streaming.web.live import Crowded, Live
+from rebalance_monitor.streaming.web.parameters import BadRequest, parsed
+from rebalance_monitor.streaming.web.reader import Unavailable
+from rebalance_monitor.streaming.web.scope import Token
+from rebalance_monitor.streaming.web.upstream import Silent
 
 _KINDS = {"css": "text/css; charset=utf-8", "js": "text/javascript; charset=utf-8", "svg": "image/svg+xml"}
 _FOR_EVER = {"Cache-Control": "public, max-age=31536000, immutable"}

@@ -5,9 +5,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from streaming.core.incidents.maintenance import Maintenance, muting
-from streaming.web.rows import GroupRow, IncidentRow, Key
-from streaming.web.scope import TeamOf
+from rebalance_monitor.streaming.core.incidents.maintenance import Maintenance, muting
+from rebalance_monitor.streaming.web.rows import GroupRow, IncidentRow, Key
+from rebalance_monitor.streaming.web.scope import TeamOf
 
 Object = dict[str, Any]
 # The order in which people look: worst first.

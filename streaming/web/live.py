@@ -21,12 +21,12 @@ from dataclasses import dataclass, field, replace
 
 from starlette.concurrency import run_in_threadpool
 
-from streaming.supervision import places, sentence
-from streaming.web import fleet
-from streaming.web.reader import Reader, Unavailable
-from streaming.web.rows import Key
-from streaming.web.scope import Scope, TeamOf
-from streaming.web.upstream import Readiness
+from rebalance_monitor.streaming.supervision import places, sentence
+from rebalance_monitor.streaming.web import fleet
+from rebalance_monitor.streaming.web.reader import Reader, Unavailable
+from rebalance_monitor.streaming.web.rows import Key
+from rebalance_monitor.streaming.web.scope import Scope, TeamOf
+from rebalance_monitor.streaming.web.upstream import Readiness
 
 EVERY_S = 1.0
 BEAT_S = 5.0

@@ -5,8 +5,8 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from streaming.web.contract import ROUTES, Parameter, Route, Schema
-from streaming.web.fleet import STATES
+from rebalance_monitor.streaming.web.contract import ROUTES, Parameter, Route, Schema
+from rebalance_monitor.streaming.web.fleet import STATES
 
 _DEFS = "#/$defs/"
 _COMPONENTS = "#/components/schemas/"
@@ -178,6 +178,6 @@ def _parameter(one: Parameter) -> dict[str, Any]:
 
 def _published() -> dict[str, Schema]:
     """The objects that the database stores as documents, under their own names."""
-    text = (files("streaming.core.model") / "objects.schema.json").read_text(encoding="utf-8")
+    text = (files("rebalance_monitor.streaming.core.model") / "objects.schema.json").read_text(encoding="utf-8")
     definitions: dict[str, Schema] = json.loads(text.replace(_DEFS, _COMPONENTS))["$defs"]
     return definitions

@@ -11,18 +11,18 @@ from urllib.parse import quote, urlencode
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from streaming.core.catalogue import RULES
-from streaming.core.connect.advice.words import whole_text
-from streaming.core.incidents.commands import commands_of, on_kubernetes
-from streaming.core.incidents.own_alerts import OWN_ALERTS, OwnAlert, readable
-from streaming.core.runbooks import commands, damping_text, left_open, loudness_text, rules_titled
-from streaming.web.api import NotFound, Source, health
-from streaming.web.contract import MOST, PREFIX
-from streaming.web.fleet import NOBODY, STATES
-from streaming.web.matrix import MARKS, NOTHING, matrix
-from streaming.web.parameters import cursor, place
-from streaming.web.scope import Scope
-from streaming.web.story import GRADES, Story, story, words
+from rebalance_monitor.streaming.core.catalogue import RULES
+from rebalance_monitor.streaming.core.connect.advice.words import whole_text
+from rebalance_monitor.streaming.core.incidents.commands import commands_of, on_kubernetes
+from rebalance_monitor.streaming.core.incidents.own_alerts import OWN_ALERTS, OwnAlert, readable
+from rebalance_monitor.streaming.core.runbooks import commands, damping_text, left_open, loudness_text, rules_titled
+from rebalance_monitor.streaming.web.api import NotFound, Source, health
+from rebalance_monitor.streaming.web.contract import MOST, PREFIX
+from rebalance_monitor.streaming.web.fleet import NOBODY, STATES
+from rebalance_monitor.streaming.web.matrix import MARKS, NOTHING, matrix
+from rebalance_monitor.streaming.web.parameters import cursor, place
+from rebalance_monitor.streaming.web.scope import Scope
+from rebalance_monitor.streaming.web.story import GRADES, Story, story, words
 
 GROUPS_ON_A_PAGE = 100
 INCIDENTS_SHOWN = 50
@@ -89,7 +89,7 @@ def _page_address(page: int, q: str) -> str:
 @cache
 def static_files() -> dict[str, tuple[bytes, str]]:
     """Name to content and version."""
-    folder = files("streaming.web") / "static"
+    folder = files("rebalance_monitor.streaming.web") / "static"
     found = {name: (folder / name).read_bytes() for name in ("monitor.css", "monitor.js", "icon.svg")}
     return {name: (content, hashlib.sha256(content).hexdigest()[:12]) for name, content in found.items()}
 
@@ -101,7 +101,7 @@ def _static(name: str) -> str:
 @cache
 def _environment() -> Environment:
     environment = Environment(
-        loader=PackageLoader("streaming.web"),
+        loader=PackageLoader("rebalance_monitor.streaming.web"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,

@@ -11,8 +11,17 @@ from typing import Any, LiteralString, Protocol
 
 import psycopg
 
-from streaming.core.incidents.maintenance import Maintenance
-from streaming.web.rows import GapRow, GenerationRow, GroupRow, IncidentRow, JobRow, Key, Page, PartRow
+from rebalance_monitor.streaming.core.incidents.maintenance import Maintenance
+from rebalance_monitor.streaming.web.rows import (
+    GapRow,
+    GenerationRow,
+    GroupRow,
+    IncidentRow,
+    JobRow,
+    Key,
+    Page,
+    PartRow,
+)
 
 WAIT_S = 3.0
 

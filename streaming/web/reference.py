@@ -1,7 +1,10 @@
-"""docs/api.md, made from the declared routes. `python -m streaming.web.reference` prints it; a test compares. Pure."""
+"""docs/api.md, made from the declared routes. `python -m rebalance_monitor.streaming.web.reference` prints it.
 
-from streaming.web.contract import PREFIX, ROUTES, Parameter, Route
-from streaming.web.openapi import document
+A test compares. Pure.
+"""
+
+from rebalance_monitor.streaming.web.contract import PREFIX, ROUTES, Parameter, Route
+from rebalance_monitor.streaming.web.openapi import document
 
 HEAD = f"""# The JSON API
 

@@ -12,10 +12,10 @@ from typing import BinaryIO
 
 import uvicorn
 
-from streaming.web.api import Source
-from streaming.web.app import application
-from streaming.web.live import Live
-from streaming.web.scope import Token
+from rebalance_monitor.streaming.web.api import Source
+from rebalance_monitor.streaming.web.app import application
+from rebalance_monitor.streaming.web.live import Live
+from rebalance_monitor.streaming.web.scope import Token
 
 LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 WATCHERS_END_S = 3

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-from streaming.web.matrix import held
-from streaming.web.rows import GenerationRow
+from rebalance_monitor.streaming.web.matrix import held
+from rebalance_monitor.streaming.web.rows import GenerationRow
 
 Object = dict[str, Any]
 MOST_NAMES = 12

@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from assignors.connect import incremental
-from assignors.connect.eras import NEWEST, Era
-from assignors.connect.model import (
+from rebalance_monitor.assignors.connect import incremental
+from rebalance_monitor.assignors.connect.eras import NEWEST, Era
+from rebalance_monitor.assignors.connect.model import (
     ConfigSnapshot,
     ConnectMember,
     ConnectResult,
@@ -16,7 +16,7 @@ from assignors.connect.model import (
     LeaderMemory,
     MemberShare,
 )
-from assignors.java_order import CONNECTOR_ITSELF, wire_entries_assigned
+from rebalance_monitor.assignors.java_order import CONNECTOR_ITSELF, wire_entries_assigned
 
 
 @dataclass

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assignors.broker import range_assignor, simple, streams_sticky, uniform
-from assignors.broker.model import (
+from rebalance_monitor.assignors.broker import range_assignor, simple, streams_sticky, uniform
+from rebalance_monitor.assignors.broker.model import (
     AssignorFailed,
     BrokerGroup,
     BrokerMember,
@@ -19,7 +19,13 @@ from assignors.broker.model import (
     TopicId,
     release_of,
 )
-from assignors.broker.streams_model import StreamsGroup, StreamsMember, StreamsResult, Subtopology, Task
+from rebalance_monitor.assignors.broker.streams_model import (
+    StreamsGroup,
+    StreamsMember,
+    StreamsResult,
+    Subtopology,
+    Task,
+)
 
 Assign = Callable[..., Outcome]
 few = settings(max_examples=30, deadline=None)

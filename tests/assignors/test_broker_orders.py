@@ -3,9 +3,9 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assignors.broker.java_table import JavaTable, table_size
-from assignors.broker.model import BrokerMember, member_orders
-from assignors.java_order import hash_order, key_hash, uuid_hash, uuid_key
+from rebalance_monitor.assignors.broker.java_table import JavaTable, table_size
+from rebalance_monitor.assignors.broker.model import BrokerMember, member_orders
+from rebalance_monitor.assignors.java_order import hash_order, key_hash, uuid_hash, uuid_key
 
 TASKS = [(name, number) for name in ("0", "1") for number in range(7)]
 

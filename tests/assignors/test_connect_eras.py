@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from assignors.connect.eras import ERAS
+from rebalance_monitor.assignors.connect.eras import ERAS
 
 Cluster = Any
 Answer = Any

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from assignors.connect.model import ConnectResult, Jobs
+from rebalance_monitor.assignors.connect.model import ConnectResult, Jobs
 
 Cluster = Any
 NewCluster = Callable[..., Cluster]

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assignors.connect.eras import ERAS, era_of, parse_release
-from assignors.java_order import (
+from rebalance_monitor.assignors.connect.eras import ERAS, era_of, parse_release
+from rebalance_monitor.assignors.java_order import (
     copied_set,
     copied_set_capacity,
     grouping_order,

@@ -9,11 +9,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assignors.connect import eager, incremental
-from assignors.connect.eras import ERAS, NEWEST, Era
-from assignors.connect.incremental import backoff_ms, protocol_version
-from assignors.connect.model import ConfigSnapshot, ConnectMember, ConnectResult, ConnectRound, Jobs, LeaderMemory
-from assignors.connect.round import CannotAssign
+from rebalance_monitor.assignors.connect import eager, incremental
+from rebalance_monitor.assignors.connect.eras import ERAS, NEWEST, Era
+from rebalance_monitor.assignors.connect.incremental import backoff_ms, protocol_version
+from rebalance_monitor.assignors.connect.model import (
+    ConfigSnapshot,
+    ConnectMember,
+    ConnectResult,
+    ConnectRound,
+    Jobs,
+    LeaderMemory,
+)
+from rebalance_monitor.assignors.connect.round import CannotAssign
 
 Cluster = Any
 NewCluster = Callable[..., Cluster]

@@ -6,8 +6,8 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assignors.connect.model import ConnectResult, Jobs
-from streaming.core.connect.connect_bytes import encode_share
+from rebalance_monitor.assignors.connect.model import ConnectResult, Jobs
+from rebalance_monitor.streaming.core.connect.connect_bytes import encode_share
 
 Cluster = Any
 NewCluster = Callable[..., Cluster]

@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from assignors.connect.eras import ERAS, Era, era_of
-from assignors.connect.model import LeaderMemory
-from schemas.connect_protocol import decode_worker_state
-from schemas.outcomes import Decoded
-from streaming.calculator import connect
+from rebalance_monitor.assignors.connect.eras import ERAS, Era, era_of
+from rebalance_monitor.assignors.connect.model import LeaderMemory
+from rebalance_monitor.schemas.connect_protocol import decode_worker_state
+from rebalance_monitor.schemas.outcomes import Decoded
+from rebalance_monitor.streaming.calculator import connect
 
 VECTORS = Path(__file__).parent.parent / "vectors" / "connect"
 Case = dict[str, Any]

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assignors.consumer import range_assignor, round_robin_assignor
-from assignors.consumer.model import (
+from rebalance_monitor.assignors.consumer import range_assignor, round_robin_assignor
+from rebalance_monitor.assignors.consumer.model import (
     ERAS,
     ConsumerEra,
     ConsumerMember,

@@ -2,12 +2,12 @@
 
 import pytest
 
-from assignors.consumer import sticky, sticky_cooperative
-from assignors.consumer.model import Claim, ConsumerMember, TopicPartition, TopicRacks
-from assignors.consumer.sticky_claims import settle
-from assignors.consumer.sticky_eras import ERAS, NEWEST, NoSuchEra, StickyEra, sticky_era_of
-from assignors.consumer.sticky_group import NO_STATE, CannotAssign, group_of
-from assignors.consumer.sticky_moves import Moves, PartitionSet, partition_hash
+from rebalance_monitor.assignors.consumer import sticky, sticky_cooperative
+from rebalance_monitor.assignors.consumer.model import Claim, ConsumerMember, TopicPartition, TopicRacks
+from rebalance_monitor.assignors.consumer.sticky_claims import settle
+from rebalance_monitor.assignors.consumer.sticky_eras import ERAS, NEWEST, NoSuchEra, StickyEra, sticky_era_of
+from rebalance_monitor.assignors.consumer.sticky_group import NO_STATE, CannotAssign, group_of
+from rebalance_monitor.assignors.consumer.sticky_moves import Moves, PartitionSet, partition_hash
 
 NO_RACK: frozenset[str] = frozenset()
 

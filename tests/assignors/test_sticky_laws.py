@@ -8,11 +8,11 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from assignors.consumer import sticky, sticky_cooperative
-from assignors.consumer.model import Claim, ConsumerMember, ConsumerResult, TopicPartition, TopicRacks
-from assignors.consumer.sticky_claims import settle
-from assignors.consumer.sticky_eras import ERAS, NEWEST, StickyEra
-from assignors.consumer.sticky_group import CannotAssign, group_of
+from rebalance_monitor.assignors.consumer import sticky, sticky_cooperative
+from rebalance_monitor.assignors.consumer.model import Claim, ConsumerMember, ConsumerResult, TopicPartition, TopicRacks
+from rebalance_monitor.assignors.consumer.sticky_claims import settle
+from rebalance_monitor.assignors.consumer.sticky_eras import ERAS, NEWEST, StickyEra
+from rebalance_monitor.assignors.consumer.sticky_group import CannotAssign, group_of
 
 Shares = dict[str, tuple[TopicPartition, ...]]
 Recompute = Callable[..., ConsumerResult]

@@ -12,7 +12,7 @@ import psycopg
 import pytest
 import yaml
 
-from streaming.store.postgres import PostgresStore
+from rebalance_monitor.streaming.store.postgres import PostgresStore
 from tests.audit import filled
 from tests.postgres_server import postgres_server
 
@@ -72,7 +72,7 @@ def run_audit() -> Audit:
 
     def run(config: str, *more: str, before: tuple[str, ...] = (), **environment: str) -> Any:
         return subprocess.run(
-            [*before, sys.executable, "-m", "streaming", "audit", "--config", config, *more],
+            [*before, sys.executable, "-m", "rebalance_monitor", "audit", "--config", config, *more],
             capture_output=True, text=True, timeout=300, check=False, env={**os.environ, **environment},
         )  # fmt: skip
 

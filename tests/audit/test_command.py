@@ -15,9 +15,9 @@ import httpx
 import psycopg
 import pytest
 
-from streaming.audit.suites import SUITES
-from streaming.cli.auditing import AuditProcess
-from streaming.metrics.prometheus import Exporter
+from rebalance_monitor.streaming.audit.suites import SUITES
+from rebalance_monitor.streaming.cli.auditing import AuditProcess
+from rebalance_monitor.streaming.metrics.prometheus import Exporter
 from tests.audit.conftest import Audit
 from tests.audit.corruptions import CORRUPTIONS
 from tests.waiting import until
@@ -51,7 +51,7 @@ class Finder:
                   [name for name in os.environ if name.startswith("GX_CLOUD_")], file=sys.stderr)
 sys.addaudithook(hook)
 sys.meta_path.insert(0, Finder())
-from streaming.cli import main
+from rebalance_monitor.streaming.cli import main
 sys.exit(main(["audit", *sys.argv[1:]]))
 """
 
@@ -239,7 +239,7 @@ def test_a_command_that_is_not_there_harms_nobody() -> None:
 
 def test_a_child_ends_with_its_parent(dsn: str, configured: Configured) -> None:
     child = subprocess.Popen(
-        [sys.executable, "-m", "streaming", "audit", "--config", configured(dsn), "--child"],
+        [sys.executable, "-m", "rebalance_monitor", "audit", "--config", configured(dsn), "--child"],
         stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
     )  # fmt: skip
     assert child.stdin is not None

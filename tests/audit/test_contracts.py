@@ -5,8 +5,8 @@ from collections.abc import Iterator
 import psycopg
 import pytest
 
-from streaming.audit.contract import Contract
-from streaming.audit.suites import SUITES
+from rebalance_monitor.streaming.audit.contract import Contract
+from rebalance_monitor.streaming.audit.suites import SUITES
 from tests.audit.conftest import at
 from tests.audit.corruptions import CORRUPTIONS
 

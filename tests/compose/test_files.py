@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
-from streaming.config import load
+from rebalance_monitor.streaming.config import load
 
 ROOT = Path(__file__).parents[2]
 FILE = ROOT / "docker-compose.yml"

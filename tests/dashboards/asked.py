@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from dashboards.build import render
-from dashboards.shelf import SHELF
+from rebalance_monitor.dashboards.build import render
+from rebalance_monitor.dashboards.shelf import SHELF
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,15 +6,24 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from streaming.cli.captures import records_of
-from streaming.core.fold.routing import route
-from streaming.core.incidents.maintenance import Maintenance
-from streaming.core.lifecycles import fold_group
-from streaming.core.model.reasons import Reason, ReasonKind
-from streaming.core.model.records import OtherGroup, Tick
-from streaming.core.model.results import AlertSeverity, GapRecord, Grade, JobState, Result, Standing, Subject, Verdict
-from streaming.core.model.settings import ClusterSettings, ConnectSettings
-from streaming.core.replay import decode
+from rebalance_monitor.streaming.cli.captures import records_of
+from rebalance_monitor.streaming.core.fold.routing import route
+from rebalance_monitor.streaming.core.incidents.maintenance import Maintenance
+from rebalance_monitor.streaming.core.lifecycles import fold_group
+from rebalance_monitor.streaming.core.model.reasons import Reason, ReasonKind
+from rebalance_monitor.streaming.core.model.records import OtherGroup, Tick
+from rebalance_monitor.streaming.core.model.results import (
+    AlertSeverity,
+    GapRecord,
+    Grade,
+    JobState,
+    Result,
+    Standing,
+    Subject,
+    Verdict,
+)
+from rebalance_monitor.streaming.core.model.settings import ClusterSettings, ConnectSettings
+from rebalance_monitor.streaming.core.replay import decode
 from tests.streaming.builders import TOPIC, apart, generation, incident, undecodable
 
 CAPTURE = Path(__file__).parents[1] / "vectors" / "captures" / "zombie"

@@ -11,13 +11,13 @@ import yaml
 
 pytest.importorskip("grafana_foundation_sdk")
 
-from dashboards import build, queries
-from dashboards.build import GENERATED, render
-from dashboards.places import PLACES
-from dashboards.runbooks import pages
-from dashboards.shelf import SHELF
-from streaming.core.metrics import GENERATIONS, METRICS, PREFIX
-from streaming.core.runbooks import Addresses
+from rebalance_monitor.dashboards import build, queries
+from rebalance_monitor.dashboards.build import GENERATED, render
+from rebalance_monitor.dashboards.places import PLACES
+from rebalance_monitor.dashboards.runbooks import pages
+from rebalance_monitor.dashboards.shelf import SHELF
+from rebalance_monitor.streaming.core.metrics import GENERATIONS, METRICS, PREFIX
+from rebalance_monitor.streaming.core.runbooks import Addresses
 
 ROOT = Path(__file__).parents[2]
 NAMES = {metric.name for metric in METRICS}

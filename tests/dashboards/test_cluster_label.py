@@ -8,10 +8,10 @@ import pytest
 
 pytest.importorskip("grafana_foundation_sdk")
 
-from dashboards.build import render
-from dashboards.cluster_label import renamed_query
-from dashboards.runbooks import pages
-from streaming.core.metrics import CLUSTER, METRICS
+from rebalance_monitor.dashboards.build import render
+from rebalance_monitor.dashboards.cluster_label import renamed_query
+from rebalance_monitor.dashboards.runbooks import pages
+from rebalance_monitor.streaming.core.metrics import CLUSTER, METRICS
 
 LABEL = "kafka_cluster"
 

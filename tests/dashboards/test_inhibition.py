@@ -10,7 +10,7 @@ from typing import Any
 import httpx
 import pytest
 
-from dashboards.alerts import WHILE_BLIND
+from rebalance_monitor.dashboards.alerts import WHILE_BLIND
 from tests.waiting import until
 
 BINARY = shutil.which("prometheus-alertmanager") or shutil.which("alertmanager")

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from dashboards.lowest_grafana import lowest_grafana
+from rebalance_monitor.dashboards.lowest_grafana import lowest_grafana
 from tests.dashboards.asked import dashboards
 
 ROOT = Path(__file__).parents[2]

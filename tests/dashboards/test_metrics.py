@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from streaming.core.metrics import METRICS, PREFIX, Metric
+from rebalance_monitor.streaming.core.metrics import METRICS, PREFIX, Metric
 
 UNBOUNDED = {"member_id", "member", "client_id", "incident_id", "message", "offset", "generation", "partition"}
 
@@ -22,7 +22,7 @@ def test_follows_the_naming_rules(metric: Metric) -> None:
 
 
 def test_each_name_is_declared_once_and_every_declaration_is_listed() -> None:
-    import streaming.core.metrics as module
+    import rebalance_monitor.streaming.core.metrics as module
 
     declared = [value for value in vars(module).values() if isinstance(value, Metric)]
     assert len({metric.name for metric in METRICS}) == len(METRICS)

@@ -16,11 +16,11 @@ import pytest
 
 pytest.importorskip("grafana_foundation_sdk")
 
-from streaming.core.model.results import Generation, Result
-from streaming.metrics.limits import Limits
-from streaming.metrics.prometheus import Exporter
-from streaming.store.gaps import TopicGaps
-from streaming.store.maintenance import Windows
+from rebalance_monitor.streaming.core.model.results import Generation, Result
+from rebalance_monitor.streaming.metrics.limits import Limits
+from rebalance_monitor.streaming.metrics.prometheus import Exporter
+from rebalance_monitor.streaming.store.gaps import TopicGaps
+from rebalance_monitor.streaming.store.maintenance import Windows
 from tests.dashboards.asked import Asked, promql
 from tests.dashboards.planted import CLUSTER, GROUP, folded, now_ms, planted, window
 from tests.streaming.builders import TOPIC, generation

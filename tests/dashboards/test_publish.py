@@ -11,10 +11,10 @@ import pytest
 pytest.importorskip("grafana_foundation_sdk")
 pytest.importorskip("grafana_api")
 
-from dashboards import publish
-from dashboards.build import render
-from dashboards.places import FLEET, PLACES
-from dashboards.publish import TOKEN_VARIABLE
+from rebalance_monitor.dashboards import publish
+from rebalance_monitor.dashboards.build import render
+from rebalance_monitor.dashboards.places import FLEET, PLACES
+from rebalance_monitor.dashboards.publish import TOKEN_VARIABLE
 from tests.dashboards.grafana_double import TOKEN, Double, grafana
 
 UIDS = [place.uid for place in PLACES]

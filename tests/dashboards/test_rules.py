@@ -9,15 +9,15 @@ from typing import Any
 import pytest
 import yaml
 
-from dashboards import build
-from dashboards.alerts import IDENTITY, WHILE_BLIND, alerts, prometheus_rule, rule_file
-from dashboards.build import render
-from dashboards.incident_alerts import titles
-from streaming.core.catalogue import RULES
-from streaming.core.incidents.own_alerts import OWN_ALERTS, OwnAlert
-from streaming.core.metrics import METRICS, label_problem
-from streaming.core.runbooks import Addresses, alert_name, headline, next_step
-from streaming.metrics.prometheus import Exporter
+from rebalance_monitor.dashboards import build
+from rebalance_monitor.dashboards.alerts import IDENTITY, WHILE_BLIND, alerts, prometheus_rule, rule_file
+from rebalance_monitor.dashboards.build import render
+from rebalance_monitor.dashboards.incident_alerts import titles
+from rebalance_monitor.streaming.core.catalogue import RULES
+from rebalance_monitor.streaming.core.incidents.own_alerts import OWN_ALERTS, OwnAlert
+from rebalance_monitor.streaming.core.metrics import METRICS, label_problem
+from rebalance_monitor.streaming.core.runbooks import Addresses, alert_name, headline, next_step
+from rebalance_monitor.streaming.metrics.prometheus import Exporter
 
 ROOT = Path(__file__).parents[2]
 PROMTOOL = shutil.which("promtool")

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from dashboards.alerts import rule_file
-from dashboards.runbooks import FOLDER, pages
-from streaming.core.catalogue import RULES
-from streaming.core.incidents.rule import Rule
-from streaming.core.runbooks import VARIABLES
-from streaming.web.pages import runbook_page
+from rebalance_monitor.dashboards.alerts import rule_file
+from rebalance_monitor.dashboards.runbooks import FOLDER, pages
+from rebalance_monitor.streaming.core.catalogue import RULES
+from rebalance_monitor.streaming.core.incidents.rule import Rule
+from rebalance_monitor.streaming.core.runbooks import VARIABLES
+from rebalance_monitor.streaming.web.pages import runbook_page
 
 DOCS = Path(__file__).parents[2] / "docs"
 HEADINGS = ["Symptom", "Meaning", "How to confirm", "What to do", "When it ends by itself"]

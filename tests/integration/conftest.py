@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from streaming.config.spark import SparkSection
+from rebalance_monitor.streaming.config.spark import SparkSection
 from tests.integration.watched import Watched, own_lab
 
 
@@ -19,7 +19,7 @@ def watched(request: pytest.FixtureRequest) -> Iterator[Watched]:
 
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    from streaming.spark.session import start_session, stop_session
+    from rebalance_monitor.streaming.spark.session import start_session, stop_session
 
     before = dict(os.environ)
     session = start_session(SparkSection(driver_memory="700m"), tmp_path_factory.mktemp("spark"))

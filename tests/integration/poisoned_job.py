@@ -4,13 +4,13 @@ generation of one group."""
 import sys
 from collections.abc import Callable, Sequence
 
-from streaming.cli.run import run
-from streaming.core.fold.fold import FoldOutcome
-from streaming.core.fold.other_clocks import OtherClocks
-from streaming.core.fold.state import Saved
-from streaming.core.lifecycles import fold_group
-from streaming.core.model.records import GroupGeneration, Row, Tick
-from streaming.core.model.settings import ClusterSettings
+from rebalance_monitor.streaming.cli.run import run
+from rebalance_monitor.streaming.core.fold.fold import FoldOutcome
+from rebalance_monitor.streaming.core.fold.other_clocks import OtherClocks
+from rebalance_monitor.streaming.core.fold.state import Saved
+from rebalance_monitor.streaming.core.lifecycles import fold_group
+from rebalance_monitor.streaming.core.model.records import GroupGeneration, Row, Tick
+from rebalance_monitor.streaming.core.model.settings import ClusterSettings
 
 
 class FailsAt:

@@ -12,12 +12,12 @@ from socketserver import BaseServer
 from typing import Any
 from unittest.mock import patch
 
-from streaming.cli.run import run
-from streaming.metrics.endpoint import PART as ENDPOINT
-from streaming.spark import job
-from streaming.spark.offsets import Kind
-from streaming.spark.source import KafkaReader, KafkaSource, SourceOptions
-from streaming.supervision import Supervised
+from rebalance_monitor.streaming.cli.run import run
+from rebalance_monitor.streaming.metrics.endpoint import PART as ENDPOINT
+from rebalance_monitor.streaming.spark import job
+from rebalance_monitor.streaming.spark.offsets import Kind
+from rebalance_monitor.streaming.spark.source import KafkaReader, KafkaSource, SourceOptions
+from rebalance_monitor.streaming.supervision import Supervised
 from tests.integration.poisoned_job import FailsAt
 
 # The reader's process inherits the environment, and nothing else of this one.

@@ -8,8 +8,8 @@ import time
 from types import SimpleNamespace
 
 from lab.ports import HOST
-from streaming.metrics.prometheus import Exporter
-from streaming.spark.channel import ReaderStatus
+from rebalance_monitor.streaming.metrics.prometheus import Exporter
+from rebalance_monitor.streaming.spark.channel import ReaderStatus
 from tests.streaming.builders import incident
 
 BATCH_EVERY_S = 0.5

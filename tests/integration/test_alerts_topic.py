@@ -13,7 +13,7 @@ from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 
 from lab.cluster import config_topic
-from streaming.config.alerting import AlertingSection
+from rebalance_monitor.streaming.config.alerting import AlertingSection
 from tests.integration.secured import Secured, client, secured
 from tests.integration.told import fired, heal, kill, sections, simulated, spoil, topics, wait_told
 

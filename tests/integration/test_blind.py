@@ -8,10 +8,10 @@ import time
 
 import pytest
 
-from dashboards.alerts import rule_file
 from lab.ports import HOST
 from lab.receivers.alerting import Prometheus, shortened, start_alertmanager, start_prometheus
 from lab.receivers.hook_receiver import HookReceiver
+from rebalance_monitor.dashboards.alerts import rule_file
 from tests.integration.told import (
     all_passed_on,
     incidents,

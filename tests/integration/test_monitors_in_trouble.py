@@ -18,12 +18,12 @@ import httpx
 import psycopg
 import pytest
 
-from dashboards.alerts import rule_file
 from lab.ports import HOST, free_ports
 from lab.process import Child
 from lab.receivers.alerting import shortened, start_alertmanager, start_prometheus
 from lab.receivers.hook_receiver import HookReceiver, Inbox
 from lab.sessions import members
+from rebalance_monitor.dashboards.alerts import rule_file
 from tests.integration import told
 from tests.integration.mirror import OFFSETS, mirrored
 from tests.integration.secured import Secured, client, secured

@@ -25,14 +25,14 @@ from lab.process import Lab
 from lab.simulated_group.protocol import Process
 from lab.simulated_group.rehearsal import PATIENCE_S, TIMING, Rehearsal, rehearsal
 from lab.simulated_group.watcher import Watcher
-from streaming.core.catalogue import CATALOGUE, RULES
-from streaming.core.incidents.book import whole
-from streaming.core.incidents.damping import alert_severity
-from streaming.core.incidents.maintenance import Maintenance
-from streaming.core.model.results import AlertSeverity, Grade, Incident, Part, Result
-from streaming.core.model.settings import ClusterSettings, Damping, TopicMetadata
-from streaming.store.maintenance import Windows
-from streaming.store.postgres import PostgresStore
+from rebalance_monitor.streaming.core.catalogue import CATALOGUE, RULES
+from rebalance_monitor.streaming.core.incidents.book import whole
+from rebalance_monitor.streaming.core.incidents.damping import alert_severity
+from rebalance_monitor.streaming.core.incidents.maintenance import Maintenance
+from rebalance_monitor.streaming.core.model.results import AlertSeverity, Grade, Incident, Part, Result
+from rebalance_monitor.streaming.core.model.settings import ClusterSettings, Damping, TopicMetadata
+from rebalance_monitor.streaming.store.maintenance import Windows
+from rebalance_monitor.streaming.store.postgres import PostgresStore
 from tests.postgres_server import postgres_server
 from tests.streaming.builders import commit
 

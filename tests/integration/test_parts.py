@@ -24,9 +24,9 @@ from lab.paths import ROOT
 from lab.process import Child
 from lab.receivers.hook_receiver import HookReceiver, Inbox
 from lab.sessions import members
-from streaming.metrics.endpoint import PART as ENDPOINT
-from streaming.spark import stacks
-from streaming.spark.watchdog import READER, TASK
+from rebalance_monitor.streaming.metrics.endpoint import PART as ENDPOINT
+from rebalance_monitor.streaming.spark import stacks
+from rebalance_monitor.streaming.spark.watchdog import READER, TASK
 from tests.integration.raising_job import SAMPLER
 from tests.integration.watched import PATIENCE_S, Watched
 from tests.streaming.notify.receiver import Receiver, receiving

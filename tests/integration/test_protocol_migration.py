@@ -15,9 +15,9 @@ from lab.cluster.workers import Worker
 from lab.ports import free_ports
 from lab.process import Lab
 from lab.simulated_group.watcher import Judged, Watcher
-from streaming.core.connect.observed import job_name
-from streaming.core.model.results import Certainty, Grade, Severity
-from streaming.core.model.settings import ClusterSettings, ConnectSettings
+from rebalance_monitor.streaming.core.connect.observed import job_name
+from rebalance_monitor.streaming.core.model.results import Certainty, Grade, Severity
+from rebalance_monitor.streaming.core.model.settings import ClusterSettings, ConnectSettings
 
 pytestmark = pytest.mark.integration
 GROUP = "migration"

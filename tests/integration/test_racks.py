@@ -19,10 +19,10 @@ from lab.cluster.broker import Broker
 from lab.cluster.java import Java
 from lab.ports import free_ports
 from lab.process import Child, Lab
-from schemas.consumer_protocol import ConsumerSubscription
-from streaming.core.model.records import GroupGeneration
-from streaming.core.model.settings import ClusterSettings, TopicMetadata
-from streaming.core.replay import OFFSETS_TOPIC, RawRecord, decode, replay
+from rebalance_monitor.schemas.consumer_protocol import ConsumerSubscription
+from rebalance_monitor.streaming.core.model.records import GroupGeneration
+from rebalance_monitor.streaming.core.model.settings import ClusterSettings, TopicMetadata
+from rebalance_monitor.streaming.core.replay import OFFSETS_TOPIC, RawRecord, decode, replay
 
 pytestmark = pytest.mark.integration
 GROUP = "racked"

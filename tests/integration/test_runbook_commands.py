@@ -19,10 +19,10 @@ from confluent_kafka.admin import (
     ResourceType,
 )
 
-from dashboards.alerts import alerts
 from lab.cluster import broker, config_topic, jars, java, offsets_reader, workers
 from lab.ports import HOST, free_ports
-from streaming.core.catalogue import RULES
+from rebalance_monitor.dashboards.alerts import alerts
+from rebalance_monitor.streaming.core.catalogue import RULES
 from tests.integration.watched import own_lab
 
 pytestmark = pytest.mark.integration

@@ -12,8 +12,8 @@ SESSION = """
 import sys
 from pathlib import Path
 
-from streaming.config.spark import SparkSection
-from streaming.spark.session import start_session, stop_session
+from rebalance_monitor.streaming.config.spark import SparkSection
+from rebalance_monitor.streaming.spark.session import start_session, stop_session
 
 spark = start_session(SparkSection(master="local[1]"), Path(sys.argv[1]))
 print(spark.range(3).count())

@@ -19,10 +19,10 @@ from lab.ports import free_ports
 from lab.process import Lab
 from lab.simulated.cluster import Cluster, Shape
 from lab.simulated.worker import WorkerSettings
-from schemas.connect_protocol import ConnectAssignment, WorkerState
-from streaming.core.model.records import GroupGeneration
-from streaming.core.model.settings import ClusterSettings, ConnectSettings
-from streaming.core.replay import OFFSETS_TOPIC, RawRecord, decode
+from rebalance_monitor.schemas.connect_protocol import ConnectAssignment, WorkerState
+from rebalance_monitor.streaming.core.model.records import GroupGeneration
+from rebalance_monitor.streaming.core.model.settings import ClusterSettings, ConnectSettings
+from rebalance_monitor.streaming.core.replay import OFFSETS_TOPIC, RawRecord, decode
 
 pytestmark = pytest.mark.integration
 GROUP = "shapes"

@@ -14,8 +14,8 @@ from lab.simulated_group.faults import LeaderFault, WorkerFault
 from lab.simulated_group.protocol import Process
 from lab.simulated_group.rehearsal import PATIENCE_S, TIMING, Rehearsal, rehearsal
 from lab.simulated_group.watcher import Judged
-from streaming.core.connect.observed import job_name
-from streaming.core.model.results import Certainty, Grade, Severity
+from rebalance_monitor.streaming.core.connect.observed import job_name
+from rebalance_monitor.streaming.core.model.results import Certainty, Grade, Severity
 
 pytestmark = pytest.mark.integration
 MAX_DELAY_MS = 1_000

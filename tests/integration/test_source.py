@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from lab.cluster import config_topic
-from streaming.core.ports import PartitionKey, Range
-from streaming.spark.ends import KafkaView
-from streaming.spark.rows import read_batch
-from streaming.spark.source import FORMAT, KafkaSource, SourceOptions
+from rebalance_monitor.streaming.core.ports import PartitionKey, Range
+from rebalance_monitor.streaming.spark.ends import KafkaView
+from rebalance_monitor.streaming.spark.rows import read_batch
+from rebalance_monitor.streaming.spark.source import FORMAT, KafkaSource, SourceOptions
 from tests.integration.watched import Watched, own_lab
 
 pytestmark = pytest.mark.integration

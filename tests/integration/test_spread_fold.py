@@ -10,11 +10,11 @@ import pyarrow as pa
 import pytest
 from pyspark import cloudpickle
 
-from streaming.core.fold.routing import connect_settings, route
-from streaming.core.model.records import Row, Tick
-from streaming.core.ports import Range
-from streaming.spark.folding import FoldHere, SpreadFold, Task, fold_here
-from streaming.spark.rows import RawRow
+from rebalance_monitor.streaming.core.fold.routing import connect_settings, route
+from rebalance_monitor.streaming.core.model.records import Row, Tick
+from rebalance_monitor.streaming.core.ports import Range
+from rebalance_monitor.streaming.spark.folding import FoldHere, SpreadFold, Task, fold_here
+from rebalance_monitor.streaming.spark.rows import RawRow
 from tests.streaming.guarding import poison as poison_module
 from tests.streaming.guarding.poison import Poisoned
 from tests.streaming.spark.lines import line_of, raw_of

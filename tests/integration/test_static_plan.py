@@ -13,7 +13,6 @@ from pathlib import Path
 
 import pytest
 
-from assignors.connect.model import Jobs
 from lab.cluster import broker, jars, java
 from lab.cluster.broker import Broker
 from lab.ports import free_ports
@@ -22,7 +21,8 @@ from lab.simulated_group.faults import LeaderFault
 from lab.simulated_group.protocol import NO_JOBS, Job, Mode, Process
 from lab.simulated_group.rehearsal import PATIENCE_S, Rehearsal, rehearsal
 from lab.simulated_group.watcher import Judged
-from streaming.core.model.results import Grade, Incident, Severity
+from rebalance_monitor.assignors.connect.model import Jobs
+from rebalance_monitor.streaming.core.model.results import Grade, Incident, Severity
 
 pytestmark = pytest.mark.integration
 MAX_DELAY_MS = 1_500

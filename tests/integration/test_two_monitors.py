@@ -11,12 +11,12 @@ from contextlib import ExitStack
 import httpx
 import pytest
 
-from dashboards.alerts import rule_file
 from lab.paths import ROOT
 from lab.ports import HOST, free_ports
 from lab.process import Child, Lab
 from lab.receivers.alerting import Prometheus, shortened, start_alertmanager, start_prometheus
 from lab.receivers.hook_receiver import HookReceiver, Inbox
+from rebalance_monitor.dashboards.alerts import rule_file
 from tests.integration.told import needs_prometheus
 from tests.integration.watched import own_lab
 

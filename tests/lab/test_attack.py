@@ -13,7 +13,7 @@ from lab.attack.pieces import Done, Piece, finished, kept
 from lab.attack.planted import kind_of, planted
 from lab.attack.truth import doubles_found
 from lab.simulated import scenario
-from streaming.core.model.results import Certainty, Grade
+from rebalance_monitor.streaming.core.model.results import Certainty, Grade
 
 SEEDS = (1, 6)
 LAST_STATUS = "last status"

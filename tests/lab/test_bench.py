@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from lab.bench import report, topic
 from lab.bench.cost import cpu_s, memory_mib, tree
 from lab.bench.observe import latencies_ms, percentile
-from schemas.offsets_topic import decode_group_metadata, decode_key
-from schemas.outcomes import Decoded
+from rebalance_monitor.schemas.offsets_topic import decode_group_metadata, decode_key
+from rebalance_monitor.schemas.outcomes import Decoded
 
 
 @given(st.lists(st.floats(0, 1e6), min_size=1), st.sampled_from([0.5, 0.9, 0.99, 1.0]))

@@ -11,7 +11,7 @@ from lab.bench.decoding.records import connect
 from lab.bench.decoding.report import Figures, report
 from lab.bench.decoding.steps import steps
 from lab.errors import LabError
-from streaming.core.model.records import GroupGeneration, Row
+from rebalance_monitor.streaming.core.model.records import GroupGeneration, Row
 
 COUNTED = {"all": 100, "calls": 1, "slices": 2, "sums": 3, "fields filled": 4}
 FIGURES = Figures(

@@ -10,7 +10,7 @@ import pytest
 from lab.cluster.java import find
 from lab.errors import LabError
 from lab.paths import ROOT
-from streaming.spark.java import NoJava, java_home
+from rebalance_monitor.streaming.spark.java import NoJava, java_home
 
 
 def fake_java(folder: Path, version: str) -> Path:

@@ -3,8 +3,8 @@
 import pytest
 
 from lab.cluster.offsets_reader import Coordinates, Found, parse
-from schemas.group_metadata import GroupMember, GroupMetadata
-from schemas.offsets_topic import encode_group_metadata
+from rebalance_monitor.schemas.group_metadata import GroupMember, GroupMetadata
+from rebalance_monitor.schemas.offsets_topic import encode_group_metadata
 
 AT = Coordinates("__consumer_offsets", 3, 17)
 

@@ -8,7 +8,7 @@ import pytest
 
 from lab.oracle.broker_groups import life
 from lab.oracle.broker_runner import KINDS
-from streaming.calculator import broker
+from rebalance_monitor.streaming.calculator import broker
 
 
 def rounds(kind: str, count: int) -> list[dict[str, Any]]:

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from lab.oracle.groups import cases
-from schemas.consumer_protocol import decode_subscription
-from schemas.outcomes import Decoded
+from rebalance_monitor.schemas.consumer_protocol import decode_subscription
+from rebalance_monitor.schemas.outcomes import Decoded
 
 
 def lives(release: str, count: int) -> list[dict[str, Any]]:

@@ -5,11 +5,11 @@ from dataclasses import replace
 
 import pytest
 
-from assignors.connect.eras import era_of
 from lab.simulated import scenario
 from lab.simulated.cluster import Cluster
-from streaming.core.model.settings import ClusterSettings
-from streaming.core.replay import replay
+from rebalance_monitor.assignors.connect.eras import era_of
+from rebalance_monitor.streaming.core.model.settings import ClusterSettings
+from rebalance_monitor.streaming.core.replay import replay
 
 SEEDS = range(5)
 PARTINGS = frozenset({"worker_left", "worker_lost", "worker_gone"})

@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from assignors.connect.eras import ERAS
 from lab.simulated import scenario
 from lab.simulated.cluster import Cluster, Shape
 from lab.simulated.partitioner import partition_of
 from lab.simulated.worker import WorkerSettings
 from lab.simulated_group.faults import LeaderFault
 from lab.simulated_group.protocol import Mode
-from streaming.cli.captures import records_of
-from streaming.core.replay import replay
+from rebalance_monitor.assignors.connect.eras import ERAS
+from rebalance_monitor.streaming.cli.captures import records_of
+from rebalance_monitor.streaming.core.replay import replay
 
 ROOT = Path(__file__).parents[2]
 CAPTURES = ROOT / "tests" / "vectors" / "captures"

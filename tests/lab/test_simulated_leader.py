@@ -2,12 +2,12 @@
 
 import pytest
 
-from assignors.connect.model import ConfigSnapshot
 from lab.simulated_group.faults import ENDLESS, ArmedFaults, LeaderFault
 from lab.simulated_group.leader import JAVA_VERSION, Knowledge, Leader
 from lab.simulated_group.protocol import Process, offers
-from schemas.connect_protocol import decode_assignment
-from schemas.outcomes import Decoded
+from rebalance_monitor.assignors.connect.model import ConfigSnapshot
+from rebalance_monitor.schemas.connect_protocol import decode_assignment
+from rebalance_monitor.schemas.outcomes import Decoded
 
 CONFIG = ConfigSnapshot(7, {"alpha": 4})
 

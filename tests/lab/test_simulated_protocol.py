@@ -2,7 +2,12 @@
 
 import pytest
 
-from assignors.connect.model import (
+from lab.cluster.config_topic import ConfigLog
+from lab.errors import LabError
+from lab.simulated_group.faults import LeaderFault, remembers, seen_wrongly, spoil
+from lab.simulated_group.protocol import Mode, Process, kept, offers
+from lab.simulated_group.status import StatusLog
+from rebalance_monitor.assignors.connect.model import (
     ConfigSnapshot,
     ConnectMember,
     ConnectResult,
@@ -11,13 +16,8 @@ from assignors.connect.model import (
     LeaderMemory,
     MemberShare,
 )
-from lab.cluster.config_topic import ConfigLog
-from lab.errors import LabError
-from lab.simulated_group.faults import LeaderFault, remembers, seen_wrongly, spoil
-from lab.simulated_group.protocol import Mode, Process, kept, offers
-from lab.simulated_group.status import StatusLog
-from schemas.connect_protocol import ConnectAssignment, WorkerState, decode_worker_state
-from schemas.outcomes import Decoded
+from rebalance_monitor.schemas.connect_protocol import ConnectAssignment, WorkerState, decode_worker_state
+from rebalance_monitor.schemas.outcomes import Decoded
 
 URL = "http://127.0.0.1:18083/"
 LISTED = Jobs(("alpha",), (("beta", 1),))

@@ -2,9 +2,9 @@
 
 import httpx
 
-from dashboards.alerts import rule_file
 from lab.receivers.alerting import shortened
 from lab.receivers.hook_receiver import KEY, HookReceiver
+from rebalance_monitor.dashboards.alerts import rule_file
 
 
 def test_every_duration_is_shortened_and_nothing_else() -> None:

@@ -27,16 +27,16 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
-from streaming.calculator import FAMILIES
-from streaming.cli.captures import records_of, settings_of
-from streaming.core.fold.routing import route
-from streaming.core.fold.state import Saved
-from streaming.core.lifecycles import fold_group
-from streaming.core.model.objects import as_object
-from streaming.core.model.records import GroupGeneration, Row, Tick
-from streaming.core.model.results import Generation, Incident, Part, Result
-from streaming.core.model.settings import ClusterSettings
-from streaming.core.replay import decode, replay
+from rebalance_monitor.streaming.calculator import FAMILIES
+from rebalance_monitor.streaming.cli.captures import records_of, settings_of
+from rebalance_monitor.streaming.core.fold.routing import route
+from rebalance_monitor.streaming.core.fold.state import Saved
+from rebalance_monitor.streaming.core.lifecycles import fold_group
+from rebalance_monitor.streaming.core.model.objects import as_object
+from rebalance_monitor.streaming.core.model.records import GroupGeneration, Row, Tick
+from rebalance_monitor.streaming.core.model.results import Generation, Incident, Part, Result
+from rebalance_monitor.streaming.core.model.settings import ClusterSettings
+from rebalance_monitor.streaming.core.replay import decode, replay
 from tests.streaming.core.rules.test_table import CASES
 from tests.streaming.core.test_mutants import mutants
 

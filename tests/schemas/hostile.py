@@ -9,17 +9,17 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from schemas import connect_protocol, consumer_protocol
-from schemas.connect_topics import decode_config_record, decode_status_record
-from schemas.coordinator_records import decode_record
-from schemas.group_records import decode_group_record
-from schemas.offsets_topic import decode_group_metadata, decode_key
-from schemas.record_layouts import VALUES
-from schemas.sticky_user_data import decode_sticky_user_data
-from schemas.streams_assignment import decode_assignment_info
-from schemas.streams_subscription import decode_subscription_info
-from streaming.core.lifecycles import FORMATS, decode_offsets_record
-from streaming.core.reading.blobs import MemberBlobs
+from rebalance_monitor.schemas import connect_protocol, consumer_protocol
+from rebalance_monitor.schemas.connect_topics import decode_config_record, decode_status_record
+from rebalance_monitor.schemas.coordinator_records import decode_record
+from rebalance_monitor.schemas.group_records import decode_group_record
+from rebalance_monitor.schemas.offsets_topic import decode_group_metadata, decode_key
+from rebalance_monitor.schemas.record_layouts import VALUES
+from rebalance_monitor.schemas.sticky_user_data import decode_sticky_user_data
+from rebalance_monitor.schemas.streams_assignment import decode_assignment_info
+from rebalance_monitor.schemas.streams_subscription import decode_subscription_info
+from rebalance_monitor.streaming.core.lifecycles import FORMATS, decode_offsets_record
+from rebalance_monitor.streaming.core.reading.blobs import MemberBlobs
 
 VECTORS = Path(__file__).parents[1] / "vectors"
 GROUP_KEY = b"\x00\x02\x00\x01g"

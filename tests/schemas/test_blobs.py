@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from schemas import connect_protocol as connect
-from schemas import consumer_protocol as consumer
-from schemas.connect_protocol import ConnectAssignment, WorkerState
-from schemas.consumer_protocol import ConsumerAssignment, ConsumerSubscription
-from schemas.outcomes import Decoded, Unreadable
+from rebalance_monitor.schemas import connect_protocol as connect
+from rebalance_monitor.schemas import consumer_protocol as consumer
+from rebalance_monitor.schemas.connect_protocol import ConnectAssignment, WorkerState
+from rebalance_monitor.schemas.consumer_protocol import ConsumerAssignment, ConsumerSubscription
+from rebalance_monitor.schemas.outcomes import Decoded, Unreadable
 
 URL = "000e 687474703a2f2f613a383038332f"
 PREFIX = bytes.fromhex("0002 0000 0001 4c 0001 75 0000000000000007")

@@ -5,14 +5,14 @@ from typing import Any
 
 import pytest
 
-from schemas import connect_protocol, consumer_protocol
-from schemas.compiled import row_of, row_reader, written
-from schemas.errors import SchemaError
-from schemas.field_source import FieldSource
-from schemas.frozen import maker
-from schemas.layouts import Layout
-from schemas.offsets_topic import GROUP_METADATA
-from schemas.structs import reader
+from rebalance_monitor.schemas import connect_protocol, consumer_protocol
+from rebalance_monitor.schemas.compiled import row_of, row_reader, written
+from rebalance_monitor.schemas.errors import SchemaError
+from rebalance_monitor.schemas.field_source import FieldSource
+from rebalance_monitor.schemas.frozen import maker
+from rebalance_monitor.schemas.layouts import Layout
+from rebalance_monitor.schemas.offsets_topic import GROUP_METADATA
+from rebalance_monitor.schemas.structs import reader
 from tests.schemas.hostile import damaged, real
 
 LAYOUTS = {

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from schemas.connect_topics import (
+from rebalance_monitor.schemas.connect_topics import (
     ConfigRecord,
     ConnectorConfigured,
     ConnectorDeleted,
@@ -19,7 +19,7 @@ from schemas.connect_topics import (
     decode_config_record,
     decode_status_record,
 )
-from schemas.outcomes import Decoded, Ignored, Unreadable
+from rebalance_monitor.schemas.outcomes import Decoded, Ignored, Unreadable
 
 SECRET = "hunter2-Zq9"
 VECTORS = Path(__file__).parents[1] / "vectors" / "consumer" / "connect-topics-wire.jsonl.gz"

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from schemas.connect_protocol import (
+from rebalance_monitor.schemas.connect_protocol import (
     THE_CONNECTOR,
     ConnectAssignment,
     Entries,
@@ -17,13 +17,13 @@ from schemas.connect_protocol import (
     encode_assignment,
     encode_worker_state,
 )
-from schemas.consumer_protocol import ConsumerAssignment, ConsumerSubscription, encode_subscription
-from schemas.consumer_protocol import encode_assignment as encode_shares
-from schemas.group_metadata import GroupMember, GroupMetadata
-from schemas.offsets_topic import encode_group_metadata
-from streaming.core.lifecycles import FORMATS, decode_offsets_record
-from streaming.core.model.records import BadBlob, GroupGeneration
-from streaming.core.reading.blobs import MemberBlobs
+from rebalance_monitor.schemas.consumer_protocol import ConsumerAssignment, ConsumerSubscription, encode_subscription
+from rebalance_monitor.schemas.consumer_protocol import encode_assignment as encode_shares
+from rebalance_monitor.schemas.group_metadata import GroupMember, GroupMetadata
+from rebalance_monitor.schemas.offsets_topic import encode_group_metadata
+from rebalance_monitor.streaming.core.lifecycles import FORMATS, decode_offsets_record
+from rebalance_monitor.streaming.core.model.records import BadBlob, GroupGeneration
+from rebalance_monitor.streaming.core.reading.blobs import MemberBlobs
 from tests.schemas.hostile import GROUP_KEY, damaged, real
 
 

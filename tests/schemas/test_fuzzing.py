@@ -8,8 +8,8 @@ from collections import Counter
 from itertools import islice
 from random import Random
 
-from schemas.outcomes import Decoded, Ignored, Tombstone, Unreadable
-from streaming.core.model.records import Row
+from rebalance_monitor.schemas.outcomes import Decoded, Ignored, Tombstone, Unreadable
+from rebalance_monitor.streaming.core.model.records import Row
 from tests.schemas.hostile import DECODERS, inputs, real
 
 COUNT = int(os.environ.get("RM_FUZZ_INPUTS", "4000"))

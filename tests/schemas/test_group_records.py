@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from schemas.coordinator_records import decode_record
-from schemas.group_records import EARLY_ACCESS, GroupRecord, decode_group_record
-from schemas.group_values import (
+from rebalance_monitor.schemas.coordinator_records import decode_record
+from rebalance_monitor.schemas.group_records import EARLY_ACCESS, GroupRecord, decode_group_record
+from rebalance_monitor.schemas.group_values import (
     AssignmentEpoch,
     ConsumerMember,
     Current,
@@ -24,10 +24,10 @@ from schemas.group_values import (
     TopicPartitions,
     UnknownState,
 )
-from schemas.layouts import UNKNOWN_TAGS, Release, as_of
-from schemas.outcomes import Decoded, Ignored, Unreadable
-from schemas.record_layouts import VALUES
-from schemas.struct_writers import writer
+from rebalance_monitor.schemas.layouts import UNKNOWN_TAGS, Release, as_of
+from rebalance_monitor.schemas.outcomes import Decoded, Ignored, Unreadable
+from rebalance_monitor.schemas.record_layouts import VALUES
+from rebalance_monitor.schemas.struct_writers import writer
 
 VECTORS = Path(__file__).parents[1] / "vectors"
 # Only the early-access records have them, and nobody needs them.

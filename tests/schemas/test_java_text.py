@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from schemas.java_text import decode_utf8, encode_utf8
+from rebalance_monitor.schemas.java_text import decode_utf8, encode_utf8
 
 R = "\ufffd"
 

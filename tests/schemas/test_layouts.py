@@ -7,15 +7,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from schemas import connect_protocol, consumer_protocol
-from schemas.connect_topics import decode_config_record, decode_status_record
-from schemas.coordinator_records import LAYOUT_RELEASES, decode_record
-from schemas.layouts import UNKNOWN_TAGS, Array, Field, Group, Kind, Layout, Type, as_of
-from schemas.offsets_topic import decode_group_metadata, decode_key
-from schemas.outcomes import Decoded, Ignored, Tombstone, Unreadable
-from schemas.record_layouts import KEYS, VALUES
-from schemas.struct_writers import writer
-from schemas.structs import reader
+from rebalance_monitor.schemas import connect_protocol, consumer_protocol
+from rebalance_monitor.schemas.connect_topics import decode_config_record, decode_status_record
+from rebalance_monitor.schemas.coordinator_records import LAYOUT_RELEASES, decode_record
+from rebalance_monitor.schemas.layouts import UNKNOWN_TAGS, Array, Field, Group, Kind, Layout, Type, as_of
+from rebalance_monitor.schemas.offsets_topic import decode_group_metadata, decode_key
+from rebalance_monitor.schemas.outcomes import Decoded, Ignored, Tombstone, Unreadable
+from rebalance_monitor.schemas.record_layouts import KEYS, VALUES
+from rebalance_monitor.schemas.struct_writers import writer
+from rebalance_monitor.schemas.structs import reader
 
 BITS = {Kind.INT8: 8, Kind.INT16: 16, Kind.INT32: 32, Kind.INT64: 64}
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=6)

@@ -13,9 +13,9 @@ from random import Random
 
 import pytest
 
-from schemas.coordinator_records import LAYOUT_RELEASES
-from schemas.layouts import Array, Group, Kind, Type, as_of
-from schemas.record_layouts import VALUES
+from rebalance_monitor.schemas.coordinator_records import LAYOUT_RELEASES
+from rebalance_monitor.schemas.layouts import Array, Group, Kind, Type, as_of
+from rebalance_monitor.schemas.record_layouts import VALUES
 from tests.schemas.hostile import DECODERS, Decode, inputs, real
 
 TIMES, BESIDES = 64, 64 * 1024

@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from schemas.coordinator_records import decode_record
-from schemas.errors import UnsupportedVersion
-from schemas.group_metadata import GroupMember, GroupMetadata
-from schemas.offsets_topic import Key, decode_group_metadata, decode_key, encode_group_metadata
-from schemas.outcomes import Decoded, Ignored, Tombstone, Unreadable
+from rebalance_monitor.schemas.coordinator_records import decode_record
+from rebalance_monitor.schemas.errors import UnsupportedVersion
+from rebalance_monitor.schemas.group_metadata import GroupMember, GroupMetadata
+from rebalance_monitor.schemas.offsets_topic import Key, decode_group_metadata, decode_key, encode_group_metadata
+from rebalance_monitor.schemas.outcomes import Decoded, Ignored, Tombstone, Unreadable
 
 MEMBER = GroupMember(
     member_id="m1",

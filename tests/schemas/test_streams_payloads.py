@@ -16,26 +16,26 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from schemas.consumer_protocol import decode_assignment, decode_subscription
-from schemas.errors import SchemaError
-from schemas.hand_written import HandWritten, exact_reader, reader
-from schemas.offsets_topic import decode_group_metadata
-from schemas.outcomes import Decoded, Outcome, Unreadable
-from schemas.streams_assignment import (
+from rebalance_monitor.schemas.consumer_protocol import decode_assignment, decode_subscription
+from rebalance_monitor.schemas.errors import SchemaError
+from rebalance_monitor.schemas.hand_written import HandWritten, exact_reader, reader
+from rebalance_monitor.schemas.offsets_topic import decode_group_metadata
+from rebalance_monitor.schemas.outcomes import Decoded, Outcome, Unreadable
+from rebalance_monitor.schemas.streams_assignment import (
     ASSIGNMENT_INFO,
     AssignmentInfo,
     decode_assignment_info,
     encode_assignment_info,
 )
-from schemas.streams_subscription import (
+from rebalance_monitor.schemas.streams_subscription import (
     SUBSCRIPTION_INFO,
     SubscriptionInfo,
     decode_subscription_info,
     encode_subscription_info,
 )
-from schemas.streams_tasks import NO_REBALANCE_MS
-from schemas.user_data import decode_assignment_user_data, decode_subscription_user_data
-from streaming.calculator import FAMILIES
+from rebalance_monitor.schemas.streams_tasks import NO_REBALANCE_MS
+from rebalance_monitor.schemas.user_data import decode_assignment_user_data, decode_subscription_user_data
+from rebalance_monitor.streaming.calculator import FAMILIES
 
 VECTORS = Path(__file__).parents[1] / "vectors" / "streams"
 # How many damaged payloads the fuzzing tries; the long profile sets it to 200,000 and more.

@@ -9,16 +9,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from schemas.consumer_protocol import decode_subscription
-from schemas.outcomes import Decoded, Outcome, Unreadable
-from schemas.sticky_user_data import (
+from rebalance_monitor.schemas.consumer_protocol import decode_subscription
+from rebalance_monitor.schemas.outcomes import Decoded, Outcome, Unreadable
+from rebalance_monitor.schemas.sticky_user_data import (
     StickyUserData,
     decode_sticky_user_data,
     decode_what_is_left,
     encode_sticky_user_data,
 )
-from schemas.streams_subscription import SubscriptionInfo, encode_subscription_info
-from schemas.user_data import decode_assignment_user_data, decode_subscription_user_data
+from rebalance_monitor.schemas.streams_subscription import SubscriptionInfo, encode_subscription_info
+from rebalance_monitor.schemas.user_data import decode_assignment_user_data, decode_subscription_user_data
 
 VECTORS = Path(__file__).parents[1] / "vectors" / "consumer" / "sticky-rounds.jsonl.gz"
 INT32 = st.integers(-(2**31), 2**31 - 1)

@@ -6,8 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from schemas import wire
-from schemas.errors import BadVarint, LengthBeyondBuffer, SchemaError, TooLong, Truncated, UnexpectedNull
+from rebalance_monitor.schemas import wire
+from rebalance_monitor.schemas.errors import (
+    BadVarint,
+    LengthBeyondBuffer,
+    SchemaError,
+    TooLong,
+    Truncated,
+    UnexpectedNull,
+)
 
 
 class ReaderContract:

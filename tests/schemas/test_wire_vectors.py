@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from streaming.calculator import FAMILIES
+from rebalance_monitor.streaming.calculator import FAMILIES
 
 VECTORS = Path(__file__).parents[1] / "vectors"
 FILES = {

@@ -5,9 +5,9 @@ from typing import Any
 
 import psycopg
 
-from streaming.core.model.effects import ConnectDetail
-from streaming.core.model.reasons import Reason, ReasonKind
-from streaming.core.model.results import (
+from rebalance_monitor.streaming.core.model.effects import ConnectDetail
+from rebalance_monitor.streaming.core.model.reasons import Reason, ReasonKind
+from rebalance_monitor.streaming.core.model.results import (
     AlertSeverity,
     Certainty,
     ConnectShare,
@@ -23,7 +23,7 @@ from streaming.core.model.results import (
     UndecodableRecord,
     Verdict,
 )
-from streaming.core.ports import Commit, GroupKey, PartitionKey, Range, StoredState
+from rebalance_monitor.streaming.core.ports import Commit, GroupKey, PartitionKey, Range, StoredState
 
 TOPIC = "__consumer_offsets"
 PARTITION = PartitionKey("k1", "id-1", TOPIC, 3)

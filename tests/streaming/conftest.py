@@ -6,7 +6,7 @@ from itertools import count
 import psycopg
 import pytest
 
-from streaming.store.postgres import PostgresStore
+from rebalance_monitor.streaming.store.postgres import PostgresStore
 from tests.postgres_server import postgres_server
 
 _numbers = count(1)

@@ -1,13 +1,13 @@
 """Looking into a stored state: its envelope, its bodies, its timers."""
 
-from streaming.core.connect.state import ConnectState
-from streaming.core.fold import timers
-from streaming.core.fold.intake import Intake
-from streaming.core.fold.state import Envelope, Saved, read, stored
-from streaming.core.lifecycles import REGISTRY
-from streaming.core.model.codec import dumps, loads
-from streaming.core.model.records import Tick
-from streaming.core.model.settings import ClusterSettings
+from rebalance_monitor.streaming.core.connect.state import ConnectState
+from rebalance_monitor.streaming.core.fold import timers
+from rebalance_monitor.streaming.core.fold.intake import Intake
+from rebalance_monitor.streaming.core.fold.state import Envelope, Saved, read, stored
+from rebalance_monitor.streaming.core.lifecycles import REGISTRY
+from rebalance_monitor.streaming.core.model.codec import dumps, loads
+from rebalance_monitor.streaming.core.model.records import Tick
+from rebalance_monitor.streaming.core.model.settings import ClusterSettings
 
 
 def envelope_of(state: Saved | None) -> Envelope:

@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from streaming.supervision import PartFailed, Supervised, sentence
+from rebalance_monitor.streaming.supervision import PartFailed, Supervised, sentence
 
 
 class Told:

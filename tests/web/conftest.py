@@ -16,7 +16,7 @@ import psycopg
 import pytest
 import yaml
 
-from streaming.store.postgres import PostgresStore
+from rebalance_monitor.streaming.store.postgres import PostgresStore
 from tests.postgres_server import postgres_server
 from tests.web import filled
 
@@ -83,7 +83,7 @@ def serving(folder: Path, dsn: str, page: dict[str, Any] | None = None, **sectio
     path = folder / "monitor.yaml"
     path.write_text(yaml.safe_dump(told), encoding="utf-8")
     process = subprocess.Popen(
-        [sys.executable, "-m", "streaming", "serve", "--config", str(path)],
+        [sys.executable, "-m", "rebalance_monitor", "serve", "--config", str(path)],
         stderr=subprocess.PIPE, text=True, env={**os.environ},
     )  # fmt: skip
     assert process.stderr is not None

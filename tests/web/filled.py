@@ -4,15 +4,15 @@ from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
-from streaming.cli.captures import records_of, settings_of
-from streaming.core.fold.fold import STATE_VERSION
-from streaming.core.fold.routing import route
-from streaming.core.incidents.maintenance import Maintenance
-from streaming.core.lifecycles import fold_group
-from streaming.core.model.effects import DelayWait
-from streaming.core.model.reasons import Reason, ReasonKind
-from streaming.core.model.records import OtherGroup, Row, Tick
-from streaming.core.model.results import (
+from rebalance_monitor.streaming.cli.captures import records_of, settings_of
+from rebalance_monitor.streaming.core.fold.fold import STATE_VERSION
+from rebalance_monitor.streaming.core.fold.routing import route
+from rebalance_monitor.streaming.core.incidents.maintenance import Maintenance
+from rebalance_monitor.streaming.core.lifecycles import fold_group
+from rebalance_monitor.streaming.core.model.effects import DelayWait
+from rebalance_monitor.streaming.core.model.reasons import Reason, ReasonKind
+from rebalance_monitor.streaming.core.model.records import OtherGroup, Row, Tick
+from rebalance_monitor.streaming.core.model.results import (
     AlertSeverity,
     Cause,
     Certainty,
@@ -28,10 +28,10 @@ from streaming.core.model.results import (
     Subject,
     Verdict,
 )
-from streaming.core.model.settings import ClusterSettings
-from streaming.core.ports import Commit, GroupKey, PartitionKey, Range, StoredState
-from streaming.core.replay import RawRecord, decode
-from streaming.store.postgres import PostgresStore
+from rebalance_monitor.streaming.core.model.settings import ClusterSettings
+from rebalance_monitor.streaming.core.ports import Commit, GroupKey, PartitionKey, Range, StoredState
+from rebalance_monitor.streaming.core.replay import RawRecord, decode
+from rebalance_monitor.streaming.store.postgres import PostgresStore
 from tests.streaming import builders
 
 VECTORS = Path(__file__).parents[1] / "vectors"

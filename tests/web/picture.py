@@ -6,7 +6,7 @@ python -m tests.web.picture      writes the picture anew (make picture)
 import tempfile
 from pathlib import Path
 
-from streaming.metrics.prometheus import Exporter
+from rebalance_monitor.streaming.metrics.prometheus import Exporter
 from tests.postgres_server import postgres_server
 from tests.web import filled
 from tests.web.browser import browser

@@ -9,11 +9,11 @@ import psycopg
 import pytest
 from jsonschema import Draft202012Validator
 
-from streaming.store.database import Database, DatabaseUnreachable
-from streaming.store.maintenance import add
-from streaming.web import fleet
-from streaming.web.contract import ROUTES, Route
-from streaming.web.reader import Reader, Unavailable
+from rebalance_monitor.streaming.store.database import Database, DatabaseUnreachable
+from rebalance_monitor.streaming.store.maintenance import add
+from rebalance_monitor.streaming.web import fleet
+from rebalance_monitor.streaming.web.contract import ROUTES, Route
+from rebalance_monitor.streaming.web.reader import Reader, Unavailable
 from tests.streaming import builders
 from tests.web import filled
 from tests.web.conftest import Filled, database
@@ -154,7 +154,7 @@ def test_the_page_cannot_write(full: Filled, page: httpx.Client) -> None:
     # The settings that `serve` gives each of them refuse a write and end a long statement.
     from psycopg.conninfo import make_conninfo
 
-    from streaming.cli.serve import READ_ONLY
+    from rebalance_monitor.streaming.cli.serve import READ_ONLY
 
     with psycopg.connect(make_conninfo(full.dsn, options=READ_ONLY), autocommit=True) as connection:
         with pytest.raises(psycopg.errors.ReadOnlySqlTransaction):

@@ -13,7 +13,7 @@ import httpx
 import psycopg
 import pytest
 
-from streaming.metrics.prometheus import Exporter
+from rebalance_monitor.streaming.metrics.prometheus import Exporter
 from tests.streaming import builders
 from tests.web import filled
 from tests.web.browser import Tab, browser

@@ -9,9 +9,9 @@ from typing import Any
 import httpx
 import pytest
 
-from streaming.core.model.objects import as_object
-from streaming.core.model.results import GapRecord
-from streaming.store import gaps
+from rebalance_monitor.streaming.core.model.objects import as_object
+from rebalance_monitor.streaming.core.model.results import GapRecord
+from rebalance_monitor.streaming.store import gaps
 from tests.streaming import builders
 from tests.web.conftest import database, dsn_of, served
 from tests.web.filled import put

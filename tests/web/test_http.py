@@ -10,8 +10,8 @@ from typing import Any
 import httpx
 import pytest
 
-from streaming.metrics.prometheus import Exporter
-from streaming.web.fleet import STATES
+from rebalance_monitor.streaming.metrics.prometheus import Exporter
+from rebalance_monitor.streaming.web.fleet import STATES
 from tests.streaming import builders
 from tests.web import filled
 from tests.web.conftest import Filled, database, dsn_of, served

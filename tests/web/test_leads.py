@@ -6,7 +6,7 @@ from html import unescape
 import httpx
 import pytest
 
-from streaming.core.catalogue import RULES
+from rebalance_monitor.streaming.core.catalogue import RULES
 from tests.web import filled
 
 pytestmark = pytest.mark.postgres

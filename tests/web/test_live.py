@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from streaming.store.database import DatabaseUnreachable
-from streaming.web.live import Live
-from streaming.web.reader import Reader
-from streaming.web.scope import EVERYTHING
-from streaming.web.upstream import Readiness
+from rebalance_monitor.streaming.store.database import DatabaseUnreachable
+from rebalance_monitor.streaming.web.live import Live
+from rebalance_monitor.streaming.web.reader import Reader
+from rebalance_monitor.streaming.web.scope import EVERYTHING
+from rebalance_monitor.streaming.web.upstream import Readiness
 from tests.web.conftest import database
 
 pytestmark = pytest.mark.postgres

@@ -5,10 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from streaming.web import api
-from streaming.web.contract import MOST, ROUTES, USUAL, Route
-from streaming.web.openapi import answer_schema, document
-from streaming.web.parameters import BadRequest, cursor, parsed, place
+from rebalance_monitor.streaming.web import api
+from rebalance_monitor.streaming.web.contract import MOST, ROUTES, USUAL, Route
+from rebalance_monitor.streaming.web.openapi import answer_schema, document
+from rebalance_monitor.streaming.web.parameters import BadRequest, cursor, parsed, place
 
 BY_NAME = {route.name: route for route in ROUTES}
 GENERATIONS, GENERATION = BY_NAME["generations"], BY_NAME["generation"]

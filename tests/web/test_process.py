@@ -14,8 +14,8 @@ import httpx
 import pytest
 import yaml
 
-from streaming.cli import main
-from streaming.cli.page_process import PageProcess
+from rebalance_monitor.streaming.cli import main
+from rebalance_monitor.streaming.cli.page_process import PageProcess
 
 DSN = "postgresql://nobody:word@127.0.0.1:1/x"
 PATIENCE_S = 240
@@ -128,7 +128,7 @@ def test_what_a_user_can_mend_is_one_sentence(
 
 
 def test_a_signal_ends_it_with_0(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "streaming", "serve", "--config", config(tmp_path)]
+    command = [sys.executable, "-m", "rebalance_monitor", "serve", "--config", config(tmp_path)]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as page:
         assert page.stderr is not None
         url = page.stderr.readline().split()[-1]

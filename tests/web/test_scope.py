@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streaming.web.scope import EVERYTHING, Scope, Token, admitted, visible
+from rebalance_monitor.streaming.web.scope import EVERYTHING, Scope, Token, admitted, visible
 
 PIPELINES = Token("pipelines-0123456789", Scope("pipelines", ("prod-*",), ("pipelines",)))
 ALL = Token("everything-0123456789", Scope("ops"))

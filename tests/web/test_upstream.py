@@ -2,7 +2,7 @@
 
 import pytest
 
-from streaming.web.upstream import Job
+from rebalance_monitor.streaming.web.upstream import Job
 from tests.streaming.notify.rude_server import rude, saying
 
 

@@ -7,13 +7,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streaming.core.model.objects import as_object
-from streaming.core.model.reasons import Reason, ReasonKind
-from streaming.core.model.results import AlertSeverity, Change, ConnectShare, ExpectedShare, Grade, Verdict
-from streaming.web import fleet
-from streaming.web.matrix import held, matrix
-from streaming.web.rows import GenerationRow, GroupRow, IncidentRow
-from streaming.web.story import duration, listed, story
+from rebalance_monitor.streaming.core.model.objects import as_object
+from rebalance_monitor.streaming.core.model.reasons import Reason, ReasonKind
+from rebalance_monitor.streaming.core.model.results import (
+    AlertSeverity,
+    Change,
+    ConnectShare,
+    ExpectedShare,
+    Grade,
+    Verdict,
+)
+from rebalance_monitor.streaming.web import fleet
+from rebalance_monitor.streaming.web.matrix import held, matrix
+from rebalance_monitor.streaming.web.rows import GenerationRow, GroupRow, IncidentRow
+from rebalance_monitor.streaming.web.story import duration, listed, story
 from tests.streaming import builders
 from tests.web.filled import window
 

@@ -22,14 +22,14 @@ from functools import partial
 from multiprocessing import get_context
 from typing import Any
 
-from assignors.connect.model import ConnectResult, LeaderMemory
 from lab.bench.assigning import hypotheses
 from lab.bench.assigning.rounds import MAX_DELAY_MS, answer, decoded_round, round_of, story
 from lab.cluster import jars, java
 from lab.errors import LabError
 from lab.oracle.runner import Runner, Timed
 from lab.paths import ROOT
-from streaming.core.connect.connect_bytes import encode_share
+from rebalance_monitor.assignors.connect.model import ConnectResult, LeaderMemory
+from rebalance_monitor.streaming.core.connect.connect_bytes import encode_share
 
 SIZES = ((10, 100), (100, 1_000), (100, 5_000))
 EVENTS = ("steady", "a worker lost", "its delay over", "a worker joins", "all new")

@@ -23,7 +23,7 @@ from lab.oracle.broker_groups import random_id
 from lab.oracle.broker_runner import BrokerRunner
 from lab.oracle.compare_brokers import as_sets
 from lab.paths import ROOT
-from streaming.calculator import broker
+from rebalance_monitor.streaming.calculator import broker
 
 SIZES = ((10, 100), (100, 5_000))
 STREAMS_SIZES = ((10, 100), (100, 2_000))

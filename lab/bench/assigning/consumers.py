@@ -18,18 +18,18 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from assignors.consumer import sticky, sticky_cooperative
-from assignors.consumer.model import ConsumerMember, ConsumerResult, TopicRacks
 from lab.bench.assigning.groups import EVENTS, group
 from lab.cluster import jars, java
 from lab.errors import LabError
 from lab.oracle.consumer_runner import ConsumerRunner, Timed
 from lab.paths import ROOT
-from schemas.consumer_protocol import ConsumerAssignment, decode_subscription, encode_assignment
-from schemas.outcomes import Decoded
-from schemas.sticky_user_data import COOPERATIVE_STICKY, STICKY
-from streaming.calculator import consumer
-from streaming.core.consumer.members import as_member
+from rebalance_monitor.assignors.consumer import sticky, sticky_cooperative
+from rebalance_monitor.assignors.consumer.model import ConsumerMember, ConsumerResult, TopicRacks
+from rebalance_monitor.schemas.consumer_protocol import ConsumerAssignment, decode_subscription, encode_assignment
+from rebalance_monitor.schemas.outcomes import Decoded
+from rebalance_monitor.schemas.sticky_user_data import COOPERATIVE_STICKY, STICKY
+from rebalance_monitor.streaming.calculator import consumer
+from rebalance_monitor.streaming.core.consumer.members import as_member
 
 MEMBERS, PARTITIONS = 50, 2_000
 ASSIGNORS: dict[str, Callable[[list[ConsumerMember], TopicRacks], ConsumerResult]] = {

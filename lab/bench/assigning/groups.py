@@ -7,10 +7,10 @@ algorithm runs. Before the timed generation the group has settled: rounds are pl
 from base64 import b64encode
 from typing import Any
 
-from assignors.consumer.model import TopicPartition
-from schemas.consumer_protocol import ConsumerSubscription, encode_subscription
-from schemas.sticky_user_data import COOPERATIVE_STICKY, StickyUserData, encode_sticky_user_data
-from streaming.calculator import consumer
+from rebalance_monitor.assignors.consumer.model import TopicPartition
+from rebalance_monitor.schemas.consumer_protocol import ConsumerSubscription, encode_subscription
+from rebalance_monitor.schemas.sticky_user_data import COOPERATIVE_STICKY, StickyUserData, encode_sticky_user_data
+from rebalance_monitor.streaming.calculator import consumer
 
 TOPICS = 40
 EVENTS = ("steady", "a member lost", "a member joins", "a topic grows", "all new")

@@ -15,16 +15,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from assignors.connect import incremental
-from assignors.connect.eras import ERAS
-from assignors.connect.round import CannotAssign
 from lab.paths import ROOT
-from streaming.core.connect import verdict
-from streaming.core.connect.leader import hypotheses
-from streaming.core.connect.leader.rounds import Case, rounds_of
-from streaming.core.connect.observed import EAGER
-from streaming.core.model.settings import ClusterSettings, ConnectSettings
-from streaming.core.replay import RawRecord, replay
+from rebalance_monitor.assignors.connect import incremental
+from rebalance_monitor.assignors.connect.eras import ERAS
+from rebalance_monitor.assignors.connect.round import CannotAssign
+from rebalance_monitor.streaming.core.connect import verdict
+from rebalance_monitor.streaming.core.connect.leader import hypotheses
+from rebalance_monitor.streaming.core.connect.leader.rounds import Case, rounds_of
+from rebalance_monitor.streaming.core.connect.observed import EAGER
+from rebalance_monitor.streaming.core.model.settings import ClusterSettings, ConnectSettings
+from rebalance_monitor.streaming.core.replay import RawRecord, replay
 
 CAPTURES = ROOT / "tests" / "vectors" / "captures"
 RUNS = 5

@@ -5,13 +5,25 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from assignors.connect import incremental
-from assignors.connect.eras import NEWEST
-from assignors.connect.model import ConfigSnapshot, ConnectMember, ConnectResult, ConnectRound, Jobs, LeaderMemory
-from assignors.java_order import Entries, wire_entries_assigned
 from lab.oracle.scenarios import Process
-from schemas.connect_protocol import ConnectAssignment, WorkerState, decode_worker_state, encode_worker_state
-from schemas.outcomes import Decoded
+from rebalance_monitor.assignors.connect import incremental
+from rebalance_monitor.assignors.connect.eras import NEWEST
+from rebalance_monitor.assignors.connect.model import (
+    ConfigSnapshot,
+    ConnectMember,
+    ConnectResult,
+    ConnectRound,
+    Jobs,
+    LeaderMemory,
+)
+from rebalance_monitor.assignors.java_order import Entries, wire_entries_assigned
+from rebalance_monitor.schemas.connect_protocol import (
+    ConnectAssignment,
+    WorkerState,
+    decode_worker_state,
+    encode_worker_state,
+)
+from rebalance_monitor.schemas.outcomes import Decoded
 
 TASKS_PER_CONNECTOR = 10
 MAX_DELAY_MS = 300_000

@@ -21,16 +21,16 @@ from dataclasses import asdict, dataclass
 from typing import Any
 from uuid import UUID
 
-from assignors.streams import built_in
-from assignors.streams.application import StreamsApplication
-from assignors.streams.built_in import BuiltIn
-from assignors.streams.clients import Topology, clients_of
-from assignors.streams.tasks import HashOrders
 from lab.cluster import jars, java
 from lab.errors import LabError
 from lab.oracle.streams_runner import StreamsRunner
 from lab.paths import ROOT
-from streaming.calculator import streams_assign
+from rebalance_monitor.assignors.streams import built_in
+from rebalance_monitor.assignors.streams.application import StreamsApplication
+from rebalance_monitor.assignors.streams.built_in import BuiltIn
+from rebalance_monitor.assignors.streams.clients import Topology, clients_of
+from rebalance_monitor.assignors.streams.tasks import HashOrders
+from rebalance_monitor.streaming.calculator import streams_assign
 
 SIZES = ((10, 100), (100, 2_000))
 EVENTS = ("fresh", "steady", "a client lost", "a client joins", "all behind")

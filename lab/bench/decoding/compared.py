@@ -19,11 +19,11 @@ from lab.bench.decoding.report import Figures, report
 from lab.bench.decoding.steps import steps
 from lab.errors import LabError
 from lab.paths import ROOT
-from schemas.consumer_protocol import ConsumerAssignment, ConsumerSubscription
-from schemas.user_data import decode_assignment_user_data, decode_subscription_user_data
-from streaming.core.lifecycles import FORMATS, decode_offsets_record
-from streaming.core.model.records import GroupGeneration, Row
-from streaming.core.reading.blobs import MemberBlobs
+from rebalance_monitor.schemas.consumer_protocol import ConsumerAssignment, ConsumerSubscription
+from rebalance_monitor.schemas.user_data import decode_assignment_user_data, decode_subscription_user_data
+from rebalance_monitor.streaming.core.lifecycles import FORMATS, decode_offsets_record
+from rebalance_monitor.streaming.core.model.records import GroupGeneration, Row
+from rebalance_monitor.streaming.core.reading.blobs import MemberBlobs
 
 KEY = b"\x00\x02\x00\x09the-group"
 RECORDS = 40

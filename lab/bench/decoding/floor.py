@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import fields, is_dataclass
 from typing import Any
 
-from schemas.frozen import twin
+from rebalance_monitor.schemas.frozen import twin
 
 
 def rebuilder(value: Any) -> Callable[[], Any]:

@@ -3,9 +3,9 @@
 from collections.abc import Iterable
 from typing import Any
 
-from schemas.connect_protocol import THE_CONNECTOR, ConnectAssignment
-from schemas.outcomes import Decoded
-from streaming.core.model.records import GroupGeneration, Row
+from rebalance_monitor.schemas.connect_protocol import THE_CONNECTOR, ConnectAssignment
+from rebalance_monitor.schemas.outcomes import Decoded
+from rebalance_monitor.streaming.core.model.records import GroupGeneration, Row
 
 Tree = Any
 

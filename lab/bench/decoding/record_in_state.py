@@ -6,10 +6,10 @@ The fold keeps the last records of a group in its state. Members' bytes are writ
 from collections.abc import Callable
 from time import process_time
 
-from streaming.core.lifecycles import FORMATS, decode_offsets_record
-from streaming.core.model.codec import dumps, loads
-from streaming.core.model.records import GroupGeneration
-from streaming.core.reading.blobs import MemberBlobs
+from rebalance_monitor.streaming.core.lifecycles import FORMATS, decode_offsets_record
+from rebalance_monitor.streaming.core.model.codec import dumps, loads
+from rebalance_monitor.streaming.core.model.records import GroupGeneration
+from rebalance_monitor.streaming.core.reading.blobs import MemberBlobs
 
 STEPS = ("write", "read")
 

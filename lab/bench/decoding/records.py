@@ -1,12 +1,12 @@
 """Records for the decoding benchmark, encoded by our writers: no two of them, and no two blobs, have the same bytes."""
 
-from schemas import connect_protocol, consumer_protocol
-from schemas.connect_protocol import ConnectAssignment, WorkerState
-from schemas.consumer_protocol import ConsumerAssignment, ConsumerSubscription
-from schemas.group_metadata import GroupMember, GroupMetadata
-from schemas.offsets_topic import encode_group_metadata
-from schemas.streams_assignment import AssignmentInfo, encode_assignment_info
-from schemas.streams_subscription import SubscriptionInfo, encode_subscription_info
+from rebalance_monitor.schemas import connect_protocol, consumer_protocol
+from rebalance_monitor.schemas.connect_protocol import ConnectAssignment, WorkerState
+from rebalance_monitor.schemas.consumer_protocol import ConsumerAssignment, ConsumerSubscription
+from rebalance_monitor.schemas.group_metadata import GroupMember, GroupMetadata
+from rebalance_monitor.schemas.offsets_topic import encode_group_metadata
+from rebalance_monitor.schemas.streams_assignment import AssignmentInfo, encode_assignment_info
+from rebalance_monitor.schemas.streams_subscription import SubscriptionInfo, encode_subscription_info
 
 T0_MS = 1_700_000_000_000
 

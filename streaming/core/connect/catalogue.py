@@ -1,5 +1,10 @@
 """Rules about Connect groups, one tuple."""
 
-from streaming.core.connect.rules import catalogue_across, catalogue_record, catalogue_static, catalogue_status
+from rebalance_monitor.streaming.core.connect.rules import (
+    catalogue_across,
+    catalogue_record,
+    catalogue_static,
+    catalogue_status,
+)
 
 RULES = (*catalogue_record.RULES, *catalogue_static.RULES, *catalogue_across.RULES, *catalogue_status.RULES)

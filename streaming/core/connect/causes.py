@@ -8,7 +8,7 @@ the status topic may tell whether it left or was lost; until then it is only gon
 from collections.abc import Iterator
 from typing import assert_never
 
-from schemas.connect_topics import (
+from rebalance_monitor.schemas.connect_topics import (
     ConfigRecord,
     ConnectorConfigured,
     ConnectorDeleted,
@@ -17,10 +17,10 @@ from schemas.connect_topics import (
     TasksCommitted,
     TaskStaged,
 )
-from streaming.core.connect.config_history import ConfigHistory
-from streaming.core.connect.observed import Observed
-from streaming.core.fold import departures
-from streaming.core.model.results import Cause, Certainty, Evidence, Source, Subject
+from rebalance_monitor.streaming.core.connect.config_history import ConfigHistory
+from rebalance_monitor.streaming.core.connect.observed import Observed
+from rebalance_monitor.streaming.core.fold import departures
+from rebalance_monitor.streaming.core.model.results import Cause, Certainty, Evidence, Source, Subject
 
 LEFT, LOST, GONE = "worker_left", "worker_lost", "worker_gone"
 """A worker that is in no record any more asked to leave; was removed; or nobody can tell."""

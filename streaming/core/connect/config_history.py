@@ -9,8 +9,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TypeVar, assert_never
 
-from assignors.connect.eras import parse_release
-from schemas.connect_topics import (
+from rebalance_monitor.assignors.connect.eras import parse_release
+from rebalance_monitor.schemas.connect_topics import (
     ConfigRecord,
     ConnectorConfigured,
     ConnectorDeleted,
@@ -19,7 +19,7 @@ from schemas.connect_topics import (
     TasksCommitted,
     TaskStaged,
 )
-from streaming.core.fold.clocks import FARTHEST_MS
+from rebalance_monitor.streaming.core.fold.clocks import FARTHEST_MS
 
 V = TypeVar("V")
 

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import assert_never
 
-from schemas.connect_topics import (
+from rebalance_monitor.schemas.connect_topics import (
     NOT_JSON,
     ConfigRecord,
     ConnectorConfigured,
@@ -25,7 +25,14 @@ from schemas.connect_topics import (
     TasksCommitted,
     TaskStaged,
 )
-from streaming.core.connect.config_history import MAX_TASKS, MAX_UNREAD, ConfigEntry, ConfigHistory, ConfigState, apply
+from rebalance_monitor.streaming.core.connect.config_history import (
+    MAX_TASKS,
+    MAX_UNREAD,
+    ConfigEntry,
+    ConfigHistory,
+    ConfigState,
+    apply,
+)
 
 MAX_DOUBTED = 64
 _ODD = frozenset({NOT_JSON, "connector_ignored"})

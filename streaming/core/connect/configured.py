@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Mapping
 
-from streaming.core.connect.config_history import ConfigHistory, ConfigState
-from streaming.core.connect.observed import Job, Observed
+from rebalance_monitor.streaming.core.connect.config_history import ConfigHistory, ConfigState
+from rebalance_monitor.streaming.core.connect.observed import Job, Observed
 
 
 def configured_at(history: ConfigHistory, observed: Observed) -> frozenset[Job] | None:

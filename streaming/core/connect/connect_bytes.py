@@ -1,8 +1,8 @@
 """The bytes a Connect leader sends: an assignor's answer in the order and layout of the wire (connect.md 1.4, 1.5)."""
 
-from assignors.connect.model import ConnectResult, MemberShare
-from assignors.java_order import wire_entries_assigned, wire_entries_revoked
-from schemas.connect_protocol import ConnectAssignment, encode_assignment
+from rebalance_monitor.assignors.connect.model import ConnectResult, MemberShare
+from rebalance_monitor.assignors.java_order import wire_entries_assigned, wire_entries_revoked
+from rebalance_monitor.schemas.connect_protocol import ConnectAssignment, encode_assignment
 
 
 def encode_share(result: ConnectResult, share: MemberShare, java_version: int) -> bytes:

@@ -11,13 +11,13 @@ import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from streaming.core.connect.leader.hypotheses import DEFAULT_MAX_DELAY_MS
-from streaming.core.connect.moves import IdleJob, holders, moves_of
-from streaming.core.connect.observed import Job, Observed
-from streaming.core.connect.statuses.facts import JobKey, subject_of
-from streaming.core.connect.statuses.round_change import keys, seats
-from streaming.core.model.effects import DelayWait, OtherDelay, Returned
-from streaming.core.model.results import Generation
+from rebalance_monitor.streaming.core.connect.leader.hypotheses import DEFAULT_MAX_DELAY_MS
+from rebalance_monitor.streaming.core.connect.moves import IdleJob, holders, moves_of
+from rebalance_monitor.streaming.core.connect.observed import Job, Observed
+from rebalance_monitor.streaming.core.connect.statuses.facts import JobKey, subject_of
+from rebalance_monitor.streaming.core.connect.statuses.round_change import keys, seats
+from rebalance_monitor.streaming.core.model.effects import DelayWait, OtherDelay, Returned
+from rebalance_monitor.streaming.core.model.results import Generation
 
 SCHEDULED_DELAY, REVOCATION = "scheduled_delay", "revocation"
 CONFIG_MISMATCH, UNEXPLAINED = "config_mismatch", "unexplained"

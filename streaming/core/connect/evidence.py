@@ -8,18 +8,18 @@ the leader reads another topic             not_judged: foreign worker
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from schemas.connect_protocol import ConnectAssignment, WorkerState
-from streaming.core.connect import config_sanity, foreign_workers
-from streaming.core.connect.observed import Observed
-from streaming.core.connect.state import ConnectState
-from streaming.core.fold.lifecycle import GroupView
-from streaming.core.fold.published import body_of
-from streaming.core.fold.routing import connect_settings
-from streaming.core.fold.state import Envelope
-from streaming.core.fold.waiting import WaitingRecords
-from streaming.core.model.reasons import Reason, ReasonKind
-from streaming.core.model.records import GroupGeneration, Row
-from streaming.core.model.settings import ClusterSettings, ConnectSettings
+from rebalance_monitor.schemas.connect_protocol import ConnectAssignment, WorkerState
+from rebalance_monitor.streaming.core.connect import config_sanity, foreign_workers
+from rebalance_monitor.streaming.core.connect.observed import Observed
+from rebalance_monitor.streaming.core.connect.state import ConnectState
+from rebalance_monitor.streaming.core.fold.lifecycle import GroupView
+from rebalance_monitor.streaming.core.fold.published import body_of
+from rebalance_monitor.streaming.core.fold.routing import connect_settings
+from rebalance_monitor.streaming.core.fold.state import Envelope
+from rebalance_monitor.streaming.core.fold.waiting import WaitingRecords
+from rebalance_monitor.streaming.core.model.reasons import Reason, ReasonKind
+from rebalance_monitor.streaming.core.model.records import GroupGeneration, Row
+from rebalance_monitor.streaming.core.model.settings import ClusterSettings, ConnectSettings
 
 CONNECT = "connect"
 WRITTEN_AGAIN = Reason(ReasonKind.WRITTEN_AGAIN, "the same generation was written again")

@@ -15,14 +15,14 @@ A process keeps its member id for as long as it reads one topic, so leaders are 
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from schemas.connect_protocol import WorkerState
-from streaming.core.connect.config_history import ConfigHistory
-from streaming.core.connect.configured import configured_at
-from streaming.core.connect.observed import Observed, worker_of
-from streaming.core.model.reasons import Reason, ReasonKind
-from streaming.core.model.records import GroupGeneration
-from streaming.core.model.results import Grade
-from streaming.core.model.settings import ConnectSettings
+from rebalance_monitor.schemas.connect_protocol import WorkerState
+from rebalance_monitor.streaming.core.connect.config_history import ConfigHistory
+from rebalance_monitor.streaming.core.connect.configured import configured_at
+from rebalance_monitor.streaming.core.connect.observed import Observed, worker_of
+from rebalance_monitor.streaming.core.model.reasons import Reason, ReasonKind
+from rebalance_monitor.streaming.core.model.records import GroupGeneration
+from rebalance_monitor.streaming.core.model.results import Grade
+from rebalance_monitor.streaming.core.model.settings import ConnectSettings
 
 MAX_LEADERS = 64
 SHOWN = 5

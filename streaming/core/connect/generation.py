@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 
-from schemas.connect_protocol import WorkerState
-from schemas.connect_topics import ConnectorConfigured, ConnectorDeleted, TasksCommitted
-from streaming.core.connect import (
+from rebalance_monitor.schemas.connect_protocol import WorkerState
+from rebalance_monitor.schemas.connect_topics import ConnectorConfigured, ConnectorDeleted, TasksCommitted
+from rebalance_monitor.streaming.core.connect import (
     config_sanity,
     delay_waits,
     evidence,
@@ -21,35 +21,35 @@ from streaming.core.connect import (
     verdict,
     workers_gone,
 )
-from streaming.core.connect.causes import connect_causes
-from streaming.core.connect.configured import configured_at, hidden_of, unsure_at
-from streaming.core.connect.intent import intent_of, remembered
-from streaming.core.connect.leader import carry
-from streaming.core.connect.leader.answers import answered_as
-from streaming.core.connect.leader.rounds import Case
-from streaming.core.connect.member_shares import shares_of
-from streaming.core.connect.observed import Job, Observed, job_name, observe
-from streaming.core.connect.rules.catalogue_across import ALL_WORKERS_GONE
-from streaming.core.connect.rules.context import Scene
-from streaming.core.connect.rules.examine import examine
-from streaming.core.connect.rules.memory import RuleMemory
-from streaming.core.connect.rules.remembering import remember
-from streaming.core.connect.state import ConnectState
-from streaming.core.connect.verdict import Judgement
-from streaming.core.fold.lifecycle import GroupView
-from streaming.core.fold.published import body_of, diff_of, published_as, source_of
-from streaming.core.fold.routing import connect_settings
-from streaming.core.fold.timeouts import timeouts_of
-from streaming.core.incidents.finding import Finding
-from streaming.core.incidents.monitor_error import MONITOR_ERROR
-from streaming.core.incidents.notice import Notice, Output
-from streaming.core.incidents.transitions import Moment
-from streaming.core.model.effects import ConnectDetail
-from streaming.core.model.reasons import Reason
-from streaming.core.model.records import GroupGeneration, Row
-from streaming.core.model.results import Cause, Certainty, Evidence, Generation, Grade
-from streaming.core.model.settings import ConnectSettings
-from streaming.core.model.subjects import Subject
+from rebalance_monitor.streaming.core.connect.causes import connect_causes
+from rebalance_monitor.streaming.core.connect.configured import configured_at, hidden_of, unsure_at
+from rebalance_monitor.streaming.core.connect.intent import intent_of, remembered
+from rebalance_monitor.streaming.core.connect.leader import carry
+from rebalance_monitor.streaming.core.connect.leader.answers import answered_as
+from rebalance_monitor.streaming.core.connect.leader.rounds import Case
+from rebalance_monitor.streaming.core.connect.member_shares import shares_of
+from rebalance_monitor.streaming.core.connect.observed import Job, Observed, job_name, observe
+from rebalance_monitor.streaming.core.connect.rules.catalogue_across import ALL_WORKERS_GONE
+from rebalance_monitor.streaming.core.connect.rules.context import Scene
+from rebalance_monitor.streaming.core.connect.rules.examine import examine
+from rebalance_monitor.streaming.core.connect.rules.memory import RuleMemory
+from rebalance_monitor.streaming.core.connect.rules.remembering import remember
+from rebalance_monitor.streaming.core.connect.state import ConnectState
+from rebalance_monitor.streaming.core.connect.verdict import Judgement
+from rebalance_monitor.streaming.core.fold.lifecycle import GroupView
+from rebalance_monitor.streaming.core.fold.published import body_of, diff_of, published_as, source_of
+from rebalance_monitor.streaming.core.fold.routing import connect_settings
+from rebalance_monitor.streaming.core.fold.timeouts import timeouts_of
+from rebalance_monitor.streaming.core.incidents.finding import Finding
+from rebalance_monitor.streaming.core.incidents.monitor_error import MONITOR_ERROR
+from rebalance_monitor.streaming.core.incidents.notice import Notice, Output
+from rebalance_monitor.streaming.core.incidents.transitions import Moment
+from rebalance_monitor.streaming.core.model.effects import ConnectDetail
+from rebalance_monitor.streaming.core.model.reasons import Reason
+from rebalance_monitor.streaming.core.model.records import GroupGeneration, Row
+from rebalance_monitor.streaming.core.model.results import Cause, Certainty, Evidence, Generation, Grade
+from rebalance_monitor.streaming.core.model.settings import ConnectSettings
+from rebalance_monitor.streaming.core.model.subjects import Subject
 
 Outcome = tuple[ConnectState, list[Output]]
 

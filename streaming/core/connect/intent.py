@@ -12,10 +12,10 @@ nothing of jobs that it does not name: they may run anywhere, on the workers it 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from schemas.connect_protocol import WorkerState
-from streaming.core.connect.observed import STATIC, Job, Observed, job_name
-from streaming.core.model.records import GroupGeneration
-from streaming.core.model.settings import is_worker
+from rebalance_monitor.schemas.connect_protocol import WorkerState
+from rebalance_monitor.streaming.core.connect.observed import STATIC, Job, Observed, job_name
+from rebalance_monitor.streaming.core.model.records import GroupGeneration
+from rebalance_monitor.streaming.core.model.settings import is_worker
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

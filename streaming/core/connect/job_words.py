@@ -9,7 +9,7 @@ unknown                                        held, and the status topic has ne
 
 from collections.abc import Collection
 
-from streaming.core.connect.statuses.facts import RESTARTING, STARTED, UNASSIGNED
+from rebalance_monitor.streaming.core.connect.statuses.facts import RESTARTING, STARTED, UNASSIGNED
 
 WORDS = ("running", "failed", "paused", "stopped", "restarting", "starting", "unassigned", "lost", "unknown")
 

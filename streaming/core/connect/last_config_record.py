@@ -13,16 +13,16 @@ from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
 
-from streaming.core.connect import verdict
-from streaming.core.connect.configured import unsure_at
-from streaming.core.connect.leader.answers import answered_as
-from streaming.core.connect.leader.rounds import Case
-from streaming.core.connect.rules.context import Scene
-from streaming.core.connect.rules.examine import examine
-from streaming.core.connect.rules.memory import Withheld
-from streaming.core.incidents.finding import Finding
-from streaming.core.incidents.transitions import key_of
-from streaming.core.model.results import Severity
+from rebalance_monitor.streaming.core.connect import verdict
+from rebalance_monitor.streaming.core.connect.configured import unsure_at
+from rebalance_monitor.streaming.core.connect.leader.answers import answered_as
+from rebalance_monitor.streaming.core.connect.leader.rounds import Case
+from rebalance_monitor.streaming.core.connect.rules.context import Scene
+from rebalance_monitor.streaming.core.connect.rules.examine import examine
+from rebalance_monitor.streaming.core.connect.rules.memory import Withheld
+from rebalance_monitor.streaming.core.incidents.finding import Finding
+from rebalance_monitor.streaming.core.incidents.transitions import key_of
+from rebalance_monitor.streaming.core.model.results import Severity
 
 MOST_WITHHELD = 64
 """Findings kept of one record."""

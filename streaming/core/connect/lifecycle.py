@@ -7,8 +7,8 @@ status            into the sightings              statuses           time       
 from collections.abc import Sequence
 from dataclasses import replace
 
-from schemas.connect_topics import NOT_JSON, OtherConfig
-from streaming.core.connect import (
+from rebalance_monitor.schemas.connect_topics import NOT_JSON, OtherConfig
+from rebalance_monitor.streaming.core.connect import (
     catalogue,
     config_sanity,
     deadlines,
@@ -19,35 +19,35 @@ from streaming.core.connect import (
     records,
     workers_gone,
 )
-from streaming.core.connect.config_history import ConfigEntry, ConfigHistory
-from streaming.core.connect.member_format import CONNECT_MEMBERS
-from streaming.core.connect.member_shares import shares_of
-from streaming.core.connect.reading import unreadable_config
-from streaming.core.connect.records import ConfigChange, StatusChange
-from streaming.core.connect.rules.catalogue_across import ALL_WORKERS_GONE
-from streaming.core.connect.rules.memory import RuleMemory, without_offsets
-from streaming.core.connect.state import ConnectState
-from streaming.core.connect.statuses import gaps, late, ordering
-from streaming.core.connect.statuses.facts import Sighting
-from streaming.core.connect.statuses.round_change import Step
-from streaming.core.connect.statuses.steps import step_after
-from streaming.core.fold import clocks
-from streaming.core.fold.clocks import Leap, Passing
-from streaming.core.fold.lifecycle import GroupView, Session
-from streaming.core.fold.parts import part_of
-from streaming.core.fold.published import MemberShares, body_of, source_of
-from streaming.core.fold.routing import connect_settings
-from streaming.core.fold.state import Envelope, LastRecord
-from streaming.core.fold.timers import BY_COORDINATOR
-from streaming.core.incidents.finding import Finding
-from streaming.core.incidents.notice import Notice, Output
-from streaming.core.incidents.rule import Rule
-from streaming.core.model.codec import dumps, loads
-from streaming.core.model.reasons import Reason, ReasonKind
-from streaming.core.model.records import Body, Gap, GroupGeneration, MemberRow, Row, TopicRecord
-from streaming.core.model.results import Generation, Source
-from streaming.core.model.settings import ClusterSettings, ConnectSettings
-from streaming.core.reading.blobs import MemberFormat
+from rebalance_monitor.streaming.core.connect.config_history import ConfigEntry, ConfigHistory
+from rebalance_monitor.streaming.core.connect.member_format import CONNECT_MEMBERS
+from rebalance_monitor.streaming.core.connect.member_shares import shares_of
+from rebalance_monitor.streaming.core.connect.reading import unreadable_config
+from rebalance_monitor.streaming.core.connect.records import ConfigChange, StatusChange
+from rebalance_monitor.streaming.core.connect.rules.catalogue_across import ALL_WORKERS_GONE
+from rebalance_monitor.streaming.core.connect.rules.memory import RuleMemory, without_offsets
+from rebalance_monitor.streaming.core.connect.state import ConnectState
+from rebalance_monitor.streaming.core.connect.statuses import gaps, late, ordering
+from rebalance_monitor.streaming.core.connect.statuses.facts import Sighting
+from rebalance_monitor.streaming.core.connect.statuses.round_change import Step
+from rebalance_monitor.streaming.core.connect.statuses.steps import step_after
+from rebalance_monitor.streaming.core.fold import clocks
+from rebalance_monitor.streaming.core.fold.clocks import Leap, Passing
+from rebalance_monitor.streaming.core.fold.lifecycle import GroupView, Session
+from rebalance_monitor.streaming.core.fold.parts import part_of
+from rebalance_monitor.streaming.core.fold.published import MemberShares, body_of, source_of
+from rebalance_monitor.streaming.core.fold.routing import connect_settings
+from rebalance_monitor.streaming.core.fold.state import Envelope, LastRecord
+from rebalance_monitor.streaming.core.fold.timers import BY_COORDINATOR
+from rebalance_monitor.streaming.core.incidents.finding import Finding
+from rebalance_monitor.streaming.core.incidents.notice import Notice, Output
+from rebalance_monitor.streaming.core.incidents.rule import Rule
+from rebalance_monitor.streaming.core.model.codec import dumps, loads
+from rebalance_monitor.streaming.core.model.reasons import Reason, ReasonKind
+from rebalance_monitor.streaming.core.model.records import Body, Gap, GroupGeneration, MemberRow, Row, TopicRecord
+from rebalance_monitor.streaming.core.model.results import Generation, Source
+from rebalance_monitor.streaming.core.model.settings import ClusterSettings, ConnectSettings
+from rebalance_monitor.streaming.core.reading.blobs import MemberFormat
 
 CONNECT = "connect"
 

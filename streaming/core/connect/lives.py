@@ -12,8 +12,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
-from streaming.core.connect.records import ConfigChange
-from streaming.core.model.records import GroupDeleted, GroupGeneration, Row
+from rebalance_monitor.streaming.core.connect.records import ConfigChange
+from rebalance_monitor.streaming.core.model.records import GroupDeleted, GroupGeneration, Row
 
 
 def of_topic(rows: Sequence[Row], topic: str | None) -> list[list[Row]]:

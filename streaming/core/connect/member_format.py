@@ -2,9 +2,9 @@
 
 from functools import partial
 
-from schemas import connect_protocol
-from streaming.core.connect.observed import STATIC
-from streaming.core.reading.blobs import MemberFormat
+from rebalance_monitor.schemas import connect_protocol
+from rebalance_monitor.streaming.core.connect.observed import STATIC
+from rebalance_monitor.streaming.core.reading.blobs import MemberFormat
 
 CONNECT_MEMBERS = MemberFormat(
     protocol_type="connect",

@@ -1,10 +1,10 @@
 """What a worker's bytes say, as they are published."""
 
-from schemas.connect_protocol import ConnectAssignment, WorkerState
-from streaming.core.connect.observed import worker_of
-from streaming.core.fold.published import MemberShares
-from streaming.core.model.records import MemberRow
-from streaming.core.model.results import ConnectShare, Share
+from rebalance_monitor.schemas.connect_protocol import ConnectAssignment, WorkerState
+from rebalance_monitor.streaming.core.connect.observed import worker_of
+from rebalance_monitor.streaming.core.fold.published import MemberShares
+from rebalance_monitor.streaming.core.model.records import MemberRow
+from rebalance_monitor.streaming.core.model.results import ConnectShare, Share
 
 
 def shares_of(member: MemberRow) -> MemberShares:

@@ -12,10 +12,10 @@ duplicated           in several hands
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-from streaming.core.connect.observed import Observed
-from streaming.core.connect.statuses.facts import JobKey, subject_of
-from streaming.core.connect.statuses.round_change import keys, seats
-from streaming.core.model.effects import Move
+from rebalance_monitor.streaming.core.connect.observed import Observed
+from rebalance_monitor.streaming.core.connect.statuses.facts import JobKey, subject_of
+from rebalance_monitor.streaming.core.connect.statuses.round_change import keys, seats
+from rebalance_monitor.streaming.core.model.effects import Move
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
-from schemas.connect_protocol import ConnectAssignment, WorkerState
-from streaming.core.fold import departures
-from streaming.core.model.records import GroupGeneration
-from streaming.core.model.results import Source, Subject, TopicItem
+from rebalance_monitor.schemas.connect_protocol import ConnectAssignment, WorkerState
+from rebalance_monitor.streaming.core.fold import departures
+from rebalance_monitor.streaming.core.model.records import GroupGeneration
+from rebalance_monitor.streaming.core.model.results import Source, Subject, TopicItem
 
 EAGER = "default"
 STATIC = "static"

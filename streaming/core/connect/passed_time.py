@@ -11,14 +11,14 @@ go on anyway.
 
 from dataclasses import replace
 
-from schemas.connect_protocol import ConnectAssignment
-from streaming.core.connect.observed import Observed
-from streaming.core.connect.rules.across import DOWNGRADE_PATIENCE_MS
-from streaming.core.connect.rules.memory import shifted
-from streaming.core.connect.state import ConnectState, Emptied
-from streaming.core.fold.clocks import FOREVER_MS, SKEW_MS, SLACK_MS, Passing
-from streaming.core.fold.published import body_of
-from streaming.core.model.records import GroupGeneration
+from rebalance_monitor.schemas.connect_protocol import ConnectAssignment
+from rebalance_monitor.streaming.core.connect.observed import Observed
+from rebalance_monitor.streaming.core.connect.rules.across import DOWNGRADE_PATIENCE_MS
+from rebalance_monitor.streaming.core.connect.rules.memory import shifted
+from rebalance_monitor.streaming.core.connect.state import ConnectState, Emptied
+from rebalance_monitor.streaming.core.fold.clocks import FOREVER_MS, SKEW_MS, SLACK_MS, Passing
+from rebalance_monitor.streaming.core.fold.published import body_of
+from rebalance_monitor.streaming.core.model.records import GroupGeneration
 
 
 def rebased(state: ConnectState, passing: Passing) -> tuple[ConnectState, bool]:

@@ -5,11 +5,11 @@
 
 from typing import assert_never
 
-from schemas.connect_topics import OtherConfig, decode_config_record, decode_status_record
-from schemas.outcomes import Decoded, Ignored, Tombstone, Unreadable
-from streaming.core.connect.records import ConfigChange, StatusChange
-from streaming.core.model.records import Body, Row, Undecodable
-from streaming.core.model.results import Source, UndecodableRecord
+from rebalance_monitor.schemas.connect_topics import OtherConfig, decode_config_record, decode_status_record
+from rebalance_monitor.schemas.outcomes import Decoded, Ignored, Tombstone, Unreadable
+from rebalance_monitor.streaming.core.connect.records import ConfigChange, StatusChange
+from rebalance_monitor.streaming.core.model.records import Body, Row, Undecodable
+from rebalance_monitor.streaming.core.model.results import Source, UndecodableRecord
 
 CONFIG_NOT_JSON = "config_not_json"
 

@@ -1,6 +1,6 @@
 """What may be behind an answer of a Connect leader, and why one cannot be judged (connect.md 4 and 5)."""
 
-from streaming.core.model.reasons import Reason, ReasonKind
+from rebalance_monitor.streaming.core.model.reasons import Reason, ReasonKind
 
 UNKNOWN_MAXIMUM = Reason(
     ReasonKind.UNKNOWN_MAXIMUM_DELAY, "unknown setting: scheduled.rebalance.max.delay.ms of the leader"

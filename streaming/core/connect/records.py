@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from schemas.connect_topics import ConfigRecord, StatusRecord
-from streaming.core.model.codec import dumps, loads
-from streaming.core.model.records import TopicRecord
+from rebalance_monitor.schemas.connect_topics import ConfigRecord, StatusRecord
+from rebalance_monitor.streaming.core.model.codec import dumps, loads
+from rebalance_monitor.streaming.core.model.records import TopicRecord
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from streaming.core.model.results import ConnectShare
+from rebalance_monitor.streaming.core.model.results import ConnectShare
 
 
 def held_after(assigned: ConnectShare, revoked: ConnectShare | None, owned: ConnectShare | None) -> ConnectShare:

@@ -4,10 +4,10 @@ configuration, a session key or a trace."""
 from collections.abc import Callable, Mapping
 from typing import Any, assert_never
 
-from schemas import connect_protocol
-from schemas.connect_topics import NOT_JSON, OtherConfig, decode_config_record, decode_status_record
-from schemas.outcomes import Decoded, Ignored, Outcome, Tombstone, Unreadable
-from streaming.core.reading.shown import Shown, plain
+from rebalance_monitor.schemas import connect_protocol
+from rebalance_monitor.schemas.connect_topics import NOT_JSON, OtherConfig, decode_config_record, decode_status_record
+from rebalance_monitor.schemas.outcomes import Decoded, Ignored, Outcome, Tombstone, Unreadable
+from rebalance_monitor.streaming.core.reading.shown import Shown, plain
 
 PAYLOADS: Mapping[str, Callable[[bytes], Outcome[Any]]] = {
     "connect-worker-state": connect_protocol.decode_worker_state,

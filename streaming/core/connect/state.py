@@ -3,15 +3,15 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from streaming.core.connect.config_history import ConfigHistory
-from streaming.core.connect.delay_waits import Waits
-from streaming.core.connect.foreign_workers import Sides
-from streaming.core.connect.leader.hypotheses import Process
-from streaming.core.connect.leader.unseen_leaders import UnseenLeaders
-from streaming.core.connect.observed import Job, Observed
-from streaming.core.connect.rules.memory import RuleMemory
-from streaming.core.connect.statuses.memory import Timeline
-from streaming.core.model.results import Source
+from rebalance_monitor.streaming.core.connect.config_history import ConfigHistory
+from rebalance_monitor.streaming.core.connect.delay_waits import Waits
+from rebalance_monitor.streaming.core.connect.foreign_workers import Sides
+from rebalance_monitor.streaming.core.connect.leader.hypotheses import Process
+from rebalance_monitor.streaming.core.connect.leader.unseen_leaders import UnseenLeaders
+from rebalance_monitor.streaming.core.connect.observed import Job, Observed
+from rebalance_monitor.streaming.core.connect.rules.memory import RuleMemory
+from rebalance_monitor.streaming.core.connect.statuses.memory import Timeline
+from rebalance_monitor.streaming.core.model.results import Source
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,20 +14,20 @@ declares others. No rebalance places it, so it waits for a worker to come; the t
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import replace
 
-from streaming.core.connect.intent import declared_by
-from streaming.core.connect.leader import hypotheses
-from streaming.core.connect.observed import Job, Observed, job_kind, job_name
-from streaming.core.connect.rules.catalogue_across import UNASSIGNED_TOO_LONG
-from streaming.core.connect.rules.memory import Window
-from streaming.core.connect.rules.window import CLOCK_SLACK_MS
-from streaming.core.connect.state import ConnectState
-from streaming.core.fold.lifecycle import GroupView
-from streaming.core.fold.routing import connect_settings
-from streaming.core.incidents.finding import Finding
-from streaming.core.incidents.notice import Notice
-from streaming.core.incidents.transitions import PartKey
-from streaming.core.model.records import GroupGeneration, Row
-from streaming.core.model.results import Certainty, Evidence, Part, Severity, Subject
+from rebalance_monitor.streaming.core.connect.intent import declared_by
+from rebalance_monitor.streaming.core.connect.leader import hypotheses
+from rebalance_monitor.streaming.core.connect.observed import Job, Observed, job_kind, job_name
+from rebalance_monitor.streaming.core.connect.rules.catalogue_across import UNASSIGNED_TOO_LONG
+from rebalance_monitor.streaming.core.connect.rules.memory import Window
+from rebalance_monitor.streaming.core.connect.rules.window import CLOCK_SLACK_MS
+from rebalance_monitor.streaming.core.connect.state import ConnectState
+from rebalance_monitor.streaming.core.fold.lifecycle import GroupView
+from rebalance_monitor.streaming.core.fold.routing import connect_settings
+from rebalance_monitor.streaming.core.incidents.finding import Finding
+from rebalance_monitor.streaming.core.incidents.notice import Notice
+from rebalance_monitor.streaming.core.incidents.transitions import PartKey
+from rebalance_monitor.streaming.core.model.records import GroupGeneration, Row
+from rebalance_monitor.streaming.core.model.results import Certainty, Evidence, Part, Severity, Subject
 
 Waits = tuple[Subject, ...]
 SHOWN = 3

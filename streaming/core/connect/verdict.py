@@ -10,13 +10,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import chain
 
-from assignors.connect import eager
-from assignors.connect.model import ConnectResult, ConnectRound
-from schemas.connect_protocol import WorkerState
-from streaming.core.connect.configured import configured_at, hidden_at
-from streaming.core.connect.intent import declared_by
-from streaming.core.connect.leader import hypotheses, unknown_memory
-from streaming.core.connect.leader.answers import (
+from rebalance_monitor.assignors.connect import eager
+from rebalance_monitor.assignors.connect.model import ConnectResult, ConnectRound
+from rebalance_monitor.schemas.connect_protocol import WorkerState
+from rebalance_monitor.streaming.core.connect.configured import configured_at, hidden_at
+from rebalance_monitor.streaming.core.connect.intent import declared_by
+from rebalance_monitor.streaming.core.connect.leader import hypotheses, unknown_memory
+from rebalance_monitor.streaming.core.connect.leader.answers import (
     difference,
     equal_bytes,
     fitting,
@@ -25,14 +25,20 @@ from streaming.core.connect.leader.answers import (
     same_but_for_names,
     same_sets,
 )
-from streaming.core.connect.leader.fallback import after_gap, after_unknown, recounted
-from streaming.core.connect.leader.packed import Hypothesis
-from streaming.core.connect.leader.reported_round import reported_round
-from streaming.core.connect.leader.rounds import Case, flagged_rounds, revived_rounds, rounds_of, rounds_with_lost
-from streaming.core.connect.leader.runs import Run, runs_of
-from streaming.core.connect.leader.unseen_rounds import freedom_of
-from streaming.core.connect.observed import EAGER, Job
-from streaming.core.connect.reasons import (
+from rebalance_monitor.streaming.core.connect.leader.fallback import after_gap, after_unknown, recounted
+from rebalance_monitor.streaming.core.connect.leader.packed import Hypothesis
+from rebalance_monitor.streaming.core.connect.leader.reported_round import reported_round
+from rebalance_monitor.streaming.core.connect.leader.rounds import (
+    Case,
+    flagged_rounds,
+    revived_rounds,
+    rounds_of,
+    rounds_with_lost,
+)
+from rebalance_monitor.streaming.core.connect.leader.runs import Run, runs_of
+from rebalance_monitor.streaming.core.connect.leader.unseen_rounds import freedom_of
+from rebalance_monitor.streaming.core.connect.observed import EAGER, Job
+from rebalance_monitor.streaming.core.connect.reasons import (
     ARRAY_ORDER,
     CLOCKS_APART,
     COMPACTED,
@@ -49,8 +55,8 @@ from streaming.core.connect.reasons import (
     other_answer,
     other_release,
 )
-from streaming.core.model.reasons import Reason, ReasonKind
-from streaming.core.model.results import ConnectShare, ExpectedShare, Grade, Verdict
+from rebalance_monitor.streaming.core.model.reasons import Reason, ReasonKind
+from rebalance_monitor.streaming.core.model.results import ConnectShare, ExpectedShare, Grade, Verdict
 
 __all__ = ["Case", "Judgement", "judge", "not_judged"]
 

@@ -23,13 +23,13 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from schemas.connect_protocol import ConnectAssignment
-from streaming.core.connect.records import ConfigChange, StatusChange
-from streaming.core.connect.statuses.facts import STARTED, UNASSIGNED
-from streaming.core.fold.clocks import SKEW_MS
-from streaming.core.fold.other_clocks import Trail
-from streaming.core.model.records import GroupDeleted, GroupGeneration, Row
-from streaming.core.model.results import Source
+from rebalance_monitor.schemas.connect_protocol import ConnectAssignment
+from rebalance_monitor.streaming.core.connect.records import ConfigChange, StatusChange
+from rebalance_monitor.streaming.core.connect.statuses.facts import STARTED, UNASSIGNED
+from rebalance_monitor.streaming.core.fold.clocks import SKEW_MS
+from rebalance_monitor.streaming.core.fold.other_clocks import Trail
+from rebalance_monitor.streaming.core.model.records import GroupDeleted, GroupGeneration, Row
+from rebalance_monitor.streaming.core.model.results import Source
 
 LIVELY_MS = 300_000
 """A partition without a record for longer says nothing about when the input ended."""

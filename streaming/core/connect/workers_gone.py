@@ -15,20 +15,20 @@ Connectors that rest (target state PAUSED or STOPPED) or that were deleted need 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from schemas.connect_topics import ConnectorConfigured, ConnectorDeleted
-from streaming.core.connect.config_history import ConfigEntry, ConfigHistory, TargetEntry
-from streaming.core.connect.leader import hypotheses
-from streaming.core.connect.rules.catalogue_across import ALL_WORKERS_GONE
-from streaming.core.connect.state import ConnectState, Emptied
-from streaming.core.fold.lifecycle import GroupView
-from streaming.core.fold.published import source_of
-from streaming.core.fold.routing import connect_settings
-from streaming.core.incidents import damping
-from streaming.core.incidents.finding import Finding
-from streaming.core.incidents.notice import Notice
-from streaming.core.incidents.transitions import Moment, PartKey
-from streaming.core.model.records import Row
-from streaming.core.model.results import Certainty, Evidence, Part, Severity, Source, Subject
+from rebalance_monitor.schemas.connect_topics import ConnectorConfigured, ConnectorDeleted
+from rebalance_monitor.streaming.core.connect.config_history import ConfigEntry, ConfigHistory, TargetEntry
+from rebalance_monitor.streaming.core.connect.leader import hypotheses
+from rebalance_monitor.streaming.core.connect.rules.catalogue_across import ALL_WORKERS_GONE
+from rebalance_monitor.streaming.core.connect.state import ConnectState, Emptied
+from rebalance_monitor.streaming.core.fold.lifecycle import GroupView
+from rebalance_monitor.streaming.core.fold.published import source_of
+from rebalance_monitor.streaming.core.fold.routing import connect_settings
+from rebalance_monitor.streaming.core.incidents import damping
+from rebalance_monitor.streaming.core.incidents.finding import Finding
+from rebalance_monitor.streaming.core.incidents.notice import Notice
+from rebalance_monitor.streaming.core.incidents.transitions import Moment, PartKey
+from rebalance_monitor.streaming.core.model.records import Row
+from rebalance_monitor.streaming.core.model.results import Certainty, Evidence, Part, Severity, Source, Subject
 
 SHOWN = 3
 """Connectors that the message names before it only counts them."""

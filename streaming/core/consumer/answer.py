@@ -4,13 +4,13 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from assignors.consumer.model import ConsumerMember
-from schemas.consumer_protocol import ConsumerAssignment, ConsumerSubscription, TopicPartition
-from schemas.sticky_user_data import COOPERATIVE_STICKY, STICKY
-from streaming.core.consumer.members import as_member
-from streaming.core.consumer.sticky_verdict import foreign_client, shows_java
-from streaming.core.model.records import GroupGeneration
-from streaming.core.model.results import Evidence
+from rebalance_monitor.assignors.consumer.model import ConsumerMember
+from rebalance_monitor.schemas.consumer_protocol import ConsumerAssignment, ConsumerSubscription, TopicPartition
+from rebalance_monitor.schemas.sticky_user_data import COOPERATIVE_STICKY, STICKY
+from rebalance_monitor.streaming.core.consumer.members import as_member
+from rebalance_monitor.streaming.core.consumer.sticky_verdict import foreign_client, shows_java
+from rebalance_monitor.streaming.core.model.records import GroupGeneration
+from rebalance_monitor.streaming.core.model.results import Evidence
 
 RANGE, ROUNDROBIN = "range", "roundrobin"
 STICKY_ONES = (STICKY, COOPERATIVE_STICKY)

@@ -8,10 +8,10 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from schemas.consumer_protocol import TopicPartition
-from schemas.sticky_user_data import COOPERATIVE_STICKY
-from streaming.core.consumer.answer import RANGE, ROUNDROBIN, STICKY_ONES, Answer, shown
-from streaming.core.consumer.catalogue import (
+from rebalance_monitor.schemas.consumer_protocol import TopicPartition
+from rebalance_monitor.schemas.sticky_user_data import COOPERATIVE_STICKY
+from rebalance_monitor.streaming.core.consumer.answer import RANGE, ROUNDROBIN, STICKY_ONES, Answer, shown
+from rebalance_monitor.streaming.core.consumer.catalogue import (
     NEEDLESS_MOVES,
     NOT_COPARTITIONED,
     SWAPPED,
@@ -22,9 +22,9 @@ from streaming.core.consumer.catalogue import (
     UNEVEN_STICKY,
     UNSUBSCRIBED,
 )
-from streaming.core.incidents.finding import Finding
-from streaming.core.incidents.rule import Rule
-from streaming.core.model.results import Certainty, Severity, Subject
+from rebalance_monitor.streaming.core.incidents.finding import Finding
+from rebalance_monitor.streaming.core.incidents.rule import Rule
+from rebalance_monitor.streaming.core.model.results import Certainty, Severity, Subject
 
 NAMED = 5
 """Partitions that a message names before it only counts them."""

@@ -10,11 +10,17 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
-from assignors.consumer import model as plain_eras
-from assignors.consumer import range_assignor, round_robin_assignor, sticky, sticky_cooperative, sticky_eras
-from assignors.consumer.model import ConsumerEra, ConsumerMember, ConsumerResult, TopicRacks
-from assignors.consumer.sticky_eras import StickyEra
-from schemas.sticky_user_data import COOPERATIVE_STICKY, STICKY
+from rebalance_monitor.assignors.consumer import model as plain_eras
+from rebalance_monitor.assignors.consumer import (
+    range_assignor,
+    round_robin_assignor,
+    sticky,
+    sticky_cooperative,
+    sticky_eras,
+)
+from rebalance_monitor.assignors.consumer.model import ConsumerEra, ConsumerMember, ConsumerResult, TopicRacks
+from rebalance_monitor.assignors.consumer.sticky_eras import StickyEra
+from rebalance_monitor.schemas.sticky_user_data import COOPERATIVE_STICKY, STICKY
 
 EraT = TypeVar("EraT")
 EraT_contra = TypeVar("EraT_contra", contravariant=True)

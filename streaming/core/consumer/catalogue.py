@@ -3,10 +3,10 @@
 C-11 has no rule: a record names only the assignor that all members support.
 """
 
-from streaming.core.incidents.confirming import GROUP_RECORD, MEMBERS
-from streaming.core.incidents.rule import Rule
-from streaming.core.incidents.step import looks
-from streaming.core.model.results import Severity
+from rebalance_monitor.streaming.core.incidents.confirming import GROUP_RECORD, MEMBERS
+from rebalance_monitor.streaming.core.incidents.rule import Rule
+from rebalance_monitor.streaming.core.incidents.step import looks
+from rebalance_monitor.streaming.core.model.results import Severity
 
 UNKNOWN_CLIENT = "a leader of an unknown client: info"
 _NOT_AN_ANSWER = (

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby
 
-from assignors.consumer.model import ConsumerMember
+from rebalance_monitor.assignors.consumer.model import ConsumerMember
 
 Members = tuple[ConsumerMember, ...]
 

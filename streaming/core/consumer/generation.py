@@ -2,26 +2,26 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from schemas.consumer_protocol import ConsumerAssignment
-from streaming.core.consumer import static_members, unowned
-from streaming.core.consumer.answer import KNOWN, Answer, answer_of
-from streaming.core.consumer.answer_laws import ANSWER_LAWS
-from streaming.core.consumer.catalogue import CONTESTED
-from streaming.core.consumer.laws import CONSUMER, ConsumerLaw
-from streaming.core.consumer.member_shares import shares_of
-from streaming.core.consumer.state import ConsumerState, LastJoin
-from streaming.core.consumer.unowned import Waits
-from streaming.core.consumer.verdict import judge
-from streaming.core.fold import departures
-from streaming.core.fold.lifecycle import GroupView
-from streaming.core.fold.published import body_of, diff_of, published_as, source_of
-from streaming.core.fold.state import LastRecord
-from streaming.core.fold.timeouts import timeouts_of
-from streaming.core.incidents.monitor_error import MONITOR_ERROR
-from streaming.core.incidents.notice import Notice, Output
-from streaming.core.incidents.transitions import Moment
-from streaming.core.model.records import GroupGeneration, Row
-from streaming.core.model.results import Cause, Certainty, Evidence, Subject
+from rebalance_monitor.schemas.consumer_protocol import ConsumerAssignment
+from rebalance_monitor.streaming.core.consumer import static_members, unowned
+from rebalance_monitor.streaming.core.consumer.answer import KNOWN, Answer, answer_of
+from rebalance_monitor.streaming.core.consumer.answer_laws import ANSWER_LAWS
+from rebalance_monitor.streaming.core.consumer.catalogue import CONTESTED
+from rebalance_monitor.streaming.core.consumer.laws import CONSUMER, ConsumerLaw
+from rebalance_monitor.streaming.core.consumer.member_shares import shares_of
+from rebalance_monitor.streaming.core.consumer.state import ConsumerState, LastJoin
+from rebalance_monitor.streaming.core.consumer.unowned import Waits
+from rebalance_monitor.streaming.core.consumer.verdict import judge
+from rebalance_monitor.streaming.core.fold import departures
+from rebalance_monitor.streaming.core.fold.lifecycle import GroupView
+from rebalance_monitor.streaming.core.fold.published import body_of, diff_of, published_as, source_of
+from rebalance_monitor.streaming.core.fold.state import LastRecord
+from rebalance_monitor.streaming.core.fold.timeouts import timeouts_of
+from rebalance_monitor.streaming.core.incidents.monitor_error import MONITOR_ERROR
+from rebalance_monitor.streaming.core.incidents.notice import Notice, Output
+from rebalance_monitor.streaming.core.incidents.transitions import Moment
+from rebalance_monitor.streaming.core.model.records import GroupGeneration, Row
+from rebalance_monitor.streaming.core.model.results import Cause, Certainty, Evidence, Subject
 
 
 def judged(

@@ -3,12 +3,12 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from streaming.core.consumer.catalogue import CONSUMER_UNDECODABLE
-from streaming.core.fold.unreadable_members import unreadable_members
-from streaming.core.incidents.finding import Finding
-from streaming.core.incidents.rule import Rule
-from streaming.core.model.records import GroupGeneration
-from streaming.core.model.results import Evidence
+from rebalance_monitor.streaming.core.consumer.catalogue import CONSUMER_UNDECODABLE
+from rebalance_monitor.streaming.core.fold.unreadable_members import unreadable_members
+from rebalance_monitor.streaming.core.incidents.finding import Finding
+from rebalance_monitor.streaming.core.incidents.rule import Rule
+from rebalance_monitor.streaming.core.model.records import GroupGeneration
+from rebalance_monitor.streaming.core.model.results import Evidence
 
 CONSUMER = "consumer"
 

@@ -3,25 +3,25 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from streaming.core.consumer import catalogue, static_members, unowned
-from streaming.core.consumer.catalogue import CONTESTED
-from streaming.core.consumer.generation import judged
-from streaming.core.consumer.laws import LAWS, ConsumerLaw
-from streaming.core.consumer.member_format import CONSUMER_MEMBERS
-from streaming.core.consumer.member_shares import shares_of
-from streaming.core.consumer.state import ConsumerState
-from streaming.core.consumer.unowned import Waits
-from streaming.core.fold.clocks import Leap, Passing
-from streaming.core.fold.lifecycle import GroupView, NoTopics, QuietSession, Session
-from streaming.core.fold.published import MemberShares
-from streaming.core.fold.state import Envelope, LastRecord
-from streaming.core.incidents.notice import Notice, Output
-from streaming.core.incidents.rule import Rule
-from streaming.core.model.codec import dumps, loads
-from streaming.core.model.reasons import Reason
-from streaming.core.model.records import Body, GroupGeneration, MemberRow, Row
-from streaming.core.model.results import Evidence, Source
-from streaming.core.reading.blobs import MemberFormat
+from rebalance_monitor.streaming.core.consumer import catalogue, static_members, unowned
+from rebalance_monitor.streaming.core.consumer.catalogue import CONTESTED
+from rebalance_monitor.streaming.core.consumer.generation import judged
+from rebalance_monitor.streaming.core.consumer.laws import LAWS, ConsumerLaw
+from rebalance_monitor.streaming.core.consumer.member_format import CONSUMER_MEMBERS
+from rebalance_monitor.streaming.core.consumer.member_shares import shares_of
+from rebalance_monitor.streaming.core.consumer.state import ConsumerState
+from rebalance_monitor.streaming.core.consumer.unowned import Waits
+from rebalance_monitor.streaming.core.fold.clocks import Leap, Passing
+from rebalance_monitor.streaming.core.fold.lifecycle import GroupView, NoTopics, QuietSession, Session
+from rebalance_monitor.streaming.core.fold.published import MemberShares
+from rebalance_monitor.streaming.core.fold.state import Envelope, LastRecord
+from rebalance_monitor.streaming.core.incidents.notice import Notice, Output
+from rebalance_monitor.streaming.core.incidents.rule import Rule
+from rebalance_monitor.streaming.core.model.codec import dumps, loads
+from rebalance_monitor.streaming.core.model.reasons import Reason
+from rebalance_monitor.streaming.core.model.records import Body, GroupGeneration, MemberRow, Row
+from rebalance_monitor.streaming.core.model.results import Evidence, Source
+from rebalance_monitor.streaming.core.reading.blobs import MemberFormat
 
 
 class ConsumerLifecycle(NoTopics):

@@ -1,7 +1,7 @@
 """The bytes of consumers, as the reader of group records takes them."""
 
-from schemas import consumer_protocol
-from streaming.core.reading.blobs import MemberFormat
+from rebalance_monitor.schemas import consumer_protocol
+from rebalance_monitor.streaming.core.reading.blobs import MemberFormat
 
 CONSUMER_MEMBERS = MemberFormat(
     protocol_type="consumer",

@@ -1,9 +1,9 @@
 """What a consumer's bytes say, as they are published."""
 
-from schemas.consumer_protocol import ConsumerAssignment, ConsumerSubscription
-from streaming.core.fold.published import MemberShares
-from streaming.core.model.records import MemberRow
-from streaming.core.model.results import ConsumerShare
+from rebalance_monitor.schemas.consumer_protocol import ConsumerAssignment, ConsumerSubscription
+from rebalance_monitor.streaming.core.fold.published import MemberShares
+from rebalance_monitor.streaming.core.model.records import MemberRow
+from rebalance_monitor.streaming.core.model.results import ConsumerShare
 
 
 def shares_of(member: MemberRow) -> MemberShares:

@@ -1,9 +1,9 @@
 """A member's subscription as the assignors take it."""
 
-from assignors.consumer.model import Claim, ConsumerMember
-from schemas.consumer_protocol import ConsumerSubscription
-from schemas.outcomes import Decoded, Outcome
-from schemas.sticky_user_data import (
+from rebalance_monitor.assignors.consumer.model import Claim, ConsumerMember
+from rebalance_monitor.schemas.consumer_protocol import ConsumerSubscription
+from rebalance_monitor.schemas.outcomes import Decoded, Outcome
+from rebalance_monitor.schemas.sticky_user_data import (
     COOPERATIVE_STICKY,
     STICKY,
     UNREADABLE_GENERATION,

@@ -11,10 +11,10 @@ with one instance id fence each other in turn, each time one of them is started 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from streaming.core.consumer.catalogue import CONTESTED
-from streaming.core.incidents.finding import Finding
-from streaming.core.model.records import GroupGeneration
-from streaming.core.model.results import Certainty, Evidence, Subject
+from rebalance_monitor.streaming.core.consumer.catalogue import CONTESTED
+from rebalance_monitor.streaming.core.incidents.finding import Finding
+from rebalance_monitor.streaming.core.model.records import GroupGeneration
+from rebalance_monitor.streaming.core.model.results import Certainty, Evidence, Subject
 
 WINDOW_MS = 30 * 60_000
 """Within this time the changes must follow each other, and so long after the last one the incident stays open."""

@@ -15,17 +15,17 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 
-from assignors.consumer.model import ConsumerMember, compute_ordered
-from assignors.consumer.sticky_eras import ERAS, NEWEST, StickyEra
-from assignors.consumer.sticky_group import CannotAssign
-from schemas.consumer_protocol import ConsumerAssignment, ConsumerSubscription, TopicPartition
-from schemas.outcomes import Decoded
-from schemas.sticky_user_data import COOPERATIVE_STICKY, decode_sticky_user_data
-from streaming.core.consumer.assignors import KEEPING
-from streaming.core.consumer.topic_views import Topics
-from streaming.core.model.reasons import Reason, ReasonKind
-from streaming.core.model.records import GroupGeneration, MemberRow
-from streaming.core.model.results import ConsumerShare, ExpectedShare, Grade, Verdict
+from rebalance_monitor.assignors.consumer.model import ConsumerMember, compute_ordered
+from rebalance_monitor.assignors.consumer.sticky_eras import ERAS, NEWEST, StickyEra
+from rebalance_monitor.assignors.consumer.sticky_group import CannotAssign
+from rebalance_monitor.schemas.consumer_protocol import ConsumerAssignment, ConsumerSubscription, TopicPartition
+from rebalance_monitor.schemas.outcomes import Decoded
+from rebalance_monitor.schemas.sticky_user_data import COOPERATIVE_STICKY, decode_sticky_user_data
+from rebalance_monitor.streaming.core.consumer.assignors import KEEPING
+from rebalance_monitor.streaming.core.consumer.topic_views import Topics
+from rebalance_monitor.streaming.core.model.reasons import Reason, ReasonKind
+from rebalance_monitor.streaming.core.model.records import GroupGeneration, MemberRow
+from rebalance_monitor.streaming.core.model.results import ConsumerShare, ExpectedShare, Grade, Verdict
 
 Shares = Mapping[str, tuple[TopicPartition, ...]]
 

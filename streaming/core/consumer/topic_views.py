@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, combinations, islice, product
 from typing import TypeAlias
 
-from streaming.core.model.settings import TopicMetadata
+from rebalance_monitor.streaming.core.model.settings import TopicMetadata
 
 Racks: TypeAlias = tuple[frozenset[str], ...]
 """For each partition of a topic, by number, the racks of its replicas."""

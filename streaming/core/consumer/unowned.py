@@ -16,15 +16,15 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from schemas.consumer_protocol import TopicPartition
-from schemas.sticky_user_data import COOPERATIVE_STICKY
-from streaming.core.consumer import topic_views
-from streaming.core.consumer.answer import STICKY_ONES, Answer, shown
-from streaming.core.consumer.catalogue import TRANSFER_UNFINISHED, WITHOUT_OWNER
-from streaming.core.fold.clocks import SLACK_MS, Passing
-from streaming.core.incidents.finding import Finding
-from streaming.core.model.results import Certainty, Evidence, Severity, Source, Subject
-from streaming.core.model.settings import TopicMetadata
+from rebalance_monitor.schemas.consumer_protocol import TopicPartition
+from rebalance_monitor.schemas.sticky_user_data import COOPERATIVE_STICKY
+from rebalance_monitor.streaming.core.consumer import topic_views
+from rebalance_monitor.streaming.core.consumer.answer import STICKY_ONES, Answer, shown
+from rebalance_monitor.streaming.core.consumer.catalogue import TRANSFER_UNFINISHED, WITHOUT_OWNER
+from rebalance_monitor.streaming.core.fold.clocks import SLACK_MS, Passing
+from rebalance_monitor.streaming.core.incidents.finding import Finding
+from rebalance_monitor.streaming.core.model.results import Certainty, Evidence, Severity, Source, Subject
+from rebalance_monitor.streaming.core.model.settings import TopicMetadata
 
 METADATA_MAX_AGE_MS = 300_000
 """A leader refreshes what it knows of topics at least this often (`metadata.max.age.ms`, the default)."""

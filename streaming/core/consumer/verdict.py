@@ -3,17 +3,17 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from assignors.consumer.model import ConsumerEra, ConsumerMember
-from schemas.consumer_protocol import ConsumerAssignment, ConsumerSubscription, TopicPartition
-from streaming.core.consumer import sticky_verdict, topic_views
-from streaming.core.consumer.assignors import KEEPING, PLAIN, Assignor
-from streaming.core.consumer.foreign_orders import foreign_orders
-from streaming.core.consumer.members import as_member
-from streaming.core.consumer.topic_views import Topics
-from streaming.core.model.reasons import Reason, ReasonKind
-from streaming.core.model.records import GroupGeneration
-from streaming.core.model.results import ConsumerShare, ExpectedShare, Grade, Verdict
-from streaming.core.model.settings import ClusterSettings
+from rebalance_monitor.assignors.consumer.model import ConsumerEra, ConsumerMember
+from rebalance_monitor.schemas.consumer_protocol import ConsumerAssignment, ConsumerSubscription, TopicPartition
+from rebalance_monitor.streaming.core.consumer import sticky_verdict, topic_views
+from rebalance_monitor.streaming.core.consumer.assignors import KEEPING, PLAIN, Assignor
+from rebalance_monitor.streaming.core.consumer.foreign_orders import foreign_orders
+from rebalance_monitor.streaming.core.consumer.members import as_member
+from rebalance_monitor.streaming.core.consumer.topic_views import Topics
+from rebalance_monitor.streaming.core.model.reasons import Reason, ReasonKind
+from rebalance_monitor.streaming.core.model.records import GroupGeneration
+from rebalance_monitor.streaming.core.model.results import ConsumerShare, ExpectedShare, Grade, Verdict
+from rebalance_monitor.streaming.core.model.settings import ClusterSettings
 
 
 def _not_judged(assignor: str | None, kind: ReasonKind, text: str) -> Verdict:

@@ -9,8 +9,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 
-from assignors.broker import range_assignor, uniform
-from assignors.broker.model import (
+from rebalance_monitor.assignors.broker import range_assignor, uniform
+from rebalance_monitor.assignors.broker.model import (
     NEWEST,
     BrokerGroup,
     BrokerMember,
@@ -20,8 +20,8 @@ from assignors.broker.model import (
     Release,
     member_orders,
 )
-from schemas.group_records import GroupRecord
-from streaming.core.epochs.group import EpochGroup, TopicPartition, take
+from rebalance_monitor.schemas.group_records import GroupRecord
+from rebalance_monitor.streaming.core.epochs.group import EpochGroup, TopicPartition, take
 
 DEFAULT_ASSIGNOR = "uniform"
 _ASSIGNORS: Mapping[str, Callable[..., Outcome]] = {"uniform": uniform.assign, "range": range_assignor.assign}

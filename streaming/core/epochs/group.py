@@ -14,8 +14,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias, assert_never
 
-from schemas.group_records import GroupRecord
-from schemas.group_values import (
+from rebalance_monitor.schemas.group_records import GroupRecord
+from rebalance_monitor.schemas.group_values import (
     AssignmentEpoch,
     ConsumerMember,
     Current,
@@ -28,7 +28,7 @@ from schemas.group_values import (
     ShareStates,
     Target,
 )
-from schemas.streams_values import (
+from rebalance_monitor.schemas.streams_values import (
     ResolvedTopics,
     StreamsCurrent,
     StreamsEpoch,

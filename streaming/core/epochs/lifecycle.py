@@ -8,17 +8,17 @@ which may be stable or reconciling (coordinator-log.md 6).
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from streaming.core.fold.clocks import Leap
-from streaming.core.fold.lifecycle import GroupView, NoTopics, QuietSession, Session
-from streaming.core.fold.published import MemberShares
-from streaming.core.fold.state import Envelope, LastRecord
-from streaming.core.incidents.notice import Output
-from streaming.core.incidents.rule import Rule
-from streaming.core.model.codec import dumps, loads
-from streaming.core.model.reasons import Reason
-from streaming.core.model.records import Body, MemberRow, OtherGroup, Row
-from streaming.core.model.results import Standing
-from streaming.core.reading.blobs import MemberFormat
+from rebalance_monitor.streaming.core.fold.clocks import Leap
+from rebalance_monitor.streaming.core.fold.lifecycle import GroupView, NoTopics, QuietSession, Session
+from rebalance_monitor.streaming.core.fold.published import MemberShares
+from rebalance_monitor.streaming.core.fold.state import Envelope, LastRecord
+from rebalance_monitor.streaming.core.incidents.notice import Output
+from rebalance_monitor.streaming.core.incidents.rule import Rule
+from rebalance_monitor.streaming.core.model.codec import dumps, loads
+from rebalance_monitor.streaming.core.model.reasons import Reason
+from rebalance_monitor.streaming.core.model.records import Body, MemberRow, OtherGroup, Row
+from rebalance_monitor.streaming.core.model.results import Standing
+from rebalance_monitor.streaming.core.reading.blobs import MemberFormat
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

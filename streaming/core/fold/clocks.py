@@ -14,8 +14,8 @@ The rest of an interval is no proof of anything: what it alone would bring up is
 
 from dataclasses import dataclass, replace
 
-from streaming.core.fold.state import Envelope, LastRecord, Queue, Waiting
-from streaming.core.model.records import GroupGeneration, Row, Tick
+from rebalance_monitor.streaming.core.fold.state import Envelope, LastRecord, Queue, Waiting
+from rebalance_monitor.streaming.core.model.records import GroupGeneration, Row, Tick
 
 SLACK_MS = 1_000
 """Differences of two clocks below this are the time that messages take."""

@@ -8,10 +8,10 @@ at the end of what was read nobody knows yet, and the tombstone waits for the ne
     tombstone, and nothing in the next reading either           Dead
 """
 
-from streaming.core.fold.registry import Registry
-from streaming.core.fold.state import Envelope, Waiting
-from streaming.core.fold.waiting import WaitingRecords
-from streaming.core.model.records import GroupDeleted, GroupGeneration, OtherGroup, Row
+from rebalance_monitor.streaming.core.fold.registry import Registry
+from rebalance_monitor.streaming.core.fold.state import Envelope, Waiting
+from rebalance_monitor.streaming.core.fold.waiting import WaitingRecords
+from rebalance_monitor.streaming.core.model.records import GroupDeleted, GroupGeneration, OtherGroup, Row
 
 
 def ends(row: Row) -> bool:

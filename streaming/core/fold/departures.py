@@ -10,8 +10,8 @@ rebalance time-out) has passed, and both begin anew when a join phase ends with 
 
 from collections.abc import Iterable
 
-from streaming.core.model.records import MemberRow
-from streaming.core.model.results import Certainty
+from rebalance_monitor.streaming.core.model.records import MemberRow
+from rebalance_monitor.streaming.core.model.results import Certainty
 
 CERTAIN_SHARE, LIKELY_SHARE = 0.6, 0.9
 """How much of a time-out the time between two join phases may be: the rest is for two brokers' clocks."""

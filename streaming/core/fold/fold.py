@@ -16,20 +16,20 @@ The fold names no kind of group: what a record means, its lifecycle says (`strea
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
-from streaming.core.fold import clocks, conversion, group_life, recovery, timers
-from streaming.core.fold.intake import Intake
-from streaming.core.fold.lifecycle import Session
-from streaming.core.fold.other_clocks import Hearing, OtherClocks
-from streaming.core.fold.published import body_of, published_as
-from streaming.core.fold.registry import Registry
-from streaming.core.fold.state import STATE_VERSION, Envelope, Saved, Waiting, stored
-from streaming.core.fold.waiting import LOOK_AHEAD
-from streaming.core.incidents.notice import Lane, Notice
-from streaming.core.model.reasons import Reason, ReasonKind
-from streaming.core.model.records import GroupDeleted, GroupGeneration, OtherGroup, Row, Tick
-from streaming.core.model.results import Grade, Result, Source, Standing, Verdict
-from streaming.core.model.settings import ClusterSettings
-from streaming.core.ports import FoldError, KeptState
+from rebalance_monitor.streaming.core.fold import clocks, conversion, group_life, recovery, timers
+from rebalance_monitor.streaming.core.fold.intake import Intake
+from rebalance_monitor.streaming.core.fold.lifecycle import Session
+from rebalance_monitor.streaming.core.fold.other_clocks import Hearing, OtherClocks
+from rebalance_monitor.streaming.core.fold.published import body_of, published_as
+from rebalance_monitor.streaming.core.fold.registry import Registry
+from rebalance_monitor.streaming.core.fold.state import STATE_VERSION, Envelope, Saved, Waiting, stored
+from rebalance_monitor.streaming.core.fold.waiting import LOOK_AHEAD
+from rebalance_monitor.streaming.core.incidents.notice import Lane, Notice
+from rebalance_monitor.streaming.core.model.reasons import Reason, ReasonKind
+from rebalance_monitor.streaming.core.model.records import GroupDeleted, GroupGeneration, OtherGroup, Row, Tick
+from rebalance_monitor.streaming.core.model.results import Grade, Result, Source, Standing, Verdict
+from rebalance_monitor.streaming.core.model.settings import ClusterSettings
+from rebalance_monitor.streaming.core.ports import FoldError, KeptState
 
 __all__ = ["STATE_VERSION", "FoldOutcome", "fold_group"]
 

@@ -2,12 +2,12 @@
 
 from dataclasses import replace
 
-from streaming.core.fold.published import SharesOf, body_of, published_as, source_of
-from streaming.core.fold.state import Envelope
-from streaming.core.model.reasons import Reason, ReasonKind
-from streaming.core.model.records import GroupGeneration, Row
-from streaming.core.model.results import Cause, Certainty, Evidence, Generation, Grade, Verdict
-from streaming.core.model.settings import ClusterSettings
+from rebalance_monitor.streaming.core.fold.published import SharesOf, body_of, published_as, source_of
+from rebalance_monitor.streaming.core.fold.state import Envelope
+from rebalance_monitor.streaming.core.model.reasons import Reason, ReasonKind
+from rebalance_monitor.streaming.core.model.records import GroupGeneration, Row
+from rebalance_monitor.streaming.core.model.results import Cause, Certainty, Evidence, Generation, Grade, Verdict
+from rebalance_monitor.streaming.core.model.settings import ClusterSettings
 
 WRITTEN_LATE = Reason(ReasonKind.WRITTEN_AGAIN, "an earlier generation was written again")
 MAX_WRITTEN = 64

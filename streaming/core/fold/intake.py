@@ -8,17 +8,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import assert_never
 
-from streaming.core.fold import clocks
-from streaming.core.fold.lifecycle import Session
-from streaming.core.fold.published import blobs_of, source_of
-from streaming.core.fold.registry import Registry
-from streaming.core.fold.state import NOTHING, Saved, Waiting, read
-from streaming.core.fold.waiting import WaitingRecords
-from streaming.core.incidents.book import Book
-from streaming.core.incidents.notice import Lane, Notice, Output, Passed, Reached
-from streaming.core.incidents.transitions import Moment, PartKey
-from streaming.core.model.codec import loads
-from streaming.core.model.records import (
+from rebalance_monitor.streaming.core.fold import clocks
+from rebalance_monitor.streaming.core.fold.lifecycle import Session
+from rebalance_monitor.streaming.core.fold.published import blobs_of, source_of
+from rebalance_monitor.streaming.core.fold.registry import Registry
+from rebalance_monitor.streaming.core.fold.state import NOTHING, Saved, Waiting, read
+from rebalance_monitor.streaming.core.fold.waiting import WaitingRecords
+from rebalance_monitor.streaming.core.incidents.book import Book
+from rebalance_monitor.streaming.core.incidents.notice import Lane, Notice, Output, Passed, Reached
+from rebalance_monitor.streaming.core.incidents.transitions import Moment, PartKey
+from rebalance_monitor.streaming.core.model.codec import loads
+from rebalance_monitor.streaming.core.model.records import (
     PASSED_OVER,
     Gap,
     GroupDeleted,
@@ -29,8 +29,8 @@ from streaming.core.model.records import (
     TopicRecord,
     Undecodable,
 )
-from streaming.core.model.results import GapRecord, Part, Result, Source, UndecodableRecord
-from streaming.core.model.settings import ClusterSettings
+from rebalance_monitor.streaming.core.model.results import GapRecord, Part, Result, Source, UndecodableRecord
+from rebalance_monitor.streaming.core.model.settings import ClusterSettings
 
 MAX_LOST = 16
 """Gaps of the group's partition that are remembered."""

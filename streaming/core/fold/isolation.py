@@ -14,20 +14,29 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import assert_never
 
-from streaming.core.fold import conversion, recovery
-from streaming.core.fold.fold import FoldOutcome
-from streaming.core.fold.parts import bodies_of, left_open, part_of
-from streaming.core.fold.published import blobs_of, content_hash, source_of
-from streaming.core.fold.registry import Registry
-from streaming.core.fold.state import NOTHING, STATE_VERSION, Envelope, Failing, Queue, Saved, Waiting, stored
-from streaming.core.incidents.book import Book, Pages
-from streaming.core.incidents.finding import Finding
-from streaming.core.incidents.monitor_error import MONITOR_ERROR
-from streaming.core.incidents.notice import Notice
-from streaming.core.incidents.transitions import Moment
-from streaming.core.model.codec import CodecError, dumps, loads
-from streaming.core.model.reasons import Reason, ReasonKind
-from streaming.core.model.records import (
+from rebalance_monitor.streaming.core.fold import conversion, recovery
+from rebalance_monitor.streaming.core.fold.fold import FoldOutcome
+from rebalance_monitor.streaming.core.fold.parts import bodies_of, left_open, part_of
+from rebalance_monitor.streaming.core.fold.published import blobs_of, content_hash, source_of
+from rebalance_monitor.streaming.core.fold.registry import Registry
+from rebalance_monitor.streaming.core.fold.state import (
+    NOTHING,
+    STATE_VERSION,
+    Envelope,
+    Failing,
+    Queue,
+    Saved,
+    Waiting,
+    stored,
+)
+from rebalance_monitor.streaming.core.incidents.book import Book, Pages
+from rebalance_monitor.streaming.core.incidents.finding import Finding
+from rebalance_monitor.streaming.core.incidents.monitor_error import MONITOR_ERROR
+from rebalance_monitor.streaming.core.incidents.notice import Notice
+from rebalance_monitor.streaming.core.incidents.transitions import Moment
+from rebalance_monitor.streaming.core.model.codec import CodecError, dumps, loads
+from rebalance_monitor.streaming.core.model.reasons import Reason, ReasonKind
+from rebalance_monitor.streaming.core.model.records import (
     Gap,
     GroupDeleted,
     GroupGeneration,
@@ -38,7 +47,7 @@ from streaming.core.model.records import (
     TopicRecord,
     Undecodable,
 )
-from streaming.core.model.results import (
+from rebalance_monitor.streaming.core.model.results import (
     Certainty,
     Evidence,
     GapRecord,
@@ -53,8 +62,8 @@ from streaming.core.model.results import (
     UndecodableRecord,
     Verdict,
 )
-from streaming.core.model.settings import ClusterSettings
-from streaming.core.ports import FoldError, KeptState
+from rebalance_monitor.streaming.core.model.settings import ClusterSettings
+from rebalance_monitor.streaming.core.ports import FoldError, KeptState
 
 KEPT_BYTES = 4 * 1024 * 1024
 """Of a state put aside, and of the records with it; what is longer is cut."""

@@ -14,19 +14,19 @@ A session never opens or ends an incident: it returns notices, and the fold sett
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
-from streaming.core.fold.clocks import Leap, Passing
-from streaming.core.fold.published import MemberShares
-from streaming.core.fold.state import Envelope, LastRecord
-from streaming.core.fold.waiting import WaitingRecords
-from streaming.core.incidents.notice import Lane, Output
-from streaming.core.incidents.rule import Rule
-from streaming.core.incidents.transitions import Moment, PartKey
-from streaming.core.model.codec import CodecError
-from streaming.core.model.reasons import Reason, ReasonKind
-from streaming.core.model.records import Body, Gap, MemberRow, Row, Tick, TopicRecord
-from streaming.core.model.results import Part, Source
-from streaming.core.model.settings import ClusterSettings
-from streaming.core.reading.blobs import MemberFormat
+from rebalance_monitor.streaming.core.fold.clocks import Leap, Passing
+from rebalance_monitor.streaming.core.fold.published import MemberShares
+from rebalance_monitor.streaming.core.fold.state import Envelope, LastRecord
+from rebalance_monitor.streaming.core.fold.waiting import WaitingRecords
+from rebalance_monitor.streaming.core.incidents.notice import Lane, Output
+from rebalance_monitor.streaming.core.incidents.rule import Rule
+from rebalance_monitor.streaming.core.incidents.transitions import Moment, PartKey
+from rebalance_monitor.streaming.core.model.codec import CodecError
+from rebalance_monitor.streaming.core.model.reasons import Reason, ReasonKind
+from rebalance_monitor.streaming.core.model.records import Body, Gap, MemberRow, Row, Tick, TopicRecord
+from rebalance_monitor.streaming.core.model.results import Part, Source
+from rebalance_monitor.streaming.core.model.settings import ClusterSettings
+from rebalance_monitor.streaming.core.reading.blobs import MemberFormat
 
 
 class GroupView(Protocol):

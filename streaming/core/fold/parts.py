@@ -5,8 +5,8 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from typing import Any, TypeVar
 
-from streaming.core.model.codec import loads
-from streaming.core.model.results import Incident
+from rebalance_monitor.streaming.core.model.codec import loads
+from rebalance_monitor.streaming.core.model.results import Incident
 
 T = TypeVar("T")
 

@@ -4,9 +4,9 @@ import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from streaming.core.fold.state import Envelope
-from streaming.core.model.records import GroupGeneration, MemberRow, Row
-from streaming.core.model.results import (
+from rebalance_monitor.streaming.core.fold.state import Envelope
+from rebalance_monitor.streaming.core.model.records import GroupGeneration, MemberRow, Row
+from rebalance_monitor.streaming.core.model.results import (
     Cause,
     Change,
     Generation,
@@ -15,7 +15,7 @@ from streaming.core.model.results import (
     Source,
     Verdict,
 )
-from streaming.core.model.settings import ClusterSettings
+from rebalance_monitor.streaming.core.model.settings import ClusterSettings
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,12 +6,12 @@ day: a group that does not rebalance shows nothing more, and the error has been 
 
 from dataclasses import replace
 
-from streaming.core.fold.state import Envelope
-from streaming.core.incidents.book import Book, Changes
-from streaming.core.incidents.monitor_error import MONITOR_ERROR
-from streaming.core.incidents.notice import Notice
-from streaming.core.incidents.transitions import Moment
-from streaming.core.model.records import Tick
+from rebalance_monitor.streaming.core.fold.state import Envelope
+from rebalance_monitor.streaming.core.incidents.book import Book, Changes
+from rebalance_monitor.streaming.core.incidents.monitor_error import MONITOR_ERROR
+from rebalance_monitor.streaming.core.incidents.notice import Notice
+from rebalance_monitor.streaming.core.incidents.transitions import Moment
+from rebalance_monitor.streaming.core.model.records import Tick
 
 FOLDED_AGAIN = 10
 """Generations."""

@@ -2,12 +2,12 @@
 
 from collections.abc import Iterable
 
-from streaming.core.fold.lifecycle import Lifecycle
-from streaming.core.incidents import monitor_error
-from streaming.core.incidents.catalogue import Catalogue
-from streaming.core.model.records import Body
-from streaming.core.model.settings import ClusterSettings
-from streaming.core.reading.blobs import MemberBlobs
+from rebalance_monitor.streaming.core.fold.lifecycle import Lifecycle
+from rebalance_monitor.streaming.core.incidents import monitor_error
+from rebalance_monitor.streaming.core.incidents.catalogue import Catalogue
+from rebalance_monitor.streaming.core.model.records import Body
+from rebalance_monitor.streaming.core.model.settings import ClusterSettings
+from rebalance_monitor.streaming.core.reading.blobs import MemberBlobs
 
 
 class Registry:

@@ -2,8 +2,15 @@
 
 from collections.abc import Iterable, Sequence
 
-from streaming.core.model.records import Gap, GroupDeleted, GroupGeneration, OtherGroup, Row, Undecodable
-from streaming.core.model.settings import ClusterSettings, ConnectSettings
+from rebalance_monitor.streaming.core.model.records import (
+    Gap,
+    GroupDeleted,
+    GroupGeneration,
+    OtherGroup,
+    Row,
+    Undecodable,
+)
+from rebalance_monitor.streaming.core.model.settings import ClusterSettings, ConnectSettings
 
 CONFIG_SUFFIXES = ("-configs", "-config")
 STATUS_SUFFIXES = ("-status", "-statuses")

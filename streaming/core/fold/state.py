@@ -12,10 +12,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from streaming.core.incidents.book import Pages
-from streaming.core.model.codec import CodecError, dumps, loads
-from streaming.core.model.records import Row
-from streaming.core.model.results import Incident, Source
+from rebalance_monitor.streaming.core.incidents.book import Pages
+from rebalance_monitor.streaming.core.model.codec import CodecError, dumps, loads
+from rebalance_monitor.streaming.core.model.records import Row
+from rebalance_monitor.streaming.core.model.results import Incident, Source
 
 STATE_VERSION = 4
 NOTHING: Mapping[int, bytes] = MappingProxyType({})

@@ -6,8 +6,8 @@ An owner who wants to hear later, or earlier, says so for its groups, and that c
 
 from dataclasses import dataclass
 
-from streaming.core.model.records import GroupGeneration
-from streaming.core.model.settings import ClusterSettings
+from rebalance_monitor.streaming.core.model.records import GroupGeneration
+from rebalance_monitor.streaming.core.model.settings import ClusterSettings
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
-from streaming.core.incidents.finding import Finding
-from streaming.core.incidents.rule import Rule
-from streaming.core.model.records import BadBlob, GroupGeneration
-from streaming.core.model.results import Certainty, Evidence, Severity, Subject
+from rebalance_monitor.streaming.core.incidents.finding import Finding
+from rebalance_monitor.streaming.core.incidents.rule import Rule
+from rebalance_monitor.streaming.core.model.records import BadBlob, GroupGeneration
+from rebalance_monitor.streaming.core.model.results import Certainty, Evidence, Severity, Subject
 
 
 def unreadable_members(body: GroupGeneration, evidence: Evidence, rule: Rule) -> Iterator[Finding]:

@@ -6,7 +6,7 @@ Both ways of notifying use it: pushed alerts as text, Prometheus' rules through 
 from collections.abc import Callable
 from typing import NamedTuple
 
-from streaming.core.model.results import Incident
+from rebalance_monitor.streaming.core.model.results import Incident
 
 MOST_NAMED = 5
 

@@ -19,12 +19,12 @@ Each lane (`Lane`) has a time of its own: its incidents are damped by that time 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from streaming.core.incidents import grouping
-from streaming.core.incidents.catalogue import Catalogue
-from streaming.core.incidents.damping import alert_severity, damping_of
-from streaming.core.incidents.finding import Finding
-from streaming.core.incidents.notice import Lane, Notice
-from streaming.core.incidents.transitions import (
+from rebalance_monitor.streaming.core.incidents import grouping
+from rebalance_monitor.streaming.core.incidents.catalogue import Catalogue
+from rebalance_monitor.streaming.core.incidents.damping import alert_severity, damping_of
+from rebalance_monitor.streaming.core.incidents.finding import Finding
+from rebalance_monitor.streaming.core.incidents.notice import Lane, Notice
+from rebalance_monitor.streaming.core.incidents.transitions import (
     Moment,
     PartKey,
     ended_because,
@@ -35,8 +35,8 @@ from streaming.core.incidents.transitions import (
     part_of,
     told,
 )
-from streaming.core.model.results import Incident, Part, Subject
-from streaming.core.model.settings import ClusterSettings
+from rebalance_monitor.streaming.core.model.results import Incident, Part, Subject
+from rebalance_monitor.streaming.core.model.settings import ClusterSettings
 
 Changes = list[Incident | Part]
 """What is published: each changed incident, followed by those of its parts that changed."""

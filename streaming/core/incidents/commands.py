@@ -7,8 +7,8 @@ has its workers in pods with numbers; scaling down ends the pod with the highest
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from streaming.core.incidents.rule import Check
-from streaming.core.incidents.step import Move, Step
+from rebalance_monitor.streaming.core.incidents.rule import Check
+from rebalance_monitor.streaming.core.incidents.step import Move, Step
 
 _RESTART = (
     "kill $(pgrep -f connect.cli.ConnectDistributed); connect-distributed.sh -daemon $WORKER_PROPERTIES  # on the host",

@@ -5,8 +5,8 @@ CONFIG_TOPIC, STATUS_TOPIC, and PARTITION and OFFSET from the incident's evidenc
 groups only; of a Connect group the workers' logs, the REST interface and the group's records tell.
 """
 
-from streaming.core.incidents.rule import Check
-from streaming.core.incidents.step import Move, looks, moves
+from rebalance_monitor.streaming.core.incidents.rule import Check
+from rebalance_monitor.streaming.core.incidents.step import Move, looks, moves
 
 STATUS = Check(
     "curl -s http://$WORKER/connectors/$CONNECTOR/status",

@@ -7,11 +7,11 @@ holder beyond every patience, and a storm of more than ten minutes may wake some
 from collections.abc import Mapping
 from fnmatch import fnmatchcase
 
-from streaming.core.incidents.catalogue import Catalogue
-from streaming.core.incidents.rule import Rule
-from streaming.core.model.results import AlertSeverity, Certainty, Part, Severity
-from streaming.core.model.settings import ClusterSettings, Damping, Owner
-from streaming.core.model.subjects import connector_of
+from rebalance_monitor.streaming.core.incidents.catalogue import Catalogue
+from rebalance_monitor.streaming.core.incidents.rule import Rule
+from rebalance_monitor.streaming.core.model.results import AlertSeverity, Certainty, Part, Severity
+from rebalance_monitor.streaming.core.model.settings import ClusterSettings, Damping, Owner
+from rebalance_monitor.streaming.core.model.subjects import connector_of
 
 _NO_DAMPING = Damping()
 

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from streaming.core.incidents.rule import Rule
-from streaming.core.model.results import Certainty, Evidence, Severity, Subject
+from rebalance_monitor.streaming.core.incidents.rule import Rule
+from rebalance_monitor.streaming.core.model.results import Certainty, Evidence, Severity, Subject
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

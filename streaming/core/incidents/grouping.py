@@ -18,10 +18,10 @@ What an incident says is bounded, whatever the number of its parts: every part i
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from streaming.core.incidents.finding import Finding
-from streaming.core.incidents.transitions import Moment
-from streaming.core.model.results import AlertSeverity, Certainty, Incident, Part, Severity, Subject
-from streaming.core.model.subjects import connector_of
+from rebalance_monitor.streaming.core.incidents.finding import Finding
+from rebalance_monitor.streaming.core.incidents.transitions import Moment
+from rebalance_monitor.streaming.core.model.results import AlertSeverity, Certainty, Incident, Part, Severity, Subject
+from rebalance_monitor.streaming.core.model.subjects import connector_of
 
 SAME_MOMENT_MS = 600_000
 """How long after its first record a finding may join an incident. Later ones are news: people are notified of them."""

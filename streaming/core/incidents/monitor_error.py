@@ -1,9 +1,9 @@
 """The rule about the monitor itself: the fold of a group failed."""
 
-from streaming.core.incidents.confirming import FOLD_ERRORS, KEPT_STATES
-from streaming.core.incidents.rule import Rule
-from streaming.core.incidents.step import looks
-from streaming.core.model.results import Severity
+from rebalance_monitor.streaming.core.incidents.confirming import FOLD_ERRORS, KEPT_STATES
+from rebalance_monitor.streaming.core.incidents.rule import Rule
+from rebalance_monitor.streaming.core.incidents.step import looks
+from rebalance_monitor.streaming.core.model.results import Severity
 
 MONITOR_ERROR = Rule(
     code="MONITOR-E1",

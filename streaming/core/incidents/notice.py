@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TypeAlias
 
-from streaming.core.incidents.finding import Finding
-from streaming.core.incidents.transitions import Moment, PartKey
-from streaming.core.model.results import Result
+from rebalance_monitor.streaming.core.incidents.finding import Finding
+from rebalance_monitor.streaming.core.incidents.transitions import Moment, PartKey
+from rebalance_monitor.streaming.core.model.results import Result
 
 
 class Lane(Enum):

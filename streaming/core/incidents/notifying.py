@@ -17,8 +17,8 @@ last follower is.
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from streaming.core.incidents.grouping import SAME_MOMENT_MS, harm, split
-from streaming.core.model.results import AlertSeverity, Incident, Subject
+from rebalance_monitor.streaming.core.incidents.grouping import SAME_MOMENT_MS, harm, split
+from rebalance_monitor.streaming.core.model.results import AlertSeverity, Incident, Subject
 
 _ALERTS = list(AlertSeverity)
 

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from streaming.core.incidents.step import Step
-from streaming.core.model.results import Severity
+from rebalance_monitor.streaming.core.incidents.step import Step
+from rebalance_monitor.streaming.core.model.results import Severity
 
 MINUTE_MS = 60_000
 

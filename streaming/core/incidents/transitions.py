@@ -4,8 +4,8 @@ import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from streaming.core.incidents.finding import Finding
-from streaming.core.model.results import Incident, Part, Subject
+from rebalance_monitor.streaming.core.incidents.finding import Finding
+from rebalance_monitor.streaming.core.model.results import Incident, Part, Subject
 
 PartKey = str
 

@@ -31,7 +31,7 @@ from typing import Any, NamedTuple, TypeVar, Union, cast, get_args, get_origin, 
 
 import msgspec
 
-from schemas.frozen import maker
+from rebalance_monitor.schemas.frozen import maker
 
 T = TypeVar("T")
 DERIVED: Mapping[str, str] = MappingProxyType({"codec": "derived"})

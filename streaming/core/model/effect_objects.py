@@ -2,9 +2,16 @@
 
 from typing import Any
 
-from streaming.core.model.effects import Burst, ConnectDetail, DelayWait, DowntimeSum, JobDowntime, Move
-from streaming.core.model.results import JobState
-from streaming.core.model.subjects import Subject
+from rebalance_monitor.streaming.core.model.effects import (
+    Burst,
+    ConnectDetail,
+    DelayWait,
+    DowntimeSum,
+    JobDowntime,
+    Move,
+)
+from rebalance_monitor.streaming.core.model.results import JobState
+from rebalance_monitor.streaming.core.model.subjects import Subject
 
 Object = dict[str, Any]
 

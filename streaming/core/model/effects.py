@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from streaming.core.model.subjects import Subject
+from rebalance_monitor.streaming.core.model.subjects import Subject
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,8 +6,8 @@
 from collections.abc import Mapping
 from typing import Any, assert_never
 
-from streaming.core.model.effect_objects import aftermath_object, effects_object, job_object
-from streaming.core.model.results import (
+from rebalance_monitor.streaming.core.model.effect_objects import aftermath_object, effects_object, job_object
+from rebalance_monitor.streaming.core.model.results import (
     Aftermath,
     Cause,
     ConnectShare,

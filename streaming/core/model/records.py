@@ -8,7 +8,7 @@ bytes is an object to everybody else.
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from streaming.core.model.codec import DERIVED
+from rebalance_monitor.streaming.core.model.codec import DERIVED
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TypeAlias
 
-from streaming.core.model.effects import Burst, ConnectDetail, DowntimeSum, JobDowntime
-from streaming.core.model.reasons import Reason
-from streaming.core.model.subjects import Source as Source
-from streaming.core.model.subjects import Subject as Subject
+from rebalance_monitor.streaming.core.model.effects import Burst, ConnectDetail, DowntimeSum, JobDowntime
+from rebalance_monitor.streaming.core.model.reasons import Reason
+from rebalance_monitor.streaming.core.model.subjects import Source as Source
+from rebalance_monitor.streaming.core.model.subjects import Subject as Subject
 
 TopicItem = tuple[str, int]
 

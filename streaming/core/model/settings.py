@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 
-from streaming.core.model.results import AlertSeverity
+from rebalance_monitor.streaming.core.model.results import AlertSeverity
 
 # What holds where nobody says otherwise; the two time-outs are the defaults of Connect's workers.
 JUDGE_WAIT_MS = 60_000

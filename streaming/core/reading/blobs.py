@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias, TypeVar
 
-from schemas.errors import SchemaError
-from schemas.fused import Blob, Memory, Record, RecordReader, record_reader
-from schemas.offsets_topic import GROUP_METADATA
-from streaming.core.model.records import BadBlob, GroupGeneration, MemberRow
+from rebalance_monitor.schemas.errors import SchemaError
+from rebalance_monitor.schemas.fused import Blob, Memory, Record, RecordReader, record_reader
+from rebalance_monitor.schemas.offsets_topic import GROUP_METADATA
+from rebalance_monitor.streaming.core.model.records import BadBlob, GroupGeneration, MemberRow
 
 T = TypeVar("T")
 ReadBlob: TypeAlias = Callable[[bytes], tuple[Any, int]]

@@ -7,11 +7,11 @@ transaction came to its end is not visible to a consumer.
 from dataclasses import dataclass
 from typing import Any, assert_never
 
-from schemas.coordinator_records import decode_record
-from schemas.outcomes import Decoded, Ignored, Outcome, Tombstone, Unreadable
-from streaming.core.model.objects import source_object
-from streaming.core.model.results import Source, UndecodableRecord
-from streaming.core.reading.decoding import wanted_key_prefix
+from rebalance_monitor.schemas.coordinator_records import decode_record
+from rebalance_monitor.schemas.outcomes import Decoded, Ignored, Outcome, Tombstone, Unreadable
+from rebalance_monitor.streaming.core.model.objects import source_object
+from rebalance_monitor.streaming.core.model.results import Source, UndecodableRecord
+from rebalance_monitor.streaming.core.reading.decoding import wanted_key_prefix
 
 NO_EPOCH = -1
 NO_EXPIRY = -1

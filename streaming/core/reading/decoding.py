@@ -6,9 +6,9 @@ what it handed over. Records of other topics are read by the lifecycle whose top
 
 from typing import NamedTuple, assert_never
 
-from schemas.errors import SchemaError
-from schemas.frozen import maker
-from schemas.offsets_topic import (
+from rebalance_monitor.schemas.errors import SchemaError
+from rebalance_monitor.schemas.frozen import maker
+from rebalance_monitor.schemas.offsets_topic import (
     GROUP_TYPES,
     MEMBER_TYPES,
     MEMBERS_SHARE_TYPES,
@@ -18,8 +18,8 @@ from schemas.offsets_topic import (
     protocol_type_of,
     read_group_metadata,
 )
-from schemas.outcomes import Decoded, Ignored, Tombstone, Unreadable
-from streaming.core.model.records import (
+from rebalance_monitor.schemas.outcomes import Decoded, Ignored, Tombstone, Unreadable
+from rebalance_monitor.streaming.core.model.records import (
     Body,
     GroupDeleted,
     GroupGeneration,
@@ -28,7 +28,7 @@ from streaming.core.model.records import (
     Row,
     Undecodable,
 )
-from streaming.core.reading.blobs import MemberBlobs
+from rebalance_monitor.streaming.core.reading.blobs import MemberBlobs
 
 CLASSIC = 2
 # Enough to recognise a record's layout by eye; the coordinator's log holds no secrets.

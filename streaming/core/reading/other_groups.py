@@ -8,9 +8,9 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
-from schemas.coordinator_records import decode_record
-from schemas.offsets_topic import GROUP_TYPES, MEMBER_TYPES
-from schemas.outcomes import Decoded
+from rebalance_monitor.schemas.coordinator_records import decode_record
+from rebalance_monitor.schemas.offsets_topic import GROUP_TYPES, MEMBER_TYPES
+from rebalance_monitor.schemas.outcomes import Decoded
 
 
 @dataclass(slots=True, kw_only=True)

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from typing import Any, assert_never
 
-from schemas.outcomes import Decoded, Ignored, Outcome, Tombstone, Unreadable
-from streaming.core.reading.decoding import SAMPLE_BYTES
+from rebalance_monitor.schemas.outcomes import Decoded, Ignored, Outcome, Tombstone, Unreadable
+from rebalance_monitor.streaming.core.reading.decoding import SAMPLE_BYTES
 
 Shown = dict[str, Any]
 

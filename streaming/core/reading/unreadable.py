@@ -1,6 +1,6 @@
 """Records that could not be read, as they are counted."""
 
-from streaming.core.model.results import UndecodableRecord
+from rebalance_monitor.streaming.core.model.results import UndecodableRecord
 
 UNSUPPORTED = "unsupported_version"
 

@@ -4,7 +4,7 @@ from uuid import UUID
 
 import pytest
 
-from assignors.streams.application import (
+from rebalance_monitor.assignors.streams.application import (
     RUNNING,
     AssignmentConfigs,
     StreamsApplication,
@@ -13,9 +13,9 @@ from assignors.streams.application import (
     StreamsResult,
     StreamsTask,
 )
-from assignors.streams.built_in import BuiltIn, recompute
-from assignors.streams.eras import ERAS, era_of, release_of
-from assignors.streams.tasks import TaskId
+from rebalance_monitor.assignors.streams.built_in import BuiltIn, recompute
+from rebalance_monitor.assignors.streams.eras import ERAS, era_of, release_of
+from rebalance_monitor.assignors.streams.tasks import TaskId
 
 END = 150_000
 I1, I2, I3 = (UUID(int=number) for number in (1, 2, 3))

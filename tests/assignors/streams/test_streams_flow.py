@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assignors.streams import flow
-from assignors.streams.flow import FlowNetwork
+from rebalance_monitor.assignors.streams import flow
+from rebalance_monitor.assignors.streams.flow import FlowNetwork
 
 COSTS = st.sampled_from([0, 1, 2, 3, 10, 11, 21, 30])
 

@@ -6,11 +6,16 @@ from random import Random
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assignors.streams.application import RackStrategy, StreamsApplication, StreamsConsumer, StreamsResult
-from assignors.streams.built_in import BuiltIn, recompute
-from assignors.streams.eras import release_of
 from lab.oracle.streams_groups import random_application
-from streaming.calculator.streams_assign import application_of
+from rebalance_monitor.assignors.streams.application import (
+    RackStrategy,
+    StreamsApplication,
+    StreamsConsumer,
+    StreamsResult,
+)
+from rebalance_monitor.assignors.streams.built_in import BuiltIn, recompute
+from rebalance_monitor.assignors.streams.eras import release_of
+from rebalance_monitor.streaming.calculator.streams_assign import application_of
 
 RELEASES = ("2.6.3", "3.1.2", "3.2.3", "3.4.1", "3.6.2", "4.3.1")
 CAUGHT_UP_WITH_ALL = (1 << 63) - 1

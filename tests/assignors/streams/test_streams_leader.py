@@ -6,30 +6,30 @@ from uuid import UUID
 
 import pytest
 
-from assignors.streams.application import RUNNING, AssignmentConfigs
-from assignors.streams.application_state import ApplicationState
-from assignors.streams.assignment import (
+from rebalance_monitor.assignors.streams.application import RUNNING, AssignmentConfigs
+from rebalance_monitor.assignors.streams.application_state import ApplicationState
+from rebalance_monitor.assignors.streams.assignment import (
     AssignedTask,
     AssignmentError,
     KafkaStreamsAssignment,
     TaskAssignment,
     TaskType,
 )
-from assignors.streams.failures import LeaderFailed
-from assignors.streams.handover import NEVER_MS
-from assignors.streams.leader import LeaderRound, lead
-from assignors.streams.members import GroupMember, host_info_of
-from assignors.streams.subtopologies import Subtopology
-from assignors.streams.task_assignment_utils import identity_assignment
-from assignors.streams.task_assignor import (
+from rebalance_monitor.assignors.streams.failures import LeaderFailed
+from rebalance_monitor.assignors.streams.handover import NEVER_MS
+from rebalance_monitor.assignors.streams.leader import LeaderRound, lead
+from rebalance_monitor.assignors.streams.members import GroupMember, host_info_of
+from rebalance_monitor.assignors.streams.subtopologies import Subtopology
+from rebalance_monitor.assignors.streams.task_assignment_utils import identity_assignment
+from rebalance_monitor.assignors.streams.task_assignor import (
     GroupAssignment,
     GroupSubscription,
     MemberSubscription,
     TaskAssignmentException,
     TaskAssignor,
 )
-from assignors.streams.tasks import TaskId, TopicPartition
-from assignors.streams.topics import ClusterView
+from rebalance_monitor.assignors.streams.tasks import TaskId, TopicPartition
+from rebalance_monitor.assignors.streams.topics import ClusterView
 
 A, B, FUTURE = (UUID(int=number) for number in (1, 2, 99))
 T0, T1 = TaskId(0, 0), TaskId(0, 1)

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assignors.java_heap import JavaHeap
-from assignors.java_order import java_hash
-from assignors.streams.tasks import (
+from rebalance_monitor.assignors.java_heap import JavaHeap
+from rebalance_monitor.assignors.java_order import java_hash
+from rebalance_monitor.assignors.streams.tasks import (
     HashOrders,
     TaskId,
     old_task_hash,

@@ -4,7 +4,7 @@ from uuid import UUID
 
 import pytest
 
-from assignors.streams.application import (
+from rebalance_monitor.assignors.streams.application import (
     RUNNING,
     AssignmentConfigs,
     StreamsApplication,
@@ -12,23 +12,23 @@ from assignors.streams.application import (
     StreamsConsumer,
     StreamsTask,
 )
-from assignors.streams.application_state import ApplicationState
-from assignors.streams.assignment import (
+from rebalance_monitor.assignors.streams.application_state import ApplicationState
+from rebalance_monitor.assignors.streams.assignment import (
     AssignedTask,
     AssignmentError,
     KafkaStreamsAssignment,
     TaskAssignment,
     TaskType,
 )
-from assignors.streams.failures import LeaderFailed
-from assignors.streams.plug_in import state_of_application
-from assignors.streams.task_assignment_utils import (
+from rebalance_monitor.assignors.streams.failures import LeaderFailed
+from rebalance_monitor.assignors.streams.plug_in import state_of_application
+from rebalance_monitor.assignors.streams.task_assignment_utils import (
     default_standby_task_assignment,
     identity_assignment,
     validate_task_assignment,
 )
-from assignors.streams.task_assignor import TaskAssignor
-from assignors.streams.tasks import HashOrders, TaskId
+from rebalance_monitor.assignors.streams.task_assignor import TaskAssignor
+from rebalance_monitor.assignors.streams.tasks import HashOrders, TaskId
 
 A, B, STRANGER = (UUID(int=number) for number in (1, 2, 3))
 STATEFUL, STATELESS = [TaskId(0, 0), TaskId(0, 1)], TaskId(1, 0)

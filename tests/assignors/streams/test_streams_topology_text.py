@@ -2,8 +2,13 @@
 
 import pytest
 
-from assignors.streams.subtopologies import Subtopology
-from assignors.streams.topology_text import DescribedSubtopology, UnreadableTopology, parse_topology, subtopologies
+from rebalance_monitor.assignors.streams.subtopologies import Subtopology
+from rebalance_monitor.assignors.streams.topology_text import (
+    DescribedSubtopology,
+    UnreadableTopology,
+    parse_topology,
+    subtopologies,
+)
 
 TEXT = """Topologies:
    Sub-topology: 0 for global store (will not generate tasks)

@@ -14,14 +14,14 @@ import psycopg
 import pyarrow as pa
 from psycopg import sql
 
-from streaming.core.model.records import Row, Tick
-from streaming.core.model.results import Result
-from streaming.core.model.settings import ClusterSettings
-from streaming.core.ports import PartitionKey
-from streaming.spark.batch import BatchFunction, BatchReport
-from streaming.spark.rows import SCHEMA, Reached, arrow_batches, position_line, tick_line
-from streaming.store.outbox import mark_sent, waiting
-from streaming.store.postgres import PostgresStore
+from rebalance_monitor.streaming.core.model.records import Row, Tick
+from rebalance_monitor.streaming.core.model.results import Result
+from rebalance_monitor.streaming.core.model.settings import ClusterSettings
+from rebalance_monitor.streaming.core.ports import PartitionKey
+from rebalance_monitor.streaming.spark.batch import BatchFunction, BatchReport
+from rebalance_monitor.streaming.spark.rows import SCHEMA, Reached, arrow_batches, position_line, tick_line
+from rebalance_monitor.streaming.store.outbox import mark_sent, waiting
+from rebalance_monitor.streaming.store.postgres import PostgresStore
 from tests.postgres_server import postgres_server
 from tests.streaming.carried.live import VECTORS, arrives_ms, story
 from tests.streaming.spark.lines import line_of

@@ -8,15 +8,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from streaming.cli.captures import records_of, settings_of
-from streaming.core.connect.records import ConfigChange
-from streaming.core.fold.routing import route
-from streaming.core.fold.state import Envelope, Saved
-from streaming.core.lifecycles import fold_group
-from streaming.core.model.records import Row, Tick
-from streaming.core.model.results import Generation, Incident, Result
-from streaming.core.model.settings import ClusterSettings
-from streaming.core.replay import decode
+from rebalance_monitor.streaming.cli.captures import records_of, settings_of
+from rebalance_monitor.streaming.core.connect.records import ConfigChange
+from rebalance_monitor.streaming.core.fold.routing import route
+from rebalance_monitor.streaming.core.fold.state import Envelope, Saved
+from rebalance_monitor.streaming.core.lifecycles import fold_group
+from rebalance_monitor.streaming.core.model.records import Row, Tick
+from rebalance_monitor.streaming.core.model.results import Generation, Incident, Result
+from rebalance_monitor.streaming.core.model.settings import ClusterSettings
+from rebalance_monitor.streaming.core.replay import decode
 from tests.streaming.states import envelope_of
 
 VECTORS = Path(__file__).parents[2] / "vectors"

@@ -11,8 +11,8 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from streaming.core.fold.state import STATE_VERSION, Waiting
-from streaming.core.model.codec import loads
+from rebalance_monitor.streaming.core.fold.state import STATE_VERSION, Waiting
+from rebalance_monitor.streaming.core.model.codec import loads
 from tests.streaming.carried.live import LONG_MS, VECTORS, Live, arrives_ms, final_grades, held, story, transitions
 
 CAPTURES = ("zombie", "eager-2.8.2", "compatible-2.8.2", "sessioned-4.3.1", "steady")

@@ -4,8 +4,8 @@ import subprocess
 
 import pytest
 
-from streaming.cli import main
-from streaming.cli.names import FAMILIES, SHELLS
+from rebalance_monitor.streaming.cli import main
+from rebalance_monitor.streaming.cli.names import FAMILIES, SHELLS
 
 OFFER = """
 source /dev/stdin

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streaming.cli import main
-from streaming.config import load
-from streaming.config.client_properties import JAVA_ONLY, OWNED_BY_MONITOR, SHOWN
+from rebalance_monitor.streaming.cli import main
+from rebalance_monitor.streaming.config import load
+from rebalance_monitor.streaming.config.client_properties import JAVA_ONLY, OWNED_BY_MONITOR, SHOWN
 
 CLUSTER = "{name: a, bootstrap_servers: 'k:1'}"
 DATABASE = "database: {dsn: 'postgresql://monitor@db/monitor'}\n"

@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from schemas import connect_protocol, consumer_protocol
-from schemas.consumer_protocol import ConsumerSubscription
-from schemas.group_metadata import GroupMember, GroupMetadata
-from schemas.offsets_topic import encode_group_metadata
-from schemas.streams_subscription import SubscriptionInfo, encode_subscription_info
-from streaming.cli import main
-from streaming.cli.decode import bytes_of
+from rebalance_monitor.schemas import connect_protocol, consumer_protocol
+from rebalance_monitor.schemas.consumer_protocol import ConsumerSubscription
+from rebalance_monitor.schemas.group_metadata import GroupMember, GroupMetadata
+from rebalance_monitor.schemas.offsets_topic import encode_group_metadata
+from rebalance_monitor.schemas.streams_subscription import SubscriptionInfo, encode_subscription_info
+from rebalance_monitor.streaming.cli import main
+from rebalance_monitor.streaming.cli.decode import bytes_of
 
 VECTORS = Path(__file__).parents[2] / "vectors"
 CAPTURE = VECTORS / "captures" / "sessioned-4.3.1"

@@ -11,8 +11,8 @@ from typing import IO
 import pytest
 from rich.table import Table
 
-from streaming.cli import main
-from streaming.cli.terminal import Terminal
+from rebalance_monitor.streaming.cli import main
+from rebalance_monitor.streaming.cli.terminal import Terminal
 
 FULL = Path("/dev/full")
 CAPTURE = Path(__file__).parents[2] / "vectors" / "captures" / "steady"
@@ -25,7 +25,7 @@ ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "PYT
 def run(words: list[str], stdout: IO[str]) -> tuple[int, str]:
     """Exit code and what stands on stderr."""
     done = subprocess.run(
-        [sys.executable, "-m", "streaming", *words],
+        [sys.executable, "-m", "rebalance_monitor", *words],
         stdout=stdout, stderr=subprocess.PIPE, env=ENVIRONMENT, text=True, check=False, timeout=60,
     )  # fmt: skip
     return done.returncode, done.stderr
@@ -49,7 +49,7 @@ def test_a_reader_who_leaves_early_has_found_nothing(words: list[str]) -> None:
 
 @pytest.mark.parametrize("closed", ["<&-", "<&- >&- 2>&-"])
 def test_streams_that_the_shell_has_closed(closed: str) -> None:
-    line = f'"$0" -m streaming decode - {closed}'
+    line = f'"$0" -m rebalance_monitor decode - {closed}'
     done = subprocess.run(["sh", "-c", line, sys.executable], input="", text=True, check=False, timeout=60)
 
     assert done.returncode == 2

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from streaming.cli import main
+from rebalance_monitor.streaming.cli import main
 
 CASES = Path(__file__).parents[2] / "vectors" / "connect" / "connect-eager.jsonl.gz"
 

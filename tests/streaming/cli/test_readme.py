@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from streaming.cli import main
-from streaming.cli.commands import EXIT_CODES, parser
-from streaming.config import load
+from rebalance_monitor.streaming.cli import main
+from rebalance_monitor.streaming.cli.commands import EXIT_CODES, parser
+from rebalance_monitor.streaming.config import load
 
 ROOT = Path(__file__).parents[3]
 README = (ROOT / "README.md").read_text(encoding="utf-8")

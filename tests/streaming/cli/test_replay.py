@@ -12,14 +12,14 @@ from typing import Any
 
 import pytest
 
-from schemas.group_metadata import GroupMember, GroupMetadata
-from schemas.offsets_topic import encode_group_metadata
-from streaming.cli import main
-from streaming.cli.captures import settings_of
-from streaming.cli.replay import replay
-from streaming.core.model.records import GroupGeneration
-from streaming.core.model.settings import ConnectSettings
-from streaming.core.replay import RawRecord
+from rebalance_monitor.schemas.group_metadata import GroupMember, GroupMetadata
+from rebalance_monitor.schemas.offsets_topic import encode_group_metadata
+from rebalance_monitor.streaming.cli import main
+from rebalance_monitor.streaming.cli.captures import settings_of
+from rebalance_monitor.streaming.cli.replay import replay
+from rebalance_monitor.streaming.core.model.records import GroupGeneration
+from rebalance_monitor.streaming.core.model.settings import ConnectSettings
+from rebalance_monitor.streaming.core.replay import RawRecord
 from tests.streaming.core.racked import racked
 from tests.streaming.guarding.poison import SECRET, Poisoned
 

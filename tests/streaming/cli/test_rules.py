@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from streaming.cli import main
-from streaming.core.catalogue import RULES
+from rebalance_monitor.streaming.cli import main
+from rebalance_monitor.streaming.core.catalogue import RULES
 
 
 def test_lists_every_rule(capsys: pytest.CaptureFixture[str]) -> None:

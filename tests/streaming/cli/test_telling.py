@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from streaming.cli.telling import addresses, style
-from streaming.config.settings import Settings
+from rebalance_monitor.streaming.cli.telling import addresses, style
+from rebalance_monitor.streaming.config.settings import Settings
 
 
 def settings(**sections: Any) -> Settings:

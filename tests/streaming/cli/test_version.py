@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from streaming import calculator
-from streaming.cli import main
-from streaming.cli.names import FAMILIES, KINDS
-from streaming.core import shown
+from rebalance_monitor.streaming import calculator
+from rebalance_monitor.streaming.cli import main
+from rebalance_monitor.streaming.cli.names import FAMILIES, KINDS
+from rebalance_monitor.streaming.core import shown
 
 PROJECT = Path(__file__).parents[3] / "pyproject.toml"
 
@@ -25,11 +25,11 @@ def test_says_the_version_of_the_project(capsys: pytest.CaptureFixture[str]) -> 
 
 def test_asking_for_it_imports_neither_the_configuration_nor_the_tables() -> None:
     """Half a second of imports for one line."""
-    command = [sys.executable, "-X", "importtime", "-m", "streaming", "--version"]
+    command = [sys.executable, "-X", "importtime", "-m", "rebalance_monitor", "--version"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     loaded = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
-    assert "streaming.cli" in loaded
-    assert loaded & {"pydantic", "rich", "yaml", "streaming.core"} == set()
+    assert "rebalance_monitor.streaming.cli" in loaded
+    assert loaded & {"pydantic", "rich", "yaml", "rebalance_monitor.streaming.core"} == set()
 
 
 def test_names_in_help_are_those_that_exist() -> None:

@@ -8,9 +8,9 @@ from typing import Any
 import yaml
 from pydantic import BaseModel
 
-from streaming.config import load
-from streaming.config.clusters import ClusterSection, ConnectSection
-from streaming.config.settings import Settings
+from rebalance_monitor.streaming.config import load
+from rebalance_monitor.streaming.config.clusters import ClusterSection, ConnectSection
+from rebalance_monitor.streaming.config.settings import Settings
 
 PATH = Path(__file__).parents[3] / "conf" / "default.yaml"
 

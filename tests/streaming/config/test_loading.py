@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from streaming.config import ConfigError, Settings, load
+from rebalance_monitor.streaming.config import ConfigError, Settings, load
 
 TAKEN = "group.id is set by the monitor itself; remove it"
 CLUSTER = "clusters: [{name: a, bootstrap_servers: 'k:9092'}]\n"

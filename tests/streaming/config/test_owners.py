@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from streaming.config import ConfigError, load
-from streaming.core.catalogue import CATALOGUE
-from streaming.core.incidents.damping import damping_of
-from streaming.core.incidents.maintenance import muting
-from streaming.core.model.results import AlertSeverity
+from rebalance_monitor.streaming.config import ConfigError, load
+from rebalance_monitor.streaming.core.catalogue import CATALOGUE
+from rebalance_monitor.streaming.core.incidents.damping import damping_of
+from rebalance_monitor.streaming.core.incidents.maintenance import muting
+from rebalance_monitor.streaming.core.model.results import AlertSeverity
 
 CLUSTER = "clusters: [{name: prod, bootstrap_servers: 'k:9092'}]\n"
 

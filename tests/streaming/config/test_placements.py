@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from streaming.config import ConfigError, load
-from streaming.core.model.settings import ConnectSettings
+from rebalance_monitor.streaming.config import ConfigError, load
+from rebalance_monitor.streaming.core.model.settings import ConnectSettings
 
 START = "clusters:\n- name: a\n  bootstrap_servers: k:9092\n  connect: {g: {"
 

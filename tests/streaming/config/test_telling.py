@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from streaming.config import ConfigError, load
-from streaming.config.metrics import MetricsSection
-from streaming.config.settings import Settings
+from rebalance_monitor.streaming.config import ConfigError, load
+from rebalance_monitor.streaming.config.metrics import MetricsSection
+from rebalance_monitor.streaming.config.settings import Settings
 
 SECRET = "planted-secret"
 CLUSTER = {"name": "orders", "bootstrap_servers": "k:9092", "client": {"sasl.username": "monitor"}}

@@ -5,15 +5,15 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from streaming.cli.captures import records_of, settings_of
-from streaming.core.connect.witnesses import Stamps
-from streaming.core.fold.routing import groups_of_topic, route
-from streaming.core.fold.state import Saved
-from streaming.core.lifecycles import fold_group
-from streaming.core.model.records import PASSED_OVER, GroupGeneration, OtherGroup, Row, Tick
-from streaming.core.model.results import Generation, Grade, Part, Result, Severity
-from streaming.core.model.settings import ClusterSettings
-from streaming.core.replay import OFFSETS_TOPIC, RawRecord, decode, folded
+from rebalance_monitor.streaming.cli.captures import records_of, settings_of
+from rebalance_monitor.streaming.core.connect.witnesses import Stamps
+from rebalance_monitor.streaming.core.fold.routing import groups_of_topic, route
+from rebalance_monitor.streaming.core.fold.state import Saved
+from rebalance_monitor.streaming.core.lifecycles import fold_group
+from rebalance_monitor.streaming.core.model.records import PASSED_OVER, GroupGeneration, OtherGroup, Row, Tick
+from rebalance_monitor.streaming.core.model.results import Generation, Grade, Part, Result, Severity
+from rebalance_monitor.streaming.core.model.settings import ClusterSettings
+from rebalance_monitor.streaming.core.replay import OFFSETS_TOPIC, RawRecord, decode, folded
 
 CAPTURES = Path(__file__).parents[2] / "vectors" / "captures"
 NAMES = sorted(path.name for path in CAPTURES.iterdir() if path.is_dir())

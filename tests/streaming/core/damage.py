@@ -12,7 +12,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from schemas.connect_protocol import (
+from rebalance_monitor.schemas.connect_protocol import (
     ConnectAssignment,
     Entries,
     decode_assignment,
@@ -20,12 +20,12 @@ from schemas.connect_protocol import (
     encode_assignment,
     encode_worker_state,
 )
-from schemas.group_metadata import GroupMember, GroupMetadata
-from schemas.offsets_topic import decode_group_metadata, encode_group_metadata
-from schemas.outcomes import Decoded
-from streaming.cli.captures import records_of, settings_of
-from streaming.core.model.settings import ClusterSettings
-from streaming.core.replay import OFFSETS_TOPIC, RawRecord
+from rebalance_monitor.schemas.group_metadata import GroupMember, GroupMetadata
+from rebalance_monitor.schemas.offsets_topic import decode_group_metadata, encode_group_metadata
+from rebalance_monitor.schemas.outcomes import Decoded
+from rebalance_monitor.streaming.cli.captures import records_of, settings_of
+from rebalance_monitor.streaming.core.model.settings import ClusterSettings
+from rebalance_monitor.streaming.core.replay import OFFSETS_TOPIC, RawRecord
 
 VECTORS = Path(__file__).parents[2] / "vectors"
 CLASSIC_KEY = b"\x00\x02"

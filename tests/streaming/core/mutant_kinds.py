@@ -8,10 +8,10 @@ import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from assignors.java_order import wire_entries_assigned, wire_entries_revoked
-from schemas.connect_protocol import ConnectAssignment, encode_assignment
-from streaming.core.connect.observed import EAGER, Job, Observed
-from streaming.core.model.records import GroupGeneration, MemberRow
+from rebalance_monitor.assignors.java_order import wire_entries_assigned, wire_entries_revoked
+from rebalance_monitor.schemas.connect_protocol import ConnectAssignment, encode_assignment
+from rebalance_monitor.streaming.core.connect.observed import EAGER, Job, Observed
+from rebalance_monitor.streaming.core.model.records import GroupGeneration, MemberRow
 
 Members = tuple[MemberRow, ...]
 

@@ -10,17 +10,17 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
-from schemas.connect_protocol import ConnectAssignment
-from streaming.core.connect.configured import configured_at
-from streaming.core.connect.observed import Observed
-from streaming.core.connect.reasons import CLOCKS_APART, COMPACTED, CONFIG_BEHIND, UNKNOWN_MAXIMUM
-from streaming.core.fold.routing import route
-from streaming.core.fold.state import Saved
-from streaming.core.lifecycles import fold_group
-from streaming.core.model.records import GroupGeneration, MemberRow, Row, Tick
-from streaming.core.model.results import ConnectShare, Generation, Grade, Result, Verdict
-from streaming.core.model.settings import ClusterSettings
-from streaming.core.replay import RawRecord, decode
+from rebalance_monitor.schemas.connect_protocol import ConnectAssignment
+from rebalance_monitor.streaming.core.connect.configured import configured_at
+from rebalance_monitor.streaming.core.connect.observed import Observed
+from rebalance_monitor.streaming.core.connect.reasons import CLOCKS_APART, COMPACTED, CONFIG_BEHIND, UNKNOWN_MAXIMUM
+from rebalance_monitor.streaming.core.fold.routing import route
+from rebalance_monitor.streaming.core.fold.state import Saved
+from rebalance_monitor.streaming.core.lifecycles import fold_group
+from rebalance_monitor.streaming.core.model.records import GroupGeneration, MemberRow, Row, Tick
+from rebalance_monitor.streaming.core.model.results import ConnectShare, Generation, Grade, Result, Verdict
+from rebalance_monitor.streaming.core.model.settings import ClusterSettings
+from rebalance_monitor.streaming.core.replay import RawRecord, decode
 from tests.streaming.core.mutant_kinds import Answered, whole_answers
 from tests.streaming.core.test_mutants import mutants, violations
 from tests.streaming.states import connect_of

@@ -9,18 +9,18 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from assignors.consumer import range_assignor
-from assignors.consumer.model import ConsumerMember
-from schemas.consumer_protocol import (
+from rebalance_monitor.assignors.consumer import range_assignor
+from rebalance_monitor.assignors.consumer.model import ConsumerMember
+from rebalance_monitor.schemas.consumer_protocol import (
     ConsumerAssignment,
     ConsumerSubscription,
     encode_assignment,
     encode_subscription,
 )
-from streaming.cli.captures import metadata_of, records_of
-from streaming.core.model.records import GroupGeneration, MemberRow
-from streaming.core.model.settings import ClusterSettings, TopicMetadata
-from streaming.core.replay import RawRecord, decode
+from rebalance_monitor.streaming.cli.captures import metadata_of, records_of
+from rebalance_monitor.streaming.core.model.records import GroupGeneration, MemberRow
+from rebalance_monitor.streaming.core.model.settings import ClusterSettings, TopicMetadata
+from rebalance_monitor.streaming.core.replay import RawRecord, decode
 
 CAPTURE = Path(__file__).parents[2] / "vectors" / "captures-groups" / "java-classic"
 GROUP = "j-range"

@@ -3,11 +3,11 @@
 import random
 from collections.abc import Collection
 
-from assignors.connect.model import Jobs
-from streaming.core.lifecycles import fold_group
-from streaming.core.model.records import Row, Tick
-from streaming.core.model.results import Generation, Result
-from streaming.core.model.settings import ConnectSettings
+from rebalance_monitor.assignors.connect.model import Jobs
+from rebalance_monitor.streaming.core.lifecycles import fold_group
+from rebalance_monitor.streaming.core.model.records import Row, Tick
+from rebalance_monitor.streaming.core.model.results import Generation, Result
+from rebalance_monitor.streaming.core.model.settings import ConnectSettings
 from tests.streaming.core.rules.builders import CONFIGS, GROUP, OFFSETS, STATUSES, Story, generations
 
 ERAS = ("A5", "A5", "A5", "A5", "A4", "A3b", "A3a", "A2")

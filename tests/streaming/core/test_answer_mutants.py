@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from schemas.consumer_protocol import ConsumerAssignment, ConsumerSubscription
-from streaming.cli.captures import records_of, settings_of
-from streaming.core.consumer.answer import Answer, answer_of
-from streaming.core.consumer.answer_laws import ANSWER_LAWS
-from streaming.core.model.records import GroupGeneration
-from streaming.core.model.results import Evidence
-from streaming.core.replay import decode
+from rebalance_monitor.schemas.consumer_protocol import ConsumerAssignment, ConsumerSubscription
+from rebalance_monitor.streaming.cli.captures import records_of, settings_of
+from rebalance_monitor.streaming.core.consumer.answer import Answer, answer_of
+from rebalance_monitor.streaming.core.consumer.answer_laws import ANSWER_LAWS
+from rebalance_monitor.streaming.core.model.records import GroupGeneration
+from rebalance_monitor.streaming.core.model.results import Evidence
+from rebalance_monitor.streaming.core.replay import decode
 
 CAPTURES = Path(__file__).parents[2] / "vectors" / "captures-groups"
 HERE = Evidence(text="here")

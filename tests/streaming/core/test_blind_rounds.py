@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import pytest
 
-from streaming.core.connect.records import ConfigChange
-from streaming.core.lifecycles import fold_group
-from streaming.core.model.records import BadBlob, GroupGeneration, Tick
-from streaming.core.model.results import Grade, Result
+from rebalance_monitor.streaming.core.connect.records import ConfigChange
+from rebalance_monitor.streaming.core.lifecycles import fold_group
+from rebalance_monitor.streaming.core.model.records import BadBlob, GroupGeneration, Tick
+from rebalance_monitor.streaming.core.model.results import Grade, Result
 from tests.streaming.core.rules.builders import GROUP, Story, generations, incidents
 
 GRADES = {Grade.NOT_JUDGED, Grade.EXPLAINABLE, Grade.MATCH}

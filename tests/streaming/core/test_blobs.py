@@ -2,9 +2,9 @@
 
 import pickle
 
-from streaming.core.lifecycles import FORMATS
-from streaming.core.model.records import BadBlob
-from streaming.core.reading.blobs import MemberBlobs, remembering
+from rebalance_monitor.streaming.core.lifecycles import FORMATS
+from rebalance_monitor.streaming.core.model.records import BadBlob
+from rebalance_monitor.streaming.core.reading.blobs import MemberBlobs, remembering
 
 
 def test_the_same_bytes_are_decoded_once() -> None:

@@ -1,11 +1,11 @@
 """Generations of one kind close behind each other are one event; slower or other ones are not."""
 
-from streaming.core.connect.statuses import bursts
-from streaming.core.connect.statuses.memory import Timeline
-from streaming.core.connect.statuses.round_change import Step
-from streaming.core.connect.statuses.session import Work
-from streaming.core.model.results import Source
-from streaming.core.model.settings import ClusterSettings
+from rebalance_monitor.streaming.core.connect.statuses import bursts
+from rebalance_monitor.streaming.core.connect.statuses.memory import Timeline
+from rebalance_monitor.streaming.core.connect.statuses.round_change import Step
+from rebalance_monitor.streaming.core.connect.statuses.session import Work
+from rebalance_monitor.streaming.core.model.results import Source
+from rebalance_monitor.streaming.core.model.settings import ClusterSettings
 from tests.streaming.states import opened
 
 

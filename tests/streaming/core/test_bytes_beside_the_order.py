@@ -4,9 +4,9 @@ from collections.abc import Callable
 
 import pytest
 
-from assignors.java_order import Entries, wire_entries_assigned
-from schemas.connect_protocol import ConnectAssignment, encode_assignment
-from streaming.core.model.results import Grade, Verdict
+from rebalance_monitor.assignors.java_order import Entries, wire_entries_assigned
+from rebalance_monitor.schemas.connect_protocol import ConnectAssignment, encode_assignment
+from rebalance_monitor.streaming.core.model.results import Grade, Verdict
 from tests.streaming.core.rules.builders import Story, generations
 from tests.streaming.core.rules.processes import JAVA, Given, encoded
 

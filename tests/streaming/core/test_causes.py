@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from streaming.cli.captures import records_of, settings_of
-from streaming.core.replay import replay
+from rebalance_monitor.streaming.cli.captures import records_of, settings_of
+from rebalance_monitor.streaming.core.replay import replay
 
 CAPTURES = Path(__file__).parents[2] / "vectors" / "captures"
 NAMES = sorted(path.name for path in CAPTURES.iterdir() if path.is_dir())

@@ -1,6 +1,6 @@
 """What makes workers rebalance that are not done with the round before: seen with Connect 2.6.3, 3.9.1 and 4.3.1."""
 
-from streaming.core.model.results import Certainty, Subject
+from rebalance_monitor.streaming.core.model.results import Certainty, Subject
 from tests.streaming.core.rules.builders import Story, generations
 
 

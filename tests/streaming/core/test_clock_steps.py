@@ -13,10 +13,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from streaming.core.fold.clocks import FARTHEST_MS
-from streaming.core.lifecycles import fold_group
-from streaming.core.model.records import Tick, Undecodable
-from streaming.core.model.results import Certainty, Grade, Incident, Result, Severity
+from rebalance_monitor.streaming.core.fold.clocks import FARTHEST_MS
+from rebalance_monitor.streaming.core.lifecycles import fold_group
+from rebalance_monitor.streaming.core.model.records import Tick, Undecodable
+from rebalance_monitor.streaming.core.model.results import Certainty, Grade, Incident, Result, Severity
 from tests.streaming.core.rules.builders import GROUP, OFFSETS, Story, generations, incidents
 from tests.streaming.core.rules.cases_across import DELAY_MS, MINUTE_MS, PATIENCE_MS, calm, departure, drop_given
 from tests.streaming.core.rules.test_no_alarm import LIVES, NAMES, WORLDS, Fate

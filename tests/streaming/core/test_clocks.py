@@ -8,8 +8,8 @@ from dataclasses import replace
 
 import pytest
 
-from streaming.core.model.records import GroupGeneration, Row
-from streaming.core.model.results import Grade, Severity
+from rebalance_monitor.streaming.core.model.records import GroupGeneration, Row
+from rebalance_monitor.streaming.core.model.results import Grade, Severity
 from tests.streaming.core.rules.builders import Story, generations, incidents
 from tests.streaming.core.rules.edits import everyone, give
 from tests.streaming.core.rules.processes import Given

@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streaming.cli.captures import records_of, settings_of
-from streaming.core.connect.state import ConnectState
-from streaming.core.fold.routing import route
-from streaming.core.fold.state import read, stored
-from streaming.core.lifecycles import REGISTRY, fold_group
-from streaming.core.model.codec import DERIVED, CodecError, dumps, loads
-from streaming.core.model.records import GroupGeneration, Row, Tick, TopicRecord
-from streaming.core.replay import decode
+from rebalance_monitor.streaming.cli.captures import records_of, settings_of
+from rebalance_monitor.streaming.core.connect.state import ConnectState
+from rebalance_monitor.streaming.core.fold.routing import route
+from rebalance_monitor.streaming.core.fold.state import read, stored
+from rebalance_monitor.streaming.core.lifecycles import REGISTRY, fold_group
+from rebalance_monitor.streaming.core.model.codec import DERIVED, CodecError, dumps, loads
+from rebalance_monitor.streaming.core.model.records import GroupGeneration, Row, Tick, TopicRecord
+from rebalance_monitor.streaming.core.replay import decode
 
 CAPTURES = Path(__file__).parents[2] / "vectors" / "captures"
 

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 from jsonschema import Draft202012Validator
 
-from streaming.core.lifecycles import decode_offsets_record
-from streaming.core.model.results import Source, UndecodableRecord
-from streaming.core.model.settings import ClusterSettings
-from streaming.core.reading.commits import OffsetCommit, commit_object, decode_commit
-from streaming.core.replay import RawRecord, replay
+from rebalance_monitor.streaming.core.lifecycles import decode_offsets_record
+from rebalance_monitor.streaming.core.model.results import Source, UndecodableRecord
+from rebalance_monitor.streaming.core.model.settings import ClusterSettings
+from rebalance_monitor.streaming.core.reading.commits import OffsetCommit, commit_object, decode_commit
+from rebalance_monitor.streaming.core.replay import RawRecord, replay
 
 KEY = bytes.fromhex("0001 0001 67 0001 74 00000003")
 AT = Source("__consumer_offsets", 7, 11)

@@ -4,10 +4,10 @@ from collections.abc import Callable
 
 import pytest
 
-from schemas.connect_topics import OtherConfig
-from streaming.core.connect.records import ConfigChange
-from streaming.core.model.records import Row
-from streaming.core.model.results import Grade, Severity
+from rebalance_monitor.schemas.connect_topics import OtherConfig
+from rebalance_monitor.streaming.core.connect.records import ConfigChange
+from rebalance_monitor.streaming.core.model.records import Row
+from rebalance_monitor.streaming.core.model.results import Grade, Severity
 from tests.streaming.core.rules.builders import Story, generations, incidents
 from tests.streaming.core.rules.edits import give
 

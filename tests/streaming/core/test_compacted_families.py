@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from streaming.cli.captures import records_of
-from streaming.core.model.settings import ClusterSettings
-from streaming.core.replay import OFFSETS_TOPIC, RawRecord, replay
+from rebalance_monitor.streaming.cli.captures import records_of
+from rebalance_monitor.streaming.core.model.settings import ClusterSettings
+from rebalance_monitor.streaming.core.replay import OFFSETS_TOPIC, RawRecord, replay
 
 CAPTURE = Path(__file__).parents[2] / "vectors" / "captures" / "sessioned-4.3.1"
 

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from streaming.core.lifecycles import fold_group
-from streaming.core.model.records import Row
-from streaming.core.model.results import Grade, Result, Severity
+from rebalance_monitor.streaming.core.lifecycles import fold_group
+from rebalance_monitor.streaming.core.model.records import Row
+from rebalance_monitor.streaming.core.model.results import Grade, Result, Severity
 from tests.streaming.core.rules.builders import CONFIGS, GROUP, Story, generations, incidents
 
 MINUTE_MS = 60_000

@@ -1,7 +1,7 @@
 """The config topic was deleted and made anew before the monitor saw it; the group's older records are still there."""
 
-from streaming.core.lifecycles import fold_group
-from streaming.core.model.results import Grade, Severity
+from rebalance_monitor.streaming.core.lifecycles import fold_group
+from rebalance_monitor.streaming.core.model.results import Grade, Severity
 from tests.streaming.core.rules.builders import CONFIGS, GROUP, Story, generations, incidents
 
 

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from schemas.consumer_protocol import ConsumerAssignment
-from streaming.cli.captures import records_of, settings_of
-from streaming.core.consumer.verdict import judge
-from streaming.core.model.records import GroupGeneration, MemberRow
-from streaming.core.model.results import Grade
-from streaming.core.model.settings import ClusterSettings
-from streaming.core.replay import Replayed, decode, replay
+from rebalance_monitor.schemas.consumer_protocol import ConsumerAssignment
+from rebalance_monitor.streaming.cli.captures import records_of, settings_of
+from rebalance_monitor.streaming.core.consumer.verdict import judge
+from rebalance_monitor.streaming.core.model.records import GroupGeneration, MemberRow
+from rebalance_monitor.streaming.core.model.results import Grade
+from rebalance_monitor.streaming.core.model.settings import ClusterSettings
+from rebalance_monitor.streaming.core.replay import Replayed, decode, replay
 
 CAPTURES = Path(__file__).parents[2] / "vectors" / "captures-groups"
 

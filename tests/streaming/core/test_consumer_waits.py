@@ -1,9 +1,9 @@
 """How incidents that only time shows of a consumer group go on and end; what is said of a replaced static member."""
 
-from streaming.core.fold.state import Saved
-from streaming.core.lifecycles import fold_group
-from streaming.core.model.records import Row, Tick
-from streaming.core.model.results import AlertSeverity, Incident, Result
+from rebalance_monitor.streaming.core.fold.state import Saved
+from rebalance_monitor.streaming.core.lifecycles import fold_group
+from rebalance_monitor.streaming.core.model.records import Row, Tick
+from rebalance_monitor.streaming.core.model.results import AlertSeverity, Incident, Result
 from tests.streaming.core.rules.builders import GROUP, Story, generations, incidents
 from tests.streaming.core.rules.cases_consumer_time import (
     COOPERATIVE,

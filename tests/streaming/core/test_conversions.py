@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import settings as profile
 from hypothesis import strategies as st
 
-from streaming.cli.captures import records_of
-from streaming.core.lifecycles import fold_group
-from streaming.core.model.records import GroupDeleted, OtherGroup, Row, Tick
-from streaming.core.model.results import Standing
-from streaming.core.model.settings import ClusterSettings
-from streaming.core.replay import decode
+from rebalance_monitor.streaming.cli.captures import records_of
+from rebalance_monitor.streaming.core.lifecycles import fold_group
+from rebalance_monitor.streaming.core.model.records import GroupDeleted, OtherGroup, Row, Tick
+from rebalance_monitor.streaming.core.model.results import Standing
+from rebalance_monitor.streaming.core.model.settings import ClusterSettings
+from rebalance_monitor.streaming.core.replay import decode
 
 CAPTURE = Path(__file__).parents[2] / "vectors" / "captures-groups" / "kip848-a"
 SETTINGS = ClusterSettings(name="k")

@@ -5,7 +5,7 @@ import tracemalloc
 
 import pytest
 
-from streaming.core.model.results import Grade
+from rebalance_monitor.streaming.core.model.results import Grade
 from tests.streaming.core.rules.builders import Story, generations, incidents
 
 CLAIMED = 1_000_000

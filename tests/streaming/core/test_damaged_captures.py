@@ -8,13 +8,13 @@ import time
 import traceback
 from collections import Counter
 
-from streaming.core.connect.witnesses import Stamps
-from streaming.core.fold.routing import route
-from streaming.core.fold.state import Saved
-from streaming.core.lifecycles import fold_group
-from streaming.core.model.records import OtherGroup, Row, Tick
-from streaming.core.model.results import Generation, Result
-from streaming.core.replay import decode, folded
+from rebalance_monitor.streaming.core.connect.witnesses import Stamps
+from rebalance_monitor.streaming.core.fold.routing import route
+from rebalance_monitor.streaming.core.fold.state import Saved
+from rebalance_monitor.streaming.core.lifecycles import fold_group
+from rebalance_monitor.streaming.core.model.records import OtherGroup, Row, Tick
+from rebalance_monitor.streaming.core.model.results import Generation, Result
+from rebalance_monitor.streaming.core.replay import decode, folded
 from tests.streaming.core.damage import Damaged, damaged
 
 COUNT = int(os.environ.get("RM_FUZZ_CAPTURES", "200"))

@@ -5,10 +5,10 @@ from dataclasses import replace
 
 import pytest
 
-from schemas.connect_topics import ConnectorConfigured, OtherConfig, TasksCommitted
-from streaming.core.connect.records import ConfigChange
-from streaming.core.model.records import Row
-from streaming.core.model.results import Grade, Severity
+from rebalance_monitor.schemas.connect_topics import ConnectorConfigured, OtherConfig, TasksCommitted
+from rebalance_monitor.streaming.core.connect.records import ConfigChange
+from rebalance_monitor.streaming.core.model.records import Row
+from rebalance_monitor.streaming.core.model.results import Grade, Severity
 from tests.streaming.core.rules.builders import CONFIGS, Story, generations, incidents
 from tests.streaming.core.rules.cases_across import calm, drop_given
 

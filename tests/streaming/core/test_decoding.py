@@ -10,10 +10,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streaming.core.connect.reading import decode_config_row, decode_status_row
-from streaming.core.lifecycles import decode_offsets_record
-from streaming.core.model.records import BadBlob, GroupDeleted, GroupGeneration, OtherGroup, Row, Undecodable
-from streaming.core.reading.decoding import wanted_key_prefix
+from rebalance_monitor.streaming.core.connect.reading import decode_config_row, decode_status_row
+from rebalance_monitor.streaming.core.lifecycles import decode_offsets_record
+from rebalance_monitor.streaming.core.model.records import (
+    BadBlob,
+    GroupDeleted,
+    GroupGeneration,
+    OtherGroup,
+    Row,
+    Undecodable,
+)
+from rebalance_monitor.streaming.core.reading.decoding import wanted_key_prefix
 
 CAPTURES = Path(__file__).parents[2] / "vectors" / "captures"
 GROUP_KEY = b"\x00\x02\x00\x01g"

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streaming.cli.captures import records_of, settings_of
-from streaming.core.fold.departures import left
-from streaming.core.model.results import Aftermath, Certainty
-from streaming.core.replay import replay
+from rebalance_monitor.streaming.cli.captures import records_of, settings_of
+from rebalance_monitor.streaming.core.fold.departures import left
+from rebalance_monitor.streaming.core.model.results import Aftermath, Certainty
+from rebalance_monitor.streaming.core.replay import replay
 from tests.streaming.core.rules.builders import SESSION_MS, STATUSES, Story, generations
 
 CAPTURE = Path(__file__).parents[2] / "vectors" / "captures-groups" / "java-classic"

@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from streaming.core.lifecycles import fold_group
-from streaming.core.model.records import Tick
-from streaming.core.model.results import AlertSeverity, Incident, JobState, Part, Result, Subject
-from streaming.core.model.settings import Owner
+from rebalance_monitor.streaming.core.lifecycles import fold_group
+from rebalance_monitor.streaming.core.model.records import Tick
+from rebalance_monitor.streaming.core.model.results import AlertSeverity, Incident, JobState, Part, Result, Subject
+from rebalance_monitor.streaming.core.model.settings import Owner
 from tests.streaming.core.rules.builders import GROUP, Story, incidents
 from tests.streaming.core.rules.cases_across import MINUTE_MS
 from tests.streaming.core.rules.cases_failing import FAILED, LOOP, said

@@ -9,11 +9,11 @@ import pytest
 
 from lab.attack import first_contact
 from lab.attack.life import simulated
-from streaming.core.connect.leader.rows import Received, split
-from streaming.core.connect.observed import EAGER
-from streaming.core.lifecycles import fold_group
-from streaming.core.model.records import GroupGeneration, Tick
-from streaming.core.model.results import Grade
+from rebalance_monitor.streaming.core.connect.leader.rows import Received, split
+from rebalance_monitor.streaming.core.connect.observed import EAGER
+from rebalance_monitor.streaming.core.lifecycles import fold_group
+from rebalance_monitor.streaming.core.model.records import GroupGeneration, Tick
+from rebalance_monitor.streaming.core.model.results import Grade
 from tests.streaming.core.mutant_sweep import some_leader_gives
 from tests.streaming.core.restless import Restless, records, seen
 from tests.streaming.core.test_mutants import NAMES, grade_of, mutants, violations

@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import pytest
 
-from assignors.connect.model import ConnectRound, Jobs
-from streaming.core.connect.records import ConfigChange
-from streaming.core.lifecycles import fold_group
-from streaming.core.model.records import Tick
-from streaming.core.model.results import Generation, Grade, Incident, Result, Severity
+from rebalance_monitor.assignors.connect.model import ConnectRound, Jobs
+from rebalance_monitor.streaming.core.connect.records import ConfigChange
+from rebalance_monitor.streaming.core.lifecycles import fold_group
+from rebalance_monitor.streaming.core.model.records import Tick
+from rebalance_monitor.streaming.core.model.results import Generation, Grade, Incident, Result, Severity
 from tests.streaming.core.rules.builders import CONFIGS, GROUP, Story, generations, incidents
 from tests.streaming.core.rules.cases_across import DELAY_MS, MINUTE_MS, calm, departure
 from tests.streaming.core.rules.edits import give

@@ -1,7 +1,7 @@
 """A leader without any delay, of which nobody was told: what it did in an unseen round must not make it a liar."""
 
-from streaming.core.model.results import Grade
-from streaming.core.model.settings import ConnectSettings
+from rebalance_monitor.streaming.core.model.results import Grade
+from rebalance_monitor.streaming.core.model.settings import ConnectSettings
 from tests.streaming.core.rules.builders import CONFIGS, STATUSES, Story, generations
 from tests.streaming.core.rules.edits import drop
 

@@ -2,10 +2,17 @@
 
 from dataclasses import replace
 
-from streaming.core.fold.routing import route
-from streaming.core.lifecycles import fold_group
-from streaming.core.model.records import Gap, Row, Tick, Undecodable
-from streaming.core.model.results import GapRecord, Generation, Grade, JobState, Severity, UndecodableRecord
+from rebalance_monitor.streaming.core.fold.routing import route
+from rebalance_monitor.streaming.core.lifecycles import fold_group
+from rebalance_monitor.streaming.core.model.records import Gap, Row, Tick, Undecodable
+from rebalance_monitor.streaming.core.model.results import (
+    GapRecord,
+    Generation,
+    Grade,
+    JobState,
+    Severity,
+    UndecodableRecord,
+)
 from tests.streaming.core.rules.builders import CONFIGS, GROUP, STATUSES, generations, incidents
 from tests.streaming.core.rules.cases_across import calm
 from tests.streaming.core.rules.cases_status import JOB, owner_of, owners

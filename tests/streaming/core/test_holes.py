@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from streaming.cli.captures import records_of, settings_of
-from streaming.core.lifecycles import fold_group
-from streaming.core.model.records import GroupGeneration, Tick
-from streaming.core.model.results import Certainty, Result, Severity
-from streaming.core.model.settings import ClusterSettings
-from streaming.core.replay import RawRecord, Replayed, decode, replay
+from rebalance_monitor.streaming.cli.captures import records_of, settings_of
+from rebalance_monitor.streaming.core.lifecycles import fold_group
+from rebalance_monitor.streaming.core.model.records import GroupGeneration, Tick
+from rebalance_monitor.streaming.core.model.results import Certainty, Result, Severity
+from rebalance_monitor.streaming.core.model.settings import ClusterSettings
+from rebalance_monitor.streaming.core.replay import RawRecord, Replayed, decode, replay
 from tests.streaming.core.rules.builders import GROUP, Story, incidents
 from tests.streaming.core.rules.cases_across import DELAY_MS, MINUTE_MS, calm, departure
 from tests.streaming.core.rules.cases_status import owners

@@ -5,17 +5,17 @@ from pathlib import Path
 
 import pytest
 
-from assignors.connect.model import Jobs, LeaderMemory
-from streaming.cli.captures import records_of
-from streaming.core.connect import verdict
-from streaming.core.connect.leader import hypotheses
-from streaming.core.connect.leader.hypotheses import MAX_HYPOTHESES, Carried, Process
-from streaming.core.connect.leader.packed import Hypothesis
-from streaming.core.connect.leader.rounds import Case
-from streaming.core.connect.observed import WorkerView
-from streaming.core.model.results import Grade
-from streaming.core.model.settings import ClusterSettings, ConnectSettings
-from streaming.core.replay import replay
+from rebalance_monitor.assignors.connect.model import Jobs, LeaderMemory
+from rebalance_monitor.streaming.cli.captures import records_of
+from rebalance_monitor.streaming.core.connect import verdict
+from rebalance_monitor.streaming.core.connect.leader import hypotheses
+from rebalance_monitor.streaming.core.connect.leader.hypotheses import MAX_HYPOTHESES, Carried, Process
+from rebalance_monitor.streaming.core.connect.leader.packed import Hypothesis
+from rebalance_monitor.streaming.core.connect.leader.rounds import Case
+from rebalance_monitor.streaming.core.connect.observed import WorkerView
+from rebalance_monitor.streaming.core.model.results import Grade
+from rebalance_monitor.streaming.core.model.settings import ClusterSettings, ConnectSettings
+from rebalance_monitor.streaming.core.replay import replay
 
 CAPTURE = Path(__file__).parents[2] / "vectors" / "captures" / "steady"
 SETTINGS = ConnectSettings(config_topic="steady-configs", release="4.3.1", max_delay_ms=10_000, java_version=17)

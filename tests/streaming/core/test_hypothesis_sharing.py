@@ -11,18 +11,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assignors.connect import incremental
-from assignors.connect.eras import ERAS, Era
-from assignors.connect.model import ConnectResult, ConnectRound, Jobs, LeaderMemory
-from streaming.cli.captures import records_of
-from streaming.core.connect import verdict
-from streaming.core.connect.leader.hypotheses import Carried
-from streaming.core.connect.leader.packed import Hypothesis
-from streaming.core.connect.leader.rounds import Case
-from streaming.core.connect.observed import EAGER
-from streaming.core.model.results import Grade
-from streaming.core.model.settings import ClusterSettings
-from streaming.core.replay import replay
+from rebalance_monitor.assignors.connect import incremental
+from rebalance_monitor.assignors.connect.eras import ERAS, Era
+from rebalance_monitor.assignors.connect.model import ConnectResult, ConnectRound, Jobs, LeaderMemory
+from rebalance_monitor.streaming.cli.captures import records_of
+from rebalance_monitor.streaming.core.connect import verdict
+from rebalance_monitor.streaming.core.connect.leader.hypotheses import Carried
+from rebalance_monitor.streaming.core.connect.leader.packed import Hypothesis
+from rebalance_monitor.streaming.core.connect.leader.rounds import Case
+from rebalance_monitor.streaming.core.connect.observed import EAGER
+from rebalance_monitor.streaming.core.model.results import Grade
+from rebalance_monitor.streaming.core.model.settings import ClusterSettings
+from rebalance_monitor.streaming.core.replay import replay
 
 CAPTURES = Path(__file__).parents[2] / "vectors" / "captures"
 NAMES = sorted(path.name for path in CAPTURES.iterdir() if path.is_dir() and not path.name.startswith("eager"))

@@ -2,10 +2,10 @@
 
 from dataclasses import replace
 
-from streaming.core.connect.intent import Intent, intent_of, remembered
-from streaming.core.connect.observed import Job, Observed, observe
-from streaming.core.model.records import GroupGeneration
-from streaming.core.model.results import Source
+from rebalance_monitor.streaming.core.connect.intent import Intent, intent_of, remembered
+from rebalance_monitor.streaming.core.connect.observed import Job, Observed, observe
+from rebalance_monitor.streaming.core.model.records import GroupGeneration
+from rebalance_monitor.streaming.core.model.results import Source
 from tests.streaming.core.rules.builders import Story
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from lab.simulated.cluster import Cluster, Shape
 from lab.simulated.worker import WorkerSettings
-from streaming.core.replay import replay
+from rebalance_monitor.streaming.core.replay import replay
 
 
 @pytest.mark.parametrize("java", [11, 21])

@@ -4,13 +4,13 @@ from dataclasses import replace
 
 import pytest
 
-from streaming.core.fold import isolation
-from streaming.core.fold.state import Saved
-from streaming.core.lifecycles import REGISTRY, decode_offsets_record, fold_group
-from streaming.core.model.records import PASSED_OVER, GroupDeleted, OtherGroup, Row, Tick
-from streaming.core.model.results import Generation, Standing
-from streaming.core.ports import FoldError
-from streaming.core.stored_states import present
+from rebalance_monitor.streaming.core.fold import isolation
+from rebalance_monitor.streaming.core.fold.state import Saved
+from rebalance_monitor.streaming.core.lifecycles import REGISTRY, decode_offsets_record, fold_group
+from rebalance_monitor.streaming.core.model.records import PASSED_OVER, GroupDeleted, OtherGroup, Row, Tick
+from rebalance_monitor.streaming.core.model.results import Generation, Standing
+from rebalance_monitor.streaming.core.ports import FoldError
+from rebalance_monitor.streaming.core.stored_states import present
 from tests.streaming.core.rules.builders import CONFIGS, GROUP, OFFSETS, STATUSES, Story
 from tests.streaming.core.rules.cases_across import DELAY_MS, calm
 from tests.streaming.core.rules.cases_workers import left, two_workers

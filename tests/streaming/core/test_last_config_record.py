@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from streaming.cli.captures import records_of, settings_of
-from streaming.core.connect.reasons import CONFIG_BEHIND
-from streaming.core.fold.routing import route
-from streaming.core.lifecycles import fold_group
-from streaming.core.model.records import GroupGeneration, MemberRow, Row, Tick
-from streaming.core.model.results import Generation, Grade, Incident, Severity
-from streaming.core.replay import decode
+from rebalance_monitor.streaming.cli.captures import records_of, settings_of
+from rebalance_monitor.streaming.core.connect.reasons import CONFIG_BEHIND
+from rebalance_monitor.streaming.core.fold.routing import route
+from rebalance_monitor.streaming.core.lifecycles import fold_group
+from rebalance_monitor.streaming.core.model.records import GroupGeneration, MemberRow, Row, Tick
+from rebalance_monitor.streaming.core.model.results import Generation, Grade, Incident, Severity
+from rebalance_monitor.streaming.core.replay import decode
 from tests.streaming.core.mutant_kinds import handed_out, with_jobs
 from tests.streaming.core.rules.builders import REBALANCE_MS, SESSION_MS, Story, generations, incidents
 from tests.streaming.core.rules.edits import both, drop, give

@@ -9,16 +9,16 @@ from hypothesis import given
 from hypothesis import settings as profile
 from hypothesis import strategies as st
 
-from streaming.cli.captures import records_of, settings_of
-from streaming.core.fold.routing import route
-from streaming.core.fold.state import Saved
-from streaming.core.lifecycles import fold_group
-from streaming.core.model.effects import JobDowntime
-from streaming.core.model.records import GroupGeneration, Row, Tick
-from streaming.core.model.results import Aftermath, Source
-from streaming.core.model.settings import ClusterSettings
-from streaming.core.model.subjects import Subject
-from streaming.core.replay import decode
+from rebalance_monitor.streaming.cli.captures import records_of, settings_of
+from rebalance_monitor.streaming.core.fold.routing import route
+from rebalance_monitor.streaming.core.fold.state import Saved
+from rebalance_monitor.streaming.core.lifecycles import fold_group
+from rebalance_monitor.streaming.core.model.effects import JobDowntime
+from rebalance_monitor.streaming.core.model.records import GroupGeneration, Row, Tick
+from rebalance_monitor.streaming.core.model.results import Aftermath, Source
+from rebalance_monitor.streaming.core.model.settings import ClusterSettings
+from rebalance_monitor.streaming.core.model.subjects import Subject
+from rebalance_monitor.streaming.core.replay import decode
 
 CAPTURES = Path(__file__).parents[2] / "vectors" / "captures"
 NAMES = ["compatible-2.8.2", "eager-2.8.2", "sessioned-4.3.1", "steady", "zombie"]

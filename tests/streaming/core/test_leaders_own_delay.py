@@ -5,12 +5,12 @@ from dataclasses import replace
 
 import pytest
 
-from streaming.core.connect.configured import jobs_of_counts
-from streaming.core.connect.observed import Job, job_name
-from streaming.core.connect.reasons import CONFIG_BEHIND, UNKNOWN_MAXIMUM
-from streaming.core.lifecycles import fold_group
-from streaming.core.model.results import Grade, Verdict
-from streaming.core.model.settings import ConnectSettings
+from rebalance_monitor.streaming.core.connect.configured import jobs_of_counts
+from rebalance_monitor.streaming.core.connect.observed import Job, job_name
+from rebalance_monitor.streaming.core.connect.reasons import CONFIG_BEHIND, UNKNOWN_MAXIMUM
+from rebalance_monitor.streaming.core.lifecycles import fold_group
+from rebalance_monitor.streaming.core.model.results import Grade, Verdict
+from rebalance_monitor.streaming.core.model.settings import ConnectSettings
 from tests.streaming.core.rules.builders import CONFIGS, STATUSES, Story, generations, incidents
 from tests.streaming.core.rules.edits import both, drop, everyone, give
 from tests.streaming.core.rules.processes import JAVA

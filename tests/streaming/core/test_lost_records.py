@@ -5,11 +5,11 @@ from dataclasses import replace
 
 import pytest
 
-from schemas.connect_protocol import ConnectAssignment
-from streaming.core.fold.routing import groups_concerned, route
-from streaming.core.lifecycles import fold_group
-from streaming.core.model.records import Gap, GroupGeneration, Row, Tick
-from streaming.core.model.results import GapRecord, Generation, Grade, Result, Severity
+from rebalance_monitor.schemas.connect_protocol import ConnectAssignment
+from rebalance_monitor.streaming.core.fold.routing import groups_concerned, route
+from rebalance_monitor.streaming.core.lifecycles import fold_group
+from rebalance_monitor.streaming.core.model.records import Gap, GroupGeneration, Row, Tick
+from rebalance_monitor.streaming.core.model.results import GapRecord, Generation, Grade, Result, Severity
 from tests.streaming.core.rules.builders import GROUP, OFFSETS, Story, generations, incidents
 from tests.streaming.core.rules.cases_across import DELAY_MS, MINUTE_MS, calm, departure
 from tests.streaming.core.rules.cases_status import owners

@@ -9,8 +9,8 @@ from collections import Counter
 import pytest
 
 from lab.simulated import scenario
-from streaming.cli.captures import records_of, settings_of
-from streaming.core.model.settings import ClusterSettings
+from rebalance_monitor.streaming.cli.captures import records_of, settings_of
+from rebalance_monitor.streaming.core.model.settings import ClusterSettings
 from tests.streaming.core.mutant_sweep import rows_of, sweep
 from tests.streaming.core.test_mutants import CAPTURES, NAMES
 

@@ -9,15 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from assignors.java_order import wire_entries_assigned, wire_entries_revoked
-from schemas.connect_protocol import ConnectAssignment, encode_assignment
-from streaming.cli.captures import records_of, settings_of
-from streaming.core.connect.observed import Job
-from streaming.core.fold.routing import route
-from streaming.core.lifecycles import fold_group
-from streaming.core.model.records import GroupGeneration, MemberRow, Tick
-from streaming.core.model.results import Generation, Grade, Incident, Result, Severity, Subject
-from streaming.core.replay import decode
+from rebalance_monitor.assignors.java_order import wire_entries_assigned, wire_entries_revoked
+from rebalance_monitor.schemas.connect_protocol import ConnectAssignment, encode_assignment
+from rebalance_monitor.streaming.cli.captures import records_of, settings_of
+from rebalance_monitor.streaming.core.connect.observed import Job
+from rebalance_monitor.streaming.core.fold.routing import route
+from rebalance_monitor.streaming.core.lifecycles import fold_group
+from rebalance_monitor.streaming.core.model.records import GroupGeneration, MemberRow, Tick
+from rebalance_monitor.streaming.core.model.results import Generation, Grade, Incident, Result, Severity, Subject
+from rebalance_monitor.streaming.core.replay import decode
 
 # RM_MUTANTS=all changes every job of every generation; a second's worth of them is enough for every day.
 EVERY_JOB = os.environ.get("RM_MUTANTS") == "all"

@@ -6,15 +6,15 @@ from dataclasses import replace
 
 import pytest
 
-from streaming.cli.captures import records_of, settings_of
-from streaming.core.connect.observed import EAGER
-from streaming.core.fold.routing import route
-from streaming.core.fold.state import Saved
-from streaming.core.lifecycles import fold_group
-from streaming.core.model.records import GroupGeneration, Row, Tick
-from streaming.core.model.results import Generation, Grade
-from streaming.core.model.settings import ClusterSettings
-from streaming.core.replay import decode
+from rebalance_monitor.streaming.cli.captures import records_of, settings_of
+from rebalance_monitor.streaming.core.connect.observed import EAGER
+from rebalance_monitor.streaming.core.fold.routing import route
+from rebalance_monitor.streaming.core.fold.state import Saved
+from rebalance_monitor.streaming.core.lifecycles import fold_group
+from rebalance_monitor.streaming.core.model.records import GroupGeneration, Row, Tick
+from rebalance_monitor.streaming.core.model.results import Generation, Grade
+from rebalance_monitor.streaming.core.model.settings import ClusterSettings
+from rebalance_monitor.streaming.core.replay import decode
 from tests.streaming.core.mutant_sweep import some_leader_gives
 from tests.streaming.core.test_mutants import CAPTURES, EVERY_JOB, NAMES, grade_of, mutants, violations
 

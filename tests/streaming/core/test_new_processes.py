@@ -5,10 +5,10 @@ Seen on a real cluster that was upgraded from 2.6.3 to 4.3.1 worker by worker.
 
 from dataclasses import replace
 
-from assignors.connect.eras import ERAS
-from streaming.core.connect.leader import hypotheses
-from streaming.core.model.results import Grade, Severity
-from streaming.core.model.settings import ConnectSettings
+from rebalance_monitor.assignors.connect.eras import ERAS
+from rebalance_monitor.streaming.core.connect.leader import hypotheses
+from rebalance_monitor.streaming.core.model.results import Grade, Severity
+from rebalance_monitor.streaming.core.model.settings import ConnectSettings
 from tests.streaming.core.rules.builders import CONFIGS, STATUSES, Story, generations, incidents
 from tests.streaming.core.rules.edits import drop
 

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from jsonschema import Draft202012Validator
 
-from streaming.cli.captures import records_of, settings_of
-from streaming.core import replay as replay_module
-from streaming.core.model.reasons import ReasonKind
+from rebalance_monitor.streaming.cli.captures import records_of, settings_of
+from rebalance_monitor.streaming.core import replay as replay_module
+from rebalance_monitor.streaming.core.model.reasons import ReasonKind
 
 ROOT = Path(replay_module.__file__).parent / "model"
 VECTORS = Path(__file__).parents[2] / "vectors"

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streaming.core.connect.statuses.facts import Sighting
-from streaming.core.connect.statuses.round_change import Step
-from streaming.core.connect.statuses.worker_clocks import QUICK_MS, Offset, Offsets
-from streaming.core.model.records import Row
-from streaming.core.model.results import Certainty, Severity, Source
+from rebalance_monitor.streaming.core.connect.statuses.facts import Sighting
+from rebalance_monitor.streaming.core.connect.statuses.round_change import Step
+from rebalance_monitor.streaming.core.connect.statuses.worker_clocks import QUICK_MS, Offset, Offsets
+from rebalance_monitor.streaming.core.model.records import Row
+from rebalance_monitor.streaming.core.model.results import Certainty, Severity, Source
 from tests.streaming.core.rules.builders import OFFSETS, STATUSES, Story, incidents
 from tests.streaming.core.rules.cases_status import JOB, handed_on, owner_of, owners
 from tests.streaming.core.test_clocks import moved

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from streaming.cli.captures import records_of, settings_of
-from streaming.core.fold.routing import route
-from streaming.core.fold.state import Saved
-from streaming.core.lifecycles import fold_group
-from streaming.core.model.records import Row, Tick
-from streaming.core.model.results import (
+from rebalance_monitor.streaming.cli.captures import records_of, settings_of
+from rebalance_monitor.streaming.core.fold.routing import route
+from rebalance_monitor.streaming.core.fold.state import Saved
+from rebalance_monitor.streaming.core.lifecycles import fold_group
+from rebalance_monitor.streaming.core.model.records import Row, Tick
+from rebalance_monitor.streaming.core.model.results import (
     Aftermath,
     GapRecord,
     Generation,
@@ -25,8 +25,8 @@ from streaming.core.model.results import (
     Standing,
     UndecodableRecord,
 )
-from streaming.core.model.settings import ClusterSettings
-from streaming.core.replay import decode
+from rebalance_monitor.streaming.core.model.settings import ClusterSettings
+from rebalance_monitor.streaming.core.replay import decode
 
 CAPTURES = Path(__file__).parents[2] / "vectors" / "captures"
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assignors.connect.model import Jobs
-from streaming.core.model.results import Grade
+from rebalance_monitor.assignors.connect.model import Jobs
+from rebalance_monitor.streaming.core.model.results import Grade
 from tests.streaming.core.rules.builders import OFFSETS, Story, generations, incidents
 from tests.streaming.core.rules.test_no_alarm import LIVES, WORLDS
 from tests.streaming.core.test_clock_steps import Punctual, alarms, taken_over

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from schemas.coordinator_records import decode_record
-from schemas.outcomes import Decoded
-from streaming.calculator import FAMILIES
-from streaming.calculator.broker import solve, topic_id
-from streaming.cli import names
+from rebalance_monitor.schemas.coordinator_records import decode_record
+from rebalance_monitor.schemas.outcomes import Decoded
+from rebalance_monitor.streaming.calculator import FAMILIES
+from rebalance_monitor.streaming.calculator.broker import solve, topic_id
+from rebalance_monitor.streaming.cli import names
 
 VECTORS = Path(__file__).parents[2] / "vectors" / "consumer" / "broker-assign.jsonl.gz"
 ROLES = ("active", "standby", "warmup")

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from assignors.consumer.sticky_eras import ERAS, sticky_era_of
-from streaming.calculator.consumer import blob_version, solve
+from rebalance_monitor.assignors.consumer.sticky_eras import ERAS, sticky_era_of
+from rebalance_monitor.streaming.calculator.consumer import blob_version, solve
 
 VECTORS = Path(__file__).parents[2] / "vectors" / "consumer" / "consumer-assign.jsonl.gz"
 

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from streaming.cli.captures import records_of, settings_of
-from streaming.core.model.results import Grade, Verdict
-from streaming.core.model.settings import ClusterSettings, ConnectSettings
-from streaming.core.replay import replay
+from rebalance_monitor.streaming.cli.captures import records_of, settings_of
+from rebalance_monitor.streaming.core.model.results import Grade, Verdict
+from rebalance_monitor.streaming.core.model.settings import ClusterSettings, ConnectSettings
+from rebalance_monitor.streaming.core.replay import replay
 from tests.streaming.core.rules.builders import CONFIGS, STATUSES, Story, generations
 from tests.streaming.core.rules.cases_record import dropped
 

@@ -6,8 +6,8 @@ from itertools import islice
 
 import pytest
 
-from streaming.core.consumer.verdict import judge
-from streaming.core.model.results import Grade
+from rebalance_monitor.streaming.core.consumer.verdict import judge
+from rebalance_monitor.streaming.core.model.results import Grade
 from tests.streaming.core.racked import RACKS, Racked, racked
 from tests.streaming.core.test_consumer_captures import consumer_verdict, swapped
 

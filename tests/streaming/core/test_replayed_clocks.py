@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from streaming.core.connect.observed import Job
-from streaming.core.connect.records import StatusChange
-from streaming.core.model.results import Certainty, Severity
+from rebalance_monitor.streaming.core.connect.observed import Job
+from rebalance_monitor.streaming.core.connect.records import StatusChange
+from rebalance_monitor.streaming.core.model.results import Certainty, Severity
 from tests.streaming.core.rules.builders import OFFSETS, Story, incidents
 from tests.streaming.core.rules.cases_across import DELAY_MS, MINUTE_MS, PATIENCE_MS, calm
 from tests.streaming.core.rules.processes import Given, Worker

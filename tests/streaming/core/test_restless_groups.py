@@ -1,7 +1,7 @@
 """Groups that rebalance often, with and without a reason: seen on real clusters of 2.4.1 and 4.3.1."""
 
-from streaming.core.model.results import Severity
-from streaming.core.model.settings import ConnectSettings
+from rebalance_monitor.streaming.core.model.results import Severity
+from rebalance_monitor.streaming.core.model.settings import ConnectSettings
 from tests.streaming.core.rules.builders import CONFIGS, STATUSES, Story, incidents
 
 

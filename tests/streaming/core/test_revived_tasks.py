@@ -5,10 +5,10 @@ from dataclasses import replace
 
 import pytest
 
-from schemas.connect_topics import ConnectorConfigured, ConnectorDeleted, TasksCommitted, TaskStaged
-from streaming.core.connect.config_history import MAX_LEFT, ConfigState, apply
-from streaming.core.model.results import Grade, Severity
-from streaming.core.model.settings import ConnectSettings
+from rebalance_monitor.schemas.connect_topics import ConnectorConfigured, ConnectorDeleted, TasksCommitted, TaskStaged
+from rebalance_monitor.streaming.core.connect.config_history import MAX_LEFT, ConfigState, apply
+from rebalance_monitor.streaming.core.model.results import Grade, Severity
+from rebalance_monitor.streaming.core.model.settings import ConnectSettings
 from tests.streaming.core.rules.builders import CONFIGS, STATUSES, Story, generations, incidents
 from tests.streaming.core.rules.processes import JAVA
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assignors.connect.model import Jobs
-from streaming.core.model.results import Grade
+from rebalance_monitor.assignors.connect.model import Jobs
+from rebalance_monitor.streaming.core.model.results import Grade
 from tests.streaming.core.rules.builders import Story, generations, incidents
 from tests.streaming.core.rules.cases_across import MINUTE_MS
 from tests.streaming.core.rules.cases_record import settled

@@ -1,8 +1,8 @@
 """What a worker holds after a round."""
 
-from streaming.core.connect.shares import connect_share_of, held_after
-from streaming.core.model.objects import share_object
-from streaming.core.model.results import ConnectShare, ConsumerShare
+from rebalance_monitor.streaming.core.connect.shares import connect_share_of, held_after
+from rebalance_monitor.streaming.core.model.objects import share_object
+from rebalance_monitor.streaming.core.model.results import ConnectShare, ConsumerShare
 
 OWNED = ConnectShare(("a", "b"), (("a", 0), ("b", 0)))
 REVOKED = ConnectShare(("a",), (("b", 0),))

@@ -11,10 +11,10 @@ import pytest
 
 from lab.simulated import scenario
 from lab.simulated.cluster import Cluster
-from streaming.core.connect.reasons import UNKNOWN_MAXIMUM
-from streaming.core.model.results import Grade
-from streaming.core.model.settings import ClusterSettings
-from streaming.core.replay import replay
+from rebalance_monitor.streaming.core.connect.reasons import UNKNOWN_MAXIMUM
+from rebalance_monitor.streaming.core.model.results import Grade
+from rebalance_monitor.streaming.core.model.settings import ClusterSettings
+from rebalance_monitor.streaming.core.replay import replay
 
 SEEDS = range(700, 700 + int(os.environ.get("RM_LIVES", "3")))
 COMMON_MS, OTHERS_MS = 20_000, (0, 40, 10_000, 60_000, 300_000)

@@ -12,11 +12,11 @@ import pytest
 
 from lab.attack.life import Life, of_cluster
 from lab.simulated import scenario
-from streaming.core.fold.routing import route
-from streaming.core.lifecycles import fold_group
-from streaming.core.model.records import GroupGeneration, Row, Tick
-from streaming.core.model.results import Generation, Grade
-from streaming.core.replay import OFFSETS_TOPIC, decode
+from rebalance_monitor.streaming.core.fold.routing import route
+from rebalance_monitor.streaming.core.lifecycles import fold_group
+from rebalance_monitor.streaming.core.model.records import GroupGeneration, Row, Tick
+from rebalance_monitor.streaming.core.model.results import Generation, Grade
+from rebalance_monitor.streaming.core.replay import OFFSETS_TOPIC, decode
 
 SEEDS = range(40, 40 + int(os.environ.get("RM_LIVES", "2")))
 HOLES = 6

@@ -8,23 +8,23 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assignors.connect.eras import ERAS
-from assignors.connect.model import Jobs, LeaderMemory
 from lab.bench.state import folded
-from streaming.cli.captures import records_of, settings_of
-from streaming.core.connect.leader import packed as packed_hypotheses
-from streaming.core.connect.leader.packed import Hypothesis, PackedMinds
-from streaming.core.connect.statuses import packed as packed_jobs
-from streaming.core.connect.statuses.facts import RUNNING, Claim, End, JobFacts, JobKey, Sighting
-from streaming.core.connect.statuses.packed import JobTable
-from streaming.core.fold.routing import route
-from streaming.core.fold.state import STATE_VERSION, Saved
-from streaming.core.lifecycles import fold_group
-from streaming.core.model.codec import dumps, loads
-from streaming.core.model.records import Tick
-from streaming.core.model.results import Generation, Grade, Incident
-from streaming.core.replay import decode
-from streaming.core.stored_states import begun_anew, present, unreadable
+from rebalance_monitor.assignors.connect.eras import ERAS
+from rebalance_monitor.assignors.connect.model import Jobs, LeaderMemory
+from rebalance_monitor.streaming.cli.captures import records_of, settings_of
+from rebalance_monitor.streaming.core.connect.leader import packed as packed_hypotheses
+from rebalance_monitor.streaming.core.connect.leader.packed import Hypothesis, PackedMinds
+from rebalance_monitor.streaming.core.connect.statuses import packed as packed_jobs
+from rebalance_monitor.streaming.core.connect.statuses.facts import RUNNING, Claim, End, JobFacts, JobKey, Sighting
+from rebalance_monitor.streaming.core.connect.statuses.packed import JobTable
+from rebalance_monitor.streaming.core.fold.routing import route
+from rebalance_monitor.streaming.core.fold.state import STATE_VERSION, Saved
+from rebalance_monitor.streaming.core.lifecycles import fold_group
+from rebalance_monitor.streaming.core.model.codec import dumps, loads
+from rebalance_monitor.streaming.core.model.records import Tick
+from rebalance_monitor.streaming.core.model.results import Generation, Grade, Incident
+from rebalance_monitor.streaming.core.replay import decode
+from rebalance_monitor.streaming.core.stored_states import begun_anew, present, unreadable
 from tests.streaming.core.rules.builders import GROUP, Story
 from tests.streaming.core.rules.cases_across import never_handed_out_after_the_delay
 from tests.streaming.core.rules.cases_status import runs_what_another_holds

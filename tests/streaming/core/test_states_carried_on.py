@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from streaming.core.fold.state import Saved
-from streaming.core.stored_states import present
+from rebalance_monitor.streaming.core.fold.state import Saved
+from rebalance_monitor.streaming.core.stored_states import present
 from tests.streaming.carried.live import LONG_MS, VECTORS, Live, arrives_ms, final_grades, held, story, transitions
 
 FILES = sorted((VECTORS / "states").glob("*-layout-[34]-*.json.gz"))

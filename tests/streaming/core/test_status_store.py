@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from streaming.calculator.connect_statuses import read_statuses
-from streaming.core.connect.statuses.facts import JobFacts, Sighting, after
+from rebalance_monitor.streaming.calculator.connect_statuses import read_statuses
+from rebalance_monitor.streaming.core.connect.statuses.facts import JobFacts, Sighting, after
 
 VECTORS = Path(__file__).parents[2] / "vectors" / "connect" / "status-reads.jsonl.gz"
 

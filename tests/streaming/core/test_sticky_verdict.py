@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from schemas.consumer_protocol import ConsumerAssignment, ConsumerSubscription
-from schemas.sticky_user_data import StickyUserData, encode_sticky_user_data
-from streaming.cli.captures import records_of, settings_of
-from streaming.core.consumer.sticky_verdict import foreign_client, shows_java
-from streaming.core.consumer.verdict import judge
-from streaming.core.model.records import GroupGeneration, MemberRow, Row
-from streaming.core.model.results import Grade, Verdict
-from streaming.core.model.settings import ClusterSettings, TopicMetadata
-from streaming.core.replay import decode, replay
+from rebalance_monitor.schemas.consumer_protocol import ConsumerAssignment, ConsumerSubscription
+from rebalance_monitor.schemas.sticky_user_data import StickyUserData, encode_sticky_user_data
+from rebalance_monitor.streaming.cli.captures import records_of, settings_of
+from rebalance_monitor.streaming.core.consumer.sticky_verdict import foreign_client, shows_java
+from rebalance_monitor.streaming.core.consumer.verdict import judge
+from rebalance_monitor.streaming.core.model.records import GroupGeneration, MemberRow, Row
+from rebalance_monitor.streaming.core.model.results import Grade, Verdict
+from rebalance_monitor.streaming.core.model.settings import ClusterSettings, TopicMetadata
+from rebalance_monitor.streaming.core.replay import decode, replay
 
 CAPTURES = Path(__file__).parents[2] / "vectors" / "captures-groups"
 STICKY = ("sticky", "cooperative-sticky")

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from streaming.core.model.topic_names import LONGEST, why_illegal
+from rebalance_monitor.streaming.core.model.topic_names import LONGEST, why_illegal
 
 LEGAL = ("valid", "TOPIC", "nAmEs", "ar6", "VaL1d", "_0-9_.", "...", "a" * LONGEST)
 ILLEGAL = ("", "foo bar", "..", ".", "foo:bar", "foo=bar", "foo/bar", "ünï", "a\n", "a\x00", "\ud800", "a" * 250)

@@ -6,15 +6,15 @@ from dataclasses import replace
 
 import pytest
 
-from schemas.connect_topics import ConfigRecord, ConnectorConfigured, TasksCommitted, TaskStaged
-from streaming.cli.captures import records_of, settings_of
-from streaming.core.connect.config_history import ConfigEntry, ConfigHistory
-from streaming.core.fold.routing import route
-from streaming.core.lifecycles import fold_group
-from streaming.core.model.records import GroupGeneration, Row, Tick
-from streaming.core.model.results import Grade
-from streaming.core.model.settings import ClusterSettings
-from streaming.core.replay import decode, replay
+from rebalance_monitor.schemas.connect_topics import ConfigRecord, ConnectorConfigured, TasksCommitted, TaskStaged
+from rebalance_monitor.streaming.cli.captures import records_of, settings_of
+from rebalance_monitor.streaming.core.connect.config_history import ConfigEntry, ConfigHistory
+from rebalance_monitor.streaming.core.fold.routing import route
+from rebalance_monitor.streaming.core.lifecycles import fold_group
+from rebalance_monitor.streaming.core.model.records import GroupGeneration, Row, Tick
+from rebalance_monitor.streaming.core.model.results import Grade
+from rebalance_monitor.streaming.core.model.settings import ClusterSettings
+from rebalance_monitor.streaming.core.replay import decode, replay
 from tests.streaming.core.test_mutants import CAPTURES, NAMES, grade_of, mutants, violations
 from tests.streaming.core.transactional import in_transactions
 

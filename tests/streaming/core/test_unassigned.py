@@ -3,14 +3,14 @@
 from dataclasses import replace
 from pathlib import Path
 
-from streaming.cli.captures import records_of, settings_of
-from streaming.core.fold.fold import FoldOutcome
-from streaming.core.fold.routing import route
-from streaming.core.lifecycles import fold_group
-from streaming.core.model.records import Row, Tick
-from streaming.core.model.results import AlertSeverity, Generation, Incident, Result
-from streaming.core.model.settings import ClusterSettings, Owner
-from streaming.core.replay import decode
+from rebalance_monitor.streaming.cli.captures import records_of, settings_of
+from rebalance_monitor.streaming.core.fold.fold import FoldOutcome
+from rebalance_monitor.streaming.core.fold.routing import route
+from rebalance_monitor.streaming.core.lifecycles import fold_group
+from rebalance_monitor.streaming.core.model.records import Row, Tick
+from rebalance_monitor.streaming.core.model.results import AlertSeverity, Generation, Incident, Result
+from rebalance_monitor.streaming.core.model.settings import ClusterSettings, Owner
+from rebalance_monitor.streaming.core.replay import decode
 from tests.streaming.states import timer_ms
 
 CAPTURE = Path(__file__).parents[2] / "vectors" / "captures" / "sessioned-4.3.1"

@@ -1,14 +1,14 @@
 """What is kept and counted of records that can't be read, or that hold more than is known."""
 
-from schemas.connect_topics import OtherConfig
-from streaming.core.connect.reading import decode_config_row
-from streaming.core.connect.records import ConfigChange, change_of, written
-from streaming.core.lifecycles import decode_offsets_record, fold_group
-from streaming.core.model.codec import dumps, loads
-from streaming.core.model.records import GroupGeneration, Row, Tick, Undecodable
-from streaming.core.model.results import Source, UndecodableRecord
-from streaming.core.model.settings import ClusterSettings, ConnectSettings
-from streaming.core.reading.unreadable import counted_reason
+from rebalance_monitor.schemas.connect_topics import OtherConfig
+from rebalance_monitor.streaming.core.connect.reading import decode_config_row
+from rebalance_monitor.streaming.core.connect.records import ConfigChange, change_of, written
+from rebalance_monitor.streaming.core.lifecycles import decode_offsets_record, fold_group
+from rebalance_monitor.streaming.core.model.codec import dumps, loads
+from rebalance_monitor.streaming.core.model.records import GroupGeneration, Row, Tick, Undecodable
+from rebalance_monitor.streaming.core.model.results import Source, UndecodableRecord
+from rebalance_monitor.streaming.core.model.settings import ClusterSettings, ConnectSettings
+from rebalance_monitor.streaming.core.reading.unreadable import counted_reason
 
 KEY = bytes.fromhex("0002 0001 67")
 V4 = "0004 08 636f6e6e656374 00000006 00 00 0000018bcfe56800 01"

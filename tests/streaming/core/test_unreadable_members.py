@@ -5,9 +5,9 @@ from dataclasses import replace
 
 import pytest
 
-from streaming.core.connect.observed import worker_of
-from streaming.core.model.records import BadBlob, GroupGeneration, MemberRow
-from streaming.core.model.results import Grade, Severity
+from rebalance_monitor.streaming.core.connect.observed import worker_of
+from rebalance_monitor.streaming.core.model.records import BadBlob, GroupGeneration, MemberRow
+from rebalance_monitor.streaming.core.model.results import Grade, Severity
 from tests.streaming.core.rules.builders import Story, generations, incidents
 from tests.streaming.core.rules.cases_across import DELAY_MS, MINUTE_MS, calm, departure
 from tests.streaming.core.rules.edits import give

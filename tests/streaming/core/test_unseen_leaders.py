@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from streaming.core.connect.reasons import UNSEEN_ROUNDS
-from streaming.core.model.results import Grade, Verdict
+from rebalance_monitor.streaming.core.connect.reasons import UNSEEN_ROUNDS
+from rebalance_monitor.streaming.core.model.results import Grade, Verdict
 from tests.streaming.core.rules.builders import Story, generations
 from tests.streaming.core.rules.edits import everyone, share
 from tests.streaming.core.rules.processes import Given

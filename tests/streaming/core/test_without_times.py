@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from streaming.cli.captures import records_of, settings_of
-from streaming.core.replay import HARMFUL, replay
+from rebalance_monitor.streaming.cli.captures import records_of, settings_of
+from rebalance_monitor.streaming.core.replay import HARMFUL, replay
 
 CAPTURE = Path(__file__).parents[2] / "vectors" / "captures" / "sessioned-4.3.1"
 SETTINGS = settings_of(CAPTURE)

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from streaming.cli.captures import records_of, settings_of
-from streaming.core.replay import HARMFUL, RawRecord, replay
+from rebalance_monitor.streaming.cli.captures import records_of, settings_of
+from rebalance_monitor.streaming.core.replay import HARMFUL, RawRecord, replay
 
 CAPTURES = Path(__file__).parents[2] / "vectors" / "captures"
 HARM = {str(severity) for severity in HARMFUL}

@@ -2,12 +2,12 @@
 
 from dataclasses import replace
 
-from streaming.core.fold.fold import FoldOutcome
-from streaming.core.fold.state import Saved
-from streaming.core.lifecycles import fold_group
-from streaming.core.model.records import GroupDeleted, Row, Tick, Undecodable
-from streaming.core.model.results import AlertSeverity, Certainty, Incident, Severity
-from streaming.core.model.settings import ClusterSettings, ConnectSettings, Damping
+from rebalance_monitor.streaming.core.fold.fold import FoldOutcome
+from rebalance_monitor.streaming.core.fold.state import Saved
+from rebalance_monitor.streaming.core.lifecycles import fold_group
+from rebalance_monitor.streaming.core.model.records import GroupDeleted, Row, Tick, Undecodable
+from rebalance_monitor.streaming.core.model.results import AlertSeverity, Certainty, Incident, Severity
+from rebalance_monitor.streaming.core.model.settings import ClusterSettings, ConnectSettings, Damping
 from tests.streaming.core.rules.builders import CONFIGS, GROUP, SESSION_MS, STATUSES, Story, incidents
 from tests.streaming.core.rules.cases_across import DELAY_MS, MINUTE_MS
 from tests.streaming.core.rules.cases_workers import left, rest, two_workers

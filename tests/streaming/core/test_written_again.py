@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
-from streaming.core.model.results import Grade, Severity
-from streaming.core.model.settings import ConnectSettings
+from rebalance_monitor.streaming.core.model.results import Grade, Severity
+from rebalance_monitor.streaming.core.model.settings import ConnectSettings
 from tests.streaming.core.rules.builders import CONFIGS, GROUP, OFFSETS, STATUSES, Story, generations, incidents
 
 

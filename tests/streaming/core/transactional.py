@@ -9,10 +9,10 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
-from schemas.connect_protocol import ConnectAssignment, WorkerState
-from streaming.core.model.records import GroupGeneration, MemberRow
-from streaming.core.model.settings import ClusterSettings
-from streaming.core.replay import RawRecord, decode
+from rebalance_monitor.schemas.connect_protocol import ConnectAssignment, WorkerState
+from rebalance_monitor.streaming.core.model.records import GroupGeneration, MemberRow
+from rebalance_monitor.streaming.core.model.settings import ClusterSettings
+from rebalance_monitor.streaming.core.replay import RawRecord, decode
 
 Reference = Callable[[int], int]
 

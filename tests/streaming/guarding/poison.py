@@ -3,12 +3,12 @@
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 
-from streaming.core.fold.fold import FoldOutcome
-from streaming.core.fold.other_clocks import OtherClocks
-from streaming.core.fold.state import Saved
-from streaming.core.lifecycles import fold_group
-from streaming.core.model.records import Row, Tick
-from streaming.core.model.settings import ClusterSettings
+from rebalance_monitor.streaming.core.fold.fold import FoldOutcome
+from rebalance_monitor.streaming.core.fold.other_clocks import OtherClocks
+from rebalance_monitor.streaming.core.fold.state import Saved
+from rebalance_monitor.streaming.core.lifecycles import fold_group
+from rebalance_monitor.streaming.core.model.records import Row, Tick
+from rebalance_monitor.streaming.core.model.settings import ClusterSettings
 
 SECRET = "a value of somebody's record"
 OFFSETS_TOPIC = "__consumer_offsets"

@@ -2,13 +2,13 @@
 
 import pytest
 
-from streaming.cli.guarded import Guarded
-from streaming.core.lifecycles import decode_offsets_record, fold_group
-from streaming.core.model.records import GroupDeleted, Row, Undecodable
-from streaming.core.model.settings import ClusterSettings
-from streaming.core.replay import RawRecord, replay
-from streaming.guarding import decoding
-from streaming.guarding.decoding import decoded
+from rebalance_monitor.streaming.cli.guarded import Guarded
+from rebalance_monitor.streaming.core.lifecycles import decode_offsets_record, fold_group
+from rebalance_monitor.streaming.core.model.records import GroupDeleted, Row, Undecodable
+from rebalance_monitor.streaming.core.model.settings import ClusterSettings
+from rebalance_monitor.streaming.core.replay import RawRecord, replay
+from rebalance_monitor.streaming.guarding import decoding
+from rebalance_monitor.streaming.guarding.decoding import decoded
 
 KEY = b"\x00\x02\x00\x01g"
 PLACE = ("__consumer_offsets", 3, 17, 1_000)

@@ -5,18 +5,18 @@ from dataclasses import replace
 
 import pytest
 
-from streaming.core.connect.config_history import ConfigHistory
-from streaming.core.connect.records import ConfigChange
-from streaming.core.fold.fold import FoldOutcome
-from streaming.core.fold.isolation import ENDED_FAILED
-from streaming.core.fold.published import body_of
-from streaming.core.fold.recovery import FOLDED_AGAIN, OPEN_MS
-from streaming.core.fold.state import Saved, Waiting
-from streaming.core.lifecycles import REGISTRY, fold_group
-from streaming.core.model.codec import dumps, loads
-from streaming.core.model.records import Row, Tick
-from streaming.core.model.results import AlertSeverity, Generation, Grade, Incident, Result
-from streaming.guarding.fold import Fold, Limits, fold_isolated, pieces_of, spans
+from rebalance_monitor.streaming.core.connect.config_history import ConfigHistory
+from rebalance_monitor.streaming.core.connect.records import ConfigChange
+from rebalance_monitor.streaming.core.fold.fold import FoldOutcome
+from rebalance_monitor.streaming.core.fold.isolation import ENDED_FAILED
+from rebalance_monitor.streaming.core.fold.published import body_of
+from rebalance_monitor.streaming.core.fold.recovery import FOLDED_AGAIN, OPEN_MS
+from rebalance_monitor.streaming.core.fold.state import Saved, Waiting
+from rebalance_monitor.streaming.core.lifecycles import REGISTRY, fold_group
+from rebalance_monitor.streaming.core.model.codec import dumps, loads
+from rebalance_monitor.streaming.core.model.records import Row, Tick
+from rebalance_monitor.streaming.core.model.results import AlertSeverity, Generation, Grade, Incident, Result
+from rebalance_monitor.streaming.guarding.fold import Fold, Limits, fold_isolated, pieces_of, spans
 from tests.streaming.carried.live import story
 from tests.streaming.core.rules.builders import GROUP, OFFSETS, Story, generations, incidents
 from tests.streaming.core.rules.cases_status import runs_what_another_holds

@@ -12,18 +12,18 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from streaming.core.fold.routing import route
-from streaming.core.incidents.maintenance import Maintenance
-from streaming.core.lifecycles import fold_group
-from streaming.core.metrics import METRICS, PREFIX, Metric
-from streaming.core.model.records import OtherGroup, Tick
-from streaming.core.model.results import AlertSeverity, GapRecord, JobState, Result, Subject
-from streaming.core.model.settings import ClusterSettings, Owner, teams
-from streaming.core.replay import decode
-from streaming.metrics.limits import Limits
-from streaming.metrics.prometheus import Exporter
-from streaming.store.gaps import TopicGaps
-from streaming.store.maintenance import Windows
+from rebalance_monitor.streaming.core.fold.routing import route
+from rebalance_monitor.streaming.core.incidents.maintenance import Maintenance
+from rebalance_monitor.streaming.core.lifecycles import fold_group
+from rebalance_monitor.streaming.core.metrics import METRICS, PREFIX, Metric
+from rebalance_monitor.streaming.core.model.records import OtherGroup, Tick
+from rebalance_monitor.streaming.core.model.results import AlertSeverity, GapRecord, JobState, Result, Subject
+from rebalance_monitor.streaming.core.model.settings import ClusterSettings, Owner, teams
+from rebalance_monitor.streaming.core.replay import decode
+from rebalance_monitor.streaming.metrics.limits import Limits
+from rebalance_monitor.streaming.metrics.prometheus import Exporter
+from rebalance_monitor.streaming.store.gaps import TopicGaps
+from rebalance_monitor.streaming.store.maintenance import Windows
 from tests.streaming.builders import generation, incident, undecodable
 from tests.streaming.store import test_capture as capture
 

@@ -6,13 +6,13 @@ from itertools import count
 import pytest
 from prometheus_client import disable_created_metrics
 
-from streaming.config.metrics import MetricsSection
-from streaming.core.model.results import ConnectShare, JobState, MemberResult, Standing, Subject
-from streaming.metrics.families import Families
-from streaming.metrics.group_series import GONE_FOR_S
-from streaming.metrics.incident_series import ZERO_FOR_S
-from streaming.metrics.limits import Limits
-from streaming.metrics.series import Series
+from rebalance_monitor.streaming.config.metrics import MetricsSection
+from rebalance_monitor.streaming.core.model.results import ConnectShare, JobState, MemberResult, Standing, Subject
+from rebalance_monitor.streaming.metrics.families import Families
+from rebalance_monitor.streaming.metrics.group_series import GONE_FOR_S
+from rebalance_monitor.streaming.metrics.incident_series import ZERO_FOR_S
+from rebalance_monitor.streaming.metrics.limits import Limits
+from rebalance_monitor.streaming.metrics.series import Series
 from tests.streaming.builders import generation, incident
 
 GROUPS, CONNECT, WORKERS, DAYS, ONE_OFF = 2_000, 200, 5, 30, 10_000

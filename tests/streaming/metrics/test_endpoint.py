@@ -11,7 +11,7 @@ from http.server import ThreadingHTTPServer
 import httpx
 import pytest
 
-from streaming.metrics.endpoint import Endpoint, listen
+from rebalance_monitor.streaming.metrics.endpoint import Endpoint, listen
 from tests.waiting import until
 
 HOST = "127.0.0.1"

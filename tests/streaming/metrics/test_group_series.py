@@ -5,14 +5,14 @@ from dataclasses import replace
 
 import pytest
 
-from streaming.core.fold.routing import route
-from streaming.core.lifecycles import fold_group
-from streaming.core.model.reasons import Reason, ReasonKind
-from streaming.core.model.records import OtherGroup, Tick
-from streaming.core.model.results import ConnectShare, Generation, Result, Standing, Verdict
-from streaming.core.replay import decode
-from streaming.store.loads import loads_of
-from streaming.store.postgres import PostgresStore
+from rebalance_monitor.streaming.core.fold.routing import route
+from rebalance_monitor.streaming.core.lifecycles import fold_group
+from rebalance_monitor.streaming.core.model.reasons import Reason, ReasonKind
+from rebalance_monitor.streaming.core.model.records import OtherGroup, Tick
+from rebalance_monitor.streaming.core.model.results import ConnectShare, Generation, Result, Standing, Verdict
+from rebalance_monitor.streaming.core.replay import decode
+from rebalance_monitor.streaming.store.loads import loads_of
+from rebalance_monitor.streaming.store.postgres import PostgresStore
 from tests.streaming.builders import commit, generation, incident, member, pending
 from tests.streaming.metrics.test_cardinality import NO_SAMPLE, World, job
 from tests.streaming.store import test_capture as capture

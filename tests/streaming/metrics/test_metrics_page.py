@@ -2,7 +2,7 @@
 
 import re
 
-from streaming.core.metrics import METRICS
+from rebalance_monitor.streaming.core.metrics import METRICS
 from tests.streaming.metrics.metrics_page import PAGE, page
 
 

@@ -6,14 +6,22 @@ from types import SimpleNamespace
 import httpx
 import pytest
 
-from streaming.core.metrics import METRICS
-from streaming.core.model.reasons import Reason, ReasonKind
-from streaming.core.model.results import AlertSeverity, GapRecord, Grade, JobState, Standing, Subject, Verdict
-from streaming.metrics.endpoint import PortTaken
-from streaming.metrics.incident_series import ZERO_FOR_S
-from streaming.metrics.prometheus import Exporter
-from streaming.store.gaps import TopicGaps
-from streaming.store.postgres import PostgresStore
+from rebalance_monitor.streaming.core.metrics import METRICS
+from rebalance_monitor.streaming.core.model.reasons import Reason, ReasonKind
+from rebalance_monitor.streaming.core.model.results import (
+    AlertSeverity,
+    GapRecord,
+    Grade,
+    JobState,
+    Standing,
+    Subject,
+    Verdict,
+)
+from rebalance_monitor.streaming.metrics.endpoint import PortTaken
+from rebalance_monitor.streaming.metrics.incident_series import ZERO_FOR_S
+from rebalance_monitor.streaming.metrics.prometheus import Exporter
+from rebalance_monitor.streaming.store.gaps import TopicGaps
+from rebalance_monitor.streaming.store.postgres import PostgresStore
 from tests.streaming.builders import TOPIC, commit, generation, incident, pending, undecodable
 
 INCIDENT = (

@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from streaming.core.model.results import Cause, ConnectShare
-from streaming.metrics.prometheus import Exporter
-from streaming.metrics.series import MOST_CAUSES
+from rebalance_monitor.streaming.core.model.results import Cause, ConnectShare
+from rebalance_monitor.streaming.metrics.prometheus import Exporter
+from rebalance_monitor.streaming.metrics.series import MOST_CAUSES
 from tests.streaming.builders import generation, member, pending
 from tests.streaming.metrics.test_prometheus import report
 

@@ -1,9 +1,9 @@
 """The gauge that says what notified incidents are about, and since when."""
 
-from streaming.core.model.results import Subject
-from streaming.metrics.families import Families
-from streaming.metrics.limits import Limits
-from streaming.metrics.subject_series import Subjects
+from rebalance_monitor.streaming.core.model.results import Subject
+from rebalance_monitor.streaming.metrics.families import Families
+from rebalance_monitor.streaming.metrics.limits import Limits
+from rebalance_monitor.streaming.metrics.subject_series import Subjects
 from tests.streaming.builders import incident
 
 NAME = "rebalance_monitor_incident_since_timestamp_seconds"

@@ -7,12 +7,12 @@ from contextlib import contextmanager
 import psycopg
 import pytest
 
-from streaming.notify.alertmanager import Pusher
-from streaming.notify.alerts import AlertStyle
-from streaming.notify.delivery import Delivery
-from streaming.notify.webhook import Webhook
-from streaming.store.outbox import Waiting
-from streaming.store.postgres import PostgresStore
+from rebalance_monitor.streaming.notify.alertmanager import Pusher
+from rebalance_monitor.streaming.notify.alerts import AlertStyle
+from rebalance_monitor.streaming.notify.delivery import Delivery
+from rebalance_monitor.streaming.notify.webhook import Webhook
+from rebalance_monitor.streaming.store.outbox import Waiting
+from rebalance_monitor.streaming.store.postgres import PostgresStore
 from tests.streaming.builders import apart, commit, incident, writer_epoch
 from tests.streaming.notify.receiver import receiving
 from tests.waiting import until

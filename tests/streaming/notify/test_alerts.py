@@ -2,14 +2,14 @@
 
 import pytest
 
-from streaming.core.incidents.alert_text import named_text
-from streaming.core.metrics import INCIDENT
-from streaming.core.model.objects import as_object
-from streaming.core.model.results import AlertSeverity, Subject
-from streaming.core.runbooks import Addresses
-from streaming.notify.alerts import AlertStyle, alert, alert_labels, notification, rfc3339
-from streaming.store.labels import as_it_is, incident_labels
-from streaming.store.stored import incident_of
+from rebalance_monitor.streaming.core.incidents.alert_text import named_text
+from rebalance_monitor.streaming.core.metrics import INCIDENT
+from rebalance_monitor.streaming.core.model.objects import as_object
+from rebalance_monitor.streaming.core.model.results import AlertSeverity, Subject
+from rebalance_monitor.streaming.core.runbooks import Addresses
+from rebalance_monitor.streaming.notify.alerts import AlertStyle, alert, alert_labels, notification, rfc3339
+from rebalance_monitor.streaming.store.labels import as_it_is, incident_labels
+from rebalance_monitor.streaming.store.stored import incident_of
 from tests.streaming.builders import incident
 
 STYLE = AlertStyle(generator_url="http://127.0.0.1:9470/metrics")

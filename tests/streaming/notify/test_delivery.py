@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 from confluent_kafka import Consumer, Producer
 
-from streaming.notify.alertmanager import Alertmanager
-from streaming.notify.alerts import AlertStyle
-from streaming.notify.alerts_topic import AlertsTopic, ClientRefused
-from streaming.notify.delivery import Delivery, NotAccepted, Receiver
-from streaming.notify.webhook import Webhook
-from streaming.store.outbox import Waiting, waiting_count
-from streaming.store.postgres import PostgresStore
+from rebalance_monitor.streaming.notify.alertmanager import Alertmanager
+from rebalance_monitor.streaming.notify.alerts import AlertStyle
+from rebalance_monitor.streaming.notify.alerts_topic import AlertsTopic, ClientRefused
+from rebalance_monitor.streaming.notify.delivery import Delivery, NotAccepted, Receiver
+from rebalance_monitor.streaming.notify.webhook import Webhook
+from rebalance_monitor.streaming.store.outbox import Waiting, waiting_count
+from rebalance_monitor.streaming.store.postgres import PostgresStore
 from tests.streaming.builders import commit, incident, writer_epoch
 from tests.streaming.notify.receiver import receiving
 
@@ -146,7 +146,7 @@ def test_a_property_that_librdkafka_does_not_know_is_one_sentence() -> None:
 
 
 def test_a_broker_that_does_not_answer_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("streaming.notify.alerts_topic.SEND_WITHIN_S", 0.2)
+    monkeypatch.setattr("rebalance_monitor.streaming.notify.alerts_topic.SEND_WITHIN_S", 0.2)
     topic = AlertsTopic("t", {"bootstrap.servers": "127.0.0.1:9"})
     document = {"rule": "imbalance", "cluster": "c", "group": "g"}
     send: Callable[[], None] = lambda: topic.send(Waiting("k", "fired", document, None))  # noqa: E731

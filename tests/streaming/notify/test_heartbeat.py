@@ -6,8 +6,8 @@ from typing import Any
 import httpx
 import pytest
 
-from streaming.metrics.prometheus import Exporter
-from streaming.notify.heartbeat import Heartbeat
+from rebalance_monitor.streaming.metrics.prometheus import Exporter
+from rebalance_monitor.streaming.notify.heartbeat import Heartbeat
 from tests.streaming.metrics.test_prometheus import report, status
 from tests.streaming.notify.receiver import receiving
 

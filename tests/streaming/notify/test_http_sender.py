@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from streaming.notify import http_sender
-from streaming.notify.delivery import NotAccepted, Refused
-from streaming.notify.http_sender import HttpSender
+from rebalance_monitor.streaming.notify import http_sender
+from rebalance_monitor.streaming.notify.delivery import NotAccepted, Refused
+from rebalance_monitor.streaming.notify.http_sender import HttpSender
 from tests.streaming.notify.receiver import receiving
 from tests.streaming.notify.rude_server import accepting, endless, rude, saying, self_signed, silent
 

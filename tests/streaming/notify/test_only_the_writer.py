@@ -7,15 +7,15 @@ from contextlib import contextmanager
 
 import pytest
 
-from streaming.core.ports import Deposed
-from streaming.notify.alertmanager import Alertmanager
-from streaming.notify.alerts import AlertStyle
-from streaming.notify.delivery import Delivery, Receiver
-from streaming.notify.webhook import Webhook
-from streaming.store.database import Database, DatabaseUnreachable
-from streaming.store.outbox import Waiting, waiting_count
-from streaming.store.postgres import PostgresStore
-from streaming.store.writer import TurnTaken, Writer, turn
+from rebalance_monitor.streaming.core.ports import Deposed
+from rebalance_monitor.streaming.notify.alertmanager import Alertmanager
+from rebalance_monitor.streaming.notify.alerts import AlertStyle
+from rebalance_monitor.streaming.notify.delivery import Delivery, Receiver
+from rebalance_monitor.streaming.notify.webhook import Webhook
+from rebalance_monitor.streaming.store.database import Database, DatabaseUnreachable
+from rebalance_monitor.streaming.store.outbox import Waiting, waiting_count
+from rebalance_monitor.streaming.store.postgres import PostgresStore
+from rebalance_monitor.streaming.store.writer import TurnTaken, Writer, turn
 from tests.streaming.builders import apart, commit, incident
 from tests.streaming.notify.receiver import receiving
 from tests.waiting import until

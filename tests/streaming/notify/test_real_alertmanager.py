@@ -11,13 +11,13 @@ from typing import Any
 import httpx
 import pytest
 
-from streaming.core.incidents.maintenance import Maintenance
-from streaming.core.model.results import AlertSeverity
-from streaming.notify.alertmanager import Pusher
-from streaming.notify.alerts import AlertStyle
-from streaming.store import maintenance
-from streaming.store.maintenance import LOOK_EVERY_MS
-from streaming.store.postgres import PostgresStore
+from rebalance_monitor.streaming.core.incidents.maintenance import Maintenance
+from rebalance_monitor.streaming.core.model.results import AlertSeverity
+from rebalance_monitor.streaming.notify.alertmanager import Pusher
+from rebalance_monitor.streaming.notify.alerts import AlertStyle
+from rebalance_monitor.streaming.store import maintenance
+from rebalance_monitor.streaming.store.maintenance import LOOK_EVERY_MS
+from rebalance_monitor.streaming.store.postgres import PostgresStore
 from tests.streaming.builders import commit, incident
 from tests.streaming.notify.receiver import receiving
 from tests.waiting import until

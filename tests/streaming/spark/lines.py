@@ -2,12 +2,18 @@
 
 import pyarrow as pa
 
-from schemas.group_metadata import GroupMember, GroupMetadata
-from schemas.offsets_topic import GROUP_TYPES, MEMBER_TYPES, MEMBERS_SHARE_TYPES, RECORD_TYPES, encode_group_metadata
-from schemas.wire import write_int16, write_nullable_string
-from streaming.core.model.records import GroupDeleted, GroupGeneration, OtherGroup, Row
-from streaming.core.reading.decoding import CLASSIC, Glance
-from streaming.spark.rows import Line, Place, RawRow, arrow_batches, read_batch, record_line, row_line
+from rebalance_monitor.schemas.group_metadata import GroupMember, GroupMetadata
+from rebalance_monitor.schemas.offsets_topic import (
+    GROUP_TYPES,
+    MEMBER_TYPES,
+    MEMBERS_SHARE_TYPES,
+    RECORD_TYPES,
+    encode_group_metadata,
+)
+from rebalance_monitor.schemas.wire import write_int16, write_nullable_string
+from rebalance_monitor.streaming.core.model.records import GroupDeleted, GroupGeneration, OtherGroup, Row
+from rebalance_monitor.streaming.core.reading.decoding import CLASSIC, Glance
+from rebalance_monitor.streaming.spark.rows import Line, Place, RawRow, arrow_batches, read_batch, record_line, row_line
 
 VERSION = 3
 

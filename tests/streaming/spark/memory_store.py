@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
-from streaming.core.ports import Commit, Deposed, GroupKey, OutOfStep, PartitionKey, StoredState
+from rebalance_monitor.streaming.core.ports import Commit, Deposed, GroupKey, OutOfStep, PartitionKey, StoredState
 
 FIRST, AT_ONCE = 2, 300
 """Rows of waiting records that come with a state, and those that are read at once later."""

@@ -11,19 +11,19 @@ from hypothesis import given
 from hypothesis import settings as profile
 from hypothesis import strategies as st
 
-from streaming.cli.captures import records_of, settings_of
-from streaming.core.fold.state import Saved, read
-from streaming.core.lifecycles import fold_group
-from streaming.core.model.records import Gap, GroupGeneration, MemberRow, OtherGroup, Row, Tick
-from streaming.core.model.results import GapRecord, Generation, Incident, Result
-from streaming.core.model.settings import ClusterSettings
-from streaming.core.ports import Deposed, OutOfStep, PartitionKey, Range
-from streaming.core.replay import OFFSETS_TOPIC as OFFSETS
-from streaming.core.replay import decode
-from streaming.guarding.fold import Fold
-from streaming.spark.batch import BatchFunction, BatchReport
-from streaming.spark.channel import Control
-from streaming.spark.folding import (
+from rebalance_monitor.streaming.cli.captures import records_of, settings_of
+from rebalance_monitor.streaming.core.fold.state import Saved, read
+from rebalance_monitor.streaming.core.lifecycles import fold_group
+from rebalance_monitor.streaming.core.model.records import Gap, GroupGeneration, MemberRow, OtherGroup, Row, Tick
+from rebalance_monitor.streaming.core.model.results import GapRecord, Generation, Incident, Result
+from rebalance_monitor.streaming.core.model.settings import ClusterSettings
+from rebalance_monitor.streaming.core.ports import Deposed, OutOfStep, PartitionKey, Range
+from rebalance_monitor.streaming.core.replay import OFFSETS_TOPIC as OFFSETS
+from rebalance_monitor.streaming.core.replay import decode
+from rebalance_monitor.streaming.guarding.fold import Fold
+from rebalance_monitor.streaming.spark.batch import BatchFunction, BatchReport
+from rebalance_monitor.streaming.spark.channel import Control
+from rebalance_monitor.streaming.spark.folding import (
     Folded,
     FoldMany,
     Task,
@@ -33,7 +33,7 @@ from streaming.spark.folding import (
     states_table,
     worker,
 )
-from streaming.spark.rows import SCHEMA, Reached, arrow_batches, position_line, read_batch, tick_line
+from rebalance_monitor.streaming.spark.rows import SCHEMA, Reached, arrow_batches, position_line, read_batch, tick_line
 from tests.streaming.spark.lines import line_of
 from tests.streaming.spark.memory_store import MemoryStore
 

@@ -6,12 +6,12 @@ from functools import partial
 
 import pytest
 
-from streaming.core.connect.reading import decode_status_row
-from streaming.core.model.records import Row, Tick
-from streaming.core.model.results import Generation, Incident
-from streaming.core.model.settings import ClusterSettings, ConnectSettings
-from streaming.core.ports import Range
-from streaming.spark.folding import (
+from rebalance_monitor.streaming.core.connect.reading import decode_status_row
+from rebalance_monitor.streaming.core.model.records import Row, Tick
+from rebalance_monitor.streaming.core.model.results import Generation, Incident
+from rebalance_monitor.streaming.core.model.settings import ClusterSettings, ConnectSettings
+from rebalance_monitor.streaming.core.ports import Range
+from rebalance_monitor.streaming.spark.folding import (
     FoldHere,
     Task,
     fold_here,

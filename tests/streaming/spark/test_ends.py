@@ -5,9 +5,9 @@ from collections.abc import Mapping
 
 import pytest
 
-from streaming.spark.ends import NO_SUCH_TOPIC, Place, TopicInfo, Topics
-from streaming.spark.offsets import Bounds, Key, Kind, Offset, Sample, Span, advance, spans
-from streaming.spark.sampling import METADATA_EVERY_S, Sampler
+from rebalance_monitor.streaming.spark.ends import NO_SUCH_TOPIC, Place, TopicInfo, Topics
+from rebalance_monitor.streaming.spark.offsets import Bounds, Key, Kind, Offset, Sample, Span, advance, spans
+from rebalance_monitor.streaming.spark.sampling import METADATA_EVERY_S, Sampler
 
 OFFSETS = "__consumer_offsets"
 HEARTBEAT_MS = 500

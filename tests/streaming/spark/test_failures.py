@@ -2,7 +2,7 @@
 
 import pytest
 
-from streaming.spark.failures import first_line
+from rebalance_monitor.streaming.spark.failures import first_line
 
 
 class Class:

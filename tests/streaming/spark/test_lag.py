@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streaming.spark.lag import MARKS, Lag
-from streaming.spark.offsets import Bounds, Key, Offset, Sample
+from rebalance_monitor.streaming.spark.lag import MARKS, Lag
+from rebalance_monitor.streaming.spark.offsets import Bounds, Key, Offset, Sample
 
 A, B, NEW = Key("t", "id", 0), Key("t", "id", 1), Key("new", "id", 0)
 MAX_LAG_S = 10.0

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streaming.spark.offsets import (
+from rebalance_monitor.streaming.spark.offsets import (
     DELETED,
     MADE_ANEW,
     Bounds,

@@ -13,11 +13,11 @@ from lab.cluster.broker import Broker
 from lab.paths import BUILD
 from lab.ports import free_ports
 from lab.process import Lab, Progress
-from streaming.spark.ends import ClusterError, KafkaView
-from streaming.spark.offsets import Key, Kind, Span
-from streaming.spark.reading import Reading, read_spans
-from streaming.spark.rows import POSITION, Line
-from streaming.spark.sampling import Sampler
+from rebalance_monitor.streaming.spark.ends import ClusterError, KafkaView
+from rebalance_monitor.streaming.spark.offsets import Key, Kind, Span
+from rebalance_monitor.streaming.spark.reading import Reading, read_spans
+from rebalance_monitor.streaming.spark.rows import POSITION, Line
+from rebalance_monitor.streaming.spark.sampling import Sampler
 from tests.waiting import until
 
 pytestmark = pytest.mark.integration

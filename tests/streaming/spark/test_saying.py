@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from streaming.spark.saying import say_on_stderr
+from rebalance_monitor.streaming.spark.saying import say_on_stderr
 
 
 @pytest.fixture

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from streaming.spark.scratch import full, remove_orphans, scratch_folder
+from rebalance_monitor.streaming.spark.scratch import full, remove_orphans, scratch_folder
 
 RUN = """
 import sys, time
-from streaming.spark.scratch import scratch_folder
+from rebalance_monitor.streaming.spark.scratch import scratch_folder
 with scratch_folder(sys.argv[1]) as made:
     (made / "something").write_text("kept")
     print(made, flush=True)

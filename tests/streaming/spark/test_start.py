@@ -10,9 +10,9 @@ from pathlib import Path
 ROOT = Path(__file__).parents[3]
 JOB = """
 import json, signal, sys
-from streaming.config.settings import Settings
-from streaming.spark.failures import CannotRun
-from streaming.spark.job import run_job
+from rebalance_monitor.streaming.config.settings import Settings
+from rebalance_monitor.streaming.spark.failures import CannotRun
+from rebalance_monitor.streaming.spark.job import run_job
 
 # As at a terminal: what a shell starts in the background begins with this signal ignored.
 signal.signal(signal.SIGINT, signal.default_int_handler)

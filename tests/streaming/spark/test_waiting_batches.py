@@ -3,10 +3,10 @@
 from collections import Counter
 from collections.abc import Sequence
 
-from streaming.core.model.records import Row
-from streaming.core.model.results import Generation, Grade
-from streaming.core.ports import GroupKey, Range
-from streaming.spark.group_states import GONE
+from rebalance_monitor.streaming.core.model.records import Row
+from rebalance_monitor.streaming.core.model.results import Generation, Grade
+from rebalance_monitor.streaming.core.ports import GroupKey, Range
+from rebalance_monitor.streaming.spark.group_states import GONE
 from tests.streaming.core.rules.builders import CONFIGS, GROUP, OFFSETS, Story
 from tests.streaming.spark.memory_store import AT_ONCE
 from tests.streaming.spark.test_batch import Place, Run, final, table

@@ -10,13 +10,22 @@ from pathlib import Path
 
 import pytest
 
-from streaming.spark import stacks
-from streaming.spark.watchdog import FIRST_WORD_S, PAUSED_S, READER, READING_S, SILENT_S, TASK, Hangs, Watchdog
+from rebalance_monitor.streaming.spark import stacks
+from rebalance_monitor.streaming.spark.watchdog import (
+    FIRST_WORD_S,
+    PAUSED_S,
+    READER,
+    READING_S,
+    SILENT_S,
+    TASK,
+    Hangs,
+    Watchdog,
+)
 
 HANGING = """
 import sys, time
 from pathlib import Path
-from streaming.spark import stacks
+from rebalance_monitor.streaming.spark import stacks
 def hanging_here():
     print("ready", flush=True)
     time.sleep(600)

@@ -8,16 +8,16 @@ from typing import Any
 
 import pytest
 
-from streaming.core.fold.fold import STATE_VERSION
-from streaming.core.fold.routing import route
-from streaming.core.fold.state import Saved
-from streaming.core.lifecycles import fold_group
-from streaming.core.model.records import OtherGroup, Tick
-from streaming.core.model.results import Result
-from streaming.core.model.settings import ClusterSettings, ConnectSettings
-from streaming.core.ports import Commit, GroupKey, PartitionKey, Range, StoredState
-from streaming.core.replay import RawRecord, decode, replay
-from streaming.store.postgres import PostgresStore
+from rebalance_monitor.streaming.core.fold.fold import STATE_VERSION
+from rebalance_monitor.streaming.core.fold.routing import route
+from rebalance_monitor.streaming.core.fold.state import Saved
+from rebalance_monitor.streaming.core.lifecycles import fold_group
+from rebalance_monitor.streaming.core.model.records import OtherGroup, Tick
+from rebalance_monitor.streaming.core.model.results import Result
+from rebalance_monitor.streaming.core.model.settings import ClusterSettings, ConnectSettings
+from rebalance_monitor.streaming.core.ports import Commit, GroupKey, PartitionKey, Range, StoredState
+from rebalance_monitor.streaming.core.replay import RawRecord, decode, replay
+from rebalance_monitor.streaming.store.postgres import PostgresStore
 
 pytestmark = pytest.mark.postgres
 

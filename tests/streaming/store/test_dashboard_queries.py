@@ -7,17 +7,17 @@ from typing import Any
 import psycopg
 import pytest
 
-from streaming.core.model.reasons import Reason, ReasonKind
-from streaming.core.model.results import Cause, Change, Grade, Subject, Verdict
-from streaming.store.maintenance import Windows, add
-from streaming.store.postgres import PostgresStore
+from rebalance_monitor.streaming.core.model.reasons import Reason, ReasonKind
+from rebalance_monitor.streaming.core.model.results import Cause, Change, Grade, Subject, Verdict
+from rebalance_monitor.streaming.store.maintenance import Windows, add
+from rebalance_monitor.streaming.store.postgres import PostgresStore
 from tests.streaming.builders import GROUP as STATE_OF
 from tests.streaming.builders import commit, generation, incident, state
 
 pytest.importorskip("grafana_foundation_sdk")
 
-from dashboards.alerts import alerts
-from dashboards.tables import TABLES_SQL
+from rebalance_monitor.dashboards.alerts import alerts
+from rebalance_monitor.dashboards.tables import TABLES_SQL
 from tests.dashboards.asked import Asked, sql
 from tests.dashboards.planted import CLUSTER, GROUP, folded, now_ms, planted, window
 

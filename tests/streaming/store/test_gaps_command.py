@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from streaming.cli import main
-from streaming.core.model.results import GapRecord
-from streaming.store import gaps
-from streaming.store.postgres import PostgresStore
+from rebalance_monitor.streaming.cli import main
+from rebalance_monitor.streaming.core.model.results import GapRecord
+from rebalance_monitor.streaming.store import gaps
+from rebalance_monitor.streaming.store.postgres import PostgresStore
 from tests.streaming.builders import TOPIC
 from tests.web.filled import put
 

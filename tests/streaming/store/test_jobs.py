@@ -2,11 +2,11 @@
 
 import pytest
 
-from streaming.core.model.effects import Burst
-from streaming.core.model.results import Aftermath, Cause, JobState, Subject
-from streaming.store import jobs, tables
-from streaming.store.contents import contents
-from streaming.store.postgres import PostgresStore
+from rebalance_monitor.streaming.core.model.effects import Burst
+from rebalance_monitor.streaming.core.model.results import Aftermath, Cause, JobState, Subject
+from rebalance_monitor.streaming.store import jobs, tables
+from rebalance_monitor.streaming.store.contents import contents
+from rebalance_monitor.streaming.store.postgres import PostgresStore
 from tests.streaming.builders import generation
 
 pytestmark = pytest.mark.postgres

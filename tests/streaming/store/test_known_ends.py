@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from streaming.store.known_ends import EndsKeeper
-from streaming.store.postgres import PostgresStore
+from rebalance_monitor.streaming.store.known_ends import EndsKeeper
+from rebalance_monitor.streaming.store.postgres import PostgresStore
 from tests.waiting import until
 
 pytestmark = pytest.mark.postgres

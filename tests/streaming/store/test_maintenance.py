@@ -8,14 +8,14 @@ import httpx
 import psycopg
 import pytest
 
-from streaming.core.incidents.maintenance import MAX_WINDOW_MS, Maintenance
-from streaming.core.model.results import AlertSeverity, Incident
-from streaming.metrics.prometheus import Exporter
-from streaming.notify.alerts import AlertStyle, notification, rfc3339
-from streaming.store import maintenance
-from streaming.store.maintenance import LOOK_EVERY_MS, NoSuchWindow, Windows
-from streaming.store.outbox import firing, waiting
-from streaming.store.postgres import PostgresStore
+from rebalance_monitor.streaming.core.incidents.maintenance import MAX_WINDOW_MS, Maintenance
+from rebalance_monitor.streaming.core.model.results import AlertSeverity, Incident
+from rebalance_monitor.streaming.metrics.prometheus import Exporter
+from rebalance_monitor.streaming.notify.alerts import AlertStyle, notification, rfc3339
+from rebalance_monitor.streaming.store import maintenance
+from rebalance_monitor.streaming.store.maintenance import LOOK_EVERY_MS, NoSuchWindow, Windows
+from rebalance_monitor.streaming.store.outbox import firing, waiting
+from rebalance_monitor.streaming.store.postgres import PostgresStore
 from tests.streaming.builders import apart, commit, incident
 
 pytestmark = pytest.mark.postgres

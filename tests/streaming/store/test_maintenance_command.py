@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from streaming.cli import main
-from streaming.cli.maintenance import duration_ms, moment_ms
-from streaming.store.postgres import PostgresStore
+from rebalance_monitor.streaming.cli import main
+from rebalance_monitor.streaming.cli.maintenance import duration_ms, moment_ms
+from rebalance_monitor.streaming.store.postgres import PostgresStore
 
 ADD = ["add", "--groups", "connect-*", "--owner", "jane", "--reason", "broker upgrade"]
 Command = Callable[..., tuple[int, str, str]]

@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 import psycopg
 import pytest
 
-from streaming.store.migrations import BadMigrations, known, migrate, ordered
+from rebalance_monitor.streaming.store.migrations import BadMigrations, known, migrate, ordered
 
 
 def test_the_files_are_numbered_without_gap_or_duplicate() -> None:

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from streaming.core.model.results import AlertSeverity, Incident, Severity, Subject
-from streaming.metrics.prometheus import Exporter
-from streaming.store.outbox import firing
-from streaming.store.postgres import PostgresStore
+from rebalance_monitor.streaming.core.model.results import AlertSeverity, Incident, Severity, Subject
+from rebalance_monitor.streaming.metrics.prometheus import Exporter
+from rebalance_monitor.streaming.store.outbox import firing
+from rebalance_monitor.streaming.store.postgres import PostgresStore
 from tests.streaming.builders import commit, incident
 
 pytestmark = pytest.mark.postgres

@@ -2,9 +2,9 @@
 
 import pytest
 
-from streaming.core.model.results import Source
-from streaming.core.ports import OutOfStep, PartitionKey
-from streaming.store.postgres import PostgresStore
+from rebalance_monitor.streaming.core.model.results import Source
+from rebalance_monitor.streaming.core.ports import OutOfStep, PartitionKey
+from rebalance_monitor.streaming.store.postgres import PostgresStore
 from tests.streaming.builders import GROUP, PARTITION, TOPIC, commit, generation, incident, pending, state
 from tests.streaming.store.test_postgres import everything, rows
 

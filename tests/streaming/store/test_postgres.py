@@ -8,11 +8,11 @@ from typing import Any, cast
 import psycopg
 import pytest
 
-from streaming.core.fold.state import STATE_VERSION
-from streaming.core.model.results import AlertSeverity, GapRecord, Incident, JobState, Subject
-from streaming.core.ports import Deposed, GroupKey, KeptState, StoredState
-from streaming.store.database import DatabaseUnreachable
-from streaming.store.postgres import PostgresStore
+from rebalance_monitor.streaming.core.fold.state import STATE_VERSION
+from rebalance_monitor.streaming.core.model.results import AlertSeverity, GapRecord, Incident, JobState, Subject
+from rebalance_monitor.streaming.core.ports import Deposed, GroupKey, KeptState, StoredState
+from rebalance_monitor.streaming.store.database import DatabaseUnreachable
+from rebalance_monitor.streaming.store.postgres import PostgresStore
 from tests.streaming.builders import (
     GROUP,
     PARTITION,

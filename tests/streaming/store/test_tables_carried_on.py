@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from streaming.core.fold.state import Saved
-from streaming.store.migrations import known
-from streaming.store.outbox import waiting
-from streaming.store.postgres import PostgresStore
+from rebalance_monitor.streaming.core.fold.state import Saved
+from rebalance_monitor.streaming.store.migrations import known
+from rebalance_monitor.streaming.store.outbox import waiting
+from rebalance_monitor.streaming.store.postgres import PostgresStore
 from tests.streaming.carried import database
 from tests.streaming.carried.live import LONG_MS, arrives_ms, held, story
 from tests.streaming.states import envelope_of

@@ -9,14 +9,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from streaming.core.incidents.maintenance import Maintenance
-from streaming.core.model.results import AlertSeverity, Incident
-from streaming.core.runbooks import Addresses
-from streaming.notify.alerts import Alert, AlertStyle, alert, notification
-from streaming.notify.webhook import message
-from streaming.store import maintenance
-from streaming.store.outbox import firing, mark_sent, waiting
-from streaming.store.postgres import PostgresStore
+from rebalance_monitor.streaming.core.incidents.maintenance import Maintenance
+from rebalance_monitor.streaming.core.model.results import AlertSeverity, Incident
+from rebalance_monitor.streaming.core.runbooks import Addresses
+from rebalance_monitor.streaming.notify.alerts import Alert, AlertStyle, alert, notification
+from rebalance_monitor.streaming.notify.webhook import message
+from rebalance_monitor.streaming.store import maintenance
+from rebalance_monitor.streaming.store.outbox import firing, mark_sent, waiting
+from rebalance_monitor.streaming.store.postgres import PostgresStore
 from tests.streaming.builders import commit, incident
 
 pytestmark = pytest.mark.postgres

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from streaming.core.ports import GroupKey, Store, StoredState
-from streaming.store.postgres import PostgresStore
+from rebalance_monitor.streaming.core.ports import GroupKey, Store, StoredState
+from rebalance_monitor.streaming.store.postgres import PostgresStore
 from tests.streaming.builders import commit
 from tests.streaming.spark.memory_store import MemoryStore
 from tests.streaming.store.test_postgres import rows

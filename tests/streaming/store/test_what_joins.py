@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from streaming.core.model.results import AlertSeverity, Certainty, Incident, Severity, Subject
-from streaming.store.postgres import PostgresStore
+from rebalance_monitor.streaming.core.model.results import AlertSeverity, Certainty, Incident, Severity, Subject
+from rebalance_monitor.streaming.store.postgres import PostgresStore
 from tests.streaming.builders import commit, incident
 
 pytestmark = pytest.mark.postgres

@@ -8,9 +8,9 @@ process. Time moves only where a delay is waited for or a worker is away.
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from assignors.connect import incremental
-from assignors.connect.eras import Era
-from assignors.connect.model import (
+from rebalance_monitor.assignors.connect import incremental
+from rebalance_monitor.assignors.connect.eras import Era
+from rebalance_monitor.assignors.connect.model import (
     ConfigSnapshot,
     ConnectMember,
     ConnectResult,
@@ -19,7 +19,7 @@ from assignors.connect.model import (
     LeaderMemory,
     MemberShare,
 )
-from streaming.core.connect.observed import Job
+from rebalance_monitor.streaming.core.connect.observed import Job
 
 MOST_ROUNDS = 200
 FIRST_OFFSET = 10

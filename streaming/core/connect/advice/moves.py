@@ -2,10 +2,10 @@
 
 from typing import assert_never
 
-from assignors.connect.eras import NEWEST
-from assignors.connect.model import Jobs
-from streaming.core.connect.advice.cluster import Cluster
-from streaming.core.incidents.step import Move
+from rebalance_monitor.assignors.connect.eras import NEWEST
+from rebalance_monitor.assignors.connect.model import Jobs
+from rebalance_monitor.streaming.core.connect.advice.cluster import Cluster
+from rebalance_monitor.streaming.core.incidents.step import Move
 
 RESTART_MS = 30_000
 """How long a worker is away while it restarts: shorter than the default delay of five minutes."""

@@ -11,13 +11,13 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
-from assignors.connect.eras import ERAS
-from assignors.connect.model import Jobs
-from streaming.core.connect.advice.cluster import Cluster, cluster_of
-from streaming.core.connect.advice.moves import play
-from streaming.core.connect.advice.scenarios import lopsided
-from streaming.core.connect.observed import Job, job_kind
-from streaming.core.incidents.step import Move
+from rebalance_monitor.assignors.connect.eras import ERAS
+from rebalance_monitor.assignors.connect.model import Jobs
+from rebalance_monitor.streaming.core.connect.advice.cluster import Cluster, cluster_of
+from rebalance_monitor.streaming.core.connect.advice.moves import play
+from rebalance_monitor.streaming.core.connect.advice.scenarios import lopsided
+from rebalance_monitor.streaming.core.connect.observed import Job, job_kind
+from rebalance_monitor.streaming.core.incidents.step import Move
 
 MOST_JOBS, MOST_WORKERS = 3_000, 60
 """Larger groups get the rule's general step: a play costs some rounds of the assignor for each era."""

@@ -7,11 +7,11 @@ back before the delay is over, so its own connectors and tasks wait for that lon
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from assignors.connect.eras import ERAS, Era
-from streaming.core.connect.advice.moves import play
-from streaming.core.connect.advice.scenarios import SCENARIOS, Scenario
-from streaming.core.incidents.rule import Rule
-from streaming.core.incidents.step import Kind, Step
+from rebalance_monitor.assignors.connect.eras import ERAS, Era
+from rebalance_monitor.streaming.core.connect.advice.moves import play
+from rebalance_monitor.streaming.core.connect.advice.scenarios import SCENARIOS, Scenario
+from rebalance_monitor.streaming.core.incidents.rule import Rule
+from rebalance_monitor.streaming.core.incidents.step import Kind, Step
 
 DELAYS_MS = (300_000, 0)
 """The default of `scheduled.rebalance.max.delay.ms`, and the value that switches the delay off."""

@@ -7,11 +7,11 @@ some rules is a fault of the leader or of a worker; then the group is made as th
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
-from assignors.connect.eras import Era
-from assignors.connect.model import Jobs
-from streaming.core.connect.advice.cluster import FIRST_OFFSET, Cluster, Worker, cluster_of
-from streaming.core.connect.advice.moves import ADDED
-from streaming.core.connect.observed import Job, job_kind
+from rebalance_monitor.assignors.connect.eras import Era
+from rebalance_monitor.assignors.connect.model import Jobs
+from rebalance_monitor.streaming.core.connect.advice.cluster import FIRST_OFFSET, Cluster, Worker, cluster_of
+from rebalance_monitor.streaming.core.connect.advice.moves import ADDED
+from rebalance_monitor.streaming.core.connect.observed import Job, job_kind
 
 ORDERS, STOCK = "orders", "stock"
 HEAVY = "w2"

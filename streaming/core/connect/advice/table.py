@@ -2,11 +2,11 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from assignors.connect.eras import ERAS
-from streaming.core.connect.advice.proof import DELAYS_MS, Played, played
-from streaming.core.connect.advice.words import releases
-from streaming.core.incidents.rule import Rule
-from streaming.core.incidents.step import Kind
+from rebalance_monitor.assignors.connect.eras import ERAS
+from rebalance_monitor.streaming.core.connect.advice.proof import DELAYS_MS, Played, played
+from rebalance_monitor.streaming.core.connect.advice.words import releases
+from rebalance_monitor.streaming.core.incidents.rule import Rule
+from rebalance_monitor.streaming.core.incidents.step import Kind
 
 MADE = "<!-- Made by `rebalance-monitor dashboards build` from the rule catalogue; edit that. -->"
 

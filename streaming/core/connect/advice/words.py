@@ -2,8 +2,8 @@
 
 from collections.abc import Collection
 
-from assignors.connect.eras import ERAS, Era
-from streaming.core.incidents.step import Move, Step
+from rebalance_monitor.assignors.connect.eras import ERAS, Era
+from rebalance_monitor.streaming.core.incidents.step import Move, Step
 
 WAITING_MOVES = frozenset({Move.RESTART_NAMED, Move.RESTART_ANOTHER, Move.REDECLARE, Move.KEEP_NAMED_AWAY})
 """After these, what the worker held waits for the delay: the leader stays and expects the worker back. A leader that

@@ -8,16 +8,16 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from assignors.connect.model import ConnectResult, MemberShare
-from assignors.java_order import wire_entries_assigned, wire_entries_revoked
-from schemas.connect_protocol import ConnectAssignment, encode_assignment
-from streaming.core.connect.connect_bytes import encode_share
-from streaming.core.connect.leader.hypotheses import DEFAULT_MAX_DELAY_MS, jobs
-from streaming.core.connect.leader.rounds import Case, rounds_of
-from streaming.core.connect.leader.runs import Run, runs_of
-from streaming.core.connect.observed import Job
-from streaming.core.model.records import GroupGeneration, MemberRow
-from streaming.core.model.settings import ConnectSettings
+from rebalance_monitor.assignors.connect.model import ConnectResult, MemberShare
+from rebalance_monitor.assignors.java_order import wire_entries_assigned, wire_entries_revoked
+from rebalance_monitor.schemas.connect_protocol import ConnectAssignment, encode_assignment
+from rebalance_monitor.streaming.core.connect.connect_bytes import encode_share
+from rebalance_monitor.streaming.core.connect.leader.hypotheses import DEFAULT_MAX_DELAY_MS, jobs
+from rebalance_monitor.streaming.core.connect.leader.rounds import Case, rounds_of
+from rebalance_monitor.streaming.core.connect.leader.runs import Run, runs_of
+from rebalance_monitor.streaming.core.connect.observed import Job
+from rebalance_monitor.streaming.core.model.records import GroupGeneration, MemberRow
+from rebalance_monitor.streaming.core.model.settings import ConnectSettings
 
 JAVA_BEFORE_19, JAVA_FROM_19 = 17, 21
 REPLACED = "\ufffd"

@@ -7,16 +7,16 @@ without one        the round moved the memory unseen: what was carried goes on  
 
 from dataclasses import replace
 
-from streaming.core.connect.configured import configured_at
-from streaming.core.connect.leader import hypotheses
-from streaming.core.connect.leader.fallback import hides_delay
-from streaming.core.connect.leader.unseen_leaders import Hole
-from streaming.core.connect.observed import Observed
-from streaming.core.connect.rules.window import is_backoff, waiting_jobs
-from streaming.core.connect.state import ConnectState
-from streaming.core.connect.verdict import EAGER_ASSIGNOR, Judgement
-from streaming.core.model.results import Grade
-from streaming.core.model.settings import ConnectSettings
+from rebalance_monitor.streaming.core.connect.configured import configured_at
+from rebalance_monitor.streaming.core.connect.leader import hypotheses
+from rebalance_monitor.streaming.core.connect.leader.fallback import hides_delay
+from rebalance_monitor.streaming.core.connect.leader.unseen_leaders import Hole
+from rebalance_monitor.streaming.core.connect.observed import Observed
+from rebalance_monitor.streaming.core.connect.rules.window import is_backoff, waiting_jobs
+from rebalance_monitor.streaming.core.connect.state import ConnectState
+from rebalance_monitor.streaming.core.connect.verdict import EAGER_ASSIGNOR, Judgement
+from rebalance_monitor.streaming.core.model.results import Grade
+from rebalance_monitor.streaming.core.model.settings import ConnectSettings
 
 
 def met(state: ConnectState, observed: Observed, settings: ConnectSettings, skipped: int) -> ConnectState:

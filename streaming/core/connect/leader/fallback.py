@@ -13,12 +13,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import product
 
-from assignors.connect.eras import ERAS
-from assignors.connect.model import Jobs, LeaderMemory
-from assignors.java_order import hash_map_order
-from streaming.core.connect.leader.hypotheses import Carried, jobs
-from streaming.core.connect.leader.packed import Hypothesis
-from streaming.core.connect.observed import Job, Observed
+from rebalance_monitor.assignors.connect.eras import ERAS
+from rebalance_monitor.assignors.connect.model import Jobs, LeaderMemory
+from rebalance_monitor.assignors.java_order import hash_map_order
+from rebalance_monitor.streaming.core.connect.leader.hypotheses import Carried, jobs
+from rebalance_monitor.streaming.core.connect.leader.packed import Hypothesis
+from rebalance_monitor.streaming.core.connect.observed import Job, Observed
 
 BACK_OFFS = 4
 """Balancing rounds in a row after which every further pause is the longest."""

@@ -19,13 +19,13 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from assignors.connect.eras import ERAS, era_of
-from assignors.connect.model import Jobs, LeaderMemory
-from streaming.core.connect.leader.packed import Hypothesis, PackedMinds, pack, unpack
-from streaming.core.connect.leader.unseen_leaders import Hole
-from streaming.core.connect.observed import Job, Observed, WorkerView
-from streaming.core.model.reasons import Reason, ReasonKind
-from streaming.core.model.settings import ConnectSettings
+from rebalance_monitor.assignors.connect.eras import ERAS, era_of
+from rebalance_monitor.assignors.connect.model import Jobs, LeaderMemory
+from rebalance_monitor.streaming.core.connect.leader.packed import Hypothesis, PackedMinds, pack, unpack
+from rebalance_monitor.streaming.core.connect.leader.unseen_leaders import Hole
+from rebalance_monitor.streaming.core.connect.observed import Job, Observed, WorkerView
+from rebalance_monitor.streaming.core.model.reasons import Reason, ReasonKind
+from rebalance_monitor.streaming.core.model.settings import ConnectSettings
 
 MAX_HYPOTHESES = 64
 MAX_PROCESSES = 64

@@ -9,7 +9,7 @@ connector, with runs of task numbers, and minds that differ in their release alo
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from assignors.connect.model import Jobs, LeaderMemory
+from rebalance_monitor.assignors.connect.model import Jobs, LeaderMemory
 
 ITSELF, TO = "c", ".."
 

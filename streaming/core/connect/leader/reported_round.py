@@ -18,12 +18,12 @@ If the same member leads the generation after it, its memory is bound:
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from assignors.connect.model import LeaderMemory
-from streaming.core.connect.configured import configured_at, unsure_at
-from streaming.core.connect.leader.fallback import hides_delays
-from streaming.core.connect.leader.rounds import Case
-from streaming.core.connect.leader.runs import CLOCK_SLACK_MS
-from streaming.core.connect.observed import STATIC, Observed
+from rebalance_monitor.assignors.connect.model import LeaderMemory
+from rebalance_monitor.streaming.core.connect.configured import configured_at, unsure_at
+from rebalance_monitor.streaming.core.connect.leader.fallback import hides_delays
+from rebalance_monitor.streaming.core.connect.leader.rounds import Case
+from rebalance_monitor.streaming.core.connect.leader.runs import CLOCK_SLACK_MS
+from rebalance_monitor.streaming.core.connect.observed import STATIC, Observed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

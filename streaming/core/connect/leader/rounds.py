@@ -7,14 +7,14 @@ process had in mind and what its clock said is another matter (`runs`).
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from assignors.connect.model import ConfigSnapshot, ConnectMember, ConnectRound, Jobs
-from schemas.connect_protocol import WorkerState
-from streaming.core.connect.config_history import ConfigHistory, ConfigState
-from streaming.core.connect.configured import doubted_connectors, has_applied, presumed_at, shown_jobs
-from streaming.core.connect.leader.hypotheses import Carried
-from streaming.core.connect.observed import EAGER, Observed, WorkerView
-from streaming.core.model.records import GroupGeneration
-from streaming.core.model.settings import ConnectSettings
+from rebalance_monitor.assignors.connect.model import ConfigSnapshot, ConnectMember, ConnectRound, Jobs
+from rebalance_monitor.schemas.connect_protocol import WorkerState
+from rebalance_monitor.streaming.core.connect.config_history import ConfigHistory, ConfigState
+from rebalance_monitor.streaming.core.connect.configured import doubted_connectors, has_applied, presumed_at, shown_jobs
+from rebalance_monitor.streaming.core.connect.leader.hypotheses import Carried
+from rebalance_monitor.streaming.core.connect.observed import EAGER, Observed, WorkerView
+from rebalance_monitor.streaming.core.model.records import GroupGeneration
+from rebalance_monitor.streaming.core.model.settings import ConnectSettings
 
 MAX_FLAGGED = 8
 """Connectors in doubt that are tried one by one."""

@@ -14,14 +14,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
 
-from assignors.connect import incremental
-from assignors.connect.eras import ERAS, Era
-from assignors.connect.model import ConnectResult, ConnectRound, LeaderMemory
-from assignors.connect.round import CannotAssign
-from streaming.core.connect.leader.packed import Hypothesis
-from streaming.core.connect.leader.rounds import Case
-from streaming.core.connect.observed import Observed
-from streaming.core.fold.clocks import SKEW_MS
+from rebalance_monitor.assignors.connect import incremental
+from rebalance_monitor.assignors.connect.eras import ERAS, Era
+from rebalance_monitor.assignors.connect.model import ConnectResult, ConnectRound, LeaderMemory
+from rebalance_monitor.assignors.connect.round import CannotAssign
+from rebalance_monitor.streaming.core.connect.leader.packed import Hypothesis
+from rebalance_monitor.streaming.core.connect.leader.rounds import Case
+from rebalance_monitor.streaming.core.connect.observed import Observed
+from rebalance_monitor.streaming.core.fold.clocks import SKEW_MS
 
 CLOCK_SLACK_MS = 1_000
 NOT_KNOWN_MS = 2**31 - 1

@@ -5,14 +5,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 
-from assignors.connect.eras import Era
-from assignors.connect.model import ConnectRound, Jobs
-from assignors.connect.round import configured_jobs
-from schemas.connect_protocol import ConnectAssignment
-from streaming.core.connect.leader.rounds import Case
-from streaming.core.connect.leader.rows import Received
-from streaming.core.connect.leader.unseen_rounds import Roles
-from streaming.core.connect.observed import STATIC, Job, job_kind
+from rebalance_monitor.assignors.connect.eras import Era
+from rebalance_monitor.assignors.connect.model import ConnectRound, Jobs
+from rebalance_monitor.assignors.connect.round import configured_jobs
+from rebalance_monitor.schemas.connect_protocol import ConnectAssignment
+from rebalance_monitor.streaming.core.connect.leader.rounds import Case
+from rebalance_monitor.streaming.core.connect.leader.rows import Received
+from rebalance_monitor.streaming.core.connect.leader.unseen_rounds import Roles
+from rebalance_monitor.streaming.core.connect.observed import STATIC, Job, job_kind
 
 
 def job_set(jobs: Jobs) -> frozenset[Job]:

@@ -19,22 +19,22 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, combinations, permutations
 
-from assignors.connect import incremental
-from assignors.connect.eras import ERAS, Era
-from assignors.connect.incremental import surplus_counts
-from assignors.connect.model import ConnectResult, ConnectRound, LeaderMemory
-from assignors.connect.round import CannotAssign, configured_jobs
-from assignors.connect.survey import in_leaders_order, turns
-from assignors.java_order import utf16_key
-from streaming.core.connect.leader import hypotheses
-from streaming.core.connect.leader.answers import same_but_for_names
-from streaming.core.connect.leader.packed import Hypothesis
-from streaming.core.connect.leader.rounds import Case
-from streaming.core.connect.leader.rows import split
-from streaming.core.connect.leader.runs import NOT_KNOWN_MS, Run
-from streaming.core.connect.leader.shown import Shown, job_set
-from streaming.core.connect.leader.unseen_rounds import Freedom, Roles
-from streaming.core.connect.observed import Job, WorkerView, job_kind
+from rebalance_monitor.assignors.connect import incremental
+from rebalance_monitor.assignors.connect.eras import ERAS, Era
+from rebalance_monitor.assignors.connect.incremental import surplus_counts
+from rebalance_monitor.assignors.connect.model import ConnectResult, ConnectRound, LeaderMemory
+from rebalance_monitor.assignors.connect.round import CannotAssign, configured_jobs
+from rebalance_monitor.assignors.connect.survey import in_leaders_order, turns
+from rebalance_monitor.assignors.java_order import utf16_key
+from rebalance_monitor.streaming.core.connect.leader import hypotheses
+from rebalance_monitor.streaming.core.connect.leader.answers import same_but_for_names
+from rebalance_monitor.streaming.core.connect.leader.packed import Hypothesis
+from rebalance_monitor.streaming.core.connect.leader.rounds import Case
+from rebalance_monitor.streaming.core.connect.leader.rows import split
+from rebalance_monitor.streaming.core.connect.leader.runs import NOT_KNOWN_MS, Run
+from rebalance_monitor.streaming.core.connect.leader.shown import Shown, job_set
+from rebalance_monitor.streaming.core.connect.leader.unseen_rounds import Freedom, Roles
+from rebalance_monitor.streaming.core.connect.observed import Job, WorkerView, job_kind
 
 MAX_STEPS = 50_000
 """Jobs and members looked at for one era and snapshot until the search ends without a proof."""

@@ -15,7 +15,7 @@ process is followed, whatever it led before.
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from streaming.core.connect.observed import Observed
+from rebalance_monitor.streaming.core.connect.observed import Observed
 
 MAX_NAMES = 256
 """Processes that are kept in mind; with more of them, any process may have led."""

@@ -12,14 +12,14 @@ and went between the two records is left out: it must have left within the gap, 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from streaming.core.connect.configured import configured_at, jobs_of, unsure_at
-from streaming.core.connect.leader import hypotheses
-from streaming.core.connect.leader.fallback import hides_delays
-from streaming.core.connect.leader.reported_round import LeftBehind, first_reading_ms, reported_round
-from streaming.core.connect.leader.rounds import Case
-from streaming.core.connect.leader.runs import CLOCK_SLACK_MS, applied
-from streaming.core.connect.observed import STATIC, Job, Observed
-from streaming.core.connect.rules.window import is_backoff, waiting_jobs
+from rebalance_monitor.streaming.core.connect.configured import configured_at, jobs_of, unsure_at
+from rebalance_monitor.streaming.core.connect.leader import hypotheses
+from rebalance_monitor.streaming.core.connect.leader.fallback import hides_delays
+from rebalance_monitor.streaming.core.connect.leader.reported_round import LeftBehind, first_reading_ms, reported_round
+from rebalance_monitor.streaming.core.connect.leader.rounds import Case
+from rebalance_monitor.streaming.core.connect.leader.runs import CLOCK_SLACK_MS, applied
+from rebalance_monitor.streaming.core.connect.observed import STATIC, Job, Observed
+from rebalance_monitor.streaming.core.connect.rules.window import is_backoff, waiting_jobs
 
 MAX_CUTS = 8
 """Config records between two generations of which each may have been the last one that the unseen round knew."""

@@ -2,9 +2,18 @@
 
 from collections.abc import Iterator
 
-from schemas.connect_protocol import WorkerState
-from streaming.core.connect.observed import COOPERATIVE, LEVELS, STATIC, Job, Observed, WorkerView, job_kind, job_name
-from streaming.core.connect.rules.catalogue_across import (
+from rebalance_monitor.schemas.connect_protocol import WorkerState
+from rebalance_monitor.streaming.core.connect.observed import (
+    COOPERATIVE,
+    LEVELS,
+    STATIC,
+    Job,
+    Observed,
+    WorkerView,
+    job_kind,
+    job_name,
+)
+from rebalance_monitor.streaming.core.connect.rules.catalogue_across import (
     CONFIG_MISMATCH_PERSISTS,
     HOLD_NOT_CARRIED_OVER,
     LEADER_WITHOUT_MEMORY,
@@ -14,8 +23,8 @@ from streaming.core.connect.rules.catalogue_across import (
     REVOKED_JOB_LOST,
     ZOMBIE_RETURN,
 )
-from streaming.core.connect.rules.context import Law, Need, Scene
-from streaming.core.connect.rules.memory import (
+from rebalance_monitor.streaming.core.connect.rules.context import Law, Need, Scene
+from rebalance_monitor.streaming.core.connect.rules.memory import (
     STORM_SPAN_MS,
     Downgrade,
     aimless_rounds,
@@ -24,9 +33,9 @@ from streaming.core.connect.rules.memory import (
     surplus,
     with_round,
 )
-from streaming.core.incidents.finding import Finding
-from streaming.core.incidents.rule import Rule
-from streaming.core.model.results import Certainty, Evidence, Subject
+from rebalance_monitor.streaming.core.incidents.finding import Finding
+from rebalance_monitor.streaming.core.incidents.rule import Rule
+from rebalance_monitor.streaming.core.model.results import Certainty, Evidence, Subject
 
 PATIENCE_ROUNDS = 3
 """Rounds in a row after which what may happen once is no longer chance."""

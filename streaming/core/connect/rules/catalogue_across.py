@@ -1,6 +1,6 @@
 """The rules from one record of a Connect group to the next, and about time: CONNECT-K1, CONNECT-K5 to K18."""
 
-from streaming.core.incidents.confirming import (
+from rebalance_monitor.streaming.core.incidents.confirming import (
     ASSIGNMENTS,
     CONFIG_LOG,
     NEXT_GENERATION,
@@ -13,9 +13,9 @@ from streaming.core.incidents.confirming import (
     STATUS_LOG,
     VERSIONS,
 )
-from streaming.core.incidents.rule import MINUTE_MS, Rule
-from streaming.core.incidents.step import Move, in_place, looks, moves
-from streaming.core.model.results import Severity
+from rebalance_monitor.streaming.core.incidents.rule import MINUTE_MS, Rule
+from rebalance_monitor.streaming.core.incidents.step import Move, in_place, looks, moves
+from rebalance_monitor.streaming.core.model.results import Severity
 
 HOLD_NOT_CARRIED_OVER = Rule(
     code="CONNECT-K1",

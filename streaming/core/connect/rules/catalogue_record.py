@@ -1,6 +1,6 @@
 """The rules about one record of a Connect group, CONNECT-I1 to CONNECT-I13 (connect.md 7.1)."""
 
-from streaming.core.incidents.confirming import (
+from rebalance_monitor.streaming.core.incidents.confirming import (
     ALL_STATUSES,
     ASSIGNMENTS,
     CONFIG_LOG,
@@ -12,9 +12,9 @@ from streaming.core.incidents.confirming import (
     STOP_DOUBLE,
     VERSIONS,
 )
-from streaming.core.incidents.rule import Rule
-from streaming.core.incidents.step import Move, in_place, looks, moves
-from streaming.core.model.results import Severity
+from rebalance_monitor.streaming.core.incidents.rule import Rule
+from rebalance_monitor.streaming.core.incidents.step import Move, in_place, looks, moves
+from rebalance_monitor.streaming.core.model.results import Severity
 
 DUPLICATE_HOLD = Rule(
     code="CONNECT-I1",

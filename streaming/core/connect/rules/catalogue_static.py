@@ -6,7 +6,7 @@ it does not name, so no other S rule follows from it. The P rules break no law a
 declarations leads to.
 """
 
-from streaming.core.incidents.confirming import (
+from rebalance_monitor.streaming.core.incidents.confirming import (
     ALL_STATUSES,
     ASSIGNMENTS,
     CONFIG_LOG,
@@ -17,9 +17,9 @@ from streaming.core.incidents.confirming import (
     STATUS,
     WISHES,
 )
-from streaming.core.incidents.rule import Rule
-from streaming.core.incidents.step import Move, in_place, looks, moves
-from streaming.core.model.results import Severity
+from rebalance_monitor.streaming.core.incidents.rule import Rule
+from rebalance_monitor.streaming.core.incidents.step import Move, in_place, looks, moves
+from rebalance_monitor.streaming.core.model.results import Severity
 
 STATIC_ON_WILDCARD = Rule(
     code="CONNECT-S1",

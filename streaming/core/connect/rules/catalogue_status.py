@@ -1,6 +1,6 @@
 """The rules that compare a Connect group with what its workers say they run, CONNECT-K2 to CONNECT-K4, K19 and K20."""
 
-from streaming.core.incidents.confirming import (
+from rebalance_monitor.streaming.core.incidents.confirming import (
     ASSIGNMENTS,
     FAILED_STATUSES,
     RUNNING_HERE,
@@ -8,9 +8,9 @@ from streaming.core.incidents.confirming import (
     STATUS_LOG,
     STOP_DOUBLE,
 )
-from streaming.core.incidents.rule import Rule
-from streaming.core.incidents.step import Move, in_place, looks, moves
-from streaming.core.model.results import Severity
+from rebalance_monitor.streaming.core.incidents.rule import Rule
+from rebalance_monitor.streaming.core.incidents.step import Move, in_place, looks, moves
+from rebalance_monitor.streaming.core.model.results import Severity
 
 RUNNING_TWICE = Rule(
     code="CONNECT-K2",

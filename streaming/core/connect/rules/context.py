@@ -4,14 +4,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 
-from streaming.core.connect.intent import Intent
-from streaming.core.connect.observed import Job, Observed
-from streaming.core.connect.rules.memory import RuleMemory
-from streaming.core.incidents.finding import Finding
-from streaming.core.incidents.rule import Rule
-from streaming.core.model.records import BadBlob, GroupGeneration
-from streaming.core.model.results import Evidence, Grade, Subject
-from streaming.core.model.settings import ConnectSettings
+from rebalance_monitor.streaming.core.connect.intent import Intent
+from rebalance_monitor.streaming.core.connect.observed import Job, Observed
+from rebalance_monitor.streaming.core.connect.rules.memory import RuleMemory
+from rebalance_monitor.streaming.core.incidents.finding import Finding
+from rebalance_monitor.streaming.core.incidents.rule import Rule
+from rebalance_monitor.streaming.core.model.records import BadBlob, GroupGeneration
+from rebalance_monitor.streaming.core.model.results import Evidence, Grade, Subject
+from rebalance_monitor.streaming.core.model.settings import ConnectSettings
 
 AnsweredAs = Callable[[str, Mapping[str, frozenset[Job]]], bool]
 

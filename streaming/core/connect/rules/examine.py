@@ -7,10 +7,19 @@ nothing explains, the laws of last resort do.
 
 from collections.abc import Iterable
 
-from streaming.core.connect.rules import across, headers, last_resort, policy, record, remembering, static, window
-from streaming.core.connect.rules.context import Law, Scene, applies
-from streaming.core.incidents.finding import Finding
-from streaming.core.incidents.rule import Rule
+from rebalance_monitor.streaming.core.connect.rules import (
+    across,
+    headers,
+    last_resort,
+    policy,
+    record,
+    remembering,
+    static,
+    window,
+)
+from rebalance_monitor.streaming.core.connect.rules.context import Law, Scene, applies
+from rebalance_monitor.streaming.core.incidents.finding import Finding
+from rebalance_monitor.streaming.core.incidents.rule import Rule
 
 LAWS: tuple[Law, ...] = (
     *record.LAWS,

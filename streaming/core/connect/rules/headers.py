@@ -4,21 +4,21 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 
-from assignors.connect.eras import era_of
-from schemas.connect_protocol import ConnectAssignment, WorkerState
-from streaming.core.connect.observed import EAGER
-from streaming.core.connect.rules.catalogue_record import (
+from rebalance_monitor.assignors.connect.eras import era_of
+from rebalance_monitor.schemas.connect_protocol import ConnectAssignment, WorkerState
+from rebalance_monitor.streaming.core.connect.observed import EAGER
+from rebalance_monitor.streaming.core.connect.rules.catalogue_record import (
     CONFIG_OFFSET_WRONG,
     DELAY_OUT_OF_RANGE,
     HEADER_INCONSISTENT,
     UNDECODABLE_MEMBER,
 )
-from streaming.core.connect.rules.context import Law, Need, Scene
-from streaming.core.connect.rules.record import found
-from streaming.core.fold.unreadable_members import unreadable_members
-from streaming.core.incidents.finding import Finding
-from streaming.core.model.records import GroupGeneration
-from streaming.core.model.results import Evidence
+from rebalance_monitor.streaming.core.connect.rules.context import Law, Need, Scene
+from rebalance_monitor.streaming.core.connect.rules.record import found
+from rebalance_monitor.streaming.core.fold.unreadable_members import unreadable_members
+from rebalance_monitor.streaming.core.incidents.finding import Finding
+from rebalance_monitor.streaming.core.model.records import GroupGeneration
+from rebalance_monitor.streaming.core.model.results import Evidence
 
 VERSIONS: Mapping[str, frozenset[int]] = {
     EAGER: frozenset({0}),

@@ -6,22 +6,22 @@ name for it speaks, so a broken answer is reported once.
 
 from collections.abc import Iterable, Iterator
 
-from schemas.connect_protocol import decode_worker_state
-from schemas.outcomes import Decoded
-from streaming.core.connect.observed import COOPERATIVE, STATIC, Job
-from streaming.core.connect.rules.catalogue_across import REVOKED_JOB_LOST, WINDOW_END_MOVED
-from streaming.core.connect.rules.catalogue_record import DUPLICATE_ACTIVE, UNEXPLAINED
-from streaming.core.connect.rules.catalogue_static import (
+from rebalance_monitor.schemas.connect_protocol import decode_worker_state
+from rebalance_monitor.schemas.outcomes import Decoded
+from rebalance_monitor.streaming.core.connect.observed import COOPERATIVE, STATIC, Job
+from rebalance_monitor.streaming.core.connect.rules.catalogue_across import REVOKED_JOB_LOST, WINDOW_END_MOVED
+from rebalance_monitor.streaming.core.connect.rules.catalogue_record import DUPLICATE_ACTIVE, UNEXPLAINED
+from rebalance_monitor.streaming.core.connect.rules.catalogue_static import (
     DECLARATIONS_OBEYED,
     MISSING_JOB_HAS_EFFECT,
     NOT_LIKE_SESSIONED,
 )
-from streaming.core.connect.rules.context import Law, Need, Scene
-from streaming.core.connect.rules.record import found
-from streaming.core.connect.rules.static import sides
-from streaming.core.incidents.finding import Finding
-from streaming.core.incidents.rule import Rule
-from streaming.core.model.results import Certainty, Grade, Severity
+from rebalance_monitor.streaming.core.connect.rules.context import Law, Need, Scene
+from rebalance_monitor.streaming.core.connect.rules.record import found
+from rebalance_monitor.streaming.core.connect.rules.static import sides
+from rebalance_monitor.streaming.core.incidents.finding import Finding
+from rebalance_monitor.streaming.core.incidents.rule import Rule
+from rebalance_monitor.streaming.core.model.results import Certainty, Grade, Severity
 
 OF_THE_ANSWER = ("CONNECT-I", "CONNECT-S", REVOKED_JOB_LOST.code, WINDOW_END_MOVED.code)
 

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
-from streaming.core.connect.observed import COOPERATIVE, Job, Observed
-from streaming.core.model.results import Certainty, Evidence, Severity, Subject
+from rebalance_monitor.streaming.core.connect.observed import COOPERATIVE, Job, Observed
+from rebalance_monitor.streaming.core.model.results import Certainty, Evidence, Severity, Subject
 
 STORM_SPAN_MS = 600_000
 MAX_ROUNDS = 512

@@ -6,19 +6,26 @@ configuration, and the leader, who never heard of them, will go on as if there w
 
 from collections.abc import Iterator
 
-from streaming.core.connect.observed import Job
-from streaming.core.connect.rules.catalogue_static import (
+from rebalance_monitor.streaming.core.connect.observed import Job
+from rebalance_monitor.streaming.core.connect.rules.catalogue_static import (
     DECLARED_JOB_MISSING,
     LISTERS_AWAY,
     NO_WILDCARD_WORKER,
     SINGLE_LISTER,
     STATIC_WORKER_IDLE,
 )
-from streaming.core.connect.rules.context import Law, Scene
-from streaming.core.connect.rules.record import CONFIGURED, found, in_hands, names, sorted_jobs, subjects_of
-from streaming.core.connect.rules.static import enforced, sides
-from streaming.core.incidents.finding import Finding
-from streaming.core.model.results import Subject
+from rebalance_monitor.streaming.core.connect.rules.context import Law, Scene
+from rebalance_monitor.streaming.core.connect.rules.record import (
+    CONFIGURED,
+    found,
+    in_hands,
+    names,
+    sorted_jobs,
+    subjects_of,
+)
+from rebalance_monitor.streaming.core.connect.rules.static import enforced, sides
+from rebalance_monitor.streaming.core.incidents.finding import Finding
+from rebalance_monitor.streaming.core.model.results import Subject
 
 AS_ANY_OTHER = "the leader, which knows nothing of this wish, treats it like any other job"
 

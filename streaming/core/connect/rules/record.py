@@ -7,9 +7,9 @@ where the delay was opened for it. What the config topic says is believed only a
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
-from streaming.core.connect.advice.own_step import imbalance_step
-from streaming.core.connect.observed import COOPERATIVE, Job, Observed, WorkerView, job_kind, job_name
-from streaming.core.connect.rules.catalogue_record import (
+from rebalance_monitor.streaming.core.connect.advice.own_step import imbalance_step
+from rebalance_monitor.streaming.core.connect.observed import COOPERATIVE, Job, Observed, WorkerView, job_kind, job_name
+from rebalance_monitor.streaming.core.connect.rules.catalogue_record import (
     ASSIGNED_AND_REVOKED,
     ASSIGNED_WHILE_ACTIVE,
     DUPLICATE_ACTIVE,
@@ -19,10 +19,10 @@ from streaming.core.connect.rules.catalogue_record import (
     REVOKED_NOT_HELD,
     UNASSIGNED,
 )
-from streaming.core.connect.rules.context import Law, Need, Scene
-from streaming.core.incidents.finding import Finding
-from streaming.core.incidents.rule import Rule
-from streaming.core.model.results import Certainty, Evidence, Severity, Subject
+from rebalance_monitor.streaming.core.connect.rules.context import Law, Need, Scene
+from rebalance_monitor.streaming.core.incidents.finding import Finding
+from rebalance_monitor.streaming.core.incidents.rule import Rule
+from rebalance_monitor.streaming.core.model.results import Certainty, Evidence, Severity, Subject
 
 BALANCED_ERAS = frozenset({"A4", "A5", "eager"})
 """Algorithm families under which every calm generation is balanced within one."""

@@ -10,17 +10,21 @@ a storm                                K10 is over STORM_CALM_MS after its last 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from streaming.core.connect.catalogue import RULES
-from streaming.core.connect.observed import Observed, job_kind, job_name
-from streaming.core.connect.rules.across import DOWNGRADE_PATIENCE_MS, downgrade_after, downgrade_finding
-from streaming.core.connect.rules.catalogue_across import (
+from rebalance_monitor.streaming.core.connect.catalogue import RULES
+from rebalance_monitor.streaming.core.connect.observed import Observed, job_kind, job_name
+from rebalance_monitor.streaming.core.connect.rules.across import (
+    DOWNGRADE_PATIENCE_MS,
+    downgrade_after,
+    downgrade_finding,
+)
+from rebalance_monitor.streaming.core.connect.rules.catalogue_across import (
     DELAY_NEVER_RESOLVED,
     PROTOCOL_DOWNGRADE,
     REBALANCE_STORM,
     REVOCATION_NOT_FOLLOWED_UP,
 )
-from streaming.core.connect.rules.context import Law, Scene
-from streaming.core.connect.rules.memory import (
+from rebalance_monitor.streaming.core.connect.rules.context import Law, Scene
+from rebalance_monitor.streaming.core.connect.rules.memory import (
     RuleMemory,
     Withheld,
     aimless_rounds,
@@ -28,10 +32,10 @@ from streaming.core.connect.rules.memory import (
     round_of,
     with_round,
 )
-from streaming.core.connect.rules.window import window_of
-from streaming.core.incidents.finding import Finding
-from streaming.core.incidents.rule import Rule
-from streaming.core.model.results import Certainty, Evidence, Subject
+from rebalance_monitor.streaming.core.connect.rules.window import window_of
+from rebalance_monitor.streaming.core.incidents.finding import Finding
+from rebalance_monitor.streaming.core.incidents.rule import Rule
+from rebalance_monitor.streaming.core.model.results import Certainty, Evidence, Subject
 
 STORM_CALM_MS = 300_000
 

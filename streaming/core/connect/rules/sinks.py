@@ -9,10 +9,10 @@ instance id, which stay in the group without joining until their session ends.
 from collections import defaultdict
 from collections.abc import Iterator
 
-from streaming.core.connect.rules.catalogue_status import RUNNING_TWICE
-from streaming.core.incidents.finding import Finding
-from streaming.core.model.records import GroupGeneration
-from streaming.core.model.results import Certainty, Evidence, Severity, Subject
+from rebalance_monitor.streaming.core.connect.rules.catalogue_status import RUNNING_TWICE
+from rebalance_monitor.streaming.core.incidents.finding import Finding
+from rebalance_monitor.streaming.core.model.records import GroupGeneration
+from rebalance_monitor.streaming.core.model.results import Certainty, Evidence, Severity, Subject
 
 GROUP, CLIENT = "connect-", "connector-consumer-"
 

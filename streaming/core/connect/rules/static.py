@@ -12,9 +12,9 @@ say: a misplaced job that its holder may keep is in wrong hands, and the leader 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from streaming.core.connect.intent import Intent
-from streaming.core.connect.observed import Job, WorkerView, job_kind, job_name
-from streaming.core.connect.rules.catalogue_static import (
+from rebalance_monitor.streaming.core.connect.intent import Intent
+from rebalance_monitor.streaming.core.connect.observed import Job, WorkerView, job_kind, job_name
+from rebalance_monitor.streaming.core.connect.rules.catalogue_static import (
     LISTED_UNASSIGNED,
     MISSING_JOB_HAS_EFFECT,
     NOT_TAKEN_AWAY,
@@ -25,8 +25,8 @@ from streaming.core.connect.rules.catalogue_static import (
     WILDCARD_ON_STATIC,
     WILDCARD_UNASSIGNED,
 )
-from streaming.core.connect.rules.context import Law, Scene
-from streaming.core.connect.rules.record import (
+from rebalance_monitor.streaming.core.connect.rules.context import Law, Scene
+from rebalance_monitor.streaming.core.connect.rules.record import (
     CONFIGURED,
     found,
     in_hands,
@@ -36,9 +36,9 @@ from streaming.core.connect.rules.record import (
     sorted_jobs,
     subjects_of,
 )
-from streaming.core.incidents.finding import Finding
-from streaming.core.incidents.rule import Rule
-from streaming.core.model.results import Severity
+from rebalance_monitor.streaming.core.incidents.finding import Finding
+from rebalance_monitor.streaming.core.incidents.rule import Rule
+from rebalance_monitor.streaming.core.model.results import Severity
 
 UNHEARD = "; the leader knows nothing of this wish, so the job stays until another rebalance happens to move it"
 

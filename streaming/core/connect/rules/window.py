@@ -3,13 +3,17 @@
 import math
 from collections.abc import Iterator
 
-from schemas.connect_protocol import WorkerState
-from streaming.core.connect.observed import STATIC, Job, Observed, job_kind, job_name
-from streaming.core.connect.rules.catalogue_across import DELAY_WITHOUT_LOSS, WINDOW_CUT_SHORT, WINDOW_END_MOVED
-from streaming.core.connect.rules.context import Law, Need, Scene
-from streaming.core.connect.rules.memory import Window, WindowKind
-from streaming.core.incidents.finding import Finding
-from streaming.core.model.results import Certainty, Evidence, Severity, Subject
+from rebalance_monitor.schemas.connect_protocol import WorkerState
+from rebalance_monitor.streaming.core.connect.observed import STATIC, Job, Observed, job_kind, job_name
+from rebalance_monitor.streaming.core.connect.rules.catalogue_across import (
+    DELAY_WITHOUT_LOSS,
+    WINDOW_CUT_SHORT,
+    WINDOW_END_MOVED,
+)
+from rebalance_monitor.streaming.core.connect.rules.context import Law, Need, Scene
+from rebalance_monitor.streaming.core.connect.rules.memory import Window, WindowKind
+from rebalance_monitor.streaming.core.incidents.finding import Finding
+from rebalance_monitor.streaming.core.model.results import Certainty, Evidence, Severity, Subject
 
 CLOCK_SLACK_MS = 1_000
 DEFAULT_MAX_DELAY_MS = 300_000

@@ -6,9 +6,9 @@ of them. Several workers that join one after the other, or a bulk of connectors 
 
 from dataclasses import replace
 
-from streaming.core.connect.statuses.round_change import Step
-from streaming.core.connect.statuses.session import Work
-from streaming.core.model.effects import Burst
+from rebalance_monitor.streaming.core.connect.statuses.round_change import Step
+from rebalance_monitor.streaming.core.connect.statuses.session import Work
+from rebalance_monitor.streaming.core.model.effects import Burst
 
 CLOSE_MS = 2_000
 """Records of one burst follow each other at most this far apart."""

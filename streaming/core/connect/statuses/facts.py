@@ -12,8 +12,8 @@ killed writes nothing, and its claim stays until somebody decides that it is dea
 
 from dataclasses import dataclass, replace
 
-from schemas.connect_topics import StatusRecord
-from streaming.core.model.results import Subject
+from rebalance_monitor.schemas.connect_topics import StatusRecord
+from rebalance_monitor.streaming.core.model.results import Subject
 
 RUNNING, PAUSED, STOPPED, FAILED = "RUNNING", "PAUSED", "STOPPED", "FAILED"
 UNASSIGNED, RESTARTING = "UNASSIGNED", "RESTARTING"

@@ -12,8 +12,8 @@ then RUNNING) is none. Traces of errors are never read.
 
 from collections.abc import Iterable
 
-from streaming.core.connect.rules.catalogue_status import FAILED_JOB, RESTART_LOOP
-from streaming.core.connect.statuses.facts import (
+from rebalance_monitor.streaming.core.connect.rules.catalogue_status import FAILED_JOB, RESTART_LOOP
+from rebalance_monitor.streaming.core.connect.statuses.facts import (
     FAILED,
     PAUSED,
     RESTARTING,
@@ -24,12 +24,12 @@ from streaming.core.connect.statuses.facts import (
     Sighting,
     subject_of,
 )
-from streaming.core.connect.statuses.memory import Restarts
-from streaming.core.connect.statuses.round_change import Step
-from streaming.core.connect.statuses.session import Open, Work
-from streaming.core.incidents.finding import Finding
-from streaming.core.incidents.transitions import key_of
-from streaming.core.model.results import Certainty, Evidence, Severity, Source, Subject
+from rebalance_monitor.streaming.core.connect.statuses.memory import Restarts
+from rebalance_monitor.streaming.core.connect.statuses.round_change import Step
+from rebalance_monitor.streaming.core.connect.statuses.session import Open, Work
+from rebalance_monitor.streaming.core.incidents.finding import Finding
+from rebalance_monitor.streaming.core.incidents.transitions import key_of
+from rebalance_monitor.streaming.core.model.results import Certainty, Evidence, Severity, Source, Subject
 
 LOOP = frozenset({FAILED, RESTARTING, RUNNING})
 WELL = frozenset({RUNNING, PAUSED, STOPPED})

@@ -8,13 +8,13 @@ B RUNNING c-0      c-0: ok          what is said from here on counts again
 from collections.abc import Iterable
 from dataclasses import replace
 
-from streaming.core.connect.statuses import three_way
-from streaming.core.connect.statuses.held_and_running import TOLD
-from streaming.core.connect.statuses.memory import Timeline
-from streaming.core.connect.statuses.round_change import Step
-from streaming.core.connect.statuses.session import Work
-from streaming.core.fold.lifecycle import GroupView
-from streaming.core.incidents.notice import Output
+from rebalance_monitor.streaming.core.connect.statuses import three_way
+from rebalance_monitor.streaming.core.connect.statuses.held_and_running import TOLD
+from rebalance_monitor.streaming.core.connect.statuses.memory import Timeline
+from rebalance_monitor.streaming.core.connect.statuses.round_change import Step
+from rebalance_monitor.streaming.core.connect.statuses.session import Work
+from rebalance_monitor.streaming.core.fold.lifecycle import GroupView
+from rebalance_monitor.streaming.core.incidents.notice import Output
 
 
 def with_hole(timeline: Timeline, partition: int, at_ms: int) -> Timeline:

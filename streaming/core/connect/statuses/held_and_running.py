@@ -11,8 +11,8 @@ Both need statuses that can be told apart: a worker that only shares its id with
 
 from dataclasses import replace
 
-from streaming.core.connect.rules.catalogue_status import HELD_NOT_RUNNING, RUNNING_NOT_HELD
-from streaming.core.connect.statuses.facts import (
+from rebalance_monitor.streaming.core.connect.rules.catalogue_status import HELD_NOT_RUNNING, RUNNING_NOT_HELD
+from rebalance_monitor.streaming.core.connect.statuses.facts import (
     ENDED,
     PAUSED,
     RESTARTING,
@@ -25,11 +25,11 @@ from streaming.core.connect.statuses.facts import (
     connector_of,
     subject_of,
 )
-from streaming.core.connect.statuses.memory import Stray
-from streaming.core.connect.statuses.round_change import Step
-from streaming.core.connect.statuses.session import Work
-from streaming.core.incidents.finding import Finding
-from streaming.core.model.results import Certainty, Evidence, Severity, Source, Subject
+from rebalance_monitor.streaming.core.connect.statuses.memory import Stray
+from rebalance_monitor.streaming.core.connect.statuses.round_change import Step
+from rebalance_monitor.streaming.core.connect.statuses.session import Work
+from rebalance_monitor.streaming.core.incidents.finding import Finding
+from rebalance_monitor.streaming.core.model.results import Certainty, Evidence, Severity, Source, Subject
 
 STRAY_MS = 10_000
 """How long a RUNNING without hold may last: a slow start that meets a revocation, a record that is read later."""

@@ -11,12 +11,12 @@ known; a last word that was said before is taken back.
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from streaming.core.connect.statuses.facts import Sighting
-from streaming.core.connect.statuses.memory import Interruption, Settled, Timeline, Unsettled
-from streaming.core.connect.statuses.round_change import Step
-from streaming.core.connect.statuses.session import Work
-from streaming.core.model.effects import DowntimeSum
-from streaming.core.model.results import Aftermath
+from rebalance_monitor.streaming.core.connect.statuses.facts import Sighting
+from rebalance_monitor.streaming.core.connect.statuses.memory import Interruption, Settled, Timeline, Unsettled
+from rebalance_monitor.streaming.core.connect.statuses.round_change import Step
+from rebalance_monitor.streaming.core.connect.statuses.session import Work
+from rebalance_monitor.streaming.core.model.effects import DowntimeSum
+from rebalance_monitor.streaming.core.model.results import Aftermath
 
 NOT_KNOWN = "not_known"
 MOST_SETTLED = 32

@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from streaming.core.connect.statuses.facts import JobKey, Sighting
-from streaming.core.connect.statuses.round_change import Step
-from streaming.core.connect.statuses.worker_clocks import Offset, Recorded
-from streaming.core.model.effects import Burst, JobDowntime
-from streaming.core.model.results import Cause, Source
+from rebalance_monitor.streaming.core.connect.statuses.facts import JobKey, Sighting
+from rebalance_monitor.streaming.core.connect.statuses.round_change import Step
+from rebalance_monitor.streaming.core.connect.statuses.worker_clocks import Offset, Recorded
+from rebalance_monitor.streaming.core.model.effects import Burst, JobDowntime
+from rebalance_monitor.streaming.core.model.results import Cause, Source
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

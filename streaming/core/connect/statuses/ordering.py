@@ -8,8 +8,8 @@ wait: beyond that (a long history read at once) the older half is told without w
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from schemas.connect_topics import StatusRecord
-from streaming.core.connect.statuses import (
+from rebalance_monitor.schemas.connect_topics import StatusRecord
+from rebalance_monitor.streaming.core.connect.statuses import (
     bursts,
     downtime,
     failing,
@@ -19,17 +19,17 @@ from streaming.core.connect.statuses import (
     settling,
     three_way,
 )
-from streaming.core.connect.statuses.facts import Sighting, after, job_key
-from streaming.core.connect.statuses.memory import Timeline
-from streaming.core.connect.statuses.packed import JobTable
-from streaming.core.connect.statuses.round_change import Step
-from streaming.core.connect.statuses.session import Work
-from streaming.core.connect.statuses.worker_clocks import Offsets
-from streaming.core.fold import clocks
-from streaming.core.fold.clocks import SKEW_MS
-from streaming.core.fold.lifecycle import GroupView
-from streaming.core.incidents.notice import Output, Passed, Reached
-from streaming.core.model.records import Row
+from rebalance_monitor.streaming.core.connect.statuses.facts import Sighting, after, job_key
+from rebalance_monitor.streaming.core.connect.statuses.memory import Timeline
+from rebalance_monitor.streaming.core.connect.statuses.packed import JobTable
+from rebalance_monitor.streaming.core.connect.statuses.round_change import Step
+from rebalance_monitor.streaming.core.connect.statuses.session import Work
+from rebalance_monitor.streaming.core.connect.statuses.worker_clocks import Offsets
+from rebalance_monitor.streaming.core.fold import clocks
+from rebalance_monitor.streaming.core.fold.clocks import SKEW_MS
+from rebalance_monitor.streaming.core.fold.lifecycle import GroupView
+from rebalance_monitor.streaming.core.incidents.notice import Output, Passed, Reached
+from rebalance_monitor.streaming.core.model.records import Row
 
 MAX_UNTOLD = 20_000
 END_MS = 1 << 62

@@ -17,9 +17,9 @@ A worker's statuses carry its own clock, so they prove nothing: what is certain,
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
-from streaming.core.connect.causes import GONE, LEFT, LOST
-from streaming.core.connect.statuses.memory import Gone, Unsettled
-from streaming.core.model.results import Cause, Certainty, Evidence, Subject
+from rebalance_monitor.streaming.core.connect.causes import GONE, LEFT, LOST
+from rebalance_monitor.streaming.core.connect.statuses.memory import Gone, Unsettled
+from rebalance_monitor.streaming.core.model.results import Cause, Certainty, Evidence, Subject
 
 UNNOTICED_SHARE = 0.6
 """A crash is noticed one session time-out after the last heartbeat, which may itself be a third of it late."""

@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from streaming.core.connect.observed import EAGER, Job, Observed, WorkerView, job_kind, job_name
-from streaming.core.connect.statuses.facts import JobKey
-from streaming.core.model.results import Cause, ConnectShare, Generation, Grade, Source
+from rebalance_monitor.streaming.core.connect.observed import EAGER, Job, Observed, WorkerView, job_kind, job_name
+from rebalance_monitor.streaming.core.connect.statuses.facts import JobKey
+from rebalance_monitor.streaming.core.model.results import Cause, ConnectShare, Generation, Grade, Source
 
 Shares = Mapping[str, tuple[JobKey, ...]]
 """Jobs by worker."""

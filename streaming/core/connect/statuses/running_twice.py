@@ -20,8 +20,8 @@ was surely written after it: writes may arrive late, and two workers' clocks dif
 from collections.abc import Iterable
 from dataclasses import replace
 
-from streaming.core.connect.rules.catalogue_status import RUNNING_TWICE
-from streaming.core.connect.statuses.facts import (
+from rebalance_monitor.streaming.core.connect.rules.catalogue_status import RUNNING_TWICE
+from rebalance_monitor.streaming.core.connect.statuses.facts import (
     ENDED,
     RUNNING,
     UNASSIGNED,
@@ -31,13 +31,13 @@ from streaming.core.connect.statuses.facts import (
     Sighting,
     subject_of,
 )
-from streaming.core.connect.statuses.memory import Returned, Suspicion
-from streaming.core.connect.statuses.round_change import Step
-from streaming.core.connect.statuses.session import Work, incident_key
-from streaming.core.connect.statuses.worker_clocks import MOST_RECORDS
-from streaming.core.fold.clocks import SKEW_MS
-from streaming.core.incidents.finding import Finding
-from streaming.core.model.results import Certainty, Evidence, Severity, Source, Subject
+from rebalance_monitor.streaming.core.connect.statuses.memory import Returned, Suspicion
+from rebalance_monitor.streaming.core.connect.statuses.round_change import Step
+from rebalance_monitor.streaming.core.connect.statuses.session import Work, incident_key
+from rebalance_monitor.streaming.core.connect.statuses.worker_clocks import MOST_RECORDS
+from rebalance_monitor.streaming.core.fold.clocks import SKEW_MS
+from rebalance_monitor.streaming.core.incidents.finding import Finding
+from rebalance_monitor.streaming.core.model.results import Certainty, Evidence, Severity, Source, Subject
 
 DOWNGRADED = (
     "the group fell from a cooperative protocol to eager in this generation, for which no worker stops anything, and "

@@ -3,17 +3,17 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from streaming.core.connect.statuses.facts import JobFacts, JobKey, Sighting
-from streaming.core.connect.statuses.memory import Timeline
-from streaming.core.connect.statuses.packed import JobTable
-from streaming.core.connect.statuses.round_change import Step
-from streaming.core.connect.statuses.worker_clocks import Offsets
-from streaming.core.fold.lifecycle import GroupView
-from streaming.core.fold.routing import connect_settings
-from streaming.core.incidents.finding import Finding
-from streaming.core.incidents.notice import Lane, Notice, Output, Reached
-from streaming.core.incidents.transitions import Moment, PartKey, key_of
-from streaming.core.model.results import Subject
+from rebalance_monitor.streaming.core.connect.statuses.facts import JobFacts, JobKey, Sighting
+from rebalance_monitor.streaming.core.connect.statuses.memory import Timeline
+from rebalance_monitor.streaming.core.connect.statuses.packed import JobTable
+from rebalance_monitor.streaming.core.connect.statuses.round_change import Step
+from rebalance_monitor.streaming.core.connect.statuses.worker_clocks import Offsets
+from rebalance_monitor.streaming.core.fold.lifecycle import GroupView
+from rebalance_monitor.streaming.core.fold.routing import connect_settings
+from rebalance_monitor.streaming.core.incidents.finding import Finding
+from rebalance_monitor.streaming.core.incidents.notice import Lane, Notice, Output, Reached
+from rebalance_monitor.streaming.core.incidents.transitions import Moment, PartKey, key_of
+from rebalance_monitor.streaming.core.model.results import Subject
 
 NO_FACTS = JobFacts()
 MOST_WORKERS = 256

@@ -6,13 +6,13 @@ Whether a worker that is in no record any more left or was lost is told by its s
 
 from dataclasses import replace
 
-from streaming.core.connect.statuses import bursts, late, parting
-from streaming.core.connect.statuses.downtime import summed
-from streaming.core.connect.statuses.facts import UNASSIGNED, Sighting
-from streaming.core.connect.statuses.memory import Gone, Unsettled
-from streaming.core.connect.statuses.round_change import Step
-from streaming.core.connect.statuses.session import Work
-from streaming.core.model.results import Aftermath, Source
+from rebalance_monitor.streaming.core.connect.statuses import bursts, late, parting
+from rebalance_monitor.streaming.core.connect.statuses.downtime import summed
+from rebalance_monitor.streaming.core.connect.statuses.facts import UNASSIGNED, Sighting
+from rebalance_monitor.streaming.core.connect.statuses.memory import Gone, Unsettled
+from rebalance_monitor.streaming.core.connect.statuses.round_change import Step
+from rebalance_monitor.streaming.core.connect.statuses.session import Work
+from rebalance_monitor.streaming.core.model.results import Aftermath, Source
 
 LATE_STOP_MS = 1_000
 """A leaving worker's last status may carry a time a little after the join phase ended: two clocks."""

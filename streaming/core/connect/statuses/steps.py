@@ -2,15 +2,15 @@
 
 from dataclasses import replace
 
-from streaming.core.connect.observed import Observed
-from streaming.core.connect.statuses.round_change import Step, step_of
-from streaming.core.fold.clocks import Leap
-from streaming.core.fold.lifecycle import GroupView
-from streaming.core.fold.published import body_of
-from streaming.core.fold.state import Envelope
-from streaming.core.fold.timeouts import timeouts_of
-from streaming.core.model.records import Row
-from streaming.core.model.results import Generation
+from rebalance_monitor.streaming.core.connect.observed import Observed
+from rebalance_monitor.streaming.core.connect.statuses.round_change import Step, step_of
+from rebalance_monitor.streaming.core.fold.clocks import Leap
+from rebalance_monitor.streaming.core.fold.lifecycle import GroupView
+from rebalance_monitor.streaming.core.fold.published import body_of
+from rebalance_monitor.streaming.core.fold.state import Envelope
+from rebalance_monitor.streaming.core.fold.timeouts import timeouts_of
+from rebalance_monitor.streaming.core.model.records import Row
+from rebalance_monitor.streaming.core.model.results import Generation
 
 
 def step_after(

@@ -31,9 +31,9 @@ on a worker's own clock counts there. State: one interval for each worker, one t
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from streaming.core.connect.statuses.facts import STARTED, Claim, JobKey, Sighting
-from streaming.core.connect.statuses.round_change import Step
-from streaming.core.fold.clocks import SKEW_MS
+from rebalance_monitor.streaming.core.connect.statuses.facts import STARTED, Claim, JobKey, Sighting
+from rebalance_monitor.streaming.core.connect.statuses.round_change import Step
+from rebalance_monitor.streaming.core.fold.clocks import SKEW_MS
 
 QUICK_MS = SKEW_MS
 """A worker's fastest start follows the record that asks for it within this time."""

@@ -2,11 +2,11 @@
 
 import pytest
 
-from streaming.core.connect.advice.own_step import imbalance_step
-from streaming.core.connect.observed import Job
-from streaming.core.model.objects import as_object
-from streaming.notify.alerts import AlertStyle, alert
-from streaming.store.stored import incident_of
+from rebalance_monitor.streaming.core.connect.advice.own_step import imbalance_step
+from rebalance_monitor.streaming.core.connect.observed import Job
+from rebalance_monitor.streaming.core.model.objects import as_object
+from rebalance_monitor.streaming.notify.alerts import AlertStyle, alert
+from rebalance_monitor.streaming.store.stored import incident_of
 from tests.streaming.core.rules.builders import incidents
 from tests.streaming.core.rules.cases_record import lopsided
 

@@ -4,16 +4,16 @@ import re
 
 import pytest
 
-from assignors.connect.eras import ERAS, era_of
-from streaming.core.catalogue import RULES
-from streaming.core.connect.advice.proof import DELAYS_MS, effect_of, moving_steps, played
-from streaming.core.connect.advice.scenarios import SCENARIOS
-from streaming.core.connect.advice.table import table
-from streaming.core.connect.advice.words import WAITING_MOVES, limits, whole_text
-from streaming.core.incidents.commands import COMMANDS
-from streaming.core.incidents.own_alerts import OWN_ALERTS
-from streaming.core.incidents.rule import Rule
-from streaming.core.incidents.step import Kind, Move, Step, looks, moves
+from rebalance_monitor.assignors.connect.eras import ERAS, era_of
+from rebalance_monitor.streaming.core.catalogue import RULES
+from rebalance_monitor.streaming.core.connect.advice.proof import DELAYS_MS, effect_of, moving_steps, played
+from rebalance_monitor.streaming.core.connect.advice.scenarios import SCENARIOS
+from rebalance_monitor.streaming.core.connect.advice.table import table
+from rebalance_monitor.streaming.core.connect.advice.words import WAITING_MOVES, limits, whole_text
+from rebalance_monitor.streaming.core.incidents.commands import COMMANDS
+from rebalance_monitor.streaming.core.incidents.own_alerts import OWN_ALERTS
+from rebalance_monitor.streaming.core.incidents.rule import Rule
+from rebalance_monitor.streaming.core.incidents.step import Kind, Move, Step, looks, moves
 
 MOVING = [rule for rule in RULES if any(moving_steps(rule))]
 STEPS = [(rule.code, step) for rule in RULES for step in rule.advice] + [

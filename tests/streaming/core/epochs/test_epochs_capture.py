@@ -10,13 +10,13 @@ from functools import cache
 from itertools import groupby
 from pathlib import Path
 
-from assignors.broker.model import BrokerTopic
-from schemas.group_records import GroupRecord, decode_group_record
-from schemas.group_values import TopicPartitions
-from schemas.outcomes import Decoded
-from streaming.core.epochs.expected import Computed, computed_targets, explains
-from streaming.core.epochs.group import EpochGroup, take_all
-from streaming.core.epochs.laws import epoch_decreased, overdue_findings, state_findings
+from rebalance_monitor.assignors.broker.model import BrokerTopic
+from rebalance_monitor.schemas.group_records import GroupRecord, decode_group_record
+from rebalance_monitor.schemas.group_values import TopicPartitions
+from rebalance_monitor.schemas.outcomes import Decoded
+from rebalance_monitor.streaming.core.epochs.expected import Computed, computed_targets, explains
+from rebalance_monitor.streaming.core.epochs.group import EpochGroup, take_all
+from rebalance_monitor.streaming.core.epochs.laws import epoch_decreased, overdue_findings, state_findings
 
 CAPTURE = Path(__file__).parents[3] / "vectors" / "captures-groups" / "kip848-a"
 LEADERS_DELAY_MS = 3_000

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from schemas.group_records import GroupRecord, Value
-from schemas.group_values import (
+from rebalance_monitor.schemas.group_records import GroupRecord, Value
+from rebalance_monitor.schemas.group_values import (
     AssignmentEpoch,
     ConsumerMember,
     Current,
@@ -17,9 +17,9 @@ from schemas.group_values import (
     TopicPartitions,
     UnknownState,
 )
-from streaming.core.epochs.expected import assignor_of
-from streaming.core.epochs.group import STATIC_AWAY, EpochGroup, take_all
-from streaming.core.epochs.laws import (
+from rebalance_monitor.streaming.core.epochs.expected import assignor_of
+from rebalance_monitor.streaming.core.epochs.group import STATIC_AWAY, EpochGroup, take_all
+from rebalance_monitor.streaming.core.epochs.laws import (
     Finding,
     Law,
     epoch_decreased,

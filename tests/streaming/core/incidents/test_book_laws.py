@@ -9,17 +9,25 @@ from random import Random
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from streaming.core.incidents.book import Book, Changes, Pages
-from streaming.core.incidents.catalogue import Catalogue
-from streaming.core.incidents.finding import Finding
-from streaming.core.incidents.grouping import DETAILED_PARTS, SAME_MOMENT_MS, SHOWN_THINGS
-from streaming.core.incidents.notice import Notice
-from streaming.core.incidents.rule import Rule
-from streaming.core.incidents.transitions import Moment, key_of
-from streaming.core.model.codec import dumps, loads
-from streaming.core.model.results import AlertSeverity, Certainty, Evidence, Incident, Part, Severity, Subject
-from streaming.core.model.settings import ClusterSettings
-from streaming.core.replay import parts_of
+from rebalance_monitor.streaming.core.incidents.book import Book, Changes, Pages
+from rebalance_monitor.streaming.core.incidents.catalogue import Catalogue
+from rebalance_monitor.streaming.core.incidents.finding import Finding
+from rebalance_monitor.streaming.core.incidents.grouping import DETAILED_PARTS, SAME_MOMENT_MS, SHOWN_THINGS
+from rebalance_monitor.streaming.core.incidents.notice import Notice
+from rebalance_monitor.streaming.core.incidents.rule import Rule
+from rebalance_monitor.streaming.core.incidents.transitions import Moment, key_of
+from rebalance_monitor.streaming.core.model.codec import dumps, loads
+from rebalance_monitor.streaming.core.model.results import (
+    AlertSeverity,
+    Certainty,
+    Evidence,
+    Incident,
+    Part,
+    Severity,
+    Subject,
+)
+from rebalance_monitor.streaming.core.model.settings import ClusterSettings
+from rebalance_monitor.streaming.core.replay import parts_of
 
 MINUTE_MS = 60_000
 TWICE = Rule(

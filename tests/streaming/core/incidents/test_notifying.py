@@ -7,9 +7,9 @@ from random import Random
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from streaming.core.incidents.grouping import SAME_MOMENT_MS
-from streaming.core.incidents.notifying import Known, heard
-from streaming.core.model.results import AlertSeverity, Certainty, Incident, Severity, Subject
+from rebalance_monitor.streaming.core.incidents.grouping import SAME_MOMENT_MS
+from rebalance_monitor.streaming.core.incidents.notifying import Known, heard
+from rebalance_monitor.streaming.core.model.results import AlertSeverity, Certainty, Incident, Severity, Subject
 from tests.streaming.builders import incident
 
 LOUD = (AlertSeverity.CRITICAL, AlertSeverity.WARNING, AlertSeverity.INFO)

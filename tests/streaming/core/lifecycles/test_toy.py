@@ -4,13 +4,13 @@ from functools import partial
 
 import pytest
 
-from streaming.core.fold.fold import fold_group
-from streaming.core.fold.registry import Registry
-from streaming.core.fold.state import read
-from streaming.core.lifecycles import REGISTRY
-from streaming.core.model.records import GroupDeleted, GroupGeneration, MemberRow, Row, Tick
-from streaming.core.model.results import Generation, Grade, Incident, Result, Standing
-from streaming.core.model.settings import ClusterSettings
+from rebalance_monitor.streaming.core.fold.fold import fold_group
+from rebalance_monitor.streaming.core.fold.registry import Registry
+from rebalance_monitor.streaming.core.fold.state import read
+from rebalance_monitor.streaming.core.lifecycles import REGISTRY
+from rebalance_monitor.streaming.core.model.records import GroupDeleted, GroupGeneration, MemberRow, Row, Tick
+from rebalance_monitor.streaming.core.model.results import Generation, Grade, Incident, Result, Standing
+from rebalance_monitor.streaming.core.model.settings import ClusterSettings
 from tests.streaming.core.lifecycles.toy import NO_CAPTAIN, PATIENCE_MS, ToyLifecycle
 
 T0_MS = 1_700_000_000_000

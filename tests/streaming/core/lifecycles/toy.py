@@ -6,18 +6,26 @@ Groups of protocol type `toy` name a captain. A captain must follow within a min
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from streaming.core.fold.clocks import Leap
-from streaming.core.fold.lifecycle import GroupView, NoTopics, QuietSession, Session
-from streaming.core.fold.published import MemberShares, body_of, published_as, source_of
-from streaming.core.fold.state import Envelope, LastRecord
-from streaming.core.incidents.finding import Finding
-from streaming.core.incidents.notice import Notice, Output
-from streaming.core.incidents.rule import Rule
-from streaming.core.model.codec import dumps, loads
-from streaming.core.model.reasons import Reason
-from streaming.core.model.records import Body, GroupGeneration, MemberRow, Row
-from streaming.core.model.results import Certainty, Evidence, Grade, Severity, Source, Subject, Verdict
-from streaming.core.reading.blobs import MemberFormat
+from rebalance_monitor.streaming.core.fold.clocks import Leap
+from rebalance_monitor.streaming.core.fold.lifecycle import GroupView, NoTopics, QuietSession, Session
+from rebalance_monitor.streaming.core.fold.published import MemberShares, body_of, published_as, source_of
+from rebalance_monitor.streaming.core.fold.state import Envelope, LastRecord
+from rebalance_monitor.streaming.core.incidents.finding import Finding
+from rebalance_monitor.streaming.core.incidents.notice import Notice, Output
+from rebalance_monitor.streaming.core.incidents.rule import Rule
+from rebalance_monitor.streaming.core.model.codec import dumps, loads
+from rebalance_monitor.streaming.core.model.reasons import Reason
+from rebalance_monitor.streaming.core.model.records import Body, GroupGeneration, MemberRow, Row
+from rebalance_monitor.streaming.core.model.results import (
+    Certainty,
+    Evidence,
+    Grade,
+    Severity,
+    Source,
+    Subject,
+    Verdict,
+)
+from rebalance_monitor.streaming.core.reading.blobs import MemberFormat
 
 PATIENCE_MS = 60_000
 

@@ -14,21 +14,27 @@ milliseconds of one clock that only `wait` and `rebalance` move. Jobs are writte
 import json
 from collections.abc import Callable, Collection, Iterable, Mapping
 
-from assignors.connect import eager, incremental
-from assignors.connect.eras import ERAS
-from assignors.connect.model import ConfigSnapshot, ConnectMember, ConnectResult, ConnectRound, LeaderMemory
-from schemas.connect_protocol import ConnectAssignment
-from schemas.group_metadata import GroupMember, GroupMetadata
-from schemas.offsets_topic import encode_group_metadata
-from streaming.core.connect.observed import Job, job_kind, job_name
-from streaming.core.connect.reading import decode_config_row, decode_status_row
-from streaming.core.connect.witnesses import Stamps
-from streaming.core.fold.state import Saved
-from streaming.core.lifecycles import decode_offsets_record, fold_group
-from streaming.core.model.records import Row, Tick
-from streaming.core.model.results import Generation, Incident, Result
-from streaming.core.model.settings import ClusterSettings, ConnectSettings
-from streaming.core.replay import folded
+from rebalance_monitor.assignors.connect import eager, incremental
+from rebalance_monitor.assignors.connect.eras import ERAS
+from rebalance_monitor.assignors.connect.model import (
+    ConfigSnapshot,
+    ConnectMember,
+    ConnectResult,
+    ConnectRound,
+    LeaderMemory,
+)
+from rebalance_monitor.schemas.connect_protocol import ConnectAssignment
+from rebalance_monitor.schemas.group_metadata import GroupMember, GroupMetadata
+from rebalance_monitor.schemas.offsets_topic import encode_group_metadata
+from rebalance_monitor.streaming.core.connect.observed import Job, job_kind, job_name
+from rebalance_monitor.streaming.core.connect.reading import decode_config_row, decode_status_row
+from rebalance_monitor.streaming.core.connect.witnesses import Stamps
+from rebalance_monitor.streaming.core.fold.state import Saved
+from rebalance_monitor.streaming.core.lifecycles import decode_offsets_record, fold_group
+from rebalance_monitor.streaming.core.model.records import Row, Tick
+from rebalance_monitor.streaming.core.model.results import Generation, Incident, Result
+from rebalance_monitor.streaming.core.model.settings import ClusterSettings, ConnectSettings
+from rebalance_monitor.streaming.core.replay import folded
 from tests.streaming.core.rules.processes import JAVA, Given, Worker, assignment_of, encoded, job, jobs
 
 GROUP, CONFIGS, STATUSES, OFFSETS = "g", "g-configs", "g-status", "__consumer_offsets"

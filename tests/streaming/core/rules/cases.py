@@ -6,7 +6,7 @@ A rule's cases live beside its law: `cases_record`, `cases_static`, `cases_acros
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from streaming.core.model.results import Severity
+from rebalance_monitor.streaming.core.model.results import Severity
 from tests.streaming.core.rules.builders import Story
 
 

@@ -1,7 +1,7 @@
 """Cases of the rules about what a group holds and what it waits for: CONNECT-K1, K5 to K9 and K14."""
 
-from assignors.connect.model import Jobs
-from streaming.core.model.results import Severity
+from rebalance_monitor.assignors.connect.model import Jobs
+from rebalance_monitor.streaming.core.model.results import Severity
 from tests.streaming.core.rules.builders import Story
 from tests.streaming.core.rules.cases import Broken, NearMiss
 from tests.streaming.core.rules.edits import everyone

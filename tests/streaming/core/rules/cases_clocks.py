@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
-from streaming.core.model.records import GroupGeneration
-from streaming.core.model.results import Severity
+from rebalance_monitor.streaming.core.model.records import GroupGeneration
+from rebalance_monitor.streaming.core.model.results import Severity
 from tests.streaming.core.rules.builders import Story
 from tests.streaming.core.rules.cases import NearMiss
 from tests.streaming.core.rules.cases_across import DELAY_MS, MINUTE_MS, calm, departure

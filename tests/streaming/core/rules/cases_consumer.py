@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from streaming.core.model.results import Severity
+from rebalance_monitor.streaming.core.model.results import Severity
 from tests.streaming.core.rules.builders import GROUP, Story
 from tests.streaming.core.rules.cases import Broken, Case, NearMiss
 from tests.streaming.core.rules.consumers import Consumer, group, record, shares

@@ -1,6 +1,6 @@
 """Cases of the rules about a scheduled delay itself: its end stays where it was (K7), and its jobs wait for it (K9)."""
 
-from streaming.core.model.results import Severity
+from rebalance_monitor.streaming.core.model.results import Severity
 from tests.streaming.core.rules.builders import Story
 from tests.streaming.core.rules.cases import Broken, NearMiss
 from tests.streaming.core.rules.cases_across import DELAY_MS, calm, departure, pause_between_revoking_rounds

@@ -1,6 +1,6 @@
 """CONNECT-K19, failed connectors and tasks, and CONNECT-K20, tasks that fail and are restarted in a loop."""
 
-from streaming.core.model.results import Severity
+from rebalance_monitor.streaming.core.model.results import Severity
 from tests.streaming.core.rules.builders import Story
 from tests.streaming.core.rules.cases import Broken, Case, NearMiss
 from tests.streaming.core.rules.cases_across import MINUTE_MS

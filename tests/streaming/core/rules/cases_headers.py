@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from schemas.group_metadata import GroupMember
+from rebalance_monitor.schemas.group_metadata import GroupMember
 from tests.streaming.core.rules.builders import Story
 from tests.streaming.core.rules.cases import Broken, Case, NearMiss
 from tests.streaming.core.rules.cases_record import (

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from streaming.core.model.settings import ConnectSettings
+from rebalance_monitor.streaming.core.model.settings import ConnectSettings
 from tests.streaming.core.rules.builders import GROUP, Story
 from tests.streaming.core.rules.cases import Case
 from tests.streaming.core.rules.cases_record import broken, near

@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from dataclasses import replace
 
-from streaming.core.model.results import Severity
-from streaming.core.model.settings import ConnectSettings
+from rebalance_monitor.streaming.core.model.results import Severity
+from rebalance_monitor.streaming.core.model.settings import ConnectSettings
 from tests.streaming.core.rules.builders import CONFIGS, STATUSES, Story
 from tests.streaming.core.rules.cases import Broken, Case, NearMiss
 from tests.streaming.core.rules.edits import Change, both, drop, give, revoke, spare

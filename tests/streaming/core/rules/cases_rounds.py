@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from streaming.core.model.results import Severity
+from rebalance_monitor.streaming.core.model.results import Severity
 from tests.streaming.core.rules.builders import CONFIGS, Story
 from tests.streaming.core.rules.cases import Broken, NearMiss
 from tests.streaming.core.rules.cases_across import DELAY_MS, MINUTE_MS, calm

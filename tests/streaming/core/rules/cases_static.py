@@ -5,8 +5,8 @@ The usual group: connectors c1 and c2 with two tasks each, w1 and w2 without dec
 
 from dataclasses import replace
 
-from assignors.connect import incremental
-from streaming.core.model.results import Severity
+from rebalance_monitor.assignors.connect import incremental
+from rebalance_monitor.streaming.core.model.results import Severity
 from tests.streaming.core.rules.builders import Story
 from tests.streaming.core.rules.cases import Broken, Case
 from tests.streaming.core.rules.cases_record import broken, near, settled, swapped_answer

@@ -1,6 +1,6 @@
 """K2 to K4: what workers say they run, against what the group's records give them."""
 
-from streaming.core.model.results import Severity
+from rebalance_monitor.streaming.core.model.results import Severity
 from tests.streaming.core.rules.builders import Story
 from tests.streaming.core.rules.cases import Broken, Case, NearMiss
 

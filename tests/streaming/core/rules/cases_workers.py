@@ -1,6 +1,6 @@
 """CONNECT-K18: no worker is left, and connectors should run."""
 
-from streaming.core.model.results import Severity
+from rebalance_monitor.streaming.core.model.results import Severity
 from tests.streaming.core.rules.builders import Story
 from tests.streaming.core.rules.cases import Broken, Case, NearMiss
 from tests.streaming.core.rules.cases_across import DELAY_MS, MINUTE_MS

@@ -3,16 +3,21 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from schemas.consumer_protocol import (
+from rebalance_monitor.schemas.consumer_protocol import (
     ConsumerAssignment,
     ConsumerSubscription,
     TopicPartition,
     encode_assignment,
     encode_subscription,
 )
-from schemas.group_metadata import GroupMember, GroupMetadata
-from schemas.offsets_topic import encode_group_metadata
-from schemas.sticky_user_data import COOPERATIVE_STICKY, STICKY, StickyUserData, encode_sticky_user_data
+from rebalance_monitor.schemas.group_metadata import GroupMember, GroupMetadata
+from rebalance_monitor.schemas.offsets_topic import encode_group_metadata
+from rebalance_monitor.schemas.sticky_user_data import (
+    COOPERATIVE_STICKY,
+    STICKY,
+    StickyUserData,
+    encode_sticky_user_data,
+)
 from tests.streaming.core.rules.builders import Story
 
 

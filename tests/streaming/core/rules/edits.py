@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from schemas.connect_protocol import ConnectAssignment
+from rebalance_monitor.schemas.connect_protocol import ConnectAssignment
 from tests.streaming.core.rules.processes import Given, jobs
 
 Change = Callable[[Given], None]

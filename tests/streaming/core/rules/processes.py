@@ -3,11 +3,16 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
-from assignors.connect.eras import Era
-from assignors.connect.model import ConnectResult, Jobs, LeaderMemory
-from assignors.java_order import wire_entries_assigned, wire_entries_revoked
-from schemas.connect_protocol import ConnectAssignment, WorkerState, encode_assignment, encode_worker_state
-from streaming.core.connect.observed import Job, job_name
+from rebalance_monitor.assignors.connect.eras import Era
+from rebalance_monitor.assignors.connect.model import ConnectResult, Jobs, LeaderMemory
+from rebalance_monitor.assignors.java_order import wire_entries_assigned, wire_entries_revoked
+from rebalance_monitor.schemas.connect_protocol import (
+    ConnectAssignment,
+    WorkerState,
+    encode_assignment,
+    encode_worker_state,
+)
+from rebalance_monitor.streaming.core.connect.observed import Job, job_name
 
 JAVA = 17
 STATE_VERSIONS = {"default": 0, "compatible": 1, "sessioned": 2, "static": 3}

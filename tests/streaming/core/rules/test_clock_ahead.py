@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from streaming.core.fold.state import Saved
-from streaming.core.lifecycles import fold_group
-from streaming.core.model.records import Tick
-from streaming.core.model.results import Result
+from rebalance_monitor.streaming.core.fold.state import Saved
+from rebalance_monitor.streaming.core.lifecycles import fold_group
+from rebalance_monitor.streaming.core.model.records import Tick
+from rebalance_monitor.streaming.core.model.results import Result
 from tests.streaming.core.rules.builders import GROUP, STATUSES, Story, incidents
 from tests.streaming.core.rules.cases_status import owners
 

@@ -5,10 +5,10 @@ from dataclasses import replace
 
 import pytest
 
-from streaming.core.connect.rules.context import Need
-from streaming.core.connect.rules.examine import LAWS
-from streaming.core.model.results import Generation, Grade, Severity
-from streaming.core.model.settings import ConnectSettings
+from rebalance_monitor.streaming.core.connect.rules.context import Need
+from rebalance_monitor.streaming.core.connect.rules.examine import LAWS
+from rebalance_monitor.streaming.core.model.results import Generation, Grade, Severity
+from rebalance_monitor.streaming.core.model.settings import ConnectSettings
 from tests.streaming.core.rules.builders import GROUP, STATUSES, Story, incidents
 from tests.streaming.core.rules.cases_record import (
     deleted_job_handed_out,

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from streaming.core.model.results import Grade, Severity
-from streaming.core.model.settings import ConnectSettings
+from rebalance_monitor.streaming.core.model.results import Grade, Severity
+from rebalance_monitor.streaming.core.model.settings import ConnectSettings
 from tests.streaming.core.rules.builders import CONFIGS, GROUP, STATUSES, Story, generations, incidents
 from tests.streaming.core.rules.processes import Worker
 

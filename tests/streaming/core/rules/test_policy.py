@@ -2,7 +2,7 @@
 
 import pytest
 
-from streaming.core.model.results import Grade, Incident, Severity
+from rebalance_monitor.streaming.core.model.results import Grade, Incident, Severity
 from tests.streaming.core.rules.builders import REBALANCE_MS, SESSION_MS, Story, generations, incidents
 from tests.streaming.core.rules.cases_policy import wished
 from tests.streaming.core.rules.cases_static import newer_blob_ignored

@@ -1,8 +1,8 @@
 """A run in a generation whose record has not come: judged when it comes, else said not to be judged (CONNECT-K3)."""
 
-from streaming.core.lifecycles import fold_group
-from streaming.core.model.records import Tick
-from streaming.core.model.results import Certainty, Result, Severity
+from rebalance_monitor.streaming.core.lifecycles import fold_group
+from rebalance_monitor.streaming.core.model.records import Tick
+from rebalance_monitor.streaming.core.model.results import Certainty, Result, Severity
 from tests.streaming.core.rules.builders import GROUP, Story, incidents
 from tests.streaming.core.rules.cases_status import JOB, owner_of, owners, record_is_never_read
 

@@ -5,11 +5,11 @@ from dataclasses import replace
 
 import pytest
 
-from schemas.connect_protocol import ConnectAssignment
-from streaming.core.connect.observed import job_name
-from streaming.core.connect.records import StatusChange
-from streaming.core.model.records import Row
-from streaming.core.model.results import AlertSeverity, Certainty, Incident, Severity
+from rebalance_monitor.schemas.connect_protocol import ConnectAssignment
+from rebalance_monitor.streaming.core.connect.observed import job_name
+from rebalance_monitor.streaming.core.connect.records import StatusChange
+from rebalance_monitor.streaming.core.model.records import Row
+from rebalance_monitor.streaming.core.model.results import AlertSeverity, Certainty, Incident, Severity
 from tests.streaming.core.rules.builders import OFFSETS, REBALANCE_MS, SESSION_MS, STATUSES, Story, incidents
 from tests.streaming.core.rules.cases_status import JOB, handed_on, owner_of, owners
 from tests.streaming.core.rules.processes import Given

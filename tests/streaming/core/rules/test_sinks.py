@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from streaming.core.connect.rules.sinks import consumed_twice
-from streaming.core.model.records import GroupGeneration, MemberRow
-from streaming.core.model.results import Evidence
+from rebalance_monitor.streaming.core.connect.rules.sinks import consumed_twice
+from rebalance_monitor.streaming.core.model.records import GroupGeneration, MemberRow
+from rebalance_monitor.streaming.core.model.results import Evidence
 
 HERE = Evidence(text="here")
 

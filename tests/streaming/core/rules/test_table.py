@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from streaming.core.catalogue import RULES
-from streaming.core.connect.rules import remembering
-from streaming.core.connect.rules.examine import LAWS
-from streaming.core.model.results import Severity
+from rebalance_monitor.streaming.core.catalogue import RULES
+from rebalance_monitor.streaming.core.connect.rules import remembering
+from rebalance_monitor.streaming.core.connect.rules.examine import LAWS
+from rebalance_monitor.streaming.core.model.results import Severity
 from tests.streaming.core.rules.builders import incidents
 from tests.streaming.core.rules.cases import Broken, Case, NearMiss
 
