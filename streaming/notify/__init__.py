@@ -1,1 +1,1 @@
-"""Who hears of incidents: Alertmanager, webhooks, a Kafka topic, and the heartbeat."""
+"""Who is notified of incidents: Alertmanager, webhooks, a Kafka topic, and the heartbeat."""

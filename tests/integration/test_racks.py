@@ -53,7 +53,8 @@ class Cluster:
     def sample(self) -> None:
         """The topics' partitions with their replicas' racks, as a living broker tells them."""
         admin = AdminClient({"bootstrap.servers": self.brokers[1].address, "log_level": 0})
-        known = admin.list_topics(timeout=10)
+        while not TOPICS.keys() <= (known := admin.list_topics(timeout=10)).topics.keys():
+            pass  # a broker hears of new topics a moment after the controller that made them
         racks = {number: RACKS[number - 1] for number in known.brokers}
         topics = {
             name: tuple(

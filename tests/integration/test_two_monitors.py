@@ -62,6 +62,9 @@ def test_one_dies_one_hangs_and_nothing_looks_resolved(lab: Lab) -> None:
         targets = [f"{HOST}:{port}" for port in ports.values()]
         prometheus = start_prometheus(lab, "prometheus", targets, alertmanager, shortened(rule_file(), FASTER))
         lab.wait_for("every incident told", lambda: {key for key in heard(inbox) if key[0] == INCIDENT} == told(*ports))
+        # Until the first scrape no monitor is there at all; a slow machine may be told so.
+        beginning = {key for key in heard(inbox) if key[0] != INCIDENT}
+        assert beginning <= {(ABSENT, "")}
         monitors["dies"].kill()
         monitors["hangs"].process.send_signal(signal.SIGSTOP)
         stack.callback(monitors["hangs"].process.send_signal, signal.SIGCONT)
@@ -70,7 +73,7 @@ def test_one_dies_one_hangs_and_nothing_looks_resolved(lab: Lab) -> None:
             lab.wait_for(f"{cluster} gone", lambda cluster=cluster: evaluations(prometheus, ABSENT, cluster) >= 30)  # type: ignore[misc]
         said = heard(inbox)
         gone = {(ABSENT, "dies"): ["firing"], (ABSENT, "hangs"): ["firing"]}
-        assert {key: said[key] for key in sorted(said) if key[0] != INCIDENT} == gone
+        assert {key: said[key] for key in sorted(said) if key[0] != INCIDENT and key not in beginning} == gone
         assert {key: said[key] for key in said if key[0] == INCIDENT} == {key: ["firing"] for key in told(*ports)}
         monitors["hangs"].process.send_signal(signal.SIGCONT)
         lab.wait_for("the hanging one back", lambda: heard(inbox)[ABSENT, "hangs"] == ["firing", "resolved"])

@@ -116,11 +116,12 @@ def wait_told(watched: Watched, what: str, condition: Callable[[], bool], job: C
 
 
 def fired(watched: Watched, group: str) -> dict[str, str]:
-    """Incidents of the group that people were told of, by the database: incident id -> alert severity."""
+    """Incidents of the group with a notification of their own, by the database: incident id -> alert severity."""
     with psycopg.connect(watched.postgres.dsn) as database:
         rows = database.execute(
-            "select incident_id, alert from rebalance_monitor.incidents"
-            ' where "group" = %s and fired_at_ms is not null and alert = any(%s)',
+            "select incident_id, alert"
+            " from rebalance_monitor.incidents join rebalance_monitor.outbox o using (incident_id)"
+            " where \"group\" = %s and o.transition = 'fired' and alert = any(%s)",
             (group, list(LOUD)),
         ).fetchall()
     return dict(rows)
