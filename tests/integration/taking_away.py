@@ -3,6 +3,8 @@
 from functools import cache
 from typing import Any
 
+import psycopg
+
 from tests.integration.secured import Secured
 from tests.integration.watched import Watched
 
@@ -49,6 +51,18 @@ def ends(watched: Watched, topic: str) -> dict[int, int]:
     partitions = known.list_topics(topic, timeout=20).topics[topic].partitions
     asked = {TopicPartition(topic, number): OffsetSpec.latest() for number in partitions}
     return {place.partition: answer.result(20).offset for place, answer in known.list_offsets(asked).items()}
+
+
+def all_read(watched: Watched, topic: str) -> bool:
+    """Whether the position in each partition is the partition's end."""
+    with psycopg.connect(watched.postgres.dsn) as database:
+        rows = database.execute(
+            "select distinct on (partition) partition, next_offset from rebalance_monitor.positions"
+            " where topic = %s order by partition, updated_at desc",
+            (topic,),
+        ).fetchall()
+    positions: dict[int, int] = dict(rows)
+    return all(positions.get(partition, 0) == end for partition, end in ends(watched, topic).items())
 
 
 def truncate(watched: Watched, topic: str) -> dict[int, int]:

@@ -21,7 +21,7 @@ from lab.simulated_group.members import SimulatedGroup
 from lab.simulated_group.rehearsal import TIMING
 from tests.integration.gaps_told import Gap, agree, degraded, events, gaps, told, value
 from tests.integration.secured import Secured, client, secured
-from tests.integration.taking_away import admin, delete, ends, truncate, ungrant
+from tests.integration.taking_away import admin, all_read, delete, ends, truncate, ungrant
 from tests.integration.watched import PATIENCE_S, TOPIC, Watched
 
 pytestmark = pytest.mark.integration
@@ -169,7 +169,8 @@ def test_what_is_taken_away_is_said_before_and_after_a_restart(stage: Secured) -
             made_anew(watched, job, CONFIGS)
             made_anew(watched, job, STATUSES)
             of_the_offsets_topic(watched, job)
-        # No group works, so nobody makes the topic anew.
+        # No group works, so nobody makes the topic anew; all of it is read, so nothing more is gone with it.
+        wait(watched, "all is read", lambda: all_read(watched, OFFSETS), job)
         delete(watched, OFFSETS)
         blind(watched, job, "no_such_topic")
         assert "Gaps" in page(job, GROUP)
