@@ -13,14 +13,14 @@ from rebalance_monitor.streaming.core.model.settings import ClusterSettings
 from rebalance_monitor.streaming.core.ports import FoldError
 from rebalance_monitor.streaming.core.replay import OFFSETS_TOPIC, RawRecord, decode
 from rebalance_monitor.streaming.guarding.decoding import decoded
-from rebalance_monitor.streaming.guarding.fold import Fold, fold_isolated, pieces_of
+from rebalance_monitor.streaming.guarding.fold import FoldGroup, fold_isolated, pieces_of
 from rebalance_monitor.streaming.guarding.traces import error_of
 
 
 class Guarded:
     """The fold that isolates the group it fails at, and what it failed with."""
 
-    def __init__(self, fold: Fold, decode: Callable[[RawRecord, ClusterSettings], Row | None] = decode) -> None:
+    def __init__(self, fold: FoldGroup, decode: Callable[[RawRecord, ClusterSettings], Row | None] = decode) -> None:
         self._fold, self._decode = fold, decode
         self.errors: list[tuple[str, FoldError]] = []
 

@@ -16,7 +16,7 @@ from rebalance_monitor.streaming.core.lifecycles import fold_group
 from rebalance_monitor.streaming.core.model.settings import ClusterSettings
 from rebalance_monitor.streaming.core.replay import OFFSETS_TOPIC, Replayed
 from rebalance_monitor.streaming.core.replay import replay as replay_records
-from rebalance_monitor.streaming.guarding.fold import Fold
+from rebalance_monitor.streaming.guarding.fold import FoldGroup
 
 
 def replay(
@@ -26,7 +26,7 @@ def replay(
     use_settings: bool,
     with_commits: bool,
     output: str,
-    fold: Fold = fold_group,
+    fold: FoldGroup = fold_group,
 ) -> int:
     """Judge every capture named; FOUND if any holds a harmful violation or an unexplained verdict, else CANNOT_TELL if
     one holds no record of a group; INTERNAL where the fold of a group failed: everything else is judged and printed all

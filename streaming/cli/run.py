@@ -11,10 +11,10 @@ from rebalance_monitor.streaming.cli.version import package_version
 from rebalance_monitor.streaming.config import Settings
 from rebalance_monitor.streaming.config.runnable import lacking
 from rebalance_monitor.streaming.core.lifecycles import fold_group
-from rebalance_monitor.streaming.guarding.fold import Fold
+from rebalance_monitor.streaming.guarding.fold import FoldGroup
 
 
-def run(config: str | None, fold: Fold = fold_group) -> int:
+def run(config: str | None, fold: FoldGroup = fold_group) -> int:
     """0 after a graceful stop. InputError where something outside must be mended first."""
     settings = settings_from(config)
     problems = lacking(settings)
@@ -35,7 +35,7 @@ def run(config: str | None, fold: Fold = fold_group) -> int:
     return DONE
 
 
-def _run(settings: Settings, dsn: str, config: str | None, ending: ExitStack, fold: Fold) -> None:
+def _run(settings: Settings, dsn: str, config: str | None, ending: ExitStack, fold: FoldGroup) -> None:
     from rebalance_monitor.streaming.cli import telling
     from rebalance_monitor.streaming.cli.auditing import AuditProcess, installed
     from rebalance_monitor.streaming.cli.page_process import PageProcess

@@ -54,7 +54,7 @@ class FoldTooLong(Exception):
     """The fold of a group took more than its time; noticed between two records."""
 
 
-class Fold(Protocol):
+class FoldGroup(Protocol):
     """`streaming.core.fold.fold.fold_group`, or what a test puts in its place."""
 
     def __call__(
@@ -69,7 +69,7 @@ class Fold(Protocol):
         witnesses: OtherClocks | None = None,
         before_record: Callable[[Row], None] = ...,
     ) -> FoldOutcome:
-        """Fold these rows, then the tick."""
+        """FoldGroup these rows, then the tick."""
         ...
 
 
@@ -82,11 +82,11 @@ def fold_isolated(
     *,
     end_of_input: bool = False,
     witnesses: OtherClocks | None = None,
-    fold: Fold = fold_group,
+    fold: FoldGroup = fold_group,
     limits: Limits = LIMITS,
     clock_s: Callable[[], float] = time.thread_time,
 ) -> FoldOutcome:
-    """Fold the pieces in order, then the tick. What was raised is in `errors` of the outcome."""
+    """FoldGroup the pieces in order, then the tick. What was raised is in `errors` of the outcome."""
     guarded = _Guarded(settings, group, state, tick, fold, witnesses, limits, clock_s, end_of_input)
     left = iter(pieces)
     first, second = next(left, ()), next(left, None)
@@ -144,7 +144,7 @@ class _Guarded:
     group: str
     state: Saved | None
     tick: Tick | None
-    fold: Fold
+    fold: FoldGroup
     witnesses: OtherClocks | None
     limits: Limits
     clock_s: Callable[[], float]

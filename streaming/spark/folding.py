@@ -15,7 +15,7 @@ from rebalance_monitor.streaming.core.model.records import GroupGeneration, Row,
 from rebalance_monitor.streaming.core.model.results import Result
 from rebalance_monitor.streaming.core.model.settings import ClusterSettings
 from rebalance_monitor.streaming.core.ports import FoldError, KeptState
-from rebalance_monitor.streaming.guarding.fold import Fold, fold_isolated, spans
+from rebalance_monitor.streaming.guarding.fold import FoldGroup, fold_isolated, spans
 from rebalance_monitor.streaming.spark.rows import RawRow, arrow_text
 
 if TYPE_CHECKING:
@@ -64,9 +64,9 @@ class Published:
 
 
 class FoldHere:
-    """Fold in this process: no shuffle, no second Spark job."""
+    """FoldGroup in this process: no shuffle, no second Spark job."""
 
-    def __init__(self, fold: Fold = fold_group) -> None:
+    def __init__(self, fold: FoldGroup = fold_group) -> None:
         self._fold = fold
 
     def __call__(self, settings: ClusterSettings, tasks: Sequence[Task], tick: Tick | None) -> dict[str, Folded]:
@@ -99,7 +99,7 @@ class _Decoding:
         return Seen(dict(self._unreadable), dict(self._tags))
 
 
-def _isolated(settings: ClusterSettings, task: Task, tick: Tick | None, fold: Fold) -> Folded:
+def _isolated(settings: ClusterSettings, task: Task, tick: Tick | None, fold: FoldGroup) -> Folded:
     """The fold of one group."""
     decoding = _Decoding()
     outcome = fold_isolated(settings, task.group, task.state, decoding.pieces(task.rows), tick, fold=fold)
@@ -131,9 +131,9 @@ _OUT_SPARK = (
 
 
 class SpreadFold:
-    """Fold on the workers, by cogroup of rows and states: for catch-up and storms over many groups."""
+    """FoldGroup on the workers, by cogroup of rows and states: for catch-up and storms over many groups."""
 
-    def __init__(self, spark: "SparkSession", fold: Fold = fold_group) -> None:
+    def __init__(self, spark: "SparkSession", fold: FoldGroup = fold_group) -> None:
         self._spark, self._fold = spark, fold
 
     def __call__(self, settings: ClusterSettings, tasks: Sequence[Task], tick: Tick | None) -> dict[str, Folded]:
@@ -160,7 +160,7 @@ def states_table(tasks: Sequence[Task]) -> pa.Table:
 
 
 def worker(
-    settings: ClusterSettings, tick: Tick | None, fold_one: Fold = fold_group
+    settings: ClusterSettings, tick: Tick | None, fold_one: FoldGroup = fold_group
 ) -> Callable[[Any, pa.Table, pa.Table], pa.Table]:
     """What runs for each group on a worker: (key, rows, states) -> one line."""
 

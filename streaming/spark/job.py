@@ -20,7 +20,7 @@ from rebalance_monitor.streaming.core.model.objects import as_object
 from rebalance_monitor.streaming.core.model.results import GapRecord
 from rebalance_monitor.streaming.core.model.settings import ClusterSettings
 from rebalance_monitor.streaming.core.ports import Deposed, OutOfStep, Store
-from rebalance_monitor.streaming.guarding.fold import Fold
+from rebalance_monitor.streaming.guarding.fold import FoldGroup
 from rebalance_monitor.streaming.spark.batch import BatchFunction, BatchReport, topics_of
 from rebalance_monitor.streaming.spark.channel import Channel, ReaderStatus
 from rebalance_monitor.streaming.spark.ends import ClientRefused, ClusterError, KafkaView
@@ -110,7 +110,7 @@ class Job:
         ends: KnownEnds,
         scratch: Path,
         claimed: Callable[[int], None],
-        fold: Fold = fold_group,
+        fold: FoldGroup = fold_group,
     ) -> None:
         self._claimed, self._fold = claimed, fold
         self._spark, self._settings, self._section = spark, settings, section
@@ -355,7 +355,7 @@ def run_job(
     observer: Observer,
     ends: KnownEnds,
     claimed: Callable[[int], None],
-    fold: Fold = fold_group,
+    fold: FoldGroup = fold_group,
 ) -> None:
     """Everything from the session's start to its stop, for the one configured cluster. Raises CannotRun;
     ValueError where another number of clusters is configured (`streaming.config.runnable` refuses that first).

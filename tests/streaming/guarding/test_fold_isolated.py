@@ -16,7 +16,7 @@ from rebalance_monitor.streaming.core.lifecycles import REGISTRY, fold_group
 from rebalance_monitor.streaming.core.model.codec import dumps, loads
 from rebalance_monitor.streaming.core.model.records import Row, Tick
 from rebalance_monitor.streaming.core.model.results import AlertSeverity, Generation, Grade, Incident, Result
-from rebalance_monitor.streaming.guarding.fold import Fold, Limits, fold_isolated, pieces_of, spans
+from rebalance_monitor.streaming.guarding.fold import FoldGroup, Limits, fold_isolated, pieces_of, spans
 from tests.streaming.carried.live import story
 from tests.streaming.core.rules.builders import GROUP, OFFSETS, Story, generations, incidents
 from tests.streaming.core.rules.cases_status import runs_what_another_holds
@@ -37,7 +37,7 @@ def calm(rounds: int = 6) -> Story:
 
 
 def isolated(
-    told: Story, fold: Fold = fold_group, state: Saved | None = None, rows: Sequence[Row] | None = None
+    told: Story, fold: FoldGroup = fold_group, state: Saved | None = None, rows: Sequence[Row] | None = None
 ) -> FoldOutcome:
     own = told.rows if rows is None else rows
     return fold_isolated(told.settings, GROUP, state, pieces_of(own), Tick(told.now_ms + 100), fold=fold)

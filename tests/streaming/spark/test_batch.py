@@ -20,7 +20,7 @@ from rebalance_monitor.streaming.core.model.settings import ClusterSettings
 from rebalance_monitor.streaming.core.ports import Deposed, OutOfStep, PartitionKey, Range
 from rebalance_monitor.streaming.core.replay import OFFSETS_TOPIC as OFFSETS
 from rebalance_monitor.streaming.core.replay import decode
-from rebalance_monitor.streaming.guarding.fold import Fold
+from rebalance_monitor.streaming.guarding.fold import FoldGroup
 from rebalance_monitor.streaming.spark.batch import BatchFunction, BatchReport
 from rebalance_monitor.streaming.spark.channel import Control
 from rebalance_monitor.streaming.spark.folding import (
@@ -115,7 +115,7 @@ def final(results: Sequence[Result]) -> dict[object, Result]:
 
 
 def spread_here(
-    known: ClusterSettings, tasks: Sequence[Task], tick: Tick | None, fold_one: Fold = fold_group
+    known: ClusterSettings, tasks: Sequence[Task], tick: Tick | None, fold_one: FoldGroup = fold_group
 ) -> Mapping[str, Folded]:
     """What Spark does with the workers' function: one call per group, everything through Arrow."""
     fold = worker(known, tick, fold_one)
