@@ -42,7 +42,8 @@ _GROUP = {
     "status": {
         "enum": ["Stable", "Empty", "Dead", "Unknown", ""],
         "description": "With members, without, or deleted, by the latest record; Unknown with members, once the group "
-        "goes on under another protocol than the classic one; empty where not known.",
+        "goes on under another protocol than the classic one, and where the monitor failed at the record; "
+        "empty where not known.",
     },
     "protocol_type": _TEXT,
     "protocol": {"type": ["string", "null"]},

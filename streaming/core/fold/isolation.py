@@ -247,7 +247,9 @@ def _published(
             case GroupDeleted():
                 if conversion.goes_on(row, following.get(source)):
                     continue
-                yield Standing(cluster=settings.name, group=group, state="Dead", at_ms=row.timestamp_ms)
+                # The last record read may be the first of a conversion.
+                state = "Dead" if source in following else "Unknown"
+                yield Standing(cluster=settings.name, group=group, state=state, at_ms=row.timestamp_ms)
             case Undecodable():
                 if row.group is not None or not group:
                     yield UndecodableRecord(

@@ -15,7 +15,7 @@ from rebalance_monitor.streaming.core.fold.state import Saved, Waiting
 from rebalance_monitor.streaming.core.lifecycles import REGISTRY, fold_group
 from rebalance_monitor.streaming.core.model.codec import dumps, loads
 from rebalance_monitor.streaming.core.model.records import Row, Tick
-from rebalance_monitor.streaming.core.model.results import AlertSeverity, Generation, Grade, Incident, Result
+from rebalance_monitor.streaming.core.model.results import AlertSeverity, Generation, Grade, Incident, Result, Standing
 from rebalance_monitor.streaming.guarding.fold import FoldGroup, Limits, fold_isolated, pieces_of, spans
 from tests.streaming.carried.live import story
 from tests.streaming.core.rules.builders import GROUP, OFFSETS, Story, generations, incidents
@@ -122,6 +122,18 @@ def test_an_empty_group_is_no_end_of_it_and_a_deleted_one_is() -> None:
     deleted = isolated(told, state=emptied.state, rows=told.rows[-1:])
     assert said(deleted.results) == [("resolved", "warning")]
     assert envelope_of(deleted.state).failing is None
+
+
+def test_a_tombstone_that_failed_last_may_be_a_conversion() -> None:
+    """What follows it would tell, and is not read yet: the group is not called dead."""
+    told = calm()
+    told.tombstone()
+    states = [one for one in isolated(told, Poisoned({6})).results if isinstance(one, Standing)]
+    assert states[-1].state == "Unknown"
+    told.rebalance()
+    states = [one for one in isolated(told, Poisoned({6})).results if isinstance(one, Standing)]
+    assert "Dead" not in {one.state for one in states}
+    assert states[-1].state == "Stable"
 
 
 def test_open_incidents_of_the_group_end_with_the_reason_and_what_still_holds_is_found_again() -> None:
