@@ -82,6 +82,10 @@ class KafkaView:
         except (KafkaException, TimeoutError) as why:
             self._admin.poll(0)
             raise ClusterError(self._said or _reason(why)) from why
+        except SystemError as why:  # so the client passes on what a signal raised inside it
+            if isinstance(why.__cause__, KeyboardInterrupt):
+                raise why.__cause__ from None
+            raise
         return str(found.cluster_id)
 
     def topics(self, names: tuple[str, ...]) -> Topics:

@@ -6,6 +6,11 @@ import socket
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rebalance_monitor.streaming.spark.ends import KafkaView
 
 ROOT = Path(__file__).parents[3]
 JOB = """
@@ -37,3 +42,15 @@ def test_control_c_ends_the_wait_for_a_broker_that_says_nothing() -> None:
             _, said = job.communicate(timeout=240)
 
     assert said == "interrupted\n"
+
+
+def test_control_c_inside_the_client_is_control_c(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The client's C code turns what a signal raised inside it into a SystemError; no test can hit that moment."""
+
+    def interrupted(**_: Any) -> None:
+        raise SystemError("returned a result with an exception set") from KeyboardInterrupt()
+
+    view = KafkaView({"bootstrap.servers": "127.0.0.1:1"})
+    monkeypatch.setattr(view._admin, "describe_cluster", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        view.cluster_id()
