@@ -20,7 +20,7 @@ from rebalance_monitor.streaming.core.model.settings import PUBLIC_URL
 from rebalance_monitor.streaming.core.runbooks import Addresses
 
 GENERATED = Path(__file__).parent / "generated"
-DOCS = Path(__file__).parents[1] / "docs"
+DOCS = Path(__file__).resolve().parents[1] / "docs"  # the folder is imported through a link
 _HEADER = "# Made by `rebalance-monitor dashboards build` from dashboards/alerts.py; edit that file.\n"
 
 

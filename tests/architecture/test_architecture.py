@@ -36,7 +36,7 @@ def test_a_file_can_be_read_in_one_sitting(path: Path) -> None:
 @pytest.mark.parametrize("arguments", [["--help"], ["replay", "--help"], ["plan", "--help"]])
 def test_help_imports_nothing_heavy(arguments: list[str]) -> None:
     code = (
-        "import sys; from streaming.cli import main\n"
+        "import sys; from rebalance_monitor.streaming.cli import main\n"
         f"try: main({arguments!r})\nexcept SystemExit: pass\n"
         "print('LOADED', *sorted({name.split('.')[0] for name in sys.modules}))"
     )

@@ -147,3 +147,8 @@ def test_provisioning_names_no_host_and_no_secret() -> None:
         for source in parsed.get("datasources", []):
             assert source["url"].startswith("${")
             assert all(value.startswith("${") for value in source.get("secureJsonData", {}).values())
+
+
+def test_the_documents_of_a_clone_are_found() -> None:
+    """Without them `build` would write dashboards alone, as it does when installed."""
+    assert (build.DOCS / "alerts.md").exists()

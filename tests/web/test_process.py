@@ -88,7 +88,7 @@ def test_a_taken_port_is_one_sentence_and_no_end_of_the_job(tmp_path: Path, told
 
 def test_a_killed_job_takes_its_page_along(tmp_path: Path) -> None:
     code = (
-        "import logging, sys, time; from streaming.cli.page_process import PageProcess\n"
+        "import logging, sys, time; from rebalance_monitor.streaming.cli.page_process import PageProcess\n"
         "logging.basicConfig(level='INFO', stream=sys.stdout, format='%(message)s %(fields)s')\n"
         "PageProcess(sys.argv[1], 'http://127.0.0.1:1').start()\n"
         "time.sleep(600)"
