@@ -148,3 +148,12 @@ class Watcher:
         """Incidents as they were when they opened, from a record's time on."""
         opened = (transitions[0] for transitions in self.incidents.values())
         return [one for one in opened if one.opened_at_ms >= since_ms]
+
+    def all_that_joined(self, since_ms: int = 0) -> list[Incident]:
+        """The same incidents as they were when they opened and after each change, so with every part they had."""
+        return [
+            one
+            for transitions in self.incidents.values()
+            for one in transitions
+            if transitions[0].opened_at_ms >= since_ms
+        ]

@@ -127,7 +127,7 @@ def test_the_group_moves_up_when_its_last_worker_does_and_down_with_its_first(cl
 
     def suspected() -> bool:
         cluster.watcher.look()
-        found = cluster.watcher.findings(down.published.at_ms)
+        found = cluster.watcher.all_that_joined(down.published.at_ms)
         twice = [one for one in found if one.code == "CONNECT-K2" and one.certainty is not Certainty.POSSIBLE]
         assert all("fell from a cooperative protocol to eager" in one.message for one in twice)
         return moved <= {subject.id for one in twice for subject in one.subjects}
