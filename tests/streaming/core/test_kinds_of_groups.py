@@ -70,7 +70,12 @@ def test_a_group_that_is_converted_where_the_fold_fails_is_not_dead() -> None:
     outcome = isolation.failed(REGISTRY, story.settings, GROUP, None, rows, Tick(story.now_ms), ERROR)
     assert not [one for one in outcome.results if isinstance(one, Standing)]
     outcome = isolation.failed(REGISTRY, story.settings, GROUP, None, rows[:1], Tick(story.now_ms), ERROR)
-    assert [one.state for one in outcome.results if isinstance(one, Standing)] == ["Dead"]
+    assert [one.state for one in outcome.results if isinstance(one, Standing)] == ["Unknown"], (
+        "what follows is not read"
+    )
+    gone = [rows[0], later(story, GroupDeleted(), 1)]
+    outcome = isolation.failed(REGISTRY, story.settings, GROUP, None, gone, Tick(story.now_ms), ERROR)
+    assert [one.state for one in outcome.results if isinstance(one, Standing)] == ["Dead", "Unknown"]
 
 
 def test_a_group_dead_by_its_tombstone_is_shown_to_live_by_other_records() -> None:
