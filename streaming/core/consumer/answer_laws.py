@@ -75,7 +75,8 @@ def _two_owners(answer: Answer) -> Iterator[Finding]:
 
 def _unsubscribed(answer: Answer) -> Iterator[Finding]:
     for member in answer.members:
-        foreign = [one for one in answer.given[member.id] if one[0] not in member.topics]
+        topics = frozenset(member.topics)
+        foreign = [one for one in answer.given[member.id] if one[0] not in topics]
         if foreign:
             text = f"{member.id} was given {_list(foreign)} without a subscription to the topic"
             yield _found(UNSUBSCRIBED, answer, Subject("member", member.id), text)
@@ -129,8 +130,12 @@ def _numbers(answer: Answer) -> Mapping[str, Mapping[str, list[int]]]:
     """Topic -> subscriber -> the numbers of its partitions, sorted."""
     topics: dict[str, dict[str, list[int]]] = defaultdict(dict)
     for member in answer.members:
-        for topic in member.topics:
-            topics[topic][member.id] = sorted(number for name, number in answer.given[member.id] if name == topic)
+        shares: dict[str, list[int]] = {topic: [] for topic in member.topics}
+        for topic, number in sorted(answer.given[member.id]):
+            if topic in shares:
+                shares[topic].append(number)
+        for topic, numbers in shares.items():
+            topics[topic][member.id] = numbers
     return topics
 
 

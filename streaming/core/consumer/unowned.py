@@ -12,9 +12,10 @@ Which partitions there are: what the last sample of the topics shows, where ther
 below another one that was given exists, since numbers have no holes.
 """
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 
 from rebalance_monitor.schemas.consumer_protocol import TopicPartition
 from rebalance_monitor.schemas.sticky_user_data import COOPERATIVE_STICKY
@@ -28,6 +29,10 @@ from rebalance_monitor.streaming.core.model.settings import TopicMetadata
 
 METADATA_MAX_AGE_MS = 300_000
 """A leader refreshes what it knows of topics at least this often (`metadata.max.age.ms`, the default)."""
+MOST_HOLES = 1_000
+"""More numbers below the highest one than this, and nobody has them: then the numbers are not those of a topic."""
+MOST_WAITING = 1_000
+"""Partitions of one group that are waited for at a time."""
 CODES = frozenset({WITHOUT_OWNER.code, TRANSFER_UNFINISHED.code})
 
 
@@ -81,7 +86,7 @@ def noted(
 ) -> Waits:
     """What waits after this answer. A partition that waited already goes on to wait."""
     found: dict[str, Wait] = {}
-    for partition, certainty, more_ms in _without_owner(answer, metadata, at_ms):
+    for partition, certainty, more_ms in islice(_without_owner(answer, metadata, at_ms), MOST_WAITING):
         key = shown(partition)
         found[key] = before.partitions.get(key) or Wait(at_ms + patience_ms + more_ms, certainty, source)
     if not _lost_something(answer):
@@ -127,6 +132,7 @@ def _without_owner(
     topics = sorted({topic for member in answer.members for topic in member.topics})
     sample = topic_views.current(metadata, topics, at_ms)
     highest: dict[str, int] = {}
+    known = Counter(topic for topic, _ in reported)
     for topic, number in given:
         highest[topic] = max(number, highest.get(topic, -1))
     for topic in topics:
@@ -136,6 +142,8 @@ def _without_owner(
             # A sticky leader may keep numbers that a topic made anew no longer has.
             certainty = Certainty.LIKELY if answer.assignor in STICKY_ONES else Certainty.CERTAIN
             count, more_ms = highest.get(topic, -1) + 1, 0
+            if count - known[topic] > MOST_HOLES:  # any client may write any number
+                continue
         for number in range(count):
             if (topic, number) not in reported:
                 yield (topic, number), certainty if answer.client_known else Certainty.POSSIBLE, more_ms

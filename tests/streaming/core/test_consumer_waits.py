@@ -121,3 +121,9 @@ def test_the_only_member_of_a_group_is_replaced_within_the_groups_life() -> None
     first, second = generations(story.fold())
     assert (first.incarnation, second.incarnation) == (0, 0)
     assert [cause.kind for cause in second.cause] == ["member_replaced"]
+
+
+def test_a_number_that_no_topic_can_have_costs_nothing() -> None:
+    """Any client may write any number: what lies below it is no partition without owner."""
+    live = Live(group(ROUNDROBIN, (Consumer(id="m1", given=f"a-0 a-{2**31 - 1}"),)))
+    assert live.goes_on(10 * TIMEOUTS_MS) == []
