@@ -37,7 +37,7 @@ def judge(settings: ClusterSettings, body: GroupGeneration, at_ms: int, *, repea
     if repeated:
         text = "the same generation was written again, as when a static member is replaced"
         return _not_judged(assignor, ReasonKind.WRITTEN_AGAIN, text)
-    members, observed = [], {}
+    subscriptions, observed = [], {}
     for member in body.members:
         name, subscription = member.member_id, member.subscription
         if not isinstance(subscription, ConsumerSubscription):
@@ -45,12 +45,13 @@ def judge(settings: ClusterSettings, body: GroupGeneration, at_ms: int, *, repea
         if not isinstance(member.assignment, ConsumerAssignment):
             return _not_judged(assignor, ReasonKind.MEMBER_UNREADABLE, f"assignment of {name} cannot be decoded")
         observed[name] = member.assignment.partitions
-        members.append(as_member(name, member.instance_id, subscription, assignor or "", again=sticky))
-    wanted = sorted({topic for member in members for topic in member.topics})
+        subscriptions.append((name, member.instance_id, subscription))
+    wanted = sorted({topic for _, _, subscription in subscriptions for topic in subscription.topics})
     current = topic_views.current(settings.metadata, wanted, at_ms)
     if current is None:
         text = f"partition counts not known: {', '.join(wanted[:5])}"
         return _not_judged(assignor, ReasonKind.PARTITIONS_UNKNOWN, text)
+    members = [as_member(*one, assignor or "", again=sticky) for one in subscriptions]
     others = topic_views.others(settings.metadata, wanted, at_ms)
     if plain is None:
         verdict = sticky_verdict.judge(body, members, observed, current, others)
