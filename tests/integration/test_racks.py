@@ -53,8 +53,9 @@ class Cluster:
     def sample(self) -> None:
         """The topics' partitions with their replicas' racks, as a living broker tells them."""
         admin = AdminClient({"bootstrap.servers": self.brokers[1].address, "log_level": 0})
-        while not TOPICS.keys() <= (known := admin.list_topics(timeout=10)).topics.keys():
-            pass  # a broker hears of new topics a moment after the controller that made them
+        # A broker knows new topics a moment after the controller that made them.
+        self.lab.wait_for("the topics", lambda: TOPICS.keys() <= admin.list_topics(timeout=10).topics.keys())
+        known = admin.list_topics(timeout=10)
         racks = {number: RACKS[number - 1] for number in known.brokers}
         topics = {
             name: tuple(
