@@ -10,6 +10,7 @@ from rebalance_monitor.streaming.core.fold.routing import guessed_config_topic, 
 from rebalance_monitor.streaming.core.model.settings import (
     REBALANCE_TIMEOUT_MS,
     SESSION_TIMEOUT_MS,
+    ClientLibrary,
     ClusterSettings,
     ConnectSettings,
 )
@@ -18,6 +19,9 @@ Job = Annotated[str, Field(min_length=1)]
 """A connector's name, or `name-n` for its task."""
 Worker = Annotated[str, Field(pattern=r"^[^\s/]+$")]
 """host:port as the worker advertises it, with * and ? as in file names."""
+
+ClientId = Annotated[str, Field(min_length=1)]
+"""client.id of a consumer, or a pattern of it with * and ? as in file names."""
 
 
 def _some(workers: tuple[str, ...]) -> tuple[str, ...]:
@@ -61,6 +65,7 @@ class ClusterSection(KafkaSection):
 
     name: Annotated[str, Field(min_length=1, max_length=200)]
     connect: Annotated[dict[str, Annotated[ConnectSection, FromText]], FromText] = Field(default_factory=dict)
+    client_libraries: Annotated[dict[ClientId, ClientLibrary], FromText] = Field(default_factory=dict)
     session_timeout_ms: Milliseconds = SESSION_TIMEOUT_MS
     rebalance_timeout_ms: Milliseconds = REBALANCE_TIMEOUT_MS
 
@@ -69,6 +74,7 @@ class ClusterSection(KafkaSection):
         return ClusterSettings(
             name=self.name,
             connect={group: section.core(group) for group, section in self.connect.items()},
+            client_libraries=dict(self.client_libraries),
             session_timeout_ms=self.session_timeout_ms,
             rebalance_timeout_ms=self.rebalance_timeout_ms,
         )

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from rebalance_monitor.assignors.consumer.model import ConsumerMember
 from rebalance_monitor.schemas.consumer_protocol import ConsumerAssignment, ConsumerSubscription, TopicPartition
 from rebalance_monitor.schemas.sticky_user_data import COOPERATIVE_STICKY, STICKY
+from rebalance_monitor.streaming.core.consumer.client_library import leaders_library
 from rebalance_monitor.streaming.core.consumer.members import as_member
-from rebalance_monitor.streaming.core.consumer.sticky_verdict import foreign_client, shows_java
 from rebalance_monitor.streaming.core.model.records import GroupGeneration
 from rebalance_monitor.streaming.core.model.results import Evidence
+from rebalance_monitor.streaming.core.model.settings import ClientLibrary
 
 RANGE, ROUNDROBIN = "range", "roundrobin"
 STICKY_ONES = (STICKY, COOPERATIVE_STICKY)
@@ -23,8 +24,8 @@ class Answer:
     """One answer under one of the `KNOWN` assignors.
 
     `given`: partitions by member id. `held`: what each member says to have held, empty under eager assignors without
-    memory. `before`: the partitions of each member after the record before, by instance id or member id. `java`: the
-    record shows that Kafka's own client leads; `client_known`: that this or another known library does.
+    memory. `before`: the partitions of each member after the record before, by instance id or member id. `library`:
+    that of the leader's client, None if nobody can tell.
     """
 
     group: str
@@ -33,9 +34,23 @@ class Answer:
     given: Mapping[str, tuple[TopicPartition, ...]]
     held: Mapping[str, frozenset[TopicPartition]]
     before: Mapping[str, frozenset[str]]
-    java: bool
-    client_known: bool
+    library: ClientLibrary | None
     evidence: Evidence
+
+    @property
+    def java(self) -> bool:
+        """Whether Kafka's own client leads."""
+        return self.library is ClientLibrary.JAVA
+
+    @property
+    def client_known(self) -> bool:
+        """Whether the library is known."""
+        return self.library is not None
+
+    @property
+    def mixed_statics(self) -> bool:
+        """Whether some members are static and others are not: libraries order such members each in its own way."""
+        return len({member.instance_id is None for member in self.members}) > 1
 
     @property
     def equal(self) -> bool:
@@ -53,7 +68,11 @@ class Answer:
 
 
 def answer_of(
-    group: str, body: GroupGeneration, before: Mapping[str, tuple[str, ...]], evidence: Evidence
+    group: str,
+    body: GroupGeneration,
+    before: Mapping[str, tuple[str, ...]],
+    evidence: Evidence,
+    client_libraries: Mapping[str, ClientLibrary],
 ) -> Answer | None:
     """The answer in a record; None where it is of another assignor, or a member cannot be read."""
     assignor = body.protocol or ""
@@ -65,8 +84,6 @@ def answer_of(
             return None
         members.append(as_member(row.member_id, row.instance_id, row.subscription, assignor))
         given[row.member_id] = row.assignment.partitions
-    leader = next((one for one in body.members if one.member_id == body.leader), None)
-    java = leader is not None and shows_java(leader, assignor)
     return Answer(
         group=group,
         assignor=assignor,
@@ -74,8 +91,7 @@ def answer_of(
         given=given,
         held={member.id: frozenset(_held(member, assignor)) for member in members},
         before={name: frozenset(share) for name, share in before.items()},
-        java=java,
-        client_known=java or (leader is not None and foreign_client(leader, assignor) is not None),
+        library=leaders_library(body, client_libraries),
         evidence=evidence,
     )
 

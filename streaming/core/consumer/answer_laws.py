@@ -122,7 +122,9 @@ def _uneven_sticky(answer: Answer) -> Iterator[Finding]:
 
 
 def _uneven_roundrobin(answer: Answer) -> Iterator[Finding]:
-    if answer.assignor == ROUNDROBIN:
+    """Libraries of other languages may pass over members where some are static, as kafka-python 3.0 does."""
+    foreign = answer.client_known and not answer.java
+    if answer.assignor == ROUNDROBIN and not (foreign and answer.mixed_statics):
         yield from _uneven(UNEVEN_ROUNDROBIN, answer)
 
 

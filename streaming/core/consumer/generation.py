@@ -64,7 +64,7 @@ def judged(
         outputs.append(Notice(moment=moment, found=found, evaluated=frozenset(law.rule.code for law in asked)))
         contested = tuple(static_members.contested(sightings, row.timestamp_ms, here))
         outputs.append(Notice(moment=moment, found=contested, evaluated=frozenset({CONTESTED.code})))
-        answer = answer_of(view.group, body, state.holds, here)
+        answer = answer_of(view.group, body, state.holds, here, view.settings.client_libraries)
         if not (repeated or (first and body.generation > 1)):
             outputs += _answered(answer, body, moment)
         if not repeated and answer is not None:

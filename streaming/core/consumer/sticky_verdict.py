@@ -18,14 +18,14 @@ from itertools import islice
 from rebalance_monitor.assignors.consumer.model import ConsumerMember, compute_ordered
 from rebalance_monitor.assignors.consumer.sticky_eras import ERAS, NEWEST, StickyEra
 from rebalance_monitor.assignors.consumer.sticky_group import CannotAssign
-from rebalance_monitor.schemas.consumer_protocol import ConsumerAssignment, ConsumerSubscription, TopicPartition
-from rebalance_monitor.schemas.outcomes import Decoded
-from rebalance_monitor.schemas.sticky_user_data import COOPERATIVE_STICKY, decode_sticky_user_data
+from rebalance_monitor.schemas.consumer_protocol import ConsumerAssignment, TopicPartition
+from rebalance_monitor.schemas.sticky_user_data import COOPERATIVE_STICKY
 from rebalance_monitor.streaming.core.consumer.assignors import KEEPING
 from rebalance_monitor.streaming.core.consumer.topic_views import Topics
 from rebalance_monitor.streaming.core.model.reasons import Reason, ReasonKind
-from rebalance_monitor.streaming.core.model.records import GroupGeneration, MemberRow
+from rebalance_monitor.streaming.core.model.records import GroupGeneration
 from rebalance_monitor.streaming.core.model.results import ConsumerShare, ExpectedShare, Grade, Verdict
+from rebalance_monitor.streaming.core.model.settings import ClientLibrary
 
 Shares = Mapping[str, tuple[TopicPartition, ...]]
 
@@ -47,9 +47,10 @@ def judge(
     observed: Shares,
     current: Topics,
     others: Iterator[Topics],
+    library: ClientLibrary | None,
 ) -> Verdict:
     """The verdict on a generation of `sticky` or `cooperative-sticky`. `current` is what the last sample shows of the
-    topics, `others` what the leader may have known instead."""
+    topics, `others` what the leader may have known instead, `library` its client's (None: not known)."""
     assignor = body.protocol or ""
     newest = _answer(assignor, members, current, NEWEST)
     expected = {name: ExpectedShare(assigned=ConsumerShare(newest.get(name, ()))) for name in observed}
@@ -62,14 +63,15 @@ def judge(
     if found is not None:
         return found
     broken = _broken_law(assignor, members, observed, (current, *views))
-    leader = next((one for one in body.members if one.member_id == body.leader), None)
-    client = None if leader is None else foreign_client(leader, assignor)
-    if broken is None and client is not None:
-        text = f"foreign client: {client} chooses otherwise than Kafka's class, within the assignor's laws"
+    if broken is None and library not in (None, ClientLibrary.JAVA):
+        text = f"foreign client: {library} chooses otherwise than Kafka's class, within the assignor's laws"
         reason = Reason(ReasonKind.FOREIGN_CLIENT, text)
         return Verdict(grade=Grade.EXPLAINABLE, assignor=assignor, reason=reason)
-    if broken is None and not (leader is not None and shows_java(leader, assignor)):
-        text = "the leader's client cannot be told from the record: a foreign one may choose so within the laws"
+    if broken is None and library is None:
+        text = (
+            "the leader's client cannot be told from the record: a foreign one may choose so within the laws; "
+            "client_libraries in the configuration tells"
+        )
         reason = Reason(ReasonKind.CLIENT_UNKNOWN, text)
         return Verdict(grade=Grade.NOT_JUDGED, assignor=assignor, reason=reason)
     other = next((name for name, share in observed.items() if set(newest.get(name, ())) != set(share)), "somebody")
@@ -194,42 +196,3 @@ def _broken_under(assignor: str, members: Sequence[ConsumerMember], observed: Sh
 
 def _shown(partition: TopicPartition) -> str:
     return f"{partition[0]}-{partition[1]}"
-
-
-def foreign_client(leader: MemberRow, assignor: str) -> str | None:
-    """The library of another language that writes what this leader wrote; None if no trait tells."""
-    subscription = leader.subscription
-    name = leader.client_id.lower()
-    if not isinstance(subscription, ConsumerSubscription):
-        return None
-    if name.startswith("rdkafka") or subscription.rack == "":
-        return "librdkafka"
-    if name.startswith("kgo"):
-        return "franz-go"
-    if name.startswith("kafka-python") or subscription.version == 0:
-        return "kafka-python"
-    if name.startswith("sarama"):
-        return "sarama"
-    if assignor == COOPERATIVE_STICKY:
-        # Kafka's class sends four bytes since 2.8.1 and nothing before; only franz-go repeats the assignment here.
-        if subscription.user_data is not None and len(subscription.user_data) > 4:
-            return "franz-go"
-        if subscription.version == 1 and subscription.user_data == b"":
-            return "kafka-python"
-    return None
-
-
-def shows_java(leader: MemberRow, assignor: str) -> bool:
-    """Whether a trait of Kafka's own client is there that no other library shares."""
-    subscription = leader.subscription
-    if not isinstance(subscription, ConsumerSubscription) or foreign_client(leader, assignor) is not None:
-        return False
-    if assignor == COOPERATIVE_STICKY:
-        return subscription.user_data is not None and len(subscription.user_data) == 4
-    if subscription.version < 3:
-        return False  # sarama writes the same in version 1
-    if subscription.user_data is None:
-        return True  # franz-go always sends some
-    read = decode_sticky_user_data(subscription.user_data)
-    topics = [topic for topic, _ in read.value.partitions] if isinstance(read, Decoded) else []
-    return topics != sorted(topics)  # franz-go sorts them, Java walks a hash map

@@ -7,6 +7,7 @@ from rebalance_monitor.assignors.consumer.model import ConsumerEra, ConsumerMemb
 from rebalance_monitor.schemas.consumer_protocol import ConsumerAssignment, ConsumerSubscription, TopicPartition
 from rebalance_monitor.streaming.core.consumer import sticky_verdict, topic_views
 from rebalance_monitor.streaming.core.consumer.assignors import KEEPING, PLAIN, Assignor
+from rebalance_monitor.streaming.core.consumer.client_library import leaders_library
 from rebalance_monitor.streaming.core.consumer.foreign_orders import foreign_orders
 from rebalance_monitor.streaming.core.consumer.members import as_member
 from rebalance_monitor.streaming.core.consumer.topic_views import Topics
@@ -54,7 +55,8 @@ def judge(settings: ClusterSettings, body: GroupGeneration, at_ms: int, *, repea
     members = [as_member(*one, assignor or "", again=sticky) for one in subscriptions]
     others = topic_views.others(settings.metadata, wanted, at_ms)
     if plain is None:
-        verdict = sticky_verdict.judge(body, members, observed, current, others)
+        library = leaders_library(body, settings.client_libraries)
+        verdict = sticky_verdict.judge(body, members, observed, current, others, library)
     else:
         verdict = _judged(plain, members, observed, current, others)
     if verdict.grade is not Grade.UNEXPLAINED:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
 from fnmatch import fnmatchcase
 
 from rebalance_monitor.streaming.core.model.results import AlertSeverity
@@ -17,6 +18,17 @@ SESSION_TIMEOUT_MS = 10_000
 REBALANCE_TIMEOUT_MS = 60_000
 PUBLIC_URL = "http://127.0.0.1:9471"
 """Where the page is by default; `page.public_url` says how people reach it."""
+
+
+class ClientLibrary(StrEnum):
+    """A library of Kafka clients: whose implementation of an assignor answers."""
+
+    JAVA = "java"
+    LIBRDKAFKA = "librdkafka"
+    FRANZ_GO = "franz-go"
+    KAFKA_PYTHON = "kafka-python"
+    SARAMA = "sarama"
+    OTHER = "other"
 
 
 def is_worker(worker: str, pattern: str) -> bool:
@@ -89,7 +101,8 @@ class Owner:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterSettings:
-    """One Kafka cluster as the fold sees it. `metadata` in time order; `damping` by a rule's title or code.
+    """One Kafka cluster as the fold sees it. `metadata` in time order; `damping` by a rule's title or code;
+    `client_libraries` by a client id or a pattern of it (shell-style), the first that fits counts.
 
     How long, by the records' own times: `judge_wait_ms` a generation waits for config records; `status_lag_ms` the
     clock stays ahead before statuses are told (clocks of workers differ, writes are retried); `settle_ms` after a
@@ -109,6 +122,7 @@ class ClusterSettings:
     session_timeout_ms: int = SESSION_TIMEOUT_MS
     rebalance_timeout_ms: int = REBALANCE_TIMEOUT_MS
     metadata: tuple[TopicMetadata, ...] = ()
+    client_libraries: Mapping[str, ClientLibrary] = field(default_factory=dict)
     owners: tuple[Owner, ...] = ()
     damping: Mapping[str, Damping] = field(default_factory=dict)
 

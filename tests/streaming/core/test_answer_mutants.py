@@ -48,14 +48,14 @@ def given_twice(body: GroupGeneration) -> Iterator[tuple[str, GroupGeneration]]:
         yield beside, replace(body, members=tuple(members))
 
 
-@pytest.mark.parametrize("name", ["java-classic", "python-clients"])
+@pytest.mark.parametrize("name", ["java-classic", "python-clients", "foreign-clients"])
 def test_a_partition_that_is_given_twice_is_seen(name: str) -> None:
     tried = 0
     for body in generations(name):
-        if answer_of("g", body, {}, HERE) is None:
+        if answer_of("g", body, {}, HERE, {}) is None:
             continue
         for beside, mutant in given_twice(body):
-            codes = found(answer_of("g", mutant, {}, HERE))
+            codes = found(answer_of("g", mutant, {}, HERE, {}))
             assert {"CONSUMER-C13", *([beside] if beside else [])} <= codes
             tried += 1
     assert tried > 50

@@ -24,7 +24,7 @@ def replayed(name: str) -> Replayed:
     return replay(records_of(path), settings_of(path))
 
 
-@pytest.mark.parametrize("name", ["java-classic", "kip848-a", "python-clients"])
+@pytest.mark.parametrize("name", ["java-classic", "kip848-a", "python-clients", "foreign-clients"])
 def test_no_false_alarm(name: str) -> None:
     told = replayed(name)
     assert not told.found
