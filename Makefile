@@ -6,7 +6,7 @@ KEEP ?= 0
 DEMO_FLAGS := $(if $(filter-out 0,$(KEEP)),--keep) $(if $(PORTS),--ports $(PORTS))
 
 .DEFAULT_GOAL := help
-.PHONY: help install lock demo stop bench readiness bench-assignors bench-brokers bench-streams bench-decode bench-waiting bench-start fuzz attack oracle test check metrics-page picture clean
+.PHONY: help install lock demo stop bench readiness bench-assignors bench-brokers bench-streams bench-decode bench-waiting bench-start fuzz attack foreign oracle test check metrics-page picture clean
 
 help:  ## list these targets
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -50,6 +50,9 @@ bench-decode: install  ## measure decoding against kafka-python on one core; wri
 fuzz: install  ## throw 200,000 damaged records at every decoder and 5,000 damaged captures at the fold (about 15 min)
 	@RM_FUZZ_INPUTS=200000 $(BIN)/pytest -q -s tests/schemas/test_fuzzing.py tests/schemas/test_memory.py
 	@RM_FUZZ_CAPTURES=5000 $(BIN)/pytest -q -s tests/streaming/core/test_damaged_captures.py
+
+foreign: install  ## judge groups that clients of other languages lead: librdkafka, kafka-python, franz-go (needs Go; ARGS="--steps 14")
+	@exec $(BIN)/python -m lab.foreign $(ARGS)
 
 attack: install  ## judge captures and simulated clusters with wrong clocks, holes and late starts (at most an hour; resumes)
 	@exec $(BIN)/python -m lab.attack $(ARGS)

@@ -1,0 +1,85 @@
+"""`make foreign`: groups that clients of other languages lead, judged.
+
+Groups of librdkafka, kafka-python and franz-go, of each assignor, with equal, mixed and static subscriptions, go
+through joins, leaves, kills and new partitions on a real broker. Then `rebalance-monitor replay` judges their records.
+A line of the table is a library and an assignor: how many generations were given each grade. No generation may be
+*unexplained*, and no violation may be found: these clients are right, each in its own way.
+"""
+
+import argparse
+import json
+import random
+import shutil
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+from lab.cluster import broker, jars, java
+from lab.errors import LabError
+from lab.foreign import captured
+from lab.foreign.library import ASSIGNORS, require
+from lab.foreign.story import Story, groups_of
+from lab.paths import BUILD
+from lab.ports import free_ports
+from lab.process import Lab, Progress, signals_stop
+
+FOLDER = BUILD / "foreign" / "run"
+CAPTURE = BUILD / "foreign" / "capture"
+GRADES = ("match", "explainable", "not_judged", "unexplained")
+
+
+def main() -> int:
+    """Play, take the capture, judge it; 0 without a wrong verdict."""
+    parser = argparse.ArgumentParser(
+        prog="make foreign", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--libraries", nargs="+", default=list(ASSIGNORS), help=f"of {', '.join(ASSIGNORS)}")
+    parser.add_argument("--steps", type=int, default=14, help="of each group")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--capture", type=Path, default=CAPTURE, help="the folder that the capture is written to")
+    asked = parser.parse_args()
+    progress = Progress()
+    shutil.rmtree(FOLDER, ignore_errors=True)
+    try:
+        with signals_stop(), Lab(FOLDER, progress) as lab:
+            require(asked.libraries)
+            runtime = java.find()
+            with progress.step("starting a broker"):
+                port, controller_port = free_ports(2)
+                running = broker.start(lab, runtime, jars.fetch(runtime), port, controller_port)
+            story = Story(lab, running.address, random.Random(asked.seed))
+            for groups in groups_of(asked.libraries):
+                story.play(groups, asked.steps)
+            about = {"capture": "foreign-clients", "broker_release": jars.kafka_release(), "libraries": asked.libraries}
+            progress.say(f"{captured.write(asked.capture, running.address, story.samples, about)} records")
+    except LabError as why:
+        print(f"foreign: {why}", file=sys.stderr)
+        return 2
+    return judged(asked.capture)
+
+
+def judged(capture: Path) -> int:
+    """Print what `replay` says of the capture; 0 if nothing is unexplained and nothing was found."""
+    command = [sys.executable, "-m", "rebalance_monitor", "replay", str(capture), "-o", "json"]
+    told = subprocess.run(command, capture_output=True, text=True, check=False)
+    if not told.stdout:
+        print(f"foreign: {told.stderr.strip()}", file=sys.stderr)
+        return 2
+    lines = [json.loads(line) for line in told.stdout.splitlines()]
+    grades: dict[tuple[str, ...], Counter[str]] = {}
+    for line in lines:
+        if line["kind"] == "generation":
+            grades.setdefault(tuple(line["group"].split(".")[:2]), Counter())[line["verdict"]["grade"]] += 1
+    print(f"{'':<36}" + "".join(f"{one:>12}" for one in GRADES))
+    for (library, assignor), counts in sorted(grades.items()):
+        print(f"{library:<14}{assignor:<22}" + "".join(f"{counts[one]:>12}" for one in GRADES))
+    found = [one for one in lines if one["kind"] in ("violation", "incident")]
+    for one in found:
+        print(json.dumps(one))
+    wrong = sum(counts["unexplained"] for counts in grades.values())
+    return 1 if found or wrong or not grades else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
