@@ -12,6 +12,7 @@ from typing import Self
 from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, Message, TopicPartition
 
 from lab.errors import LabError
+from rebalance_monitor.streaming.core.cluster.knowledge import NOTHING_KNOWN, Knowledge
 from rebalance_monitor.streaming.core.connect.observed import Job, Observed, observe
 from rebalance_monitor.streaming.core.connect.reading import decode_config_row, decode_status_row
 from rebalance_monitor.streaming.core.connect.records import StatusChange
@@ -48,8 +49,10 @@ class Watcher:
     `publish` is called with what each look publishes, and the time (ms) it was looked at.
     """
 
-    def __init__(self, bootstrap: str, settings: ClusterSettings, group: str) -> None:
-        self._settings, self._group = settings, group
+    def __init__(
+        self, bootstrap: str, settings: ClusterSettings, group: str, knowledge: Knowledge = NOTHING_KNOWN
+    ) -> None:
+        self._settings, self._group, self._knowledge = settings, group, knowledge
         self._topics = settings.connect.get(group, ConnectSettings())
         self._state: Saved | None = None
         self._bodies: dict[Source, tuple[GroupGeneration, int]] = {}
@@ -94,7 +97,7 @@ class Watcher:
         while messages := self._consumer.consume(BATCH, POLL_S):
             rows += filter(None, map(self._row, messages))
         now_ms = time.time_ns() // 1_000_000 + ahead_ms
-        outcome = fold_group(self._settings, self._group, self._state, rows, Tick(now_ms))
+        outcome = fold_group(self._settings, self._group, self._state, rows, Tick(now_ms), knowledge=self._knowledge)
         self._state = outcome.state
         self.publish(outcome.results, now_ms)
         for result in outcome.results:

@@ -18,9 +18,12 @@ from pathlib import Path
 from typing import Any, TextIO, TypeVar, cast
 
 from rebalance_monitor.streaming.cli.errors import InputError
+from rebalance_monitor.streaming.core.cluster import knowledge
+from rebalance_monitor.streaming.core.cluster.knowledge import Knowledge
+from rebalance_monitor.streaming.core.cluster.topics import TopicMetadata
 from rebalance_monitor.streaming.core.connect.leader.hypotheses import DEFAULT_MAX_DELAY_MS
 from rebalance_monitor.streaming.core.connect.observed import worker_of
-from rebalance_monitor.streaming.core.model.settings import ClusterSettings, ConnectSettings, TopicMetadata
+from rebalance_monitor.streaming.core.model.settings import ClusterSettings, ConnectSettings
 from rebalance_monitor.streaming.core.replay import RawRecord
 
 MAX_DELAY = "scheduled.rebalance.max.delay.ms"
@@ -65,7 +68,7 @@ def settings_of(path: Path) -> ClusterSettings:
     if not path.is_dir():
         return ClusterSettings(name=name_of(path))
     if not described.exists():
-        return ClusterSettings(name=name_of(path), metadata=metadata_of(path))
+        return ClusterSettings(name=name_of(path))
     try:
         text = described.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as why:
@@ -74,8 +77,12 @@ def settings_of(path: Path) -> ClusterSettings:
     return ClusterSettings(
         name=str(cluster.get("capture") or name_of(path)),
         connect=_connect(cluster, str(described)),
-        metadata=metadata_of(path),
     )
+
+
+def knowledge_of(path: Path) -> Knowledge:
+    """What the capture tells of its cluster beside the records. Raises InputError."""
+    return knowledge.knowledge_of(metadata_of(path))
 
 
 def metadata_of(path: Path) -> tuple[TopicMetadata, ...]:

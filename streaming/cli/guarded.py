@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Callable, Sequence
 
+from rebalance_monitor.streaming.core.cluster.knowledge import NOTHING_KNOWN, Knowledge
 from rebalance_monitor.streaming.core.fold.fold import FoldOutcome
 from rebalance_monitor.streaming.core.fold.isolation import place_of
 from rebalance_monitor.streaming.core.fold.other_clocks import OtherClocks
@@ -32,6 +33,7 @@ class Guarded:
         rows: Sequence[Row],
         tick: Tick | None,
         *,
+        knowledge: Knowledge = NOTHING_KNOWN,
         end_of_input: bool = False,
         witnesses: OtherClocks | None = None,
     ) -> FoldOutcome:
@@ -41,6 +43,7 @@ class Guarded:
             state,
             pieces_of(rows),
             tick,
+            knowledge=knowledge,
             end_of_input=end_of_input,
             witnesses=witnesses,
             fold=self._fold,

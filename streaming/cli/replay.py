@@ -1,10 +1,9 @@
 """`replay`: captured records through the fold, printed for people or programs."""
 
 import sys
-from dataclasses import replace as changed
 from pathlib import Path
 
-from rebalance_monitor.streaming.cli.captures import metadata_of, name_of, records_of, settings_of
+from rebalance_monitor.streaming.cli.captures import knowledge_of, name_of, records_of, settings_of
 from rebalance_monitor.streaming.cli.errors import InputError
 from rebalance_monitor.streaming.cli.exit_codes import CANNOT_TELL, DONE, FOUND, INTERNAL
 from rebalance_monitor.streaming.cli.guarded import Guarded
@@ -12,6 +11,7 @@ from rebalance_monitor.streaming.cli.opening import settings_from
 from rebalance_monitor.streaming.cli.outline import visible
 from rebalance_monitor.streaming.cli.output import print_json
 from rebalance_monitor.streaming.cli.tables import print_generations
+from rebalance_monitor.streaming.core.cluster.knowledge import NOTHING_KNOWN
 from rebalance_monitor.streaming.core.lifecycles import fold_group
 from rebalance_monitor.streaming.core.model.settings import ClusterSettings
 from rebalance_monitor.streaming.core.replay import OFFSETS_TOPIC, Replayed
@@ -35,7 +35,14 @@ def replay(
     guarded = Guarded(fold)
     for path in map(Path, paths):
         settings = _settings(path, config, use_settings=use_settings)
-        told = replay_records(records_of(path), settings, with_commits=with_commits, fold=guarded, read=guarded.read)
+        told = replay_records(
+            records_of(path),
+            settings,
+            knowledge=knowledge_of(path) if use_settings else NOTHING_KNOWN,
+            with_commits=with_commits,
+            fold=guarded,
+            read=guarded.read,
+        )
         found = found or told.found
         if output == "json":
             for one in told.objects:
@@ -62,7 +69,7 @@ def _instead(told: Replayed) -> str:
 
 
 def _settings(path: Path, config: str | None, *, use_settings: bool) -> ClusterSettings:
-    """Of the configuration where one is given, else the capture's own; its metadata is evidence, no setting."""
+    """Of the configuration where one is given, else the capture's own."""
     if config is None:
         return settings_of(path) if use_settings else ClusterSettings(name=name_of(path))
     clusters = settings_from(config).core_clusters()
@@ -72,5 +79,4 @@ def _settings(path: Path, config: str | None, *, use_settings: bool) -> ClusterS
         raise InputError(
             f"{config}: replay needs one cluster, or one that is called {name_of(path)} as the capture; found {names}"
         )
-    chosen = named or next(iter(clusters.values()))
-    return changed(chosen, metadata=metadata_of(path)) if use_settings else chosen
+    return named or next(iter(clusters.values()))

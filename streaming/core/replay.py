@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
+from rebalance_monitor.streaming.core.cluster.knowledge import NOTHING_KNOWN, Knowledge
 from rebalance_monitor.streaming.core.connect import lives
 from rebalance_monitor.streaming.core.connect.reading import decode_config_row, decode_status_row
 from rebalance_monitor.streaming.core.connect.witnesses import Stamps, Witnesses
@@ -95,6 +96,7 @@ class Fold(Protocol):
         rows: Sequence[Row],
         tick: Tick | None,
         *,
+        knowledge: Knowledge = NOTHING_KNOWN,
         end_of_input: bool = False,
         witnesses: Witnesses | None = None,
     ) -> FoldOutcome:
@@ -106,13 +108,14 @@ def replay(
     records: Iterable[RawRecord],
     settings: ClusterSettings,
     *,
+    knowledge: Knowledge = NOTHING_KNOWN,
     with_commits: bool = False,
     fold: Fold = fold_group,
     read: Callable[[RawRecord, ClusterSettings], Row | None] = decode,
 ) -> Replayed:
     """Everything the fold says about these records; the clock ends at a time that more than one of the clocks they
-    carry has reached. `with_commits` decodes the offset commits too and lists them, in the records' order, before the
-    sums."""
+    carry has reached. `knowledge`: what is known of the cluster beside its groups. `with_commits` decodes the
+    offset commits too and lists them, in the records' order, before the sums."""
     topics, stamps, groups = Counter[str](), Stamps(), False
     rows: list[Row] = []
     commits: list[OffsetCommit | UndecodableRecord] = []
@@ -139,12 +142,18 @@ def replay(
         if record.append_time:
             stamps.appended.add(record.topic)
         stamps.written(row)
-    told = _told(topics.total(), folded(rows, stamps, settings, fold), commits, others, settings.name)
+    told = _told(topics.total(), folded(rows, stamps, settings, fold, knowledge), commits, others, settings.name)
     told.topics, told.groups = dict(topics), groups
     return told
 
 
-def folded(rows: Sequence[Row], stamps: Stamps, settings: ClusterSettings, fold: Fold = fold_group) -> list[Result]:
+def folded(
+    rows: Sequence[Row],
+    stamps: Stamps,
+    settings: ClusterSettings,
+    fold: Fold = fold_group,
+    knowledge: Knowledge = NOTHING_KNOWN,
+) -> list[Result]:
     """What the fold says of all groups with these rows, a whole input with the `stamps` of all its records."""
     results: list[Result] = []
     for group, own in route(rows, settings).items():
@@ -153,10 +162,11 @@ def folded(rows: Sequence[Row], stamps: Stamps, settings: ClusterSettings, fold:
         state = None
         *before, last = lives.of_topic(own, connect_settings(settings, group).config_topic)
         for rows_of_a_life in before:
-            outcome = fold(settings, group, state, rows_of_a_life, None, witnesses=witnesses)
+            outcome = fold(settings, group, state, rows_of_a_life, None, knowledge=knowledge, witnesses=witnesses)
             state = outcome.state
             results.extend(outcome.results)
-        results.extend(fold(settings, group, state, last, end, end_of_input=True, witnesses=witnesses).results)
+        outcome = fold(settings, group, state, last, end, knowledge=knowledge, end_of_input=True, witnesses=witnesses)
+        results.extend(outcome.results)
     return results
 
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
 
+from rebalance_monitor.streaming.core.cluster.knowledge import NOTHING_KNOWN, Knowledge
 from rebalance_monitor.streaming.core.fold.fold import FoldOutcome
 from rebalance_monitor.streaming.core.fold.other_clocks import OtherClocks
 from rebalance_monitor.streaming.core.fold.state import Envelope, Saved, stored
@@ -65,6 +66,7 @@ class FoldGroup(Protocol):
         rows: Sequence[Row],
         tick: Tick | None,
         *,
+        knowledge: Knowledge = ...,
         end_of_input: bool = False,
         witnesses: OtherClocks | None = None,
         before_record: Callable[[Row], None] = ...,
@@ -80,6 +82,7 @@ def fold_isolated(
     pieces: Iterable[Sequence[Row]],
     tick: Tick | None,
     *,
+    knowledge: Knowledge = NOTHING_KNOWN,
     end_of_input: bool = False,
     witnesses: OtherClocks | None = None,
     fold: FoldGroup = fold_group,
@@ -87,7 +90,7 @@ def fold_isolated(
     clock_s: Callable[[], float] = time.thread_time,
 ) -> FoldOutcome:
     """FoldGroup the pieces in order, then the tick. What was raised is in `errors` of the outcome."""
-    guarded = _Guarded(settings, group, state, tick, fold, witnesses, limits, clock_s, end_of_input)
+    guarded = _Guarded(settings, group, state, tick, fold, witnesses, limits, clock_s, end_of_input, knowledge)
     left = iter(pieces)
     first, second = next(left, ()), next(left, None)
     if second is None:
@@ -149,6 +152,7 @@ class _Guarded:
     limits: Limits
     clock_s: Callable[[], float]
     end_of_input: bool
+    knowledge: Knowledge
     due_ms: int | None = None
     results: list[Result] = field(default_factory=list)
     blobs: dict[str, bytes] = field(default_factory=dict)
@@ -169,6 +173,7 @@ class _Guarded:
             self.state,
             rows,
             tick,
+            knowledge=self.knowledge,
             end_of_input=self.end_of_input and last,
             witnesses=self.witnesses,
             before_record=watch,

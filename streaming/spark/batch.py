@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
 
+from rebalance_monitor.streaming.core.cluster.knowledge import NOTHING_KNOWN
 from rebalance_monitor.streaming.core.fold.fold import FoldOutcome
 from rebalance_monitor.streaming.core.fold.isolation import place_of
 from rebalance_monitor.streaming.core.fold.routing import connect_settings, groups_concerned, groups_of_topic
@@ -91,6 +92,7 @@ class BatchFunction:
         self._on_results, self._publish = on_results, publish
         self._here, self._spread = here, spread
         self._traced: set[str] = set()
+        self._knowledge = NOTHING_KNOWN
         self._positions = {key: at for key, at in store.positions().items() if key.cluster_id == cluster_id}
         # No cluster can be configured without a name, so this key never meets a group's.
         self._own_key = GroupKey("", settings.name)
@@ -120,7 +122,7 @@ class BatchFunction:
         tick = self._tick(batch)
         groups = GroupStates(self._store, self._settings, self._rows(batch, tick, own.connect_groups))
         fold = self._fold_for(len(batch.rows))
-        folded = fold(self._settings, groups.tasks, tick)
+        folded = fold(self._settings, groups.tasks, tick, self._knowledge)
         outcomes = {group: self._went_on(groups, group, one.outcome, tick) for group, one in folded.items()}
         others = _other_groups(self._settings.name, batch.rows)
         results = tuple(result for _, outcome in sorted(outcomes.items()) for result in outcome.results)
@@ -172,7 +174,7 @@ class BatchFunction:
         """The outcome of a group that is folded on as long as it can judge more of what waits."""
         while outcome.wants_waiting:
             task = groups.with_more(group, outcome)
-            more = fold_here(self._settings, [task], tick)[group].outcome
+            more = fold_here(self._settings, [task], tick, self._knowledge)[group].outcome
             outcome = replace(
                 more,
                 results=(*outcome.results, *more.results),

@@ -3,10 +3,11 @@
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import pyarrow as pa
 
+from rebalance_monitor.streaming.core.cluster.knowledge import NOTHING_KNOWN, Knowledge
 from rebalance_monitor.streaming.core.fold.fold import FoldOutcome
 from rebalance_monitor.streaming.core.fold.state import Saved
 from rebalance_monitor.streaming.core.lifecycles import fold_group
@@ -19,6 +20,7 @@ from rebalance_monitor.streaming.guarding.fold import FoldGroup, fold_isolated, 
 from rebalance_monitor.streaming.spark.rows import RawRow, arrow_text
 
 if TYPE_CHECKING:
+    from pyspark import Broadcast
     from pyspark.sql import SparkSession
 
 
@@ -46,7 +48,19 @@ class Folded(NamedTuple):
     seen: Seen = Seen()
 
 
-FoldMany = Callable[[ClusterSettings, Sequence[Task], Tick | None], Mapping[str, Folded]]
+class FoldMany(Protocol):
+    """One fold for each task."""
+
+    def __call__(
+        self,
+        settings: ClusterSettings,
+        tasks: Sequence[Task],
+        tick: Tick | None,
+        knowledge: Knowledge = NOTHING_KNOWN,
+        /,
+    ) -> Mapping[str, Folded]:
+        """The outcomes by group."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +83,14 @@ class FoldHere:
     def __init__(self, fold: FoldGroup = fold_group) -> None:
         self._fold = fold
 
-    def __call__(self, settings: ClusterSettings, tasks: Sequence[Task], tick: Tick | None) -> dict[str, Folded]:
-        return {task.group: _isolated(settings, task, tick, self._fold) for task in tasks}
+    def __call__(
+        self,
+        settings: ClusterSettings,
+        tasks: Sequence[Task],
+        tick: Tick | None,
+        knowledge: Knowledge = NOTHING_KNOWN,
+    ) -> dict[str, Folded]:
+        return {task.group: _isolated(settings, task, tick, knowledge, self._fold) for task in tasks}
 
 
 fold_here = FoldHere()
@@ -99,10 +119,13 @@ class _Decoding:
         return Seen(dict(self._unreadable), dict(self._tags))
 
 
-def _isolated(settings: ClusterSettings, task: Task, tick: Tick | None, fold: FoldGroup) -> Folded:
+def _isolated(
+    settings: ClusterSettings, task: Task, tick: Tick | None, knowledge: Knowledge, fold: FoldGroup
+) -> Folded:
     """The fold of one group."""
     decoding = _Decoding()
-    outcome = fold_isolated(settings, task.group, task.state, decoding.pieces(task.rows), tick, fold=fold)
+    rows = decoding.pieces(task.rows)
+    outcome = fold_isolated(settings, task.group, task.state, rows, tick, knowledge=knowledge, fold=fold)
     return Folded(outcome, decoding.seen())
 
 
@@ -131,20 +154,46 @@ _OUT_SPARK = (
 
 
 class SpreadFold:
-    """FoldGroup on the workers, by cogroup of rows and states: for catch-up and storms over many groups."""
+    """FoldGroup on the workers, by cogroup of rows and states: for catch-up and storms over many groups.
+
+    What is known of the cluster may be large (10,000 topics) and changes seldom, so it is sent to the workers once and
+    not with each batch.
+    """
 
     def __init__(self, spark: "SparkSession", fold: FoldGroup = fold_group) -> None:
         self._spark, self._fold = spark, fold
+        self._sent: tuple[Knowledge, Broadcast[Knowledge]] | None = None
 
-    def __call__(self, settings: ClusterSettings, tasks: Sequence[Task], tick: Tick | None) -> dict[str, Folded]:
+    def __call__(
+        self,
+        settings: ClusterSettings,
+        tasks: Sequence[Task],
+        tick: Tick | None,
+        knowledge: Knowledge = NOTHING_KNOWN,
+    ) -> dict[str, Folded]:
         rows, states = rows_table(tasks), states_table(tasks)
         spread = (
             self._spark.createDataFrame(rows)
             .groupBy("group")
             .cogroup(self._spark.createDataFrame(states).groupBy("group"))
-            .applyInArrow(worker(settings, tick, self._fold), _OUT_SPARK)
+            .applyInArrow(worker(settings, tick, self._at_workers(knowledge), self._fold), _OUT_SPARK)
         )
         return dict(map(_folded, spread.toArrow().to_pylist()))
+
+    def _at_workers(self, knowledge: Knowledge) -> Callable[[], Knowledge]:
+        """How a worker comes by it."""
+        if knowledge == NOTHING_KNOWN:
+            return _nothing_known
+        if self._sent is None or self._sent[0] is not knowledge:
+            if self._sent is not None:
+                self._sent[1].destroy()
+            self._sent = knowledge, self._spark.sparkContext.broadcast(knowledge)
+        sent = self._sent[1]
+        return lambda: sent.value
+
+
+def _nothing_known() -> Knowledge:
+    return NOTHING_KNOWN
 
 
 def rows_table(tasks: Sequence[Task]) -> pa.Table:
@@ -160,16 +209,17 @@ def states_table(tasks: Sequence[Task]) -> pa.Table:
 
 
 def worker(
-    settings: ClusterSettings, tick: Tick | None, fold_one: FoldGroup = fold_group
+    settings: ClusterSettings, tick: Tick | None, knowledge: Callable[[], Knowledge], fold_one: FoldGroup = fold_group
 ) -> Callable[[Any, pa.Table, pa.Table], pa.Table]:
-    """What runs for each group on a worker: (key, rows, states) -> one line."""
+    """What runs for each group on a worker: (key, rows, states) -> one line. `knowledge` is called there."""
 
     def fold(key: tuple[Any, ...], rows: pa.Table, states: pa.Table) -> pa.Table:
         group = key[0].as_py()
         known = states.to_pylist()
         columns = [rows.sort_by("at").column(name).to_pylist() for name, _ in _RAW]
         raw = tuple(RawRow(*values) for values in zip(*columns, strict=True))
-        outcome, seen = _isolated(settings, Task(group, _state_of(known[0]) if known else None, raw), tick, fold_one)
+        task = Task(group, _state_of(known[0]) if known else None, raw)
+        outcome, seen = _isolated(settings, task, tick, knowledge(), fold_one)
         published = Published(
             outcome.results,
             outcome.blobs,

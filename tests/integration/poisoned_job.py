@@ -5,6 +5,7 @@ import sys
 from collections.abc import Callable, Sequence
 
 from rebalance_monitor.streaming.cli.run import run
+from rebalance_monitor.streaming.core.cluster.knowledge import NOTHING_KNOWN, Knowledge
 from rebalance_monitor.streaming.core.fold.fold import FoldOutcome
 from rebalance_monitor.streaming.core.fold.other_clocks import OtherClocks
 from rebalance_monitor.streaming.core.fold.state import Saved
@@ -27,6 +28,7 @@ class FailsAt:
         rows: Sequence[Row],
         tick: Tick | None,
         *,
+        knowledge: Knowledge = NOTHING_KNOWN,
         end_of_input: bool = False,
         witnesses: OtherClocks | None = None,
         before_record: Callable[[Row], None] = lambda _row: None,
@@ -37,7 +39,15 @@ class FailsAt:
                 raise KeyError(row.body.leader)
 
         return fold_group(
-            settings, group, state, rows, tick, end_of_input=end_of_input, witnesses=witnesses, before_record=look
+            settings,
+            group,
+            state,
+            rows,
+            tick,
+            knowledge=knowledge,
+            end_of_input=end_of_input,
+            witnesses=witnesses,
+            before_record=look,
         )
 
 

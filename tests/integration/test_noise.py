@@ -26,11 +26,13 @@ from lab.simulated_group.protocol import Process
 from lab.simulated_group.rehearsal import PATIENCE_S, TIMING, Rehearsal, rehearsal
 from lab.simulated_group.watcher import Watcher
 from rebalance_monitor.streaming.core.catalogue import CATALOGUE, RULES
+from rebalance_monitor.streaming.core.cluster.knowledge import knowledge_of
+from rebalance_monitor.streaming.core.cluster.topics import TopicMetadata
 from rebalance_monitor.streaming.core.incidents.book import whole
 from rebalance_monitor.streaming.core.incidents.damping import alert_severity
 from rebalance_monitor.streaming.core.incidents.maintenance import Maintenance
 from rebalance_monitor.streaming.core.model.results import AlertSeverity, Grade, Incident, Part, Result
-from rebalance_monitor.streaming.core.model.settings import ClusterSettings, Damping, TopicMetadata
+from rebalance_monitor.streaming.core.model.settings import ClusterSettings, Damping
 from rebalance_monitor.streaming.store.maintenance import Windows
 from rebalance_monitor.streaming.store.postgres import PostgresStore
 from tests.postgres_server import postgres_server
@@ -310,9 +312,9 @@ def test_an_autoscaled_consumer_group(kafka: tuple[Lab, Broker], strategy: str) 
         admin.create_topics([NewTopic(TOPIC, PARTITIONS, 1)])[TOPIC].result(20)
     group = f"autoscaled-{strategy}"
     racks = TopicMetadata(0, {TOPIC: (frozenset(),) * PARTITIONS})
-    settings = ClusterSettings(name="rehearsal", session_timeout_ms=6_000, metadata=(racks,), damping=DAMPING)
+    settings = ClusterSettings(name="rehearsal", session_timeout_ms=6_000, damping=DAMPING)
     scaled = Autoscaled(server.address, group, strategy)
-    with Watcher(server.address, settings, group) as watcher:
+    with Watcher(server.address, settings, group, knowledge_of([racks])) as watcher:
 
         def spread() -> bool:
             watcher.look()

@@ -20,8 +20,10 @@ from lab.cluster.java import Java
 from lab.ports import free_ports
 from lab.process import Child, Lab
 from rebalance_monitor.schemas.consumer_protocol import ConsumerSubscription
+from rebalance_monitor.streaming.core.cluster.knowledge import knowledge_of
+from rebalance_monitor.streaming.core.cluster.topics import TopicMetadata
 from rebalance_monitor.streaming.core.model.records import GroupGeneration
-from rebalance_monitor.streaming.core.model.settings import ClusterSettings, TopicMetadata
+from rebalance_monitor.streaming.core.model.settings import ClusterSettings
 from rebalance_monitor.streaming.core.replay import OFFSETS_TOPIC, RawRecord, decode, replay
 
 pytestmark = pytest.mark.integration
@@ -190,14 +192,14 @@ def test_no_generation_is_called_wrong_while_a_broker_with_its_rack_dies(cluster
     racks = {one.subscription.rack for _, body in found for one in body.members
              if isinstance(one.subscription, ConsumerSubscription)}  # fmt: skip
     assert racks == set(RACKS)
-    told = replay(records, ClusterSettings(name="racks", metadata=tuple(cluster.samples)))
+    told = replay(records, ClusterSettings(name="racks"), knowledge=knowledge_of(cluster.samples))
     summary = told.objects[-1]
     judged = [one for one in told.objects if one["kind"] == "generation" and one["group"] == GROUP]
     print(f"\nthe broker died at {killed_ms}, samples at {[one.at_ms for one in cluster.samples]}")
     for one in judged:
         verdict = one["verdict"]
         print(f"{one['at_ms']} generation {one['generation']} {verdict['grade']} {verdict['reason'] or ''}")
-    by_first_sample = replay(records, ClusterSettings(name="racks", metadata=tuple(cluster.samples[:1])))
+    by_first_sample = replay(records, ClusterSettings(name="racks"), knowledge=knowledge_of(cluster.samples[:1]))
     print(f"by the first sample alone: {by_first_sample.objects[-1]['grades']}")
     assert by_first_sample.objects[-1]["grades"]["unexplained"] > 0, "the racks decide the answers"
     assert summary["grades"]["unexplained"] == 0

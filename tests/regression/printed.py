@@ -28,7 +28,8 @@ from pathlib import Path
 from typing import Any
 
 from rebalance_monitor.streaming.calculator import FAMILIES
-from rebalance_monitor.streaming.cli.captures import records_of, settings_of
+from rebalance_monitor.streaming.cli.captures import knowledge_of, records_of, settings_of
+from rebalance_monitor.streaming.core.cluster.knowledge import NOTHING_KNOWN, Knowledge
 from rebalance_monitor.streaming.core.fold.routing import route
 from rebalance_monitor.streaming.core.fold.state import Saved
 from rebalance_monitor.streaming.core.lifecycles import fold_group
@@ -68,9 +69,9 @@ def sections() -> Iterator[tuple[str, Lines]]:
     """Every section's name and lines."""
     for path in captures():
         known = settings_of(path)
-        yield f"replay/{path.name}/known", replayed(path, known)
+        yield f"replay/{path.name}/known", replayed(path, known, knowledge_of(path))
         yield f"replay/{path.name}/unknown", replayed(path, ClusterSettings(name=known.name))
-        yield f"live/{path.name}", live(path, known)
+        yield f"live/{path.name}", live(path, known, knowledge_of(path))
         if known.connect:
             yield f"mutants/{path.name}", mutated(path, known)
     for case in CASES:
@@ -86,15 +87,15 @@ def captures() -> list[Path]:
     return sorted(path for folder in folders for path in folder.iterdir() if path.is_dir())
 
 
-def replayed(path: Path, settings: ClusterSettings) -> Lines:
-    return [text(one) for one in replay(records_of(path), settings).objects]
+def replayed(path: Path, settings: ClusterSettings, knowledge: Knowledge = NOTHING_KNOWN) -> Lines:
+    return [text(one) for one in replay(records_of(path), settings, knowledge=knowledge).objects]
 
 
 def rows_by_group(path: Path, settings: ClusterSettings) -> dict[str, list[Row]]:
     return dict(route([row for one in records_of(path) if (row := decode(one, settings)) is not None], settings))
 
 
-def live(path: Path, settings: ClusterSettings) -> Lines:
+def live(path: Path, settings: ClusterSettings, knowledge: Knowledge) -> Lines:
     """Results of a job that reads along: a batch for each BATCH_MS of the records' time, with a tick."""
     lines: Lines = []
     for group, rows in sorted(rows_by_group(path, settings).items()):
@@ -102,10 +103,10 @@ def live(path: Path, settings: ClusterSettings) -> Lines:
         ordered = sorted(rows, key=lambda row: (row.timestamp_ms, row.topic, row.partition, row.offset))
         last_ms = ordered[-1].timestamp_ms if ordered else 0
         for number, batch in groups_of(ordered):
-            outcome = fold_group(settings, group, state, batch, Tick((number + 1) * BATCH_MS))
+            outcome = fold_group(settings, group, state, batch, Tick((number + 1) * BATCH_MS), knowledge=knowledge)
             state = outcome.state
             lines += map(dumped, outcome.results)
-        outcome = fold_group(settings, group, state, [], Tick(last_ms + LAST_TICK_MS))
+        outcome = fold_group(settings, group, state, [], Tick(last_ms + LAST_TICK_MS), knowledge=knowledge)
         lines += map(dumped, outcome.results)
     return lines
 

@@ -37,7 +37,7 @@ def judged(
         return known, [Notice(moment=moment, evaluated=over)]
     newest = view.envelope.generation
     repeated, first = body.generation == newest, newest is None
-    verdict = judge(view.settings, body, row.timestamp_ms, repeated=repeated, first=first)
+    verdict = judge(view.settings, view.knowledge.topics, body, row.timestamp_ms, repeated=repeated, first=first)
     holds = {
         member.instance_id or member.member_id: tuple(
             f"{topic}-{number}" for topic, number in member.assignment.partitions
@@ -69,7 +69,7 @@ def judged(
             outputs += _answered(answer, body, moment)
         if not repeated and answer is not None:
             patience_ms = timeouts_of(view.settings, view.group, body).both_ms
-            waits = unowned.noted(state.waits, answer, view.settings.metadata, row.timestamp_ms, patience_ms, source)
+            waits = unowned.noted(state.waits, answer, view.knowledge.topics, row.timestamp_ms, patience_ms, source)
         if not repeated and (answer is not None or body.protocol not in KNOWN):
             outputs.append(Notice(moment=moment, found=unowned.still(waits), evaluated=unowned.CODES))
     joined = LastJoin(body.state_ms, departures.shortest_ms(body.members))

@@ -91,7 +91,7 @@ class ConsumerSession(QuietSession):
     def fire(self, at_ms: int, *, historic: bool) -> Sequence[Output]:
         """What has waited too long, and what is over."""
         moment = self.view.moment(at_ms, historic=historic)
-        waits, found = unowned.fired(self.state.waits, self.view.group, self.view.settings.metadata, at_ms)
+        waits, found = unowned.fired(self.state.waits, self.view.group, self.view.knowledge.topics, at_ms)
         calm = static_members.calmed(self.state.sightings, at_ms)
         over = frozenset({CONTESTED.code}) if calm != self.state.sightings else frozenset[str]()
         last = self.state.last

@@ -14,10 +14,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, combinations, islice, product
 from typing import TypeAlias
 
-from rebalance_monitor.streaming.core.model.settings import TopicMetadata
+from rebalance_monitor.streaming.core.cluster.topics import Moment, Racks, TopicHistory
 
-Racks: TypeAlias = tuple[frozenset[str], ...]
-"""For each partition of a topic, by number, the racks of its replicas."""
 Topics: TypeAlias = Mapping[str, Racks]
 
 SAMPLE_AGE_MS = 30_000
@@ -28,49 +26,43 @@ MOST_LATER = 3
 MOST_COMBINED_RACKS = 4
 """Racks of which every combination is tried; of more, one that is not known and all but one."""
 MOST_SEARCHED = 16
-"""Samples before the record in which racks are looked for that the last ones lack."""
+"""Changes before the record in which racks are looked for that the last ones lack."""
 MAX_MIXED = 256
 
 
-def current(metadata: Sequence[TopicMetadata], wanted: Sequence[str], at_ms: int) -> dict[str, Racks] | None:
+def current(history: TopicHistory, wanted: Sequence[str], at_ms: int) -> dict[str, Racks] | None:
     """What the last sample until then shows of these topics; None without a sample."""
-    known = [one for one in metadata if one.at_ms <= at_ms]
-    return _shown(known[-1], wanted) if known else None
+    return history.shown(wanted, at_ms) if history.racks and history.racks[0].at_ms <= at_ms else None
 
 
-def others(metadata: Sequence[TopicMetadata], wanted: Sequence[str], at_ms: int) -> Iterator[dict[str, Racks]]:
+def others(history: TopicHistory, wanted: Sequence[str], at_ms: int) -> Iterator[dict[str, Racks]]:
     """What else the leader may have known: whole samples, then other racks, then each topic by any of the samples or
     not at all."""
-    near = list(_near(metadata, wanted, at_ms))
+    moments = history.moments(wanted)
+    near = list(_near(history, moments, wanted, at_ms))
     yield from near[1:]
-    yield from _other_racks(near, _all_racks([*near, *_history(metadata, wanted, at_ms)]))
+    before = [one for one in moments if one.at_ms <= at_ms][-MOST_SEARCHED:]
+    yield from _other_racks(near, _all_racks([*near, *(history.shown(wanted, one.at_ms) for one in before)]))
     yield from islice(_mixed(near, wanted), MAX_MIXED)
 
 
-def _shown(sample: TopicMetadata, wanted: Iterable[str]) -> dict[str, Racks]:
-    return {topic: sample.topics[topic] for topic in wanted if topic in sample.topics}
-
-
-def _near(metadata: Sequence[TopicMetadata], wanted: Sequence[str], at_ms: int) -> Iterator[dict[str, Racks]]:
-    """The last sample, those before it, those after it; each content once."""
-    before = [one for one in metadata if one.at_ms <= at_ms]
-    after = [one for one in metadata if one.at_ms > at_ms]
-    later = [*after[:1], *(one for one in after[1:] if one.at_ms <= at_ms + SAMPLE_AGE_MS)]
+def _near(
+    history: TopicHistory, moments: Sequence[Moment], wanted: Sequence[str], at_ms: int
+) -> Iterator[dict[str, Racks]]:
+    """The last sample, those before it, those after it; each content once. A change after `at_ms` counts if it may have
+    happened before, or was shown soon."""
+    before = [one for one in moments if one.at_ms <= at_ms]
+    after = [one for one in moments if one.at_ms > at_ms]
+    later = [one for one in after if one.after_ms <= at_ms or one.at_ms <= at_ms + SAMPLE_AGE_MS]
     found: list[dict[str, Racks]] = []
     for samples, most in ((reversed(before), 1 + MOST_EARLIER), (iter(later), MOST_LATER)):
         distinct = 0
-        for sample in samples:
-            shown = _shown(sample, wanted)
+        for moment in samples:
+            shown = history.shown(wanted, moment.at_ms)
             if distinct < most and shown not in found:
                 found.append(shown)
                 distinct += 1
                 yield shown
-
-
-def _history(metadata: Sequence[TopicMetadata], wanted: Sequence[str], at_ms: int) -> Iterator[dict[str, Racks]]:
-    """What samples showed until then, as far back as a dead broker's rack is looked for."""
-    for sample in [one for one in metadata if one.at_ms <= at_ms][-MOST_SEARCHED:]:
-        yield _shown(sample, wanted)
 
 
 def _other_racks(

@@ -13,19 +13,19 @@ below another one that was given exists, since numbers have no holes.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import islice
 
 from rebalance_monitor.schemas.consumer_protocol import TopicPartition
 from rebalance_monitor.schemas.sticky_user_data import COOPERATIVE_STICKY
+from rebalance_monitor.streaming.core.cluster.topics import TopicHistory
 from rebalance_monitor.streaming.core.consumer import topic_views
 from rebalance_monitor.streaming.core.consumer.answer import STICKY_ONES, Answer, shown
 from rebalance_monitor.streaming.core.consumer.catalogue import TRANSFER_UNFINISHED, WITHOUT_OWNER
 from rebalance_monitor.streaming.core.fold.clocks import SLACK_MS, Passing
 from rebalance_monitor.streaming.core.incidents.finding import Finding
 from rebalance_monitor.streaming.core.model.results import Certainty, Evidence, Severity, Source, Subject
-from rebalance_monitor.streaming.core.model.settings import TopicMetadata
 
 METADATA_MAX_AGE_MS = 300_000
 """A leader refreshes what it knows of topics at least this often (`metadata.max.age.ms`, the default)."""
@@ -81,12 +81,10 @@ def not_sure_ms(last_ms: int, passing: Passing) -> int:
     return passed_ms - max(min(passed_ms, seen_ms or 0), 0)
 
 
-def noted(
-    before: Waits, answer: Answer, metadata: Sequence[TopicMetadata], at_ms: int, patience_ms: int, source: Source
-) -> Waits:
+def noted(before: Waits, answer: Answer, history: TopicHistory, at_ms: int, patience_ms: int, source: Source) -> Waits:
     """What waits after this answer. A partition that waited already goes on to wait."""
     found: dict[str, Wait] = {}
-    for partition, certainty, more_ms in islice(_without_owner(answer, metadata, at_ms), MOST_WAITING):
+    for partition, certainty, more_ms in islice(_without_owner(answer, history, at_ms), MOST_WAITING):
         key = shown(partition)
         found[key] = before.partitions.get(key) or Wait(at_ms + patience_ms + more_ms, certainty, source)
     if not _lost_something(answer):
@@ -99,7 +97,7 @@ def still(waits: Waits) -> tuple[Finding, ...]:
     return tuple(_findings({key: one for key, one in waits.partitions.items() if one.told}))
 
 
-def fired(waits: Waits, group: str, metadata: Sequence[TopicMetadata], at_ms: int) -> tuple[Waits, tuple[Finding, ...]]:
+def fired(waits: Waits, group: str, history: TopicHistory, at_ms: int) -> tuple[Waits, tuple[Finding, ...]]:
     """The waits whose patience ends by then, and what they bring up. A topic that a sample shows no more, or smaller,
     waits no longer."""
     found: list[Finding] = []
@@ -109,7 +107,7 @@ def fired(waits: Waits, group: str, metadata: Sequence[TopicMetadata], at_ms: in
         waits = replace(waits, transfer_until_ms=None)
     due = {key for key, one in waits.partitions.items() if not one.told and one.until_ms <= at_ms}
     if due:
-        gone = {key for key in due if not _exists(key, metadata, at_ms)}
+        gone = {key for key in due if not _exists(key, history, at_ms)}
         partitions = {
             key: replace(one, told=True) if key in due else one
             for key, one in waits.partitions.items()
@@ -123,14 +121,14 @@ def fired(waits: Waits, group: str, metadata: Sequence[TopicMetadata], at_ms: in
 
 
 def _without_owner(
-    answer: Answer, metadata: Sequence[TopicMetadata], at_ms: int
+    answer: Answer, history: TopicHistory, at_ms: int
 ) -> Iterator[tuple[TopicPartition, Certainty, int]]:
     """Partitions that nobody has and nobody reports, how sure it is that they exist, and the patience they need beside
     the time-outs."""
     given = {partition for share in answer.given.values() for partition in share}
     reported = answer.claims().keys() | given
     topics = sorted({topic for member in answer.members for topic in member.topics})
-    sample = topic_views.current(metadata, topics, at_ms)
+    sample = topic_views.current(history, topics, at_ms)
     highest: dict[str, int] = {}
     known = Counter(topic for topic, _ in reported)
     for topic, number in given:
@@ -149,9 +147,9 @@ def _without_owner(
                 yield (topic, number), certainty if answer.client_known else Certainty.POSSIBLE, more_ms
 
 
-def _exists(key: str, metadata: Sequence[TopicMetadata], at_ms: int) -> bool:
+def _exists(key: str, history: TopicHistory, at_ms: int) -> bool:
     topic, _, number = key.rpartition("-")
-    sample = topic_views.current(metadata, [topic], at_ms)
+    sample = topic_views.current(history, [topic], at_ms)
     return sample is None or int(number) < len(sample.get(topic, ()))
 
 

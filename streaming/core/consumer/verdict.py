@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from rebalance_monitor.assignors.consumer.model import ConsumerEra, ConsumerMember
 from rebalance_monitor.schemas.consumer_protocol import ConsumerAssignment, ConsumerSubscription, TopicPartition
+from rebalance_monitor.streaming.core.cluster.topics import TopicHistory
 from rebalance_monitor.streaming.core.consumer import sticky_verdict, topic_views
 from rebalance_monitor.streaming.core.consumer.assignors import KEEPING, PLAIN, Assignor
 from rebalance_monitor.streaming.core.consumer.client_library import leaders_library
@@ -21,10 +22,19 @@ def _not_judged(assignor: str | None, kind: ReasonKind, text: str) -> Verdict:
     return Verdict(grade=Grade.NOT_JUDGED, assignor=assignor, reason=Reason(kind, text))
 
 
-def judge(settings: ClusterSettings, body: GroupGeneration, at_ms: int, *, repeated: bool, first: bool) -> Verdict:
+def judge(
+    settings: ClusterSettings,
+    history: TopicHistory,
+    body: GroupGeneration,
+    at_ms: int,
+    *,
+    repeated: bool,
+    first: bool,
+) -> Verdict:
     """The verdict on one generation of a group that is not a Connect cluster.
 
-    `repeated`: the same generation was written before. `first`: the first record of this life of the group.
+    `history`: what samples showed of the topics. `repeated`: the same generation was written before.
+    `first`: the first record of this life of the group.
     """
     assignor = body.protocol
     if body.protocol_type != "consumer":
@@ -48,12 +58,12 @@ def judge(settings: ClusterSettings, body: GroupGeneration, at_ms: int, *, repea
         observed[name] = member.assignment.partitions
         subscriptions.append((name, member.instance_id, subscription))
     wanted = sorted({topic for _, _, subscription in subscriptions for topic in subscription.topics})
-    current = topic_views.current(settings.metadata, wanted, at_ms)
+    current = topic_views.current(history, wanted, at_ms)
     if current is None:
         text = f"partition counts not known: {', '.join(wanted[:5])}"
         return _not_judged(assignor, ReasonKind.PARTITIONS_UNKNOWN, text)
     members = [as_member(*one, assignor or "", again=sticky) for one in subscriptions]
-    others = topic_views.others(settings.metadata, wanted, at_ms)
+    others = topic_views.others(history, wanted, at_ms)
     if plain is None:
         library = leaders_library(body, settings.client_libraries)
         verdict = sticky_verdict.judge(body, members, observed, current, others, library)

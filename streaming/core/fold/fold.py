@@ -16,6 +16,7 @@ The fold names no kind of group: what a record means, its lifecycle says (`strea
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
+from rebalance_monitor.streaming.core.cluster.knowledge import NOTHING_KNOWN, Knowledge
 from rebalance_monitor.streaming.core.fold import clocks, conversion, group_life, recovery, timers
 from rebalance_monitor.streaming.core.fold.intake import Intake
 from rebalance_monitor.streaming.core.fold.lifecycle import Session
@@ -69,15 +70,17 @@ def fold_group(
     rows: Sequence[Row],
     tick: Tick | None,
     *,
+    knowledge: Knowledge = NOTHING_KNOWN,
     end_of_input: bool = False,
     witnesses: OtherClocks | None = None,
     before_record: Callable[[Row], None] = _nothing,
 ) -> FoldOutcome:
-    """Fold these rows, then the tick. `end_of_input` judges what still waits without its missing evidence; `witnesses`
-    speak for the times of a whole input that nobody read as it came; `before_record` is called with each record before
-    it is taken in or judged, and may end the fold by raising."""
+    """Fold these rows, then the tick. `knowledge`: what is known of the cluster beside its groups; `end_of_input`
+    judges what still waits without its missing evidence; `witnesses` speak for the times of a whole input that
+    nobody read as it came; `before_record` is called with each record before it is taken in or judged, and may
+    end the fold by raising."""
     finite = end_of_input or witnesses is not None
-    fold = _Fold(registry, settings, group, state, tick, finite=finite)
+    fold = _Fold(registry, settings, group, state, tick, finite=finite, knowledge=knowledge)
     fold.before_record, fold.hearing = before_record, Hearing(witnesses)
     for row in sorted(rows, key=lambda one: (one.topic, one.partition, one.offset)):
         before_record(row)

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import assert_never
 
+from rebalance_monitor.streaming.core.cluster.knowledge import NOTHING_KNOWN, Knowledge
 from rebalance_monitor.streaming.core.fold import clocks
 from rebalance_monitor.streaming.core.fold.lifecycle import Session
 from rebalance_monitor.streaming.core.fold.published import blobs_of, source_of
@@ -48,8 +49,10 @@ class Intake:
         tick: Tick | None,
         *,
         finite: bool,
+        knowledge: Knowledge = NOTHING_KNOWN,
     ) -> None:
         self.registry, self.settings, self.group, self.tick, self.finite = registry, settings, group, tick, finite
+        self.knowledge = knowledge
         self.envelope, self._bodies = read(state)
         self.waiting = WaitingRecords(self.envelope.queue, state.waiting if state else NOTHING, self._waiting_of)
         self.book = Book(registry.catalogue, settings, group, self.envelope.book)

@@ -14,6 +14,7 @@ A session never opens or ends an incident: it returns notices, and the fold sett
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
+from rebalance_monitor.streaming.core.cluster.knowledge import Knowledge
 from rebalance_monitor.streaming.core.fold.clocks import Leap, Passing
 from rebalance_monitor.streaming.core.fold.published import MemberShares
 from rebalance_monitor.streaming.core.fold.state import Envelope, LastRecord
@@ -36,6 +37,11 @@ class GroupView(Protocol):
     @property
     def settings(self) -> ClusterSettings:
         """The settings of the group's cluster."""
+        ...
+
+    @property
+    def knowledge(self) -> Knowledge:
+        """What is known of the cluster beside its groups."""
         ...
 
     @property

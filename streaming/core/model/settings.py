@@ -66,14 +66,6 @@ class ConnectSettings:
 
 
 @dataclass(frozen=True, slots=True)
-class TopicMetadata:
-    """What the cluster said of its topics at a time: topic -> for each partition the racks of its replicas."""
-
-    at_ms: int
-    topics: Mapping[str, tuple[frozenset[str], ...]]
-
-
-@dataclass(frozen=True, slots=True)
 class Damping:
     """How long a rule's finding must last before people are told, and how long after its end they still are."""
 
@@ -101,7 +93,7 @@ class Owner:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterSettings:
-    """One Kafka cluster as the fold sees it. `metadata` in time order; `damping` by a rule's title or code;
+    """One Kafka cluster as the fold sees it. `damping` by a rule's title or code;
     `client_libraries` by a client id or a pattern of it (shell-style), the first that fits counts.
 
     How long, by the records' own times: `judge_wait_ms` a generation waits for config records; `status_lag_ms` the
@@ -121,7 +113,6 @@ class ClusterSettings:
     restart_loop_ms: int = RESTART_LOOP_MS
     session_timeout_ms: int = SESSION_TIMEOUT_MS
     rebalance_timeout_ms: int = REBALANCE_TIMEOUT_MS
-    metadata: tuple[TopicMetadata, ...] = ()
     client_libraries: Mapping[str, ClientLibrary] = field(default_factory=dict)
     owners: tuple[Owner, ...] = ()
     damping: Mapping[str, Damping] = field(default_factory=dict)

@@ -18,8 +18,9 @@ from rebalance_monitor.schemas.consumer_protocol import (
     encode_subscription,
 )
 from rebalance_monitor.streaming.cli.captures import metadata_of, records_of
+from rebalance_monitor.streaming.core.cluster.topics import TopicHistory, TopicMetadata, history_of
 from rebalance_monitor.streaming.core.model.records import GroupGeneration, MemberRow
-from rebalance_monitor.streaming.core.model.settings import ClusterSettings, TopicMetadata
+from rebalance_monitor.streaming.core.model.settings import ClusterSettings
 from rebalance_monitor.streaming.core.replay import RawRecord, decode
 
 CAPTURE = Path(__file__).parents[2] / "vectors" / "captures-groups" / "java-classic"
@@ -48,8 +49,8 @@ class Racked:
     metadata: tuple[TopicMetadata, ...]
 
     @property
-    def settings(self) -> ClusterSettings:
-        return ClusterSettings(name="racked", metadata=self.metadata)
+    def history(self) -> TopicHistory:
+        return history_of(self.metadata)
 
 
 def racked(seed: int) -> Racked:

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from rebalance_monitor.schemas.consumer_protocol import ConsumerAssignment
-from rebalance_monitor.streaming.cli.captures import records_of, settings_of
+from rebalance_monitor.streaming.cli.captures import knowledge_of, records_of, settings_of
+from rebalance_monitor.streaming.core.cluster.topics import TopicHistory
 from rebalance_monitor.streaming.core.consumer.verdict import judge
 from rebalance_monitor.streaming.core.model.records import GroupGeneration, MemberRow
 from rebalance_monitor.streaming.core.model.results import Grade
@@ -17,11 +18,12 @@ from rebalance_monitor.streaming.core.model.settings import ClusterSettings
 from rebalance_monitor.streaming.core.replay import Replayed, decode, replay
 
 CAPTURES = Path(__file__).parents[2] / "vectors" / "captures-groups"
+SETTINGS = ClusterSettings(name="c")
 
 
 def replayed(name: str) -> Replayed:
     path = CAPTURES / name
-    return replay(records_of(path), settings_of(path))
+    return replay(records_of(path), settings_of(path), knowledge=knowledge_of(path))
 
 
 @pytest.mark.parametrize("name", ["java-classic", "kip848-a", "python-clients", "foreign-clients"])
@@ -67,7 +69,7 @@ def test_leaders_of_other_clients_are_explained_where_they_sort_static_members_t
 def test_a_foreign_order_excuses_no_other_share() -> None:
     """Each partition of a group of static and other members given to the wrong one is still seen."""
     path = CAPTURES / "python-clients"
-    settings = settings_of(path)
+    settings, history = settings_of(path), knowledge_of(path).topics
     mutants = []
     for record in records_of(path):
         row = decode(record, settings)
@@ -77,15 +79,15 @@ def test_a_foreign_order_excuses_no_other_share() -> None:
         if not isinstance(body, GroupGeneration) or len({one.instance_id is None for one in body.members}) < 2:
             continue
         mutants += [
-            consumer_verdict(settings, replace(body, members=members), row.timestamp_ms)
+            consumer_verdict(history, replace(body, members=members), row.timestamp_ms)
             for members in swapped(body.members)
         ]
     assert len(mutants) > 50
     assert Counter(mutants)[Grade.UNEXPLAINED] / len(mutants) >= 0.99
 
 
-def consumer_verdict(settings: ClusterSettings, body: GroupGeneration, at_ms: int) -> Grade:
-    return judge(settings, body, at_ms, repeated=False, first=False).grade
+def consumer_verdict(history: TopicHistory, body: GroupGeneration, at_ms: int) -> Grade:
+    return judge(SETTINGS, history, body, at_ms, repeated=False, first=False).grade
 
 
 def swapped(members: tuple[MemberRow, ...]) -> Iterator[tuple[MemberRow, ...]]:

@@ -6,7 +6,7 @@ from itertools import islice
 
 import pytest
 
-from rebalance_monitor.streaming.core.consumer.verdict import judge
+from rebalance_monitor.streaming.core.cluster.topics import history_of
 from rebalance_monitor.streaming.core.model.results import Grade
 from tests.streaming.core.racked import RACKS, Racked, racked
 from tests.streaming.core.test_consumer_captures import consumer_verdict, swapped
@@ -15,10 +15,7 @@ SEEDS = range(12)
 
 
 def grades(story: Racked) -> Counter[Grade]:
-    return Counter(
-        judge(story.settings, body, record.timestamp_ms, repeated=False, first=False).grade
-        for record, body in story.generations
-    )
+    return Counter(consumer_verdict(story.history, body, record.timestamp_ms) for record, body in story.generations)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -35,8 +32,7 @@ def test_the_racks_decide_the_answers() -> None:
         story = racked(seed)
         for record, body in story.generations:
             last = [one for one in story.metadata if one.at_ms <= record.timestamp_ms][-1:]
-            known = replace(story.settings, metadata=tuple(last))
-            wrong += judge(known, body, record.timestamp_ms, repeated=False, first=False).grade is Grade.UNEXPLAINED
+            wrong += consumer_verdict(history_of(last), body, record.timestamp_ms) is Grade.UNEXPLAINED
     assert wrong > 20
 
 
@@ -47,7 +43,7 @@ def test_no_other_share_is_excused_by_racks() -> None:
         story = racked(seed)
         for record, body in story.generations[seed % 4 :: 4]:
             for members in islice(swapped(body.members), seed % 7, None, 23):
-                mutants[consumer_verdict(story.settings, replace(body, members=members), record.timestamp_ms)] += 1
+                mutants[consumer_verdict(story.history, replace(body, members=members), record.timestamp_ms)] += 1
     assert mutants.total() > 80
     assert mutants[Grade.UNEXPLAINED] / mutants.total() >= 0.98
 
@@ -55,9 +51,9 @@ def test_no_other_share_is_excused_by_racks() -> None:
 def test_where_no_rack_changes_a_leader_knows_them_all() -> None:
     """The answer of a leader that does not know one broker's rack is wrong while all samples show all racks."""
     story = racked(0)
-    calm = replace(story.settings, metadata=story.metadata[:1])
+    calm = history_of(story.metadata[:1])
     assert {rack for racks in story.metadata[0].topics["t0"] for rack in racks} == set(RACKS)
     first_change_ms = story.metadata[1].at_ms
     late = [one for one in story.generations if one[0].timestamp_ms > first_change_ms]
-    found = Counter(judge(calm, body, record.timestamp_ms, repeated=False, first=False).grade for record, body in late)
+    found = Counter(consumer_verdict(calm, body, record.timestamp_ms) for record, body in late)
     assert found[Grade.UNEXPLAINED] > 0

@@ -10,12 +10,13 @@ import pytest
 
 from rebalance_monitor.schemas.consumer_protocol import ConsumerAssignment, ConsumerSubscription
 from rebalance_monitor.schemas.sticky_user_data import StickyUserData, encode_sticky_user_data
-from rebalance_monitor.streaming.cli.captures import records_of, settings_of
+from rebalance_monitor.streaming.cli.captures import knowledge_of, records_of, settings_of
+from rebalance_monitor.streaming.core.cluster.topics import TopicHistory, TopicMetadata, history_of
 from rebalance_monitor.streaming.core.consumer.client_library import library_of
 from rebalance_monitor.streaming.core.consumer.verdict import judge
 from rebalance_monitor.streaming.core.model.records import GroupGeneration, MemberRow, Row
 from rebalance_monitor.streaming.core.model.results import Grade, Verdict
-from rebalance_monitor.streaming.core.model.settings import ClientLibrary, ClusterSettings, TopicMetadata
+from rebalance_monitor.streaming.core.model.settings import ClientLibrary, ClusterSettings
 from rebalance_monitor.streaming.core.replay import decode, replay
 
 CAPTURES = Path(__file__).parents[2] / "vectors" / "captures-groups"
@@ -27,20 +28,21 @@ NO_RACKS = (frozenset[str](),)
 def verdicts(name: str) -> list[tuple[str, str, str]]:
     """Assignor, grade and reason of every sticky generation of a capture."""
     path = CAPTURES / name
-    shown = [
-        one["verdict"] for one in replay(records_of(path), settings_of(path)).objects if one["kind"] == "generation"
-    ]
+    told = replay(records_of(path), settings_of(path), knowledge=knowledge_of(path))
+    shown = [one["verdict"] for one in told.objects if one["kind"] == "generation"]
     return [(one["assignor"], one["grade"], one["reason"] or "") for one in shown if one["assignor"] in STICKY]
 
 
 @cache
-def generations(name: str) -> tuple[ClusterSettings, list[tuple[Row, GroupGeneration]]]:
+def generations(name: str) -> tuple[TopicHistory, list[tuple[Row, GroupGeneration]]]:
     """Sticky generations with members that hold something."""
     path = CAPTURES / name
     settings = settings_of(path)
     rows = [row for record in records_of(path) if (row := decode(record, settings)) is not None]
     found = [(row, row.body) for row in rows if isinstance(row.body, GroupGeneration)]
-    return settings, [(row, body) for row, body in found if body.protocol in STICKY and len(body.members) > 1]
+    return knowledge_of(path).topics, [
+        (row, body) for row, body in found if body.protocol in STICKY and len(body.members) > 1
+    ]
 
 
 def test_generations_of_java_leaders_are_recomputed() -> None:
@@ -70,7 +72,11 @@ def test_generations_of_leaders_that_name_themselves_otherwise_are_no_alarm() ->
 def test_configured_libraries_leave_no_leader_of_a_capture_unknown() -> None:
     path = CAPTURES / "foreign-clients"
     known = replace(settings_of(path), client_libraries={"app-*": ClientLibrary.OTHER})
-    told = [one for one in replay(records_of(path), known).objects if one["kind"] == "generation"]
+    told = [
+        one
+        for one in replay(records_of(path), known, knowledge=knowledge_of(path)).objects
+        if one["kind"] == "generation"
+    ]
     assert Counter(one["verdict"]["grade"] for one in told).keys() == {Grade.MATCH, Grade.EXPLAINABLE}
 
 
@@ -92,16 +98,16 @@ def given(member: MemberRow, *partitions: tuple[str, int]) -> MemberRow:
     return replace(member, assignment=replace(member.assignment, partitions=partitions))
 
 
-def judged(settings: ClusterSettings, row: Row, body: GroupGeneration) -> Verdict:
-    return judge(settings, body, row.timestamp_ms, repeated=False, first=False)
+def judged(history: TopicHistory, row: Row, body: GroupGeneration) -> Verdict:
+    return judge(ClusterSettings(name="c"), history, body, row.timestamp_ms, repeated=False, first=False)
 
 
 def test_exchanged_partitions_of_java_groups_never_match() -> None:
-    settings, found = generations("java-classic")
+    history, found = generations("java-classic")
     grades: Counter[tuple[str, Grade]] = Counter()
     for row, body in found[::3]:
         for members in exchanged(body.members):
-            grades[body.protocol or "", judged(settings, row, replace(body, members=members)).grade] += 1
+            grades[body.protocol or "", judged(history, row, replace(body, members=members)).grade] += 1
     cooperative = {grade: count for (assignor, grade), count in grades.items() if assignor == "cooperative-sticky"}
     assert sum(cooperative.values()) > 50
     assert cooperative[Grade.UNEXPLAINED] / sum(cooperative.values()) >= 0.95
@@ -110,7 +116,7 @@ def test_exchanged_partitions_of_java_groups_never_match() -> None:
 
 @pytest.mark.parametrize("name", ["java-classic", "python-clients", "foreign-clients"])
 def test_a_broken_law_is_unexplained_whoever_leads(name: str) -> None:
-    settings, found = generations(name)
+    history, found = generations(name)
     seen = 0
     for row, body in found[:: 5 if name == "java-classic" else 1]:
         holders = [one for one in body.members if isinstance(one.assignment, ConsumerAssignment)]
@@ -122,7 +128,7 @@ def test_a_broken_law_is_unexplained_whoever_leads(name: str) -> None:
             continue
         doubled = given(taker, *taker.assignment.partitions, giver.assignment.partitions[0])
         members = tuple(doubled if one is taker else one for one in body.members)
-        verdict = judged(settings, row, replace(body, members=members))
+        verdict = judged(history, row, replace(body, members=members))
         assert verdict.grade is Grade.UNEXPLAINED
         assert "was given" in verdict.why
         seen += 1
@@ -205,7 +211,7 @@ def small(*members: MemberRow, protocol: str, partitions: int) -> Verdict:
         protocol_type="consumer", generation=5, protocol=protocol, leader="m1", state_ms=1_000, members=members
     )
     metadata = (TopicMetadata(at_ms=0, topics={"t": NO_RACKS * partitions}),)
-    return judge(ClusterSettings(name="c", metadata=metadata), body, 1_000, repeated=False, first=False)
+    return judge(ClusterSettings(name="c"), history_of(metadata), body, 1_000, repeated=False, first=False)
 
 
 def test_a_cooperative_leader_may_hold_back_what_changes_hands() -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 
+from rebalance_monitor.streaming.core.cluster.knowledge import NOTHING_KNOWN, Knowledge
 from rebalance_monitor.streaming.core.fold.fold import FoldOutcome
 from rebalance_monitor.streaming.core.fold.other_clocks import OtherClocks
 from rebalance_monitor.streaming.core.fold.state import Saved
@@ -40,6 +41,7 @@ class Poisoned:
         rows: Sequence[Row],
         tick: Tick | None,
         *,
+        knowledge: Knowledge = NOTHING_KNOWN,
         end_of_input: bool = False,
         witnesses: OtherClocks | None = None,
         before_record: Callable[[Row], None] = nothing,
@@ -60,6 +62,7 @@ class Poisoned:
             state,
             rows,
             tick,
+            knowledge=knowledge,
             end_of_input=end_of_input,
             witnesses=witnesses,
             before_record=look,

@@ -12,6 +12,7 @@ from hypothesis import settings as profile
 from hypothesis import strategies as st
 
 from rebalance_monitor.streaming.cli.captures import records_of, settings_of
+from rebalance_monitor.streaming.core.cluster.knowledge import NOTHING_KNOWN, Knowledge
 from rebalance_monitor.streaming.core.fold.state import Saved, read
 from rebalance_monitor.streaming.core.lifecycles import fold_group
 from rebalance_monitor.streaming.core.model.records import Gap, GroupGeneration, MemberRow, OtherGroup, Row, Tick
@@ -115,10 +116,15 @@ def final(results: Sequence[Result]) -> dict[object, Result]:
 
 
 def spread_here(
-    known: ClusterSettings, tasks: Sequence[Task], tick: Tick | None, fold_one: FoldGroup = fold_group
+    known: ClusterSettings,
+    tasks: Sequence[Task],
+    tick: Tick | None,
+    knowledge: Knowledge = NOTHING_KNOWN,
+    *,
+    fold_one: FoldGroup = fold_group,
 ) -> Mapping[str, Folded]:
     """What Spark does with the workers' function: one call per group, everything through Arrow."""
-    fold = worker(known, tick, fold_one)
+    fold = worker(known, tick, lambda: knowledge, fold_one)
     outcomes = {}
     for task in tasks:
         rows = rows_table([task])

@@ -26,6 +26,7 @@ from rebalance_monitor.assignors.connect.model import (
 from rebalance_monitor.schemas.connect_protocol import ConnectAssignment
 from rebalance_monitor.schemas.group_metadata import GroupMember, GroupMetadata
 from rebalance_monitor.schemas.offsets_topic import encode_group_metadata
+from rebalance_monitor.streaming.core.cluster.knowledge import NOTHING_KNOWN
 from rebalance_monitor.streaming.core.connect.observed import Job, job_kind, job_name
 from rebalance_monitor.streaming.core.connect.reading import decode_config_row, decode_status_row
 from rebalance_monitor.streaming.core.connect.witnesses import Stamps
@@ -63,6 +64,7 @@ class Story:
             config_topic=CONFIGS, status_topic=STATUSES, max_delay_ms=max_delay_ms, java_version=JAVA
         )
         self.settings = ClusterSettings(name="cluster", connect={GROUP: known if known is not None else topics})
+        self.knowledge = NOTHING_KNOWN
         self.now_ms = START_MS
         self.generation = 0
         self.workers: dict[str, Worker] = {}
@@ -286,11 +288,12 @@ class Story:
         state: Saved | None = None
         results: list[Result] = []
         for row in self.rows:
-            outcome = fold_group(self.settings, GROUP, state, [row], None)
+            outcome = fold_group(self.settings, GROUP, state, [row], None, knowledge=self.knowledge)
             state = outcome.state
             results += outcome.results
         tick = None if self.end_ms is None else Tick(self.end_ms)
-        results += fold_group(self.settings, GROUP, state, [], tick, end_of_input=True).results
+        last = fold_group(self.settings, GROUP, state, [], tick, knowledge=self.knowledge, end_of_input=True)
+        results += last.results
         return results
 
     def replayed(self) -> list[Result]:
@@ -301,7 +304,7 @@ class Story:
             stamps.logged(OFFSETS, partition, offset, at_ms, exact=(partition, offset, at_ms) in group)
         for row in self.rows:
             stamps.written(row)
-        return folded(self.rows, stamps, self.settings)
+        return folded(self.rows, stamps, self.settings, knowledge=self.knowledge)
 
 
 def incidents(results: Iterable[Result], code: str | None = None) -> list[Incident]:

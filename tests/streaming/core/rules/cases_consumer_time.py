@@ -2,8 +2,9 @@
 
 from dataclasses import replace
 
+from rebalance_monitor.streaming.core.cluster.knowledge import knowledge_of
+from rebalance_monitor.streaming.core.cluster.topics import TopicMetadata
 from rebalance_monitor.streaming.core.model.results import Severity
-from rebalance_monitor.streaming.core.model.settings import TopicMetadata
 from tests.streaming.core.rules.builders import GROUP, Story
 from tests.streaming.core.rules.cases import Broken, Case, NearMiss
 from tests.streaming.core.rules.consumers import Consumer, group, record, shares
@@ -39,7 +40,7 @@ def sampled(*samples: tuple[int, int], until_ms: int) -> Story:
         TopicMetadata(story.now_ms + at_ms, {"a": (frozenset[str](),) * count} if count else {})
         for at_ms, count in samples
     )
-    story.settings = replace(story.settings, metadata=metadata)
+    story.knowledge = knowledge_of(metadata)
     return story.until(until_ms)
 
 

@@ -1,0 +1,25 @@
+"""`Knowledge`: what is known of a cluster beside its groups. Carried by the batch, read by the lifecycles.
+
+It grows by samples, each with the interval in which it was taken. The batch that first uses a sample commits it, so a
+batch that is repeated from the store knows what was known before.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from rebalance_monitor.streaming.core.cluster.topics import NO_SAMPLES, TopicHistory, TopicMetadata, history_of
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Knowledge:
+    """`topics`: what brokers said of topics, and when. Empty where nobody asks them."""
+
+    topics: TopicHistory = NO_SAMPLES
+
+
+NOTHING_KNOWN = Knowledge()
+
+
+def knowledge_of(metadata: Iterable[TopicMetadata]) -> Knowledge:
+    """Of a capture's samples, which are given in time order."""
+    return Knowledge(topics=history_of(metadata))

@@ -1,0 +1,178 @@
+"""What a cluster said of its topics: partition counts, replicas and the racks of brokers, with the time it was said.
+
+Theory. A sample is one answer. Between two samples that differ, the change happened at some unknown moment:
+
+    asked 10:00:00, answered 10:00:01     t has 3 partitions
+    asked 10:00:30, answered 10:00:31     t has 6 partitions
+    so it has 6 since a moment from 10:00:00 (the old content was true then at the earliest) to 10:00:31
+
+Most samples show what the one before showed, so only changes are kept (`Change`), each with both ends of that interval.
+This loses nothing: between two changes every sample showed the same. Replicas are broker ids, and racks are kept by
+broker: a broker that restarts changes one small value, and not the replicas of every partition.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import reduce
+from itertools import chain
+from typing import Generic, TypeAlias, TypeVar
+
+T = TypeVar("T")
+
+Replicas: TypeAlias = tuple[tuple[int, ...], ...]
+"""For each partition of a topic, by number, the ids of the brokers that have a replica."""
+Racks: TypeAlias = tuple[frozenset[str], ...]
+"""For each partition of a topic, by number, the known racks of its replicas."""
+
+KEPT_MS = 86_400_000
+"""So long a content that was replaced is kept: records may be read, or wait, so late."""
+MOST_CHANGES = 64
+"""Changes of one topic, or of the racks, that are kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class TopicSample:
+    """One answer: the replicas of each topic, and the racks of the brokers that were alive and have one.
+
+    Times by the monitor's clock, ms: what is shown was true at a moment between `asked_ms` and `answered_ms`.
+    """
+
+    asked_ms: int
+    answered_ms: int
+    topics: Mapping[str, Replicas]
+    racks: Mapping[int, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Change(Generic[T]):
+    """A content, and since when it holds: a sample that was answered at `at_ms` was the first to show it; the last one
+    that showed something else was asked at `after_ms`."""
+
+    after_ms: int
+    at_ms: int
+    content: T
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """What one sample shows of all topics, where it differs from the sample before."""
+
+    after_ms: int
+    at_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class TopicHistory:
+    """The changes of each topic and of the racks, oldest first. A topic's content is None while it is not there.
+
+    `asked_ms` and `answered_ms` are those of the last sample; None before the first one.
+    """
+
+    topics: Mapping[str, tuple[Change[Replicas | None], ...]] = field(default_factory=dict)
+    racks: tuple[Change[Mapping[int, str]], ...] = ()
+    asked_ms: int | None = None
+    answered_ms: int | None = None
+
+    def with_sample(self, sample: TopicSample) -> "TopicHistory":
+        """The history with one more sample. One that was answered before the last one says nothing new."""
+        if self.answered_ms is not None and sample.answered_ms < self.answered_ms:
+            return self
+        changed = {
+            name: (*self.topics.get(name, ()), self._change(sample, sample.topics.get(name)))
+            for name in (*sample.topics, *(name for name in self.topics if name not in sample.topics))
+            if self._latest(name) != sample.topics.get(name)
+        }
+        racks = self.racks
+        if not racks or racks[-1].content != sample.racks:
+            racks = (*racks, self._change(sample, dict(sample.racks)))
+        topics = {**self.topics, **changed} if changed else self.topics
+        return replace(self, topics=topics, racks=racks, asked_ms=sample.asked_ms, answered_ms=sample.answered_ms)
+
+    def _latest(self, name: str) -> Replicas | None:
+        changes = self.topics.get(name)
+        return changes[-1].content if changes else None
+
+    def _change(self, sample: TopicSample, content: T) -> Change[T]:
+        before_ms = sample.asked_ms if self.asked_ms is None else self.asked_ms
+        return Change(before_ms, sample.answered_ms, content)
+
+    def moments(self, wanted: Iterable[str]) -> list[Moment]:
+        """When samples showed something new of these topics or of the racks, oldest first."""
+        if not self.racks:
+            return []
+        first_ms = self.racks[0].at_ms
+        found = {one.at_ms: one.after_ms for one in self.racks}
+        for name in wanted:
+            found.update((one.at_ms, one.after_ms) for one in self.topics.get(name, ()) if one.at_ms >= first_ms)
+        return [Moment(after_ms, at_ms) for at_ms, after_ms in sorted(found.items())]
+
+    def shown(self, wanted: Iterable[str], at_ms: int) -> dict[str, Racks]:
+        """What the last sample until then showed of these topics; a topic that was not there is missing."""
+        racks = _content(self.racks, at_ms) or {}
+        found = {}
+        for name in wanted:
+            replicas = _content(self.topics.get(name, ()), at_ms)
+            if replicas is not None:
+                found[name] = _racks(replicas, racks)
+        return found
+
+    def ever(self, name: str) -> bool:
+        """Whether any sample that is kept showed this topic."""
+        return any(one.content is not None for one in self.topics.get(name, ()))
+
+    def kept(self, now_ms: int) -> "TopicHistory":
+        """Without what was replaced too long ago, and without topics that are gone since then."""
+        until_ms = now_ms - KEPT_MS
+        topics = {name: _kept(changes, until_ms) for name, changes in self.topics.items()}
+        gone = [name for name, (*before, last) in topics.items() if not before and last.content is None]
+        gone = [name for name in gone if topics[name][0].at_ms <= until_ms]
+        topics = {name: changes for name, changes in topics.items() if name not in set(gone)}
+        return replace(self, topics=topics, racks=_kept(self.racks, until_ms))
+
+
+NO_SAMPLES = TopicHistory()
+
+
+def _content(changes: Sequence[Change[T]], at_ms: int) -> T | None:
+    return next((one.content for one in reversed(changes) if one.at_ms <= at_ms), None)
+
+
+def _racks(replicas: Replicas, racks: Mapping[int, str]) -> Racks:
+    if not racks:
+        return (frozenset[str](),) * len(replicas)
+    return tuple(frozenset(racks[broker] for broker in brokers if broker in racks) for brokers in replicas)
+
+
+def _kept(changes: tuple[Change[T], ...], until_ms: int) -> tuple[Change[T], ...]:
+    """From the content that held at `until_ms` on."""
+    first = max((at for at, one in enumerate(changes) if one.at_ms <= until_ms), default=0)
+    return changes[max(first, len(changes) - MOST_CHANGES) :]
+
+
+@dataclass(frozen=True, slots=True)
+class TopicMetadata:
+    """A sample as captures hold it: topic -> for each partition the racks of its replicas."""
+
+    at_ms: int
+    topics: Mapping[str, Racks]
+
+
+def history_of(metadata: Iterable[TopicMetadata]) -> TopicHistory:
+    """The history of such samples, which are given in time order. Each rack stands for one broker."""
+    given = list(metadata)
+    names = sorted({rack for one in given for racks in one.topics.values() for rack in chain(*racks)})
+    brokers = {rack: at for at, rack in enumerate(names)}
+    racks = {at: rack for rack, at in brokers.items()}
+    samples = (
+        TopicSample(
+            one.at_ms,
+            one.at_ms,
+            {
+                name: tuple(tuple(sorted(brokers[rack] for rack in known)) for known in partitions)
+                for name, partitions in one.topics.items()
+            },
+            racks,
+        )
+        for one in given
+    )
+    return reduce(TopicHistory.with_sample, samples, TopicHistory())
