@@ -113,7 +113,8 @@ public final class ConsumerAssignors {
             case "range" -> "RangeAssignor";
             case "roundrobin" -> "RoundRobinAssignor";
             case "sticky" -> "StickyAssignor";
-            default -> "CooperativeStickyAssignor";
+            case "cooperative-sticky" -> "CooperativeStickyAssignor";
+            default -> throw new IllegalArgumentException("no assignor " + group.assignor);
         };
         return Class.forName(CONSUMER + name).getDeclaredConstructor().newInstance();
     }

@@ -3,6 +3,7 @@
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,8 @@ ROOT = Path(__file__).parents[2]
 PRODUCT = ("schemas", "assignors", "streaming", "dashboards")
 PACKAGES = (*PRODUCT, "lab", "tests")
 MAX_LINES = 400
+WITHOUT_BYTES = ("metric", "metrics", "ports")
+"""Rooms that no contract lets import schemas."""
 HEAVY = ("pyspark", "pandas", "pyarrow", "psycopg", "confluent_kafka", "numpy", "great_expectations")
 
 
@@ -23,6 +26,18 @@ def test_import_contracts_hold() -> None:
         [str(Path(sys.executable).parent / "lint-imports")], cwd=ROOT, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_connects_bytes_are_closed_to_every_other_room_of_the_core() -> None:
+    """The contract lists the rooms one by one; a room that is added is to stand in it."""
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"][
+        "contracts"
+    ]
+    listed = next(one for one in contracts if one["name"].startswith("Connect's bytes"))["source_modules"]
+    core = ROOT / "streaming" / "core"
+    rooms = {path.stem for path in core.iterdir() if path.is_dir() or path.suffix == ".py"}
+    rooms -= {"__init__", "__pycache__", "connect", *WITHOUT_BYTES}
+    assert {one.rpartition(".")[2] for one in listed} == rooms
 
 
 @pytest.mark.parametrize("path", sources(), ids=lambda path: str(path.relative_to(ROOT)))

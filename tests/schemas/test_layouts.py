@@ -1,6 +1,6 @@
 """Laws of every declared layout: what is written is read back, and no input makes a decoder raise."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -28,6 +28,25 @@ LAYOUTS = [
     consumer_protocol.SUBSCRIPTION,
     consumer_protocol.ASSIGNMENT,
 ]
+
+
+def fields_of(type_: Type) -> Iterator[Field]:
+    """The fields of a type, and those of the groups inside it."""
+    match type_:
+        case Kind():
+            return
+        case Array(element):
+            yield from fields_of(element)
+        case Group(fields):
+            for inner in fields:
+                yield inner
+                yield from fields_of(inner.type)
+
+
+def test_no_field_is_of_a_release_that_no_reader_tries() -> None:
+    fields = [one for layout in (*VALUES.values(), *KEYS.values()) for one in fields_of(Group(layout.fields))]
+    assert len(fields) > 100
+    assert [one.name for one in fields if LAYOUT_RELEASES[0] < one.added] == []
 
 
 def of_type(type_: Type, version: int, flexible: bool) -> st.SearchStrategy[Any]:

@@ -7,7 +7,13 @@ import pytest
 from rebalance_monitor.schemas.coordinator_records import decode_record
 from rebalance_monitor.schemas.errors import UnsupportedVersion
 from rebalance_monitor.schemas.group_metadata import GroupMember, GroupMetadata
-from rebalance_monitor.schemas.offsets_topic import Key, decode_group_metadata, decode_key, encode_group_metadata
+from rebalance_monitor.schemas.offsets_topic import (
+    GROUP_METADATA,
+    Key,
+    decode_group_metadata,
+    decode_key,
+    encode_group_metadata,
+)
 from rebalance_monitor.schemas.outcomes import Decoded, Ignored, Tombstone, Unreadable
 
 MEMBER = GroupMember(
@@ -39,6 +45,10 @@ WRITTEN = {
     4: "0004 08 636f6e6e656374 00000005 0a 73657373696f6e6564 03 6d31 0000018bcfe56800 02 03 6d31 00 02 63"
     " 0a 2f31302e302e302e31 0000ea60 00002710 03 0102 02 03 00 00",
 }
+
+
+def test_every_version_that_is_read_has_bytes_here() -> None:
+    assert WRITTEN.keys() == set(range(GROUP_METADATA.oldest, GROUP_METADATA.newest + 1))
 
 
 @pytest.mark.parametrize("version", WRITTEN)
