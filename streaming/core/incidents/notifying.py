@@ -11,7 +11,7 @@ harmful, most certain and earliest; the others follow.
     10:01:00  duplicate_active is over                                   its end is notified: duplicate_hold
 
 A follower is notified by itself once it is louder than its leader. A leader that is over is notified as over when its
-last follower is.
+last follower is. A follower whose leader is not known, as when the database refused the leader's row, has none.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -34,6 +34,7 @@ class Known:
 def heard(known: Mapping[str, Known], transitions: Sequence[Incident]) -> tuple[dict[str, Known], list[Incident]]:
     """What is known after the transitions of one commit, and those that concern people, in order: without what only
     changes or ends a follower. `known` is what was known before, by incident id."""
+    known = {name: one if one.led_by in known else Known(one.incident) for name, one in known.items()}
     first = _first_heard(known, transitions)
     now = {**known, **first}
     told: list[Incident] = []

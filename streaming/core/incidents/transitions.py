@@ -9,6 +9,9 @@ from rebalance_monitor.streaming.core.model.results import Incident, Part, Subje
 
 PartKey = str
 
+MOST_EVIDENCE = 16
+"""Pieces of evidence that a part keeps: the first half and the last, where it was found worse and better many times."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Moment:
@@ -66,13 +69,17 @@ def found_again(before: Part, finding: Finding) -> Part:
     """An open part of which a finding says the same, or that it is worse, better, more or less sure."""
     if (before.severity, before.certainty) == (finding.severity, finding.certainty):
         return before
+    evidence = tuple(dict.fromkeys((*before.evidence, *finding.evidence)))
+    if len(evidence) > MOST_EVIDENCE:
+        half = MOST_EVIDENCE // 2
+        evidence = (*evidence[:half], *evidence[-half:])
     return replace(
         before,
         severity=finding.severity,
         certainty=finding.certainty,
         message=told(finding),
         next_step=finding.next_step,
-        evidence=tuple(dict.fromkeys((*before.evidence, *finding.evidence))),
+        evidence=evidence,
     )
 
 

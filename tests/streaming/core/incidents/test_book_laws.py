@@ -15,7 +15,7 @@ from rebalance_monitor.streaming.core.incidents.finding import Finding
 from rebalance_monitor.streaming.core.incidents.grouping import DETAILED_PARTS, SAME_MOMENT_MS, SHOWN_THINGS
 from rebalance_monitor.streaming.core.incidents.notice import Notice
 from rebalance_monitor.streaming.core.incidents.rule import Rule
-from rebalance_monitor.streaming.core.incidents.transitions import Moment, key_of
+from rebalance_monitor.streaming.core.incidents.transitions import MOST_EVIDENCE, Moment, key_of
 from rebalance_monitor.streaming.core.model.codec import dumps, loads
 from rebalance_monitor.streaming.core.model.results import (
     AlertSeverity,
@@ -271,3 +271,15 @@ def test_a_part_is_damped_by_itself_and_the_incident_opens_with_the_first_that_h
     assert book.due_ms() == 7 * MINUTE_MS
     (fired,) = incidents(book.attend(7 * MINUTE_MS))
     assert (fired.transition, fired.fired_at_ms) == ("fired", 7 * MINUTE_MS)
+
+
+def test_what_is_found_again_and_again_keeps_its_first_and_its_last_evidence() -> None:
+    """A finding that is sure and not sure in turns, record after record, must not grow the state for ever."""
+    book = new_book()
+    for offset in range(1_000):
+        here = replace(finding(TWICE, "a-0", possible=offset % 2 == 1), evidence=(Evidence(text=str(offset)),))
+        book.note(Notice(moment=moment(offset), found=(here,), evaluated=frozenset({TWICE.code})))
+    (part,) = book.open().values()
+    texts = [one.text for one in part.evidence]
+    assert len(texts) <= MOST_EVIDENCE
+    assert (texts[0], texts[-1]) == ("0", "999")

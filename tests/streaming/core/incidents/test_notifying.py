@@ -156,3 +156,12 @@ def test_what_fires_is_notified_until_it_is_over_and_nothing_is_left(
         assert open_now.keys() == {name for name, one in known.items() if not one.led_by}
     assert known == {}
     assert open_now == {}
+
+
+def test_whose_leader_is_not_known_is_notified_by_itself() -> None:
+    """As when the database refused the leader's row: nobody else names the follower, and nothing may fail over it."""
+    known = {"2": Known(firing("2"), led_by="1")}
+    after, found = heard(known, [firing("2", transition="updated")])
+    assert told(found) == [("2", "updated", ())]
+    assert after["2"].led_by == ""
+    assert told(heard(known, [over(firing("2"))])[1]) == [("2", "resolved", ())]
