@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from rebalance_monitor.schemas.consumer_protocol import ConsumerAssignment
-from rebalance_monitor.streaming.core.consumer import static_members, unowned
+from rebalance_monitor.streaming.core.consumer import unowned
 from rebalance_monitor.streaming.core.consumer.answer import KNOWN, Answer, answer_of
 from rebalance_monitor.streaming.core.consumer.answer_laws import ANSWER_LAWS
 from rebalance_monitor.streaming.core.consumer.catalogue import CONTESTED
@@ -12,7 +12,7 @@ from rebalance_monitor.streaming.core.consumer.member_shares import shares_of
 from rebalance_monitor.streaming.core.consumer.state import ConsumerState, LastJoin
 from rebalance_monitor.streaming.core.consumer.unowned import Waits
 from rebalance_monitor.streaming.core.consumer.verdict import judge
-from rebalance_monitor.streaming.core.fold import departures
+from rebalance_monitor.streaming.core.fold import departures, static_members
 from rebalance_monitor.streaming.core.fold.lifecycle import GroupView
 from rebalance_monitor.streaming.core.fold.published import body_of, diff_of, published_as, source_of
 from rebalance_monitor.streaming.core.fold.state import LastRecord
@@ -62,7 +62,7 @@ def judged(
         asked, here = tuple(laws), Evidence(source=source)
         found = tuple(finding for law in asked for finding in law.broken(view.group, body, here))
         outputs.append(Notice(moment=moment, found=found, evaluated=frozenset(law.rule.code for law in asked)))
-        contested = tuple(static_members.contested(sightings, row.timestamp_ms, here))
+        contested = tuple(static_members.contested(CONTESTED, sightings, row.timestamp_ms, here))
         outputs.append(Notice(moment=moment, found=contested, evaluated=frozenset({CONTESTED.code})))
         answer = answer_of(view.group, body, state.holds, here, view.settings.client_libraries)
         if not (repeated or (first and body.generation > 1)):

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from rebalance_monitor.streaming.core.consumer import catalogue, static_members, unowned
+from rebalance_monitor.streaming.core.consumer import catalogue, unowned
 from rebalance_monitor.streaming.core.consumer.catalogue import CONTESTED
 from rebalance_monitor.streaming.core.consumer.generation import judged
 from rebalance_monitor.streaming.core.consumer.laws import LAWS, ConsumerLaw
@@ -11,6 +11,7 @@ from rebalance_monitor.streaming.core.consumer.member_format import CONSUMER_MEM
 from rebalance_monitor.streaming.core.consumer.member_shares import shares_of
 from rebalance_monitor.streaming.core.consumer.state import ConsumerState
 from rebalance_monitor.streaming.core.consumer.unowned import Waits
+from rebalance_monitor.streaming.core.fold import static_members
 from rebalance_monitor.streaming.core.fold.clocks import Leap, Passing
 from rebalance_monitor.streaming.core.fold.lifecycle import GroupView, NoTopics, QuietSession, Session
 from rebalance_monitor.streaming.core.fold.published import MemberShares
@@ -96,7 +97,7 @@ class ConsumerSession(QuietSession):
         over = frozenset({CONTESTED.code}) if calm != self.state.sightings else frozenset[str]()
         last = self.state.last
         here = Evidence(source=None if last is None else last.source)
-        contested = tuple(static_members.contested(calm, at_ms, here)) if over else ()
+        contested = tuple(static_members.contested(CONTESTED, calm, at_ms, here)) if over else ()
         self.state = replace(self.state, waits=waits, sightings=calm)
         return [Notice(moment=moment, found=(*found, *contested), evaluated=over)] if found or over else ()
 

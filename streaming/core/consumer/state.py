@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from rebalance_monitor.streaming.core.consumer.static_members import Sightings
 from rebalance_monitor.streaming.core.consumer.unowned import Waits
 from rebalance_monitor.streaming.core.fold.state import LastRecord
+from rebalance_monitor.streaming.core.fold.static_members import Sightings
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,6 +28,8 @@ from rebalance_monitor.streaming.core.model.results import (
     UndecodableRecord,
     Verdict,
 )
+from rebalance_monitor.streaming.core.model.streams_detail import StreamsDetail
+from rebalance_monitor.streaming.core.model.streams_objects import streams_object
 
 Object = dict[str, Any]
 
@@ -99,6 +101,7 @@ def _generation(one: Generation) -> Object:
         "cause": [_cause(cause) for cause in one.cause],
         "verdict": _verdict(one.verdict),
         **effects_object(detail),
+        **({"streams": streams_object(one.detail)} if isinstance(one.detail, StreamsDetail) else {}),
         **aftermath_object(detail.downtime, detail.interrupted, detail.burst, settled=one.settled),
     }
 

@@ -10,6 +10,7 @@ from typing import TypeAlias
 
 from rebalance_monitor.streaming.core.model.effects import Burst, ConnectDetail, DowntimeSum, JobDowntime
 from rebalance_monitor.streaming.core.model.reasons import Reason
+from rebalance_monitor.streaming.core.model.streams_detail import StreamsDetail
 from rebalance_monitor.streaming.core.model.subjects import Source as Source
 from rebalance_monitor.streaming.core.model.subjects import Subject as Subject
 
@@ -59,7 +60,7 @@ class ConsumerShare:
 
 
 Share: TypeAlias = ConnectShare | ConsumerShare
-Detail: TypeAlias = ConnectDetail
+Detail: TypeAlias = ConnectDetail | StreamsDetail
 """What a generation of one lifecycle has besides what every generation has: one type for each that has something."""
 
 
@@ -160,7 +161,7 @@ class Generation:
     @property
     def connect(self) -> ConnectDetail:
         """The detail of a Connect generation; an empty one of any other."""
-        return self.detail or ConnectDetail()
+        return self.detail if isinstance(self.detail, ConnectDetail) else ConnectDetail()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,8 +11,8 @@ with one instance id fence each other in turn, each time one of them is started 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from rebalance_monitor.streaming.core.consumer.catalogue import CONTESTED
 from rebalance_monitor.streaming.core.incidents.finding import Finding
+from rebalance_monitor.streaming.core.incidents.rule import Rule
 from rebalance_monitor.streaming.core.model.records import GroupGeneration
 from rebalance_monitor.streaming.core.model.results import Certainty, Evidence, Subject
 
@@ -54,14 +54,14 @@ def replaced(before: Sightings, now: Sightings) -> list[str]:
     )
 
 
-def contested(sightings: Sightings, at_ms: int, here: Evidence) -> Iterator[Finding]:
-    """Instance ids that alternate between two hosts, the last change not too long ago."""
+def contested(rule: Rule, sightings: Sightings, at_ms: int, here: Evidence) -> Iterator[Finding]:
+    """Instance ids that alternate between two hosts, the last change not too long ago; `rule`: what it breaks."""
     for instance, known in sorted(sightings.items()):
         if _alternates(known) and at_ms < known[-1].at_ms + WINDOW_MS:
             first, second = known[-2].host.lstrip("/"), known[-1].host.lstrip("/")
             yield Finding(
-                rule=CONTESTED,
-                severity=CONTESTED.severity,
+                rule=rule,
+                severity=rule.severity,
                 certainty=Certainty.LIKELY,
                 subjects=(Subject("member", instance),),
                 message=f"{instance} alternates between {first} and {second}: {TURNS - 1} changes within "

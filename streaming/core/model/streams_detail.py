@@ -1,0 +1,72 @@
+"""What a generation of a Streams group has besides what every generation has: who runs, copies and waits for what."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ThreadTasks:
+    """Tasks of one member (a thread) by role, as `0_1`.
+
+    `standby` holds every copy that its assignment names. Where the verdict's recomputation tells them apart,
+    `warm_up` lists those that exist only to catch up, and `transient` those that keep the state of a task open until it
+    is handed over; both are part of `standby`. `withheld`: tasks that it is to run as soon as their owners have given
+    them up. `revoked`: tasks that it owned and is not given again. `next_rebalance_ms`: when it joins again, by the
+    leader's clock; 0 at once, None not before something else happens.
+    """
+
+    member_id: str
+    active: tuple[str, ...] = ()
+    standby: tuple[str, ...] = ()
+    warm_up: tuple[str, ...] = ()
+    transient: tuple[str, ...] = ()
+    withheld: tuple[str, ...] = ()
+    revoked: tuple[str, ...] = ()
+    next_rebalance_ms: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StreamsProcess:
+    """One process (Kafka calls it a client) with its threads. `end_point`: `application.server`, empty where none is
+    set. `offset_sums`: what its threads reported per task; -2 for a task that runs. `leads`: its thread is the group's
+    leader."""
+
+    process_id: str
+    host: str
+    threads: tuple[ThreadTasks, ...]
+    end_point: str = ""
+    rack: str | None = None
+    tags: Mapping[str, str] = field(default_factory=dict)
+    offset_sums: Mapping[str, int] = field(default_factory=dict)
+    leads: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SubtopologyTasks:
+    """One sub-topology. `topics`: partitions of each source topic as far as records show them. `stateful` is None where
+    nothing tells. `least`, `most`: active tasks of it per process. `waiting`: tasks of it that nobody runs in this
+    generation. `missing_standbys`: copies that its tasks lack against `num.standby.replicas`; None where that is not
+    known."""
+
+    name: str
+    topics: Mapping[str, int]
+    tasks: int
+    stateful: bool | None
+    least: int
+    most: int
+    waiting: tuple[str, ...] = ()
+    missing_standbys: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StreamsDetail:
+    """`version`: of the payloads that the leader wrote. `withheld`: tasks that nobody runs in this generation, since
+    their owners give them up first. `next_rebalance_ms`: when a thread joins again at the latest by the leader's word;
+    0 at once, None never. `roles_known`: whether warm-ups, transient and withheld tasks are told apart."""
+
+    version: int
+    processes: tuple[StreamsProcess, ...]
+    subtopologies: tuple[SubtopologyTasks, ...]
+    withheld: tuple[str, ...] = ()
+    next_rebalance_ms: int | None = None
+    roles_known: bool = False

@@ -1,0 +1,103 @@
+"""The lifecycle of Kafka Streams groups under the classic protocol: protocol type `consumer`, protocol `stream`."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from rebalance_monitor.schemas.streams_tasks import PROTOCOL
+from rebalance_monitor.streaming.core.fold import static_members
+from rebalance_monitor.streaming.core.fold.clocks import Leap
+from rebalance_monitor.streaming.core.fold.lifecycle import GroupView, NoTopics, QuietSession, Session
+from rebalance_monitor.streaming.core.fold.published import MemberShares
+from rebalance_monitor.streaming.core.fold.state import Envelope, LastRecord
+from rebalance_monitor.streaming.core.incidents.notice import Notice, Output
+from rebalance_monitor.streaming.core.incidents.rule import Rule
+from rebalance_monitor.streaming.core.model.codec import dumps, loads
+from rebalance_monitor.streaming.core.model.reasons import Reason
+from rebalance_monitor.streaming.core.model.records import Body, GroupGeneration, MemberRow, Row
+from rebalance_monitor.streaming.core.model.results import Evidence, Source
+from rebalance_monitor.streaming.core.reading.blobs import MemberFormat
+from rebalance_monitor.streaming.core.streams import catalogue
+from rebalance_monitor.streaming.core.streams.catalogue import STREAMS_CONTESTED
+from rebalance_monitor.streaming.core.streams.generation import judged, shares_of
+from rebalance_monitor.streaming.core.streams.state import StreamsState
+
+PROTOCOL_TYPE = "consumer"
+
+
+class StreamsLifecycle(NoTopics):
+    """Records without members name no protocol: those of a group that has become empty are the consumers'."""
+
+    name = "streams"
+    rules: tuple[Rule, ...] = catalogue.RULES
+    outlive: frozenset[str] = frozenset()
+    converts = True
+    members: MemberFormat | None = None
+
+    def owns(self, body: Body) -> bool:
+        """Groups of the consumer protocol whose members chose Streams' own assignor."""
+        return isinstance(body, GroupGeneration) and (body.protocol_type, body.protocol) == (PROTOCOL_TYPE, PROTOCOL)
+
+    def open(self, view: GroupView, stored: str | None) -> Session:
+        """Raises CodecError."""
+        return StreamsSession(view, StreamsState() if stored is None else loads(StreamsState, stored))
+
+    def salvage(self, stored: str) -> str | None:
+        """Nothing: the next record teaches nearly everything again."""
+        return None
+
+
+class StreamsSession(QuietSession):
+    """One Streams group in one call of the fold."""
+
+    def __init__(self, view: GroupView, state: StreamsState) -> None:
+        self.view, self.state = view, state
+
+    def last(self) -> LastRecord | None:
+        """The record judged last."""
+        return self.state.last
+
+    def shares(self, member: MemberRow) -> MemberShares:
+        """Its partitions."""
+        return shares_of(member)
+
+    def begin_life(self) -> None:
+        """Nobody holds anything, and the application may be another one."""
+        self.state = StreamsState()
+
+    def judge(self, row: Row, never_came: Reason | None, before: Envelope, leap: Leap) -> Sequence[Output]:
+        """The verdict, its causes, and what the rules find."""
+        self.state, outputs = judged(self.view, self.state, row)
+        return outputs
+
+    def nobody_left(self) -> None:
+        """Nobody holds anything; the topology is the same when members come back."""
+        self.state = StreamsState(last=self.state.last, seen=self.state.seen)
+
+    def due_ms(self) -> int | None:
+        """When a contest of static members is over."""
+        return static_members.due_ms(self.state.sightings)
+
+    def fire(self, at_ms: int, *, historic: bool) -> Sequence[Output]:
+        """What is over."""
+        calm = static_members.calmed(self.state.sightings, at_ms)
+        if calm == self.state.sightings:
+            return ()
+        last = self.state.last
+        here = Evidence(source=None if last is None else last.source)
+        found = tuple(static_members.contested(STREAMS_CONTESTED, calm, at_ms, here))
+        self.state = replace(self.state, sightings=calm)
+        moment = self.view.moment(at_ms, historic=historic)
+        return [Notice(moment=moment, found=found, evaluated=frozenset({STREAMS_CONTESTED.code}))]
+
+    def timed_from(self) -> tuple[Source, int] | None:
+        """The last record, where something waits."""
+        last = self.state.last
+        return None if last is None or self.due_ms() is None else (last.source, last.at_ms)
+
+    def end(self, row: Row, *, historic: bool) -> None:
+        """The group is gone, and its topology with it."""
+        self.begin_life()
+
+    def stored(self) -> str | None:
+        """The state, where anything is known."""
+        return None if self.state == StreamsState() else dumps(self.state)

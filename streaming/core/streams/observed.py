@@ -1,0 +1,159 @@
+"""A generation of a Streams group as its record shows it: processes with their threads, tasks by role, sub-topologies.
+
+What the record does not show is which copies are warm-ups, and where a withheld task will go: the verdict's
+recomputation adds both (`roles`).
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from rebalance_monitor.assignors.streams.tasks import ProcessId, TaskId, TopicPartition, sorted_tasks
+from rebalance_monitor.streaming.core.model.streams_detail import (
+    StreamsDetail,
+    StreamsProcess,
+    SubtopologyTasks,
+    ThreadTasks,
+)
+from rebalance_monitor.streaming.core.streams.members import StreamsThread
+from rebalance_monitor.streaming.core.streams.topology import Seen, SubtopologySeen, key_of, tasks_of
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Observed:
+    """One record of a group, read. `tasks`: every task that is known, with its partitions; `owner`: the member that
+    says to own a partition."""
+
+    group: str
+    leader: str | None
+    threads: tuple[StreamsThread, ...]
+    seen: Seen
+    tasks: Mapping[TaskId, tuple[TopicPartition, ...]]
+    owner: Mapping[TopicPartition, str]
+
+    def processes(self) -> dict[ProcessId, list[StreamsThread]]:
+        """Threads by process, in the record's order."""
+        found: dict[ProcessId, list[StreamsThread]] = {}
+        for thread in self.threads:
+            found.setdefault(thread.process_id, []).append(thread)
+        return found
+
+    def running(self) -> frozenset[TaskId]:
+        """Tasks that somebody is to run."""
+        return frozenset(task for thread in self.threads for task in thread.active)
+
+    def withheld(self) -> list[TaskId]:
+        """Tasks that nobody is to run in this generation, one of whose partitions somebody still owns."""
+        running = self.running()
+        return sorted_tasks(
+            task
+            for task, partitions in self.tasks.items()
+            if task not in running and any(partition in self.owner for partition in partitions)
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Roles:
+    """What a recomputed answer tells beyond the record, by member id."""
+
+    warm_ups: Mapping[str, frozenset[TaskId]] = field(default_factory=dict)
+    transient: Mapping[str, frozenset[TaskId]] = field(default_factory=dict)
+    withheld: Mapping[str, frozenset[TaskId]] = field(default_factory=dict)
+
+
+def observed(group: str, leader: str | None, threads: tuple[StreamsThread, ...], seen: Seen) -> Observed:
+    """The record with what is known of the topology after it."""
+    owner = {partition: thread.id for thread in threads for partition in thread.wanted.owned}
+    return Observed(group=group, leader=leader, threads=threads, seen=seen, tasks=tasks_of(seen), owner=owner)
+
+
+def holds_of(one: Observed) -> dict[str, tuple[str, ...]]:
+    """Each thread's tasks with their roles, for what changed since the record before."""
+    return {
+        thread.name: (*_named(thread.active, "active"), *_named(thread.standby, "standby")) for thread in one.threads
+    }
+
+
+def _named(tasks: Iterable[TaskId], role: str) -> tuple[str, ...]:
+    return tuple(f"{task} {role}" for task in sorted_tasks(tasks))
+
+
+def detail_of(one: Observed, roles: Roles | None) -> StreamsDetail:
+    """What is published of the record; `roles` where a recomputed answer equals it."""
+    leader = next((thread.process_id for thread in one.threads if thread.id == one.leader), None)
+    times = [thread.next_rebalance_ms for thread in one.threads if thread.next_rebalance_ms is not None]
+    return StreamsDetail(
+        version=max((thread.told.version for thread in one.threads), default=0),
+        processes=tuple(
+            _process(one, process_id, threads, roles, leads=process_id == leader)
+            for process_id, threads in one.processes().items()
+        ),
+        subtopologies=tuple(_subtopology(one, part) for part in one.seen),
+        withheld=_texts(one.withheld()),
+        next_rebalance_ms=min(times, default=None),
+        roles_known=roles is not None,
+    )
+
+
+def _process(
+    one: Observed, process_id: ProcessId, threads: Sequence[StreamsThread], roles: Roles | None, *, leads: bool
+) -> StreamsProcess:
+    first = threads[0]
+    sums: dict[TaskId, int] = {}
+    for thread in threads:
+        sums.update(thread.offset_sums)
+    return StreamsProcess(
+        process_id=str(process_id),
+        host=first.row.client_host.lstrip("/"),
+        threads=tuple(_thread(one, thread, roles) for thread in threads),
+        end_point=first.said.end_point,
+        rack=first.wanted.rack,
+        tags=dict(first.said.client_tags),
+        offset_sums={str(task): sums[task] for task in sorted_tasks(sums)},
+        leads=leads,
+    )
+
+
+def _thread(one: Observed, thread: StreamsThread, roles: Roles | None) -> ThreadTasks:
+    owned = frozenset(thread.wanted.owned)
+    lost = [
+        task
+        for task, partitions in one.tasks.items()
+        if task not in thread.active and any(partition in owned for partition in partitions)
+    ]
+    plain = ThreadTasks(
+        member_id=thread.id,
+        active=_texts(thread.active),
+        standby=_texts(thread.standby),
+        revoked=_texts(lost),
+        next_rebalance_ms=thread.next_rebalance_ms,
+    )
+    if roles is None:
+        return plain
+    return replace(
+        plain,
+        warm_up=_texts(roles.warm_ups.get(thread.id, ())),
+        transient=_texts(roles.transient.get(thread.id, ())),
+        withheld=_texts(roles.withheld.get(thread.id, ())),
+    )
+
+
+def _subtopology(one: Observed, part: SubtopologySeen) -> SubtopologyTasks:
+    tasks = part.tasks()
+    running = one.running()
+    shares = [
+        sum(key_of(task) == part.key for thread in threads for task in thread.active)
+        for threads in one.processes().values()
+    ]
+    return SubtopologyTasks(
+        name=f"{part.name}__{part.number}" if part.name else str(part.number),
+        topics=dict(part.topics),
+        tasks=len(tasks),
+        stateful=part.state_known,
+        least=min(shares, default=0),
+        most=max(shares, default=0),
+        waiting=_texts(task for task in tasks if task not in running),
+    )
+
+
+def _texts(tasks: Iterable[TaskId]) -> tuple[str, ...]:
+    return tuple(map(str, sorted_tasks(tasks)))

@@ -1,0 +1,35 @@
+"""What is remembered of a Streams group between batches."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from rebalance_monitor.streaming.core.fold.state import LastRecord
+from rebalance_monitor.streaming.core.fold.static_members import Sightings
+from rebalance_monitor.streaming.core.streams.topology import Seen
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """What the last record with members asks for. `ended_ms`: when its join phase ended, `shortest_ms`: the shortest
+    time-out of its members (`departures`), 0 where not known. `at_once`: a thread joins again as soon as it can;
+    `revoked`: a thread has to give partitions up, and joins again then; `deadline_ms`: the time of the probing
+    rebalance by the leader's clock. `versions`: the version that each thread used."""
+
+    ended_ms: int = 0
+    shortest_ms: int = 0
+    at_once: bool = False
+    revoked: bool = False
+    deadline_ms: int | None = None
+    versions: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StreamsState:
+    """`holds`: the tasks and roles of each thread after the last record. `seen`: what records showed of the topology.
+    `asked`: what the last record asks for. `sightings`: the processes of static members."""
+
+    last: LastRecord | None = None
+    holds: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    seen: Seen = ()
+    asked: Asked = Asked()
+    sightings: Sightings = field(default_factory=dict)

@@ -1,0 +1,119 @@
+"""What the records of a Streams group say of its topology: sub-topologies, their topics, tasks, and who has state.
+
+No record names a topology. But every assigned partition stands beside its task, so a record shows which topics a
+sub-topology reads, and the partitions show how many tasks it has (streams.md 2.5, 3.12). A sub-topology has state if a
+member reported an offset sum for one of its tasks, or keeps a copy of one. If a member that owned a task of it reported
+nothing, it most likely has none: a running task with a changelog is always reported.
+
+    in-0 -> 0_0, in-1 -> 0_1            sub-topology 0 reads `in`: 2 tasks
+    store-repartition-0 -> 1_0, sum 71  sub-topology 1 reads `store-repartition`, has state
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TypeAlias
+
+from rebalance_monitor.assignors.streams.tasks import TaskId, TopicPartition
+from rebalance_monitor.streaming.core.streams.members import StreamsThread
+
+Key: TypeAlias = tuple[int, str]
+"""A sub-topology: its number, and the name of its topology, which is nearly always empty."""
+MOST_PARTITIONS = 10_000
+"""A number above this is no partition of a topic: then nothing is made of it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SubtopologySeen:
+    """One sub-topology. `topics`: partitions of each of its source topics, as far as any number was seen. `stateful`: a
+    sum or a copy shows that it has state. `silent`: a member owned a task of it and reported no sum."""
+
+    number: int
+    name: str = ""
+    topics: Mapping[str, int] = field(default_factory=dict)
+    stateful: bool = False
+    silent: bool = False
+
+    @property
+    def key(self) -> Key:
+        """What tells it from the others."""
+        return self.number, self.name
+
+    @property
+    def state_known(self) -> bool | None:
+        """Whether it has state; None where nothing tells."""
+        return True if self.stateful else False if self.silent else None
+
+    def tasks(self) -> dict[TaskId, tuple[TopicPartition, ...]]:
+        """Its tasks and the partitions of each."""
+        return {
+            TaskId(self.number, at, self.name): tuple(
+                (topic, at) for topic, count in sorted(self.topics.items()) if at < count
+            )
+            for at in range(max(self.topics.values(), default=0))
+        }
+
+
+Seen: TypeAlias = tuple[SubtopologySeen, ...]
+
+
+def learnt(before: Seen, threads: Iterable[StreamsThread]) -> Seen:
+    """What is known after this record. Counts grow; a topic that another sub-topology reads now belongs to that one."""
+    members = tuple(threads)
+    topics: dict[Key, dict[str, int]] = {one.key: dict(one.topics) for one in before}
+    stateful = {one.key for one in before if one.stateful}
+    silent = {one.key for one in before if one.silent}
+    shown = dict(_shown(members))
+    for (topic, number), task in shown.items():
+        key = key_of(task)
+        if number != task.partition or not 0 <= number < MOST_PARTITIONS:
+            continue
+        for other, counts in topics.items():
+            if other != key:
+                counts.pop(topic, None)
+        counts = topics.setdefault(key, {})
+        counts[topic] = max(number + 1, counts.get(topic, 0))
+    reader = {topic: key for key, counts in topics.items() for topic in counts}
+    for member in members:
+        stateful.update(map(key_of, member.offset_sums))
+        stateful.update(map(key_of, member.standby))
+        reported = frozenset(map(key_of, member.offset_sums))
+        for topic, number in member.wanted.owned:
+            owner = reader.get(topic)
+            if owner is None or not 0 <= number < MOST_PARTITIONS:
+                continue
+            topics[owner][topic] = max(number + 1, topics[owner][topic])
+            if owner not in reported:
+                silent.add(owner)
+    return tuple(
+        SubtopologySeen(
+            number=key[0], name=key[1], topics=counts, stateful=key in stateful, silent=key in silent - stateful
+        )
+        for key, counts in sorted(topics.items(), key=lambda one: (one[0][1], one[0][0]))
+        if counts
+    )
+
+
+def with_counts(seen: Seen, counts: Mapping[str, int]) -> Seen:
+    """The same where these topics have so many partitions; a topic that is not named keeps its count."""
+    return tuple(
+        replace(one, topics={topic: counts.get(topic, count) for topic, count in one.topics.items()}) for one in seen
+    )
+
+
+def key_of(task: TaskId) -> Key:
+    """The sub-topology of a task."""
+    return task.subtopology, task.topology
+
+
+def tasks_of(seen: Seen) -> dict[TaskId, tuple[TopicPartition, ...]]:
+    """All tasks and their partitions."""
+    return {task: partitions for one in seen for task, partitions in one.tasks().items()}
+
+
+def _shown(members: Iterable[StreamsThread]) -> Iterable[tuple[TopicPartition, TaskId]]:
+    """Partitions whose task a record names."""
+    for member in members:
+        yield from member.pairs
+        for task, partitions in member.standby.items():
+            for partition in partitions:
+                yield partition, task
