@@ -37,8 +37,8 @@ def place(text: str) -> tuple[str, int]:
     if "-" in text:
         topic, _, number = text.rpartition("-")
         return topic, int(number)
-    number, partition = task(text)
-    return f"t{number}", partition
+    subtopology, partition = task(text)
+    return f"t{subtopology}", partition
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
