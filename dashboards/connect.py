@@ -51,7 +51,7 @@ def _now() -> list[Panel]:
         shared.delay_ends_in(),
         number(
             "Disagreeing",
-            f'{queries.aggregated(metrics.CONNECT_JOBS, scope=f"""agreement!~"ok|unknown", {ONE_GROUP}""")} '
+            f'{queries.aggregated(metrics.CONNECT_TASK_AGREEMENT, scope=f"""agreement!~"ok|unknown", {ONE_GROUP}""")} '
             "or vector(0)",
             unit="none",
             description="Connectors and tasks for which assignment, recomputed assignment and status topic do not "
@@ -63,7 +63,7 @@ def _now() -> list[Panel]:
         matrix(
             "Tasks and workers",
             tables.MATRIX_SQL,
-            row="job",
+            row="id",
             column="worker",
             cell="cell",
             colors=CELLS,
@@ -94,8 +94,8 @@ def _over_time() -> list[Panel]:
             description="Most minus fewest tasks on a worker, generation by generation: at most one when all is calm.",
             bars=True,
         ),
-        shared.jobs_by_state(ONE_GROUP),
-        shared.jobs_by_agreement(ONE_GROUP),
+        shared.tasks_by_state(ONE_GROUP),
+        shared.tasks_by_agreement(ONE_GROUP),
         graph(
             "Unassigned and waiting",
             [
@@ -124,7 +124,7 @@ def _details() -> list[Panel]:
     return [
         rows(
             "Assigned, expected, running",
-            tables.JOBS_SQL,
+            tables.CONNECTORS_AND_TASKS_SQL,
             description="Each connector and task three ways: who has it by the group's records, who should by the "
             "recomputed "
             "assignment, who runs it by the status topic. What disagrees comes first.",

@@ -87,7 +87,7 @@ def _connect() -> list[Panel]:
             unit="s",
             description="Rest of scheduled.rebalance.max.delay.ms after a worker left; 0 when no delay runs.",
         ),
-        shared.jobs_by_state(FLEET),
+        shared.tasks_by_state(FLEET),
         graph(
             "Spread, ten worst groups",
             [
@@ -99,7 +99,7 @@ def _connect() -> list[Panel]:
             unit="none",
             description="Most minus fewest connectors or tasks on a worker; leaders since 3.4 keep it at one.",
         ),
-        shared.jobs_by_agreement(FLEET),
+        shared.tasks_by_agreement(FLEET),
         shared.idle_task_time(FLEET),
     ]
 

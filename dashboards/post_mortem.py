@@ -45,7 +45,7 @@ where {CHOSEN}
 """.strip()
 
 MOVES_SQL = f"""
-select move ->> 'kind' as what, move -> 'job' ->> 'type' as type, move -> 'job' ->> 'id' as job,
+select move ->> 'kind' as what, move -> 'subject' ->> 'type' as type, move -> 'subject' ->> 'id' as id,
     move ->> 'from' as "from", move ->> 'to' as "to"
 from {SCHEMA}.generations, jsonb_array_elements(document -> 'moves') as move
 where {CHOSEN}
@@ -74,7 +74,7 @@ WAIT_SQL = f"""
 select to_timestamp((document -> 'wait' ->> 'since_ms')::bigint / 1000.0) as since,
     to_timestamp((document -> 'wait' ->> 'until_ms')::bigint / 1000.0) as until,
     to_timestamp((document -> 'wait' ->> 'ended_ms')::bigint / 1000.0) as ended,
-    jsonb_array_length(document -> 'wait' -> 'jobs') as jobs, document -> 'wait' -> 'because' as because,
+    jsonb_array_length(document -> 'wait' -> 'subjects') as waiting, document -> 'wait' -> 'because' as because,
     document -> 'wait' -> 'returned' as returned, (document -> 'wait' ->> 'only_delay')::boolean as only_delay
 from {SCHEMA}.generations
 where {CHOSEN} and jsonb_typeof(document -> 'wait') = 'object'
@@ -97,7 +97,8 @@ order by 2 desc
 """.strip()
 
 DOWNTIME_SQL = f"""
-select one -> 'job' ->> 'id' as job, one ->> 'kind' as kind, one ->> 'from' as "from", one ->> 'to' as "to",
+select one -> 'subject' ->> 'type' as type, one -> 'subject' ->> 'id' as id, one ->> 'kind' as kind,
+    one ->> 'from' as "from", one ->> 'to' as "to",
     (one ->> 'lowest_ms')::bigint as at_least, (one ->> 'best_ms')::bigint as likely,
     (one ->> 'highest_ms')::bigint as at_most
 from {SCHEMA}.generations, jsonb_array_elements(document -> 'interrupted') as one

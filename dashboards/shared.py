@@ -85,10 +85,10 @@ def unassigned(scope: str, span: int = 4) -> Panel:
     )
 
 
-def jobs_by_agreement(scope: str) -> Panel:
+def tasks_by_agreement(scope: str) -> Panel:
     return graph(
         "Connectors and tasks by agreement",
-        [(queries.aggregated(metrics.CONNECT_JOBS, ("agreement",), scope), "{{agreement}}")],
+        [(queries.aggregated(metrics.CONNECT_TASK_AGREEMENT, ("agreement",), scope), "{{agreement}}")],
         unit="none",
         description="Connectors and tasks by how assignment, recomputed assignment and status topic agree. ok: its "
         "holder has taken it up; all others say what is wrong with one.",
@@ -96,10 +96,10 @@ def jobs_by_agreement(scope: str) -> Panel:
     )
 
 
-def jobs_by_state(scope: str) -> Panel:
+def tasks_by_state(scope: str) -> Panel:
     return graph(
         "Connectors and tasks by state",
-        [(queries.aggregated(metrics.CONNECT_JOB_STATES, ("state",), scope), "{{state}}")],
+        [(queries.aggregated(metrics.CONNECT_TASK_STATES, ("state",), scope), "{{state}}")],
         unit="none",
         description="As their workers say; lost: nobody holds it, and its last worker never stopped it.",
         stacked=True,
@@ -109,7 +109,7 @@ def jobs_by_state(scope: str) -> Panel:
 def failed(scope: str) -> Panel:
     return number(
         "Failed",
-        f'{queries.aggregated(metrics.CONNECT_JOB_STATES, scope=f"""state="failed", {scope}""")} or vector(0)',
+        f'{queries.aggregated(metrics.CONNECT_TASK_STATES, scope=f"""state="failed", {scope}""")} or vector(0)',
         unit="none",
         description="Connectors and tasks that their workers report as FAILED. Connect restarts none of them.",
         bad_from=1,

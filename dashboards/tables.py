@@ -74,10 +74,10 @@ limit 500
 
 MATRIX_SQL = f"""
 with {LATEST_CTE}, seen as (
-    select case type when 'connector' then job || ' (connector)' else job end as job, judged, state, at.worker,
+    select case type when 'connector' then id || ' (connector)' else id end as id, judged, state, at.worker,
         bool_or(at.what = 'held') as held, bool_or(at.what = 'expected') as expected,
         bool_or(at.what = 'running') as running
-    from {SCHEMA}.jobs cross join lateral (
+    from {SCHEMA}.connectors_and_tasks cross join lateral (
         select jsonb_array_elements_text(assigned) as worker, 'held' as what
         union all select expected, 'expected' where expected is not null
         union all select running, 'running' where running is not null
@@ -85,10 +85,10 @@ with {LATEST_CTE}, seen as (
     where {GROUP_SQL} and agreement <> 'gone'
     group by 1, 2, 3, 4
 )
-select ' (in the group)' as job, coalesce(member.worker, member.member_id) as worker, 'member' as cell
+select ' (in the group)' as id, coalesce(member.worker, member.member_id) as worker, 'member' as cell
 from {SCHEMA}.members as member join latest using (cluster, topic_id, partition, "offset")
 union all
-select job, worker, case
+select id, worker, case
         when held and running and state <> 'RUNNING' then lower(state)
         when held and running and judged and not expected then 'runs, unexpected'
         when held and running then 'runs'
@@ -97,16 +97,16 @@ select job, worker, case
         else 'expected here'
     end
 from seen
-order by job, worker
+order by id, worker
 """.strip()
 
-JOBS_SQL = f"""
-select agreement, type, job, assigned::text as assigned, case when judged then coalesce(expected, '(nobody)') end
+CONNECTORS_AND_TASKS_SQL = f"""
+select agreement, type, id, assigned::text as assigned, case when judged then coalesce(expected, '(nobody)') end
         as expected, state, running, to_timestamp(running_at_ms / 1000.0) as said,
     to_timestamp(since_ms / 1000.0) as since
-from {SCHEMA}.jobs
+from {SCHEMA}.connectors_and_tasks
 where {GROUP_SQL} and agreement <> 'gone'
-order by agreement in ('ok', 'unknown'), agreement, type, job
+order by agreement in ('ok', 'unknown'), agreement, type, id
 limit 2000
 """.strip()
 
@@ -152,7 +152,7 @@ TABLES_SQL = {
     "members": MEMBERS_SQL,
     "diff": DIFF_SQL,
     "matrix": MATRIX_SQL,
-    "jobs": JOBS_SQL,
+    "connectors_and_tasks": CONNECTORS_AND_TASKS_SQL,
     "spread": SPREAD_SQL,
     "annotations_fleet": annotations(FLEET_SQL),
     "annotations_group": annotations(GROUP_SQL),

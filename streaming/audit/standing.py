@@ -1,23 +1,25 @@
-"""Contracts of `jobs`, `groups` and `other_groups`: how things stand now."""
+"""Contracts of `connectors_and_tasks`, `groups` and `other_groups`: how things stand now."""
 
 from rebalance_monitor.streaming.audit.contract import Contract, known_values, suite
 from rebalance_monitor.streaming.audit.generations import IN_HANDS
 
-JOB_KEY = 'j.cluster, j."group", j.type, j.job'
+ITS_KEY = 'j.cluster, j."group", j.type, j.id'
 
-JOBS = suite(
-    "jobs",
-    "cluster group type job incarnation generation assigned expected judged state running running_generation"
+CONNECTORS_AND_TASKS = suite(
+    "connectors_and_tasks",
+    "cluster group type id incarnation generation assigned expected judged state running running_generation"
     " running_at_ms since_ms agreement document batch_id",
     known_values(
-        "job_agreement_known", "jobs", "agreement",
-        "ok failed unexpected elsewhere held_twice not_started unassigned unknown gone", 'cluster, "group", type, job',
+        "connector_or_task_agreement_known", "connectors_and_tasks", "agreement",
+        "ok failed unexpected elsewhere held_twice not_started unassigned unknown gone", 'cluster, "group", type, id',
     ),
-    known_values("job_type_known", "jobs", "type", "connector task", 'cluster, "group", type, job'),
+    known_values(
+        "connector_or_task_type_known", "connectors_and_tasks", "type", "connector task", 'cluster, "group", type, id'
+    ),
     Contract(
-        "job_agreement_fits",
+        "connector_or_task_agreement_fits",
         "in order means one holder, held twice several, unassigned or gone none, unexpected another than expected",
-        f"select {JOB_KEY}, j.agreement from rebalance_monitor.jobs j"
+        f"select {ITS_KEY}, j.agreement from rebalance_monitor.connectors_and_tasks j"
         " cross join lateral (select jsonb_array_length(j.assigned) as holders) as h"
         " where (j.agreement in ('ok', 'failed', 'not_started', 'unknown') and h.holders <> 1)"
         " or (j.agreement = 'held_twice' and h.holders < 2)"
@@ -25,17 +27,17 @@ JOBS = suite(
         " or (j.agreement = 'unexpected' and (not j.judged or j.assigned = jsonb_build_array(j.expected)))",
     ),
     Contract(
-        "job_has_generation",
-        "a job stands at a stored generation of its group; only a group without members is beyond its latest",
-        f"select {JOB_KEY}, j.generation from rebalance_monitor.jobs j where not exists (select"
+        "connector_or_task_has_generation",
+        "each stands at a stored generation of its group; only a group without members is beyond its latest",
+        f"select {ITS_KEY}, j.generation from rebalance_monitor.connectors_and_tasks j where not exists (select"
         ' from rebalance_monitor.generations g where g.cluster = j.cluster and g."group" = j."group"'
         " and g.generation = j.generation and g.incarnation = j.incarnation) and not exists (select"
         ' from rebalance_monitor.groups s where s.cluster = j.cluster and s."group" = j."group"'
         " and s.state <> 'Stable')",
     ),
     Contract(
-        "job_holders_fit_members",
-        "who has a job is who has it by the latest generation of a group with members",
+        "connector_or_task_holders_fit_members",
+        "who has a connector or task is who has it by the latest generation of a group with members",
         f"""
         {IN_HANDS}, latest as (
             select distinct on (g.cluster, g."group") g.cluster, g."group", g.topic_id, g.partition, g."offset",
@@ -50,29 +52,29 @@ JOBS = suite(
             join rebalance_monitor.members m using (cluster, topic_id, partition, "offset", ordinal)
             group by 1, 2, 3
         )
-        select {JOB_KEY}, j.assigned, coalesce(h.workers, '[]') as by_record
-        from rebalance_monitor.jobs j
+        select {ITS_KEY}, j.assigned, coalesce(h.workers, '[]') as by_record
+        from rebalance_monitor.connectors_and_tasks j
         join latest l on l.cluster = j.cluster and l."group" = j."group" and l.pending_until_ms is null
         left join holders h on h.cluster = j.cluster and h."group" = j."group"
-            and h.job = jsonb_build_object('type', j.type, 'id', j.job)
+            and h.job = jsonb_build_object('type', j.type, 'id', j.id)
         where not (j.assigned @> coalesce(h.workers, '[]') and j.assigned <@ coalesce(h.workers, '[]'))
         """,
     ),
     Contract(
-        "job_running_whole",
-        "what the status topic says of a job comes whole: state, worker and time",
-        f"select {JOB_KEY} from rebalance_monitor.jobs j"
+        "connector_or_task_running_whole",
+        "what the status topic says comes whole: state, worker and time",
+        f"select {ITS_KEY} from rebalance_monitor.connectors_and_tasks j"
         " where num_nonnulls(state, running, running_at_ms) not in (0, 3)",
     ),
     Contract(
-        "job_document_fits",
+        "connector_or_task_document_fits",
         "the document says what the columns say",
         f"""
-        select {JOB_KEY} from rebalance_monitor.jobs j
-        where (document ->> 'cluster', document -> 'job' ->> 'type', document -> 'job' ->> 'id',
+        select {ITS_KEY} from rebalance_monitor.connectors_and_tasks j
+        where (document ->> 'cluster', document -> 'subject' ->> 'type', document -> 'subject' ->> 'id',
                document ->> 'expected', document ->> 'agreement', document -> 'running' ->> 'state',
                document -> 'running' ->> 'worker', document -> 'assigned', (document ->> 'judged')::boolean)
-            is distinct from (cluster, type, job, expected, agreement, state, running, assigned, judged)
+            is distinct from (cluster, type, id, expected, agreement, state, running, assigned, judged)
         or ((document ->> 'incarnation')::numeric, (document ->> 'generation')::numeric,
             (document ->> 'since_ms')::numeric, (document -> 'running' ->> 'generation')::numeric,
             (document -> 'running' ->> 'at_ms')::numeric)

@@ -147,15 +147,15 @@ CONNECT_SPREAD = Metric(
     help="Most minus fewest that a worker of the group holds after the latest generation, by kind: connectors, tasks.",
     labels=("cluster", "group", "kind"),
 )
-CONNECT_JOBS = Metric(
-    name="rebalance_monitor_connect_jobs",
+CONNECT_TASK_AGREEMENT = Metric(
+    name="rebalance_monitor_connect_task_agreement",
     kind="gauge",
     help="Connectors and tasks by how assignment, recomputed assignment and status topic agree (ok, failed, "
     "unexpected, elsewhere, held_twice, not_started, unassigned, unknown).",
     labels=("cluster", "group", "agreement"),
 )
-CONNECT_JOB_STATES = Metric(
-    name="rebalance_monitor_connect_job_states",
+CONNECT_TASK_STATES = Metric(
+    name="rebalance_monitor_connect_task_states",
     kind="gauge",
     help="Connectors and tasks by state: running, failed, paused, stopped, restarting as their workers say; starting "
     "(held, nothing said yet), unassigned, lost (unassigned, and its last worker never stopped it), unknown.",
@@ -368,8 +368,8 @@ AUDIT_FAILED_EXPECTATIONS = Metric(
 METRICS: tuple[Metric, ...] = (
     BUILD_INFO, GENERATIONS, REBALANCES, INCIDENT, INCIDENT_SINCE, INCIDENT_TRANSITIONS, MUTED_INCIDENTS,
     MAINTENANCE_END, GROUP_INFO, GROUP_GENERATION, GROUP_MEMBERS, GROUP_STATE, GROUP_LAST_GENERATION,
-    CONNECT_WORKER_CONNECTORS, CONNECT_WORKER_TASKS, CONNECT_SPREAD, CONNECT_JOBS, CONNECT_JOB_STATES, CONNECT_TASK,
-    HIDDEN_GROUPS, HIDDEN_TASKS,
+    CONNECT_WORKER_CONNECTORS, CONNECT_WORKER_TASKS, CONNECT_SPREAD, CONNECT_TASK_AGREEMENT, CONNECT_TASK_STATES,
+    CONNECT_TASK, HIDDEN_GROUPS, HIDDEN_TASKS,
     CONNECT_UNASSIGNED_TASKS, CONNECT_DELAY_END, CONNECT_IDLE_TASK_SECONDS, OTHER_GROUPS, RECORDS, UNDECODABLE_RECORDS,
     UNKNOWN_TAGGED_FIELDS, GAP_RECORDS, GAPS_SHOWN, FOLD_ERRORS, REFUSED_ROWS, POSITION_LAG,
     READY, DEGRADED, BLIND, PART_FAILING, PART_FAILURES,

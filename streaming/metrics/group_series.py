@@ -100,7 +100,9 @@ class Groups:
             known.agreements[before] -= 1
         if key in self._shown:
             for changed in {before, agreement} - {None}:
-                self._families.gauge(metrics.CONNECT_JOBS, *key, changed or "").set(known.agreements[changed or ""])
+                self._families.gauge(metrics.CONNECT_TASK_AGREEMENT, *key, changed or "").set(
+                    known.agreements[changed or ""]
+                )
             self._show_now(key, known)
 
     def _state(self, key: GroupKey, known: Known, job: Job, word: str | None) -> None:
@@ -112,7 +114,7 @@ class Groups:
             known.states[before] -= 1
         if key in self._shown:
             for changed in [one for one in {before, word} if one is not None]:
-                self._families.gauge(metrics.CONNECT_JOB_STATES, *key, changed).set(known.states[changed])
+                self._families.gauge(metrics.CONNECT_TASK_STATES, *key, changed).set(known.states[changed])
 
     def waiting(self) -> Iterable[tuple[GroupKey, Job]]:
         """Jobs that nobody holds, of groups that have series."""
@@ -196,9 +198,9 @@ class Groups:
         if known.workers:
             self._show_spread(key, known)
         for agreement, count in known.agreements.items():
-            self._families.gauge(metrics.CONNECT_JOBS, *key, agreement).set(count)
+            self._families.gauge(metrics.CONNECT_TASK_AGREEMENT, *key, agreement).set(count)
         for word, count in known.states.items():
-            self._families.gauge(metrics.CONNECT_JOB_STATES, *key, word).set(count)
+            self._families.gauge(metrics.CONNECT_TASK_STATES, *key, word).set(count)
 
     def _show_generation(self, key: GroupKey, known: Known) -> None:
         one = known.last

@@ -19,7 +19,7 @@ from rebalance_monitor.streaming.core.model.results import (
     Standing,
     UndecodableRecord,
 )
-from rebalance_monitor.streaming.store.jobs import aftermath_row, job_row
+from rebalance_monitor.streaming.store.connectors_and_tasks import aftermath_row, row_of
 from rebalance_monitor.streaming.store.labels import incident_labels
 from rebalance_monitor.streaming.store.parts import part_end, part_row
 from rebalance_monitor.streaming.store.stored import incident_of
@@ -42,7 +42,7 @@ class Contents:
     gaps: list[Row] = field(default_factory=list)
     transitions: list[Incident] = field(default_factory=list)
     aftermaths: list[Row] = field(default_factory=list)
-    jobs: list[Row] = field(default_factory=list)
+    connectors_and_tasks: list[Row] = field(default_factory=list)
     groups: list[Row] = field(default_factory=list)
 
 
@@ -57,7 +57,7 @@ def contents(results: Iterable[Result], batch_id: int, topic_id: TopicId, judged
                 place = (cluster, topic_id(cluster, at.topic, at.partition, at.offset), at.partition, at.offset)
                 rows.aftermaths.append(aftermath_row(result, place))
             case JobState():
-                rows.jobs.append(job_row(result, batch_id))
+                rows.connectors_and_tasks.append(row_of(result, batch_id))
             case Standing():
                 rows.groups.append((result.cluster, name(result.group), result.state, result.at_ms, batch_id))
             case Incident():

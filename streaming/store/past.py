@@ -1,4 +1,4 @@
-"""What a start publishes again: open incidents, and each group's latest generation, state, workers and jobs."""
+"""What a start publishes again: open incidents, each group's latest generation, state and workers, and its tasks."""
 
 from rebalance_monitor.streaming.core.connect.job_words import word_of
 from rebalance_monitor.streaming.core.connect.shares import connect_share_of
@@ -74,11 +74,11 @@ class Past:
         return [Standing(cluster=row[0], group=row[1], state=row[2], at_ms=row[3]) for row in rows]
 
     def agreements(self) -> list[tuple[tuple[str, str], tuple[str, str], str, str]]:
-        """Each known job and how assignment, recomputed assignment and status agreed on it, and its state in a word."""
+        """Each known connector or task: how assignment, recomputed one and status agreed, and its state in a word."""
         with self.database.session() as connection:
             rows = connection.execute(
-                'select cluster, "group", type, job, agreement, assigned, state, running'
-                " from rebalance_monitor.jobs where agreement <> 'gone'"
+                'select cluster, "group", type, id, agreement, assigned, state, running'
+                " from rebalance_monitor.connectors_and_tasks where agreement <> 'gone'"
             ).fetchall()
         return [((row[0], row[1]), (row[2], row[3]), row[4], word_of(*row[5:])) for row in rows]
 

@@ -16,7 +16,7 @@ from typing import Any
 from rebalance_monitor.streaming.core.model.results import Incident
 from rebalance_monitor.streaming.core.ports import Commit, GroupKey, OutOfStep, PartitionKey, Range, StoredState
 from rebalance_monitor.streaming.core.stored_states import READABLE
-from rebalance_monitor.streaming.store import jobs, parts, tables
+from rebalance_monitor.streaming.store import connectors_and_tasks, parts, tables
 from rebalance_monitor.streaming.store.contents import Contents, contents, outbox_rows
 from rebalance_monitor.streaming.store.database import Connection, Database
 from rebalance_monitor.streaming.store.kept import KEPT_STATES, kept_rows, prune
@@ -217,8 +217,8 @@ class PostgresStore(Past):
                 writing.table(tables.MEMBERS, rows.members)
                 writing.table(tables.ASSIGNMENTS, list(commit.blobs.items()))
                 writing.table(tables.GAPS, rows.gaps)
-                writing.rows("generations", 4, rows.aftermaths, partial(jobs.complete, connection))
-                writing.table(jobs.JOBS, rows.jobs)
+                writing.rows("generations", 4, rows.aftermaths, partial(connectors_and_tasks.complete, connection))
+                writing.table(connectors_and_tasks.CONNECTORS_AND_TASKS, rows.connectors_and_tasks)
                 writing.table(tables.GROUPS, rows.groups)
                 self._write_incidents(writing, rows, notified, muting, commit.batch_id)
                 known = {place[1:]: offset for place, offset in stored.items()}

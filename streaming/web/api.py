@@ -134,10 +134,10 @@ def incident_parts(source: Source, scope: Scope, values: Values) -> Object:
     return _listed(page, lambda row: row.document)
 
 
-def jobs(source: Source, scope: Scope, values: Values) -> Object:
+def connectors_and_tasks(source: Source, scope: Scope, values: Values) -> Object:
     after = place(values.get("cursor"), (str, str, str, str))
     where = _where(values, "cluster", "group", "agreement")
-    page = source.reader.jobs(where, source.only(scope), values["limit"], after)
+    page = source.reader.connectors_and_tasks(where, source.only(scope), values["limit"], after)
     return _listed(page, lambda row: row.document)
 
 
@@ -181,7 +181,7 @@ ANSWERS: dict[str, Callable[[Source, Scope, Values], Object]] = {
     "generation": generation,
     "incidents": incidents,
     "incident_parts": incident_parts,
-    "jobs": jobs,
+    "connectors_and_tasks": connectors_and_tasks,
     "gaps": gaps,
     "health": health,
     "openapi": openapi,

@@ -10,6 +10,8 @@ from typing import Any, Literal
 PREFIX = "/api/v1"
 MOST = 500
 USUAL = 100
+RENAMED = {f"{PREFIX}/jobs": f"{PREFIX}/connectors_and_tasks"}
+"""Lists that had another address before. Their items have changed as well, so nobody is redirected."""
 
 Schema = dict[str, Any]
 
@@ -142,10 +144,10 @@ ROUTES: tuple[Route, ...] = (
         paged=True,
     ),
     Route(
-        path=f"{PREFIX}/jobs",
-        name="jobs",
+        path=f"{PREFIX}/connectors_and_tasks",
+        name="connectors_and_tasks",
         summary="Connectors and tasks of Connect groups, three ways: who has each, who should, what the status says.",
-        answer="job",
+        answer="connector_or_task",
         parameters=(
             CLUSTER,
             GROUP,

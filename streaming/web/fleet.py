@@ -164,14 +164,14 @@ def incident_object(one: Told) -> Object:
 
 
 def versions(
-    rows: Iterable[GroupRow], incidents: Iterable[IncidentRow], jobs: Mapping[Key, str]
+    rows: Iterable[GroupRow], incidents: Iterable[IncidentRow], tasks: Mapping[Key, str]
 ) -> dict[Key, tuple[str, ...]]:
     """For each group something that differs as soon as anything of it was written."""
     found: dict[Key, list[str]] = defaultdict(list)
     for row in rows:
         found[row.key].append(row.version)
-    for key, version in jobs.items():
-        found[key].append(f"jobs {version}")
+    for key, version in tasks.items():
+        found[key].append(f"tasks {version}")
     for one in sorted(incidents, key=lambda one: one.document["incident_id"]):
         found[one.key].append(f"{one.document['incident_id']} {one.version}")
     return {key: tuple(texts) for key, texts in found.items()}

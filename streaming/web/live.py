@@ -140,7 +140,7 @@ class Live:
 
     def _versions(self) -> dict[Key, tuple[str, ...]]:
         reader = self._reader
-        return fleet.versions(reader.groups(), reader.open_incidents(), reader.job_versions())
+        return fleet.versions(reader.groups(), reader.open_incidents(), reader.task_versions())
 
     def _tell_all(self, told: bytes) -> None:
         for watcher in tuple(self._watchers):

@@ -157,8 +157,8 @@ def _from_jobs(jobs: Iterable[Object]) -> dict[str, _Job]:
         running = one["running"]
         if running is not None and running["state"] != "RUNNING":
             note = ", ".join(part for part in (running["state"].lower(), note) if part)
-        name = one["job"]["id"]
-        if one["job"]["type"] == "connector":
+        name = one["subject"]["id"]
+        if one["subject"]["type"] == "connector":
             name += CONNECTOR
         found[name] = _Job(list(one["assigned"]), one["expected"], one["judged"], note)
     return found

@@ -75,7 +75,9 @@ def _runbook_address(title: str) -> str:
 
 
 def _jobs_address(cluster: str, group: str) -> str:
-    return f"{PREFIX}/jobs?" + urlencode({"cluster": cluster, "group": group, "limit": MOST}, quote_via=quote)
+    return f"{PREFIX}/connectors_and_tasks?" + urlencode(
+        {"cluster": cluster, "group": group, "limit": MOST}, quote_via=quote
+    )
 
 
 def _generation_address(cluster: str, source: dict[str, Any]) -> str:
@@ -220,7 +222,7 @@ def group_page(source: Source, scope: Scope, cluster: str, group: str, before: s
     shown = source.reader.generations(where, None, GENERATIONS_SHOWN, after)
     newest = shown if after is None else source.reader.generations(where, None, 1)
     latest = newest.items[0] if newest.items else None
-    jobs = source.reader.jobs(where, None, JOBS_READ)
+    jobs = source.reader.connectors_and_tasks(where, None, JOBS_READ)
     stories = [story(row) for row in shown.items]
     told = None if latest is None else story(latest)
     return _render(

@@ -5,7 +5,7 @@ finds none free within WAIT_S is told to come back. `only` limits a statement to
 """
 
 import queue
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any, LiteralString, Protocol
 
@@ -13,24 +13,26 @@ import psycopg
 
 from rebalance_monitor.streaming.core.incidents.maintenance import Maintenance
 from rebalance_monitor.streaming.web.rows import (
+    ConnectorOrTaskRow,
+    Document,
     GapRow,
     GenerationRow,
     GroupRow,
     IncidentRow,
-    JobRow,
     Key,
     Page,
     PartRow,
+    present,
 )
 
 WAIT_S = 3.0
 
-# A group may have an incident before any generation of it could be read; once nobody is in it, nobody has its jobs.
+# A group may have an incident before any generation of it could be read; once nobody is in it, nobody has its tasks.
 _LATEST: LiteralString = """
 select s.cluster, s."group", coalesce(g.incarnation, 0), g.generation, coalesce(g.protocol_type, ''), g.protocol,
     case when t.state in ('Empty', 'Dead') then 0 else coalesce(g.member_count, 0) end,
     case when t.state in ('Empty', 'Dead') then (
-        select count(*)::int from rebalance_monitor.jobs j
+        select count(*)::int from rebalance_monitor.connectors_and_tasks j
         where j.cluster = s.cluster and j."group" = s."group" and j.agreement <> 'gone'
     ) else coalesce(g.unassigned_count, 0) end,
     g.delay_ms, g.grade, g.at_ms, concat_ws(' ', g.version, t.state), coalesce(t.state, '')
@@ -132,7 +134,7 @@ class Reader:
             ("at_ms", "topic_id", "partition", '"offset"'),
             ("int8", "text", "int4", "int8"),
             4,
-            GenerationRow,
+            _generation,
             *_conditions(where, only),
             limit,
             after,
@@ -146,7 +148,7 @@ class Reader:
             " order by at_ms desc limit 1",
             (cluster, partition, offset, topic, topic),
         )
-        return GenerationRow(*rows[0]) if rows else None
+        return _generation(*rows[0]) if rows else None
 
     def open_incidents(self, only: Collection[Key] | None = None) -> list[IncidentRow]:
         """Not resolved, or people are still told."""
@@ -194,7 +196,7 @@ class Reader:
             ascending=True,
         )
 
-    def jobs(
+    def connectors_and_tasks(
         self, where: dict[str, Any], only: Collection[Key] | None, limit: int, after: Sequence[Any] | None = None
     ) -> Page:
         """By cluster, group, type and name; those that nobody knows any more only when asked for."""
@@ -202,11 +204,11 @@ class Reader:
         if "agreement" not in where:
             conditions.append("agreement <> 'gone'")
         return self._page(
-            'select document, cluster, "group", cluster, "group", type, job from rebalance_monitor.jobs',
-            ("cluster", '"group"', "type", "job"),
+            'select document, cluster, "group", cluster, "group", type, id from rebalance_monitor.connectors_and_tasks',
+            ("cluster", '"group"', "type", "id"),
             ("text", "text", "text", "text"),
             3,
-            JobRow,
+            _connector_or_task,
             conditions,
             values,
             limit,
@@ -214,10 +216,11 @@ class Reader:
             ascending=True,
         )
 
-    def job_versions(self) -> dict[Key, str]:
-        """For each group a text that changes with every write of one of its jobs."""
+    def task_versions(self) -> dict[Key, str]:
+        """For each group a text that changes with every write of one of its connectors and tasks."""
         rows = self._rows(
-            'select cluster, "group", sum(xmin::text::bigint)::text from rebalance_monitor.jobs group by 1, 2'
+            'select cluster, "group", sum(xmin::text::bigint)::text'
+            " from rebalance_monitor.connectors_and_tasks group by 1, 2"
         )
         return {(cluster, group): version for cluster, group, version in rows}
 
@@ -263,7 +266,7 @@ class Reader:
         order: tuple[LiteralString, ...],
         types: tuple[LiteralString, ...],
         width: int,
-        kind: Any,
+        item: Callable[..., Any],
         conditions: list[LiteralString],
         values: list[Any],
         limit: int,
@@ -280,7 +283,7 @@ class Reader:
         by = ", ".join(name if ascending else f"{name} desc" for name in order)
         rows = self._rows(f"{select}{where} order by {by} limit %s", [*values, limit + 1])
         more = list(rows[limit - 1][width:]) if len(rows) > limit else None
-        return Page([kind(*row[:width]) for row in rows[:limit]], more)
+        return Page([item(*row[:width]) for row in rows[:limit]], more)
 
     def _rows(self, statement: LiteralString, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         with self._connection() as connection:
@@ -305,6 +308,14 @@ class Reader:
             ) from why
         finally:
             self._free.put(opened)
+
+
+def _generation(document: Document, *more: Any) -> GenerationRow:
+    return GenerationRow(present(document), *more)
+
+
+def _connector_or_task(document: Document, *more: Any) -> ConnectorOrTaskRow:
+    return ConnectorOrTaskRow(present(document), *more)
 
 
 def _qualified(condition: LiteralString) -> LiteralString:

@@ -6,6 +6,18 @@ from typing import Any, NamedTuple
 Document = dict[str, Any]
 Key = tuple[str, str]
 """(cluster, group)."""
+_FORMER = (("moves", "job"), ("interrupted", "job"), ("downtime", "jobs"))
+
+
+def present(document: Document) -> Document:
+    """The stored document of a generation, connector or task without the names that only the release before reads."""
+    document.pop("job", None)
+    for listed, former in _FORMER:
+        for one in document.get(listed, ()):
+            one.pop(former, None)
+    if document.get("wait"):
+        document["wait"].pop("jobs", None)
+    return document
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,8 +118,8 @@ class GenerationRow(NamedTuple):
     judged_by: str
 
 
-class JobRow(NamedTuple):
-    """A job's document; `group` as the column holds it."""
+class ConnectorOrTaskRow(NamedTuple):
+    """The document of a connector or task; `group` as the column holds it."""
 
     document: Document
     cluster: str

@@ -170,19 +170,19 @@ def _moved(moves: list[Object], stayed: int | None) -> str:
 def _wait(wait: Object | None) -> tuple[str, int | None]:
     if wait is None:
         return "", None
-    jobs = listed([job["id"] for job in wait["jobs"]], 6) or "connectors and tasks"
+    waiting = listed([one["id"] for one in wait["subjects"]], 6) or "connectors and tasks"
     because = f" because {listed(wait['because'], 4)} left" if wait["because"] else ""
     back = "".join(f"; {one['worker']} came back (by {one['by']})" for one in wait["returned"])
     if wait["ended_ms"] is not None:
-        return f"{jobs} waited {duration(wait['ended_ms'] - wait['since_ms'])}{because}{back}", None
-    return f"{jobs} held back{because}{back}", wait["until_ms"]
+        return f"{waiting} waited {duration(wait['ended_ms'] - wait['since_ms'])}{because}{back}", None
+    return f"{waiting} held back{because}{back}", wait["until_ms"]
 
 
 def _downtime(sums: Object) -> str:
     if sums["kind"] == "not_known":
-        return f"how long {sums['jobs']} connectors and tasks stood still is not known: what was written came late"
+        return f"how long {sums['count']} connectors and tasks stood still is not known: what was written came late"
     total, longest = duration(sums["total_ms"]), duration(sums["longest_ms"])
-    what = f"{sums['jobs']} connectors and tasks stood still ({words(sums['kind'])})"
+    what = f"{sums['count']} connectors and tasks stood still ({words(sums['kind'])})"
     return f"{what}, {total} in sum, {longest} the longest"
 
 

@@ -8,7 +8,7 @@ FIRST = "cluster = 'c' and \"offset\" = 5"
 PENDING = "cluster = 'c' and \"offset\" = 8"
 _PATHS = {
     "grade": "{verdict,grade}", "reason": "{verdict,reason}", "pending_until_ms": "{verdict,pending_until_ms}",
-    "offset": "{source,offset}", "type": "{job,type}", "running_at_ms": "{running,at_ms}",
+    "offset": "{source,offset}", "type": "{subject,type}", "running_at_ms": "{running,at_ms}",
 }  # fmt: skip
 
 
@@ -64,15 +64,15 @@ def member(ordinal: int, **columns: Any) -> list[str]:
     ]
 
 
-def one_job(agreement: str) -> str:
-    """The first job of this agreement."""
+def one_of(agreement: str) -> str:
+    """The first connector or task of this agreement."""
     return (
-        f'(cluster, "group", type, job) = (select cluster, "group", type, job from {S}.jobs'
+        f'(cluster, "group", type, id) = (select cluster, "group", type, id from {S}.connectors_and_tasks'
         f" where agreement = '{agreement}' order by 1, 2, 3, 4 limit 1)"
     )
 
 
-OK, GONE = one_job("ok"), one_job("gone")
+OK, GONE = one_of("ok"), one_of("gone")
 TASK = {"connectors": [], "tasks": [["z", 0]]}
 
 
@@ -162,13 +162,13 @@ CORRUPTIONS: dict[str, list[str]] = {
     "notification_begins_with_fired": [notification("i3:ended", "i3", "ended")],
     "notification_transition_known": [notification("i1:shouted", "i1", "shouted")],
     "sent_after_written": [only("outbox_sent", "url = 'chat'", "sent_at = '2000-01-01'")],
-    "job_agreement_known": [both("jobs", OK, agreement="fine")],
-    "job_type_known": [both("jobs", GONE, type="thing")],
-    "job_agreement_fits": [both("jobs", OK, agreement="held_twice")],
-    "job_has_generation": [both("jobs", OK, generation=100_000)],
-    "job_holders_fit_members": [both("jobs", OK, assigned=["another:8083"])],
-    "job_running_whole": [both("jobs", OK, running_at_ms=None)],
-    "job_document_fits": [only("jobs", OK, "since_ms = since_ms + 1")],
+    "connector_or_task_agreement_known": [both("connectors_and_tasks", OK, agreement="fine")],
+    "connector_or_task_type_known": [both("connectors_and_tasks", GONE, type="thing")],
+    "connector_or_task_agreement_fits": [both("connectors_and_tasks", OK, agreement="held_twice")],
+    "connector_or_task_has_generation": [both("connectors_and_tasks", OK, generation=100_000)],
+    "connector_or_task_holders_fit_members": [both("connectors_and_tasks", OK, assigned=["another:8083"])],
+    "connector_or_task_running_whole": [both("connectors_and_tasks", OK, running_at_ms=None)],
+    "connector_or_task_document_fits": [only("connectors_and_tasks", OK, "since_ms = since_ms + 1")],
     "group_state_known": [only("groups", "state = 'Empty'", "state = 'Odd'")],
     "group_stands_on_generation": [only("groups", "state = 'Stable'", "at_ms = 0")],
     "group_has_state": [f"delete from {S}.states where cluster = 'zombie'"],

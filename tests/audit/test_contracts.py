@@ -36,7 +36,7 @@ def test_every_published_table_has_a_suite(connection: Connection) -> None:
         "select table_name::text, array_agg(column_name::text) from information_schema.columns"
         " where table_schema = 'rebalance_monitor' group by 1"
     ).fetchall()
-    internal = {"migrations", "writer", "states", "kept_states", "waiting_rows", "known_ends"}
+    internal = {"migrations", "writer", "states", "kept_states", "waiting_rows", "known_ends", "jobs"}
     assert {str(table) for table, _ in rows} - internal == {suite.table for suite in SUITES}
     promised = {suite.table: set(suite.columns) for suite in SUITES}
     assert {table: set(columns) for table, columns in rows if table not in internal} == promised  # type: ignore[call-overload]
@@ -47,7 +47,7 @@ def test_real_captures_keep_every_contract(connection: Connection) -> None:
     counts = connection.execute(
         "select (select count(*) from rebalance_monitor.generations), (select count(*) from rebalance_monitor.members),"
         " (select count(*) from rebalance_monitor.incidents where rule = 'duplicate_active'),"
-        " (select count(*) from rebalance_monitor.jobs where agreement = 'ok')"
+        " (select count(*) from rebalance_monitor.connectors_and_tasks where agreement = 'ok')"
     ).fetchone()
     assert counts is not None
     assert all(int(str(one)) > 20 for one in counts), counts

@@ -12,13 +12,15 @@ Five kinds of sections, each a list of lines of JSON:
     plan/FILE                                      digest of the answers to a file of cases
 
 The baseline lies beside the vectors, one gzip file a section. `allowed.json` lists differences that are wanted: a
-section's pattern, a part of the differing lines or a field of the objects, and the sentence that asks for it.
+section's pattern, a part of the differing lines, a field of the objects or a changed name, and the sentence
+that asks for it.
 """
 
 import gzip
 import hashlib
 import json
 import random
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -53,16 +55,19 @@ Lines = list[str]
 
 @dataclass(frozen=True, slots=True)
 class Allowed:
-    """A difference that is wanted, because `sentence` asks for it: in these sections, lines that contain `part`, or a
-    `field` that objects have got or lost."""
+    """A difference that is wanted, because `sentence` asks for it: in these sections, lines that contain `part`, a
+    `field` that objects have got or lost, or what was `before` (a pattern) in lines of the baseline and is written
+    `now`."""
 
     section: str
     sentence: str
     part: str = ""
     field: str = ""
+    before: str = ""
+    now: str = ""
 
     def covers(self, section: str, line: str) -> bool:
-        return not self.field and fnmatchcase(section, self.section) and self.part in line
+        return not self.field and not self.before and fnmatchcase(section, self.section) and self.part in line
 
 
 def sections() -> Iterator[tuple[str, Lines]]:
@@ -197,6 +202,17 @@ def allowed() -> list[Allowed]:
     return [Allowed(**one) for one in json.loads(ALLOWED.read_text(encoding="utf-8"))]
 
 
+def renamed(lines: Lines, names: Sequence[tuple[str, str]]) -> Lines:
+    """Lines of objects with the names that these have now, fields in the order of these names."""
+    return [text(json.loads(_renamed(line, names))) if line.startswith("{") else line for line in lines]
+
+
+def _renamed(line: str, names: Sequence[tuple[str, str]]) -> str:
+    for before, now in names:
+        line = re.sub(before, now, line)
+    return line
+
+
 def without(lines: Lines, ignored: Sequence[str]) -> Lines:
     """The lines without these fields of their objects, and of the objects inside."""
     return [text(strip(json.loads(line), ignored)) if ignored and line.startswith("{") else line for line in lines]
@@ -225,7 +241,8 @@ def differences() -> Iterator[tuple[str, Lines]]:
         if before is None:  # a capture or a story that came later has no baseline
             continue
         ignored = [one.field for one in wanted if one.field and fnmatchcase(section, one.section)]
-        before, lines = without(before, ignored), without(lines, ignored)
+        names = [(one.before, one.now) for one in wanted if one.before and fnmatchcase(section, one.section)]
+        before, lines = without(renamed(before, names), ignored), without(lines, ignored)
         diff = unified_diff(before, lines, "baseline", "now", n=0, lineterm="")
         changed = [line for line in diff if line[:1] in "+-" and not line.startswith(("+++", "---"))]
         if any(not any(one.covers(section, line) for one in wanted) for line in changed):

@@ -14,6 +14,7 @@ from rebalance_monitor.streaming.store.maintenance import add
 from rebalance_monitor.streaming.web import fleet
 from rebalance_monitor.streaming.web.contract import ROUTES, Route
 from rebalance_monitor.streaming.web.reader import Reader, Unavailable
+from rebalance_monitor.streaming.web.rows import present
 from tests.streaming import builders
 from tests.web import filled
 from tests.web.conftest import Filled, database
@@ -72,7 +73,7 @@ def _every(operation: Any, known: dict[str, Any]) -> dict[str, Any]:
         ("generations", {"cluster": "alpha", "group": "zombies"}),
         ("incidents", {"state": "all"}),
         ("incident_parts", {"cluster": "alpha"}),
-        ("jobs", {}),
+        ("connectors_and_tasks", {}),
         ("gaps", {}),
         ("gaps", {"state": "all", "cluster": "gamma", "topic": "waits-status"}),
     ],
@@ -90,7 +91,15 @@ def test_what_is_shown_is_what_is_stored(page: httpx.Client, full: Filled) -> No
     shown = everything(page, "generations", limit=500)
     assert len(shown) == len(rows)
     for (document,) in rows:
-        assert document in shown
+        assert present(document) in shown
+
+
+def test_an_address_of_the_release_before_names_the_present_one(page: httpx.Client) -> None:
+    answer = page.get("/api/v1/jobs", params={"cluster": "alpha"})
+    assert answer.status_code == 404
+    assert answer.json() == {
+        "error": "this list is at /api/v1/connectors_and_tasks now; /api/v1/openapi.json describes its items"
+    }
 
 
 def test_attention_of_incidents(page: httpx.Client) -> None:

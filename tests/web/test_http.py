@@ -151,7 +151,7 @@ def test_a_scoped_token_finds_nothing_else(guarded: str) -> None:
     with client(guarded, "waiters-0123456789") as waiters, client(guarded, "everything-0123456789") as ops:
         assert [one["group"] for one in waiters.get("/api/v1/groups").json()["items"]] == ["waits"]
         assert len(ops.get("/api/v1/groups").json()["items"]) > 8
-        for path in ("generations", "incidents?state=all", "jobs"):
+        for path in ("generations", "incidents?state=all", "connectors_and_tasks"):
             items = waiters.get(f"/api/v1/{path}").json()["items"]
             assert {one.get("violation", one)["group"] for one in items} <= {"waits"}
         hidden = {"cluster": "gamma", "group": "under-work"}

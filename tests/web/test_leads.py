@@ -42,7 +42,7 @@ def test_a_group_without_generation_shows_its_incident_and_why_nothing_else(page
 
 def test_of_an_empty_group_nobody_is_a_member_and_nobody_has_a_job(page: httpx.Client) -> None:
     group = page.get("/api/v1/group?cluster=beta&group=connect-main").json()["group"]
-    jobs = page.get("/api/v1/jobs?cluster=beta&group=connect-main").json()["items"]
+    jobs = page.get("/api/v1/connectors_and_tasks?cluster=beta&group=connect-main").json()["items"]
     assert (group["status"], group["members"], group["unassigned"]) == ("Empty", 0, len(jobs))
     assert jobs
     text = page.get("/group?cluster=beta&group=connect-main").text

@@ -136,7 +136,7 @@ def test_the_matrix_marks_what_differs() -> None:
 
 def job(name: str, *assigned: str, agreement: str = "ok", generation: int = 7, state: str = "RUNNING") -> Any:
     return {
-        "job": {"type": "task", "id": name}, "assigned": list(assigned), "expected": "w1:8083", "judged": True,
+        "subject": {"type": "task", "id": name}, "assigned": list(assigned), "expected": "w1:8083", "judged": True,
         "agreement": agreement, "generation": generation,
         "running": {"state": state, "worker": "w1:8083", "generation": 7, "at_ms": 1},
     }  # fmt: skip

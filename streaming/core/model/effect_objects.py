@@ -1,4 +1,4 @@
-"""The JSON objects of what a generation did to the jobs, and of the jobs themselves."""
+"""The JSON objects of what a generation did to connectors and tasks, and of these themselves."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ Object = dict[str, Any]
 
 
 def effects_object(one: ConnectDetail) -> Object:
-    """What is known as soon as the record is judged. Times in ms; `idle_ms` sums over jobs, by cause."""
+    """What is known as soon as the record is judged. Times in ms; `idle_ms`: sums by cause."""
     return {
         "delay_ms": one.delay_ms,
         "unassigned": list(one.unassigned),
@@ -34,7 +34,7 @@ def aftermath_object(
     """What statuses and time add to it; `settled` once that is final."""
     return {
         "downtime": [
-            {"kind": one.kind, "jobs": one.jobs, "total_ms": one.total_ms, "longest_ms": one.longest_ms}
+            {"kind": one.kind, "count": one.jobs, "total_ms": one.total_ms, "longest_ms": one.longest_ms}
             for one in downtime
         ],
         "interrupted": [_interrupted(one) for one in interrupted],
@@ -44,7 +44,7 @@ def aftermath_object(
 
 
 def job_object(one: JobState) -> Object:
-    """One job, three ways."""
+    """One connector or task, three ways."""
     running = None
     if one.state is not None:
         running = {
@@ -54,10 +54,10 @@ def job_object(one: JobState) -> Object:
             "at_ms": one.running_at_ms,
         }
     return {
-        "kind": "job",
+        "kind": "connector_or_task",
         "cluster": one.cluster,
         "group": one.group,
-        "job": _subject(one.job),
+        "subject": _subject(one.job),
         "incarnation": one.incarnation,
         "generation": one.generation,
         "assigned": list(one.assigned),
@@ -74,12 +74,12 @@ def _subject(subject: Subject) -> Object:
 
 
 def _move(move: Move) -> Object:
-    return {"job": _subject(move.job), "kind": move.kind, "from": move.before, "to": move.after}
+    return {"subject": _subject(move.job), "kind": move.kind, "from": move.before, "to": move.after}
 
 
 def _wait(wait: DelayWait) -> Object:
     return {
-        "jobs": [_subject(job) for job in wait.jobs],
+        "subjects": [_subject(job) for job in wait.jobs],
         "since_ms": wait.since_ms,
         "until_ms": wait.until_ms,
         "because": list(wait.because),
@@ -96,7 +96,7 @@ def _wait(wait: DelayWait) -> Object:
 
 def _interrupted(one: JobDowntime) -> Object:
     return {
-        "job": _subject(one.job),
+        "subject": _subject(one.job),
         "kind": one.kind,
         "from": one.before,
         "to": one.after,

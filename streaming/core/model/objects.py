@@ -219,7 +219,7 @@ def _violation(incident: Incident) -> Object:
         "alert": incident.alert.value,
         "firing": incident.firing,
         "fired_at_ms": incident.fired_at_ms,
-        "times_told": incident.times_told,
+        "times_notified": incident.times_told,
         "team": incident.team,
         "alert_name": incident.alert_name,
         "next_step": incident.next_step,

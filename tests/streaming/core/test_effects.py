@@ -38,7 +38,7 @@ def test_a_worker_that_bounces_inside_the_delay_gets_its_jobs_back_after_it() ->
 def test_idle_time_is_told_by_its_cause_with_the_record_that_ends_it() -> None:
     told = generations("sessioned-4.3.1")
     assert told[11]["idle_ms"] == {}
-    tasks = sum(one["job"]["type"] == "task" for one in told[11]["moves"] if one["kind"] == "lost")
+    tasks = sum(one["subject"]["type"] == "task" for one in told[11]["moves"] if one["kind"] == "lost")
     assert told[12]["idle_ms"] == {"scheduled_delay": tasks * (told[12]["at_ms"] - told[11]["at_ms"])}
     assert told[7]["idle_ms"] == {"revocation": 2 * (told[7]["at_ms"] - told[6]["at_ms"])}
 
@@ -49,7 +49,7 @@ def test_a_crash_has_bounds_and_a_clean_move_has_none() -> None:
     assert len(crashed) == 2
     assert all(one["lowest_ms"] <= one["best_ms"] <= one["highest_ms"] for one in crashed)
     clean = [one for one in told[7]["interrupted"] if one["kind"] == "clean"]
-    assert [one["job"]["id"] for one in clean] == ["idle-b-0"]
+    assert [one["subject"]["id"] for one in clean] == ["idle-b-0"]
     assert all(one["lowest_ms"] == one["highest_ms"] for one in clean)
 
 

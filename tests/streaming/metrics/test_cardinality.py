@@ -193,7 +193,7 @@ def test_only_tasks_that_wait_or_are_in_an_incident_have_series() -> None:
     one = "rebalance_monitor_connect_task"
     calm = [job(f"calm-{n}", "ok") for n in range(500)]
     world.series.observe([world.standing("g", "Stable"), *calm, job("my-sink-0", "unassigned")])
-    assert world.value("rebalance_monitor_connect_jobs", group="g", agreement="ok") == 500
+    assert world.value("rebalance_monitor_connect_task_agreement", group="g", agreement="ok") == 500
     assert world.value(one, group="g", connector="my-sink", task="0", reason="waiting") == 1
     world.series.observe([job("my-sink-0", "ok"), incident(group="g", subjects=(Subject("task", "calm-7"),))])
     assert world.value(one, group="g", connector="my-sink", task="0", reason="waiting") == NO_SAMPLE
@@ -204,7 +204,7 @@ def test_only_tasks_that_wait_or_are_in_an_incident_have_series() -> None:
     ended = incident("resolved", group="g", subjects=(Subject("task", "calm-7"),))
     world.series.observe([ended, *(job(f"calm-{n}", "gone", gone=True) for n in range(500))])
     assert world.value("rebalance_monitor_hidden_tasks") == 0
-    assert world.value("rebalance_monitor_connect_jobs", group="g", agreement="unassigned") == 0
+    assert world.value("rebalance_monitor_connect_task_agreement", group="g", agreement="unassigned") == 0
 
 
 def test_incident_series_are_gone_half_an_hour_after_their_end() -> None:
@@ -219,7 +219,7 @@ def test_incident_series_are_gone_half_an_hour_after_their_end() -> None:
 
 def test_connectors_and_tasks_are_counted_by_state() -> None:
     world = World()
-    metric = "rebalance_monitor_connect_job_states"
+    metric = "rebalance_monitor_connect_task_states"
     held = replace(job("a-0", "ok"), assigned=("w:8083",), state="RUNNING", running="w:8083")
     failed = replace(held, state="FAILED", agreement="failed")
     world.series.observe([world.standing("g", "Stable"), held, replace(failed, job=Subject("task", "a-1"))])

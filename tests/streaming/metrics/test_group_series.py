@@ -74,7 +74,7 @@ def test_nobody_left_means_nobody_runs_anything() -> None:
     group = {"group": "connect-main"}
     assert world.value(STATE, **group, state="Empty") == 1
     assert (world.value(MEMBERS, **group), held(world, "connect-main")) == (0, 0)
-    waiting = world.value("rebalance_monitor_connect_jobs", **group, agreement="unassigned")
+    waiting = world.value("rebalance_monitor_connect_task_agreement", **group, agreement="unassigned")
     assert waiting == 9
     assert world.value(UNASSIGNED, **group) == waiting
     assert world.value(DELAY_END, **group) == 0

@@ -267,7 +267,7 @@ def test_a_start_publishes_what_the_database_knows(store: PostgresStore, exporte
     assert seen['rebalance_monitor_other_groups{cluster="c",type="consumer"}'] == 2
     assert seen['rebalance_monitor_connect_worker_tasks{cluster="c",group="connect-1",worker="w2:8083"}'] == 1
     assert seen['rebalance_monitor_group_state{cluster="c",group="connect-1",state="Stable"}'] == 1
-    assert seen['rebalance_monitor_connect_jobs{agreement="unassigned",cluster="c",group="connect-1"}'] == 1
+    assert seen['rebalance_monitor_connect_task_agreement{agreement="unassigned",cluster="c",group="connect-1"}'] == 1
     task = 'connector="a",group="connect-1",reason="waiting",task="1"'
     assert seen[f'rebalance_monitor_connect_task{{cluster="c",{task}}}'] == 1
     assert not any('group="gone"' in series for series in seen)

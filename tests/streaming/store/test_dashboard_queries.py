@@ -100,7 +100,7 @@ class TestEveryState:
 
     def test_matrix_tells_the_job_astray_and_who_is_idle(self, full: PostgresStore) -> None:
         cells = {
-            (row["job"], row["worker"]): row["cell"]
+            (row["id"], row["worker"]): row["cell"]
             for row in select(full, as_grafana_sends(TABLES_SQL["matrix"], GROUP))
         }
         assert cells["a-0", "w1:8083"] == "held"

@@ -231,7 +231,7 @@ def test_no_job_or_worker_name_stops_the_job(store: PostgresStore, job: str) -> 
         running_at_ms=5, since_ms=5, agreement="ok",
     )  # fmt: skip
     store.commit(commit(store.claim(), 0, 10, told, undecodable(3, reason=job)))
-    assert rows(store, "select count(*) from rebalance_monitor.jobs") == [(1,)]
+    assert rows(store, "select count(*) from rebalance_monitor.connectors_and_tasks") == [(1,)]
     assert rows(store, "select count(*) from rebalance_monitor.undecodable") == [(1,)]
 
 

@@ -1,10 +1,10 @@
-"""Jobs and last words in a real database: one row per job, documents completed once, written again without effect."""
+"""Connectors and tasks in a real database: a row each. The last word completes a document once."""
 
 import pytest
 
 from rebalance_monitor.streaming.core.model.effects import Burst
 from rebalance_monitor.streaming.core.model.results import Aftermath, Cause, JobState, Subject
-from rebalance_monitor.streaming.store import jobs, tables
+from rebalance_monitor.streaming.store import connectors_and_tasks, tables
 from rebalance_monitor.streaming.store.contents import contents
 from rebalance_monitor.streaming.store.postgres import PostgresStore
 from tests.streaming.builders import generation
@@ -20,11 +20,18 @@ def job(agreement: str, worker: str) -> JobState:
     )  # fmt: skip
 
 
-def test_a_job_has_one_row_that_moves_along(store: PostgresStore) -> None:
+def test_a_connector_or_task_has_one_row_that_moves_along(store: PostgresStore) -> None:
     with store.database.transaction() as connection:
-        jobs.JOBS.write(connection, [jobs.job_row(job("not_started", "w1:1"), 1)])
-        jobs.JOBS.write(connection, [jobs.job_row(job("ok", "w2:1"), 2), jobs.job_row(job("ok", "w2:1"), 2)])
-        rows = connection.execute("select job, running, agreement, batch_id from rebalance_monitor.jobs").fetchall()
+        connectors_and_tasks.CONNECTORS_AND_TASKS.write(
+            connection, [connectors_and_tasks.row_of(job("not_started", "w1:1"), 1)]
+        )
+        connectors_and_tasks.CONNECTORS_AND_TASKS.write(
+            connection,
+            [connectors_and_tasks.row_of(job("ok", "w2:1"), 2), connectors_and_tasks.row_of(job("ok", "w2:1"), 2)],
+        )
+        rows = connection.execute(
+            "select id, running, agreement, batch_id from rebalance_monitor.connectors_and_tasks"
+        ).fetchall()
     assert rows == [("a-1", "w2:1", "ok", 2)]
 
 
@@ -38,8 +45,8 @@ def test_the_last_word_completes_the_document(store: PostgresStore) -> None:
     rows = contents([one, last], 1, lambda *_: "t1")
     with store.database.transaction() as connection:
         tables.GENERATIONS.write(connection, rows.generations)
-        jobs.complete(connection, rows.aftermaths)
-        jobs.complete(connection, rows.aftermaths)
+        connectors_and_tasks.complete(connection, rows.aftermaths)
+        connectors_and_tasks.complete(connection, rows.aftermaths)
         (document,) = connection.execute("select document from rebalance_monitor.generations").fetchall()[0]
         seen = connection.execute(
             "select kind, first_generation, last_generation, count from rebalance_monitor.bursts"

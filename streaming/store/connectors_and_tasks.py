@@ -1,4 +1,4 @@
-"""Where jobs and the last word on a generation are kept: one row per job, and a generation's document completed."""
+"""Connectors and tasks, a row each; and the last word on a generation, by which its document is completed."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -8,14 +8,14 @@ from psycopg import Connection
 from rebalance_monitor.streaming.core.model.objects import aftermath_patch, as_object
 from rebalance_monitor.streaming.core.model.results import Aftermath, JobState
 from rebalance_monitor.streaming.store.tables import CHUNK, Table
-from rebalance_monitor.streaming.store.text import LONGEST_JOB, clean, json_text, name
+from rebalance_monitor.streaming.store.text import LONGEST_ID, clean, json_text, name
 
 Row = tuple[Any, ...]
 
-JOBS = Table(
-    "jobs",
+CONNECTORS_AND_TASKS = Table(
+    "connectors_and_tasks",
     (
-        ("cluster", "text"), ("group", "text"), ("type", "text"), ("job", "text"), ("incarnation", "int4"),
+        ("cluster", "text"), ("group", "text"), ("type", "text"), ("id", "text"), ("incarnation", "int4"),
         ("generation", "int4"), ("assigned", "jsonb"), ("expected", "text"), ("judged", "bool"), ("state", "text"),
         ("running", "text"), ("running_generation", "int4"), ("running_at_ms", "int8"), ("since_ms", "int8"),
         ("agreement", "text"), ("document", "jsonb"), ("batch_id", "int8"),
@@ -34,11 +34,11 @@ where (old.cluster, old.topic_id, old.partition, old."offset")
 """
 
 
-def job_row(one: JobState, batch_id: int) -> Row:
-    """The row of a job."""
+def row_of(one: JobState, batch_id: int) -> Row:
+    """The row of a connector or task."""
     document = as_object(one)
     return (
-        one.cluster, name(one.group), one.job.type, name(one.job.id, LONGEST_JOB), one.incarnation, one.generation,
+        one.cluster, name(one.group), one.job.type, name(one.job.id, LONGEST_ID), one.incarnation, one.generation,
         json_text(document["assigned"]), _clean(one.expected), one.judged, _clean(one.state), _clean(one.running),
         one.running_generation, one.running_at_ms, one.since_ms, one.agreement, json_text(document), batch_id,
     )  # fmt: skip
