@@ -140,7 +140,7 @@ GENERATIONS = suite(
     ),
     Contract(
         "one_holder_or_incident",
-        "no connector or task is in two members' hands after a generation unless an incident tells of that job",
+        "no connector or task is in two members' hands after a generation unless an incident names it",
         _shared(IN_HANDS),
     ),
     Contract(

@@ -34,23 +34,23 @@ INCIDENTS = suite(
     ),
     Contract(
         "incident_times_in_order",
-        "an incident ends and is told of at its beginning or later",
+        "an incident ends, and people are notified of it, at its beginning or later",
         "select incident_id from rebalance_monitor.incidents"
         " where resolved_at_ms < opened_at_ms or fired_at_ms < opened_at_ms",
     ),
     Contract(
         "incident_history_is_silent",
-        "what was found in history is told to nobody",
+        "nobody is notified of what was found in history",
         "select incident_id from rebalance_monitor.incidents where historic and (firing or fired_at_ms is not null)",
     ),
     Contract(
         "incident_firing_since",
-        "who is told of knows since when",
+        "an incident of which people are notified has the time since when",
         "select incident_id from rebalance_monitor.incidents where firing and fired_at_ms is null",
     ),
     Contract(
         "incident_transition_fits",
-        "the last transition fits the state: opened and fired are not over, resolved is, fired is told, ended is not",
+        "opened and fired are not over, resolved is; people are notified of fired ones, no longer of ended ones",
         "select incident_id, transition from rebalance_monitor.incidents"
         " where (transition in ('opened', 'fired') and resolved_at_ms is not null)"
         " or (transition = 'resolved' and resolved_at_ms is null)"
@@ -133,7 +133,7 @@ OUTBOX = suite(
     "key sequence incident_id transition document previous batch_id created_at done",
     Contract(
         "notification_has_incident",
-        "a notification is about a stored incident, and of what is told: not about history",
+        "a notification is about a stored incident that was not found in history",
         "select o.key from rebalance_monitor.outbox o where not exists (select from rebalance_monitor.incidents i"
         " where i.incident_id = o.incident_id and not i.historic)",
     ),
@@ -146,7 +146,7 @@ OUTBOX = suite(
     ),
     Contract(
         "notification_begins_with_fired",
-        "people hear of an incident first that it fires (or is no longer muted), never first of its end",
+        "the first notification of an incident says that it fires (or is no longer muted), never that it ended",
         "select o.key from rebalance_monitor.outbox o"
         " where transition in ('updated', 'resolved', 'ended', 'muted') and not exists ("
         " select from rebalance_monitor.outbox b where b.incident_id = o.incident_id and b.sequence < o.sequence)"

@@ -26,7 +26,7 @@ ClientId = Annotated[str, Field(min_length=1)]
 
 def _some(workers: tuple[str, ...]) -> tuple[str, ...]:
     if not workers:
-        raise ValueError("must name at least one worker; leave the job out if any worker may run it")
+        raise ValueError("must name at least one worker; leave the connector or task out if any worker may run it")
     return workers
 
 

@@ -15,13 +15,15 @@ REVIVED = Reason(
 )
 HISTORY_MISSING = Reason(ReasonKind.HISTORY_MISSING, "history missing before the first record")
 MISSING_GENERATIONS = Reason(ReasonKind.MISSING_GENERATIONS, "missing generations")
-UNSEEN_ROUNDS = Reason(ReasonKind.UNSEEN_ROUNDS, "the leader may have led before, in rounds that were not seen")
+UNSEEN_ROUNDS = Reason(ReasonKind.UNSEEN_ROUNDS, "the leader may have led before, in rebalances that were not seen")
 TOO_MANY = Reason(
     ReasonKind.MEMORY_BOUND, "the leader's memory is not known, and more of what it may be was possible than was tried"
 )
 CLOCKS_APART = Reason(ReasonKind.CLOCKS_APART, "the coordinator's clock has moved against the leader's")
 ARRAY_ORDER = Reason(ReasonKind.ARRAY_ORDER, "order inside the arrays")
-EQUAL_CHOICE = Reason(ReasonKind.EQUAL_CHOICE, "another choice among the workers that declare the same job")
+EQUAL_CHOICE = Reason(
+    ReasonKind.EQUAL_CHOICE, "another choice among the workers that declare the same connector or task"
+)
 COMPACTED = Reason(
     ReasonKind.CONFIG_COMPACTED,
     "the config topic was compacted, or holds aborted transactions: what was configured at this generation's offset is "

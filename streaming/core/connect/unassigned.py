@@ -186,7 +186,7 @@ def _findings(state: ConnectState, last: Observed, since_ms: int) -> Iterator[Fi
 
 
 def _count(jobs: int) -> str:
-    return "1 configured job" if jobs == 1 else f"{jobs} configured jobs"
+    return "1 configured connector or task" if jobs == 1 else f"{jobs} configured connectors and tasks"
 
 
 def _nobody(state: ConnectState, last: Observed, keys: Collection[str]) -> str:

@@ -315,7 +315,7 @@ def _unexplained(case: Case, rounds: tuple[ConnectRound, ...], runs: list[Run]) 
         return Judgement(verdict, after)
     runs = runs or list(runs_of(case, rounds[:1], minds, java))
     if not runs:
-        text = "the leader's round cannot be run on this record"
+        text = "the leader's assignor cannot be run on this record"
         return not_judged(Reason(ReasonKind.CANNOT_RUN, text), assignor=_assignor(case))
     result = runs[0].result
     reason = other_answer(difference(case.body, result) + _other_maximum(case, rounds, result))

@@ -184,17 +184,17 @@ def difference(body: GroupGeneration, result: ConnectResult) -> str:
         if not isinstance(given, ConnectAssignment):
             return f"{member.member_id} was given bytes that cannot be decoded"
         if share is None:
-            return f"{member.member_id} was left out of the expected round"
+            return f"{member.member_id} is not in the expected assignment"
         if given.delay_ms != result.delay_ms:
             return f"delay is {given.delay_ms} ms, expected {result.delay_ms} ms"
         if {*given.connectors, *given.tasks} != {*share.assigned.connectors, *share.assigned.tasks}:
-            return f"{member.member_id} was given other jobs than expected"
+            return f"{member.member_id} was given other connectors or tasks than expected"
         if {*given.revoked_connectors, *given.revoked_tasks} != {*share.revoked.connectors, *share.revoked.tasks}:
-            return f"{member.member_id} has to stop other jobs than expected"
+            return f"{member.member_id} has to stop other connectors or tasks than expected"
         if len(given.tasks) > len(share.assigned.tasks) or len(given.revoked_tasks) > len(share.revoked.tasks):
             return f"{member.member_id} has a task listed more often than expected"
         if _header(given) == _header(result) and not _nothing_else(member, given):
-            return f"{member.member_id} was given the expected jobs in {_odd_bytes(member, given)}"
+            return f"{member.member_id} was given the expected connectors and tasks in {_odd_bytes(member, given)}"
     return "the headers or the order inside the arrays differ from the expected ones"
 
 

@@ -78,13 +78,13 @@ def hold_not_carried_over(scene: Scene) -> Iterator[Finding]:
             continue
         extra, short = view.held - before.holds, before.holds - view.held
         worker = scene.worker(member_id)
-        told = [f"still has {_names(extra)}"] if extra else []
-        told += [f"lacks {_names(short)}"] if short else []
+        parts = [f"still has {_names(extra)}"] if extra else []
+        parts += [f"lacks {_names(short)}"] if short else []
         yield _finding(
             HOLD_NOT_CARRIED_OVER,
             scene,
             scene.subjects([member_id]),
-            f"{worker} {' and '.join(told)} against what it was told in generation {last.generation}",
+            f"{worker} {' and '.join(parts)} against its assignment of generation {last.generation}",
         )
 
 
@@ -214,7 +214,7 @@ def revoked_job_lost(scene: Scene) -> Iterator[Finding]:
             REVOKED_JOB_LOST,
             scene,
             tuple(sorted(Subject(job_kind(job), job_name(job)) for job in missing)),
-            f"{_names(missing)} taken from a worker in the round before and given to nobody since",
+            f"{_names(missing)} taken from a worker in the rebalance before and given to nobody since",
         )
 
 
@@ -232,7 +232,7 @@ def zombie_return(scene: Scene) -> Iterator[Finding]:
     for member_id, view in sorted(scene.observed.views.items()):
         if member_id not in last.views and view.had_allocation:
             worker = scene.worker(member_id)
-            jobs = f"with {_names(view.held)}" if view.held else "without jobs"
+            jobs = f"with {_names(view.held)}" if view.held else "without connectors or tasks"
             yield _finding(
                 ZOMBIE_RETURN,
                 scene,

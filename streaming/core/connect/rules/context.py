@@ -96,8 +96,8 @@ class Scene:
 class Need(Enum):
     """What must be there before a law can say anything, not even that all is well."""
 
-    NO_ERROR = "the round did not end in an error"
-    CONFIG = "the configured jobs are known"
+    NO_ERROR = "the rebalance did not end in an error"
+    CONFIG = "the configured connectors and tasks are known"
     LAST = "the record before is known, with no generation missing between"
     READABLE = "every member's bytes can be read"
     JUDGED = "the assignment was compared with the leader's"

@@ -107,9 +107,9 @@ def delay_out_of_range(scene: Scene) -> Iterator[Finding]:
     elif most_ms is not None and observed.delay_ms > most_ms:
         wrong = f"the delay is {observed.delay_ms} ms, scheduled.rebalance.max.delay.ms is {most_ms}"
     elif observed.error and observed.delay_ms:
-        wrong = f"the round ended in an error and carries a delay of {observed.delay_ms} ms"
+        wrong = f"the rebalance ended in an error and carries a delay of {observed.delay_ms} ms"
     elif observed.error and any(view.assigned or view.revoked for view in observed.views.values()):
-        wrong = "the round ended in an error and still hands out or takes away jobs"
+        wrong = "the rebalance ended in an error and still assigns or revokes connectors or tasks"
     else:
         return
     yield found(scene, DELAY_OUT_OF_RANGE, scene.subjects([observed.leader or ""]), wrong)

@@ -27,7 +27,7 @@ from rebalance_monitor.streaming.core.connect.rules.static import enforced, side
 from rebalance_monitor.streaming.core.incidents.finding import Finding
 from rebalance_monitor.streaming.core.model.results import Subject
 
-AS_ANY_OTHER = "the leader, which knows nothing of this wish, treats it like any other job"
+AS_ANY_OTHER = "the leader, which knows nothing of this wish, treats it like all others"
 
 
 def declared_job_missing(scene: Scene) -> Iterator[Finding]:
@@ -51,9 +51,9 @@ def static_worker_idle(scene: Scene) -> Iterator[Finding]:
         if not scene.observed.views[member_id].holds:
             worker, jobs = scene.worker(member_id), intent.lists[member_id]
             if intent.enforced:
-                later = "it idles until one of them is created or loses its holder, and takes no other job"
+                later = "it idles until one of them is created or loses its holder, and takes nothing else"
             else:
-                later = "the leader, which knows nothing of this wish, may give it any job in the next rebalance"
+                later = "the leader, which knows nothing of this wish, may give it any task in the next rebalance"
             message = f"{worker} is meant for {names(jobs)} and has nothing to do; {later}"
             yield found(scene, STATIC_WORKER_IDLE, scene.subjects([member_id]), message)
 
@@ -88,7 +88,7 @@ def listers_away(scene: Scene) -> Iterator[Finding]:
     present = frozenset[Job]().union(*intent.lists.values())
     away = frozenset[Job]().union(*intent.away.values()) - present
     if intent.enforced:
-        later = "the jobs go back in the first round after one of them returns"
+        later = "they go back in the first rebalance after one of them returns"
     else:
         later = "the leader, which knows nothing of this wish, will not move them back on purpose"
     for member_id, view in sorted(scene.observed.views.items()):

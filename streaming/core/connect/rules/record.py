@@ -139,7 +139,11 @@ def unassigned(scene: Scene) -> Iterator[Finding]:
         missing = (missing - scene.memory.revoked) | again
     if missing:
         severity = Severity.CRITICAL if again else Severity.HIGH
-        jobs = "1 configured job is" if len(missing) == 1 else f"{len(missing)} configured jobs are"
+        jobs = (
+            "1 configured connector or task is"
+            if len(missing) == 1
+            else f"{len(missing)} configured connectors and tasks are"
+        )
         twice = ", for the second time in a row" if again else ""
         message = f"{jobs} in nobody's hands, and neither revoked nor waiting for a delay{twice}: {names(missing)}"
         yield found(scene, UNASSIGNED, subjects_of(missing), message, severity)

@@ -40,7 +40,7 @@ from rebalance_monitor.streaming.core.incidents.finding import Finding
 from rebalance_monitor.streaming.core.incidents.rule import Rule
 from rebalance_monitor.streaming.core.model.results import Severity
 
-UNHEARD = "; the leader knows nothing of this wish, so the job stays until another rebalance happens to move it"
+UNHEARD = "; the leader knows nothing of this wish, so it stays until another rebalance happens to move it"
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +98,7 @@ def static_on_other(scene: Scene) -> Iterator[Finding]:
         return
     for member_id, view in sorted(two.static.items()):
         jobs = (view.holds & two.static_jobs) - two.intent.lists[member_id]
-        yield from _misplaced(scene, two, STATIC_ON_OTHER, member_id, jobs, "which declares other jobs")
+        yield from _misplaced(scene, two, STATIC_ON_OTHER, member_id, jobs, "which declares others")
 
 
 def wildcard_on_static(scene: Scene) -> Iterator[Finding]:
@@ -109,7 +109,7 @@ def wildcard_on_static(scene: Scene) -> Iterator[Finding]:
     for member_id, view in sorted(two.static.items()):
         if not two.idle_by_design(scene, member_id):
             jobs = view.holds & two.wildcard_jobs
-            yield from _misplaced(scene, two, WILDCARD_ON_STATIC, member_id, jobs, "which declares other jobs only")
+            yield from _misplaced(scene, two, WILDCARD_ON_STATIC, member_id, jobs, "which declares others only")
 
 
 def _misplaced(

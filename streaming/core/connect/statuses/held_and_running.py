@@ -267,7 +267,11 @@ def _not_running(work: Work, worker: str, jobs: list[JobKey]) -> Finding:
     since = {work.facts(job).since for job in jobs}
     others = (facts for _, facts in work.jobs.items() if facts.holders == (worker,) and facts.since in since)
     lost = len(jobs) == 1 or any(facts.started for facts in others)
-    held = "1 job and has not taken it up" if len(jobs) == 1 else f"{len(jobs)} jobs and has not taken them up"
+    held = (
+        "1 connector or task and has not taken it up"
+        if len(jobs) == 1
+        else f"{len(jobs)} connectors and tasks and has not taken them up"
+    )
     return Finding(
         rule=HELD_NOT_RUNNING,
         severity=Severity.MEDIUM,

@@ -86,13 +86,15 @@ def _parting(gone: Gone, one: Unsettled, ahead_ms: int, *, silent: bool) -> Part
         if waited_ms + ahead_ms < soon_ms:
             return Parting(LEFT, Certainty.LIKELY, _shown(gone))
         if waited_ms < soon_ms:
-            text = f"{gone.worker} stopped its jobs {waited_ms} ms before the join phase ended, by a clock that may be "
+            text = (
+                f"{gone.worker} stopped its tasks {waited_ms} ms before the join phase ended, by a clock that may be "
+            )
             return Parting(GONE, Certainty.CERTAIN, Evidence(text=f"{text}{ahead_ms} ms ahead"))
-        text = f"{gone.worker} stopped its jobs {waited_ms} ms before the join phase ended: long enough for a time-out"
+        text = f"{gone.worker} stopped its tasks {waited_ms} ms before the join phase ended: long enough for a time-out"
         return Parting(GONE, Certainty.CERTAIN, Evidence(text=text))
     if gone.late and gone.late * 2 >= gone.seen:
         text = (
-            f"{gone.worker} stopped its jobs after the join phase had ended: its clock is ahead, or it was only frozen"
+            f"{gone.worker} stopped its tasks after the join phase had ended: its clock is ahead, or it was only frozen"
         )
         return Parting(GONE, Certainty.CERTAIN, Evidence(text=text))
     silence_ms = max(one.state_ms - gone.alive_ms, 0)
@@ -103,10 +105,10 @@ def _parting(gone: Gone, one: Unsettled, ahead_ms: int, *, silent: bool) -> Part
         text = f"{gone.worker}'s clock may be {ahead_ms} ms ahead: its last statuses may be still to come"
         return Parting(GONE, Certainty.CERTAIN, Evidence(text=text))
     if gone.seen:
-        text = f"{gone.worker} had {gone.seen} jobs and said of {gone.stopped} that it stopped them"
+        text = f"{gone.worker} had {gone.seen} connectors and tasks and said of {gone.stopped} that it stopped them"
         return Parting(LOST, Certainty.LIKELY, Evidence(text=text))
     return _untold(gone.worker)
 
 
 def _shown(gone: Gone) -> Evidence:
-    return Evidence(source=gone.evidence) if gone.evidence is not None else Evidence(text="it stopped its jobs")
+    return Evidence(source=gone.evidence) if gone.evidence is not None else Evidence(text="it stopped its tasks")

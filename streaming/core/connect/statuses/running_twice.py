@@ -44,8 +44,8 @@ DOWNGRADED = (
     "{old} is still in the group and has not said that it stopped"
 )
 HIDDEN = (
-    "{old} is in the group and reports the job as its own, but the status topic was compacted before it was read, and "
-    "{old} may have written that the job ended"
+    "{old} is in the group and reports it as its own, but the status topic was compacted before it was read, and "
+    "{old} may have written that it ended"
 )
 MOST_RETURNED = 256
 """Jobs that returning workers brought along, the newest, that are remembered."""
@@ -215,7 +215,7 @@ def _close(work: Work, suspicions: Iterable[Suspicion], at_ms: int) -> None:
 
 
 def rejoined(work: Work, step: Step) -> None:
-    """A record, before its changes are applied: who reports the job as its own now?"""
+    """A record, before its changes are applied: who reports it as its own now?"""
     members = (work.members - set(step.gone)) | set(step.joined)
     for suspicion in list(work.suspicions):
         if step.generation <= suspicion.generation:
@@ -281,7 +281,7 @@ def _beside_returned(work: Work, one: Sighting) -> None:
 
 
 def _why(old: str) -> str:
-    return f"{old} is in the group and reports the job as its own"
+    return f"{old} is in the group and reports it as its own"
 
 
 def _brought_back(work: Work, step: Step, worker: str, job: JobKey, members: set[str]) -> None:
@@ -310,7 +310,7 @@ def _brought_back(work: Work, step: Step, worker: str, job: JobKey, members: set
 
 
 def _end_hidden(work: Work, worker: str, facts: JobFacts) -> bool:
-    """Whether the worker may have written that the job ended without anybody having read it: its last statuses of the
+    """Whether the worker may have written that it ended without anybody having read it: its last statuses of the
     job lie in a hole of the topic, between the record with which it joined and now."""
     known = {claim.partition for claim in facts.claims} | (
         {facts.shown.partition} if facts.shown is not None else set()

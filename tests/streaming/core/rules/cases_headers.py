@@ -148,7 +148,7 @@ CASES: tuple[Case, ...] = (
     near("I11", "the leader's maximum is not known", long_delay_of_unknown_leader),
     broken("I12", left_out, H, "member connect-w2:8083-00000002", says="empty"),
     near("I12", "a member that is about to join has neither", a_worker_about_to_join),
-    broken("I13", swapped, H, W1, says="was given other jobs than expected"),
+    broken("I13", swapped, H, W1, says="was given other connectors or tasks than expected"),
     near("I13", "an older algorithm family", old_family_unannounced),
     near("I13", "an unknown fork that speaks a protocol of its own", fork),
     near("I13", "a gap in the history", unseen_rounds),

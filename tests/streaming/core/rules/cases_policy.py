@@ -66,7 +66,7 @@ CASES: tuple[Case, ...] = (
     near("P2", "revocations are under way", idle_while_revoking),
     near("P2", "a delay or back-off runs", idle_while_waiting),
     broken("P3", one_lister, INFO, W3, says="they wait for the whole delay"),
-    broken("P4", lister_gone, INFO, "task c1-0", W2, says="go back in the first round"),
+    broken("P4", lister_gone, INFO, "task c1-0", W2, says="go back in the first rebalance"),
     broken("P4", wish_not_met, INFO, "task c1-0", W1, says="will not move them back"),
     broken("P5", only_static_workers_wait, INFO, "group g", says="until a worker without declarations joins"),
 )

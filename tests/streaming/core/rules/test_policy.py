@@ -73,7 +73,7 @@ def test_what_wishes_lead_to() -> None:
     story.rebalance()
     found = opened(story)
     assert [subject.id for subject in found["CONNECT-P1"][0].subjects] == ["c9-0"]
-    assert "treats it like any other job" in found["CONNECT-P1"][0].message
+    assert "treats it like all others" in found["CONNECT-P1"][0].message
     assert "then go to any worker" in found["CONNECT-P3"][0].message
     assert set(found) <= {"CONNECT-P1", "CONNECT-P3", "CONNECT-S1"}
 
@@ -84,7 +84,7 @@ def test_a_worker_meant_for_jobs_and_idle() -> None:
     story.rebalance()
     (one,) = opened(story)["CONNECT-P2"]
     assert [subject.id for subject in one.subjects] == ["w5:8083"]
-    assert "may give it any job in the next rebalance" in one.message
+    assert "may give it any task in the next rebalance" in one.message
 
 
 def test_declarations_in_a_group_of_another_protocol_say_nothing() -> None:
