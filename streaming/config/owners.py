@@ -9,7 +9,7 @@ from rebalance_monitor.streaming.core.catalogue import RULES
 from rebalance_monitor.streaming.core.model.results import AlertSeverity
 from rebalance_monitor.streaming.core.model.settings import Damping, Owner
 
-_NAMES = {rule.code for rule in RULES} | {rule.title for rule in RULES}
+_NAMES = {name for rule in RULES for name in (rule.code, *rule.titles)}
 
 
 def _known_rule(name: str) -> str:

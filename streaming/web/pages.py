@@ -178,6 +178,7 @@ def runbook_page(title: str) -> str:
     found = rules_titled(title)
     if not found:
         raise NotFound("no rule and no alert has this name")
+    title = found[0].title
     checks = tuple(dict.fromkeys(check for rule in found for check in rule.confirm))
     steps = tuple(dict.fromkeys(step for rule in found for step in rule.advice))
     return _render(

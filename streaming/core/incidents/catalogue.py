@@ -21,5 +21,5 @@ class Catalogue:
         )
 
     def titled(self, title: str) -> tuple[Rule, ...]:
-        """The rules of this title."""
-        return tuple(rule for rule in self.rules if rule.title == title)
+        """The rules of this title, present or former."""
+        return tuple(rule for rule in self.rules if title in rule.titles)

@@ -6,6 +6,7 @@ holder beyond every patience, and a storm of more than ten minutes may wake some
 
 from collections.abc import Mapping
 from fnmatch import fnmatchcase
+from typing import TypeVar
 
 from rebalance_monitor.streaming.core.incidents.catalogue import Catalogue
 from rebalance_monitor.streaming.core.incidents.rule import Rule
@@ -14,6 +15,7 @@ from rebalance_monitor.streaming.core.model.settings import ClusterSettings, Dam
 from rebalance_monitor.streaming.core.model.subjects import connector_of
 
 _NO_DAMPING = Damping()
+T = TypeVar("T")
 
 
 def damping_of(catalogue: Catalogue, settings: ClusterSettings, group: str, code: str) -> tuple[int, int]:
@@ -33,7 +35,7 @@ def _configured(settings: ClusterSettings, group: str, rule: Rule) -> Damping:
     owner = settings.owner_of(group)
     own = _NO_DAMPING
     for configured in (settings.damping, owner.damping if owner is not None else {}):
-        own = configured.get(rule.code) or configured.get(rule.title) or own
+        own = _named(configured, rule) or own
     return own
 
 
@@ -56,8 +58,11 @@ def alert_severity(
     return AlertSeverity.WARNING
 
 
-def _named(alerts: Mapping[str, AlertSeverity], rule: Rule) -> AlertSeverity | None:
-    return alerts.get(rule.code) or alerts.get(rule.title)
+def _named(configured: Mapping[str, T], rule: Rule) -> T | None:
+    """What is configured for a rule, by its code or by one of its titles."""
+    if not configured:
+        return None
+    return next((configured[name] for name in (rule.code, *rule.titles) if name in configured), None)
 
 
 def _of_connectors(owner: Owner, rule: Rule, part: Part) -> AlertSeverity | None:

@@ -20,6 +20,7 @@ class Check:
 class Rule:
     """What a finding of this code is called, how bad it usually is, and which Kafka bugs have looked like it.
 
+    `former_title`: what the releases before called it; open incidents and configurations may still do so.
     `alert` is the name of its alert, the same for all rules of one title. `wrong` says what is wrong while an incident
     is open: the alert and the runbook begin with it. `meaning` is the law: what holds as long as nothing is found.
     `exceptions` are the legitimate cases that look like a
@@ -52,3 +53,9 @@ class Rule:
     confirm: tuple[Check, ...] = ()
     advice: tuple[Step, ...] = ()
     resolves: str = ""
+    former_title: str = ""
+
+    @property
+    def titles(self) -> tuple[str, ...]:
+        """Its title, and the former one where there is one."""
+        return (self.title, self.former_title) if self.former_title else (self.title,)

@@ -58,7 +58,7 @@ def _finding(
     )
 
 
-def hold_not_carried_over(scene: Scene) -> Iterator[Finding]:
+def assignment_not_carried_over(scene: Scene) -> Iterator[Finding]:
     """CONNECT-K1: a member reports exactly what it held after the record before.
 
     It may have given everything up (no allocation), or have missed the answer: then it reports what it had before, and
@@ -264,7 +264,7 @@ def _names(jobs: frozenset[Job]) -> str:
 FROM_LAST = frozenset({Need.LAST})
 CONFIGURED = frozenset({Need.NO_ERROR, Need.CONFIG, Need.READABLE})
 LAWS = (
-    Law(rules=(HOLD_NOT_CARRIED_OVER,), needs=FROM_LAST, broken=hold_not_carried_over),
+    Law(rules=(HOLD_NOT_CARRIED_OVER,), needs=FROM_LAST, broken=assignment_not_carried_over),
     Law(rules=(REBALANCE_STORM,), broken=rebalance_storm),
     Law(rules=(CONFIG_MISMATCH_PERSISTS,), broken=config_mismatch_persists),
     Law(rules=(OFFSET_REGRESSION,), broken=offset_regression),

@@ -19,7 +19,8 @@ from rebalance_monitor.streaming.core.model.results import Severity
 
 HOLD_NOT_CARRIED_OVER = Rule(
     code="CONNECT-K1",
-    title="hold_not_carried_over",
+    title="assignment_not_carried_over",
+    former_title="hold_not_carried_over",
     alert="KafkaConnectAssignmentLost",
     wrong="A worker reports other connectors or tasks than it held after the last rebalance.",
     severity=Severity.MEDIUM,
@@ -69,7 +70,7 @@ UNASSIGNED_TOO_LONG = Rule(
         looks("If no rebalance follows, look at the coordinator's log for what keeps the group from completing one."),
         looks(
             "Under protocol `static`, nobody may run what only absent workers declare: `no_wildcard_worker` and "
-            "`static_job_without_its_listers` say what to do."
+            "`static_task_without_its_declaring_workers` say what to do."
         ),
         in_place(
             "Releases before 3.5.2 forget lost tasks where `scheduled.rebalance.max.delay.ms` is 0: give the delay a "
@@ -300,7 +301,8 @@ REVOCATION_NOT_FOLLOWED_UP = Rule(
 )
 REVOKED_JOB_LOST = Rule(
     code="CONNECT-K15",
-    title="revoked_job_not_replaced",
+    title="revoked_task_not_replaced",
+    former_title="revoked_job_not_replaced",
     alert="KafkaConnectRevokedTaskLost",
     wrong="The rebalance after a revocation assigned the revoked connectors or tasks to nobody.",
     severity=Severity.HIGH,

@@ -23,7 +23,8 @@ from rebalance_monitor.streaming.core.model.results import Severity
 
 STATIC_ON_WILDCARD = Rule(
     code="CONNECT-S1",
-    title="static_job_on_wildcard_worker",
+    title="static_task_on_wildcard_worker",
+    former_title="static_job_on_wildcard_worker",
     alert="KafkaConnectStaticTaskOnWildcardWorker",
     wrong="A worker without declarations holds a connector or task that another worker declares.",
     severity=Severity.HIGH,
@@ -34,7 +35,8 @@ STATIC_ON_WILDCARD = Rule(
 )
 STATIC_ON_OTHER = Rule(
     code="CONNECT-S2",
-    title="static_job_on_other_static_worker",
+    title="static_task_on_other_static_worker",
+    former_title="static_job_on_other_static_worker",
     alert="KafkaConnectStaticTaskOnWrongWorker",
     wrong="A worker with declarations holds a connector or task that only other workers declare.",
     severity=Severity.HIGH,
@@ -45,7 +47,8 @@ STATIC_ON_OTHER = Rule(
 )
 WILDCARD_ON_STATIC = Rule(
     code="CONNECT-S3",
-    title="wildcard_job_on_static_worker",
+    title="wildcard_task_on_static_worker",
+    former_title="wildcard_job_on_static_worker",
     alert="KafkaConnectWildcardTaskOnStaticWorker",
     wrong="A worker with declarations holds a connector or task that nobody declares.",
     severity=Severity.HIGH,
@@ -56,7 +59,8 @@ WILDCARD_ON_STATIC = Rule(
 )
 NOT_TAKEN_AWAY = Rule(
     code="CONNECT-S4",
-    title="misplaced_job_not_revoked",
+    title="misplaced_task_not_revoked",
+    former_title="misplaced_job_not_revoked",
     alert="KafkaConnectMisplacedTaskNotRevoked",
     wrong="A worker kept, through a rebalance, a connector or task that it must not run.",
     severity=Severity.HIGH,
@@ -67,7 +71,8 @@ NOT_TAKEN_AWAY = Rule(
 )
 STATIC_UNASSIGNED = Rule(
     code="CONNECT-S5",
-    title="static_job_unassigned",
+    title="static_task_unassigned",
+    former_title="static_job_unassigned",
     alert="KafkaConnectStaticTaskUnassigned",
     wrong="Nobody holds a connector or task although a present worker declares it.",
     severity=Severity.HIGH,
@@ -80,7 +85,8 @@ STATIC_UNASSIGNED = Rule(
 )
 WILDCARD_UNASSIGNED = Rule(
     code="CONNECT-S6",
-    title="wildcard_job_unassigned",
+    title="wildcard_task_unassigned",
+    former_title="wildcard_job_unassigned",
     alert="KafkaConnectWildcardTaskUnassigned",
     wrong="Nobody holds a connector or task that nobody declares, and no delay runs for it.",
     severity=Severity.MEDIUM,
@@ -122,7 +128,8 @@ STATIC_IMBALANCE = Rule(
 )
 MISSING_JOB_HAS_EFFECT = Rule(
     code="CONNECT-S8",
-    title="declaration_of_missing_job_has_effect",
+    title="declaration_of_missing_task_has_effect",
+    former_title="declaration_of_missing_job_has_effect",
     alert="KafkaConnectMissingTaskHasEffect",
     wrong="A worker that declares only connectors and tasks that do not exist was given others.",
     severity=Severity.HIGH,
@@ -148,7 +155,8 @@ DECLARATIONS_OBEYED = Rule(
 )
 LISTED_UNASSIGNED = Rule(
     code="CONNECT-S10",
-    title="job_with_several_listers_unassigned",
+    title="task_with_several_declaring_workers_unassigned",
+    former_title="job_with_several_listers_unassigned",
     alert="KafkaConnectDeclaredTaskUnassigned",
     wrong="Nobody holds a connector or task although several present workers declare it.",
     severity=Severity.HIGH,
@@ -173,7 +181,8 @@ NOT_LIKE_SESSIONED = Rule(
 
 DECLARED_JOB_MISSING = Rule(
     code="CONNECT-P1",
-    title="declared_job_missing",
+    title="declared_task_missing",
+    former_title="declared_job_missing",
     alert="KafkaConnectDeclaredTaskMissing",
     wrong="A worker declares a connector or task that does not exist.",
     severity=Severity.INFO,
@@ -199,7 +208,8 @@ STATIC_WORKER_IDLE = Rule(
 )
 SINGLE_LISTER = Rule(
     code="CONNECT-P3",
-    title="static_job_with_one_lister",
+    title="static_task_with_one_declaring_worker",
+    former_title="static_job_with_one_lister",
     alert="KafkaConnectStaticTaskSingleWorker",
     wrong="Only one worker declares a connector or task, so it stops while that worker is away.",
     severity=Severity.INFO,
@@ -217,7 +227,8 @@ SINGLE_LISTER = Rule(
 )
 LISTERS_AWAY = Rule(
     code="CONNECT-P4",
-    title="static_job_without_its_listers",
+    title="static_task_without_its_declaring_workers",
+    former_title="static_job_without_its_listers",
     alert="KafkaConnectStaticTaskMoved",
     wrong="A worker without declarations runs a connector or task because all workers that declare it are away.",
     severity=Severity.INFO,

@@ -30,7 +30,7 @@ from rebalance_monitor.streaming.core.model.results import Subject
 AS_ANY_OTHER = "the leader, which knows nothing of this wish, treats it like all others"
 
 
-def declared_job_missing(scene: Scene) -> Iterator[Finding]:
+def declared_task_missing(scene: Scene) -> Iterator[Finding]:
     """CONNECT-P1: a declared job does not exist."""
     intent = scene.intent
     if intent is None:
@@ -116,7 +116,7 @@ def no_wildcard_worker(scene: Scene) -> Iterator[Finding]:
 
 
 LAWS = (
-    Law(rules=(DECLARED_JOB_MISSING,), needs=CONFIGURED, broken=declared_job_missing),
+    Law(rules=(DECLARED_JOB_MISSING,), needs=CONFIGURED, broken=declared_task_missing),
     Law(rules=(STATIC_WORKER_IDLE,), needs=CONFIGURED, broken=static_worker_idle),
     Law(rules=(SINGLE_LISTER,), needs=CONFIGURED, broken=single_lister),
     Law(rules=(LISTERS_AWAY,), needs=CONFIGURED, broken=listers_away),

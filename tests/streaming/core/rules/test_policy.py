@@ -27,7 +27,7 @@ def test_a_job_elsewhere_than_wished(protocol: str) -> None:
     found = opened(story)
     (one,) = found["CONNECT-S1"]
     assert [subject.id for subject in one.subjects] == ["c1-0", "w1:8083"]
-    assert one.rule == "static_job_on_wildcard_worker"
+    assert one.rule == "static_task_on_wildcard_worker"
     assert one.message.startswith("w1:8083 holds c1-0, meant for w2:8083")
     assert NO_PROMISE in one.message
     assert list(found) == ["CONNECT-S1"]
