@@ -18,10 +18,12 @@ from typing import Any
 import pytest
 
 from rebalance_monitor.dashboards.shelf import SHELF
+from rebalance_monitor.streaming.audit.suites import SUITES
 from rebalance_monitor.streaming.cli.commands import parser
 from rebalance_monitor.streaming.core.catalogue import RULES
 from rebalance_monitor.streaming.core.incidents.own_alerts import OWN_ALERTS
 from rebalance_monitor.streaming.core.metrics import METRICS
+from rebalance_monitor.streaming.web.contract import ROUTES
 from rebalance_monitor.streaming.web.openapi import document
 
 ROOT = Path(__file__).parents[1]
@@ -110,6 +112,41 @@ def logged() -> Texts:
                     pass
 
 
+def audit() -> Texts:
+    for suite in SUITES:
+        for contract in suite.contracts:
+            yield contract.name, contract.says
+
+
+def identifiers() -> Texts:
+    """Names that programs of users compare, each as words: of objects, addresses, tables, metrics and rules."""
+    names = [*schema_names(document()["components"]["schemas"]), *(route.path for route in ROUTES)]
+    names += [parameter.name for route in ROUTES for parameter in route.parameters]
+    names += [name for suite in SUITES for name in (suite.table, *suite.columns)]
+    names += [contract.name for suite in SUITES for contract in suite.contracts]
+    names += [name for metric in METRICS for name in (metric.name, *metric.labels)]
+    names += [name for rule in RULES for name in (rule.title, rule.alert)]
+    for name in names:
+        yield name, re.sub(r"[_/]|(?<=[a-z])(?=[A-Z])", " ", name)
+
+
+def schema_names(value: Any) -> Iterator[str]:
+    """Fields, values and types of a JSON schema."""
+    match value:
+        case dict():
+            yield from value.get("properties", {})
+            yield from (one for one in value.get("enum", ()) if isinstance(one, str))
+            if isinstance(value.get("const"), str):
+                yield value["const"]
+            for inner in value.values():
+                yield from schema_names(inner)
+        case list():
+            for inner in value:
+                yield from schema_names(inner)
+        case _:
+            pass
+
+
 def constants(node: ast.AST) -> Iterator[str]:
     """Literal pieces of a text; what is put into its gaps is left out."""
     match node:
@@ -125,13 +162,13 @@ def constants(node: ast.AST) -> Iterator[str]:
             pass
 
 
-@pytest.mark.parametrize("source", [documents, page, api, metrics, panels, rules, commands, logged])
+@pytest.mark.parametrize("source", [documents, page, api, metrics, panels, rules, commands, logged, audit, identifiers])
 def test_people_are_notified(source: Any) -> None:
     found = [(where, text) for where, text in source() if NOTIFYING.search(text)]
     assert found == []
 
 
-@pytest.mark.parametrize("source", [page, api, metrics, panels, rules, logged])
+@pytest.mark.parametrize("source", [page, api, metrics, panels, rules, logged, audit, identifiers])
 def test_connectors_and_tasks_are_rebalanced(source: Any) -> None:
     texts = ((where, OWN_JOB.sub("", text)) for where, text in source())
     assert [(where, text) for where, text in texts if CONNECT.search(text)] == []

@@ -15,7 +15,9 @@ REVIVED = Reason(
 )
 HISTORY_MISSING = Reason(ReasonKind.HISTORY_MISSING, "history missing before the first record")
 MISSING_GENERATIONS = Reason(ReasonKind.MISSING_GENERATIONS, "missing generations")
-UNSEEN_ROUNDS = Reason(ReasonKind.UNSEEN_ROUNDS, "the leader may have led before, in rebalances that were not seen")
+UNSEEN_REBALANCES = Reason(
+    ReasonKind.UNSEEN_REBALANCES, "the leader may have led before, in rebalances that were not seen"
+)
 TOO_MANY = Reason(
     ReasonKind.MEMORY_BOUND, "the leader's memory is not known, and more of what it may be was possible than was tried"
 )

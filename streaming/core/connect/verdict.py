@@ -51,7 +51,7 @@ from rebalance_monitor.streaming.core.connect.reasons import (
     REVIVED,
     TOO_MANY,
     UNKNOWN_MAXIMUM,
-    UNSEEN_ROUNDS,
+    UNSEEN_REBALANCES,
     other_answer,
     other_release,
 )
@@ -238,7 +238,7 @@ def _explanations(case: Case, rounds: tuple[ConnectRound, ...]) -> Iterator[tupl
     """
     java = java_versions(case.settings)
     if case.carried.uncounted:
-        yield UNSEEN_ROUNDS, runs_of(case, rounds[:1], recounted(case.carried.hypotheses), java)
+        yield UNSEEN_REBALANCES, runs_of(case, rounds[:1], recounted(case.carried.hypotheses), java)
     guessed = hypotheses.guessed(case.carried.hypotheses, case.observed)
     if guessed:
         tries = runs_of(case, rounds[:1], guessed, java)
@@ -328,7 +328,7 @@ def _unseen(case: Case) -> Reason | None:
         return HISTORY_MISSING
     if case.missing_generations:
         return MISSING_GENERATIONS
-    return UNSEEN_ROUNDS if case.carried.unsure else None
+    return UNSEEN_REBALANCES if case.carried.unsure else None
 
 
 def _other_maximum(case: Case, rounds: tuple[ConnectRound, ...], expected: ConnectResult) -> str:

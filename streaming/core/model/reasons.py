@@ -15,7 +15,7 @@ class ReasonKind(StrEnum):
     # The leader may remember what no record shows.
     HISTORY_MISSING = "history_missing"
     MISSING_GENERATIONS = "missing_generations"
-    UNSEEN_ROUNDS = "unseen_rounds"
+    UNSEEN_REBALANCES = "unseen_rebalances"
     MEMORY_BOUND = "memory_bound"
     # A setting is not known.
     UNKNOWN_MAXIMUM_DELAY = "unknown_maximum_delay"

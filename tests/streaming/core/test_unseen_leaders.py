@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from rebalance_monitor.streaming.core.connect.reasons import UNSEEN_ROUNDS
+from rebalance_monitor.streaming.core.connect.reasons import UNSEEN_REBALANCES
 from rebalance_monitor.streaming.core.model.results import Grade, Verdict
 from tests.streaming.core.rules.builders import Story, generations
 from tests.streaming.core.rules.edits import everyone, share
@@ -88,7 +88,7 @@ def test_who_may_have_led_in_the_hole_is_believed_to_remember_it() -> None:
     assert verdicts(story)[-1].grade in RIGHT
     story = hidden_lead()
     story.rebalance(everyone(delay_ms=DELAY_MS if not answer.delay_ms else 0), leader="w2")
-    assert verdicts(story)[-1].reason == UNSEEN_ROUNDS
+    assert verdicts(story)[-1].reason == UNSEEN_REBALANCES
 
 
 def test_a_lead_that_moves_while_its_leader_stays_says_nothing_about_who_led() -> None:
@@ -98,7 +98,7 @@ def test_a_lead_that_moves_while_its_leader_stays_says_nothing_about_who_led() -
     story.rebalance()
     story.leave("w2")
     story.rebalance(invented, leader="w3")
-    assert verdicts(story)[-1].reason == UNSEEN_ROUNDS
+    assert verdicts(story)[-1].reason == UNSEEN_REBALANCES
 
 
 def test_rounds_before_an_empty_generation_may_be_missing() -> None:
