@@ -88,7 +88,9 @@ CONNECTORS_AND_TASKS = suite(
 GROUPS = suite(
     "groups",
     "cluster group state at_ms batch_id",
-    known_values("group_state_known", "groups", "state", "Stable Empty Dead Unknown", 'cluster, "group"'),
+    known_values(
+        "group_state_known", "groups", "state", "Stable Empty Dead Unknown Assigning Reconciling", 'cluster, "group"'
+    ),
     Contract(
         "group_stands_on_generation",
         "a group with members has a generation, and stands no earlier than its latest",

@@ -27,6 +27,7 @@ from rebalance_monitor.streaming.core.model.settings import ClusterSettings, Con
 from rebalance_monitor.streaming.core.replay import RawRecord
 
 MAX_DELAY = "scheduled.rebalance.max.delay.ms"
+TOPIC_ID_BYTES = 16
 Line = dict[str, Any]
 T = TypeVar("T")
 STDIN = Path("-")
@@ -93,13 +94,26 @@ def metadata_of(path: Path) -> tuple[TopicMetadata, ...]:
 
 def _metadata(file: Path) -> Iterator[TopicMetadata]:
     for where, line in _json_lines(file):
-        topics = {}
+        topics, ids = {}, {}
         for name, topic in _typed(line, "topics", dict, where).items():
             racks = topic.get("racks") if isinstance(topic, dict) else None
             if not isinstance(racks, list) or not all(isinstance(one, list) for one in racks):
                 raise InputError(f"{where}: topics.{name}.racks must be a list of racks for each partition")
             topics[name] = tuple(frozenset(map(str, one)) for one in racks)
-        yield TopicMetadata(_typed(line, "at_ms", int, where), topics)
+            if "id" in topic:
+                ids[name] = _topic_id(topic["id"], f"{where}: topics.{name}.id")
+        yield TopicMetadata(_typed(line, "at_ms", int, where), topics, ids)
+
+
+def _topic_id(text: object, where: str) -> bytes:
+    """The bytes of an id as Kafka prints it: 22 letters of URL-safe base64 without padding."""
+    try:
+        found = base64.urlsafe_b64decode(f"{text}==")
+    except ValueError:
+        found = b""
+    if len(found) != TOPIC_ID_BYTES:
+        raise InputError(f"{where} must be a topic id as Kafka prints it, 22 letters; leave it out if it is not known")
+    return found
 
 
 def _connect(cluster: Line, where: str) -> dict[str, ConnectSettings]:

@@ -13,12 +13,11 @@ from rebalance_monitor.streaming.core.model.results import Grade
 
 COLOURS = {"match": "green", "explainable": "cyan", "unexplained": "red", "not_judged": "yellow"}
 OTHER_KINDS = {
-    "consumer": "KIP-848 consumer group",
     "share": "KIP-932 share group",
     "streams": "KIP-1071 Streams group",
     "unknown": "unknown record type",
 }
-NOT_JUDGED_YET = frozenset({"consumer", "share", "streams"})
+NOT_JUDGED_YET = frozenset({"share", "streams"})
 SEVERITY_COLOURS = {"critical": "bold red", "high": "red", "medium": "yellow", "low": "cyan", "info": "dim"}
 
 

@@ -76,8 +76,9 @@ GROUP_STATE = Metric(
     name="rebalance_monitor_group_state",
     kind="gauge",
     unit="bool",
-    help="1 for the state of the group's latest record, 0 for the others: Stable, Empty, Dead. A rebalance under way "
-    "is never written to the log, so PreparingRebalance and CompletingRebalance can't be seen.",
+    help="1 for the state of the group's latest record, 0 for the others: Stable, Empty, Dead; Assigning and "
+    "Reconciling of KIP-848 groups. A classic group never writes a rebalance under way to the log, so its "
+    "PreparingRebalance and CompletingRebalance can't be seen.",
     labels=("cluster", "group", "state"),
 )
 GROUP_INFO = Metric(
@@ -185,7 +186,7 @@ HIDDEN_TASKS = Metric(
 OTHER_GROUPS = Metric(
     name="rebalance_monitor_other_groups",
     kind="gauge",
-    help="Groups that are only counted, by type (consumer, share, streams, unknown); those that are gone still count.",
+    help="Groups that are only counted, by type (share, streams, unknown); those that are gone still count.",
     labels=("cluster", "type"),
 )
 

@@ -135,7 +135,7 @@ def replay(
             rows.extend(_passed_over(record, settings))
             continue
         groups = groups or record.topic == OFFSETS_TOPIC
-        if isinstance(row.body, OtherGroup):
+        if isinstance(row.body, OtherGroup) and row.body.record is None:
             others.add(row.body.kind, row.group or "", record.timestamp_ms, record.key, record.value)
             continue
         rows.append(row)

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from rebalance_monitor.streaming.core.model.records import Row, Undecodable
-from rebalance_monitor.streaming.core.reading.decoding import Glance, glance, group_of_key
+from rebalance_monitor.streaming.core.reading.decoding import Glance, counted_key, glance, group_of_key
 from rebalance_monitor.streaming.guarding.traces import fingerprint_of
 
 Decode = Callable[[str, int, int, int, bytes | None, bytes | None], Row | None]
@@ -48,6 +48,14 @@ def glanced(key: bytes | None, value: bytes | None) -> Glance | None:
         return None
     try:
         return glance(key, value)
+    except Exception:
+        return None
+
+
+def counted(key: bytes | None) -> tuple[str, str] | None:
+    """Group and kind of a record of the coordinator's log that is only counted; None for any other, whatever it is."""
+    try:
+        return counted_key(key)
     except Exception:
         return None
 

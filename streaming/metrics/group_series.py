@@ -2,7 +2,7 @@
 
 Everything known of a group is kept, so that it can be shown the moment a place is free. Rank decides who has a place:
 
-    3 an incident that people are told of   2 Stable   1 Empty   0 Dead
+    3 an incident that people are told of   2 Stable, Assigning, Reconciling   1 Empty   0 Dead
 
 A group keeps its place until one of higher rank needs it (the longest silent one of the lowest rank goes first), so a
 flood of one-off groups drives nobody out. A dead group's series go an hour after its end, like those of a worker that
@@ -15,7 +15,7 @@ from rebalance_monitor.streaming.core import metrics
 from rebalance_monitor.streaming.core.connect.job_words import word_of
 from rebalance_monitor.streaming.core.model.results import JobState, Standing
 from rebalance_monitor.streaming.metrics.families import Families, GroupKey
-from rebalance_monitor.streaming.metrics.known_group import STABLE, STATES, Job, Known, key_of
+from rebalance_monitor.streaming.metrics.known_group import STABLE, Job, Known, key_of
 from rebalance_monitor.streaming.metrics.limits import Limits
 from rebalance_monitor.streaming.store.loads import Load
 from rebalance_monitor.streaming.store.stored import LastGeneration
@@ -68,7 +68,8 @@ class Groups:
         """What the group's latest record shows."""
         key = key_of(one.cluster, one.group)
         known = self._of(key)
-        known.state, known.at_ms = one.state, max(known.at_ms, one.at_ms)
+        known.stands(one.state)
+        known.at_ms = max(known.at_ms, one.at_ms)
         known.dead_since_s = self._clock_s() if one.state == "Dead" else None
         if known.deserted:
             self._loads(key, known, {})
@@ -211,7 +212,7 @@ class Groups:
 
     def _show_state(self, key: GroupKey, known: Known) -> None:
         if known.state is not None:
-            for state in STATES:
+            for state in known.possible_states:
                 self._families.gauge(metrics.GROUP_STATE, *key, state).set(int(state == known.state))
             self._show_now(key, known)
 

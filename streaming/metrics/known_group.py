@@ -12,11 +12,13 @@ Job = tuple[str, str]  # type and id
 
 STABLE = "Stable"
 STATES = (STABLE, "Empty", "Dead")
+EPOCH_STATES = ("Assigning", "Reconciling")
+"""States that only KIP-848 groups show in their records; both have members."""
 
 
 @dataclass(slots=True)
 class Known:
-    """One group. `left`: workers that are no longer in it, since when."""
+    """One group. `left`: workers that are no longer in it, since when; `epochs`: it is known to be a KIP-848 group."""
 
     ignored: bool
     last: LastGeneration | None = None
@@ -30,6 +32,7 @@ class Known:
     agreements: Counter[str] = field(default_factory=Counter)
     words: dict[Job, str] = field(default_factory=dict)
     states: Counter[str] = field(default_factory=Counter)
+    epochs: bool = False
 
     def dead_before(self, moment_s: float) -> bool:
         """Whether nothing is to be told of it any more."""
@@ -42,7 +45,17 @@ class Known:
     @property
     def deserted(self) -> bool:
         """Whether its latest record shows that nobody is in it: its last generation then says nothing of now."""
-        return self.state is not None and self.state != STABLE
+        return self.state is not None and self.state not in (STABLE, *EPOCH_STATES)
+
+    @property
+    def possible_states(self) -> tuple[str, ...]:
+        """The states that a group of its kind may show, as far as it has shown its kind."""
+        return (*STATES, *EPOCH_STATES) if self.epochs else STATES
+
+    def stands(self, state: str) -> None:
+        """What its latest record shows."""
+        self.state = state
+        self.epochs |= state in EPOCH_STATES
 
     @property
     def members(self) -> int:

@@ -17,10 +17,11 @@ from rebalance_monitor.streaming.core.fold.fold import FoldOutcome
 from rebalance_monitor.streaming.core.fold.isolation import place_of
 from rebalance_monitor.streaming.core.fold.routing import connect_settings, groups_concerned, groups_of_topic
 from rebalance_monitor.streaming.core.model.codec import dumps, loads
-from rebalance_monitor.streaming.core.model.records import Gap, GroupGeneration, OtherGroup, Tick, Undecodable
+from rebalance_monitor.streaming.core.model.records import Gap, OtherGroup, Tick, Undecodable
 from rebalance_monitor.streaming.core.model.results import Result
 from rebalance_monitor.streaming.core.model.settings import ClusterSettings, ConnectSettings
 from rebalance_monitor.streaming.core.ports import Commit, GroupKey, OutOfStep, PartitionKey, Range, Store, StoredState
+from rebalance_monitor.streaming.guarding.decoding import counted
 from rebalance_monitor.streaming.guarding.fold import configs_first
 from rebalance_monitor.streaming.spark.channel import Control
 from rebalance_monitor.streaming.spark.folding import Folded, FoldMany, fold_here
@@ -288,11 +289,19 @@ def _other_groups(cluster: str, rows: Sequence[RawRow]) -> dict[tuple[str, str, 
     """Records of group kinds that are only counted, by (cluster, group, kind)."""
     counts: dict[tuple[str, str, str], int] = {}
     for raw in rows:
-        row = raw.row() if raw.kind == OtherGroup.__name__ else None
-        if row is not None and isinstance(row.body, OtherGroup):
-            key = (cluster, row.group or "", row.body.kind)
+        if raw.kind != OtherGroup.__name__:
+            continue
+        found = counted(raw.key) if raw.key is not None else _of_no_group(raw)
+        if found is not None:
+            key = (cluster, *found)
             counts[key] = counts.get(key, 0) + 1
     return counts
+
+
+def _of_no_group(raw: RawRow) -> tuple[str, str] | None:
+    """A record of a type that nobody knows."""
+    row = raw.row()
+    return (row.group or "", row.body.kind) if row is not None and isinstance(row.body, OtherGroup) else None
 
 
 def _error_types(outcomes: Mapping[str, FoldOutcome]) -> dict[str, int]:
@@ -309,8 +318,8 @@ def _kinds(rows: Sequence[RawRow], folded: Iterable[Folded]) -> dict[tuple[str, 
     """Rows per (topic, class name of the body)."""
     counts = Counter((raw.topic, raw.kind) for raw in rows)
     for one in folded:
-        for topic, unreadable in one.seen.unreadable.items():
-            counts[topic, GroupGeneration.__name__] -= unreadable
+        for (topic, kind), unreadable in one.seen.unreadable.items():
+            counts[topic, kind] -= unreadable
             counts[topic, Undecodable.__name__] += unreadable
     return {key: count for key, count in counts.items() if count}
 

@@ -12,7 +12,7 @@ from rebalance_monitor.streaming.core.fold.fold import FoldOutcome
 from rebalance_monitor.streaming.core.fold.state import Saved
 from rebalance_monitor.streaming.core.lifecycles import fold_group
 from rebalance_monitor.streaming.core.model.codec import dumps, loads
-from rebalance_monitor.streaming.core.model.records import GroupGeneration, Row, Tick, Undecodable
+from rebalance_monitor.streaming.core.model.records import GroupGeneration, OtherGroup, Row, Tick, Undecodable
 from rebalance_monitor.streaming.core.model.results import Result
 from rebalance_monitor.streaming.core.model.settings import ClusterSettings
 from rebalance_monitor.streaming.core.ports import FoldError, KeptState
@@ -34,10 +34,10 @@ class Task(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What came to light when a group's records were decoded: how many of each topic could not be read, and tagged
-    fields in them that nobody has described."""
+    """What came to light when a group's records were decoded: how many could not be read, by topic and what they were
+    taken for, and tagged fields in them that nobody has described, by topic."""
 
-    unreadable: Mapping[str, int] = field(default_factory=dict)
+    unreadable: Mapping[tuple[str, str], int] = field(default_factory=dict)
     unknown_tags: Mapping[str, int] = field(default_factory=dict)
 
 
@@ -100,7 +100,7 @@ class _Decoding:
     """The rows of a task, decoded a piece at a time, and what comes to light then."""
 
     def __init__(self) -> None:
-        self._unreadable, self._tags = Counter[str](), Counter[str]()
+        self._unreadable, self._tags = Counter[tuple[str, str]](), Counter[str]()
 
     def pieces(self, raw: Sequence[RawRow]) -> Iterator[list[Row]]:
         for start, end in spans([one.bytes for one in raw]):
@@ -110,8 +110,8 @@ class _Decoding:
         row = raw.row()
         if row is not None and raw.key is not None:
             if isinstance(row.body, Undecodable):
-                self._unreadable[row.topic] += 1
-            elif isinstance(row.body, GroupGeneration) and row.body.unknown_tags:
+                self._unreadable[row.topic, raw.kind] += 1
+            elif isinstance(row.body, GroupGeneration | OtherGroup) and row.body.unknown_tags:
                 self._tags[row.topic] += row.body.unknown_tags
         return row
 

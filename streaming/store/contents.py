@@ -84,10 +84,11 @@ def _generation(rows: Contents, one: Generation, batch_id: int, topic_id: TopicI
     verdict = one.verdict
     rows.generations.append(
         (
-            *place, at.topic, name(one.group), one.incarnation, clean(one.protocol_type), _clean(one.protocol),
-            one.generation, _clean(one.leader), one.at_ms, one.state_ms, len(one.members), len(one.connect.unassigned),
-            one.connect.delay_ms, verdict.grade.value, verdict.assignor, verdict.era, _clean(verdict.why or None),
-            verdict.pending_until_ms, one.historic, json_text(document), judged_by, batch_id,
+            *place, at.topic, name(one.group), one.incarnation, one.lifecycle, clean(one.protocol_type),
+            _clean(one.protocol), one.generation, _clean(one.leader), one.at_ms, one.state_ms, len(one.members),
+            len(one.connect.unassigned), one.connect.delay_ms, verdict.grade.value, verdict.assignor, verdict.era,
+            _clean(verdict.why or None), verdict.pending_until_ms, one.historic, json_text(document), judged_by,
+            batch_id,
         )
     )  # fmt: skip
     for ordinal, (member, shown) in enumerate(zip(one.members, document["members"], strict=True)):

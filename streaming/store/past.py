@@ -3,6 +3,7 @@
 from rebalance_monitor.streaming.core.connect.job_words import word_of
 from rebalance_monitor.streaming.core.connect.shares import connect_share_of
 from rebalance_monitor.streaming.core.model.results import Incident, Standing
+from rebalance_monitor.streaming.core.reading.decoding import READ_KINDS
 from rebalance_monitor.streaming.store.database import Database
 from rebalance_monitor.streaming.store.gaps import TopicGaps, known
 from rebalance_monitor.streaming.store.leaders import NOTIFIED
@@ -90,5 +91,9 @@ class Past:
     def counted_groups(self) -> list[tuple[str, str, str]]:
         """Groups of kinds that are only counted, as (cluster, group, kind)."""
         with self.database.session() as connection:
-            rows = connection.execute('select cluster, "group", kind from rebalance_monitor.other_groups').fetchall()
+            rows = connection.execute(
+                # Earlier releases counted KIP-848 groups, too.
+                'select cluster, "group", kind from rebalance_monitor.other_groups where kind <> all(%s)',
+                (sorted(READ_KINDS),),
+            ).fetchall()
         return [(cluster, group, kind) for cluster, group, kind in rows]

@@ -86,11 +86,12 @@ STATES = Table(
 GENERATIONS = Table(
     "generations",
     (
-        *_PLACE, ("topic", "text"), ("group", "text"), ("incarnation", "int4"), ("protocol_type", "text"),
-        ("protocol", "text"), ("generation", "int4"), ("leader", "text"), ("at_ms", "int8"), ("state_ms", "int8"),
-        ("member_count", "int4"), ("unassigned_count", "int4"), ("delay_ms", "int8"), ("grade", "text"),
-        ("assignor", "text"), ("era", "text"), ("reason", "text"), ("pending_until_ms", "int8"),
-        ("historic", "bool"), ("document", "jsonb"), ("judged_by", "text"), ("batch_id", "int8"),
+        *_PLACE, ("topic", "text"), ("group", "text"), ("incarnation", "int4"), ("lifecycle", "text"),
+        ("protocol_type", "text"), ("protocol", "text"), ("generation", "int4"), ("leader", "text"),
+        ("at_ms", "int8"), ("state_ms", "int8"), ("member_count", "int4"), ("unassigned_count", "int4"),
+        ("delay_ms", "int8"), ("grade", "text"), ("assignor", "text"), ("era", "text"), ("reason", "text"),
+        ("pending_until_ms", "int8"), ("historic", "bool"), ("document", "jsonb"), ("judged_by", "text"),
+        ("batch_id", "int8"),
     ),
     key=4,
     # A pending verdict gives way to its final one, a final verdict never to a pending one.

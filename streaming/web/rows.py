@@ -53,8 +53,9 @@ class GapRow(NamedTuple):
 
 class GroupRow(NamedTuple):
     """A group's latest generation, without its document. `version` changes with every write of that row;
-    `status` is Stable, Empty, Dead or Unknown by the group's latest record ("" where it is not known). `generation`,
-    `grade` and `at_ms` are None for a group with an incident of which no generation is known."""
+    `status` is Stable, Empty, Dead, Unknown, and of a KIP-848 group Assigning or Reconciling, by its latest record (""
+    where it is not known). `generation`, `grade` and `at_ms` are None for a group with an incident of which no
+    generation is known."""
 
     cluster: str
     group: str

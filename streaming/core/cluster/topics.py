@@ -34,13 +34,15 @@ MOST_CHANGES = 64
 class TopicSample:
     """One answer: the replicas of each topic, and the racks of the brokers that were alive and have one.
 
-    Times by the monitor's clock, ms: what is shown was true at a moment between `asked_ms` and `answered_ms`.
+    Times by the monitor's clock, ms: what is shown was true at a moment between `asked_ms` and `answered_ms`. `ids`:
+    the 16 bytes of topics' ids, where brokers told them.
     """
 
     asked_ms: int
     answered_ms: int
     topics: Mapping[str, Replicas]
     racks: Mapping[int, str] = field(default_factory=dict)
+    ids: Mapping[str, bytes] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +74,7 @@ class TopicHistory:
     racks: tuple[Change[Mapping[int, str]], ...] = ()
     asked_ms: int | None = None
     answered_ms: int | None = None
+    ids: Mapping[str, tuple[Change[bytes], ...]] = field(default_factory=dict)
 
     def with_sample(self, sample: TopicSample) -> "TopicHistory":
         """The history with one more sample. One that was answered before the last one says nothing new."""
@@ -86,7 +89,21 @@ class TopicHistory:
         if not racks or racks[-1].content != sample.racks:
             racks = (*racks, self._change(sample, dict(sample.racks)))
         topics = {**self.topics, **changed} if changed else self.topics
-        return replace(self, topics=topics, racks=racks, asked_ms=sample.asked_ms, answered_ms=sample.answered_ms)
+        told = {name: one for name, one in sample.ids.items() if self.id_of(name) != one}
+        ids = {**self.ids, **{name: (*self.ids.get(name, ()), self._change(sample, one)) for name, one in told.items()}}
+        known = replace(self, topics=topics, racks=racks, ids=ids)
+        return replace(known, asked_ms=sample.asked_ms, answered_ms=sample.answered_ms)
+
+    def id_of(self, name: str, at_ms: int | None = None) -> bytes | None:
+        """The id of a topic, which it keeps until it is deleted, as of a time; None where nobody told it."""
+        changes = self.ids.get(name, ())
+        if at_ms is None:
+            return changes[-1].content if changes else None
+        return _content(changes, at_ms) or (changes[0].content if changes else None)
+
+    def name_of(self, topic_id: bytes) -> str | None:
+        """The name of the topic that has or had this id; None where nobody told it."""
+        return next((name for name, told in self.ids.items() if any(one.content == topic_id for one in told)), None)
 
     def _latest(self, name: str) -> Replicas | None:
         changes = self.topics.get(name)
@@ -127,7 +144,8 @@ class TopicHistory:
         gone = [name for name, (*before, last) in topics.items() if not before and last.content is None]
         gone = [name for name in gone if topics[name][0].at_ms <= until_ms]
         topics = {name: changes for name, changes in topics.items() if name not in set(gone)}
-        return replace(self, topics=topics, racks=_kept(self.racks, until_ms))
+        ids = {name: _kept(changes, until_ms) for name, changes in self.ids.items() if name in topics}
+        return replace(self, topics=topics, racks=_kept(self.racks, until_ms), ids=ids)
 
 
 NO_SAMPLES = TopicHistory()
@@ -151,10 +169,11 @@ def _kept(changes: tuple[Change[T], ...], until_ms: int) -> tuple[Change[T], ...
 
 @dataclass(frozen=True, slots=True)
 class TopicMetadata:
-    """A sample as captures hold it: topic -> for each partition the racks of its replicas."""
+    """A sample as captures hold it: topic -> for each partition the racks of its replicas, and topic -> its id."""
 
     at_ms: int
     topics: Mapping[str, Racks]
+    ids: Mapping[str, bytes] = field(default_factory=dict)
 
 
 def history_of(metadata: Iterable[TopicMetadata]) -> TopicHistory:
@@ -172,6 +191,7 @@ def history_of(metadata: Iterable[TopicMetadata]) -> TopicHistory:
                 for name, partitions in one.topics.items()
             },
             racks,
+            one.ids,
         )
         for one in given
     )

@@ -254,6 +254,14 @@ class ConnectSession:
         """What processes remember outlives the group, who holds what does not."""
         self.state = replace(self.state, last=None, unassigned_since_ms={}, declared={}, rule_memory=RuleMemory())
 
+    def closed_before(self, row: Row) -> Sequence[Output]:
+        """Each record says all by itself."""
+        return ()
+
+    def closed_by(self, at_ms: int) -> Sequence[Output]:
+        """Each record says all by itself."""
+        return ()
+
     def judge(self, row: Row, never_came: Reason | None, before: Envelope, leap: Leap) -> Sequence[Output]:
         """The verdict, its causes, and what the rules find; then the step that the statuses are held against."""
         again = generation.copy_of_last(self.view, self.state, row)

@@ -7,6 +7,7 @@ partition counts are not (since 4.1), so they come in as `topics`. What is not k
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from enum import Enum, auto
 from itertools import islice
 
 from rebalance_monitor.assignors.broker import range_assignor, uniform
@@ -29,44 +30,69 @@ _ASSIGNED, _TARGET = 6, 7
 _MOST_ORDERS = 720
 
 
+def preferred(group: EpochGroup) -> tuple[str, ...]:
+    """The assignor that most members prefer, several where these are even; the broker's default where nobody names
+    one."""
+    named = Counter(_named(group))
+    most = max(named.values(), default=0)
+    return tuple(sorted(name for name, count in named.items() if count == most)) or (DEFAULT_ASSIGNOR,)
+
+
+def names_one(group: EpochGroup) -> bool:
+    """Whether any member names an assignor."""
+    return bool(_named(group))
+
+
+def _named(group: EpochGroup) -> list[str]:
+    known = (member.metadata for member in group.members.values())
+    return [one.server_assignor for one in known if one is not None and one.server_assignor is not None]
+
+
 def assignor_of(group: EpochGroup) -> str | None:
-    """The assignor that most members prefer: the broker's default where nobody names one, None where two are even."""
-    named = Counter(
-        member.metadata.server_assignor
-        for member in group.members.values()
-        if member.metadata is not None and member.metadata.server_assignor is not None
-    )
-    ranked = named.most_common(2)
-    if not ranked:
-        return DEFAULT_ASSIGNOR
-    return None if len(ranked) > 1 and ranked[0][1] == ranked[1][1] else ranked[0][0]
+    """The assignor that is preferred; None where two are even."""
+    found = preferred(group)
+    return found[0] if len(found) == 1 else None
 
 
 @dataclass(frozen=True, slots=True)
 class Computed:
-    """A target that an operation brought: the group just before its type-7 records, and just after the type-6 one."""
+    """A target that an operation brought: the group just before its type-7 records, and just after the type-6 one,
+    which is the record number `at` of the operation. `converted`: a conversion from the classic protocol brought it, so
+    no assignor of the broker computed it."""
 
     before: EpochGroup
     after: EpochGroup
+    at: int = 0
+    converted: bool = False
 
 
-def computed_targets(group: EpochGroup, records: Sequence[GroupRecord], at_ms: int) -> list[Computed]:
+def targets_of(group: EpochGroup, records: Sequence[GroupRecord], at_ms: int) -> list[Computed]:
     """The targets that one operation brings to `group`; several batches may share a timestamp.
 
     A replaced static member is given its predecessor's target by type-7 records of their own; a computed target's stand
-    right before the type-6 record. What a conversion from the classic protocol brings was not computed.
+    right before the type-6 record. A conversion brings members of the classic protocol alone, and the first target.
     """
     found = []
     before = group
-    for record in records:
+    for at, record in enumerate(records):
         if record.type != _TARGET:
             after = take(group, record, at_ms)
-            if record.type == _ASSIGNED and record.value is not None and group.assignment_epoch is not None:
-                found.append(Computed(before, after))
+            if record.type == _ASSIGNED and record.value is not None:
+                found.append(Computed(before, after, at, group.assignment_epoch is None and _all_classic(after)))
             before = group = after
         else:
             group = take(group, record, at_ms)
     return found
+
+
+def computed_targets(group: EpochGroup, records: Sequence[GroupRecord], at_ms: int) -> list[Computed]:
+    """Those of them that an assignor of the broker computed."""
+    return [one for one in targets_of(group, records, at_ms) if not one.converted]
+
+
+def _all_classic(group: EpochGroup) -> bool:
+    views = group.members.values()
+    return all(one.metadata is not None and one.metadata.classic is not None for one in views)
 
 
 def assignor_input(computed: Computed, topics: Mapping[str, BrokerTopic]) -> BrokerGroup | None:
@@ -89,22 +115,55 @@ def assignor_input(computed: Computed, topics: Mapping[str, BrokerTopic]) -> Bro
     return BrokerGroup(members=tuple(members), topics=topics)
 
 
-def explains(computed: Computed, topics: Mapping[str, BrokerTopic], release: Release = NEWEST) -> bool | None:
-    """Whether the broker's assignor computes this target from these topics; None if that cannot be told.
+class Answer(Enum):
+    """How a recorded target compares with a computed one."""
+
+    SAME = auto()
+    OTHER = auto()
+    UNSURE = auto()
+    """Members share places in the coordinator's map in more orders than are tried."""
+    FAILED = auto()
+    """The assignor throws on this input, or there is none."""
+
+
+def run(computed: Computed, topics: Mapping[str, BrokerTopic], assignor: str, release: Release) -> Outcome | None:
+    """What the assignor gives for the members in the order of the view; None if the input is not known."""
+    group = assignor_input(computed, topics)
+    return None if group is None else _ASSIGNORS[assignor](group, release=release)
+
+
+def explained(computed: Computed, topics: Mapping[str, BrokerTopic], assignor: str, release: Release) -> Answer:
+    """Whether this assignor of the release computes the target from these topics.
 
     The coordinator's own order of members whose ids share a hash bucket is not in the records. Any of them counts.
     """
-    group, name = assignor_input(computed, topics), assignor_of(computed.after)
-    assign = _ASSIGNORS.get(name or "")
-    if group is None or assign is None:
-        return None
+    group = assignor_input(computed, topics)
+    if group is None:
+        return Answer.FAILED
     wanted = {member: view.wanted() for member, view in computed.after.members.items()}
     orders = member_orders(group.members)
+    ran = unsure = False
     for members in islice(orders, _MOST_ORDERS):
-        outcome = assign(replace(group, members=members), release=release)
-        if isinstance(outcome, BrokerResult) and all(flat_target(outcome, one) == of for one, of in wanted.items()):
-            return True
-    return None if next(orders, None) is not None else False
+        outcome = _ASSIGNORS[assignor](replace(group, members=members), release=release)
+        if not isinstance(outcome, BrokerResult):
+            continue
+        ran = True
+        if all(flat_target(outcome, one) == of for one, of in wanted.items()):
+            return Answer.SAME
+        unsure |= outcome.unsure
+    if unsure or next(orders, None) is not None:
+        return Answer.UNSURE
+    return Answer.OTHER if ran else Answer.FAILED
+
+
+def explains(computed: Computed, topics: Mapping[str, BrokerTopic], release: Release = NEWEST) -> bool | None:
+    """Whether the assignor that the members prefer computes this target from these topics; None if that cannot be
+    told."""
+    name = assignor_of(computed.after)
+    if name is None or name not in _ASSIGNORS:
+        return None
+    answer = explained(computed, topics, name, release)
+    return answer is Answer.SAME if answer in (Answer.SAME, Answer.OTHER) else None
 
 
 def flat_target(result: BrokerResult, member: str) -> frozenset[TopicPartition]:

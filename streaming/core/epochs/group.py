@@ -87,10 +87,14 @@ class MemberView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EpochGroup:
-    """One group. `epoch` is None before its first type-3 record and after the tombstone of it."""
+    """One group. `epoch` is None before its first type-3 record and after the tombstone of it; `epoch_ms`: its time;
+    `needed_ms`: the time of the first epoch that has no target yet, or had none before the newest target;
+    `metadata_hash`: that of the subscribed topics as of the epoch (4.1)."""
 
     epoch: int | None = None
     epoch_ms: int | None = None
+    needed_ms: int | None = None
+    metadata_hash: int | None = None
     assignment_epoch: int | None = None
     assignment_ms: int | None = None
     topics: PartitionMetadata | None = None
@@ -103,13 +107,18 @@ class EpochGroup:
         return self.epoch is not None and self.epoch != self.assignment_epoch
 
     @property
-    def converged(self) -> bool:
+    def reached(self) -> bool:
         """Whether every present member is stable at the epoch of the newest target."""
-        return not self.behind and all(
-            member.state is MemberState.STABLE and member.epoch == self.assignment_epoch
-            for member in self.members.values()
-            if not member.away
-        )
+        return all(self.arrived(member) for member in self.members.values() if not member.away)
+
+    @property
+    def converged(self) -> bool:
+        """Whether no newer target is due either."""
+        return not self.behind and self.reached
+
+    def arrived(self, member: MemberView) -> bool:
+        """Whether a member holds the newest target."""
+        return member.state is MemberState.STABLE and member.epoch == self.assignment_epoch
 
     def names_of(self, member: MemberView) -> tuple[str, ...]:
         """Topic names that a member subscribes to: its own, then those of its regular expression."""
@@ -136,8 +145,8 @@ def take(group: EpochGroup, record: GroupRecord, at_ms: int) -> EpochGroup:
     match record.value:
         case None:
             return _deleted(group, record)
-        case GroupEpoch(epoch=epoch) if record.type == _EPOCH:
-            return group if epoch == group.epoch else replace(group, epoch=epoch, epoch_ms=at_ms)
+        case GroupEpoch(epoch=epoch, metadata_hash=topics_hash) if record.type == _EPOCH:
+            return replace(_raised(group, epoch, at_ms), metadata_hash=topics_hash)
         case PartitionMetadata() as topics if record.type == _METADATA:
             return replace(group, topics=topics)
         case AssignmentEpoch(epoch=epoch, at_ms=computed_ms) if record.type == _ASSIGNED:
@@ -158,6 +167,12 @@ def take(group: EpochGroup, record: GroupRecord, at_ms: int) -> EpochGroup:
             return group
         case _:
             assert_never(record.value)
+
+
+def _raised(group: EpochGroup, epoch: int, at_ms: int) -> EpochGroup:
+    if epoch == group.epoch:
+        return group
+    return replace(group, epoch=epoch, epoch_ms=at_ms, needed_ms=group.needed_ms if group.behind else at_ms)
 
 
 def _member(group: EpochGroup, record: GroupRecord) -> MemberView:

@@ -1,13 +1,17 @@
-"""The lifecycle of groups that are no classic ones: whether they live, and whether they have members.
+"""The lifecycle of KIP-848 consumer groups, and of all groups that are only counted (`counted`).
 
-Their assignments are not judged. What is published is the group's state, as far as keys and tombstones tell it:
-`Empty` without a member, `Dead` once its epoch was deleted, and `Unknown`, Kafka's own word, for a group with members,
-which may be stable or reconciling (coordinator-log.md 6).
+The records of a KIP-848 group state its epochs, members and assignments one by one. The session keeps the group as they
+show it, closes one operation of the coordinator after the other (`operation`), and publishes each target with who has
+to have what, its cause and its verdict, when its members have reached it, and the state of the group.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from rebalance_monitor.streaming.core.epochs import counted, operation
+from rebalance_monitor.streaming.core.epochs.operation import begins_another, record_of
+from rebalance_monitor.streaming.core.epochs.state import EpochsState
+from rebalance_monitor.streaming.core.fold import clocks
 from rebalance_monitor.streaming.core.fold.clocks import Leap
 from rebalance_monitor.streaming.core.fold.lifecycle import GroupView, NoTopics, QuietSession, Session
 from rebalance_monitor.streaming.core.fold.published import MemberShares
@@ -19,15 +23,10 @@ from rebalance_monitor.streaming.core.model.reasons import Reason
 from rebalance_monitor.streaming.core.model.records import Body, MemberRow, OtherGroup, Row
 from rebalance_monitor.streaming.core.model.results import Standing
 from rebalance_monitor.streaming.core.reading.blobs import MemberFormat
+from rebalance_monitor.streaming.core.reading.decoding import read_again
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EpochsState:
-    """`members`: those whose newest record is no tombstone. `shown`: the state published last."""
-
-    members: frozenset[str] = frozenset()
-    deleted: bool = False
-    shown: str | None = None
+CLOSED_MS = 100
+"""So long after a moment, by the clock, the coordinator has written everything of it, and it was read."""
 
 
 class EpochsLifecycle(NoTopics):
@@ -48,57 +47,82 @@ class EpochsLifecycle(NoTopics):
         return EpochsSession(view, EpochsState() if stored is None else loads(EpochsState, stored))
 
     def salvage(self, stored: str) -> str | None:
-        """Who is a member: a record of a member comes only when it changes."""
-        return stored
+        """The group as it was last known to be: a member's record comes only when it changes. What failed may be one of
+        its records, so nothing is concluded from it until it is seen to be in order."""
+        state = loads(EpochsState, stored)
+        return dumps(replace(state, begun=(), trusted=False, underway=None, cause=(), left={}))
 
 
 class EpochsSession(QuietSession):
     """One such group in one call of the fold."""
 
     def __init__(self, view: GroupView, state: EpochsState) -> None:
-        self.view, self.state = view, state
+        begun = tuple(
+            replace(row, body=read_again(row.body)) if isinstance(row.body, OtherGroup) else row for row in state.begun
+        )
+        self.view, self.state = view, replace(state, begun=begun)
+
+    def closed_before(self, row: Row) -> Sequence[Output]:
+        """What the records of an earlier moment say together."""
+        return self._close() if begins_another(self.state, row) else ()
+
+    def closed_by(self, at_ms: int) -> Sequence[Output]:
+        """The same where no record of that moment can come any more."""
+        begun = self.state.begun
+        return self._close() if begun and begun[0].timestamp_ms + CLOSED_MS <= at_ms else ()
 
     def take(self, row: Row, *, hole: bool) -> Sequence[Output]:
-        """The state of the group after this record, where it changed."""
+        """A record of the moment that was begun, or of a kind that is only counted."""
+        if record_of(row) is not None:
+            self.state = replace(self.state, begun=(*self.state.begun, row), deleted=False)
+            return ()
         body = row.body
         if not isinstance(body, OtherGroup):
             return ()
-        if body.member is not None:
-            one = frozenset({body.member})
-            members = self.state.members - one if body.deleted else self.state.members | one
-            self.state = replace(self.state, members=members)
-        if body.whole:  # after the tombstone of its epoch nothing is left of a group but garbage
-            members = frozenset[str]() if body.deleted else self.state.members
-            self.state = replace(self.state, deleted=body.deleted, members=members)
+        self.state = counted.counted(self.state, body)
         known = self.view.envelope
         if self.state.shown is None and known.generation is None and not known.seen_from_start:
             return ()  # a group that never was a classic one, not even by its tombstone, is not shown yet
-        shown = "Dead" if self.state.deleted else "Unknown" if self.state.members else "Empty"
-        if shown == self.state.shown:
+        word = counted.word(self.state)
+        if word == self.state.shown:
             return ()
-        self.state = replace(self.state, shown=shown)
+        self.state = replace(self.state, shown=word)
         view = self.view
-        return [Standing(cluster=view.settings.name, group=view.group, state=shown, at_ms=row.timestamp_ms)]
+        return [Standing(cluster=view.settings.name, group=view.group, state=word, at_ms=row.timestamp_ms)]
 
     def judge(self, row: Row, never_came: Reason | None, before: Envelope, leap: Leap) -> Sequence[Output]:
-        """No record of these groups is a generation."""
+        """No record of these groups is a generation by itself."""
         return ()
 
     def shares(self, member: MemberRow) -> MemberShares:
-        """Nothing is published of members."""
+        """No record of a classic group is read for it."""
         return MemberShares()
 
     def last(self) -> LastRecord | None:
-        """Nothing is timed."""
-        return None
+        """The last record of the last closed moment."""
+        return self.state.last
+
+    def live_due_ms(self) -> int | None:
+        """When the moment that was begun is over."""
+        if not self.state.begun:
+            return None
+        due_ms = clocks.monitors_time(self.view.envelope, self.state.begun[0].timestamp_ms + CLOSED_MS)
+        tick = self.view.tick
+        # In history time stands still: the group is to be folded once that is over.
+        return max(due_ms, tick.now_ms + 1) if tick is not None and tick.historic else due_ms
 
     def begin_life(self) -> None:
-        """What is known of members goes on with their records."""
+        """Nothing is known of anybody. Who is known by the id alone goes on to be."""
+        self.state = EpochsState(members=self.state.members, shown=self.state.shown)
 
     def end(self, row: Row, *, historic: bool) -> None:
-        """The group goes on as a classic one."""
+        """The group is deleted, or goes on as a classic one."""
         self.state = EpochsState()
 
     def stored(self) -> str | None:
         """The state, where anything is known."""
         return None if self.state == EpochsState() else dumps(self.state)
+
+    def _close(self) -> Sequence[Output]:
+        self.state, outputs = operation.closed(self.view, self.state)
+        return outputs

@@ -25,10 +25,10 @@ from rebalance_monitor.streaming.core.fold.published import body_of, published_a
 from rebalance_monitor.streaming.core.fold.registry import Registry
 from rebalance_monitor.streaming.core.fold.state import STATE_VERSION, Envelope, Saved, Waiting, stored
 from rebalance_monitor.streaming.core.fold.waiting import LOOK_AHEAD
-from rebalance_monitor.streaming.core.incidents.notice import Lane, Notice
+from rebalance_monitor.streaming.core.incidents.notice import Lane, Notice, Output
 from rebalance_monitor.streaming.core.model.reasons import Reason, ReasonKind
 from rebalance_monitor.streaming.core.model.records import GroupDeleted, GroupGeneration, OtherGroup, Row, Tick
-from rebalance_monitor.streaming.core.model.results import Grade, Result, Source, Standing, Verdict
+from rebalance_monitor.streaming.core.model.results import Generation, Grade, Result, Source, Standing, Verdict
 from rebalance_monitor.streaming.core.model.settings import ClusterSettings
 from rebalance_monitor.streaming.core.ports import FoldError, KeptState
 
@@ -128,6 +128,8 @@ class _Fold(Intake):
         if self.tick is not None and not self.tick.historic and not self.waiting.queue.end:
             now_ms = self.tick.now_ms if end_of_input else clocks.groups_time(self.envelope, self.tick.now_ms)
             self._live(now_ms)
+            for session in self.sessions.values():
+                self._told(session.closed_by(clocks.FOREVER_MS if end_of_input else now_ms))
             self._timers(self.hearing.until_ms(self._timed_from(), now_ms), now_ms)
         end_ms = None
         if end_of_input and self.tick is not None:
@@ -181,7 +183,7 @@ class _Fold(Intake):
                 self._stands("Dead", row)
             return True
         if isinstance(row.body, OtherGroup):
-            self._other(row, row.body, following, historic=head.historic)
+            self._other(head, row.body, following, live=not end_of_input)
             return True
         session = self._owner(row)
         missing = session.missing(row)
@@ -193,18 +195,25 @@ class _Fold(Intake):
             return False
         why = None if missing is None else session.never_came(row, missing)
         before, last = self.envelope, session.last()
-        passing = clocks.Passing(head, self.hearing.passed_ms(last, row), before.behind_ms, self.hearing.slow_ms(row))
+        passing = self._passing(session, head)
         leap = clocks.leap(before, last, passing, finite=self.hearing.witnesses is not None)
-        doubts = session.rebase(passing)
-        if doubts:
-            self.publish(doubts)
-            self.results += self.book.attend(row.timestamp_ms)
+        self._rebase(session, passing)
         self._generation(session, head, before, why, leap)
         self.envelope = recovery.counted(
             clocks.read(self.envelope, head, live=not end_of_input, leapt=leap != clocks.NO_LEAP)
         )
         self._stands("Stable" if self.envelope.member_ids else "Empty", row)
         return True
+
+    def _passing(self, session: Session, head: Waiting) -> clocks.Passing:
+        passed_ms = self.hearing.passed_ms(session.last(), head.row)
+        return clocks.Passing(head, passed_ms, self.envelope.behind_ms, self.hearing.slow_ms(head.row))
+
+    def _rebase(self, session: Session, passing: clocks.Passing) -> None:
+        doubts = session.rebase(passing)
+        if doubts:
+            self.publish(doubts)
+            self.results += self.book.attend(passing.head.row.timestamp_ms)
 
     def _generation(
         self, session: Session, head: Waiting, before: Envelope, never_came: Reason | None, leap: clocks.Leap
@@ -262,19 +271,55 @@ class _Fold(Intake):
             )
             self.results.append(replace(pending, historic=one.historic))
 
-    def _other(self, row: Row, body: OtherGroup, following: Row | None, *, historic: bool) -> None:
+    def _other(self, head: Waiting, body: OtherGroup, following: Row | None, *, live: bool) -> None:
         """A record of a group that is no classic one, or not any more."""
+        row, historic = head.row, head.historic
         session = self._owner(row)
         name = self.registry.owner(body).name
         if self.envelope.lifecycle not in (None, name) and not self.envelope.deleted and not body.deleted:
             self._deleted(row, historic=historic)
+        read = body.record is not None
+        if read:
+            self._before_other(session, head, body)
+        if read and conversion.ends(row):
+            self._deleted(row, historic=historic)
+            if not conversion.goes_on(row, following):
+                self._stands("Dead", row)
+            return
         outputs = session.take(row, hole=False)
         if conversion.goes_on(row, following):
             session.end(row, historic=historic)
             outputs = ()
-        self.publish(outputs)
+        self._told(outputs)
+        if read:
+            self.envelope = clocks.read(self.envelope, head, live=live)
         if not body.deleted:
             self.envelope = replace(self.envelope, lifecycle=name)
+
+    def _before_other(self, session: Session, head: Waiting, body: OtherGroup) -> None:
+        """What the moment before this record's still had to say, and the timers between the two."""
+        row = head.row
+        self._told(session.closed_before(row))
+        last = session.last()
+        if last is not None and last.at_ms != row.timestamp_ms:
+            self._rebase(session, self._passing(session, head))
+        self.envelope = replace(self.envelope, historic=head.historic)
+        if not body.deleted and self.envelope.deleted:
+            self.envelope = group_life.begun_anew(self.envelope)
+            for one in self.sessions.values():
+                one.begin_life()
+        timers.overdue(self, row.timestamp_ms, historic=head.historic)
+
+    def _told(self, outputs: Sequence[Output]) -> None:
+        """What a session says of targets: their epochs count as generations of the group."""
+        for one in outputs:
+            if isinstance(one, Generation):
+                self.envelope = group_life.counted_on(self.envelope, one.generation)
+                one = replace(one, incarnation=self.envelope.incarnation)
+            self.publish([one])
+            if isinstance(one, Generation):
+                self.envelope = recovery.counted(self.envelope)
+                self.results += self.book.attend(one.at_ms)
 
     def _deleted(self, row: Row, *, historic: bool) -> None:
         first = self.envelope.generation is None and not self.open()

@@ -36,6 +36,17 @@ def lived_on(state: Envelope, body: GroupGeneration) -> Envelope:
     )
 
 
+def begun_anew(state: Envelope) -> Envelope:
+    """A record of another kind than a classic group's, behind the end of what the group id was before."""
+    return replace(state, incarnation=state.incarnation + 1, generation=None, deleted=False, seen_from_start=True)
+
+
+def counted_on(state: Envelope, epoch: int) -> Envelope:
+    """A target of this epoch: a lower number than before starts a new life of the group id."""
+    fell = state.generation is not None and epoch < state.generation
+    return replace(state, generation=epoch, incarnation=state.incarnation + fell)
+
+
 def written_late(
     settings: ClusterSettings, group: str, state: Envelope, row: Row, shares: SharesOf
 ) -> Generation | None:

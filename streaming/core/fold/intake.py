@@ -21,6 +21,7 @@ from rebalance_monitor.streaming.core.incidents.transitions import Moment, PartK
 from rebalance_monitor.streaming.core.model.codec import loads
 from rebalance_monitor.streaming.core.model.records import (
     PASSED_OVER,
+    Body,
     Gap,
     GroupDeleted,
     GroupGeneration,
@@ -32,6 +33,7 @@ from rebalance_monitor.streaming.core.model.records import (
 )
 from rebalance_monitor.streaming.core.model.results import GapRecord, Part, Result, Source, UndecodableRecord
 from rebalance_monitor.streaming.core.model.settings import ClusterSettings
+from rebalance_monitor.streaming.core.reading import decoding
 
 MAX_LOST = 16
 """Gaps of the group's partition that are remembered."""
@@ -152,9 +154,12 @@ class Intake:
 
     def _waiting_of(self, text: bytes) -> Waiting:
         one = loads(Waiting, text.decode("utf-8", "surrogatepass"))
-        if not isinstance(one.row.body, GroupGeneration):
-            return one
-        return replace(one, row=replace(one.row, body=self.registry.blobs.read_again(one.row.body)))
+        body: Body = one.row.body
+        if isinstance(body, GroupGeneration):
+            body = self.registry.blobs.read_again(body)
+        elif isinstance(body, OtherGroup):
+            body = decoding.read_again(body)
+        return replace(one, row=replace(one.row, body=body))
 
     def _not_read(self, row: Row, body: Undecodable, session: Session | None) -> None:
         """A record of the group, or of a topic of its lifecycle, that could not be read. Rows of topics are published

@@ -134,6 +134,14 @@ class Session(Protocol):
         """The group id begins a new life: what the life before taught of members is forgotten."""
         ...
 
+    def closed_before(self, row: Row) -> Sequence[Output]:
+        """What records that only mean something together say, where this record, which comes next, is none of them."""
+        ...
+
+    def closed_by(self, at_ms: int) -> Sequence[Output]:
+        """The same at a time by which every record of them has come."""
+        ...
+
     def judge(self, row: Row, never_came: Reason | None, before: Envelope, leap: Leap) -> Sequence[Output]:
         """One record whose turn has come, and what follows from it. `before`: the envelope before the record."""
         ...
@@ -228,6 +236,14 @@ class QuietSession:
 
     def rebase(self, passing: Passing) -> Sequence[Output]:
         """Nothing waits."""
+        return ()
+
+    def closed_before(self, row: Row) -> Sequence[Output]:
+        """Each record says all by itself."""
+        return ()
+
+    def closed_by(self, at_ms: int) -> Sequence[Output]:
+        """Each record says all by itself."""
         return ()
 
     def passed_over(self, row: Row) -> None:

@@ -187,6 +187,9 @@ def _default(declared: Any) -> Any:
 
 def _union_plan(args: tuple[Any, ...]) -> Plan:
     records = {one.__name__: one for one in args if isinstance(one, type) and is_dataclass(one)}
+    words = [one for one in args if isinstance(one, type) and issubclass(one, Enum)]
+    if len(words) == 1 and records:
+        return _words_or_records(words[0], args)
     plain = [one for one in args if one is not type(None) and one not in records.values()]
     if len(plain) == 2 and plain[0] is str and get_origin(plain[1]) is tuple and not records:
         write, read = _plan(plain[1])
@@ -216,6 +219,15 @@ def _union_plan(args: tuple[Any, ...]) -> Plan:
         return None if raw is None else plans[raw["$"]].decode(raw)
 
     return Plan(encode, decode)
+
+
+def _words_or_records(words: type[Enum], args: tuple[Any, ...]) -> Plan:
+    """A member of an enumeration, or what stands for one that this release does not know."""
+    others = _union_plan(tuple(one for one in args if one is not words))
+    return Plan(
+        lambda value: value.value if isinstance(value, words) else others.encode(value),
+        lambda raw: others.decode(raw) if raw is None or isinstance(raw, dict) else words(raw),
+    )
 
 
 def _tuple_plan(args: tuple[Any, ...]) -> Plan:

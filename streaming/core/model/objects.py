@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any, assert_never
 
 from rebalance_monitor.streaming.core.model.effect_objects import aftermath_object, effects_object, job_object
+from rebalance_monitor.streaming.core.model.epoch_detail import EpochDetail, epoch_object
 from rebalance_monitor.streaming.core.model.results import (
     Aftermath,
     Cause,
@@ -88,7 +89,7 @@ def _generation(one: Generation) -> Object:
         "cluster": one.cluster,
         "group": one.group,
         "incarnation": one.incarnation,
-        "lifecycle": "classic",
+        "lifecycle": one.lifecycle,
         "protocol_type": one.protocol_type,
         "protocol": one.protocol,
         "generation": one.generation,
@@ -103,6 +104,7 @@ def _generation(one: Generation) -> Object:
         **effects_object(detail),
         **({"streams": streams_object(one.detail)} if isinstance(one.detail, StreamsDetail) else {}),
         **aftermath_object(detail.downtime, detail.interrupted, detail.burst, settled=one.settled),
+        **_epoch(one.epoch),
     }
 
 
@@ -111,7 +113,12 @@ def aftermath_patch(one: Aftermath) -> Object:
     return {
         "cause": [_cause(cause) for cause in one.cause],
         **aftermath_object(one.downtime, one.interrupted, one.burst, settled=True),
+        **_epoch(one.epoch),
     }
+
+
+def _epoch(one: EpochDetail | None) -> Object:
+    return {} if one is None else {"epoch": epoch_object(one)}
 
 
 def share_object(share: Share | None) -> Object | None:

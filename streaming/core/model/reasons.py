@@ -20,6 +20,7 @@ class ReasonKind(StrEnum):
     # A setting is not known.
     UNKNOWN_MAXIMUM_DELAY = "unknown_maximum_delay"
     UNKNOWN_TOPICS = "unknown_topics"
+    UNKNOWN_DEFAULT = "unknown_default"
     # Another release, or another client.
     OTHER_RELEASE = "other_release"
     FOREIGN_CLIENT = "foreign_client"

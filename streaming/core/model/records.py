@@ -60,13 +60,18 @@ class OtherGroup:
     """A record of a group that is no classic one, or of a type nobody knows: `kind` is consumer, share or streams.
 
     `member`: the record says whether this member is there; `whole`: it states the group itself, its epoch; `deleted`:
-    it is a tombstone.
+    it is a tombstone. `record`: what `key` and `value` say, where a lifecycle reads this kind of group; it is read anew
+    rather than stored. Of a kind that is only counted there is none, and no bytes. `unknown_tags` as above.
     """
 
     kind: str
     member: str | None = None
     whole: bool = False
     deleted: bool = False
+    key: bytes = b""
+    value: bytes | None = None
+    unknown_tags: int = 0
+    record: object = field(default=None, metadata=DERIVED)
 
 
 PASSED_OVER = OtherGroup("topic")

@@ -9,6 +9,7 @@ from enum import StrEnum
 from typing import TypeAlias
 
 from rebalance_monitor.streaming.core.model.effects import Burst, ConnectDetail, DowntimeSum, JobDowntime
+from rebalance_monitor.streaming.core.model.epoch_detail import EpochDetail
 from rebalance_monitor.streaming.core.model.reasons import Reason
 from rebalance_monitor.streaming.core.model.streams_detail import StreamsDetail
 from rebalance_monitor.streaming.core.model.subjects import Source as Source
@@ -60,7 +61,7 @@ class ConsumerShare:
 
 
 Share: TypeAlias = ConnectShare | ConsumerShare
-Detail: TypeAlias = ConnectDetail | StreamsDetail
+Detail: TypeAlias = ConnectDetail | StreamsDetail | EpochDetail
 """What a generation of one lifecycle has besides what every generation has: one type for each that has something."""
 
 
@@ -138,7 +139,12 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Generation:
-    """One record of a classic group with members. Its key is (cluster, source). `detail` is its lifecycle's own."""
+    """Who should have what from a record on: a classic group's record with members, or a target that the coordinator
+    of a KIP-848 group computed. Its key is (cluster, source). `detail` is its lifecycle's own.
+
+    Of a target, `generation` is the assignment epoch; its members are `assigned` their target, have `owned`, and have
+    yet to give up `revoked`; nobody leads.
+    """
 
     cluster: str
     group: str
@@ -163,6 +169,16 @@ class Generation:
         """The detail of a Connect generation; an empty one of any other."""
         return self.detail if isinstance(self.detail, ConnectDetail) else ConnectDetail()
 
+    @property
+    def epoch(self) -> EpochDetail | None:
+        """The detail of a KIP-848 group's target; None of any other generation."""
+        return self.detail if isinstance(self.detail, EpochDetail) else None
+
+    @property
+    def lifecycle(self) -> str:
+        """The group's type in Kafka's words: `classic`, or `consumer` for a KIP-848 group."""
+        return "classic" if self.epoch is None else "consumer"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Aftermath:
@@ -176,9 +192,12 @@ class Aftermath:
     downtime: tuple[DowntimeSum, ...] = ()
     interrupted: tuple[JobDowntime, ...] = ()
     burst: Burst | None = None
+    epoch: EpochDetail | None = None
 
     def completed(self, generation: Generation) -> Generation:
         """The generation with its last word."""
+        if self.epoch is not None:
+            return replace(generation, cause=self.cause, detail=self.epoch, settled=True)
         detail = replace(generation.connect, downtime=self.downtime, interrupted=self.interrupted, burst=self.burst)
         return replace(generation, cause=self.cause, detail=detail, settled=True)
 
@@ -213,7 +232,8 @@ class Standing:
     """A group as its latest judged record shows it, under the name that Kafka gives to the state.
 
     Only states that reach the log: `Stable` with members, `Empty` without, `Dead` once deleted. What lies between two
-    generations (a rebalance under way) is in the coordinator's memory alone.
+    generations of a classic group (a rebalance under way) is in the coordinator's memory alone. A KIP-848 group is also
+    `Assigning` while a target is due, and `Reconciling` while members are on their way to it.
     """
 
     cluster: str

@@ -4,10 +4,12 @@
 what it handed over. Records of other topics are read by the lifecycle whose topics they are.
 """
 
+from dataclasses import replace
 from typing import NamedTuple, assert_never
 
 from rebalance_monitor.schemas.errors import SchemaError
 from rebalance_monitor.schemas.frozen import maker
+from rebalance_monitor.schemas.group_records import decode_group_record
 from rebalance_monitor.schemas.offsets_topic import (
     GROUP_TYPES,
     MEMBER_TYPES,
@@ -31,6 +33,8 @@ from rebalance_monitor.streaming.core.model.records import (
 from rebalance_monitor.streaming.core.reading.blobs import MemberBlobs
 
 CLASSIC = 2
+READ_KINDS = frozenset({"consumer"})
+"""Kinds of groups beside the classic ones whose records are read; those of all others are counted."""
 # Enough to recognise a record's layout by eye; the coordinator's log holds no secrets.
 SAMPLE_BYTES = 32
 
@@ -46,6 +50,15 @@ def group_of_key(key: bytes | None) -> str | None:
     """The group that a key of the coordinator's log names, if it can be read."""
     outcome = decode_key(key)
     return outcome.value.group if isinstance(outcome, Decoded) else None
+
+
+def counted_key(key: bytes | None) -> tuple[str, str] | None:
+    """Group and kind, where a key is of a kind of group that is only counted."""
+    outcome = decode_key(key)
+    if not isinstance(outcome, Decoded) or outcome.value.type == CLASSIC:
+        return None
+    kind = RECORD_TYPES[outcome.value.type][1]
+    return None if kind in READ_KINDS else (outcome.value.group, kind)
 
 
 class Glance(NamedTuple):
@@ -89,7 +102,7 @@ def decode_offsets_record(
     match outcome:
         case Decoded(found):
             group = found.group
-            body = _group_body(value, blobs) if found.type == CLASSIC else _other_group(found, value)
+            body = _group_body(value, blobs) if found.type == CLASSIC else _other_group(found, key or b"", value)
         case Ignored():
             body = OtherGroup("unknown")
         case Unreadable(reason):
@@ -108,11 +121,29 @@ def _undecodable(reason: str, raw: bytes | None) -> Undecodable:
     return Undecodable(reason, len(raw or b""), (raw or b"")[:SAMPLE_BYTES].hex())
 
 
-def _other_group(key: Key, value: bytes | None) -> OtherGroup:
+def _other_group(key: Key, raw_key: bytes, value: bytes | None) -> Body:
     there = key.type in MEMBER_TYPES or (value is not None and key.type in MEMBERS_SHARE_TYPES)
     member = key.member if there else None
     kind = RECORD_TYPES[key.type][1]
-    return OtherGroup(kind, member=member, whole=key.type in GROUP_TYPES, deleted=value is None)
+    body = OtherGroup(kind, member=member, whole=key.type in GROUP_TYPES, deleted=value is None)
+    if kind not in READ_KINDS:
+        return body
+    outcome = decode_group_record(raw_key, value)
+    match outcome:
+        case Decoded(record):
+            return replace(body, key=raw_key, value=value, unknown_tags=record.unknown_tags, record=record)
+        case Unreadable(reason):
+            return _undecodable(reason, value)
+        case Ignored() | Tombstone():
+            return body
+        case _:
+            assert_never(outcome)
+
+
+def read_again(body: OtherGroup) -> OtherGroup:
+    """A record that was stored, with what its bytes say."""
+    outcome = decode_group_record(body.key, body.value) if body.key else None
+    return replace(body, record=outcome.value) if isinstance(outcome, Decoded) else body
 
 
 def _group_body(value: bytes | None, blobs: MemberBlobs) -> Body:

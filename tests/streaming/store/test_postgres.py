@@ -58,7 +58,7 @@ def test_a_commit_can_be_read_back(store: PostgresStore) -> None:
             gap,
             states={GROUP: state(500)},
             blobs={"h": b"\x00\x01"},
-            other_groups={("c", "kip848", "consumer"): 2},
+            other_groups={("c", "shared", "share"): 2},
         )
     )
     assert store.positions() == {PARTITION: 10}
@@ -74,7 +74,7 @@ def test_a_commit_can_be_read_back(store: PostgresStore) -> None:
     ]
     assert rows(store, "select key from rebalance_monitor.outbox") == [("i1:fired",)]
     assert rows(store, "select from_offset, to_offset, topic_id from rebalance_monitor.gaps") == [(1, 4, "id-1")]
-    assert rows(store, "select * from rebalance_monitor.other_groups") == [("c", "kip848", "consumer", 2)]
+    assert rows(store, "select * from rebalance_monitor.other_groups") == [("c", "shared", "share", 2)]
     assert store.open_incidents() == [incident()]
 
 

@@ -1,0 +1,105 @@
+"""Why a KIP-848 group needs a new target, by the records that raised its epoch (coordinator-log.md 10.5).
+
+    new type 5                               a member joined
+    type 5 with other topics, or type 16     a subscription changed
+    tombstone of type 5                      a member left, was removed, or nobody can tell
+    nothing of these                         the subscribed topics changed (type 4, or another hash)
+
+A member that leaves asks for it, and is gone at once. A member that falls silent is removed when its session time-out
+has passed. Its records do not show its heartbeats: only where its last record of type 8, which it asked for itself, is
+too young for a time-out, it surely left.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+
+from rebalance_monitor.schemas.group_values import MemberState
+from rebalance_monitor.streaming.core.epochs.group import STATIC_AWAY, EpochGroup, MemberView
+from rebalance_monitor.streaming.core.epochs.laws import SESSION_MS
+from rebalance_monitor.streaming.core.fold import departures
+from rebalance_monitor.streaming.core.model.results import Cause, Certainty, Evidence, Subject
+
+MOST_SUBJECTS = 100
+MOST_EVIDENCE = 10
+STAYED_AWAY = "a static member that was away did not come back within its session time-out"
+CANNOT_TELL = "it left or was removed: its session time-out may have passed since its last record, so nothing tells"
+
+
+def named(member_id: str, view: MemberView) -> str:
+    """What a member is called: by its instance id, which outlives a restart, or its member id."""
+    return member_id if view.metadata is None else view.metadata.instance_id or member_id
+
+
+def causes_of(before: EpochGroup, after: EpochGroup, evidence: tuple[Evidence, ...], at_ms: int) -> tuple[Cause, ...]:
+    """What changed between two states of a group, of which the later has a higher group epoch."""
+    joined = {name: view for name, view in after.members.items() if name not in before.members}
+    gone = {name: view for name, view in before.members.items() if name not in after.members}
+    came, went = ({named(*one) for one in some.items()} for some in (joined, gone))
+    found: list[Cause] = []
+    if came & went:
+        found.append(Cause(kind="member_replaced", subjects=_subjects(came & went), evidence=evidence))
+    if came - went:
+        found.append(Cause(kind="member_joined", subjects=_subjects(came - went), evidence=evidence))
+    found += _departures({name: view for name, view in gone.items() if named(name, view) not in came}, evidence, at_ms)
+    if changed := _resubscribed(before, after):
+        found.append(Cause(kind="subscription_changed", subjects=_subjects(changed), evidence=evidence))
+    if not found and (before.metadata_hash, before.topics) != (after.metadata_hash, after.topics):
+        found.append(Cause(kind="topics_changed", evidence=evidence))
+    return tuple(found) or (Cause(kind="unknown", certainty=Certainty.POSSIBLE, evidence=evidence),)
+
+
+def merged(before: tuple[Cause, ...], after: tuple[Cause, ...]) -> tuple[Cause, ...]:
+    """Causes of several epochs that share a target: each kind once, with all its subjects up to a bound."""
+    found: dict[tuple[str, Certainty], Cause] = {}
+    for one in (*before, *after):
+        known = found.get((one.kind, one.certainty))
+        if known is None:
+            found[one.kind, one.certainty] = one
+            continue
+        subjects = tuple(dict.fromkeys((*known.subjects, *one.subjects)))[:MOST_SUBJECTS]
+        evidence = tuple(dict.fromkeys((*known.evidence, *one.evidence)))[:MOST_EVIDENCE]
+        found[one.kind, one.certainty] = replace(known, subjects=subjects, evidence=evidence)
+    return tuple(found.values())
+
+
+def _resubscribed(before: EpochGroup, after: EpochGroup) -> set[str]:
+    earlier = {named(*one): set(before.names_of(one[1])) for one in before.members.items() if one[1].metadata}
+    later = {named(*one): set(after.names_of(one[1])) for one in after.members.items() if one[1].metadata}
+    return {name for name in earlier.keys() & later.keys() if earlier[name] != later[name]}
+
+
+def _departures(gone: Mapping[str, MemberView], evidence: tuple[Evidence, ...], at_ms: int) -> Iterator[Cause]:
+    by_text: dict[tuple[str, Certainty, str], list[str]] = {}
+    for member_id, view in gone.items():
+        by_text.setdefault(_departure(view, at_ms), []).append(named(member_id, view))
+    for (kind, certainty, text), names in by_text.items():
+        yield Cause(
+            kind=kind, subjects=_subjects(names), certainty=certainty, evidence=(*evidence, Evidence(text=text))
+        )
+
+
+def _departure(view: MemberView, at_ms: int) -> tuple[str, Certainty, str]:
+    metadata = view.metadata
+    if view.epoch == STATIC_AWAY:
+        return "member_gone", Certainty.CERTAIN, STAYED_AWAY
+    if view.state is MemberState.UNREVOKED and metadata is not None and view.epoch_since_ms is not None:
+        waited_ms = at_ms - view.epoch_since_ms
+        if waited_ms >= metadata.rebalance_timeout_ms:
+            text = (
+                f"it did not give its partitions up within its rebalance time-out of {metadata.rebalance_timeout_ms} ms"
+            )
+            return "member_fenced", Certainty.LIKELY, text
+    # The session time-out is the broker's, or the classic member's own; no record shows the broker's.
+    classic = None if metadata is None else metadata.classic
+    session_ms = SESSION_MS if classic is None else classic.session_timeout_ms
+    asked = departures.left(view.heard_ms or 0, at_ms, session_ms)
+    if asked is None:
+        return "member_gone", Certainty.CERTAIN, CANNOT_TELL
+    text = (
+        f"{at_ms - (view.heard_ms or 0)} ms after its last record: too soon for a session time-out of {session_ms} ms"
+    )
+    return "member_left", asked if classic is not None else Certainty.LIKELY, text
+
+
+def _subjects(names: Iterable[str]) -> tuple[Subject, ...]:
+    return tuple(Subject("member", one) for one in sorted(names))[:MOST_SUBJECTS]

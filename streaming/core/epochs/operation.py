@@ -1,0 +1,194 @@
+"""One operation of the coordinator: what its records say together, published once it is closed.
+
+A heartbeat, a leave or a removal writes several records at one moment, in one batch. In the midst of them the group
+breaks laws that hold before and after, and a reading may end there. So the records of one moment are put by (`begun`)
+until a record of another moment comes, or the clock has gone on; then they are folded together.
+
+    10:00:00.100  3 epoch 7 | 5 m2         reading ends                        nothing is said
+    10:00:00.100  7 m2 | 6 epoch 7 | 8 m2
+    10:00:00.900  8 m1                     the moment before is closed         target 7 is published
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from rebalance_monitor.schemas.group_records import GroupRecord
+from rebalance_monitor.schemas.group_values import GroupEpoch
+from rebalance_monitor.streaming.core.epochs import topics
+from rebalance_monitor.streaming.core.epochs.causes import causes_of, merged
+from rebalance_monitor.streaming.core.epochs.expected import Computed, targets_of
+from rebalance_monitor.streaming.core.epochs.group import EpochGroup, take_all
+from rebalance_monitor.streaming.core.epochs.laws import state_findings
+from rebalance_monitor.streaming.core.epochs.published import (
+    NameOf,
+    detail_of,
+    generation_of,
+    progress_of,
+    targets_by_name,
+)
+from rebalance_monitor.streaming.core.epochs.state import EpochsState, Underway
+from rebalance_monitor.streaming.core.epochs.verdict import judge
+from rebalance_monitor.streaming.core.fold.lifecycle import GroupView
+from rebalance_monitor.streaming.core.fold.published import source_of
+from rebalance_monitor.streaming.core.fold.state import LastRecord
+from rebalance_monitor.streaming.core.incidents.notice import Output
+from rebalance_monitor.streaming.core.model.records import OtherGroup, Row
+from rebalance_monitor.streaming.core.model.results import Aftermath, Cause, Evidence, Standing
+
+FIRST_EPOCHS = 2
+"""A new group's first record states epoch 1 or 2."""
+PROTOCOL_CHANGED = "protocol_changed"
+
+
+def record_of(row: Row) -> GroupRecord | None:
+    """What a row of such a group says; None where only its key was read."""
+    body = row.body
+    return body.record if isinstance(body, OtherGroup) and isinstance(body.record, GroupRecord) else None
+
+
+def begins_another(state: EpochsState, row: Row) -> bool:
+    """Whether a row is of another moment than the records that were put by."""
+    first = state.begun[0] if state.begun else row
+    return (row.topic, row.partition, row.timestamp_ms) != (first.topic, first.partition, first.timestamp_ms)
+
+
+def closed(view: GroupView, state: EpochsState) -> tuple[EpochsState, list[Output]]:
+    """The state after the operation that was put by, and what is published of it."""
+    if not state.begun:
+        return state, []
+    rows, state = state.begun, replace(state, begun=())
+    records = [one for one in map(record_of, rows) if one is not None]
+    at_ms, before = rows[0].timestamp_ms, state.view
+    after = take_all(before, records, at_ms)
+
+    def name_of(topic: bytes) -> str:
+        return topics.name_of(topic, after, view.knowledge.topics)
+
+    state = replace(state, trusted=_followed(view, state, records, rows))
+    outputs: list[Output] = []
+    earlier = before
+    for target in targets_of(before, records, at_ms):
+        state, told = _targeted(view, state, earlier, target, rows[target.at], name_of)
+        outputs += told
+        earlier = target.after
+    gone = {name: one for name, one in earlier.members.items() if name not in after.members}
+    left = {**state.left, **targets_by_name(replace(earlier, members=gone), name_of)}
+    state = replace(state, view=after, left=left if after.members else {}, members=state.members - after.members.keys())
+    if after.epoch != earlier.epoch and after.epoch is not None:
+        raised = (Evidence(source=source_of(_raising(rows, records))),)
+        state = replace(state, cause=merged(state.cause, causes_of(earlier, after, raised, at_ms)))
+    state, told = _reached(view, state, at_ms)
+    outputs += told
+    if not state.trusted and _in_order(state):
+        state = replace(state, trusted=True)
+    state = replace(state, last=LastRecord(source_of(rows[-1]), at_ms))
+    return stands(view, state, outputs, at_ms)
+
+
+def stands(
+    view: GroupView, state: EpochsState, outputs: Sequence[Output], at_ms: int
+) -> tuple[EpochsState, list[Output]]:
+    """The group's state in Kafka's words behind the rest, where it changed."""
+    word = state_word(state)
+    if word == state.shown:
+        return state, list(outputs)
+    standing = Standing(cluster=view.settings.name, group=view.group, state=word, at_ms=at_ms)
+    return replace(state, shown=word), [*outputs, standing]
+
+
+def state_word(state: EpochsState) -> str:
+    """As Kafka's coordinator computes it; `Unknown` where the records do not tell."""
+    group = state.view
+    if not group.members and not state.members:
+        return "Empty"
+    if state.members or not state.trusted or group.epoch is None:
+        return "Unknown"
+    if group.behind:
+        return "Assigning"
+    return "Stable" if all(group.arrived(one) for one in group.members.values()) else "Reconciling"
+
+
+def _followed(view: GroupView, state: EpochsState, records: Sequence[GroupRecord], rows: Sequence[Row]) -> bool:
+    """Whether the view is still that of all records: each group epoch is one more than the one before."""
+    trusted, epoch, unread = state.trusted, state.view.epoch, view.envelope.unread
+    for record in records:
+        if isinstance(record.value, GroupEpoch):
+            new = record.value.epoch
+            if epoch is None:
+                trusted = new <= FIRST_EPOCHS or view.envelope.seen_from_start
+            elif new not in (epoch, epoch + 1):
+                trusted = False
+            epoch = new
+    if unread is None or (unread.topic, unread.partition) != (rows[0].topic, rows[0].partition):
+        return trusted
+    since = -1 if state.last is None else state.last.source.offset
+    return trusted and unread.offset < since
+
+
+def _in_order(state: EpochsState) -> bool:
+    """Whether the view is surely the group's again: everybody is known and holds its target, and no law is broken."""
+    group = state.view
+    known = all(one.metadata is not None for one in group.members.values())
+    return bool(group.members) and not state.members and known and group.converged and not state_findings(group)
+
+
+def _targeted(
+    view: GroupView, state: EpochsState, earlier: EpochGroup, target: Computed, row: Row, name_of: NameOf
+) -> tuple[EpochsState, list[Output]]:
+    """A target: the one before is over, this one is published."""
+    at_ms, source, epoch = row.timestamp_ms, source_of(row), target.after.assignment_epoch or 0
+    state, outputs = _settled(view, state, earlier, overtaken_by=epoch)
+    here = (Evidence(source=source),)
+    if target.converted:
+        cause: tuple[Cause, ...] = (Cause(kind=PROTOCOL_CHANGED, evidence=here),)
+    elif target.after.epoch == earlier.epoch and state.cause:
+        cause = state.cause
+    else:
+        cause = merged(state.cause, causes_of(earlier, target.after, here, at_ms))
+    verdict = judge(target, view.knowledge.topics, at_ms, name_of, trusted=state.trusted)
+    outputs.append(
+        generation_of(
+            view, target, source=source, at_ms=at_ms, verdict=verdict, cause=cause, left=state.left, name_of=name_of
+        )
+    )
+    underway = Underway(epoch=epoch, source=source, cause=cause, detail=replace(detail_of(target.after), progress=()))
+    return replace(state, underway=underway, cause=(), left={}), outputs
+
+
+def _reached(view: GroupView, state: EpochsState, at_ms: int) -> tuple[EpochsState, list[Output]]:
+    """The last word on a target, once everybody holds it or nobody is left."""
+    group, underway = state.view, state.underway
+    if underway is None or group.assignment_epoch != underway.epoch:
+        return state, []
+    if not group.members:
+        return _settled(view, state, group)
+    return _settled(view, state, group, reached_ms=at_ms) if group.reached else (state, [])
+
+
+def _settled(
+    view: GroupView,
+    state: EpochsState,
+    group: EpochGroup,
+    *,
+    reached_ms: int | None = None,
+    overtaken_by: int | None = None,
+) -> tuple[EpochsState, list[Output]]:
+    underway = state.underway
+    if underway is None:
+        return state, []
+    detail = replace(underway.detail, progress=progress_of(group), reached_ms=reached_ms, overtaken_by=overtaken_by)
+    last_word = Aftermath(
+        cluster=view.settings.name,
+        group=view.group,
+        generation=underway.epoch,
+        source=underway.source,
+        cause=underway.cause,
+        epoch=detail,
+    )
+    return replace(state, underway=None), [last_word]
+
+
+def _raising(rows: Sequence[Row], records: Sequence[GroupRecord]) -> Row:
+    """The record that raised the group epoch."""
+    found = (row for row, record in zip(rows, records, strict=False) if isinstance(record.value, GroupEpoch))
+    return next(found, rows[0])

@@ -1,0 +1,172 @@
+"""Was this target right? Re-runs the broker's assignor on the members, subscriptions and previous targets of the log.
+
+Only two things are not in the records: what the coordinator knew of the topics (`topics`), and which release it runs.
+Both are tried: first the likeliest view of the topics in the newest release, then what else may have been. A target
+that no assumption gives is unexplained; one that cannot be recomputed is not judged.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import assert_never
+
+from rebalance_monitor.assignors.broker.model import NEWEST, BrokerResult, Release
+from rebalance_monitor.streaming.core.cluster.topics import TopicHistory
+from rebalance_monitor.streaming.core.epochs import expected, topics
+from rebalance_monitor.streaming.core.epochs.expected import Computed
+from rebalance_monitor.streaming.core.epochs.group import EpochGroup
+from rebalance_monitor.streaming.core.epochs.published import NameOf, share_of
+from rebalance_monitor.streaming.core.epochs.topics import Topics
+from rebalance_monitor.streaming.core.model.reasons import Reason, ReasonKind
+from rebalance_monitor.streaming.core.model.results import ConsumerShare, ExpectedShare, Grade, Verdict
+
+ERAS: dict[str, tuple[tuple[str, Release], ...]] = {
+    "uniform": ((">=4.0", NEWEST), ("3.8-3.9", (3, 9)), ("3.7", (3, 7))),
+    "range": ((">=3.9", NEWEST), ("3.7-3.8", (3, 8))),
+}
+"""By assignor, the ranges of releases that compute alike, newest first, and one release of each."""
+HASHES_SINCE: Release = (4, 1)
+"""From this release on the coordinator writes a hash of the topics instead of the topics (types 3 and 4)."""
+
+CONVERTED = Reason(
+    ReasonKind.CONVERSION, "members of the classic protocol brought it: no assignor of the broker computed it"
+)
+RECORDS_MISSING = Reason(ReasonKind.EVIDENCE_MISSING, "records of the group before this target were not read")
+MEMBER_MISSING = Reason(ReasonKind.EVIDENCE_MISSING, "the subscription of a member was not read")
+OTHER_TOPICS = Reason(
+    ReasonKind.UNKNOWN_TOPICS, "the coordinator may have known other topics or partitions at that time"
+)
+INFERRED = Reason(ReasonKind.UNKNOWN_TOPICS, "partition counts are not known: taken from the target itself")
+OTHER_DEFAULT = Reason(ReasonKind.UNKNOWN_DEFAULT, "the broker's default assignor may be another one")
+MANY_ORDERS = Reason(
+    ReasonKind.EQUAL_CHOICE, "member ids share places in the coordinator's map in more orders than are tried"
+)
+EVEN = Reason(ReasonKind.EQUAL_CHOICE, "as many members prefer another assignor")
+FAILED = Reason(ReasonKind.CANNOT_RUN, "the assignor of no release can be run on this input")
+
+
+def _other_release(assignor: str, era: str) -> Reason:
+    return Reason(ReasonKind.OTHER_RELEASE, f"{assignor} of the releases {era}")
+
+
+@dataclass(frozen=True, slots=True)
+class _View:
+    """Topics as the coordinator may have known them. `why`: what is assumed; None where nothing is."""
+
+    topics: Topics
+    why: Reason | None = None
+
+
+def judge(computed: Computed, history: TopicHistory, at_ms: int, name_of: NameOf, *, trusted: bool) -> Verdict:
+    """The verdict on one target. `trusted`: every record of the group before it was read."""
+    group = computed.after
+    named = expected.preferred(group)
+    assignor = named[0] if len(named) == 1 else None
+    known = [one for one in named if one in ERAS]
+    if computed.converted:
+        return _not_judged(None, CONVERTED)
+    if not trusted:
+        return _not_judged(assignor, RECORDS_MISSING)
+    if any(one.metadata is None for one in group.members.values()):
+        return _not_judged(assignor, MEMBER_MISSING)
+    if not known:
+        text = f"assignor {', '.join(named)} is not recomputed by this version"
+        return _not_judged(assignor, Reason(ReasonKind.ASSIGNOR_UNKNOWN, text))
+    views = list(_views(group, history, at_ms))
+    verdict, why_not = _compared(computed, known, views, name_of)
+    if verdict is not None and verdict.grade is not Grade.UNEXPLAINED:
+        return verdict
+    sure = [one for one in views if one.why is not INFERRED]
+    if not any(topics.fits(group, one.topics) for one in sure):
+        names = ", ".join(topics.subscribed(group)[:5])
+        text = f"partition counts not known: {names}" if not sure else f"partitions that no sample shows: {names}"
+        return _not_judged(assignor, Reason(ReasonKind.PARTITIONS_UNKNOWN, text))
+    if why_not is not None:
+        return _not_judged(assignor, why_not)
+    return verdict or _not_judged(assignor, FAILED)
+
+
+def _compared(
+    computed: Computed, named: Sequence[str], views: Sequence[_View], name_of: NameOf
+) -> tuple[Verdict | None, Reason | None]:
+    """The verdict, as far as any assignor could be run; and why a comparison cannot tell, where one cannot."""
+    first: Verdict | None = None
+    why_not: Reason | None = None
+    for choice, view in _choices(computed.after, named, views):
+        answer = expected.explained(computed, view.topics, choice.assignor, choice.release)
+        match answer:
+            case expected.Answer.SAME:
+                return _explained(choice, view, computed.after, name_of), None
+            case expected.Answer.UNSURE:
+                why_not = MANY_ORDERS
+            case expected.Answer.FAILED:
+                continue
+            case expected.Answer.OTHER:
+                first = first or _unexplained(computed, view, choice, name_of)
+            case _:
+                assert_never(answer)
+    return first, why_not
+
+
+@dataclass(frozen=True, slots=True)
+class _Choice:
+    """An assignor in one range of releases; `why`: what is assumed by that."""
+
+    assignor: str
+    era: str
+    release: Release
+    why: Reason | None = None
+
+
+def _choices(group: EpochGroup, named: Sequence[str], views: Sequence[_View]) -> Iterator[tuple[_Choice, _View]]:
+    """What may have been, the likeliest first: the newest release with every view, then others with each."""
+    even = None if len(named) == 1 else EVEN
+    choices = [
+        _Choice(name, era, release, even if at == 0 else _other_release(name, era))
+        for name in named
+        for at, (era, release) in enumerate(ERAS[name])
+        if at == 0 or group.metadata_hash is None
+    ]
+    if not expected.names_one(group):
+        others = [name for name in ERAS if name not in named]
+        choices += [_Choice(name, era, release, OTHER_DEFAULT) for name in others for era, release in ERAS[name][:1]]
+    for choice in choices:
+        yield from ((choice, view) for view in views)
+
+
+def _views(group: EpochGroup, history: TopicHistory, at_ms: int) -> Iterator[_View]:
+    names = topics.subscribed(group)
+    told = topics.recorded(group)
+    if told is not None:
+        yield _View(told)
+        return
+    for number, view in enumerate(topics.sampled(history, names, at_ms)):
+        yield _View(view, None if number == 0 else OTHER_TOPICS)
+    alike = len({frozenset(group.names_of(one)) for one in group.members.values()}) <= 1
+    guessed = topics.inferred(group, names) if alike else None
+    if guessed is not None:
+        yield _View(guessed, INFERRED)
+
+
+def _explained(choice: _Choice, view: _View, group: EpochGroup, name_of: NameOf) -> Verdict:
+    why = choice.why or view.why
+    shares = {name: ExpectedShare(assigned=share_of(one.wanted(), name_of)) for name, one in group.members.items()}
+    grade = Grade.MATCH if why is None else Grade.EXPLAINABLE
+    return Verdict(grade=grade, assignor=choice.assignor, eras=(choice.era,), reason=why, expected=shares)
+
+
+def _unexplained(computed: Computed, view: _View, choice: _Choice, name_of: NameOf) -> Verdict:
+    outcome = expected.run(computed, view.topics, choice.assignor, choice.release)
+    members = computed.after.members
+    wanted = (
+        {name: expected.flat_target(outcome, name) for name in members} if isinstance(outcome, BrokerResult) else {}
+    )
+    other = next((name for name, of in wanted.items() if of != members[name].wanted()), "a member")
+    shares = {name: ExpectedShare(assigned=share_of(of, name_of)) for name, of in wanted.items()}
+    reason = Reason(ReasonKind.OTHER_ANSWER, f"{other} was given other partitions than {choice.assignor} computes")
+    empty = ExpectedShare(assigned=ConsumerShare())
+    given = {name: shares.get(name, empty) for name in members}
+    return Verdict(grade=Grade.UNEXPLAINED, assignor=choice.assignor, reason=reason, expected=given)
+
+
+def _not_judged(assignor: str | None, why: Reason) -> Verdict:
+    return Verdict(grade=Grade.NOT_JUDGED, assignor=assignor, reason=why)
