@@ -44,7 +44,7 @@ def causes_of(before: EpochGroup, after: EpochGroup, evidence: tuple[Evidence, .
     if changed := _resubscribed(before, after):
         found.append(Cause(kind="subscription_changed", subjects=_subjects(changed), evidence=evidence))
     if not found and (before.metadata_hash, before.topics) != (after.metadata_hash, after.topics):
-        found.append(Cause(kind="topics_changed", evidence=evidence))
+        found.append(Cause(kind="topic_changed", evidence=evidence))
     return tuple(found) or (Cause(kind="unknown", certainty=Certainty.POSSIBLE, evidence=evidence),)
 
 
@@ -88,7 +88,7 @@ def _departure(view: MemberView, at_ms: int) -> tuple[str, Certainty, str]:
             text = (
                 f"it did not give its partitions up within its rebalance time-out of {metadata.rebalance_timeout_ms} ms"
             )
-            return "member_fenced", Certainty.LIKELY, text
+            return "member_lost", Certainty.LIKELY, text
     # The session time-out is the broker's, or the classic member's own; no record shows the broker's.
     classic = None if metadata is None else metadata.classic
     session_ms = SESSION_MS if classic is None else classic.session_timeout_ms

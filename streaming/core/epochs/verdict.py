@@ -136,8 +136,8 @@ def _choices(group: EpochGroup, named: Sequence[str], views: Sequence[_View]) ->
 def _views(group: EpochGroup, history: TopicHistory, at_ms: int) -> Iterator[_View]:
     names = topics.subscribed(group)
     told = topics.recorded(group)
-    if told is not None:
-        yield _View(told)
+    if told is not None or not names:
+        yield _View(told or {})
         return
     for number, view in enumerate(topics.sampled(history, names, at_ms)):
         yield _View(view, None if number == 0 else OTHER_TOPICS)

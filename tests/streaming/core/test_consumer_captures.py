@@ -107,19 +107,5 @@ def swapped(members: tuple[MemberRow, ...]) -> Iterator[tuple[MemberRow, ...]]:
                 yield tuple(changed)
 
 
-def test_groups_of_other_kinds_are_counted() -> None:
-    assert replayed("kip848-a").objects[-1]["other_groups"] == {"consumer": 7}
-
-
-def test_groups_of_other_kinds_are_listed_one_by_one() -> None:
-    listed = {one["group"]: one for one in replayed("kip848-a").objects if one["kind"] == "other_group"}
-    assert len(listed) == 7
-    uniform, gone = listed["k-uniform"], listed["k-migrate"]
-    assert (uniform["group_kind"], uniform["epoch"], uniform["members"], uniform["deleted"]) == (
-        "consumer",
-        70,
-        0,
-        False,
-    )
-    assert (gone["epoch"], gone["members"], gone["deleted"]) == (3, 0, True)
-    assert sum(one["records"] for one in listed.values()) == 2950
+def test_kip_848_groups_are_judged_and_no_longer_counted() -> None:
+    assert replayed("kip848-a").objects[-1]["other_groups"] == {}

@@ -52,7 +52,7 @@ def test_a_converted_group_is_never_dead_after_any_record(group: str) -> None:
     assert any(isinstance(one.body, GroupDeleted) for one in ROWS[group])
     one_by_one = states(group, ([one] for one in ROWS[group]))
     assert "Dead" not in one_by_one
-    assert {"Stable", "Unknown", "Empty"} <= set(one_by_one)
+    assert {"Stable", "Empty"} <= set(one_by_one)
     assert one_by_one[-1] == "Empty"
 
 
@@ -80,10 +80,13 @@ def test_a_group_that_was_deleted_is_dead_with_the_next_reading() -> None:
 def test_a_converted_group_is_dead_once_its_epoch_is_deleted() -> None:
     rows = ROWS["k-migrate"]
     converted = next(at for at, one in enumerate(rows) if isinstance(one.body, GroupDeleted)) + 10
-    body = OtherGroup("consumer", whole=True, deleted=True)
-    last = replace(rows[converted], offset=rows[converted].offset + 1, body=body)
-    assert states("k-migrate", [[*rows[: converted + 1], last]])[-2:] == ["Unknown", "Dead"]
+    ended = next(one for one in rows if isinstance(one.body, OtherGroup) and one.body.whole and one.body.deleted)
+    later_ms = rows[converted].timestamp_ms + 500
+    last = replace(ended, offset=rows[converted].offset + 1, timestamp_ms=later_ms)
+    assert states("k-migrate", [[*rows[: converted + 1], last]])[-2:] == ["Reconciling", "Dead"]
 
 
-def test_a_group_that_never_was_a_classic_one_is_not_shown() -> None:
-    assert states("k-range", [ROWS["k-range"]]) == []
+def test_a_group_that_never_was_a_classic_one_is_shown_in_kafkas_words() -> None:
+    shown = states("k-uniform", [ROWS["k-uniform"]])
+    assert shown[-1] == "Empty"
+    assert set(shown) == {"Assigning", "Reconciling", "Stable", "Empty"}

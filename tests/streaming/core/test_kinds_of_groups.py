@@ -98,12 +98,16 @@ def test_a_member_is_there_by_its_share_alone_and_gone_with_the_epoch_of_its_gro
         assert row is not None
         return row
 
-    rows = [shown(b"\x00\x08", b"\x00\x00", 1, "m"), shown(b"\x00\x08", None, 2, "m")]
-    outcome = fold_group(story.settings, GROUP, state, rows, Tick(story.now_ms))
+    epoch = bytes.fromhex("00000000000900")
+    holds = bytes.fromhex("0000 00000009 00000008 00 01 01 00")
+    rows = [shown(b"\x00\x08", holds, 1, "m"), shown(b"\x00\x03", epoch, 2)]
+    outcome = fold_group(story.settings, GROUP, state, rows, Tick(story.now_ms + 1_000))
     assert [one.state for one in outcome.results if isinstance(one, Standing)] == ["Unknown"]
-    rows = [shown(b"\x00\x03", None, 3), shown(b"\x00\x03", b"\x00\x00", 4)]
-    outcome = fold_group(story.settings, GROUP, outcome.state, rows, Tick(story.now_ms))
-    assert [one.state for one in outcome.results if isinstance(one, Standing)] == ["Dead", "Empty"]
+    rows = [shown(b"\x00\x03", None, 3), shown(b"\x00\x03", epoch, 4)]
+    outcome = fold_group(story.settings, GROUP, outcome.state, rows, Tick(story.now_ms + 1_000))
+    assert [one.state for one in outcome.results if isinstance(one, Standing)] == ["Assigning", "Dead"]
+    outcome = fold_group(story.settings, GROUP, outcome.state, [], Tick(story.now_ms + 2_000))
+    assert [one.state for one in outcome.results if isinstance(one, Standing)] == ["Empty"]
 
 
 @pytest.mark.parametrize(
