@@ -1,4 +1,4 @@
-"""What is published of real KIP-848 groups: every target once, judged, as the clients saw it, wherever batches are cut."""
+"""What is published of real KIP-848 groups: each target, judged, as the clients saw it, wherever batches are cut."""
 
 import gzip
 import json
