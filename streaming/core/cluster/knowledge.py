@@ -7,14 +7,16 @@ batch that is repeated from the store knows what was known before.
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from rebalance_monitor.streaming.core.cluster.group_states import NEVER_POLLED, GroupStates
 from rebalance_monitor.streaming.core.cluster.topics import NO_SAMPLES, TopicHistory, TopicMetadata, history_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Knowledge:
-    """`topics`: what brokers said of topics, and when. Empty where nobody asks them."""
+    """`topics`: what brokers said of topics, and when; `groups`: which groups rebalance. Empty where nobody asks."""
 
     topics: TopicHistory = NO_SAMPLES
+    groups: GroupStates = NEVER_POLLED
 
 
 NOTHING_KNOWN = Knowledge()

@@ -38,6 +38,7 @@ from rebalance_monitor.streaming.core.fold.parts import part_of
 from rebalance_monitor.streaming.core.fold.published import MemberShares, body_of, source_of
 from rebalance_monitor.streaming.core.fold.routing import connect_settings
 from rebalance_monitor.streaming.core.fold.state import Envelope, LastRecord
+from rebalance_monitor.streaming.core.fold.timeouts import Timeouts
 from rebalance_monitor.streaming.core.fold.timers import BY_COORDINATOR
 from rebalance_monitor.streaming.core.incidents.finding import Finding
 from rebalance_monitor.streaming.core.incidents.notice import Notice, Output
@@ -75,6 +76,10 @@ class ConnectLifecycle:
         """The config and the status topic of the group, configured or guessed."""
         topics = connect_settings(settings, group)
         return frozenset(one for one in (topics.config_topic, topics.status_topic) if one is not None)
+
+    def longest_rebalance_ms(self, timeouts: Timeouts) -> int:
+        """A worker that fell silent is missed only after its session time-out."""
+        return timeouts.both_ms
 
     def written(self, record: TopicRecord) -> str:
         """What the job keeps of a config record or a status."""

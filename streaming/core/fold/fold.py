@@ -17,13 +17,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from rebalance_monitor.streaming.core.cluster.knowledge import NOTHING_KNOWN, Knowledge
-from rebalance_monitor.streaming.core.fold import clocks, conversion, group_life, recovery, timers
+from rebalance_monitor.streaming.core.fold import clocks, conversion, group_life, recovery, stuck, timers
 from rebalance_monitor.streaming.core.fold.intake import Intake
 from rebalance_monitor.streaming.core.fold.lifecycle import Session
 from rebalance_monitor.streaming.core.fold.other_clocks import Hearing, OtherClocks
 from rebalance_monitor.streaming.core.fold.published import body_of, published_as
 from rebalance_monitor.streaming.core.fold.registry import Registry
-from rebalance_monitor.streaming.core.fold.state import STATE_VERSION, Envelope, Saved, Waiting, stored
+from rebalance_monitor.streaming.core.fold.state import STATE_VERSION, Envelope, LastRecord, Saved, Waiting, stored
+from rebalance_monitor.streaming.core.fold.timeouts import timeouts_of
 from rebalance_monitor.streaming.core.fold.waiting import LOOK_AHEAD
 from rebalance_monitor.streaming.core.incidents.notice import Lane, Notice, Output
 from rebalance_monitor.streaming.core.model.reasons import Reason, ReasonKind
@@ -131,6 +132,7 @@ class _Fold(Intake):
             for session in self.sessions.values():
                 self._told(session.closed_by(clocks.FOREVER_MS if end_of_input else now_ms))
             self._timers(self.hearing.until_ms(self._timed_from(), now_ms), now_ms)
+            stuck.look(self, self.tick, self._last())
         end_ms = None
         if end_of_input and self.tick is not None:
             end_ms = self.hearing.until_ms(self._timed_from(), self.tick.now_ms)
@@ -155,6 +157,10 @@ class _Fold(Intake):
 
     def _timed_from(self) -> tuple[Source, int] | None:
         found = (one.timed_from() for one in self.sessions.values())
+        return next((one for one in found if one is not None), None)
+
+    def _last(self) -> LastRecord | None:
+        found = (one.last() for one in self.sessions.values())
         return next((one for one in found if one is not None), None)
 
     def _live(self, at_ms: int) -> None:
@@ -232,6 +238,7 @@ class _Fold(Intake):
         self.envelope = replace(life, historic=head.historic, written=group_life.written(life, body))
         if body.members:
             self._timers_before(row, body)
+        stuck.ended(self, row, before.member_ids)
         self.publish(session.judge(row, never_came, before, leap))
         self.results += self.book.attend(row.timestamp_ms)
         for other in self.sessions.values():
@@ -239,9 +246,15 @@ class _Fold(Intake):
                 other.nobody_left()
         ids = frozenset(member.member_id for member in body.members)
         # An id that nobody has joined yet has no protocol type (coordinator-log.md 5.2, case C).
-        name = self.registry.owner(body).name if body.protocol_type else self.envelope.lifecycle
+        owner = self.registry.owner(body)
+        longest_ms = owner.longest_rebalance_ms(timeouts_of(self.settings, self.group, body)) if ids else None
         self.envelope = replace(
-            self.envelope, lifecycle=name, generation=body.generation, member_ids=ids, deleted=False
+            self.envelope,
+            lifecycle=owner.name if body.protocol_type else self.envelope.lifecycle,
+            generation=body.generation,
+            member_ids=ids,
+            longest_rebalance_ms=longest_ms,
+            deleted=False,
         )
 
     def _timers_before(self, row: Row, body: GroupGeneration) -> None:

@@ -18,6 +18,7 @@ from rebalance_monitor.streaming.core.cluster.knowledge import Knowledge
 from rebalance_monitor.streaming.core.fold.clocks import Leap, Passing
 from rebalance_monitor.streaming.core.fold.published import MemberShares
 from rebalance_monitor.streaming.core.fold.state import Envelope, LastRecord
+from rebalance_monitor.streaming.core.fold.timeouts import Timeouts
 from rebalance_monitor.streaming.core.fold.waiting import WaitingRecords
 from rebalance_monitor.streaming.core.incidents.notice import Lane, Output
 from rebalance_monitor.streaming.core.incidents.rule import Rule
@@ -282,11 +283,15 @@ class QuietSession:
 
 
 class NoTopics:
-    """The part of a lifecycle that concerns topics, of one whose records all lie in the coordinator's log."""
+    """What holds of a lifecycle whose records all lie in the coordinator's log."""
 
     def topics(self, settings: ClusterSettings, group: str) -> frozenset[str]:
         """None."""
         return frozenset()
+
+    def longest_rebalance_ms(self, timeouts: Timeouts) -> int:
+        """The coordinator waits for the longest rebalance time-out."""
+        return timeouts.rebalance_ms
 
     def written(self, record: TopicRecord) -> str:
         """Nobody asks for it. Raises TypeError."""
@@ -332,6 +337,10 @@ class Lifecycle(Protocol):
 
     def topics(self, settings: ClusterSettings, group: str) -> frozenset[str]:
         """Topics beside the coordinator's log whose rows concern the group."""
+        ...
+
+    def longest_rebalance_ms(self, timeouts: Timeouts) -> int:
+        """How long each of the two states of a rebalance may last at most, ms."""
         ...
 
     def written(self, record: TopicRecord) -> str:

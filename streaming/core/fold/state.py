@@ -74,7 +74,8 @@ class Envelope:
     `behind_ms`: how far the coordinator's clock is behind the monitor's, if that is known, `least_behind_ms` the least
     of it since the clocks changed (`clocks`); `unread`: the last record of the group that could not be read; `lost`:
     offsets (from, to; the end exclusive) in the group's partition that were gone before they were read, the newest;
-    `written`: generation and end of the join phase (ms) of the newest records (`group_life`); `orphans`: incidents of a
+    `longest_rebalance_ms`: how long a rebalance may take by the newest record's members, None without any; `written`:
+    generation and end of the join phase (ms) of the newest records (`group_life`); `orphans`: incidents of a
     state that could not be read, to be ended; `failing`: while `monitor_error` is open (`isolation`).
     """
 
@@ -97,6 +98,7 @@ class Envelope:
     orphans: tuple[Incident, ...] = ()
     written: tuple[tuple[int, int], ...] = ()
     failing: Failing | None = None
+    longest_rebalance_ms: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -139,13 +139,13 @@ class Book:
         changed = [
             one for key, finding in found.items() if (one := self._found(ledger, key, finding, moment, identities))
         ]
-        changed += [self._ended(ledger, key, moment) for key in over]
+        changed += [self._ended(ledger, key, moment, notice.why) for key in over]
         for key in [key for key in notice.present if key in ledger.open]:
             before = ledger.open[key]
             one = replace(before, historic=False, live_ms=max(before.opened_at_ms, moment.at_ms))
             ledger.put(key, one)
             changed.append(one)
-        return list(_published(ledger, changed, moment))
+        return list(_published(ledger, changed, moment, notice.why))
 
     def put(self, incident: Incident) -> None:
         """Carry an open incident on from a book that is lost, with what it names as its one part."""
@@ -214,8 +214,10 @@ class Book:
         ledger.put(key, part)
         return part
 
-    def _ended(self, ledger: _Ledger, key: PartKey, moment: Moment) -> Part:
+    def _ended(self, ledger: _Ledger, key: PartKey, moment: Moment, why: str) -> Part:
         part = replace(ledger.take(key), resolved_at_ms=moment.at_ms)
+        if why and part.message:
+            part = replace(part, message=f"{part.message}; {why}")
         if part.firing and self._damping(part.code)[1] > 0:
             ledger.linger(key, part)
         return part
@@ -281,14 +283,14 @@ class Book:
         return one.since_ms + self._damping(one.code)[0]
 
 
-def _published(ledger: _Ledger, changed: Sequence[Part], moment: Moment) -> Iterator[Incident | Part]:
+def _published(ledger: _Ledger, changed: Sequence[Part], moment: Moment, why: str) -> Iterator[Incident | Part]:
     """Each incident of which parts were found, changed or ended, as it is now, and these parts."""
     by_incident: dict[str, list[Part]] = {}
     for part in changed:
         by_incident.setdefault(part.incident_id, []).append(part)
     for name, parts in by_incident.items():
         before = ledger.incidents[name]
-        now = _now(before, ledger, moment)
+        now = _now(before, ledger, moment, why)
         if name in ledger.begun:
             ledger.begun.remove(name)
             yield now
@@ -301,12 +303,13 @@ def _published(ledger: _Ledger, changed: Sequence[Part], moment: Moment) -> Iter
         yield from parts
 
 
-def _now(before: Incident, ledger: _Ledger, moment: Moment) -> Incident:
-    """The incident after findings of this moment."""
+def _now(before: Incident, ledger: _Ledger, moment: Moment, why: str) -> Incident:
+    """The incident after findings of this moment; `why` it ended, if it did."""
     name, parts = before.incident_id, ledger.parts(before.incident_id)
     if not parts:
         return replace(
             before,
+            message=f"{before.message}; {why}" if why else before.message,
             transition="resolved",
             resolved_at_ms=moment.at_ms,
             firing=before.firing and bool(ledger.ends(name)),

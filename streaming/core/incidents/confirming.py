@@ -50,6 +50,10 @@ REBALANCES = Check(
     'grep "Preparing to rebalance group $GROUP" server.log | tail',
     "when each rebalance began and the reason the broker gives (ask the broker that coordinates the group)",
 )
+GROUP_STATE = Check(
+    "kafka-consumer-groups.sh --bootstrap-server $BROKERS --list --state PreparingRebalance,CompletingRebalance",
+    "the consumer groups that rebalance now (a Connect group is not listed: its workers' logs tell)",
+)
 NO_WORKER = Check(
     "curl -s --max-time 5 http://$WORKER/connectors",
     "no answer from any worker: none runs (one that answers has not joined the group)",

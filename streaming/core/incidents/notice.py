@@ -24,13 +24,15 @@ class Lane(Enum):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Notice:
     """Findings of one moment. Open incidents of the `evaluated` rules that were not found are over, and so are those of
-    the keys in `over`. `present`: keys of incidents of history that go on, and are of the present from now on."""
+    the keys in `over`; `why` says what ended them, "" where nothing more is known. `present`: keys of incidents of
+    history that go on, and are of the present from now on."""
 
     moment: Moment
     lane: Lane = Lane.RECORDS
     found: tuple[Finding, ...] = ()
     evaluated: frozenset[str] = frozenset()
     over: tuple[PartKey, ...] = ()
+    why: str = ""
     present: tuple[PartKey, ...] = ()
 
 

@@ -62,7 +62,7 @@ def record(story: Story, protocol: str, *members: Consumer, again: bool = False,
         protocol_type="consumer",
         generation=story.generation,
         protocol=protocol,
-        leader=members[0].id,
+        leader=members[0].id if members else None,
         state_ms=story.now_ms - 20,
         members=tuple(
             GroupMember(

@@ -1,0 +1,34 @@
+"""The rule about a rebalance that does not end, in whatever kind of classic group."""
+
+from rebalance_monitor.streaming.core.incidents.confirming import GROUP_STATE, REBALANCES
+from rebalance_monitor.streaming.core.incidents.rule import Rule
+from rebalance_monitor.streaming.core.incidents.step import looks
+from rebalance_monitor.streaming.core.model.results import Severity
+
+STUCK_REBALANCE = Rule(
+    code="GROUP-G1",
+    title="stuck_rebalance",
+    alert="KafkaGroupStuckRebalance",
+    wrong="A rebalance of the group does not end: nobody gets an assignment.",
+    severity=Severity.CRITICAL,
+    for_ms=0,
+    pages=True,
+    patience="after the longest rebalance time-out of the last record's members (Connect: and their session time-out)",
+    meaning="A group is in PreparingRebalance, and then in CompletingRebalance, no longer than its members allow.",
+    exceptions=(
+        "a generation was written meanwhile",
+        "the brokers were not asked, or did not answer",
+        "a group whose last record has no members, so that nobody knows its time-outs",
+    ),
+    confirm=(GROUP_STATE, REBALANCES),
+    advice=(
+        looks("See which members the group's page lists: the coordinator waits for one of them to join again."),
+        looks(
+            "Look at each member's process: one that is busy with a record, or pausing, joins only when it polls again."
+        ),
+        looks("When it ends, the incident names the members that did not join again."),
+    ),
+    resolves="With the next record of the group.",
+)
+
+RULES = (STUCK_REBALANCE,)
