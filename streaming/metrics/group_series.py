@@ -14,8 +14,9 @@ from collections.abc import Callable, Iterable, Mapping
 from rebalance_monitor.streaming.core import metrics
 from rebalance_monitor.streaming.core.connect.job_words import word_of
 from rebalance_monitor.streaming.core.model.results import JobState, Standing
+from rebalance_monitor.streaming.core.model.subjects import Subject
 from rebalance_monitor.streaming.metrics.families import Families, GroupKey
-from rebalance_monitor.streaming.metrics.known_group import STABLE, Job, Known, key_of
+from rebalance_monitor.streaming.metrics.known_group import STABLE, Known, key_of
 from rebalance_monitor.streaming.metrics.limits import Limits
 from rebalance_monitor.streaming.store.loads import Load
 from rebalance_monitor.streaming.store.stored import LastGeneration
@@ -85,11 +86,11 @@ class Groups:
 
     def job(self, one: JobState) -> None:
         """A connector or task as it stands."""
-        key, job = key_of(one.cluster, one.group), (one.job.type, one.job.id)
+        key = key_of(one.cluster, one.group)
         word = word_of(one.assigned, one.state, one.running)
-        self.agreement(key, job, *((None, None) if one.gone else (one.agreement, word)))
+        self.agreement(key, one.job, *((None, None) if one.gone else (one.agreement, word)))
 
-    def agreement(self, key: GroupKey, job: Job, agreement: str | None, word: str | None) -> None:
+    def agreement(self, key: GroupKey, job: Subject, agreement: str | None, word: str | None) -> None:
         """The same, in short: agreement and state; None: nobody knows the job any more."""
         known = self._of(key)
         self._state(key, known, job, word)
@@ -106,7 +107,7 @@ class Groups:
                 )
             self._show_now(key, known)
 
-    def _state(self, key: GroupKey, known: Known, job: Job, word: str | None) -> None:
+    def _state(self, key: GroupKey, known: Known, job: Subject, word: str | None) -> None:
         before = known.words.pop(job, None)
         if word is not None:
             known.words[job] = word
@@ -117,7 +118,7 @@ class Groups:
             for changed in [one for one in {before, word} if one is not None]:
                 self._families.gauge(metrics.CONNECT_TASK_STATES, *key, changed).set(known.states[changed])
 
-    def waiting(self) -> Iterable[tuple[GroupKey, Job]]:
+    def waiting(self) -> Iterable[tuple[GroupKey, Subject]]:
         """Jobs that nobody holds, of groups that have series."""
         for key in self._shown:
             known = self._known[key]

@@ -3,12 +3,11 @@
 from collections import Counter
 from dataclasses import dataclass, field
 
+from rebalance_monitor.streaming.core.model.subjects import Subject
 from rebalance_monitor.streaming.metrics.families import GroupKey
 from rebalance_monitor.streaming.store.loads import Load
 from rebalance_monitor.streaming.store.stored import LastGeneration
 from rebalance_monitor.streaming.store.text import name
-
-Job = tuple[str, str]  # type and id
 
 STABLE = "Stable"
 STATES = (STABLE, "Empty", "Dead")
@@ -28,9 +27,9 @@ class Known:
     dead_since_s: float | None = None
     workers: dict[str, Load] = field(default_factory=dict)
     left: dict[str, float] = field(default_factory=dict)
-    jobs: dict[Job, str] = field(default_factory=dict)
+    jobs: dict[Subject, str] = field(default_factory=dict)
     agreements: Counter[str] = field(default_factory=Counter)
-    words: dict[Job, str] = field(default_factory=dict)
+    words: dict[Subject, str] = field(default_factory=dict)
     states: Counter[str] = field(default_factory=Counter)
     epochs: bool = False
 

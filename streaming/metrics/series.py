@@ -18,11 +18,12 @@ from rebalance_monitor.streaming.core.model.results import (
     Standing,
     UndecodableRecord,
 )
+from rebalance_monitor.streaming.core.model.subjects import Subject
 from rebalance_monitor.streaming.core.reading.unreadable import counted_reason
 from rebalance_monitor.streaming.metrics.families import Families, GroupKey
 from rebalance_monitor.streaming.metrics.group_series import Groups
 from rebalance_monitor.streaming.metrics.incident_series import Incidents
-from rebalance_monitor.streaming.metrics.known_group import Job, key_of
+from rebalance_monitor.streaming.metrics.known_group import key_of
 from rebalance_monitor.streaming.metrics.limits import Limits
 from rebalance_monitor.streaming.metrics.subject_series import Subjects
 from rebalance_monitor.streaming.metrics.task_series import Tasks
@@ -142,7 +143,7 @@ class Series:
         """A group's state known from before."""
         self._groups.stands(one)
 
-    def agreement(self, group: tuple[str, str], job: Job, agreement: str, word: str) -> None:
+    def agreement(self, group: tuple[str, str], job: Subject, agreement: str, word: str) -> None:
         """A job known from before."""
         self._groups.agreement(group, job, agreement, word)
 

@@ -7,9 +7,10 @@ from collections import Counter
 
 from rebalance_monitor.streaming.core import metrics
 from rebalance_monitor.streaming.core.model.results import Incident
+from rebalance_monitor.streaming.core.model.subjects import Subject
 from rebalance_monitor.streaming.metrics.families import Families, GroupKey
 from rebalance_monitor.streaming.metrics.group_series import Groups
-from rebalance_monitor.streaming.metrics.known_group import Job, key_of
+from rebalance_monitor.streaming.metrics.known_group import key_of
 from rebalance_monitor.streaming.metrics.limits import Limits
 
 _JOBS = ("task", "connector")
@@ -20,14 +21,14 @@ class Tasks:
 
     def __init__(self, families: Families, groups: Groups, limits: Limits) -> None:
         self._families, self._groups, self._most = families, groups, limits.max_tasks
-        self._named: dict[str, tuple[GroupKey, tuple[Job, ...]]] = {}
+        self._named: dict[str, tuple[GroupKey, tuple[Subject, ...]]] = {}
         self._shown: set[tuple[str, ...]] = set()
         self._clusters: set[str] = set()
 
     def incident(self, one: Incident) -> None:
         """Remembers the jobs that a told incident names."""
         self._clusters.add(one.cluster)
-        jobs = tuple((subject.type, subject.id) for subject in one.subjects if subject.type in _JOBS)
+        jobs = tuple(subject for subject in one.subjects if subject.type in _JOBS)
         if one.firing and jobs:
             self._named[one.incident_id] = (key_of(one.cluster, one.group), jobs)
         else:
@@ -53,10 +54,9 @@ class Tasks:
             self._families.gauge(metrics.HIDDEN_TASKS, cluster).set(hidden[cluster])
 
 
-def _labels(job: Job) -> tuple[str, str]:
+def _labels(one: Subject) -> tuple[str, str]:
     """Connector and task number; a connector itself has no number."""
-    kind, name = job
-    if kind == "connector":
-        return name, ""
-    connector, _, number = name.rpartition("-")
+    if one.type == "connector":
+        return one.id, ""
+    connector, _, number = one.id.rpartition("-")
     return connector, number

@@ -2,7 +2,7 @@
 
 from rebalance_monitor.streaming.core.connect.job_words import word_of
 from rebalance_monitor.streaming.core.connect.shares import connect_share_of
-from rebalance_monitor.streaming.core.model.results import Incident, Standing
+from rebalance_monitor.streaming.core.model.results import Incident, Standing, Subject
 from rebalance_monitor.streaming.core.reading.decoding import READ_KINDS
 from rebalance_monitor.streaming.store.database import Database
 from rebalance_monitor.streaming.store.gaps import TopicGaps, known
@@ -74,14 +74,14 @@ class Past:
             rows = connection.execute('select cluster, "group", state, at_ms from rebalance_monitor.groups').fetchall()
         return [Standing(cluster=row[0], group=row[1], state=row[2], at_ms=row[3]) for row in rows]
 
-    def agreements(self) -> list[tuple[tuple[str, str], tuple[str, str], str, str]]:
+    def agreements(self) -> list[tuple[tuple[str, str], Subject, str, str]]:
         """Each known connector or task: how assignment, recomputed one and status agreed, and its state in a word."""
         with self.database.session() as connection:
             rows = connection.execute(
                 'select cluster, "group", type, id, agreement, assigned, state, running'
                 " from rebalance_monitor.connectors_and_tasks where agreement <> 'gone'"
             ).fetchall()
-        return [((row[0], row[1]), (row[2], row[3]), row[4], word_of(*row[5:])) for row in rows]
+        return [((row[0], row[1]), Subject(row[2], row[3]), row[4], word_of(*row[5:])) for row in rows]
 
     def known_gaps(self, shown_for_s: float) -> list[TopicGaps]:
         """All gaps by topic; those older than that are not shown any more."""

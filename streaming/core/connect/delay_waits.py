@@ -14,10 +14,11 @@ from dataclasses import dataclass, field, replace
 from rebalance_monitor.streaming.core.connect.leader.hypotheses import DEFAULT_MAX_DELAY_MS
 from rebalance_monitor.streaming.core.connect.moves import IdleJob, holders, moves_of
 from rebalance_monitor.streaming.core.connect.observed import Job, Observed
-from rebalance_monitor.streaming.core.connect.statuses.facts import JobKey, subject_of
+from rebalance_monitor.streaming.core.connect.statuses.facts import JobKey
 from rebalance_monitor.streaming.core.connect.statuses.round_change import keys, seats
 from rebalance_monitor.streaming.core.model.effects import DelayWait, OtherDelay, Returned
 from rebalance_monitor.streaming.core.model.results import Generation
+from rebalance_monitor.streaming.core.model.subjects import subject_of
 
 SCHEDULED_DELAY, REVOCATION = "scheduled_delay", "revocation"
 CONFIG_MISMATCH, UNEXPLAINED = "config_mismatch", "unexplained"

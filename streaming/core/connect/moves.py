@@ -13,9 +13,10 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from rebalance_monitor.streaming.core.connect.observed import Observed
-from rebalance_monitor.streaming.core.connect.statuses.facts import JobKey, subject_of
+from rebalance_monitor.streaming.core.connect.statuses.facts import JobKey
 from rebalance_monitor.streaming.core.connect.statuses.round_change import keys, seats
 from rebalance_monitor.streaming.core.model.effects import Move
+from rebalance_monitor.streaming.core.model.subjects import subject_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """What one Connect generation shows: who held, was given and gave up what, before any judgement."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
@@ -26,6 +26,16 @@ def job_name(job: Job) -> str:
 
 def job_kind(job: Job) -> str:
     return "connector" if isinstance(job, str) else "task"
+
+
+def job_key(job: Job) -> str:
+    """`Subject.key` of what the arrays of Connect's bytes list."""
+    return f"connector {job}" if isinstance(job, str) else f"task {job[0]}-{job[1]}"
+
+
+def subjects_of(jobs: Iterable[Job]) -> tuple[Subject, ...]:
+    """Sorted subjects of what the arrays of Connect's bytes list."""
+    return tuple(sorted(Subject(job_kind(job), job_name(job)) for job in jobs))
 
 
 NO_ADDRESS = "NOTUSED"

@@ -16,7 +16,7 @@ from dataclasses import replace
 
 from rebalance_monitor.streaming.core.connect.intent import declared_by
 from rebalance_monitor.streaming.core.connect.leader import hypotheses
-from rebalance_monitor.streaming.core.connect.observed import Job, Observed, job_kind, job_name
+from rebalance_monitor.streaming.core.connect.observed import Job, Observed, job_key, job_name, subjects_of
 from rebalance_monitor.streaming.core.connect.rules.catalogue_across import UNASSIGNED_TOO_LONG
 from rebalance_monitor.streaming.core.connect.rules.memory import Window
 from rebalance_monitor.streaming.core.connect.rules.window import CLOCK_SLACK_MS
@@ -28,6 +28,7 @@ from rebalance_monitor.streaming.core.incidents.notice import Notice
 from rebalance_monitor.streaming.core.incidents.transitions import PartKey
 from rebalance_monitor.streaming.core.model.records import GroupGeneration, Row
 from rebalance_monitor.streaming.core.model.results import Certainty, Evidence, Part, Severity, Subject
+from rebalance_monitor.streaming.core.model.subjects import subject_of
 
 Waits = tuple[Subject, ...]
 SHOWN = 3
@@ -37,7 +38,7 @@ SHOWN = 3
 def without_holder(observed: Observed, configured: frozenset[Job]) -> Waits:
     """Jobs that are configured and in nobody's hands after the round, sorted."""
     held = {job for view in observed.views.values() for job in view.holds}
-    return tuple(sorted(Subject(job_kind(job), job_name(job)) for job in configured - held))
+    return subjects_of(configured - held)
 
 
 def without_worker(body: GroupGeneration, waits: Waits, configured: frozenset[Job]) -> frozenset[str]:
@@ -47,16 +48,7 @@ def without_worker(body: GroupGeneration, waits: Waits, configured: frozenset[Jo
     if not lists or len(lists) < len(body.members):
         return frozenset()
     listed = frozenset(job_name(job) for jobs in lists.values() for job in jobs & configured)
-    return frozenset(_key(one) for one in waits if one.id not in listed)
-
-
-def _key(subject: Subject) -> str:
-    return f"{subject.type} {subject.id}"
-
-
-def _subject(key: str) -> Subject:
-    kind, _, name = key.partition(" ")
-    return Subject(kind, name)
+    return frozenset(one.key for one in waits if one.id not in listed)
 
 
 def noted(
@@ -77,7 +69,7 @@ def noted(
     """
     anew = _start_anew(observed, before, window)
     since = {
-        _key(one): row.timestamp_ms if anew(one.id) else state.unassigned_since_ms.get(_key(one), row.timestamp_ms)
+        one.key: row.timestamp_ms if anew(one.id) else state.unassigned_since_ms.get(one.key, row.timestamp_ms)
         for one in waits
     }
     leading = observed.views.get(observed.leader or "")
@@ -87,9 +79,7 @@ def noted(
         delay_ms = hypotheses.DEFAULT_MAX_DELAY_MS
     if state.waits.open is not None:  # the leader's own maximum counts, and may be another one than is known
         delay_ms = max(delay_ms, state.waits.open.delay_ms)
-    over = tuple(
-        key for key, incident in _open(view) if not any(_key(subject) in since for subject in incident.subjects)
-    )
+    over = tuple(key for key, incident in _open(view) if not any(subject.key in since for subject in incident.subjects))
     patience_ms = delay_ms + state.timeouts_ms
     if since.keys() & state.unassigned_since_ms.keys():
         patience_ms = max(patience_ms, state.patience_ms)
@@ -102,9 +92,9 @@ def without_evidence(
 ) -> tuple[ConnectState, tuple[PartKey, ...]]:
     """What can be said where not everything is known: who is held waits no longer. `unsure`: any job may be in hands
     that nobody sees, or be unknown to the leader; then nobody can tell how long it waits."""
-    held = {f"{job_kind(job)} {job_name(job)}" for one in observed.views.values() for job in one.holds}
+    held = {job_key(job) for one in observed.views.values() for job in one.holds}
     since = {} if unsure else {key: at for key, at in state.unassigned_since_ms.items() if key not in held}
-    over = tuple(key for key, incident in _open(view) if held.issuperset(map(_key, incident.subjects)))
+    over = tuple(key for key, incident in _open(view) if held.issuperset(one.key for one in incident.subjects))
     return replace(state, unassigned_since_ms=since), over
 
 
@@ -128,7 +118,7 @@ def _start_anew(observed: Observed, before: Observed | None, window: Window | No
 def unreported(view: GroupView, state: ConnectState) -> Iterator[int]:
     """Since when each waiting job has waited, of those no open incident names yet."""
     reported = {
-        _key(subject)
+        subject.key
         for _, incident in _open(view)
         if incident.severity is not Severity.INFO
         for subject in incident.subjects
@@ -179,7 +169,7 @@ def _findings(state: ConnectState, last: Observed, since_ms: int) -> Iterator[Fi
                 rule=UNASSIGNED_TOO_LONG,
                 severity=Severity.HIGH,
                 certainty=Certainty.CERTAIN,
-                subjects=tuple(sorted(map(_subject, keys))),
+                subjects=tuple(sorted(map(subject_of, keys))),
                 message=f"{_count(len(keys))} without holder for {state.patience_ms} ms, {why}",
                 evidence=(Evidence(source=last.source),),
             )
@@ -195,7 +185,7 @@ def _nobody(state: ConnectState, last: Observed, keys: Collection[str]) -> str:
     absent = sorted(
         worker
         for worker, jobs in state.declared.items()
-        if worker not in present and any(f"{job_kind(job)} {job_name(job)}" in keys for job in jobs)
+        if worker not in present and any(job_key(job) in keys for job in jobs)
     )
     shown = " and ".join(absent[:SHOWN]) + (f" and {len(absent) - SHOWN} more" if len(absent) > SHOWN else "")
     it = "it" if len(keys) == 1 else "them"

@@ -12,8 +12,25 @@ class Source:
 
 @dataclass(frozen=True, slots=True, order=True)
 class Subject:
+    """What a finding, a move or a row is about: its type (`connector`, `task`, `worker` …) and its name.
+
+    A connector or task is one everywhere outside Connect's bytes: `Subject("task", "orders-3")`.
+    """
+
     type: str
     id: str
+
+    @property
+    def key(self) -> str:
+        """One text for messages and for keys of mappings: `task orders-3`, `connector orders`. A connector may be named
+        like another one's task."""
+        return f"{self.type} {self.id}"
+
+
+def subject_of(key: str) -> Subject:
+    """The subject of a key."""
+    kind, _, name = key.partition(" ")
+    return Subject(kind, name)
 
 
 def connector_of(subject: Subject) -> str | None:

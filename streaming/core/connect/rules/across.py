@@ -10,8 +10,8 @@ from rebalance_monitor.streaming.core.connect.observed import (
     Job,
     Observed,
     WorkerView,
-    job_kind,
     job_name,
+    subjects_of,
 )
 from rebalance_monitor.streaming.core.connect.rules.catalogue_across import (
     CONFIG_MISMATCH_PERSISTS,
@@ -213,7 +213,7 @@ def revoked_job_lost(scene: Scene) -> Iterator[Finding]:
         yield _finding(
             REVOKED_JOB_LOST,
             scene,
-            tuple(sorted(Subject(job_kind(job), job_name(job)) for job in missing)),
+            subjects_of(missing),
             f"{_names(missing)} taken from a worker in the rebalance before and given to nobody since",
         )
 

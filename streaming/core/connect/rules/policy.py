@@ -6,7 +6,7 @@ configuration, and the leader, who never heard of them, will go on as if there w
 
 from collections.abc import Iterator
 
-from rebalance_monitor.streaming.core.connect.observed import Job
+from rebalance_monitor.streaming.core.connect.observed import Job, subjects_of
 from rebalance_monitor.streaming.core.connect.rules.catalogue_static import (
     DECLARED_JOB_MISSING,
     LISTERS_AWAY,
@@ -21,7 +21,6 @@ from rebalance_monitor.streaming.core.connect.rules.record import (
     in_hands,
     names,
     sorted_jobs,
-    subjects_of,
 )
 from rebalance_monitor.streaming.core.connect.rules.static import enforced, sides
 from rebalance_monitor.streaming.core.incidents.finding import Finding

@@ -8,7 +8,16 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from rebalance_monitor.streaming.core.connect.advice.own_step import imbalance_step
-from rebalance_monitor.streaming.core.connect.observed import COOPERATIVE, Job, Observed, WorkerView, job_kind, job_name
+from rebalance_monitor.streaming.core.connect.observed import (
+    COOPERATIVE,
+    Job,
+    Observed,
+    WorkerView,
+    job_key,
+    job_kind,
+    job_name,
+    subjects_of,
+)
 from rebalance_monitor.streaming.core.connect.rules.catalogue_record import (
     ASSIGNED_AND_REVOKED,
     ASSIGNED_WHILE_ACTIVE,
@@ -39,10 +48,6 @@ def names(jobs: Iterable[Job]) -> str:
     found = [job_name(job) for job in sorted_jobs(jobs)]
     more = f" and {len(found) - SHOWN} more" if len(found) > SHOWN else ""
     return ", ".join(found[:SHOWN]) + more
-
-
-def subjects_of(jobs: Iterable[Job]) -> tuple[Subject, ...]:
-    return tuple(Subject(job_kind(job), job_name(job)) for job in sorted_jobs(jobs))
 
 
 def found(
@@ -96,7 +101,7 @@ def duplicate_active(scene: Scene) -> Iterator[Finding]:
 def _shared(scene: Scene, rule: Rule, job: Job, members: Iterable[str], severity: Severity, verb: str) -> Finding:
     holders = scene.subjects(members)
     workers = " and ".join(one.id for one in holders)
-    message = f"{job_kind(job)} {job_name(job)} {verb} {workers}"
+    message = f"{job_key(job)} {verb} {workers}"
     return found(scene, rule, (*subjects_of([job]), *holders), message, severity)
 
 
@@ -114,7 +119,7 @@ def assigned_while_active(scene: Scene) -> Iterator[Finding]:
                 scene,
                 ASSIGNED_WHILE_ACTIVE,
                 (*subjects_of([job]), *scene.subjects([member_id])),
-                f"{job_kind(job)} {job_name(job)} was handed to {worker} while reported by {' and '.join(running)}",
+                f"{job_key(job)} was handed to {worker} while reported by {' and '.join(running)}",
             )
 
 
@@ -213,7 +218,7 @@ def assigned_and_revoked(scene: Scene) -> Iterator[Finding]:
             to, of = scene.worker(member_id), sorted(map(scene.worker, taken[job]))
             others = scene.subjects(one for one in taken[job] if one != member_id)
             subjects = (*subjects_of([job]), *scene.subjects([member_id]), *others)
-            what = f"{job_kind(job)} {job_name(job)}"
+            what = job_key(job)
             message = f"{what} was revoked from {' and '.join(of)} and assigned to {to} in the same rebalance"
             yield found(scene, ASSIGNED_AND_REVOKED, subjects, message)
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from rebalance_monitor.streaming.core.connect.catalogue import RULES
-from rebalance_monitor.streaming.core.connect.observed import Observed, job_kind, job_name
+from rebalance_monitor.streaming.core.connect.observed import Observed, subjects_of
 from rebalance_monitor.streaming.core.connect.rules.across import (
     DOWNGRADE_PATIENCE_MS,
     downgrade_after,
@@ -85,7 +85,7 @@ def deadlines(group: str, memory: RuleMemory, last: Observed, patience_ms: int) 
         finding = _finding(DELAY_NEVER_RESOLVED, (Subject("group", group),), message, evidence)
         yield Deadline(rule=DELAY_NEVER_RESOLVED, due_ms=due_ms, finding=finding)
     if revoked := last.revoked():
-        subjects = tuple(sorted(Subject(job_kind(job), job_name(job)) for job in revoked))
+        subjects = subjects_of(revoked)
         message = (
             f"{len(revoked)} connectors and tasks were revoked in generation {last.generation}, and the rebalance that "
             f"assigns them has not come within {patience_ms} ms"

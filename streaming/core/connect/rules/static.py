@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from rebalance_monitor.streaming.core.connect.intent import Intent
-from rebalance_monitor.streaming.core.connect.observed import Job, WorkerView, job_kind, job_name
+from rebalance_monitor.streaming.core.connect.observed import Job, WorkerView, job_key, subjects_of
 from rebalance_monitor.streaming.core.connect.rules.catalogue_static import (
     LISTED_UNASSIGNED,
     MISSING_JOB_HAS_EFFECT,
@@ -34,7 +34,6 @@ from rebalance_monitor.streaming.core.connect.rules.record import (
     may_wait,
     names,
     sorted_jobs,
-    subjects_of,
 )
 from rebalance_monitor.streaming.core.incidents.finding import Finding
 from rebalance_monitor.streaming.core.incidents.rule import Rule
@@ -124,7 +123,7 @@ def _misplaced(
         if two.intent.enforced:
             meant = f"{' or '.join(listers)} declares it" if listers else "no worker declares it"
             for job in misplaced:
-                message = f"{job_kind(job)} {job_name(job)} is held by {worker}, {which}; {meant}"
+                message = f"{job_key(job)} is held by {worker}, {which}; {meant}"
                 yield found(scene, rule, (*subjects_of([job]), *scene.subjects([member_id])), message)
         else:
             message = f"{worker} holds {names(misplaced)}, meant for {' or '.join(listers)}{UNHEARD}"

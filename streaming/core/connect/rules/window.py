@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterator
 
 from rebalance_monitor.schemas.connect_protocol import WorkerState
-from rebalance_monitor.streaming.core.connect.observed import STATIC, Job, Observed, job_kind, job_name
+from rebalance_monitor.streaming.core.connect.observed import STATIC, Job, Observed, job_name, subjects_of
 from rebalance_monitor.streaming.core.connect.rules.catalogue_across import (
     DELAY_WITHOUT_LOSS,
     WINDOW_CUT_SHORT,
@@ -133,7 +133,7 @@ def window_cut_short(scene: Scene) -> Iterator[Finding]:
         rule=WINDOW_CUT_SHORT,
         severity=Severity.INFO,
         certainty=Certainty.LIKELY,
-        subjects=tuple(sorted(Subject(job_kind(job), job_name(job)) for job in placed)),
+        subjects=subjects_of(placed),
         message=f"{_names(frozenset(placed))} were handed out "
         f"{before.earliest_end_ms - now.at_ms} ms before the end of the scheduled delay",
         evidence=(*_last_evidence(scene), *scene.evidence),

@@ -11,12 +11,13 @@ not_known    a status or a record came after later ones were told: the order of 
 
 from dataclasses import replace
 
-from rebalance_monitor.streaming.core.connect.statuses.facts import ENDED, FAILED, JobFacts, Sighting, subject_of
+from rebalance_monitor.streaming.core.connect.statuses.facts import ENDED, FAILED, JobFacts, Sighting
 from rebalance_monitor.streaming.core.connect.statuses.late import NOT_KNOWN, not_known
 from rebalance_monitor.streaming.core.connect.statuses.memory import Interruption, Unsettled
 from rebalance_monitor.streaming.core.connect.statuses.round_change import Step
 from rebalance_monitor.streaming.core.connect.statuses.session import Work
 from rebalance_monitor.streaming.core.model.effects import DowntimeSum, JobDowntime
+from rebalance_monitor.streaming.core.model.subjects import subject_of
 
 MOST_TOLD = 50
 """Interruptions told one by one per generation, the longest; all are in the sums."""

@@ -13,7 +13,8 @@ killed writes nothing, and its claim stays until somebody decides that it is dea
 from dataclasses import dataclass, replace
 
 from rebalance_monitor.schemas.connect_topics import StatusRecord
-from rebalance_monitor.streaming.core.model.results import Subject
+from rebalance_monitor.streaming.core.connect.observed import job_key
+from rebalance_monitor.streaming.core.model.subjects import connector_of, subject_of
 
 RUNNING, PAUSED, STOPPED, FAILED = "RUNNING", "PAUSED", "STOPPED", "FAILED"
 UNASSIGNED, RESTARTING = "UNASSIGNED", "RESTARTING"
@@ -26,7 +27,7 @@ MAX_CLAIMS = 4
 """Workers that may claim one job at a time; the oldest claim goes first."""
 
 JobKey = str
-"""`task name-n` or `connector name`: a connector may be called like another one's task."""
+"""`Subject.key` of a connector or task; stored states name them so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,21 +101,14 @@ class JobFacts:
         )
 
 
-def job_key(record: StatusRecord) -> JobKey:
+def reported(record: StatusRecord) -> JobKey:
     """The job that a status is about."""
-    return f"connector {record.connector}" if record.task is None else f"task {record.connector}-{record.task}"
+    return job_key(record.connector if record.task is None else (record.connector, record.task))
 
 
-def subject_of(job: JobKey) -> Subject:
-    """The job as the published results name it."""
-    kind, _, name = job.partition(" ")
-    return Subject(kind, name)
-
-
-def connector_of(job: JobKey) -> JobKey:
+def connector_key(job: JobKey) -> JobKey:
     """The connector a task belongs to; the connector itself."""
-    kind, _, name = job.partition(" ")
-    return job if kind == "connector" else f"connector {name.rpartition('-')[0]}"
+    return f"connector {connector_of(subject_of(job))}"
 
 
 def after(facts: JobFacts, one: Sighting) -> JobFacts:

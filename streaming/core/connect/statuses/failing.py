@@ -22,7 +22,6 @@ from rebalance_monitor.streaming.core.connect.statuses.facts import (
     JobFacts,
     JobKey,
     Sighting,
-    subject_of,
 )
 from rebalance_monitor.streaming.core.connect.statuses.memory import Restarts
 from rebalance_monitor.streaming.core.connect.statuses.round_change import Step
@@ -30,6 +29,7 @@ from rebalance_monitor.streaming.core.connect.statuses.session import Open, Work
 from rebalance_monitor.streaming.core.incidents.finding import Finding
 from rebalance_monitor.streaming.core.incidents.transitions import key_of
 from rebalance_monitor.streaming.core.model.results import Certainty, Evidence, Severity, Source, Subject
+from rebalance_monitor.streaming.core.model.subjects import subject_of
 
 LOOP = frozenset({FAILED, RESTARTING, RUNNING})
 WELL = frozenset({RUNNING, PAUSED, STOPPED})
@@ -45,7 +45,7 @@ def sighted(work: Work, one: Sighting) -> None:
 def stepped(work: Work, step: Step) -> None:
     """A record, after its changes are applied."""
     moved = [*step.gained.values(), *step.lost.values(), *step.started.values()]
-    jobs = {job for some in moved for job in some} | {_job_of(one.subjects[0]) for one in _open(work)}
+    jobs = {job for some in moved for job in some} | {one.subjects[0].key for one in _open(work)}
     for job in sorted(jobs):
         _look(work, job, step.at_ms)
 
@@ -102,7 +102,7 @@ def _finding(work: Work, subject: Subject, shown: Sighting) -> Finding:
         severity=Severity.MEDIUM,
         certainty=Certainty.CERTAIN,
         subjects=(subject, Subject("worker", shown.worker)),
-        message=f"{subject.type} {subject.id} has FAILED on {shown.worker}, which holds it in generation "
+        message=f"{subject.key} has FAILED on {shown.worker}, which holds it in generation "
         f"{max(shown.generation, work.generation)}",
         evidence=(Evidence(source=Source(work.status_topic, shown.partition, shown.offset)),),
     )
@@ -140,7 +140,3 @@ def _loop(work: Work, one: Sighting, window_ms: int) -> Finding:
 
 def _open(work: Work) -> Iterable[Open]:
     return [one for one in work.open.values() if one.code == FAILED_JOB.code]
-
-
-def _job_of(subject: Subject) -> JobKey:
-    return f"{subject.type} {subject.id}"

@@ -22,14 +22,14 @@ from rebalance_monitor.streaming.core.connect.statuses.facts import (
     JobFacts,
     JobKey,
     Sighting,
-    connector_of,
-    subject_of,
+    connector_key,
 )
 from rebalance_monitor.streaming.core.connect.statuses.memory import Stray
 from rebalance_monitor.streaming.core.connect.statuses.round_change import Step
 from rebalance_monitor.streaming.core.connect.statuses.session import Work
 from rebalance_monitor.streaming.core.incidents.finding import Finding
 from rebalance_monitor.streaming.core.model.results import Certainty, Evidence, Severity, Source, Subject
+from rebalance_monitor.streaming.core.model.subjects import subject_of
 
 STRAY_MS = 10_000
 """How long a RUNNING without hold may last: a slow start that meets a revocation, a record that is read later."""
@@ -189,7 +189,7 @@ def _excused(work: Work, job: JobKey) -> bool:
         return True
     if work.ran_on.get(job) == facts.holders[0]:
         return True
-    connector = work.facts(connector_of(job)).shown
+    connector = work.facts(connector_key(job)).shown
     if connector is not None and connector.state in (PAUSED, STOPPED):
         return True
     return not work.members & work.heard

@@ -19,7 +19,7 @@ from rebalance_monitor.streaming.core.connect.statuses import (
     settling,
     three_way,
 )
-from rebalance_monitor.streaming.core.connect.statuses.facts import Sighting, after, job_key
+from rebalance_monitor.streaming.core.connect.statuses.facts import Sighting, after, reported
 from rebalance_monitor.streaming.core.connect.statuses.memory import Timeline
 from rebalance_monitor.streaming.core.connect.statuses.packed import JobTable
 from rebalance_monitor.streaming.core.connect.statuses.round_change import Step
@@ -62,7 +62,7 @@ def clock_of(view: GroupView, carry_ms: int, end_ms: int | None, *, end_of_input
 def sighting_of(row: Row, record: StatusRecord, *, historic: bool, read_ms: int | None) -> Sighting:
     """A status row as the timeline takes it; `read_ms`: by when it was surely written."""
     return Sighting(
-        job=job_key(record),
+        job=reported(record),
         state=record.state,
         worker=(record.worker_id or "").lower(),
         generation=record.generation if record.generation is not None else -1,

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from rebalance_monitor.streaming.core.connect.observed import EAGER, Job, Observed, WorkerView, job_kind, job_name
+from rebalance_monitor.streaming.core.connect.observed import EAGER, Job, Observed, WorkerView, job_key
 from rebalance_monitor.streaming.core.connect.statuses.facts import JobKey
 from rebalance_monitor.streaming.core.model.results import Cause, ConnectShare, Generation, Grade, Source
 
@@ -56,7 +56,7 @@ class Step:
 
 def keys(jobs: Iterable[Job]) -> tuple[JobKey, ...]:
     """Sorted keys of these jobs."""
-    return tuple(sorted(f"{job_kind(job)} {job_name(job)}" for job in jobs))
+    return tuple(sorted(map(job_key, jobs)))
 
 
 def seats(observed: Observed | None) -> dict[str, WorkerView]:

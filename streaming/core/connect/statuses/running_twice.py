@@ -29,7 +29,6 @@ from rebalance_monitor.streaming.core.connect.statuses.facts import (
     JobFacts,
     JobKey,
     Sighting,
-    subject_of,
 )
 from rebalance_monitor.streaming.core.connect.statuses.memory import Returned, Suspicion
 from rebalance_monitor.streaming.core.connect.statuses.round_change import Step
@@ -38,6 +37,7 @@ from rebalance_monitor.streaming.core.connect.statuses.worker_clocks import MOST
 from rebalance_monitor.streaming.core.fold.clocks import SKEW_MS
 from rebalance_monitor.streaming.core.incidents.finding import Finding
 from rebalance_monitor.streaming.core.model.results import Certainty, Evidence, Severity, Source, Subject
+from rebalance_monitor.streaming.core.model.subjects import subject_of
 
 DOWNGRADED = (
     "the group fell from a cooperative protocol to eager in this generation, for which no worker stops anything, and "
@@ -47,6 +47,7 @@ HIDDEN = (
     "{old} is in the group and reports it as its own, but the status topic was compacted before it was read, and "
     "{old} may have written that it ended"
 )
+
 MOST_RETURNED = 256
 """Jobs that returning workers brought along, the newest, that are remembered."""
 

@@ -10,9 +10,10 @@ unassigned    nobody holds it
 unknown       held, and the status topic has never told of it
 """
 
-from rebalance_monitor.streaming.core.connect.statuses.facts import FAILED, RUNNING, JobFacts, JobKey, subject_of
+from rebalance_monitor.streaming.core.connect.statuses.facts import FAILED, RUNNING, JobFacts, JobKey
 from rebalance_monitor.streaming.core.connect.statuses.session import Work
 from rebalance_monitor.streaming.core.model.results import JobState
+from rebalance_monitor.streaming.core.model.subjects import subject_of
 
 
 def states(work: Work) -> None:
