@@ -24,6 +24,7 @@ from rebalance_monitor.streaming.core.cluster.topics import TopicMetadata
 from rebalance_monitor.streaming.core.connect.leader.hypotheses import DEFAULT_MAX_DELAY_MS
 from rebalance_monitor.streaming.core.connect.observed import worker_of
 from rebalance_monitor.streaming.core.model.settings import ClusterSettings, ConnectSettings
+from rebalance_monitor.streaming.core.model.streams_settings import HIGH_AVAILABILITY, StreamsSettings
 from rebalance_monitor.streaming.core.replay import RawRecord
 
 MAX_DELAY = "scheduled.rebalance.max.delay.ms"
@@ -78,6 +79,7 @@ def settings_of(path: Path) -> ClusterSettings:
     return ClusterSettings(
         name=str(cluster.get("capture") or name_of(path)),
         connect=_connect(cluster, str(described)),
+        streams=_streams(cluster),
     )
 
 
@@ -145,6 +147,34 @@ def _connect(cluster: Line, where: str) -> dict[str, ConnectSettings]:
             },
             release=str(releases[0]) if len(releases) == 1 else None,
             java_version=java,
+        )
+    return found
+
+
+def _streams(cluster: Line) -> dict[str, StreamsSettings]:
+    """Applications of captures of groups: what their description leaves out is Kafka's default."""
+    groups = cluster.get("groups")
+    found = {}
+    for group, told in groups.items() if isinstance(groups, dict) else ():
+        if not isinstance(told, dict) or not str(told.get("library")).startswith("kafka-streams"):
+            continue
+        config = told.get("config")
+        config = config if isinstance(config, dict) else {}
+
+        def number(name: str, default: int, config: Line = config) -> int:
+            value = config.get(name, default)
+            return value if isinstance(value, int) else default
+
+        topology = told.get("topology")
+        found[str(group)] = StreamsSettings(
+            release=str(told["release"]) if "release" in told else None,
+            assignor=str(config.get("task.assignor.class", HIGH_AVAILABILITY)),
+            standbys=number("num.standby.replicas", 0),
+            warm_ups=number("max.warmup.replicas", 2),
+            acceptable_lag=number("acceptable.recovery.lag", 10_000),
+            probing_interval_ms=number("probing.rebalance.interval.ms", 600_000),
+            rack_strategy=str(config.get("rack.aware.assignment.strategy", "none")),
+            topology=topology if isinstance(topology, str) else None,
         )
     return found
 

@@ -21,6 +21,9 @@ class ReasonKind(StrEnum):
     UNKNOWN_MAXIMUM_DELAY = "unknown_maximum_delay"
     UNKNOWN_TOPICS = "unknown_topics"
     UNKNOWN_DEFAULT = "unknown_default"
+    UNKNOWN_SETTINGS = "unknown_settings"
+    UNKNOWN_END_OFFSETS = "unknown_end_offsets"
+    UNKNOWN_STATE = "unknown_state"
     # Another release, or another client.
     OTHER_RELEASE = "other_release"
     FOREIGN_CLIENT = "foreign_client"
@@ -45,6 +48,8 @@ class ReasonKind(StrEnum):
     MEMBER_UNREADABLE = "member_unreadable"
     NO_LEADER = "no_leader"
     CANNOT_RUN = "cannot_run"
+    TOPOLOGY_UNKNOWN = "topology_unknown"
+    TOO_MANY_POSSIBILITIES = "too_many_possibilities"
     ASSIGNOR_UNKNOWN = "assignor_unknown"
     PARTITIONS_UNKNOWN = "partitions_unknown"
     CLIENT_UNKNOWN = "client_unknown"

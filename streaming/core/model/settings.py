@@ -6,6 +6,7 @@ from enum import StrEnum
 from fnmatch import fnmatchcase
 
 from rebalance_monitor.streaming.core.model.results import AlertSeverity
+from rebalance_monitor.streaming.core.model.streams_settings import StreamsSettings
 
 # What holds where nobody says otherwise; the two time-outs are the defaults of Connect's workers.
 JUDGE_WAIT_MS = 60_000
@@ -105,6 +106,7 @@ class ClusterSettings:
 
     name: str
     connect: Mapping[str, ConnectSettings] = field(default_factory=dict)
+    streams: Mapping[str, StreamsSettings] = field(default_factory=dict)
     judge_wait_ms: int = JUDGE_WAIT_MS
     status_lag_ms: int = STATUS_LAG_MS
     settle_ms: int = SETTLE_MS

@@ -1,10 +1,10 @@
 """One generation of a Streams group: verdict, causes, detail, what its rules find."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
+from rebalance_monitor.assignors.streams.tasks import task_of
 from rebalance_monitor.schemas.consumer_protocol import ConsumerAssignment, ConsumerSubscription
-from rebalance_monitor.schemas.streams_tasks import PROTOCOL
 from rebalance_monitor.streaming.core.fold import departures, static_members
 from rebalance_monitor.streaming.core.fold.lifecycle import GroupView
 from rebalance_monitor.streaming.core.fold.published import (
@@ -18,7 +18,7 @@ from rebalance_monitor.streaming.core.fold.state import LastRecord
 from rebalance_monitor.streaming.core.incidents.finding import Finding
 from rebalance_monitor.streaming.core.incidents.monitor_error import MONITOR_ERROR
 from rebalance_monitor.streaming.core.incidents.notice import Notice, Output
-from rebalance_monitor.streaming.core.model.reasons import Reason, ReasonKind
+from rebalance_monitor.streaming.core.model.reasons import ReasonKind
 from rebalance_monitor.streaming.core.model.records import GroupGeneration, MemberRow, Row
 from rebalance_monitor.streaming.core.model.results import (
     Certainty,
@@ -26,14 +26,16 @@ from rebalance_monitor.streaming.core.model.results import (
     Evidence,
     Grade,
     Subject,
-    Verdict,
 )
+from rebalance_monitor.streaming.core.model.streams_settings import NOTHING_SAID, StreamsSettings
 from rebalance_monitor.streaming.core.streams.catalogue import RULES, STREAMS_CONTESTED, STREAMS_UNDECODABLE
 from rebalance_monitor.streaming.core.streams.causes import asked_by, causes_of
+from rebalance_monitor.streaming.core.streams.hypotheses import Remembered
 from rebalance_monitor.streaming.core.streams.members import UnreadableThread, thread_of, threads_of
-from rebalance_monitor.streaming.core.streams.observed import detail_of, holds_of, observed
+from rebalance_monitor.streaming.core.streams.observed import Observed, detail_of, holds_of, observed
 from rebalance_monitor.streaming.core.streams.state import StreamsState
 from rebalance_monitor.streaming.core.streams.topology import learnt
+from rebalance_monitor.streaming.core.streams.verdict import Judged, judge, not_judged
 
 _OWN = frozenset(rule.code for rule in RULES) | {MONITOR_ERROR.code}
 
@@ -67,13 +69,15 @@ def judged(view: GroupView, state: StreamsState, row: Row) -> tuple[StreamsState
     threads = threads_of(body)
     if isinstance(threads, UnreadableThread):
         text = f"the {threads.what} of {threads.member_id} cannot be decoded: {threads.reason}"
-        verdict = _not_judged(ReasonKind.MEMBER_UNREADABLE, text)
+        verdict = not_judged(ReasonKind.MEMBER_UNREADABLE, text)
         published = published_as(view.settings, view.group, view.envelope, row, shares=shares_of, verdict=verdict)
         return replace(state, last=last, sightings=sightings), [published, *outputs]
     seen = learnt(state.seen, threads)
     one = observed(view.group, body.leader, threads, seen)
     holds = holds_of(one)
-    verdict = _not_judged(ReasonKind.ASSIGNOR_UNKNOWN, f"assignor {body.protocol} is not recomputed by this version")
+    settings = view.settings.streams.get(view.group, NOTHING_SAID)
+    found = _judged(view, settings, state, one, body, row.timestamp_ms)
+    verdict = found.verdict
     published = published_as(
         view.settings,
         view.group,
@@ -90,12 +94,43 @@ def judged(view: GroupView, state: StreamsState, row: Row) -> tuple[StreamsState
         seen=seen,
         asked=asked_by(one, body.state_ms, departures.shortest_ms(body.members)),
         sightings=sightings,
+        remembered=_remembered(state.remembered, found),
+        floor=_floor(state.floor, one),
     )
-    return after, [replace(published, detail=detail_of(one, None)), *outputs]
+    return after, [replace(published, detail=detail_of(one, found.roles)), *outputs]
 
 
-def _not_judged(kind: ReasonKind, text: str) -> Verdict:
-    return Verdict(grade=Grade.NOT_JUDGED, assignor=PROTOCOL, reason=Reason(kind, text))
+def _judged(
+    view: GroupView, settings: StreamsSettings, state: StreamsState, one: Observed, body: GroupGeneration, at_ms: int
+) -> Judged:
+    """The verdict; a second try without tasks that only earlier records showed."""
+    newest = view.envelope.generation
+    if body.generation == newest:
+        text = "the same generation was written again, as when a static member is replaced"
+        return Judged(verdict=not_judged(ReasonKind.WRITTEN_AGAIN, text))
+    floor = {task_of(task): total for task, total in state.floor.items()}
+    found = judge(settings, one, at_ms, state.remembered, floor)
+    if found.verdict.grade is Grade.UNEXPLAINED and newest is None and body.generation > 1:
+        text = "first record of the group: it may come from a conversion, not from an assignor"
+        return Judged(verdict=not_judged(ReasonKind.CONVERSION, text))
+    return found
+
+
+def _remembered(before: Remembered, found: Judged) -> Remembered:
+    if found.hypothesis is None:
+        return before
+    configs = found.hypothesis.configs
+    return Remembered(standbys=configs.num_standby_replicas, warm_ups=configs.max_warmup_replicas, built_in=True)
+
+
+def _floor(before: Mapping[str, int], one: Observed) -> dict[str, int]:
+    """With the sums of this record; of tasks that are no longer there nothing is kept."""
+    found = {str(task): before.get(str(task), 0) for task in one.tasks}
+    for thread in one.threads:
+        for task, total in thread.offset_sums.items():
+            if str(task) in found:
+                found[str(task)] = max(found[str(task)], total)
+    return {task: total for task, total in found.items() if total > 0}
 
 
 def _unreadable(body: GroupGeneration, here: Evidence) -> Iterator[Finding]:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from rebalance_monitor.streaming.core.fold.state import LastRecord
 from rebalance_monitor.streaming.core.fold.static_members import Sightings
+from rebalance_monitor.streaming.core.streams.hypotheses import NOTHING_REMEMBERED, Remembered
 from rebalance_monitor.streaming.core.streams.topology import Seen
 
 
@@ -26,10 +27,13 @@ class Asked:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StreamsState:
     """`holds`: the tasks and roles of each thread after the last record. `seen`: what records showed of the topology.
-    `asked`: what the last record asks for. `sightings`: the processes of static members."""
+    `asked`: what the last record asks for. `sightings`: the processes of static members. `remembered`: what explained
+    the last answer; `floor`: the largest offset sum ever reported of each task, which its changelogs reach."""
 
     last: LastRecord | None = None
     holds: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     seen: Seen = ()
     asked: Asked = Asked()
     sightings: Sightings = field(default_factory=dict)
+    remembered: Remembered = NOTHING_REMEMBERED
+    floor: Mapping[str, int] = field(default_factory=dict)

@@ -1,0 +1,32 @@
+"""What the fold must be told of a Kafka Streams application; no record holds it."""
+
+from dataclasses import dataclass
+
+HIGH_AVAILABILITY, LEGACY_STICKY = "high_availability", "legacy_sticky"
+"""Kafka's own assignors, as `assignor` names them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StreamsSettings:
+    """One application, by its `application.id`. None means "not known": the fold then tries what is possible.
+
+    `release` is that of the leader's Kafka Streams; `assignor` one of Kafka's own (`high_availability`,
+    `legacy_sticky`), or the name of a class that this version does not run. The others are the leader's configuration:
+    `standbys` num.standby.replicas, `warm_ups` max.warmup.replicas, `acceptable_lag` acceptable.recovery.lag (records),
+    `probing_interval_ms`, `rack_strategy` and `rack_tags` of the rack-aware assignment. `topology` is the text that
+    Kafka Streams prints (`Topology.describe()`).
+    """
+
+    release: str | None = None
+    java_version: int | None = None
+    assignor: str | None = None
+    standbys: int | None = None
+    warm_ups: int | None = None
+    acceptable_lag: int | None = None
+    probing_interval_ms: int | None = None
+    rack_strategy: str | None = None
+    rack_tags: tuple[str, ...] | None = None
+    topology: str | None = None
+
+
+NOTHING_SAID = StreamsSettings()

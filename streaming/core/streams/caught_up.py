@@ -1,0 +1,123 @@
+"""Which processes are caught up with a task, by every end offset that its changelog may have had.
+
+Theory (streams.md 3.6.4, 8.2). A record holds the offset sums, not the end offset E. Between two processes that report
+sums the one with the larger sum lags less, whatever E is. So E decides only how far down that order "caught up"
+reaches: a task with d different sums has at most d + 2 possible caught-up sets. With the acceptable lag L:
+
+    sums      A runs the task (-2)     B 900      C 400      D nothing
+    E > 900 + L                        {A}
+    400 + L < E <= 900 + L             {A, B}
+    L < E <= 400 + L                   {A, B, C}         possible only if 900 <= 400 + L: E is at least 900
+    E <= L                             {A, B, C, D}      possible only if 900 <= L
+
+Each set is an interval of E. Within it E still decides in which order a thread keeps its own tasks, so the two ends of
+an interval are tried, and the least E that the group's earlier records allow.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from rebalance_monitor.assignors.streams.application import RUNNING
+from rebalance_monitor.assignors.streams.tasks import ProcessId, TaskId
+from rebalance_monitor.streaming.core.streams.observed import Observed
+
+FAR = 1 << 40
+"""Farther behind than any acceptable lag that is tried."""
+
+
+@dataclass(frozen=True, slots=True)
+class Possible:
+    """One caught-up set and an end offset that gives it."""
+
+    caught_up: frozenset[ProcessId]
+    end: int
+
+
+Sums = Mapping[TaskId, Mapping[ProcessId, int]]
+
+
+def sums_of(one: Observed) -> dict[TaskId, dict[ProcessId, int]]:
+    """By task what each process reports; of two threads of a process the later counts, as the leader reads them."""
+    found: dict[TaskId, dict[ProcessId, int]] = {}
+    for thread in one.threads:
+        for task, total in thread.offset_sums.items():
+            found.setdefault(task, {})[thread.process_id] = total
+    return found
+
+
+def possible(
+    sums: Mapping[ProcessId, int], processes: Iterable[ProcessId], acceptable: int, floor: int
+) -> list[Possible]:
+    """Every caught-up set of a task, the likeliest first: that of the least end offset that earlier records allow
+    (`floor`), then the others by rising end offset. An offset below a reported sum is not tried."""
+    everybody = frozenset(processes)
+    running = frozenset(process for process, total in sums.items() if total == RUNNING)
+    levels = sorted({total for total in sums.values() if total >= 0}, reverse=True)
+    least = levels[0] if levels else 0
+    floor = max(floor, least)
+
+    def caught_up(end: int) -> frozenset[ProcessId]:
+        if end <= acceptable:
+            return everybody
+        return running | {process for process, total in sums.items() if total >= 0 and end - total <= acceptable}
+
+    ends = [floor, least, acceptable, acceptable + 1]
+    for level in levels:
+        ends += [level + acceptable, level + acceptable + 1]
+    ends.append(max(least, acceptable) + acceptable + FAR)
+    found: list[Possible] = []
+    for end in (floor, *sorted(set(ends))):
+        one = Possible(caught_up(end), end)
+        if end >= least and one not in found:
+            found.append(one)
+    return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Placed:
+    """Where the ideal placement and the record put a task. `copies` is None where the record may show other copies than
+    the target has: while a task is withheld. `active` is None where nobody is to run it yet."""
+
+    ideal: ProcessId
+    ideal_copies: frozenset[ProcessId]
+    active: ProcessId | None
+    copies: frozenset[ProcessId] | None
+
+
+def fits(one: Possible, sums: Mapping[ProcessId, int], placed: Placed, *, falls_back: bool) -> bool:
+    """Whether the high-availability assignor can have placed the task so, if this is its caught-up set (streams.md 4.5,
+    4.6). Only what holds whatever happens to other tasks is looked at. `falls_back`: with nobody caught up, the most
+    caught-up process runs the task (since 3.2)."""
+    if placed.active is None:
+        return True
+    return _runs(one, sums, placed, placed.active, falls_back=falls_back) and _copies(one, placed, placed.active)
+
+
+def _runs(one: Possible, sums: Mapping[ProcessId, int], placed: Placed, active: ProcessId, *, falls_back: bool) -> bool:
+    """Whether the process that runs the task is the one that can run it."""
+    if placed.ideal in one.caught_up:
+        return active == placed.ideal
+    if one.caught_up:
+        return active in one.caught_up
+    if active == placed.ideal:
+        return True
+    return falls_back and _lag(one, sums, active) < _lag(one, sums, placed.ideal)
+
+
+def _lag(one: Possible, sums: Mapping[ProcessId, int], process: ProcessId) -> int:
+    total = sums.get(process)
+    return one.end if total is None else total if total < 0 else one.end - total
+
+
+def _copies(one: Possible, placed: Placed, active: ProcessId) -> bool:
+    """Whether the copies are where they can be."""
+    copies = placed.copies
+    if copies is None:
+        return True
+    if (placed.ideal_copies & one.caught_up) - copies - {active}:
+        return False
+    behind = placed.ideal_copies - one.caught_up
+    if active == placed.ideal and copies == placed.ideal_copies and one.caught_up:
+        # A copy that is behind stayed alone: nobody else was caught up and free.
+        return not (behind and one.caught_up - copies - {active})
+    return True

@@ -1,0 +1,169 @@
+"""What a leader may have been configured with, where nobody says: the values that are tried, the likeliest first.
+
+Known settings are the only value of theirs. Of the others the value that explained the record before comes first, then
+what this record suggests, then Kafka's defaults.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain, combinations, permutations, product
+
+from rebalance_monitor.assignors.streams.application import AssignmentConfigs
+from rebalance_monitor.assignors.streams.built_in import BuiltIn
+from rebalance_monitor.assignors.streams.eras import release_of
+from rebalance_monitor.assignors.streams.tasks import Release, TaskId
+from rebalance_monitor.streaming.core.model.streams_settings import StreamsSettings
+from rebalance_monitor.streaming.core.streams.observed import Observed
+from rebalance_monitor.streaming.core.streams.topology import Key, key_of
+
+DEFAULT_WARM_UPS, DEFAULT_LAG = 2, 10_000
+ANY_LAG = 1 << 36
+"""Under so large an acceptable lag every caught-up set is possible."""
+UNBOUNDED_WARM_UPS = 1 << 30
+MOST_STANDBYS = 3
+MOST_UNKNOWN_PARTS = 4
+"""Sub-topologies of which nobody knows whether they have state: of more, not every combination is tried."""
+MOST_TAGS = 2
+
+_BY_VERSION: tuple[tuple[int, int, tuple[Release, ...]], ...] = (
+    # newest Streams version, newest consumer-protocol version, the releases that have both: one of each era
+    (11, 3, ((4, 3), (3, 7), (3, 6), (3, 5, 2), (3, 4))),
+    (11, 1, ((3, 3), (3, 2))),
+    (10, 1, ((3, 1), (3, 0))),
+    (9, 1, ((2, 8),)),
+    (8, 1, ((2, 7),)),
+    (7, 1, ((2, 6),)),
+    (6, 1, ((2, 5),)),
+    (5, 1, ((2, 4),)),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Remembered:
+    """Settings that explained the record before: None where none did. `built_in`: one of Kafka's own assignors gave an
+    answer of this group."""
+
+    standbys: int | None = None
+    warm_ups: int | None = None
+    built_in: bool = False
+
+
+NOTHING_REMEMBERED = Remembered()
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """Everything of a hypothesis but end offsets."""
+
+    release: Release
+    assignor: BuiltIn
+    configs: AssignmentConfigs
+    stateful: frozenset[Key]
+    blind: bool = False
+
+
+def releases(settings: StreamsSettings, one: Observed) -> tuple[Release, ...]:
+    """Releases of the leader, newest first; empty where it is older than all whose algorithm is known."""
+    if settings.release is not None:
+        return (release_of(settings.release),)
+    leader = next((thread for thread in one.threads if thread.id == one.leader), None)
+    if leader is None:
+        return ()
+    latest, protocol = leader.said.latest_supported, leader.wanted.version
+    for version, consumer, found in _BY_VERSION:
+        if latest >= version and protocol >= consumer:
+            return found
+    return ()
+
+
+def assignors(settings: StreamsSettings) -> tuple[BuiltIn, ...]:
+    """The assignors that may have run; empty where the configured one is none of Kafka's."""
+    if settings.assignor is None:
+        return BuiltIn.HIGH_AVAILABILITY, BuiltIn.LEGACY_STICKY
+    return tuple(one for one in BuiltIn if one.value == settings.assignor)
+
+
+def stateful_sets(one: Observed) -> tuple[list[frozenset[Key]], bool]:
+    """Which sub-topologies may have state, the likeliest first, and whether all combinations are there."""
+    sure = frozenset(part.key for part in one.seen if part.stateful)
+    unknown = [part.key for part in one.seen if part.state_known is None]
+    if len(unknown) > MOST_UNKNOWN_PARTS:
+        return [sure, sure | frozenset(unknown)], False
+    sizes = chain.from_iterable(combinations(unknown, size) for size in range(len(unknown) + 1))
+    return [sure | frozenset(some) for some in sizes], True
+
+
+def frames(settings: StreamsSettings, one: Observed, remembered: Remembered) -> Iterator[Frame]:
+    """Every combination, the likeliest first: the release changes last."""
+    sets, _ = stateful_sets(one)
+    tried = _tried(settings, one)
+    lags: Sequence[int] = (DEFAULT_LAG, ANY_LAG) if settings.acceptable_lag is None else (settings.acceptable_lag,)
+    copies, warming, tagged = (
+        _standbys(settings, one, remembered),
+        _warm_ups(settings, one, remembered),
+        _tags(settings, one),
+    )
+    first = lags[0], warming[0], tagged[0]  # the sticky assignors look at none of these
+    for assignor, release, lag, standbys, warm_ups, tags, stateful in product(
+        assignors(settings), tried, lags, copies, warming, tagged, sets
+    ):
+        if assignor is not BuiltIn.HIGH_AVAILABILITY and (lag, warm_ups, tags) != first:
+            continue
+        configs = AssignmentConfigs(
+            acceptable_recovery_lag=lag,
+            max_warmup_replicas=warm_ups,
+            num_standby_replicas=standbys,
+            rack_aware_assignment_tags=tags,
+        )
+        yield Frame(release, assignor, configs, stateful)
+
+
+def _tried(settings: StreamsSettings, one: Observed) -> Sequence[Release]:
+    """One release of each set of eras that answer alike: without racks the newest ones do."""
+    found = releases(settings, one)
+    if all(thread.wanted.rack for thread in one.threads):
+        return found
+    return tuple(release for release in found if release == found[0] or not release >= (3, 5, 2))
+
+
+def copies_of(one: Observed) -> Counter[TaskId]:
+    """Copies of each task that is run in this generation: those of a withheld task may be transient."""
+    running = one.running()
+    return Counter(task for thread in one.threads for task in thread.standby if task in running)
+
+
+def _standbys(settings: StreamsSettings, one: Observed, remembered: Remembered) -> Sequence[int]:
+    if settings.standbys is not None:
+        return (settings.standbys,)
+    most = min(len(one.processes()) - 1, MOST_STANDBYS)
+    if most <= 0:
+        return (remembered.standbys or 0,)
+    stateful = {part.key for part in one.seen if part.stateful}
+    copies, running = copies_of(one), one.running()
+    shown = min((copies[task] for task in running if key_of(task) in stateful), default=0)
+    return _distinct(remembered.standbys, min(shown, most), *range(most + 1))
+
+
+def _warm_ups(settings: StreamsSettings, one: Observed, remembered: Remembered) -> Sequence[int]:
+    if settings.warm_ups is not None:
+        return (settings.warm_ups,)
+    if len(one.processes()) == 1:
+        return (remembered.warm_ups or DEFAULT_WARM_UPS,)
+    copies = copies_of(one)
+    least = min(copies.values(), default=0)
+    extra = sum(count - least for count in copies.values())
+    return _distinct(remembered.warm_ups, DEFAULT_WARM_UPS, max(extra, 1), UNBOUNDED_WARM_UPS, 1)
+
+
+def _tags(settings: StreamsSettings, one: Observed) -> Sequence[tuple[str, ...]]:
+    if settings.rack_tags is not None:
+        return (settings.rack_tags,)
+    keys = sorted({key for thread in one.threads for key, _ in thread.said.client_tags})
+    if not keys:
+        return ((),)
+    return [(), *chain.from_iterable(permutations(keys, size) for size in range(1, min(len(keys), MOST_TAGS) + 1))]
+
+
+def _distinct(*values: int | None) -> Sequence[int]:
+    return tuple(dict.fromkeys(value for value in values if value is not None))

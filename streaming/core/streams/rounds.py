@@ -1,0 +1,166 @@
+"""One run of a Streams leader, made from a record: what it was told, under one hypothesis about what no record holds.
+
+The leader's flow wants topics, changelogs and end offsets. Source topics come from the record; each sub-topology with
+state gets one changelog of an invented name, whose end offsets are those of the hypothesis.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from uuid import UUID
+
+from rebalance_monitor.assignors.streams.application import AssignmentConfigs
+from rebalance_monitor.assignors.streams.built_in import BuiltIn
+from rebalance_monitor.assignors.streams.leader import LeaderAnswer, LeaderRound
+from rebalance_monitor.assignors.streams.members import GroupMember, host_info_of
+from rebalance_monitor.assignors.streams.subtopologies import Subtopology
+from rebalance_monitor.assignors.streams.tasks import ProcessId, Release, TaskId, TopicPartition
+from rebalance_monitor.assignors.streams.topics import ClusterView
+from rebalance_monitor.streaming.core.streams.members import StreamsThread
+from rebalance_monitor.streaming.core.streams.observed import Observed, Roles
+from rebalance_monitor.streaming.core.streams.topology import Key
+
+_CHANGELOG = "changelog of {}/{}"
+_NOBODY = UUID(int=0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hypothesis:
+    """What no record holds, assumed: the leader's release, assignor and configuration, which sub-topologies have state,
+    and the sum of the end offsets of each such task's changelogs (`ends`). `blind`: the leader could not read end
+    offsets."""
+
+    release: Release
+    assignor: BuiltIn = BuiltIn.HIGH_AVAILABILITY
+    configs: AssignmentConfigs = field(default_factory=AssignmentConfigs)
+    stateful: frozenset[Key] = frozenset()
+    ends: Mapping[TaskId, int] = field(default_factory=dict)
+    blind: bool = False
+    java_version: int = 17
+
+
+@dataclass(frozen=True)
+class RoundMaker:
+    """Rounds of one record. Raises LeaderFailed where a member's endpoint cannot be read."""
+
+    one: Observed
+    at_ms: int
+
+    @cached_property
+    def members(self) -> tuple[GroupMember, ...]:
+        """The members as the leader reads them."""
+        return tuple(_member(thread) for thread in self.one.threads)
+
+    @cached_property
+    def leader(self) -> ProcessId:
+        """The leader's process; of a leader that is no member, nobody's."""
+        found = (member.process_id for member in self.members if member.id == self.one.leader)
+        return next(found, _NOBODY)
+
+    def round(self, hypothesis: Hypothesis) -> LeaderRound:
+        """What the leader read, if the hypothesis is true."""
+        topics: dict[str, list[tuple[None, ...]]] = {}
+        subtopologies = []
+        for part in self.one.seen:
+            topics.update({topic: [(None,)] * count for topic, count in part.topics.items()})
+            changelogs: tuple[str, ...] = ()
+            if part.key in hypothesis.stateful:
+                changelogs = (_CHANGELOG.format(*part.key),)
+                topics[changelogs[0]] = [(None,)] * max(part.topics.values(), default=0)
+            subtopologies.append(
+                Subtopology(
+                    number=part.number, topology=part.name, sources=tuple(sorted(part.topics)), changelogs=changelogs
+                )
+            )
+        ends: dict[TopicPartition, int] = {
+            (_CHANGELOG.format(task.subtopology, task.topology), task.partition): end
+            for task, end in hypothesis.ends.items()
+        }
+        return LeaderRound(
+            release=hypothesis.release,
+            now_ms=self.at_ms,
+            leader_process_id=self.leader,
+            future_process_id=_NOBODY,
+            members=self.members,
+            subtopologies=tuple(subtopologies),
+            cluster=ClusterView(topics=topics, end_offsets=ends, offsets_fail=hypothesis.blind),
+            configs=hypothesis.configs,
+            assignor=hypothesis.assignor,
+            java_version=hypothesis.java_version,
+        )
+
+
+def _member(thread: StreamsThread) -> GroupMember:
+    said = thread.said
+    return GroupMember(
+        id=thread.id,
+        version=said.version,
+        latest_supported=said.latest_supported,
+        process_id=thread.process_id,
+        owned=thread.wanted.owned,
+        offset_sums=thread.offset_sums,
+        host_info=host_info_of(said.end_point),
+        tags=dict(said.client_tags),
+        rack=thread.wanted.rack,
+        error=said.error,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """How far an answer is from the record: tasks of single threads that differ, and where first."""
+
+    size: int = 0
+    first: str = ""
+
+
+def difference(one: Observed, answer: LeaderAnswer) -> Difference:
+    """Between the record and an answer, thread by thread: partitions with their tasks, copies, the kind of the next
+    rebalance, version, error; and the host maps, which are the same for all threads."""
+    size, first = 0, ""
+    for thread in one.threads:
+        given = answer.assignments.get(thread.id)
+        if given is None:
+            return Difference(1, f"{thread.id} is no member")
+        tasks = frozenset(zip(given.partitions, given.active, strict=True)) ^ frozenset(thread.pairs)
+        copies = given.standby.keys() ^ thread.standby.keys()
+        other = (
+            _kind(given.next_rebalance_ms) != _kind(thread.told.next_rebalance_ms),
+            given.version != thread.told.version or given.commonly_supported != thread.told.commonly_supported,
+            given.error != thread.told.error,
+        )
+        differs = len(tasks) + len(copies) + sum(other)
+        if differs and not first:
+            what = "other tasks" if tasks else "other standby tasks" if copies else "another time or version"
+            first = f"{thread.id} was given {what} than any leader's computation gives it"
+        size += differs
+    hosts = _hosts(answer.partitions_by_host), _hosts(answer.standby_partitions_by_host)
+    for thread in one.threads[:1]:
+        told = _hosts(thread.told.partitions_by_host()), _hosts(thread.told.standby_partitions_by_host())
+        if thread.told.error == 0 and told != hosts:
+            size, first = size + 1, first or "the host maps differ from the computed ones"
+    return Difference(size, first)
+
+
+def _hosts(shown: Mapping[tuple[str, int], tuple[tuple[str | None, int], ...]]) -> dict[tuple[str, int], object]:
+    return {host: frozenset(partitions) for host, partitions in shown.items()}
+
+
+def _kind(next_ms: int) -> int:
+    """At once, at some time, never."""
+    return 0 if next_ms == 0 else 2 if next_ms == (1 << 63) - 1 else 1
+
+
+def roles_of(one: Observed, answer: LeaderAnswer) -> Roles:
+    """What an answer that equals the record tells beyond it."""
+    warm_ups, transient, withheld = {}, {}, {}
+    shares = {name: share for client in answer.shares.values() for name, share in client.threads.items()}
+    warm = {name: frozenset(client.warm_ups) for client in answer.shares.values() for name in client.threads}
+    for thread in one.threads:
+        share = shares.get(thread.id)
+        if share is not None:
+            copies = frozenset(share.standby)
+            warm_ups[thread.id] = warm[thread.id] & copies
+            transient[thread.id] = frozenset(thread.standby) - copies
+            withheld[thread.id] = frozenset(share.active) - thread.active
+    return Roles(warm_ups=warm_ups, transient=transient, withheld=withheld)

@@ -1,0 +1,174 @@
+"""Was this Streams assignment right? The leader's whole computation, run again under what no record holds.
+
+*match*: what is known decides the answer, and it is the record's. *explainable*: some value of what is not known gives
+it (end offsets, settings, which sub-topologies have state). *unexplained*: none does, and all were tried. *not judged*:
+there are more possibilities than are tried, or something that the computation needs is missing.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from itertools import islice
+
+from rebalance_monitor.assignors.streams.application import RackStrategy
+from rebalance_monitor.assignors.streams.eras import era_of
+from rebalance_monitor.assignors.streams.failures import LeaderFailed
+from rebalance_monitor.assignors.streams.leader import ASSIGNMENT_ERROR, INCOMPLETE_SOURCE_TOPICS, LeaderAnswer
+from rebalance_monitor.assignors.streams.members import newest_version
+from rebalance_monitor.assignors.streams.tasks import TaskId
+from rebalance_monitor.schemas.streams_tasks import PROTOCOL
+from rebalance_monitor.streaming.core.model.reasons import Reason, ReasonKind
+from rebalance_monitor.streaming.core.model.results import ConsumerShare, ExpectedShare, Grade, Verdict
+from rebalance_monitor.streaming.core.model.streams_settings import StreamsSettings
+from rebalance_monitor.streaming.core.streams.hypotheses import (
+    Remembered,
+    assignors,
+    frames,
+    releases,
+    stateful_sets,
+)
+from rebalance_monitor.streaming.core.streams.observed import Observed, Roles
+from rebalance_monitor.streaming.core.streams.rounds import Hypothesis, roles_of
+from rebalance_monitor.streaming.core.streams.search import Found, Missed, Search
+
+MOST_FRAMES = 300
+_NOT_KNOWN = {
+    "standbys": "num.standby.replicas",
+    "warm_ups": "max.warmup.replicas",
+    "acceptable_lag": "acceptable.recovery.lag",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judged:
+    """The verdict; where a hypothesis gives the record's answer, also that hypothesis, the answer and the roles."""
+
+    verdict: Verdict
+    hypothesis: Hypothesis | None = None
+    answer: LeaderAnswer | None = None
+    roles: Roles | None = None
+
+
+def judge(
+    settings: StreamsSettings, one: Observed, at_ms: int, remembered: Remembered, floor: Mapping[TaskId, int]
+) -> Judged:
+    """The verdict on one generation whose members can all be read. `floor`: the least end offset sum of each task by
+    earlier records."""
+    why = _cannot(settings, one)
+    if why is not None:
+        return Judged(verdict=not_judged(*why))
+    try:
+        search = Search(one, at_ms, floor, settings.java_version)
+        found = search.run(list(islice(frames(settings, one, remembered), MOST_FRAMES)))
+    except LeaderFailed as failed:
+        return Judged(verdict=not_judged(ReasonKind.CANNOT_RUN, f"the leader's computation fails: {failed}"))
+    if isinstance(found, Missed):
+        return Judged(verdict=_missed(settings, one, remembered, found))
+    reason = _unknown(settings, one, found, search)
+    own = found.hypothesis.release
+    alike = [
+        release
+        for release in releases(settings, one)
+        if release == own or search.gives(replace(found.hypothesis, release=release))
+    ]
+    verdict = Verdict(
+        grade=Grade.MATCH if reason is None else Grade.EXPLAINABLE,
+        assignor=PROTOCOL,
+        eras=tuple(dict.fromkeys(era_of(release).name for release in alike)),
+        reason=reason,
+        expected=_expected(found.answer),
+    )
+    return Judged(verdict=verdict, hypothesis=found.hypothesis, answer=found.answer, roles=roles_of(one, found.answer))
+
+
+def not_judged(kind: ReasonKind, text: str) -> Verdict:
+    """No verdict, and why."""
+    return Verdict(grade=Grade.NOT_JUDGED, assignor=PROTOCOL, reason=Reason(kind, text))
+
+
+def _cannot(settings: StreamsSettings, one: Observed) -> tuple[ReasonKind, str] | None:
+    """Why the leader's computation cannot be run at all."""
+    if not assignors(settings):
+        return ReasonKind.ASSIGNOR_UNKNOWN, f"task assignor {settings.assignor} is not recomputed by this version"
+    if not releases(settings, one):
+        return ReasonKind.ASSIGNOR_UNKNOWN, "the leader's release is not known, or older than 2.4"
+    errors = {thread.told.error for thread in one.threads}
+    if errors & {INCOMPLETE_SOURCE_TOPICS, ASSIGNMENT_ERROR}:
+        return ReasonKind.CANNOT_RUN, f"the leader answered with error {max(errors)} instead of an assignment"
+    newest = newest_version(releases(settings, one)[0])
+    if any(thread.said.version > newest for thread in one.threads):
+        return ReasonKind.CANNOT_RUN, "the leader pools members of a newer version under an id that no record shows"
+    topics = {topic for part in one.seen for topic in part.topics}
+    strange = sorted({topic for topic, _ in one.owner if topic not in topics})
+    if strange:
+        return ReasonKind.TOPOLOGY_UNKNOWN, f"no record has shown yet which task reads {', '.join(strange[:3])}"
+    if not one.tasks and not any(errors):
+        return ReasonKind.TOPOLOGY_UNKNOWN, "no record has shown a task yet"
+    strategy = settings.rack_strategy
+    if strategy is not None and strategy != RackStrategy.NONE.value and _racks(one):
+        return ReasonKind.CANNOT_RUN, f"rack strategy {strategy} needs the racks of all changelogs"
+    return None
+
+
+def _racks(one: Observed) -> bool:
+    """Whether every member states a rack: then the leader may look at racks."""
+    return all(thread.wanted.rack for thread in one.threads)
+
+
+def _missed(settings: StreamsSettings, one: Observed, remembered: Remembered, missed: Missed) -> Verdict:
+    if missed.answer is None and missed.failed:
+        return not_judged(ReasonKind.CANNOT_RUN, f"the leader's computation fails: {missed.failed}")
+    if settings.rack_strategy is None and _racks(one):
+        return not_judged(ReasonKind.UNKNOWN_SETTINGS, "rack.aware.assignment.strategy is not known")
+    if settings.assignor is None and not remembered.built_in:
+        text = "none of Kafka's own assignors gives this answer: the application may have a task.assignor.class"
+        return not_judged(ReasonKind.ASSIGNOR_UNKNOWN, text)
+    names = _unknown_settings(settings, one)
+    if names:
+        text = f"no value that was tried gives this answer; not known: {', '.join(names)}"
+        return not_judged(ReasonKind.UNKNOWN_SETTINGS, text)
+    if not missed.exhausted or not stateful_sets(one)[1]:
+        text = "there are more possible end offsets of the changelogs than are tried"
+        return not_judged(ReasonKind.TOO_MANY_POSSIBILITIES, text)
+    text = missed.nearest or "no end offsets of the changelogs can place the tasks so"
+    expected = None if missed.answer is None else _expected(missed.answer)
+    reason = Reason(ReasonKind.OTHER_ANSWER, text)
+    return Verdict(grade=Grade.UNEXPLAINED, assignor=PROTOCOL, reason=reason, expected=expected)
+
+
+def _unknown(settings: StreamsSettings, one: Observed, found: Found, search: Search) -> Reason | None:
+    """On what the answer rests that is not known; None where it follows from what is known."""
+    hypothesis = found.hypothesis
+    sets, _ = stateful_sets(one)
+    if len(sets) > 1 and not all(search.gives(replace(hypothesis, stateful=other)) for other in sets):
+        with_state = ", ".join(str(number) for number, _ in sorted(hypothesis.stateful)) or "none"
+        text = f"it fits if the sub-topologies with state are: {with_state}; not known before tasks are reported"
+        return Reason(ReasonKind.UNKNOWN_STATE, text)
+    names = _unknown_settings(settings, one)
+    if found.only:  # then nothing was moved because of a lag
+        names = {name: value for name, value in names.items() if name == _NOT_KNOWN["standbys"]}
+    if names and hypothesis.stateful:
+        configs = hypothesis.configs
+        values = {
+            _NOT_KNOWN["standbys"]: configs.num_standby_replicas,
+            _NOT_KNOWN["warm_ups"]: configs.max_warmup_replicas,
+            _NOT_KNOWN["acceptable_lag"]: configs.acceptable_recovery_lag,
+        }
+        listed = ", ".join(f"{name} {values[name]}" for name in names)
+        return Reason(ReasonKind.UNKNOWN_SETTINGS, f"settings that are not known can be such: {listed}")
+    if not found.only:
+        text = "the changelogs' end offsets, which no record holds, can have been such"
+        return Reason(ReasonKind.UNKNOWN_END_OFFSETS, text)
+    return None
+
+
+def _unknown_settings(settings: StreamsSettings, one: Observed) -> dict[str, None]:
+    """Kafka's names of the settings that matter here and are not known."""
+    if len(one.processes()) == 1:
+        return {}
+    return {name: None for field, name in _NOT_KNOWN.items() if getattr(settings, field) is None}
+
+
+def _expected(answer: LeaderAnswer) -> dict[str, ExpectedShare]:
+    return {
+        member: ExpectedShare(assigned=ConsumerShare(told.partitions)) for member, told in answer.assignments.items()
+    }
