@@ -1,6 +1,6 @@
 """Which Kafka clusters to watch, and what is known about their Connect groups."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
@@ -14,6 +14,8 @@ from rebalance_monitor.streaming.core.model.settings import (
     ClusterSettings,
     ConnectSettings,
 )
+from rebalance_monitor.streaming.core.model.streams_settings import StreamsSettings
+from rebalance_monitor.streaming.core.streams.described import topology_error
 
 Job = Annotated[str, Field(min_length=1)]
 """A connector's name, or `name-n` for its task."""
@@ -60,12 +62,51 @@ class ConnectSection(Section):
         )
 
 
+def _readable(text: str) -> str:
+    why = topology_error(text)
+    if why is not None:
+        raise ValueError(f"is no text of Topology.describe(): {why}")
+    return text
+
+
+class StreamsSection(Section):
+    """One Kafka Streams application, by its application.id: what its leader is configured with. A value left null is
+    treated as unknown: every value that is possible is tried, and verdicts say so."""
+
+    release: Annotated[str, Field(pattern=r"^\d+\.\d+(\.\d+)*$")] | None = None
+    java_version: Annotated[int, Field(ge=7)] | None = None
+    assignor: Annotated[str, Field(min_length=1)] | None = None
+    standbys: Annotated[int, Field(ge=0, le=1_000)] | None = None
+    warm_ups: Annotated[int, Field(ge=1, le=2**31 - 1)] | None = None
+    acceptable_lag: Annotated[int, Field(ge=0, le=2**63 - 1)] | None = None
+    probing_interval_ms: Annotated[int, Field(ge=60_000)] | None = None
+    rack_strategy: Literal["none", "min_traffic", "balance_subtopology"] | None = None
+    rack_tags: Annotated[tuple[Annotated[str, Field(min_length=1)], ...], FromText] | None = None
+    topology: Annotated[str, AfterValidator(_readable)] | None = None
+
+    def core(self) -> StreamsSettings:
+        """What the fold needs."""
+        return StreamsSettings(
+            release=self.release,
+            java_version=self.java_version,
+            assignor=self.assignor,
+            standbys=self.standbys,
+            warm_ups=self.warm_ups,
+            acceptable_lag=self.acceptable_lag,
+            probing_interval_ms=self.probing_interval_ms,
+            rack_strategy=self.rack_strategy,
+            rack_tags=self.rack_tags,
+            topology=self.topology,
+        )
+
+
 class ClusterSection(KafkaSection):
     """One Kafka cluster. The time-outs are those of its Connect workers."""
 
     name: Annotated[str, Field(min_length=1, max_length=200)]
     connect: Annotated[dict[str, Annotated[ConnectSection, FromText]], FromText] = Field(default_factory=dict)
     client_libraries: Annotated[dict[ClientId, ClientLibrary], FromText] = Field(default_factory=dict)
+    streams: Annotated[dict[str, Annotated[StreamsSection, FromText]], FromText] = Field(default_factory=dict)
     session_timeout_ms: Milliseconds = SESSION_TIMEOUT_MS
     rebalance_timeout_ms: Milliseconds = REBALANCE_TIMEOUT_MS
 
@@ -75,6 +116,7 @@ class ClusterSection(KafkaSection):
             name=self.name,
             connect={group: section.core(group) for group, section in self.connect.items()},
             client_libraries=dict(self.client_libraries),
+            streams={group: section.core() for group, section in self.streams.items()},
             session_timeout_ms=self.session_timeout_ms,
             rebalance_timeout_ms=self.rebalance_timeout_ms,
         )

@@ -15,7 +15,7 @@ an interval are tried, and the least E that the group's earlier records allow.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rebalance_monitor.assignors.streams.application import RUNNING
 from rebalance_monitor.assignors.streams.tasks import ProcessId, TaskId
@@ -27,10 +27,11 @@ FAR = 1 << 40
 
 @dataclass(frozen=True, slots=True)
 class Possible:
-    """One caught-up set and an end offset that gives it."""
+    """One caught-up set and an end offset that gives it; `first`: the first one listed of this set."""
 
     caught_up: frozenset[ProcessId]
     end: int
+    first: bool = True
 
 
 Sums = Mapping[TaskId, Mapping[ProcessId, int]]
@@ -65,11 +66,17 @@ def possible(
     for level in levels:
         ends += [level + acceptable, level + acceptable + 1]
     ends.append(max(least, acceptable) + acceptable + FAR)
-    found: list[Possible] = []
-    for end in (floor, *sorted(set(ends))):
-        one = Possible(caught_up(end), end)
-        if end >= least and one not in found:
-            found.append(one)
+    listed = dict.fromkeys((floor, *sorted(set(ends))))
+    return firsts(Possible(caught_up(end), end) for end in listed if end >= least)
+
+
+def firsts(listed: Iterable[Possible]) -> list[Possible]:
+    """The same, each set's first end offset marked."""
+    seen: set[frozenset[ProcessId]] = set()
+    found = []
+    for one in listed:
+        found.append(replace(one, first=one.caught_up not in seen))
+        seen.add(one.caught_up)
     return found
 
 
@@ -90,7 +97,7 @@ def fits(one: Possible, sums: Mapping[ProcessId, int], placed: Placed, *, falls_
     caught-up process runs the task (since 3.2)."""
     if placed.active is None:
         return True
-    return _runs(one, sums, placed, placed.active, falls_back=falls_back) and _copies(one, placed, placed.active)
+    return all(part(one, sums, placed, placed.active, falls_back=falls_back) for part in (_runs, _copies))
 
 
 def _runs(one: Possible, sums: Mapping[ProcessId, int], placed: Placed, active: ProcessId, *, falls_back: bool) -> bool:
@@ -109,15 +116,24 @@ def _lag(one: Possible, sums: Mapping[ProcessId, int], process: ProcessId) -> in
     return one.end if total is None else total if total < 0 else one.end - total
 
 
-def _copies(one: Possible, placed: Placed, active: ProcessId) -> bool:
-    """Whether the copies are where they can be."""
-    copies = placed.copies
+def _copies(
+    one: Possible, sums: Mapping[ProcessId, int], placed: Placed, active: ProcessId, *, falls_back: bool
+) -> bool:
+    """Whether the copies are where they can be. Each copy that is behind may have sent one copy to a process that is
+    caught up, or at least further; it stays itself, or leaves if no warm-up is left."""
+    copies, ideal, caught_up = placed.copies, placed.ideal_copies, one.caught_up
     if copies is None:
         return True
-    if (placed.ideal_copies & one.caught_up) - copies - {active}:
+    if len(copies) < len(ideal) or (ideal & caught_up) - copies - {active}:
         return False
-    behind = placed.ideal_copies - one.caught_up
-    if active == placed.ideal and copies == placed.ideal_copies and one.caught_up:
+    behind = (ideal | {placed.ideal}) - caught_up
+    new = copies - ideal - {placed.ideal}
+    if len(new) > len(behind):
+        return False
+    farthest = max((_lag(one, sums, process) for process in behind), default=0)
+    if any(process not in caught_up and not (falls_back and _lag(one, sums, process) < farthest) for process in new):
+        return False
+    if active == placed.ideal and copies == ideal and caught_up:
         # A copy that is behind stayed alone: nobody else was caught up and free.
-        return not (behind and one.caught_up - copies - {active})
+        return not (ideal - caught_up and caught_up - copies - {active})
     return True

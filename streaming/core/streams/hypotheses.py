@@ -14,6 +14,7 @@ from rebalance_monitor.assignors.streams.built_in import BuiltIn
 from rebalance_monitor.assignors.streams.eras import release_of
 from rebalance_monitor.assignors.streams.tasks import Release, TaskId
 from rebalance_monitor.streaming.core.model.streams_settings import StreamsSettings
+from rebalance_monitor.streaming.core.streams.described import stores_by_part
 from rebalance_monitor.streaming.core.streams.observed import Observed
 from rebalance_monitor.streaming.core.streams.topology import Key, key_of
 
@@ -84,19 +85,21 @@ def assignors(settings: StreamsSettings) -> tuple[BuiltIn, ...]:
     return tuple(one for one in BuiltIn if one.value == settings.assignor)
 
 
-def stateful_sets(one: Observed) -> tuple[list[frozenset[Key]], bool]:
+def stateful_sets(settings: StreamsSettings, one: Observed) -> tuple[list[frozenset[Key]], bool]:
     """Which sub-topologies may have state, the likeliest first, and whether all combinations are there."""
+    stores = stores_by_part(settings.topology) if settings.topology is not None else {}
     sure = frozenset(part.key for part in one.seen if part.stateful)
-    unknown = [part.key for part in one.seen if part.state_known is None]
+    unknown = [part.key for part in one.seen if part.state_known is None and stores.get(part.key, True)]
+    likely = sure | {key for key in unknown if stores.get(key, False)}
     if len(unknown) > MOST_UNKNOWN_PARTS:
-        return [sure, sure | frozenset(unknown)], False
+        return list(dict.fromkeys((likely, sure, sure | frozenset(unknown)))), False
     sizes = chain.from_iterable(combinations(unknown, size) for size in range(len(unknown) + 1))
-    return [sure | frozenset(some) for some in sizes], True
+    return sorted((sure | frozenset(some) for some in sizes), key=lambda keys: len(keys ^ likely)), True
 
 
 def frames(settings: StreamsSettings, one: Observed, remembered: Remembered) -> Iterator[Frame]:
     """Every combination, the likeliest first: the release changes last."""
-    sets, _ = stateful_sets(one)
+    sets, _ = stateful_sets(settings, one)
     tried = _tried(settings, one)
     lags: Sequence[int] = (DEFAULT_LAG, ANY_LAG) if settings.acceptable_lag is None else (settings.acceptable_lag,)
     copies, warming, tagged = (
@@ -117,6 +120,11 @@ def frames(settings: StreamsSettings, one: Observed, remembered: Remembered) -> 
             rack_aware_assignment_tags=tags,
         )
         yield Frame(release, assignor, configs, stateful)
+    if BuiltIn.HIGH_AVAILABILITY in assignors(settings):
+        # Where the leader could not read end offsets, everybody keeps what it had.
+        for release, standbys, stateful in product(tried, copies, sets):
+            configs = AssignmentConfigs(acceptable_recovery_lag=lags[0], num_standby_replicas=standbys)
+            yield Frame(release, BuiltIn.HIGH_AVAILABILITY, configs, stateful, blind=True)
 
 
 def _tried(settings: StreamsSettings, one: Observed) -> Sequence[Release]:

@@ -22,6 +22,8 @@ from rebalance_monitor.streaming.core.streams.topology import Key
 
 _CHANGELOG = "changelog of {}/{}"
 _NOBODY = UUID(int=0)
+FIRST_WITH_NEXT = 7
+"""The version of assignments that says first when to rebalance again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,7 +127,8 @@ def difference(one: Observed, answer: LeaderAnswer) -> Difference:
         tasks = frozenset(zip(given.partitions, given.active, strict=True)) ^ frozenset(thread.pairs)
         copies = given.standby.keys() ^ thread.standby.keys()
         other = (
-            _kind(given.next_rebalance_ms) != _kind(thread.told.next_rebalance_ms),
+            thread.told.version >= FIRST_WITH_NEXT
+            and _kind(given.next_rebalance_ms) != _kind(thread.told.next_rebalance_ms),
             given.version != thread.told.version or given.commonly_supported != thread.told.commonly_supported,
             given.error != thread.told.error,
         )

@@ -5,12 +5,13 @@ frames are searched, the nearest first: from an assumption about every task's en
 changed, and the assumption whose answer is nearest to the record is changed next. Assumptions that cannot place a task
 as the record does are left out beforehand (`caught_up.fits`).
 
-    budget 300 runs      frames 1 .. 10, one run each      nearest: frame 1, 4 differences
+    budget 150 runs      frames 1 .. 10, one run each      nearest: frame 1, 4 differences
     frame 1              task 2_0 further: 2 differences   task 2_1 further, too: 0 differences: found
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from heapq import heappop, heappush
 from math import prod
 
@@ -20,13 +21,13 @@ from rebalance_monitor.assignors.streams.eras import era_of
 from rebalance_monitor.assignors.streams.failures import LeaderFailed
 from rebalance_monitor.assignors.streams.leader import LeaderAnswer, lead
 from rebalance_monitor.assignors.streams.tasks import ProcessId, TaskId
-from rebalance_monitor.streaming.core.streams.caught_up import Placed, Possible, fits, possible, sums_of
+from rebalance_monitor.streaming.core.streams.caught_up import Placed, Possible, firsts, fits, possible, sums_of
 from rebalance_monitor.streaming.core.streams.hypotheses import Frame
 from rebalance_monitor.streaming.core.streams.observed import Observed
 from rebalance_monitor.streaming.core.streams.rounds import Hypothesis, RoundMaker, difference
 from rebalance_monitor.streaming.core.streams.topology import key_of
 
-MOST_RUNS = 300
+MOST_RUNS = 150
 CELLS = 60_000
 """Tasks times processes over all runs: a large group gets fewer runs."""
 FEWEST_RUNS = 12
@@ -56,6 +57,17 @@ class Missed:
     failed: str = ""
     nearest: str = ""
     answer: LeaderAnswer | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Worth:
+    """Tasks whose caught-up sets are worth changing, and tasks whose end offsets are within the same set."""
+
+    sets: frozenset[TaskId] = frozenset()
+    order: frozenset[TaskId] = frozenset()
+
+
+NOTHING = Worth()
 
 
 class Search:
@@ -123,18 +135,21 @@ class Search:
             for task in tasks
         ]
         unpruned = listed
-        if frame.assignor is BuiltIn.HIGH_AVAILABILITY and len(self._processes) > 1:
+        by_lag = frame.assignor is BuiltIn.HIGH_AVAILABILITY and not frame.blind
+        if by_lag and len(self._processes) > 1:
             placed = self._placed(frame, tasks)
             if placed is None:
                 return None
             falls_back = era_of(frame.release).most_caught_up
             listed = [
-                [one for one in options if fits(one, self._sums.get(task, {}), placed[task], falls_back=falls_back)]
+                firsts(
+                    one for one in options if fits(one, self._sums.get(task, {}), placed[task], falls_back=falls_back)
+                )
                 for task, options in zip(tasks, listed, strict=True)
             ]
             if not all(listed):
                 return None
-        elif frame.assignor is not BuiltIn.HIGH_AVAILABILITY:
+        elif not by_lag:
             listed = [options[:1] for options in listed]
         return _Space(frame, tasks, listed, unpruned)
 
@@ -153,18 +168,13 @@ class Search:
         for process, share in ideal.shares.items():
             for task in share.standby:
                 copies.setdefault(task, set()).add(process)
-        active: dict[TaskId, ProcessId] = {}
-        held: dict[TaskId, set[ProcessId]] = {}
-        for thread in self._one.threads:
-            active.update(dict.fromkeys(thread.active, thread.process_id))
-            for task in thread.standby:
-                held.setdefault(task, set()).add(thread.process_id)
+        active, held = self._shown
         return {
             task: Placed(
                 ideal=runs[task],
                 ideal_copies=frozenset(copies.get(task, ())),
                 active=active.get(task),
-                copies=frozenset(held.get(task, ())) if task in active else None,
+                copies=frozenset(held[task]) if task in held else None,
             )
             for task in tasks
             if task in runs
@@ -172,14 +182,47 @@ class Search:
 
     def _try(self, space: "_Space", choice: Choice) -> int:
         """How far the answer under this assumption is from the record; 0 if it is the record's."""
-        space.seen.add(choice)
         answer = self._lead(space.hypothesis(choice))
         if answer is None:
+            space.seen[choice] = Worth(frozenset(space.tasks))
             return 1 << 20
         found = difference(self._one, answer)
+        space.seen[choice] = self._worth_changing(space, answer) if found.size else NOTHING
         if found.size < self._nearest[0]:
             self._nearest = found.size, found.first, answer
         return found.size
+
+    def _worth_changing(self, space: "_Space", answer: LeaderAnswer) -> "Worth":
+        """The tasks whose end offsets may bring the answer nearer to the record: all of them while a stateful task is
+        with another process; then those that are withheld, since the record does not show where they go, and those in
+        whose order a thread that differs keeps them. Of stateless tasks no end offset decides."""
+        active, copies = self._shown
+        runs = {task: process for process, share in answer.shares.items() for task in share.active}
+        wanted: dict[TaskId, set[ProcessId]] = {task: set() for task in copies}
+        for process, share in answer.shares.items():
+            for task in share.standby:
+                wanted.setdefault(task, set()).add(process)
+        stateful = frozenset(space.tasks)
+        if any(runs.get(task) != active[task] or wanted[task] != copies[task] for task in stateful & active.keys()):
+            return Worth(stateful)
+        order: set[TaskId] = set()
+        for thread in self._one.threads:
+            given = answer.assignments[thread.id]
+            differs = (frozenset(given.active) ^ thread.active) | (given.standby.keys() ^ thread.standby.keys())
+            if differs & stateful:
+                order.update(thread.offset_sums)
+        return Worth(stateful - active.keys(), frozenset(order))
+
+    @cached_property
+    def _shown(self) -> tuple[dict[TaskId, ProcessId], dict[TaskId, set[ProcessId]]]:
+        """Who runs and who copies each task that is not withheld, as the record has it."""
+        active = {task: thread.process_id for thread in self._one.threads for task in thread.active}
+        copies: dict[TaskId, set[ProcessId]] = {task: set() for task in active}
+        for thread in self._one.threads:
+            for task in thread.standby:
+                if task in copies:
+                    copies[task].add(thread.process_id)
+        return active, copies
 
     def _explore(self, space: "_Space", size: int) -> Choice | None:
         queue: list[tuple[int, int, Choice]] = [(size, 0, space.start)]
@@ -195,7 +238,7 @@ class Search:
                 if found == 0:
                     return near
                 heappush(queue, (found, changes + 1, near))
-        space.exhausted = not space.ordered_by_lag(self._one)
+        space.exhausted = not any(worth.order for worth in space.seen.values())
         return None
 
     def _found(self, space: "_Space", choice: Choice) -> Found:
@@ -205,10 +248,19 @@ class Search:
         return Found(hypothesis, answer, self._only(space))
 
     def _only(self, space: "_Space") -> bool:
-        """Whether every end offset gives this answer, so that it does not rest on one."""
-        if space.ordered_by_lag(self._one) or prod(map(len, space.unpruned)) > ALL_OF:
+        """Whether every end offset gives this answer, so that it does not rest on one. One process takes everything
+        whatever it lags, and of a task that nobody reports all processes lag alike."""
+        if space.ordered_by_lag(self._one):
             return False
-        every = _Space(space.frame, space.tasks, space.unpruned, space.unpruned)
+        if len(self._processes) == 1:
+            return True
+        options = [
+            listed if self._sums.get(task) else listed[:1]
+            for task, listed in zip(space.tasks, space.unpruned, strict=True)
+        ]
+        if prod(map(len, options)) > ALL_OF:
+            return False
+        every = _Space(space.frame, space.tasks, options, options)
         return all(self.gives(every.hypothesis(choice)) for choice in every.all_choices())
 
 
@@ -225,7 +277,7 @@ class _Space:
         self.frame, self.tasks, self.unpruned = frame, tasks, unpruned
         self._options = options
         self.start: Choice = (0,) * len(tasks)
-        self.seen: set[Choice] = set()
+        self.seen: dict[Choice, Worth] = {}
         self.exhausted = False
 
     def hypothesis(self, choice: Choice) -> Hypothesis:
@@ -236,10 +288,15 @@ class _Space:
         return _hypothesis(self.frame, ends)
 
     def neighbours(self, choice: Choice) -> Iterator[Choice]:
-        """The assumptions that differ in one task."""
+        """The assumptions that differ in one task that is worth changing."""
+        worth = self.seen[choice]
         for at, options in enumerate(self._options):
-            for number in range(len(options)):
-                if number != choice[at]:
+            now = options[choice[at]]
+            sets, order = self.tasks[at] in worth.sets, self.tasks[at] in worth.order
+            for number, other in enumerate(options):
+                if number == choice[at]:
+                    continue
+                if order if other.caught_up == now.caught_up else sets and other.first:
                     yield (*choice[:at], number, *choice[at + 1 :])
 
     def all_choices(self) -> Iterator[Choice]:

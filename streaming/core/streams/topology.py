@@ -25,13 +25,14 @@ MOST_PARTITIONS = 10_000
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SubtopologySeen:
     """One sub-topology. `topics`: partitions of each of its source topics, as far as any number was seen. `stateful`: a
-    sum or a copy shows that it has state. `silent`: a member owned a task of it and reported no sum."""
+    sum or a copy shows that it has state. `silent`: records in which a member owned a task of it and reported no sum,
+    up to `SILENT`."""
 
     number: int
     name: str = ""
     topics: Mapping[str, int] = field(default_factory=dict)
     stateful: bool = False
-    silent: bool = False
+    silent: int = 0
 
     @property
     def key(self) -> Key:
@@ -41,7 +42,7 @@ class SubtopologySeen:
     @property
     def state_known(self) -> bool | None:
         """Whether it has state; None where nothing tells."""
-        return True if self.stateful else False if self.silent else None
+        return True if self.stateful else False if self.silent == SILENT else None
 
     def tasks(self) -> dict[TaskId, tuple[TopicPartition, ...]]:
         """Its tasks and the partitions of each."""
@@ -53,6 +54,9 @@ class SubtopologySeen:
         }
 
 
+FIRST_WITH_SUMS = 7
+SILENT = 3
+"""A task that was only just created is not reported yet; one that is not reported so often has no state."""
 Seen: TypeAlias = tuple[SubtopologySeen, ...]
 
 
@@ -61,7 +65,8 @@ def learnt(before: Seen, threads: Iterable[StreamsThread]) -> Seen:
     members = tuple(threads)
     topics: dict[Key, dict[str, int]] = {one.key: dict(one.topics) for one in before}
     stateful = {one.key for one in before if one.stateful}
-    silent = {one.key for one in before if one.silent}
+    silent = {one.key: one.silent for one in before}
+    silent_now: set[Key] = set()
     shown = dict(_shown(members))
     for (topic, number), task in shown.items():
         key = key_of(task)
@@ -74,19 +79,26 @@ def learnt(before: Seen, threads: Iterable[StreamsThread]) -> Seen:
         counts[topic] = max(number + 1, counts.get(topic, 0))
     reader = {topic: key for key, counts in topics.items() for topic in counts}
     for member in members:
-        stateful.update(map(key_of, member.offset_sums))
         stateful.update(map(key_of, member.standby))
         reported = frozenset(map(key_of, member.offset_sums))
+        # Up to version 6 members list all tasks that they ran, with state or without.
+        sums = member.said.version >= FIRST_WITH_SUMS
+        if sums:
+            stateful.update(reported)
         for topic, number in member.wanted.owned:
             owner = reader.get(topic)
             if owner is None or not 0 <= number < MOST_PARTITIONS:
                 continue
             topics[owner][topic] = max(number + 1, topics[owner][topic])
-            if owner not in reported:
-                silent.add(owner)
+            if sums and owner not in reported:
+                silent_now.add(owner)
     return tuple(
         SubtopologySeen(
-            number=key[0], name=key[1], topics=counts, stateful=key in stateful, silent=key in silent - stateful
+            number=key[0],
+            name=key[1],
+            topics=counts,
+            stateful=key in stateful,
+            silent=0 if key in stateful else min(silent.get(key, 0) + (key in silent_now), SILENT),
         )
         for key, counts in sorted(topics.items(), key=lambda one: (one[0][1], one[0][0]))
         if counts

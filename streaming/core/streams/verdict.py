@@ -126,7 +126,7 @@ def _missed(settings: StreamsSettings, one: Observed, remembered: Remembered, mi
     if names:
         text = f"no value that was tried gives this answer; not known: {', '.join(names)}"
         return not_judged(ReasonKind.UNKNOWN_SETTINGS, text)
-    if not missed.exhausted or not stateful_sets(one)[1]:
+    if not missed.exhausted or not stateful_sets(settings, one)[1]:
         text = "there are more possible end offsets of the changelogs than are tried"
         return not_judged(ReasonKind.TOO_MANY_POSSIBILITIES, text)
     text = missed.nearest or "no end offsets of the changelogs can place the tasks so"
@@ -138,10 +138,10 @@ def _missed(settings: StreamsSettings, one: Observed, remembered: Remembered, mi
 def _unknown(settings: StreamsSettings, one: Observed, found: Found, search: Search) -> Reason | None:
     """On what the answer rests that is not known; None where it follows from what is known."""
     hypothesis = found.hypothesis
-    sets, _ = stateful_sets(one)
+    sets, _ = stateful_sets(settings, one)
     if len(sets) > 1 and not all(search.gives(replace(hypothesis, stateful=other)) for other in sets):
         with_state = ", ".join(str(number) for number, _ in sorted(hypothesis.stateful)) or "none"
-        text = f"it fits if the sub-topologies with state are: {with_state}; not known before tasks are reported"
+        text = f"which sub-topologies have state is not known yet; it fits with {with_state}"
         return Reason(ReasonKind.UNKNOWN_STATE, text)
     names = _unknown_settings(settings, one)
     if found.only:  # then nothing was moved because of a lag
@@ -154,9 +154,11 @@ def _unknown(settings: StreamsSettings, one: Observed, found: Found, search: Sea
             _NOT_KNOWN["acceptable_lag"]: configs.acceptable_recovery_lag,
         }
         listed = ", ".join(f"{name} {values[name]}" for name in names)
-        return Reason(ReasonKind.UNKNOWN_SETTINGS, f"settings that are not known can be such: {listed}")
+        return Reason(
+            ReasonKind.UNKNOWN_SETTINGS, f"settings that are not known give this answer with these values: {listed}"
+        )
     if not found.only:
-        text = "the changelogs' end offsets, which no record holds, can have been such"
+        text = "it depends on the end offsets of changelogs, which no record holds: possible ones give this answer"
         return Reason(ReasonKind.UNKNOWN_END_OFFSETS, text)
     return None
 

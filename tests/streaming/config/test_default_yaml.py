@@ -9,7 +9,7 @@ import yaml
 from pydantic import BaseModel
 
 from rebalance_monitor.streaming.config import load
-from rebalance_monitor.streaming.config.clusters import ClusterSection, ConnectSection
+from rebalance_monitor.streaming.config.clusters import ClusterSection, ConnectSection, StreamsSection
 from rebalance_monitor.streaming.config.settings import Settings
 
 PATH = Path(__file__).parents[3] / "conf" / "default.yaml"
@@ -20,7 +20,7 @@ def example() -> dict[str, Any]:
     lines = PATH.read_text(encoding="utf-8").splitlines()
     start = next(n for n, line in enumerate(lines) if line.startswith("#- name"))
     entry = [line[1:] for line in takewhile(lambda line: line.startswith("#"), lines[start:])]
-    text = "\n".join(entry).replace("connect: {}", "connect:")
+    text = "\n".join(entry).replace("connect: {}", "connect:").replace("streams: {}", "streams:")
     clusters: list[dict[str, Any]] = yaml.safe_load(text)
     (cluster,) = clusters
     return cluster
@@ -40,8 +40,10 @@ def test_the_example_names_every_key_of_a_cluster_with_its_default() -> None:
     cluster = example()
     (connect,) = cluster.pop("connect").values()
     assert connect == defaults(ConnectSection)
+    (streams,) = cluster.pop("streams").values()
+    assert streams == defaults(StreamsSection)
     expected = defaults(ClusterSection)
-    assert set(cluster) == set(expected) - {"connect"}
+    assert set(cluster) == set(expected) - {"connect", "streams"}
     optional = {"client", "session_timeout_ms", "rebalance_timeout_ms"}
     assert {k: cluster[k] for k in optional} == {k: expected[k] for k in optional}
 

@@ -1,0 +1,128 @@
+"""Verdicts on Streams groups: answers of Kafka's own leaders are never unexplained, changed ones never explained."""
+
+import random
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from rebalance_monitor.assignors.streams.tasks import TaskId, sorted_partitions, task_of
+from rebalance_monitor.schemas.streams_assignment import AssignmentInfo
+from rebalance_monitor.schemas.streams_tasks import NO_REBALANCE_MS
+from rebalance_monitor.streaming.cli.captures import records_of, settings_of
+from rebalance_monitor.streaming.core.model.records import GroupGeneration
+from rebalance_monitor.streaming.core.model.results import Grade, Verdict
+from rebalance_monitor.streaming.core.model.streams_settings import NOTHING_SAID, StreamsSettings
+from rebalance_monitor.streaming.core.replay import decode, replay
+from rebalance_monitor.streaming.core.streams.generation import _floor
+from rebalance_monitor.streaming.core.streams.hypotheses import Remembered
+from rebalance_monitor.streaming.core.streams.members import StreamsThread, UnreadableThread, threads_of
+from rebalance_monitor.streaming.core.streams.observed import observed
+from rebalance_monitor.streaming.core.streams.topology import Seen, learnt
+from rebalance_monitor.streaming.core.streams.verdict import judge
+from tests.streaming.core.streams.leaders import Case, cases
+
+CAPTURE = Path(__file__).parents[3] / "vectors" / "captures-groups" / "streams-classic-4.3.1"
+GROUP = "app-4.3.1"
+KNOWN = Remembered(built_in=True)
+ANSWERS = (Grade.MATCH, Grade.EXPLAINABLE)
+
+
+def verdicts(case: Case, settings: StreamsSettings) -> Iterator[Verdict]:
+    seen: Seen = ()
+    floor: dict[str, int] = {}
+    for at_ms, body in case.rounds:
+        threads = threads_of(body)
+        assert not isinstance(threads, UnreadableThread)
+        seen = learnt(seen, threads)
+        one = observed("app", body.leader, threads, seen)
+        yield judge(settings, one, at_ms, KNOWN, {task_of(task): end for task, end in floor.items()}).verdict
+        floor = _floor(floor, one)
+
+
+def test_no_answer_of_kafkas_own_leaders_is_unexplained() -> None:
+    grades: Counter[tuple[Grade, str]] = Counter()
+    for case in cases():
+        for number, verdict in enumerate(verdicts(case, case.settings)):
+            kind = verdict.reason.kind.value if verdict.reason else ""
+            grades[verdict.grade, kind] += 1
+            assert verdict.grade is not Grade.UNEXPLAINED, (case.name, case.tags, number, verdict.why)
+    assert sum(count for (grade, _), count in grades.items() if grade in ANSWERS) > 90
+    assert grades[Grade.MATCH, ""] > 10
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_every_generation_of_the_capture_is_judged(known: bool) -> None:
+    settings = settings_of(CAPTURE)
+    grades = Counter(
+        one["verdict"]["grade"]
+        for one in replay(records_of(CAPTURE), settings if known else replace(settings, streams={})).objects
+        if one["kind"] == "generation"
+    )
+    if known:
+        assert set(grades) <= {"match", "explainable"}
+        assert grades.total() == 39
+        assert grades["match"] >= 1
+    else:
+        assert grades["unexplained"] == 0
+        assert grades["explainable"] >= 37
+
+
+def changed(threads: tuple[StreamsThread, ...], dice: random.Random) -> Iterator[tuple[StreamsThread, ...]]:
+    """The answer with one active task, one copy or one deadline elsewhere."""
+    giver, taker = dice.sample(range(len(threads)), 2)
+    one, other = threads[giver], threads[taker]
+
+    def with_(*new: tuple[int, StreamsThread]) -> tuple[StreamsThread, ...]:
+        return tuple(dict(new).get(at, thread) for at, thread in enumerate(threads))
+
+    if one.pairs:
+        part, task = dice.choice(one.pairs)
+        less = [pair for pair in one.pairs if pair[0] != part]
+        yield with_((giver, given(one, less)), (taker, given(other, [*other.pairs, (part, task)])))
+    if one.told.standby:
+        copy = dice.choice(one.told.standby)
+        yield with_(
+            (giver, replace(one, told=replace(one.told, standby=tuple(s for s in one.told.standby if s != copy))))
+        )
+    next_ms = NO_REBALANCE_MS if one.told.next_rebalance_ms == 0 else 0
+    yield with_((giver, replace(one, told=replace(one.told, next_rebalance_ms=next_ms))))
+
+
+def given(thread: StreamsThread, pairs: Sequence[tuple[tuple[str, int], TaskId]]) -> StreamsThread:
+    tasks = dict(pairs)
+    partitions = tuple(sorted_partitions(tasks))
+    told: AssignmentInfo = replace(thread.told, active=tuple(tasks[part][:2] for part in partitions))
+    return replace(thread, given=replace(thread.given, partitions=partitions), told=told)
+
+
+def test_a_changed_answer_is_never_explained() -> None:
+    settings = settings_of(CAPTURE)
+    dice = random.Random(3)
+    seen: Seen = ()
+    floor: dict[str, int] = {}
+    grades: Counter[Grade] = Counter()
+    for record in records_of(CAPTURE):
+        row = decode(record, settings)
+        if row is None or not isinstance(row.body, GroupGeneration) or not row.body.members:
+            continue
+        threads = threads_of(row.body)
+        assert not isinstance(threads, UnreadableThread)
+        known = {task_of(task): end for task, end in floor.items()}
+        for mutant in changed(threads, dice):
+            one = observed(GROUP, row.body.leader, mutant, learnt(seen, mutant))
+            grades[judge(settings.streams[GROUP], one, row.timestamp_ms, KNOWN, known).verdict.grade] += 1
+        seen = learnt(seen, threads)
+        floor = _floor(floor, observed(GROUP, row.body.leader, threads, seen))
+    assert grades[Grade.MATCH] + grades[Grade.EXPLAINABLE] == 0
+    assert grades[Grade.UNEXPLAINED] > 50
+    assert grades.total() > 100
+
+
+def test_a_group_that_no_assignor_of_kafka_fits_is_not_judged_before_one_has_fitted() -> None:
+    """Without a configured assignor the application may have one of its own."""
+    case = next(one for one in cases() if "sticky-924" in one.tags and len(one.rounds) > 1)
+    grades = {verdict.grade for verdict in verdicts(case, NOTHING_SAID)}
+    assert Grade.UNEXPLAINED not in grades
