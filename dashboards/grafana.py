@@ -17,12 +17,12 @@ from grafana_api import grafana_api as client
 from grafana_api.grafana_face import GrafanaFace
 
 
-class Refused(Exception):
+class GrafanaRefused(Exception):
     """Grafana did not do what was asked; the text is one sentence for the user."""
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class HeldDashboard:
     """A dashboard as Grafana has it, with the message of its latest version; `folder` is empty at the root."""
 
     model: Mapping[str, Any]
@@ -36,9 +36,9 @@ class Grafana:
     def __init__(self, url: str, token: str, timeout_s: float = 10.0) -> None:
         parts = urlsplit(url)
         if "@" in url:
-            raise Refused("the address of Grafana must hold no user and no password; the token says who asks")
+            raise GrafanaRefused("the address of Grafana must hold no user and no password; the token says who asks")
         if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise Refused(f"{url!r} is not an address of Grafana; give one such as http://127.0.0.1:3000")
+            raise GrafanaRefused(f"{url!r} is not an address of Grafana; give one such as http://127.0.0.1:3000")
         prefix = parts.path.strip("/")
         self._url = url
         self._face = GrafanaFace(
@@ -58,7 +58,7 @@ class Grafana:
         """Create a folder."""
         self._asked(lambda: self._face.api.POST("/folders", json={"uid": uid, "title": title}), f"the folder {uid}")
 
-    def held(self, uid: str) -> Held | None:
+    def held(self, uid: str) -> HeldDashboard | None:
         """The dashboard of this uid, None when there is none."""
         path = f"/dashboards/uid/{_quoted(uid)}"
         answer = self._found(path, uid)
@@ -68,9 +68,9 @@ class Grafana:
         told = self._asked(lambda: self._face.api.GET(f"{path}/versions?limit=1"), uid)
         versions = told["versions"] if isinstance(told, Mapping) else told
         latest = str(versions[0].get("message") or "") if versions else ""
-        return Held(model, latest, str(answer.get("meta", {}).get("folderUid") or ""))
+        return HeldDashboard(model, latest, str(answer.get("meta", {}).get("folderUid") or ""))
 
-    def store(self, model: Mapping[str, Any], folder: str, message: str, held: Held | None) -> None:
+    def store(self, model: Mapping[str, Any], folder: str, message: str, held: HeldDashboard | None) -> None:
         """Create the dashboard, or replace the held version of it and no other."""
         kept = {key: held.model.get(key) if held is not None else None for key in ("id", "version")}
         body: dict[str, Any] = {"dashboard": {**model, **kept}, "overwrite": False, "message": message}
@@ -92,13 +92,15 @@ class Grafana:
             if why.status_code == 404:
                 raise _Missing(f"Grafana at {self._url} has nothing at this address for {what}: {why}") from why
             if why.status_code == 412 and "version-mismatch" in str(why.response):
-                raise Refused(f"{what} was changed in Grafana at this moment ({why}); publish again") from why
-            raise Refused(f"Grafana at {self._url} refused {what}: {why}") from why
+                raise GrafanaRefused(f"{what} was changed in Grafana at this moment ({why}); publish again") from why
+            raise GrafanaRefused(f"Grafana at {self._url} refused {what}: {why}") from why
         except requests.RequestException as why:
-            raise Refused(f"Grafana at {self._url} cannot be reached ({type(why).__name__}); is it running?") from why
+            raise GrafanaRefused(
+                f"Grafana at {self._url} cannot be reached ({type(why).__name__}); is it running?"
+            ) from why
 
 
-class _Missing(Refused):
+class _Missing(GrafanaRefused):
     """There is nothing at this address."""
 
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from rebalance_monitor.dashboards.build import CLUSTER_LABEL_HELP, cluster_label, render
-from rebalance_monitor.dashboards.grafana import Grafana, Held, Refused
+from rebalance_monitor.dashboards.grafana import Grafana, GrafanaRefused, HeldDashboard
 from rebalance_monitor.dashboards.shelf import SHELF
 from rebalance_monitor.streaming.core.metrics import CLUSTER
 
@@ -31,7 +31,7 @@ Model = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
+class PublishStep:
     """What is to be done with one dashboard: `create`, `update`, `unchanged` or `edited` (by hand, left alone)."""
 
     model: Model
@@ -50,18 +50,18 @@ def message(model: Mapping[str, Any]) -> str:
     return f"rebalance-monitor sha256:{fingerprint(model)}"
 
 
-def planned(model: Model, held: Held | None, folder: str | None, *, force: bool) -> Step:
+def planned(model: Model, held: HeldDashboard | None, folder: str | None, *, force: bool) -> PublishStep:
     """What to do, given what Grafana holds. `folder` None: wherever it is."""
     if held is None:
-        return Step(model=model, action="create")
+        return PublishStep(model=model, action="create")
     marked = _MARK.match(held.message)
     ours = marked is not None and marked[1] == fingerprint(held.model)
     diff = _diff(held.model, model)
     if folder is not None and folder != held.folder:
         diff = f"folder: {held.folder or '(root)'} -> {folder}\n{diff}".rstrip()
     elif fingerprint(held.model) == fingerprint(model):
-        return Step(model=model, action="unchanged")
-    return Step(model=model, action="update" if ours or force else "edited", diff=diff)
+        return PublishStep(model=model, action="unchanged")
+    return PublishStep(model=model, action="update" if ours or force else "edited", diff=diff)
 
 
 def _diff(held: Mapping[str, Any], model: Mapping[str, Any]) -> str:
@@ -82,11 +82,11 @@ def publish(
     dry_run: bool,
     force: bool,
     label: str = CLUSTER,
-) -> Iterator[Step]:
+) -> Iterator[PublishStep]:
     """Settle every dashboard, one by one; each step is told after it was taken. Raises Refused."""
     if folder is not None and not grafana.has_folder(folder):
         if folder_title is None:
-            raise Refused(f"Grafana has no folder {folder!r}; give its uid, or --folder-title to have it made")
+            raise GrafanaRefused(f"Grafana has no folder {folder!r}; give its uid, or --folder-title to have it made")
         if not dry_run:
             grafana.make_folder(folder, folder_title)
     made = render(cluster_label=label)
@@ -126,13 +126,13 @@ def main(argv: Sequence[str]) -> int:
         for step in steps:
             edited = edited or step.action == "edited"
             _tell(step, dry_run=options.dry_run, as_json=options.output == "json")
-    except Refused as why:
+    except GrafanaRefused as why:
         print(why, file=sys.stderr)
         return 2
     return 1 if edited else 0
 
 
-def _tell(step: Step, *, dry_run: bool, as_json: bool) -> None:
+def _tell(step: PublishStep, *, dry_run: bool, as_json: bool) -> None:
     show = dry_run or step.action == "edited"
     if as_json:
         report = {"kind": "dashboard", "uid": step.model["uid"], "action": step.action, "dry_run": dry_run}
@@ -151,7 +151,7 @@ def _token(file: Path | None) -> str:
     try:
         token = file.read_text(encoding="utf-8") if file else os.environ.get(TOKEN_VARIABLE, "")
     except OSError as why:
-        raise Refused(f"the token file {file} cannot be read: {why.strerror}") from why
+        raise GrafanaRefused(f"the token file {file} cannot be read: {why.strerror}") from why
     if not token.strip():
-        raise Refused(f"no token: set {TOKEN_VARIABLE} or give --token-file")
+        raise GrafanaRefused(f"no token: set {TOKEN_VARIABLE} or give --token-file")
     return token.strip()

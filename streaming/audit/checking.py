@@ -13,7 +13,7 @@ from psycopg.conninfo import conninfo_to_dict
 
 from rebalance_monitor.streaming.audit.contract import SCHEMA, Suite
 from rebalance_monitor.streaming.audit.quiet import great_expectations
-from rebalance_monitor.streaming.audit.report import Finding, Report
+from rebalance_monitor.streaming.audit.report import AuditReport, ContractResult
 
 EXAMPLES = 3
 COLUMNS = "columns"
@@ -32,7 +32,9 @@ def session_options(statement_timeout_ms: int) -> str:
     return " ".join(f"-c {name}={value}" for name, value in settings.items())
 
 
-def audit(dsn: str, suites: Iterable[Suite], *, statement_timeout_ms: int, data_docs_dir: Path | None = None) -> Report:
+def audit(
+    dsn: str, suites: Iterable[Suite], *, statement_timeout_ms: int, data_docs_dir: Path | None = None
+) -> AuditReport:
     """Every contract of these suites, each in a statement and snapshot of its own.
 
     Raises NotInstalled, and OSError where the Data Docs can't be written.
@@ -52,7 +54,7 @@ def audit(dsn: str, suites: Iterable[Suite], *, statement_timeout_ms: int, data_
         findings = [finding for suite in suites for finding in _told(gx, context, source, suite)]
         if data_docs_dir is not None:
             _write_data_docs(context, data_docs_dir)
-    return Report(tuple(findings))
+    return AuditReport(tuple(findings))
 
 
 @contextlib.contextmanager
@@ -83,14 +85,14 @@ def _connect_arguments(dsn: str, statement_timeout_ms: int) -> dict[str, str]:
     return {**given, "options": f"{given.get('options', '')} {own}".strip(), "application_name": "rebalance-audit"}
 
 
-def _told(gx: Any, context: Any, source: Any, suite: Suite) -> list[Finding]:
+def _told(gx: Any, context: Any, source: Any, suite: Suite) -> list[ContractResult]:
     """The findings of a suite; unknown, all of them, where even its table could not be looked at."""
     try:
         return list(_checked(gx, context, source, suite))
     except Exception as error:  # whatever it was: one table must not hide the others
         why = _failure({"raised_exception": True, "exception_message": str(error)})
         return [
-            Finding(table=suite.table, contract=name, says=says, outcome="unknown", why=why)
+            ContractResult(table=suite.table, contract=name, says=says, outcome="unknown", why=why)
             for name, says in _sentences(suite).items()
         ]
 
@@ -100,7 +102,7 @@ def _sentences(suite: Suite) -> dict[str, str]:
     return columns | {contract.name: contract.says for contract in suite.contracts}
 
 
-def _checked(gx: Any, context: Any, source: Any, suite: Suite) -> Iterator[Finding]:
+def _checked(gx: Any, context: Any, source: Any, suite: Suite) -> Iterator[ContractResult]:
     expectations = gx.expectations
     told = _sentences(suite)
     wanted = [
@@ -131,21 +133,21 @@ def _checked(gx: Any, context: Any, source: Any, suite: Suite) -> Iterator[Findi
         yield _finding(suite, name, says, outcome[name].to_json_dict())
 
 
-def _finding(suite: Suite, name: str, says: str, found: Mapping[str, Any]) -> Finding:
+def _finding(suite: Suite, name: str, says: str, found: Mapping[str, Any]) -> ContractResult:
     why = _failure(found.get("exception_info") or {})
     if why is not None:
-        return Finding(table=suite.table, contract=name, says=says, outcome="unknown", why=why)
+        return ContractResult(table=suite.table, contract=name, says=says, outcome="unknown", why=why)
     if found["success"]:
-        return Finding(table=suite.table, contract=name, says=says, outcome="kept")
+        return ContractResult(table=suite.table, contract=name, says=says, outcome="kept")
     result = found["result"]
     if name == COLUMNS:
         missing = sorted(set(suite.columns) - set(result["observed_value"]))
         examples: tuple[Mapping[str, Any], ...] = ({"missing": missing},)
-        return Finding(
+        return ContractResult(
             table=suite.table, contract=name, says=says, outcome="broken", rows=len(missing), examples=examples
         )
     rows = result.get("details", {}).get("unexpected_rows") or []
-    return Finding(
+    return ContractResult(
         table=suite.table,
         contract=name,
         says=says,

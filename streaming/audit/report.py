@@ -4,34 +4,34 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-Outcome = Literal["kept", "broken", "unknown"]
+ContractOutcome = Literal["kept", "broken", "unknown"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
+class ContractResult:
     """One contract after an audit. `rows` break it, `examples` are the keys of a few; `why` it could not be told."""
 
     table: str
     contract: str
     says: str
-    outcome: Outcome
+    outcome: ContractOutcome
     rows: int = 0
     examples: tuple[Mapping[str, Any], ...] = ()
     why: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class AuditReport:
     """One audit, in the order of the suites."""
 
-    findings: tuple[Finding, ...]
+    findings: tuple[ContractResult, ...]
 
-    def of(self, outcome: Outcome) -> tuple[Finding, ...]:
+    def of(self, outcome: ContractOutcome) -> tuple[ContractResult, ...]:
         """The findings of one outcome."""
         return tuple(one for one in self.findings if one.outcome == outcome)
 
 
-def finding_object(one: Finding) -> dict[str, Any]:
+def finding_object(one: ContractResult) -> dict[str, Any]:
     """One contract as `audit -o json` prints it."""
     return {
         "kind": "contract",
@@ -45,7 +45,7 @@ def finding_object(one: Finding) -> dict[str, Any]:
     }
 
 
-def summary_object(report: Report) -> dict[str, Any]:
+def summary_object(report: AuditReport) -> dict[str, Any]:
     """The sums, last: what the job's metrics are made from."""
     return {
         "kind": "audit",

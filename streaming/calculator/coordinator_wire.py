@@ -8,10 +8,10 @@ from rebalance_monitor.schemas.coordinator_records import NEWEST, decode_record
 from rebalance_monitor.schemas.layouts import Release
 from rebalance_monitor.schemas.outcomes import Decoded, Ignored, Outcome, Unreadable
 
-Answer = dict[str, Any]
+WireAnswer = dict[str, Any]
 
 
-def solve(case: dict[str, Any]) -> Answer:
+def solve(case: dict[str, Any]) -> WireAnswer:
     """The `expected` object of one case. Errors keep Kafka's spelling: `result: "error"`, and `"error"` for a cut."""
     given = case["input"]
     release = _release(case.get("release", ""))
@@ -41,11 +41,11 @@ def _bytes(text: str | None) -> bytes | None:
     return None if text is None else b64decode(text)
 
 
-def _cut(answer: Answer) -> Any:
+def _cut(answer: WireAnswer) -> Any:
     return "error" if answer["result"] == "error" else answer
 
 
-def _error(outcome: Outcome[Any]) -> Answer:
+def _error(outcome: Outcome[Any]) -> WireAnswer:
     match outcome:
         case Unreadable(reason, detail):
             return {"result": "error", "error": reason, "message": detail}
@@ -55,12 +55,12 @@ def _error(outcome: Outcome[Any]) -> Answer:
             return {"result": "error", "error": "unreadable"}
 
 
-def _record(key: bytes | None, value: bytes | None, release: Release) -> Answer:
+def _record(key: bytes | None, value: bytes | None, release: Release) -> WireAnswer:
     outcome = decode_record(key, value, release)
     if not isinstance(outcome, Decoded):
         return _error(outcome)
     record = outcome.value
-    answer: Answer = {
+    answer: WireAnswer = {
         "result": "record" if record.value is not None else "tombstone",
         "type": record.type,
         "name": record.name,
@@ -77,13 +77,13 @@ def _record(key: bytes | None, value: bytes | None, release: Release) -> Answer:
     return answer
 
 
-def _blob(what: str, blob: bytes) -> Answer:
+def _blob(what: str, blob: bytes) -> WireAnswer:
     if what == "subscription":
         subscription = decode_subscription(blob)
         if not isinstance(subscription, Decoded):
             return _error(subscription)
         value = subscription.value
-        answer: Answer = {
+        answer: WireAnswer = {
             "result": "ok",
             "version": value.version,
             "topics": list(value.topics),
@@ -106,7 +106,7 @@ def _blob(what: str, blob: bytes) -> Answer:
     return _with_remaining(answer, assignment.remaining)
 
 
-def _with_remaining(answer: Answer, remaining: int) -> Answer:
+def _with_remaining(answer: WireAnswer, remaining: int) -> WireAnswer:
     return {**answer, "remaining": remaining} if remaining else answer
 
 

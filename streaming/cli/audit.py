@@ -31,13 +31,13 @@ def audit(config: str | None, *, output: str, child: bool = False) -> int:
 def _audit(settings: Settings, dsn: str, output: str) -> int:
     from rebalance_monitor.streaming.audit.checking import audit as check
     from rebalance_monitor.streaming.audit.quiet import NotInstalled
-    from rebalance_monitor.streaming.audit.report import Report, finding_object, summary_object
+    from rebalance_monitor.streaming.audit.report import AuditReport, finding_object, summary_object
     from rebalance_monitor.streaming.audit.suites import SUITES
 
     _can_read(dsn, settings, [suite.table for suite in SUITES])
     folder = settings.audit.data_docs_dir
     try:
-        report: Report = check(
+        report: AuditReport = check(
             dsn, SUITES, statement_timeout_ms=settings.audit.statement_timeout_ms, data_docs_dir=folder
         )
     except NotInstalled as why:

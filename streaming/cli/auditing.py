@@ -19,7 +19,7 @@ FIRST_AFTER_MS = 300_000
 log = logging.getLogger("rebalance_monitor.audit")
 
 
-class Told(Protocol):
+class AuditListener(Protocol):
     """Who publishes the result; the exporter does."""
 
     def audited(self, failed: int | None) -> None:
@@ -38,7 +38,7 @@ class AuditProcess:
     def __init__(
         self,
         config: str | None,
-        told: Told,
+        told: AuditListener,
         *,
         every_ms: int,
         timeout_ms: int,

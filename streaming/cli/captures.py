@@ -29,7 +29,7 @@ from rebalance_monitor.streaming.core.replay import RawRecord
 
 MAX_DELAY = "scheduled.rebalance.max.delay.ms"
 TOPIC_ID_BYTES = 16
-Line = dict[str, Any]
+CaptureLine = dict[str, Any]
 T = TypeVar("T")
 STDIN = Path("-")
 GZIP_MAGIC = b"\x1f\x8b"
@@ -118,7 +118,7 @@ def _topic_id(text: object, where: str) -> bytes:
     return found
 
 
-def _connect(cluster: Line, where: str) -> dict[str, ConnectSettings]:
+def _connect(cluster: CaptureLine, where: str) -> dict[str, ConnectSettings]:
     groups = cluster.get("groups")
     if not isinstance(groups, list):  # captures of consumers describe their groups in another way
         return {}
@@ -151,7 +151,7 @@ def _connect(cluster: Line, where: str) -> dict[str, ConnectSettings]:
     return found
 
 
-def _streams(cluster: Line) -> dict[str, StreamsSettings]:
+def _streams(cluster: CaptureLine) -> dict[str, StreamsSettings]:
     """Applications of captures of groups: what their description leaves out is Kafka's default."""
     groups = cluster.get("groups")
     found = {}
@@ -161,7 +161,7 @@ def _streams(cluster: Line) -> dict[str, StreamsSettings]:
         config = told.get("config")
         config = config if isinstance(config, dict) else {}
 
-        def number(name: str, default: int, config: Line = config) -> int:
+        def number(name: str, default: int, config: CaptureLine = config) -> int:
             value = config.get(name, default)
             return value if isinstance(value, int) else default
 
@@ -184,7 +184,7 @@ def _delay_ms(value: object) -> int | None:
     return int(text) if text.isdecimal() else None
 
 
-def _own_delays(cluster: Line, group: Line) -> dict[str, set[int]]:
+def _own_delays(cluster: CaptureLine, group: CaptureLine) -> dict[str, set[int]]:
     """Maximum delays of the group's processes by address, as far as the description lists processes."""
     found: dict[str, set[int]] = {}
     workers = cluster.get("workers")
@@ -205,14 +205,14 @@ def _java(text: str) -> int | None:
     return int(digits) if digits.isdecimal() else None
 
 
-def _typed(line: Line, name: str, kind: type[T], where: str) -> T:
+def _typed(line: CaptureLine, name: str, kind: type[T], where: str) -> T:
     value = line.get(name)
     if not isinstance(value, kind) or isinstance(value, bool) or (isinstance(value, int) and value.bit_length() > 63):
         raise InputError(f"{where}: {name} must be {_SHAPES[kind]}")
     return value
 
 
-def _bytes(line: Line, name: str, where: str) -> bytes | None:
+def _bytes(line: CaptureLine, name: str, where: str) -> bytes | None:
     text = line.get(name)
     if text is None:
         return None
@@ -222,7 +222,7 @@ def _bytes(line: Line, name: str, where: str) -> bytes | None:
         raise InputError(f"{where}: {name} must be base64 or null") from None
 
 
-def _json_lines(path: Path) -> Iterator[tuple[str, Line]]:
+def _json_lines(path: Path) -> Iterator[tuple[str, CaptureLine]]:
     """Every line's place, for messages, and its object."""
     try:
         with _opened(path) as text:
@@ -249,7 +249,7 @@ def _opened(path: Path) -> Iterator[Iterable[str]]:
         raw.detach()
 
 
-def _parsed(text: str, where: str) -> Line:
+def _parsed(text: str, where: str) -> CaptureLine:
     try:
         parsed = json.loads(text)
     except RecursionError:

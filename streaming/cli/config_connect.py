@@ -18,14 +18,14 @@ READ_PATIENCE_S = 3.0
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ConnectionCheck:
     """What was asked, and one sentence if the answer is not good."""
 
     what: str
     problem: str | None = None
 
 
-def answers(settings: Settings) -> Iterator[Answer]:
+def answers(settings: Settings) -> Iterator[ConnectionCheck]:
     """Every answer, one after the other: the clusters with their topics, the database, ports, Java, receivers."""
     need("run", "confluent_kafka", "psycopg", "pyspark")
     for cluster in settings.clusters:
@@ -45,37 +45,39 @@ def answers(settings: Settings) -> Iterator[Answer]:
         yield _asked(f"receiver {address[0]}:{address[1]}", partial(_reached, address))
 
 
-def _asked(what: str, ask: Callable[[], str | None]) -> Answer:
-    return Answer(what, ask())
+def _asked(what: str, ask: Callable[[], str | None]) -> ConnectionCheck:
+    return ConnectionCheck(what, ask())
 
 
-def _cluster(settings: Settings, cluster: ClusterSection) -> Iterator[Answer]:
+def _cluster(settings: Settings, cluster: ClusterSection) -> Iterator[ConnectionCheck]:
     from rebalance_monitor.streaming.spark.ends import ClusterError, KafkaView
 
     view = KafkaView(cluster.librdkafka())
     try:
         view.cluster_id()
     except ClusterError as why:
-        yield Answer(
+        yield ConnectionCheck(
             f"cluster {cluster.name}",
             f"no broker answers at {cluster.bootstrap_servers} ({why}); "
             "check clusters[].bootstrap_servers and clusters[].client",
         )
         return
-    yield Answer(f"cluster {cluster.name}")
+    yield ConnectionCheck(f"cluster {cluster.name}")
     wanted = [settings.source.offsets_topic]
     for section in cluster.core().connect.values():
         wanted += [one for one in (section.config_topic, section.status_topic) if one is not None]
     try:
         topics = view.topics(tuple(dict.fromkeys(wanted)))
     except ClusterError as why:
-        yield Answer(f"topics of {cluster.name}", f"the cluster does not describe its topics ({why})")
+        yield ConnectionCheck(f"topics of {cluster.name}", f"the cluster does not describe its topics ({why})")
         return
     for name in dict.fromkeys(wanted):
         if name in topics.missing:
-            yield Answer(f"topic {name}", _why_missing(topics.missing[name]))
+            yield ConnectionCheck(f"topic {name}", _why_missing(topics.missing[name]))
         else:
-            yield Answer(f"topic {name}", _unreadable(cluster, name, min(topics.found[name].leaders, default=0)))
+            yield ConnectionCheck(
+                f"topic {name}", _unreadable(cluster, name, min(topics.found[name].leaders, default=0))
+            )
 
 
 def _why_missing(reason: str) -> str:

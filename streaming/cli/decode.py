@@ -18,7 +18,7 @@ from rebalance_monitor.streaming.cli.errors import InputError
 from rebalance_monitor.streaming.cli.exit_codes import BAD_INPUT, DONE
 from rebalance_monitor.streaming.cli.outline import outline
 from rebalance_monitor.streaming.cli.output import print_json
-from rebalance_monitor.streaming.core.reading.shown import Shown
+from rebalance_monitor.streaming.core.reading.shown import ShownObject
 from rebalance_monitor.streaming.core.shown import PAYLOADS, RECORDS, show_payload, show_record
 
 ABSENT = frozenset({"null", "none", "-1", "tombstone"})
@@ -53,7 +53,7 @@ def decode(inputs: list[str], *, kind: str, encoding: str, at: Coordinates, outp
     return DONE if sound else BAD_INPUT
 
 
-def _shown(inputs: list[str], kind: str, encoding: str, at: Coordinates) -> Iterator[Shown]:
+def _shown(inputs: list[str], kind: str, encoding: str, at: Coordinates) -> Iterator[ShownObject]:
     if len(inputs) == 1 and inputs[0] not in ("", "-") and _exists(inputs[0]):
         # What knows captures brings the job's rules and settings along: a second that one record need not wait.
         from rebalance_monitor.streaming.cli.decode_capture import captured
@@ -79,7 +79,7 @@ def _exists(text: str) -> bool:
         return False
 
 
-def _lines(kind: str, encoding: str) -> Iterator[Shown]:
+def _lines(kind: str, encoding: str) -> Iterator[ShownObject]:
     found = False
     for number, line in enumerate(sys.stdin, start=1):
         if line.strip():
@@ -89,7 +89,7 @@ def _lines(kind: str, encoding: str) -> Iterator[Shown]:
         raise InputError("nothing came on standard input; give KEY and VALUE there, a line for each record")
 
 
-def _line(line: str, number: int, kind: str, encoding: str) -> Shown:
+def _line(line: str, number: int, kind: str, encoding: str) -> ShownObject:
     try:
         shown = _object(line, kind) if line.lstrip().startswith("{") else _given(line.split(), kind, encoding)
     except InputError as why:
@@ -97,7 +97,7 @@ def _line(line: str, number: int, kind: str, encoding: str) -> Shown:
     return {"line": number, **shown}
 
 
-def _object(line: str, kind: str) -> Shown:
+def _object(line: str, kind: str) -> ShownObject:
     try:
         parsed = json.loads(line)
     except (ValueError, RecursionError) as why:
@@ -117,7 +117,7 @@ def _optional(text: str | None) -> bytes | None:
     return None if text is None else base64.b64decode(text, validate=True)
 
 
-def _given(words: list[str], kind: str, encoding: str) -> Shown:
+def _given(words: list[str], kind: str, encoding: str) -> ShownObject:
     if kind in PAYLOADS:
         return show_payload(kind, bytes_of("".join(words), "PAYLOAD", encoding))
     if len(words) != 2:

@@ -7,12 +7,12 @@ from rebalance_monitor.streaming.cli.captures import records_of
 from rebalance_monitor.streaming.cli.decode import Coordinates
 from rebalance_monitor.streaming.cli.errors import InputError
 from rebalance_monitor.streaming.core.fold.routing import CONFIG_SUFFIXES, STATUS_SUFFIXES
-from rebalance_monitor.streaming.core.reading.shown import Shown
+from rebalance_monitor.streaming.core.reading.shown import ShownObject
 from rebalance_monitor.streaming.core.replay import OFFSETS_TOPIC
 from rebalance_monitor.streaming.core.shown import PAYLOADS, show_record
 
 
-def captured(path: Path, kind: str, at: Coordinates) -> Iterator[Shown]:
+def captured(path: Path, kind: str, at: Coordinates) -> Iterator[ShownObject]:
     """The records of the capture that are asked for. Raises InputError, also if there are none."""
     if kind in PAYLOADS:
         raise InputError(f"{path} is a capture, which holds records; --topic-kind {kind} is for a bare payload")

@@ -38,10 +38,10 @@ def _serve(settings: Settings, dsn: str, monitor_url: str | None, *, child: bool
 
     from rebalance_monitor.streaming.store.database import Database, DatabaseUnreachable
     from rebalance_monitor.streaming.web import serve as web
-    from rebalance_monitor.streaming.web.api import Source
+    from rebalance_monitor.streaming.web.api import PageSource
     from rebalance_monitor.streaming.web.reader import Reader
     from rebalance_monitor.streaming.web.scope import Scope, Token
-    from rebalance_monitor.streaming.web.upstream import Job
+    from rebalance_monitor.streaming.web.upstream import StreamingJob
 
     page = settings.page
     _log_to_stderr()
@@ -56,11 +56,11 @@ def _serve(settings: Settings, dsn: str, monitor_url: str | None, *, child: bool
         )
     except DatabaseUnreachable as why:
         raise InputError(str(why)) from why
-    job = Job(monitor_url or page.monitor_url or _job_url(settings))
+    job = StreamingJob(monitor_url or page.monitor_url or _job_url(settings))
     tokens = [
         Token(one.token.get_secret_value(), Scope(one.name, one.clusters, one.teams)) for one in settings.page.tokens
     ]
-    source = Source(
+    source = PageSource(
         reader=reader,
         job=job,
         team_of=teams(settings.core_clusters()),

@@ -6,7 +6,7 @@ from rebalance_monitor.streaming.cli.errors import InputError
 from rebalance_monitor.streaming.config import Settings
 from rebalance_monitor.streaming.core.model.settings import teams
 from rebalance_monitor.streaming.core.runbooks import Addresses
-from rebalance_monitor.streaming.metrics.limits import Limits
+from rebalance_monitor.streaming.metrics.limits import SeriesLimits
 from rebalance_monitor.streaming.metrics.prometheus import Exporter
 from rebalance_monitor.streaming.notify.alertmanager import Alertmanager
 from rebalance_monitor.streaming.notify.alerts import AlertStyle
@@ -25,10 +25,10 @@ def tells(settings: Settings) -> bool:
     return alerting.path == "push" or bool(alerting.webhooks) or alerting.kafka is not None
 
 
-def limits(settings: Settings) -> Limits:
+def limits(settings: Settings) -> SeriesLimits:
     """The bounds of /metrics."""
     section = settings.metrics
-    return Limits(
+    return SeriesLimits(
         ignored_groups=section.ignored_groups,
         max_groups=section.max_groups,
         max_tasks=section.max_tasks,
@@ -71,11 +71,11 @@ def _receivers(settings: Settings, exporter: Exporter) -> list[Receiver]:
         headers = {name: value.get_secret_value() for name, value in one.headers.items()}
         receivers.append(Webhook(one.name, one.url.get_secret_value(), headers, addresses(settings)))
     if alerting.kafka is not None:
-        from rebalance_monitor.streaming.notify.alerts_topic import AlertsTopic, ClientRefused
+        from rebalance_monitor.streaming.notify.alerts_topic import AlertsTopic, ProducerRefused
 
         try:
             receivers.append(AlertsTopic(alerting.kafka.topic, alerting.kafka.librdkafka(), addresses(settings)))
-        except ClientRefused as why:
+        except ProducerRefused as why:
             raise InputError(f"alerting.kafka.client is not accepted ({why}); correct it") from why
     return receivers
 

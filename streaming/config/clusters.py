@@ -17,9 +17,9 @@ from rebalance_monitor.streaming.core.model.settings import (
 from rebalance_monitor.streaming.core.model.streams_settings import StreamsSettings
 from rebalance_monitor.streaming.core.streams.described import topology_error
 
-Job = Annotated[str, Field(min_length=1)]
+TaskName = Annotated[str, Field(min_length=1)]
 """A connector's name, or `name-n` for its task."""
-Worker = Annotated[str, Field(pattern=r"^[^\s/]+$")]
+WorkerPattern = Annotated[str, Field(pattern=r"^[^\s/]+$")]
 """host:port as the worker advertises it, with * and ? as in file names."""
 
 ClientId = Annotated[str, Field(min_length=1)]
@@ -32,7 +32,7 @@ def _some(workers: tuple[str, ...]) -> tuple[str, ...]:
     return workers
 
 
-Workers = Annotated[tuple[Worker, ...], AfterValidator(_some)]
+Workers = Annotated[tuple[WorkerPattern, ...], AfterValidator(_some)]
 MaxDelay = Annotated[int, Field(ge=0, le=2**31 - 1)]
 """Milliseconds, as Connect accepts them."""
 
@@ -43,10 +43,10 @@ class ConnectSection(Section):
     config_topic: TopicName | None = None
     status_topic: TopicName | None = None
     max_delay_ms: MaxDelay | None = None
-    max_delay_ms_by_worker: Annotated[dict[Worker, MaxDelay], FromText] = Field(default_factory=dict)
+    max_delay_ms_by_worker: Annotated[dict[WorkerPattern, MaxDelay], FromText] = Field(default_factory=dict)
     release: Annotated[str, Field(pattern=r"^\d+\.\d+(\.\d+)*$")] | None = None
     java_version: Annotated[int, Field(ge=7)] | None = None
-    placements: Annotated[dict[Job, Workers], FromText] = Field(default_factory=dict)
+    placements: Annotated[dict[TaskName, Workers], FromText] = Field(default_factory=dict)
 
     def core(self, group: str) -> ConnectSettings:
         """What the fold needs. Topics that are not named follow Connect's naming convention, marked as a guess."""

@@ -11,7 +11,7 @@ One job watches one cluster, so in what a monitor says of itself this label also
 """
 LABEL_NAME = r"[a-zA-Z_][a-zA-Z0-9_]*"
 
-Kind = Literal["counter", "gauge", "histogram", "info"]
+MetricKind = Literal["counter", "gauge", "histogram", "info"]
 Unit = Literal["none", "seconds", "timestamp_seconds", "bytes", "records", "bool"]
 
 
@@ -23,7 +23,7 @@ class Metric:
     """
 
     name: str
-    kind: Kind
+    kind: MetricKind
     unit: Unit = "none"
     help: str
     labels: tuple[str, ...] = ()

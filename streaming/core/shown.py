@@ -17,7 +17,7 @@ from rebalance_monitor.schemas.user_data import decode_assignment_user_data, dec
 from rebalance_monitor.streaming.core.connect import shown as connect_shown
 from rebalance_monitor.streaming.core.connect.observed import STATIC
 from rebalance_monitor.streaming.core.reading.decoding import CLASSIC, SAMPLE_BYTES
-from rebalance_monitor.streaming.core.reading.shown import Shown, payload_shown
+from rebalance_monitor.streaming.core.reading.shown import ShownObject, payload_shown
 
 RECORDS: Mapping[str, str] = {
     "offsets": "a record of __consumer_offsets",
@@ -33,7 +33,7 @@ PAYLOADS: Mapping[str, Callable[[bytes], Outcome[Any]]] = {
 }
 
 
-def show_record(topic_kind: str, key: bytes | None, value: bytes | None) -> Shown:
+def show_record(topic_kind: str, key: bytes | None, value: bytes | None) -> ShownObject:
     """A record of one of the kinds in `RECORDS`; `outcome` is decoded, tombstone, ignored or unreadable."""
     match topic_kind:
         case "offsets":
@@ -44,13 +44,13 @@ def show_record(topic_kind: str, key: bytes | None, value: bytes | None) -> Show
             return connect_shown.status_shown(key, value)
 
 
-def show_payload(kind: str, blob: bytes) -> Shown:
+def show_payload(kind: str, blob: bytes) -> ShownObject:
     """A payload of one of the kinds in `PAYLOADS`, without the record around it."""
     shown = payload_shown(PAYLOADS[kind](blob), blob)
     return {"payload": kind, **shown}
 
 
-def _offsets(key: bytes | None, value: bytes | None) -> Shown:
+def _offsets(key: bytes | None, value: bytes | None) -> ShownObject:
     outcome = decode_record(key, value)
     match outcome:
         case Decoded(record):
@@ -66,8 +66,8 @@ def _offsets(key: bytes | None, value: bytes | None) -> Shown:
             assert_never(outcome)
 
 
-def _record(record: Record, value: bytes | None) -> Shown:
-    shown: Shown = {
+def _record(record: Record, value: bytes | None) -> ShownObject:
+    shown: ShownObject = {
         "outcome": "tombstone" if record.fields is None else "decoded",
         "type": record.type,
         "name": record.name,
@@ -89,7 +89,7 @@ def _record(record: Record, value: bytes | None) -> Shown:
     return shown
 
 
-def _open_members(group: Shown) -> None:
+def _open_members(group: ShownObject) -> None:
     """Put what a member's two blobs say in their place, for the protocol types that are described."""
     protocol_type, protocol = group["protocolType"], group["protocol"]
     readers: dict[tuple[str, str], Callable[[bytes], Outcome[Any]]] = {

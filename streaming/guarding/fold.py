@@ -26,7 +26,7 @@ FIXED_BYTES = 500
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class FoldLimits:
     """What one call of the fold may be given and take. `seconds` of the processor, which other work does not count
     against; `errors` that are looked for record by record, of one group in one batch."""
 
@@ -36,7 +36,7 @@ class Limits:
     errors: int = 5
 
 
-LIMITS = Limits()
+LIMITS = FoldLimits()
 
 
 class Placed(Protocol):
@@ -86,7 +86,7 @@ def fold_isolated(
     end_of_input: bool = False,
     witnesses: OtherClocks | None = None,
     fold: FoldGroup = fold_group,
-    limits: Limits = LIMITS,
+    limits: FoldLimits = LIMITS,
     clock_s: Callable[[], float] = time.thread_time,
 ) -> FoldOutcome:
     """FoldGroup the pieces in order, then the tick. What was raised is in `errors` of the outcome."""
@@ -107,7 +107,7 @@ def fold_isolated(
     return guarded.outcome()
 
 
-def pieces_of(rows: Sequence[Row], limits: Limits = LIMITS) -> Iterator[Sequence[Row]]:
+def pieces_of(rows: Sequence[Row], limits: FoldLimits = LIMITS) -> Iterator[Sequence[Row]]:
     """Rows in pieces within the limits, each partition in its order."""
     ordered = configs_first(sorted(rows, key=lambda one: (one.topic, one.partition, one.offset)))
     for start, end in spans([_size(row) for row in ordered], limits):
@@ -122,7 +122,7 @@ def configs_first(rows: Iterable[T]) -> list[T]:
     return sorted(listed, key=lambda row: row.topic in of_groups)
 
 
-def spans(sizes: Sequence[int], limits: Limits = LIMITS) -> Iterator[tuple[int, int]]:
+def spans(sizes: Sequence[int], limits: FoldLimits = LIMITS) -> Iterator[tuple[int, int]]:
     """Pieces as (start, end) over items of these sizes in bytes. One item too large for a piece is a piece."""
     start = total = 0
     for at, size in enumerate(sizes):
@@ -149,7 +149,7 @@ class _Guarded:
     tick: Tick | None
     fold: FoldGroup
     witnesses: OtherClocks | None
-    limits: Limits
+    limits: FoldLimits
     clock_s: Callable[[], float]
     end_of_input: bool
     knowledge: Knowledge

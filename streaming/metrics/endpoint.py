@@ -20,7 +20,7 @@ class PortTaken(Exception):
     """The address can't be listened on; one sentence with what to do."""
 
 
-class Told(Protocol):
+class Scraped(Protocol):
     """What is asked of the exporter."""
 
     def scrape(self) -> bytes:
@@ -54,7 +54,7 @@ class Server(ThreadingHTTPServer):
             log.error("request_failed", extra={"fields": {"why": sentence(why), "stack": places(why)}})
 
 
-def listen(host: str, port: int, told: Told) -> ThreadingHTTPServer:
+def listen(host: str, port: int, told: Scraped) -> ThreadingHTTPServer:
     """A listening server, not yet answering; PortTaken."""
 
     class Handler(BaseHTTPRequestHandler):
@@ -100,7 +100,7 @@ class Endpoint:
     Listens from the beginning; PortTaken.
     """
 
-    def __init__(self, host: str, port: int, told: Told, answerable: Answerable) -> None:
+    def __init__(self, host: str, port: int, told: Scraped, answerable: Answerable) -> None:
         self._told = told
         self.server: ThreadingHTTPServer | None = listen(host, port, told)
         name, number = self.server.server_address[:2]

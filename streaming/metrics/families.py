@@ -7,7 +7,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 from rebalance_monitor.streaming.core.metrics import CLUSTER, INCIDENT, INCIDENT_SINCE, METRICS, Metric
 from rebalance_monitor.streaming.store.text import name
 
-GroupKey = tuple[str, str]  # cluster, group
+GroupLabels = tuple[str, str]  # cluster, group
 _OF_GROUP = ("cluster", "group")
 
 
@@ -20,7 +20,7 @@ class Families:
     gauges: dict[str, Gauge] = field(default_factory=dict)
     counters: dict[str, Counter] = field(default_factory=dict)
     histograms: dict[str, Histogram] = field(default_factory=dict)
-    of_group: dict[GroupKey, set[tuple[str, tuple[str, ...]]]] = field(default_factory=dict)
+    of_group: dict[GroupLabels, set[tuple[str, tuple[str, ...]]]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for metric in METRICS:
@@ -55,7 +55,7 @@ class Families:
             self.of_group.get((values[0], values[1]), set()).discard((metric.name, values))
         self._drop(metric.name, values)
 
-    def forget(self, group: GroupKey) -> None:
+    def forget(self, group: GroupLabels) -> None:
         """Ends every series of a group, except its incidents'."""
         for metric, values in self.of_group.pop((name(group[0]), name(group[1])), set()):
             self._drop(metric, values)

@@ -15,9 +15,9 @@ from rebalance_monitor.streaming.core import metrics
 from rebalance_monitor.streaming.core.connect.job_words import word_of
 from rebalance_monitor.streaming.core.model.results import JobState, Standing
 from rebalance_monitor.streaming.core.model.subjects import Subject
-from rebalance_monitor.streaming.metrics.families import Families, GroupKey
-from rebalance_monitor.streaming.metrics.known_group import STABLE, Known, key_of
-from rebalance_monitor.streaming.metrics.limits import Limits
+from rebalance_monitor.streaming.metrics.families import Families, GroupLabels
+from rebalance_monitor.streaming.metrics.known_group import STABLE, KnownGroup, key_of
+from rebalance_monitor.streaming.metrics.limits import SeriesLimits
 from rebalance_monitor.streaming.store.loads import Load
 from rebalance_monitor.streaming.store.stored import LastGeneration
 
@@ -30,11 +30,11 @@ WAITING = "unassigned"
 class Groups:
     """Every known group; publishes those that have a place. Not thread-safe."""
 
-    def __init__(self, families: Families, limits: Limits, clock_s: Callable[[], float]) -> None:
+    def __init__(self, families: Families, limits: SeriesLimits, clock_s: Callable[[], float]) -> None:
         self._families, self._limits, self._clock_s = families, limits, clock_s
-        self._known: dict[GroupKey, Known] = {}
-        self._shown: dict[GroupKey, int] = {}  # with their rank
-        self._by_rank: list[set[GroupKey]] = [set() for _ in range(RANKS)]
+        self._known: dict[GroupLabels, KnownGroup] = {}
+        self._shown: dict[GroupLabels, int] = {}  # with their rank
+        self._by_rank: list[set[GroupLabels]] = [set() for _ in range(RANKS)]
         self._clusters: set[str] = set()
 
     def label(self, cluster: str, group: str) -> str:
@@ -43,7 +43,7 @@ class Groups:
         self._of(key)
         return key[1] if key in self._shown else HIDDEN
 
-    def shows(self, key: GroupKey) -> bool:
+    def shows(self, key: GroupLabels) -> bool:
         """Whether the group has series of its own."""
         return key in self._shown
 
@@ -78,7 +78,7 @@ class Groups:
         if key in self._shown:
             self._show_state(key, known)
 
-    def concerned(self, key: GroupKey, more: int) -> None:
+    def concerned(self, key: GroupLabels, more: int) -> None:
         """So many more (or fewer) incidents are told of this group."""
         known = self._of(key)
         known.incidents = max(0, known.incidents + more)
@@ -90,7 +90,7 @@ class Groups:
         word = word_of(one.assigned, one.state, one.running)
         self.agreement(key, one.job, *((None, None) if one.gone else (one.agreement, word)))
 
-    def agreement(self, key: GroupKey, job: Subject, agreement: str | None, word: str | None) -> None:
+    def agreement(self, key: GroupLabels, job: Subject, agreement: str | None, word: str | None) -> None:
         """The same, in short: agreement and state; None: nobody knows the job any more."""
         known = self._of(key)
         self._state(key, known, job, word)
@@ -107,7 +107,7 @@ class Groups:
                 )
             self._show_now(key, known)
 
-    def _state(self, key: GroupKey, known: Known, job: Subject, word: str | None) -> None:
+    def _state(self, key: GroupLabels, known: KnownGroup, job: Subject, word: str | None) -> None:
         before = known.words.pop(job, None)
         if word is not None:
             known.words[job] = word
@@ -118,7 +118,7 @@ class Groups:
             for changed in [one for one in {before, word} if one is not None]:
                 self._families.gauge(metrics.CONNECT_TASK_STATES, *key, changed).set(known.states[changed])
 
-    def waiting(self) -> Iterable[tuple[GroupKey, Subject]]:
+    def waiting(self) -> Iterable[tuple[GroupLabels, Subject]]:
         """Jobs that nobody holds, of groups that have series."""
         for key in self._shown:
             known = self._known[key]
@@ -155,15 +155,15 @@ class Groups:
         for (cluster, reason), count in counts.items():
             self._families.gauge(metrics.HIDDEN_GROUPS, cluster, reason).set(count)
 
-    def _of(self, key: GroupKey) -> Known:
+    def _of(self, key: GroupLabels) -> KnownGroup:
         known = self._known.get(key)
         if known is None:
-            known = self._known[key] = Known(self._limits.ignores(key[1]))
+            known = self._known[key] = KnownGroup(self._limits.ignores(key[1]))
             self._clusters.add(key[0])
             self._place(key)
         return known
 
-    def _place(self, key: GroupKey) -> None:
+    def _place(self, key: GroupLabels) -> None:
         known = self._known[key]
         if key in self._shown:
             self._by_rank[self._shown[key]].discard(key)
@@ -179,7 +179,7 @@ class Groups:
             self._hide(min(lower, key=lambda one: (self._known[one].at_ms, one)))
         self._show(key)
 
-    def _hide(self, key: GroupKey) -> None:
+    def _hide(self, key: GroupLabels) -> None:
         rank = self._shown.pop(key, None)
         if rank is not None:
             self._by_rank[rank].discard(key)
@@ -187,7 +187,7 @@ class Groups:
         known = self._known[key]
         known.left.clear()
 
-    def _show(self, key: GroupKey) -> None:
+    def _show(self, key: GroupLabels) -> None:
         known = self._known[key]
         self._shown[key] = known.rank
         self._by_rank[known.rank].add(key)
@@ -204,20 +204,20 @@ class Groups:
         for word, count in known.states.items():
             self._families.gauge(metrics.CONNECT_TASK_STATES, *key, word).set(count)
 
-    def _show_generation(self, key: GroupKey, known: Known) -> None:
+    def _show_generation(self, key: GroupLabels, known: KnownGroup) -> None:
         one = known.last
         assert one is not None
         self._families.gauge(metrics.GROUP_GENERATION, *key).set(one.generation)
         self._families.gauge(metrics.GROUP_LAST_GENERATION, *key).set(one.at_ms / 1000)
         self._show_now(key, known)
 
-    def _show_state(self, key: GroupKey, known: Known) -> None:
+    def _show_state(self, key: GroupLabels, known: KnownGroup) -> None:
         if known.state is not None:
             for state in known.possible_states:
                 self._families.gauge(metrics.GROUP_STATE, *key, state).set(int(state == known.state))
             self._show_now(key, known)
 
-    def _show_now(self, key: GroupKey, known: Known) -> None:
+    def _show_now(self, key: GroupLabels, known: KnownGroup) -> None:
         """What the latest generation says of now, or that nobody is there any more."""
         if known.last is None:
             return
@@ -227,11 +227,11 @@ class Groups:
             if known.unassigned is not None:
                 self._families.gauge(metrics.CONNECT_UNASSIGNED_TASKS, *key).set(known.unassigned)
 
-    def _show_load(self, key: GroupKey, worker: str, load: Load) -> None:
+    def _show_load(self, key: GroupLabels, worker: str, load: Load) -> None:
         self._families.gauge(metrics.CONNECT_WORKER_CONNECTORS, *key, worker).set(load[0])
         self._families.gauge(metrics.CONNECT_WORKER_TASKS, *key, worker).set(load[1])
 
-    def _loads(self, key: GroupKey, known: Known, loads: Mapping[str, Load]) -> None:
+    def _loads(self, key: GroupLabels, known: KnownGroup, loads: Mapping[str, Load]) -> None:
         called: dict[str, Load] = {}
         for worker, (connectors, tasks) in loads.items():
             label = self._limits.worker(worker)
@@ -250,7 +250,7 @@ class Groups:
         if shown:
             self._show_spread(key, known)
 
-    def _show_spread(self, key: GroupKey, known: Known) -> None:
+    def _show_spread(self, key: GroupLabels, known: KnownGroup) -> None:
         for at, kind in enumerate(("connectors", "tasks")):
             held = [load[at] for load in known.workers.values()]
             spread = max(held, default=0) - min(held, default=0)

@@ -16,7 +16,7 @@ from rebalance_monitor.streaming.core.model.results import Incident
 from rebalance_monitor.streaming.metrics.families import Families
 from rebalance_monitor.streaming.metrics.group_series import Groups
 from rebalance_monitor.streaming.metrics.known_group import key_of
-from rebalance_monitor.streaming.metrics.limits import Limits
+from rebalance_monitor.streaming.metrics.limits import SeriesLimits
 from rebalance_monitor.streaming.store.labels import incident_labels
 from rebalance_monitor.streaming.store.maintenance import Windows
 
@@ -36,7 +36,7 @@ class Incidents:
         groups: Groups,
         path: str,
         clock_s: Callable[[], float],
-        limits: Limits,
+        limits: SeriesLimits,
         windows: Windows,
     ) -> None:
         self._families, self._groups, self._path, self._clock_s = families, groups, path, clock_s

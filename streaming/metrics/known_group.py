@@ -4,7 +4,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from rebalance_monitor.streaming.core.model.subjects import Subject
-from rebalance_monitor.streaming.metrics.families import GroupKey
+from rebalance_monitor.streaming.metrics.families import GroupLabels
 from rebalance_monitor.streaming.store.loads import Load
 from rebalance_monitor.streaming.store.stored import LastGeneration
 from rebalance_monitor.streaming.store.text import name
@@ -16,7 +16,7 @@ EPOCH_STATES = ("Assigning", "Reconciling")
 
 
 @dataclass(slots=True)
-class Known:
+class KnownGroup:
     """One group. `left`: workers that are no longer in it, since when; `epochs`: it is known to be a KIP-848 group."""
 
     ignored: bool
@@ -82,6 +82,6 @@ class Known:
         return {"Empty": 1, "Dead": 0}.get(self.state or "", 2)
 
 
-def key_of(cluster: str, group: str) -> GroupKey:
+def key_of(cluster: str, group: str) -> GroupLabels:
     """The group as labels name it, before and after a restart."""
     return cluster, name(group)

@@ -13,7 +13,7 @@ def nobodys(_cluster: str, _group: str) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
+class SeriesLimits:
     """Patterns of groups that are only counted, how many groups and tasks have series, how workers are called, and
     whose a group is.
     """

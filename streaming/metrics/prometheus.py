@@ -18,7 +18,7 @@ from rebalance_monitor.streaming.core.model.subjects import Subject
 from rebalance_monitor.streaming.metrics.endpoint import Endpoint
 from rebalance_monitor.streaming.metrics.families import Families
 from rebalance_monitor.streaming.metrics.incident_series import ZERO_FOR_S
-from rebalance_monitor.streaming.metrics.limits import Limits
+from rebalance_monitor.streaming.metrics.limits import SeriesLimits
 from rebalance_monitor.streaming.metrics.series import Series
 from rebalance_monitor.streaming.store.gaps import TopicGaps
 from rebalance_monitor.streaming.store.loads import Load
@@ -26,7 +26,7 @@ from rebalance_monitor.streaming.store.maintenance import Windows
 from rebalance_monitor.streaming.store.stored import LastGeneration
 
 
-class Report(Protocol):
+class BatchResults(Protocol):
     """What the exporter reads of a committed batch."""
 
     @property
@@ -62,7 +62,7 @@ class Status(Protocol):
     def caught_up(self) -> bool: ...
 
 
-class Past(Protocol):
+class CommittedBefore(Protocol):
     """What a start publishes again; the PostgreSQL store has it."""
 
     def open_incidents(self, resolved_since_ms: int | None = None) -> Iterable[Incident]: ...
@@ -88,7 +88,7 @@ class Exporter:
         version: str = "",
         clock_s: Callable[[], float] = time.monotonic,
         now_s: Callable[[], float] = time.time,
-        limits: Limits | None = None,
+        limits: SeriesLimits | None = None,
         windows: Windows | None = None,
         cluster_label: str = metrics.CLUSTER,
     ) -> None:
@@ -140,7 +140,7 @@ class Exporter:
         """Answers no more."""
         self._endpoint.stop()
 
-    def restore(self, past: Past) -> None:
+    def restore(self, past: CommittedBefore) -> None:
         """Publishes again what the database knows; must come before readiness."""
         past.look_for_windows()
         incidents = past.open_incidents(int((self._now_s() - ZERO_FOR_S) * 1000))
@@ -169,7 +169,7 @@ class Exporter:
         with self._lock:
             self._series.observe(results)
 
-    def batch(self, report: Report) -> None:
+    def batch(self, report: BatchResults) -> None:
         """A batch was committed."""
         now_s = self._now_s()
         with self._lock:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import assert_never
 
 from rebalance_monitor.streaming.core import metrics
-from rebalance_monitor.streaming.core.incidents.notifying import Known, heard
+from rebalance_monitor.streaming.core.incidents.notifying import NotifiedIncident, heard
 from rebalance_monitor.streaming.core.model.results import (
     Aftermath,
     GapRecord,
@@ -20,13 +20,13 @@ from rebalance_monitor.streaming.core.model.results import (
 )
 from rebalance_monitor.streaming.core.model.subjects import Subject
 from rebalance_monitor.streaming.core.reading.unreadable import counted_reason
-from rebalance_monitor.streaming.metrics.families import Families, GroupKey
+from rebalance_monitor.streaming.metrics.families import Families, GroupLabels
 from rebalance_monitor.streaming.metrics.group_series import Groups
 from rebalance_monitor.streaming.metrics.incident_series import Incidents
 from rebalance_monitor.streaming.metrics.known_group import key_of
-from rebalance_monitor.streaming.metrics.limits import Limits
+from rebalance_monitor.streaming.metrics.limits import SeriesLimits
 from rebalance_monitor.streaming.metrics.subject_series import Subjects
-from rebalance_monitor.streaming.metrics.task_series import Tasks
+from rebalance_monitor.streaming.metrics.task_series import TaskSeries
 from rebalance_monitor.streaming.store.loads import Load, loads_of
 from rebalance_monitor.streaming.store.maintenance import Windows
 from rebalance_monitor.streaming.store.stored import LastGeneration
@@ -45,16 +45,16 @@ class Series:
         families: Families,
         path: str,
         clock_s: Callable[[], float] = time.monotonic,
-        limits: Limits | None = None,
+        limits: SeriesLimits | None = None,
         windows: Windows | None = None,
     ) -> None:
-        limits = limits if limits is not None else Limits()
+        limits = limits if limits is not None else SeriesLimits()
         self._families = families
         self._groups = Groups(families, limits, clock_s)
         self._incidents = Incidents(families, self._groups, path, clock_s, limits, windows or Windows())
-        self._tasks = Tasks(families, self._groups, limits)
+        self._tasks = TaskSeries(families, self._groups, limits)
         self._subjects = Subjects(families, limits)
-        self._known: dict[GroupKey, dict[str, Known]] = {}
+        self._known: dict[GroupLabels, dict[str, NotifiedIncident]] = {}
         self._others: dict[tuple[str, str], set[str]] = {}
         self._reasons: set[str] = set()
         self._causes: set[str] = set()
@@ -105,7 +105,7 @@ class Series:
 
     def _transitions(self, some: Iterable[Incident]) -> None:
         """The transitions of one batch: what people are notified of, and each counted."""
-        by_group: dict[GroupKey, list[Incident]] = {}
+        by_group: dict[GroupLabels, list[Incident]] = {}
         for one in some:
             if not one.historic:
                 by_group.setdefault(key_of(one.cluster, one.group), []).append(one)
@@ -126,7 +126,7 @@ class Series:
             led_by = led.get(one.incident_id, "") if one.firing else ""
             if one.firing or one.incident_id in leaders:
                 known = self._known.setdefault(key_of(one.cluster, one.group), {})
-                known[one.incident_id] = Known(one, led_by)
+                known[one.incident_id] = NotifiedIncident(one, led_by)
             if not led_by:
                 self._incident(replace(one, firing=one.firing or one.incident_id in leaders))
 

@@ -9,7 +9,7 @@ from rebalance_monitor.streaming.core import metrics
 from rebalance_monitor.streaming.core.incidents.alert_text import Named, also_text, named
 from rebalance_monitor.streaming.core.model.results import Incident
 from rebalance_monitor.streaming.metrics.families import Families
-from rebalance_monitor.streaming.metrics.limits import Limits
+from rebalance_monitor.streaming.metrics.limits import SeriesLimits
 
 Labels = tuple[str, ...]
 
@@ -17,7 +17,7 @@ Labels = tuple[str, ...]
 class Subjects:
     """What notified incidents name. Not thread-safe."""
 
-    def __init__(self, families: Families, limits: Limits) -> None:
+    def __init__(self, families: Families, limits: SeriesLimits) -> None:
         self._families, self._most = families, limits.max_tasks
         self._worker: Callable[[str], str] = limits.worker
         self._open: dict[str, tuple[tuple[Labels, ...], int]] = {}

@@ -8,20 +8,20 @@ from collections import Counter
 from rebalance_monitor.streaming.core import metrics
 from rebalance_monitor.streaming.core.model.results import Incident
 from rebalance_monitor.streaming.core.model.subjects import Subject
-from rebalance_monitor.streaming.metrics.families import Families, GroupKey
+from rebalance_monitor.streaming.metrics.families import Families, GroupLabels
 from rebalance_monitor.streaming.metrics.group_series import Groups
 from rebalance_monitor.streaming.metrics.known_group import key_of
-from rebalance_monitor.streaming.metrics.limits import Limits
+from rebalance_monitor.streaming.metrics.limits import SeriesLimits
 
 _JOBS = ("task", "connector")
 
 
-class Tasks:
+class TaskSeries:
     """Which jobs are shown one by one. Not thread-safe."""
 
-    def __init__(self, families: Families, groups: Groups, limits: Limits) -> None:
+    def __init__(self, families: Families, groups: Groups, limits: SeriesLimits) -> None:
         self._families, self._groups, self._most = families, groups, limits.max_tasks
-        self._named: dict[str, tuple[GroupKey, tuple[Subject, ...]]] = {}
+        self._named: dict[str, tuple[GroupLabels, tuple[Subject, ...]]] = {}
         self._shown: set[tuple[str, ...]] = set()
         self._clusters: set[str] = set()
 

@@ -7,8 +7,8 @@ import re
 from collections.abc import Callable, Sequence
 
 from rebalance_monitor.streaming.core.model.results import Incident
-from rebalance_monitor.streaming.notify.alerts import Alert, AlertStyle, alert, notification
-from rebalance_monitor.streaming.notify.delivery import Delivery, Told, now_ms
+from rebalance_monitor.streaming.notify.alerts import AlertObject, AlertStyle, alert, notification
+from rebalance_monitor.streaming.notify.delivery import Delivery, DeliveryCounts, now_ms
 from rebalance_monitor.streaming.notify.http_sender import HttpSender
 from rebalance_monitor.streaming.store.database import Connection
 from rebalance_monitor.streaming.store.outbox import Waiting, firing
@@ -70,7 +70,7 @@ class Alertmanager:
         at_ms = self._now_ms()
         self._post([alert(one, at_ms, self._style) for one in incidents], key)
 
-    def _post(self, alerts: list[Alert], key: str) -> None:
+    def _post(self, alerts: list[AlertObject], key: str) -> None:
         self._sender.post(f"{self._url}/api/v2/alerts", alerts, {"Idempotency-Key": key}, tell_answer=True)
 
 
@@ -84,7 +84,7 @@ class Pusher(Delivery):
         style: AlertStyle,
         *,
         resend_ms: int = 300_000,
-        told: Told | None = None,
+        told: DeliveryCounts | None = None,
         clock_ms: Callable[[], int] = now_ms,
     ) -> None:
         super().__init__(dsn, [Alertmanager(url, style, resend_ms=resend_ms, clock_ms=clock_ms) for url in urls], told)

@@ -18,7 +18,7 @@ from rebalance_monitor.streaming.store.labels import as_it_is, incident_labels
 from rebalance_monitor.streaming.store.stored import incident_of
 from rebalance_monitor.streaming.store.text import clean
 
-Alert = dict[str, Any]
+AlertObject = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +35,7 @@ class AlertStyle:
 
 def notification(
     document: Mapping[str, Any], transition: str, previous: Mapping[str, Any] | None, now_ms: int, style: AlertStyle
-) -> list[Alert]:
+) -> list[AlertObject]:
     """The alerts of one outbox row. A change of labels ends the old set and fires the new one in one push.
 
     What has become a report fires no more: the end of the set before is all that is told.
@@ -50,7 +50,7 @@ def notification(
     return alerts
 
 
-def alert(incident: Incident, now_ms: int, style: AlertStyle, ended_ms: int | None = None) -> Alert:
+def alert(incident: Incident, now_ms: int, style: AlertStyle, ended_ms: int | None = None) -> AlertObject:
     """One alert, firing or resolved. Times ahead of the sender's clock are cut to it, or Alertmanager would wait."""
     if ended_ms is None and not incident.firing:
         ended_ms = now_ms if incident.resolved_at_ms is None else incident.resolved_at_ms

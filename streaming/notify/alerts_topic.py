@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
 from rebalance_monitor.streaming.core.runbooks import Addresses
-from rebalance_monitor.streaming.notify.delivery import NotAccepted, Refused
+from rebalance_monitor.streaming.notify.delivery import NeverAccepted, NotAccepted
 from rebalance_monitor.streaming.notify.webhook import message
 from rebalance_monitor.streaming.store.database import Connection
 from rebalance_monitor.streaming.store.outbox import Waiting
@@ -29,7 +29,7 @@ _OWN = {
 }
 
 
-class ClientRefused(Exception):
+class ProducerRefused(Exception):
     """librdkafka does not accept a property; the text says which."""
 
 
@@ -42,7 +42,7 @@ class AlertsTopic:
         try:
             self._producer: Producer | None = self._made()
         except KafkaException as why:
-            raise ClientRefused(why.args[0].str()) from None
+            raise ProducerRefused(why.args[0].str()) from None
 
     def send(self, one: Waiting) -> None:
         """Produces one record and waits until every replica has it."""
@@ -80,7 +80,7 @@ class AlertsTopic:
         if error is None:
             return NotAccepted("the producer takes no more at the moment")
         if error.code() == KafkaError.MSG_SIZE_TOO_LARGE:
-            return Refused(error.name())
+            return NeverAccepted(error.name())
         name = error.name()
         if error.fatal() or error.code() == KafkaError._FATAL:
             name = self._forget() or name

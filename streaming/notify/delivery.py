@@ -60,11 +60,11 @@ class NotAccepted(Exception):
         self.wait_s = wait_s
 
 
-class Refused(Exception):
+class NeverAccepted(Exception):
     """The receiver will never accept this content. The text holds no secret."""
 
 
-class Told(Protocol):
+class DeliveryCounts(Protocol):
     """Who counts attempts; the exporter does."""
 
     def notified(self, outcome: str) -> None:
@@ -104,7 +104,7 @@ class Delivery:
         self,
         dsn: str,
         receivers: Sequence[Receiver],
-        told: Told | None = None,
+        told: DeliveryCounts | None = None,
         answerable: Answerable | None = None,
     ) -> None:
         self._dsn, self._receivers, self._told, self._answerable = dsn, receivers, told, answerable
@@ -149,7 +149,7 @@ class _Thread:
         epoch: int,
         receiver: Receiver,
         names: Sequence[str],
-        told: Told | None,
+        told: DeliveryCounts | None,
         stop: threading.Event,
     ) -> None:
         self._database, self._epoch, self._receiver, self._names = database, epoch, receiver, names
@@ -229,7 +229,7 @@ class _Thread:
                 return None
             try:
                 self._attempt(attempt)
-            except Refused as why:
+            except NeverAccepted as why:
                 refused = str(why)
             if mark:
                 mark_sent(connection, key, self._name, self._names, refused)
@@ -241,7 +241,7 @@ class _Thread:
         except NotAccepted as why:
             self._note("failed", why)
             raise
-        except Refused:
+        except NeverAccepted:
             # An answer for good: nothing is tried again, and whoever should have been told was not.
             self._note("refused", None)
             raise

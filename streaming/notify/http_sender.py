@@ -16,7 +16,7 @@ from typing import Any
 
 import httpx
 
-from rebalance_monitor.streaming.notify.delivery import NotAccepted, Refused
+from rebalance_monitor.streaming.notify.delivery import NeverAccepted, NotAccepted
 
 # The receiver will never take this content; everything else may be its trouble of the moment.
 NEVER = frozenset({400, 413, 422})
@@ -33,7 +33,7 @@ class NoAnswer(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class HttpAnswer:
     """`text`: its beginning; `wait_s`: how long it asks to be left alone, if it does."""
 
     status: int
@@ -64,11 +64,11 @@ def http_client() -> httpx.Client:
 
 def ask(
     client: httpx.Client, method: str, url: str, *, json: Any = None, headers: Mapping[str, str] | None = None
-) -> Answer:
+) -> HttpAnswer:
     """One request and the beginning of its answer, whatever its status; NoAnswer."""
     try:
         with client.stream(method, url, json=json, headers=dict(headers or {})) as answer:
-            return Answer(answer.status_code, _beginning(answer), _wait_s(answer.headers.get("retry-after", "")))
+            return HttpAnswer(answer.status_code, _beginning(answer), _wait_s(answer.headers.get("retry-after", "")))
     except (httpx.HTTPError, httpx.InvalidURL, UnicodeError) as why:
         raise NoAnswer(_reason(why)) from None
 
@@ -86,7 +86,7 @@ class HttpSender:
         except NoAnswer as why:
             raise NotAccepted(str(why)) from None
         if answer.status in NEVER:
-            raise Refused(f"{answer.status} {answer.text[:_SHOWN] if tell_answer else ''}".strip())
+            raise NeverAccepted(f"{answer.status} {answer.text[:_SHOWN] if tell_answer else ''}".strip())
         if not answer.accepted:
             raise NotAccepted(str(answer), answer.wait_s)
 

@@ -26,7 +26,7 @@ from rebalance_monitor.streaming.guarding.fold import configs_first
 from rebalance_monitor.streaming.spark.channel import Control
 from rebalance_monitor.streaming.spark.folding import Folded, FoldMany, fold_here
 from rebalance_monitor.streaming.spark.group_states import GroupStates
-from rebalance_monitor.streaming.spark.offsets import Kind
+from rebalance_monitor.streaming.spark.offsets import TopicKind
 from rebalance_monitor.streaming.spark.rows import Batch, RawRow, read_batch
 
 log = logging.getLogger("rebalance_monitor.job")
@@ -262,7 +262,7 @@ class BatchFunction:
         return max(due_ms, tick.now_ms + TIMER_PAUSE_MS) if due_ms <= tick.now_ms else due_ms
 
     def _tell_reader(self, due_ms: int | None, bytes_per_record: float) -> None:
-        topics: dict[str, Kind] = {}
+        topics: dict[str, TopicKind] = {}
         for group in {*self._own.connect_groups, *self._settings.connect}:
             topics.update(topics_of(connect_settings(self._settings, group)))
         measured = bytes_per_record or self._control.bytes_per_record
@@ -275,9 +275,9 @@ class BatchFunction:
             self._publish(control)
 
 
-def topics_of(connect: ConnectSettings) -> dict[str, Kind]:
+def topics_of(connect: ConnectSettings) -> dict[str, TopicKind]:
     """The topics of a Connect group that are known, each with what it holds."""
-    named: dict[str, Kind] = {}
+    named: dict[str, TopicKind] = {}
     if connect.config_topic is not None:
         named[connect.config_topic] = "config"
     if connect.status_topic is not None:

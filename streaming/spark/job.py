@@ -27,7 +27,7 @@ from rebalance_monitor.streaming.spark.ends import ClientRefused, ClusterError, 
 from rebalance_monitor.streaming.spark.failures import BatchFailed, CannotRun, first_line, no_room
 from rebalance_monitor.streaming.spark.folding import FoldHere, SpreadFold
 from rebalance_monitor.streaming.spark.java import NoJava
-from rebalance_monitor.streaming.spark.offsets import Kind
+from rebalance_monitor.streaming.spark.offsets import TopicKind
 from rebalance_monitor.streaming.spark.scratch import full, scratch_folder
 from rebalance_monitor.streaming.spark.session import jvm_ended, stop_session
 from rebalance_monitor.streaming.spark.source import FORMAT, KafkaSource, SourceOptions
@@ -238,7 +238,7 @@ class Job:
 
     def _options(self, function: BatchFunction) -> SourceOptions:
         source = self._settings.source
-        topics: dict[str, Kind] = {source.offsets_topic: "offsets"}
+        topics: dict[str, TopicKind] = {source.offsets_topic: "offsets"}
         for group in self._core.connect:
             topics.update(topics_of(connect_settings(self._core, group)))
         # A topic that was made anew has positions of every life; only the last one can have ended unseen.

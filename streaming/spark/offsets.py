@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
-Kind = Literal["offsets", "config", "status"]
+TopicKind = Literal["offsets", "config", "status"]
 
 SMALL_RANGE_RECORDS = 2_000
 DELETED = "topic_deleted"

@@ -18,8 +18,8 @@ from rebalance_monitor.streaming.core.lifecycles import decode_offsets_record
 from rebalance_monitor.streaming.core.model.records import Gap, Row
 from rebalance_monitor.streaming.core.ports import PartitionKey
 from rebalance_monitor.streaming.core.reading.decoding import wanted_key_prefix
-from rebalance_monitor.streaming.guarding.decoding import Decode, decoded, glanced
-from rebalance_monitor.streaming.spark.offsets import Kind, Span
+from rebalance_monitor.streaming.guarding.decoding import DecodeRecord, decoded, glanced
+from rebalance_monitor.streaming.spark.offsets import Span, TopicKind
 from rebalance_monitor.streaming.spark.rows import Line, Place, Reached, position_line, record_line, row_line
 
 # One at a time while little is left: `consume` would wait for its count or the whole time-out.
@@ -44,7 +44,7 @@ class Reading:
     cluster_id: str
     client: Mapping[str, str]
     timeout_ms: int
-    kinds: Mapping[str, Kind]
+    kinds: Mapping[str, TopicKind]
 
 
 @dataclass(slots=True)
@@ -52,7 +52,7 @@ class _Progress:
     """One range on its way: the next offset wanted, and what came in."""
 
     span: Span
-    kind: Kind
+    kind: TopicKind
     at: int
     records: int = 0
     bytes: int = 0
@@ -194,7 +194,7 @@ def _record(reading: Reading, one: _Progress, message: Any) -> Iterator[Line]:
         yield row_line(reading.cluster, one.span.key.topic_id, row)
 
 
-_DECODERS: Mapping[Kind, Decode] = {
+_DECODERS: Mapping[TopicKind, DecodeRecord] = {
     "offsets": decode_offsets_record,
     "config": partial(decode_config_row, digest_key=DIGEST_KEY),
     "status": decode_status_row,

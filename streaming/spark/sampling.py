@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from itertools import islice
 
 from rebalance_monitor.streaming.spark.ends import LASTING, NO_SUCH_TOPIC, ClusterError, ClusterView, Place, Topics
-from rebalance_monitor.streaming.spark.offsets import Bounds, Key, Kind, Offset, Sample
+from rebalance_monitor.streaming.spark.offsets import Bounds, Key, Offset, Sample, TopicKind
 from rebalance_monitor.streaming.supervision import Supervised
 
 METADATA_EVERY_S = 5.0
@@ -36,7 +36,7 @@ class Sampler:
     def __init__(
         self,
         view: ClusterView,
-        wanted: Callable[[], Mapping[str, Kind]],
+        wanted: Callable[[], Mapping[str, TopicKind]],
         longest_pause_s: float,
         now_ms: Callable[[], int],
         on_change: Callable[["Sampler"], None],
@@ -51,7 +51,7 @@ class Sampler:
         self._ends: dict[Key, Bounds] = dict(known or {})
         self._gone: dict[Key, Bounds] = {}
         self._topics_at_s = -METADATA_EVERY_S
-        self._kinds: Mapping[str, Kind] = {}
+        self._kinds: Mapping[str, TopicKind] = {}
         self.names: tuple[str, ...] = ()
         self.sampled_s = 0.0
         self._sampled = threading.Event()
@@ -146,7 +146,7 @@ class Sampler:
 
     # -- which topics there are ------------------------------------------------------------------------------------
 
-    def _kind(self, topic: str) -> Kind:
+    def _kind(self, topic: str) -> TopicKind:
         return self._kinds.get(topic, "status")
 
     def _count_looks(self) -> None:

@@ -30,11 +30,11 @@ from rebalance_monitor.streaming.spark.lag import Lag
 from rebalance_monitor.streaming.spark.offsets import (
     Bounds,
     Key,
-    Kind,
     Offset,
     Sample,
     Span,
     TokenBucket,
+    TopicKind,
     advance,
     backlog,
     bundles,
@@ -68,7 +68,7 @@ class SourceOptions:
 
     cluster: str
     cluster_id: str
-    topics: dict[str, Kind]
+    topics: dict[str, TopicKind]
     positions: tuple[tuple[str, str, int, int], ...]
     unread: dict[str, tuple[int, int]]
     channel: str
@@ -110,7 +110,7 @@ class Bundle(InputPartition):  # type: ignore[misc]
     more, with the reason."""
 
     def __init__(
-        self, todo: list[Span], tick_ms: int, kinds: dict[str, Kind], gone: list[tuple[Span, str]] | None = None
+        self, todo: list[Span], tick_ms: int, kinds: dict[str, TopicKind], gone: list[tuple[Span, str]] | None = None
     ) -> None:
         super().__init__(None)
         self.spans, self.tick_ms, self.kinds, self.gone = todo, tick_ms, kinds, gone or []
@@ -228,7 +228,7 @@ class KafkaReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  # type:
             self._sampler.wait(FIRST_SAMPLE_WAIT_S)
         return self._sampler
 
-    def _wanted(self) -> dict[str, Kind]:
+    def _wanted(self) -> dict[str, TopicKind]:
         return {**self._options.topics, **self._channel.control().topics}
 
     def _made_on_demand(self) -> str | None:

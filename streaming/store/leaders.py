@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from psycopg import Connection
 
-from rebalance_monitor.streaming.core.incidents.notifying import Known, also, heard
+from rebalance_monitor.streaming.core.incidents.notifying import NotifiedIncident, also, heard
 from rebalance_monitor.streaming.core.model.results import Incident
 from rebalance_monitor.streaming.store.stored import incident_of
 from rebalance_monitor.streaming.store.text import json_text, name
@@ -35,7 +35,7 @@ where i.incident_id = given.incident_id
 class Notified(NamedTuple):
     """What people are notified of after a batch, by incident id, and the transitions that tell them so."""
 
-    known: dict[str, Known]
+    known: dict[str, NotifiedIncident]
     told: list[Incident]
 
 
@@ -45,13 +45,13 @@ def notified_of(connection: Connection[Any], transitions: Iterable[Incident]) ->
     return Notified(*heard(_known(connection, live), live)) if live else Notified({}, [])
 
 
-def _known(connection: Connection[Any], transitions: Iterable[Incident]) -> dict[str, Known]:
+def _known(connection: Connection[Any], transitions: Iterable[Incident]) -> dict[str, NotifiedIncident]:
     groups = sorted({(one.cluster, name(one.group)) for one in transitions})
     rows = connection.execute(_KNOWN, [list(column) for column in zip(*groups, strict=True)]).fetchall()
-    return {row[0]: Known(incident_of(row[1], row[2]), row[3]) for row in rows}
+    return {row[0]: NotifiedIncident(incident_of(row[1], row[2]), row[3]) for row in rows}
 
 
-def known_rows(known: Mapping[str, Known]) -> list[tuple[str, str, str]]:
+def known_rows(known: Mapping[str, NotifiedIncident]) -> list[tuple[str, str, str]]:
     """Each incident, its leader, and what its own notification names as also broken."""
     return [(incident_id, one.led_by, json_text(list(also(known, incident_id)))) for incident_id, one in known.items()]
 

@@ -7,7 +7,7 @@ from rebalance_monitor.streaming.core.model.results import ConnectShare, Generat
 
 Load = tuple[int, int]
 """Connectors and tasks of a worker."""
-Shares = tuple[Share | None, Share | None, Share | None]
+WorkerShares = tuple[Share | None, Share | None, Share | None]
 """Assigned, revoked and owned, as the record has them."""
 
 
@@ -16,7 +16,7 @@ def loads_of(one: Generation) -> dict[str, Load]:
     return loads((member.worker, (member.assigned, member.revoked, member.owned)) for member in one.members)
 
 
-def loads(shares: Iterable[tuple[str | None, Shares]]) -> dict[str, Load]:
+def loads(shares: Iterable[tuple[str | None, WorkerShares]]) -> dict[str, Load]:
     """How much each worker holds after a round."""
     found: dict[str, Load] = {}
     for worker, (assigned, revoked, owned) in shares:

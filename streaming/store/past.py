@@ -7,7 +7,7 @@ from rebalance_monitor.streaming.core.reading.decoding import READ_KINDS
 from rebalance_monitor.streaming.store.database import Database
 from rebalance_monitor.streaming.store.gaps import TopicGaps, known
 from rebalance_monitor.streaming.store.leaders import NOTIFIED
-from rebalance_monitor.streaming.store.loads import Load, Shares, loads
+from rebalance_monitor.streaming.store.loads import Load, WorkerShares, loads
 from rebalance_monitor.streaming.store.stored import LastGeneration, incident_of
 
 _LOADS = """
@@ -62,7 +62,7 @@ class Past:
         """How many connectors and tasks each worker holds after the latest generation of its group."""
         with self.database.session() as connection:
             rows = connection.execute(_LOADS).fetchall()
-        of_group: dict[tuple[str, str], list[tuple[str | None, Shares]]] = {}
+        of_group: dict[tuple[str, str], list[tuple[str | None, WorkerShares]]] = {}
         for cluster, group, worker, *shares in rows:
             assigned, revoked, owned = map(connect_share_of, shares)
             of_group.setdefault((cluster, group), []).append((worker, (assigned, revoked, owned)))

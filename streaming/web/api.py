@@ -15,9 +15,9 @@ from rebalance_monitor.streaming.web import fleet
 from rebalance_monitor.streaming.web.openapi import document
 from rebalance_monitor.streaming.web.parameters import cursor, place
 from rebalance_monitor.streaming.web.reader import Reader, Unavailable
-from rebalance_monitor.streaming.web.rows import GapRow, Key, Page
+from rebalance_monitor.streaming.web.rows import GapRow, GroupName, ListPage
 from rebalance_monitor.streaming.web.scope import EVERYTHING, Scope, TeamOf, visible
-from rebalance_monitor.streaming.web.upstream import Job
+from rebalance_monitor.streaming.web.upstream import StreamingJob
 
 GAPS_OF_A_GROUP = 20
 """So many stand on a group's page; the API lists all."""
@@ -35,26 +35,26 @@ def now_ms() -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class PageSource:
     """What answers are made of."""
 
     reader: Reader
-    job: Job
+    job: StreamingJob
     team_of: TeamOf
     windows: Sequence[Maintenance] = ()
     version: str = ""
     clock_ms: Callable[[], int] = now_ms
-    topics_of: Callable[[Key], Collection[str]] = lambda _: ()
+    topics_of: Callable[[GroupName], Collection[str]] = lambda _: ()
 
-    def gaps(self, key: Key) -> list[GapRow]:
+    def gaps(self, key: GroupName) -> list[GapRow]:
         """The last gaps of this group's records and topics, acknowledged ones too."""
         return self.reader.gaps({"cluster": key[0]}, "all", self.concerned([key]), GAPS_OF_A_GROUP).items
 
-    def concerned(self, keys: Sequence[Key]) -> dict[Key, Collection[str]]:
+    def concerned(self, keys: Sequence[GroupName]) -> dict[GroupName, Collection[str]]:
         """Each group with its topics: gaps in them concern it."""
         return {key: self.topics_of(key) for key in keys}
 
-    def only(self, scope: Scope) -> list[Key] | None:
+    def only(self, scope: Scope) -> list[GroupName] | None:
         """The groups that this scope shows; None for all."""
         return None if scope.everything else visible(scope, self.team_of, self.reader.names())
 
@@ -68,7 +68,7 @@ class Source:
         rows, incidents = self.reader.groups(only), self.reader.open_incidents(only)
         return fleet.fleet(rows, incidents, self.all_windows(), self.team_of, self.clock_ms())
 
-    def group(self, scope: Scope, key: Key) -> fleet.GroupState:
+    def group(self, scope: Scope, key: GroupName) -> fleet.GroupState:
         """One group as it stands; NotFound."""
         row = self.reader.group(key) if scope.sees(key[0], self.team_of(*key)) else None
         if row is None:
@@ -78,7 +78,7 @@ class Source:
         return fleet.group_state(row, told, self.team_of(*key), now)
 
 
-def groups(source: Source, scope: Scope, values: Values) -> Object:
+def groups(source: PageSource, scope: Scope, values: Values) -> Object:
     after = place(values.get("cursor"), (str, str))
     wanted, sought = values.get("cluster"), values.get("q", "").lower()
     known = [
@@ -94,7 +94,7 @@ def groups(source: Source, scope: Scope, values: Values) -> Object:
     return {"items": [fleet.group_object(one) for one in known[:limit]], "next": cursor(more)}
 
 
-def group(source: Source, scope: Scope, values: Values) -> Object:
+def group(source: PageSource, scope: Scope, values: Values) -> Object:
     key = values["cluster"], values["group"]
     one = source.group(scope, key)
     latest = source.reader.generations({"cluster": key[0], "group": key[1]}, None, 1)
@@ -105,21 +105,21 @@ def group(source: Source, scope: Scope, values: Values) -> Object:
     }
 
 
-def generations(source: Source, scope: Scope, values: Values) -> Object:
+def generations(source: PageSource, scope: Scope, values: Values) -> Object:
     after = place(values.get("cursor"), (int, str, int, int))
     where = _where(values, "cluster", "group", "grade")
     page = source.reader.generations(where, source.only(scope), values["limit"], after)
     return _listed(page, lambda row: row.document)
 
 
-def generation(source: Source, scope: Scope, values: Values) -> Object:
+def generation(source: PageSource, scope: Scope, values: Values) -> Object:
     row = source.reader.generation(values["cluster"], values["topic"], values["partition"], values["offset"])
     if row is None or not scope.sees(row.cluster, source.team_of(row.cluster, row.group)):
         raise NotFound("no such generation is known")
     return row.document
 
 
-def incidents(source: Source, scope: Scope, values: Values) -> Object:
+def incidents(source: PageSource, scope: Scope, values: Values) -> Object:
     after = place(values.get("cursor"), (int, str))
     where = _where(values, "cluster", "group")
     page = source.reader.incidents(where, values["state"], source.only(scope), values["limit"], after)
@@ -127,21 +127,21 @@ def incidents(source: Source, scope: Scope, values: Values) -> Object:
     return _listed(page, lambda row: fleet.incident_object(fleet.told_of(row, windows, now)))
 
 
-def incident_parts(source: Source, scope: Scope, values: Values) -> Object:
+def incident_parts(source: PageSource, scope: Scope, values: Values) -> Object:
     after = place(values.get("cursor"), (int, str, str))
     where = _where(values, "cluster", "group", "incident_id")
     page = source.reader.parts(where, source.only(scope), values["limit"], after)
     return _listed(page, lambda row: row.document)
 
 
-def connectors_and_tasks(source: Source, scope: Scope, values: Values) -> Object:
+def connectors_and_tasks(source: PageSource, scope: Scope, values: Values) -> Object:
     after = place(values.get("cursor"), (str, str, str, str))
     where = _where(values, "cluster", "group", "agreement")
     page = source.reader.connectors_and_tasks(where, source.only(scope), values["limit"], after)
     return _listed(page, lambda row: row.document)
 
 
-def gaps(source: Source, scope: Scope, values: Values) -> Object:
+def gaps(source: PageSource, scope: Scope, values: Values) -> Object:
     after = place(values.get("cursor"), (int, str, str, int, int))
     keys = source.only(scope)
     if "group" in values:
@@ -152,7 +152,7 @@ def gaps(source: Source, scope: Scope, values: Values) -> Object:
     return _listed(source.reader.gaps(where, values["state"], concerned, values["limit"], after), _gap)
 
 
-def health(source: Source, scope: Scope = EVERYTHING, values: Values | None = None) -> Object:
+def health(source: PageSource, scope: Scope = EVERYTHING, values: Values | None = None) -> Object:
     """Caught up, by the job's own word, and the database answers. `role`: a monitor that stands by would say so."""
     told = source.job.readiness()
     try:
@@ -170,11 +170,11 @@ def health(source: Source, scope: Scope = EVERYTHING, values: Values | None = No
     }
 
 
-def openapi(source: Source, scope: Scope, values: Values) -> Object:
+def openapi(source: PageSource, scope: Scope, values: Values) -> Object:
     return document(source.version)
 
 
-ANSWERS: dict[str, Callable[[Source, Scope, Values], Object]] = {
+ANSWERS: dict[str, Callable[[PageSource, Scope, Values], Object]] = {
     "groups": groups,
     "group": group,
     "generations": generations,
@@ -211,5 +211,5 @@ def _gap(row: GapRow) -> Object:
     return {"gap": as_object(record), "found_at_ms": row.found_ms, "acknowledged": noted}
 
 
-def _listed(page: Page, shown: Callable[[Any], Object]) -> Object:
+def _listed(page: ListPage, shown: Callable[[Any], Object]) -> Object:
     return {"items": [shown(one) for one in page.items], "next": cursor(page.next)}

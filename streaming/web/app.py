@@ -32,11 +32,11 @@ _KINDS = {"css": "text/css; charset=utf-8", "js": "text/javascript; charset=utf-
 _FOR_EVER = {"Cache-Control": "public, max-age=31536000, immutable"}
 log = logging.getLogger("rebalance_monitor.page")
 
-Endpoint = Callable[[Request], Awaitable[Response]]
+Handler = Callable[[Request], Awaitable[Response]]
 
 
 def application(
-    source: api.Source, live: Live, tokens: Sequence[Token] = (), hosts: Sequence[str] = ("*",)
+    source: api.PageSource, live: Live, tokens: Sequence[Token] = (), hosts: Sequence[str] = ("*",)
 ) -> Starlette:
     """Everything that is served. `hosts`: names it may be called by ("*": any)."""
     routes = [
@@ -98,7 +98,7 @@ def _broken(request: Request, why: Exception) -> Response:
     return problem(request, 500, "something broke inside the monitor's page; its log names what")
 
 
-def _fleet(source: api.Source) -> Endpoint:
+def _fleet(source: api.PageSource) -> Handler:
     async def answer(request: Request) -> Response:
         page = request.query_params.get("page", "1")
         number = int(page) if page.isascii() and page.isdecimal() and len(page) < 7 else 1
@@ -108,7 +108,7 @@ def _fleet(source: api.Source) -> Endpoint:
     return answer
 
 
-def _group(source: api.Source) -> Endpoint:
+def _group(source: api.PageSource) -> Handler:
     async def answer(request: Request) -> Response:
         given = request.query_params
         cluster, group = given.get("cluster"), given.get("group")
@@ -122,7 +122,7 @@ def _group(source: api.Source) -> Endpoint:
     return answer
 
 
-def _answer(source: api.Source, route: Route) -> Endpoint:
+def _answer(source: api.PageSource, route: Route) -> Handler:
     answers = api.ANSWERS[route.name]
 
     async def answer(request: Request) -> Response:
@@ -132,14 +132,14 @@ def _answer(source: api.Source, route: Route) -> Endpoint:
     return answer
 
 
-def _renamed(present: str) -> Endpoint:
+def _renamed(present: str) -> Handler:
     async def answer(request: Request) -> Response:
         raise api.NotFound(f"this list is at {present} now; /api/v1/openapi.json describes its items")
 
     return answer
 
 
-def _events(live: Live) -> Endpoint:
+def _events(live: Live) -> Handler:
     async def answer(request: Request) -> Response:
         live.admit()
         return StreamingResponse(live.events(scope_of(request)), media_type="text/event-stream")
@@ -163,7 +163,7 @@ async def _healthz(request: Request) -> Response:
     return PlainTextResponse("ok\n")
 
 
-def _readyz(source: api.Source) -> Endpoint:
+def _readyz(source: api.PageSource) -> Handler:
     """For whoever asks without a token: whether, and nothing of what."""
 
     async def answer(request: Request) -> Response:
@@ -176,7 +176,7 @@ def _readyz(source: api.Source) -> Endpoint:
     return answer
 
 
-def _metrics(source: api.Source) -> Endpoint:
+def _metrics(source: api.PageSource) -> Handler:
     """The exporter's own words name every group, so a scoped token finds nothing here."""
 
     async def answer(request: Request) -> Response:

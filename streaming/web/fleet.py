@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rebalance_monitor.streaming.core.incidents.maintenance import Maintenance, muting
-from rebalance_monitor.streaming.web.rows import GroupRow, IncidentRow, Key
+from rebalance_monitor.streaming.web.rows import GroupName, GroupRow, IncidentRow
 from rebalance_monitor.streaming.web.scope import TeamOf
 
 Object = dict[str, Any]
@@ -26,7 +26,7 @@ _LOUDNESS = {"critical": 0, "warning": 1, "info": 2}
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class ShownIncident:
     """An incident with whether people are notified of it: notified, muted, suppressed or over; `why` they are not."""
 
     row: IncidentRow
@@ -46,7 +46,7 @@ class GroupState:
     team: str
     state: str
     delay_until_ms: int | None
-    incidents: tuple[Told, ...] = ()
+    incidents: tuple[ShownIncident, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,28 +54,28 @@ class Fleet:
     """Groups with the worst first, those without members last of their kind; open incidents with the loudest first."""
 
     groups: list[GroupState]
-    incidents: list[Told]
+    incidents: list[ShownIncident]
     counts: Mapping[str, int] = field(default_factory=dict)
 
 
-def told_of(row: IncidentRow, windows: Sequence[Maintenance], now_ms: int) -> Told:
+def told_of(row: IncidentRow, windows: Sequence[Maintenance], now_ms: int) -> ShownIncident:
     """Whether people hear of this incident at `now_ms`, and if not, why."""
     one = row.document
     if row.over:
-        return Told(row, "over")
+        return ShownIncident(row, "over")
     window = muting(windows, row.cluster, row.group, now_ms)
     if window is not None:
-        return Told(row, "muted", f"maintenance by {window.owner}: {window.reason}")
+        return ShownIncident(row, "muted", f"maintenance by {window.owner}: {window.reason}")
     if one["firing"] and one["alert"] != "info":
         why = f"in the notification of {row.led_by}" if row.led_by else ""
-        return Told(row, "notified", why)
+        return ShownIncident(row, "notified", why)
     if row.historic:
-        return Told(row, "suppressed", "found in records from before the monitor's start")
+        return ShownIncident(row, "suppressed", "found in records from before the monitor's start")
     if one["firing"]:
-        return Told(row, "suppressed", "for reports only")
+        return ShownIncident(row, "suppressed", "for reports only")
     if one["fired_at_ms"] is not None:
-        return Told(row, "suppressed", "absorbed by a rebalance storm, or people were notified of its end")
-    return Told(row, "suppressed", "it has not lasted long enough, or a rebalance storm absorbs it")
+        return ShownIncident(row, "suppressed", "absorbed by a rebalance storm, or people were notified of its end")
+    return ShownIncident(row, "suppressed", "it has not lasted long enough, or a rebalance storm absorbs it")
 
 
 def fleet(
@@ -86,7 +86,7 @@ def fleet(
     now_ms: int,
 ) -> Fleet:
     """Everything that the first page shows of groups and incidents."""
-    by_group: dict[Key, list[Told]] = defaultdict(list)
+    by_group: dict[GroupName, list[ShownIncident]] = defaultdict(list)
     told = sorted((told_of(row, windows, now_ms) for row in incidents), key=_loudness)
     for one in told:
         by_group[one.row.key].append(one)
@@ -98,7 +98,7 @@ def fleet(
     return Fleet(groups, told, counts)
 
 
-def group_state(row: GroupRow, incidents: Sequence[Told], team: str, now_ms: int) -> GroupState:
+def group_state(row: GroupRow, incidents: Sequence[ShownIncident], team: str, now_ms: int) -> GroupState:
     """The worst that can be said of a group: what its incidents are told as (`streaming.core.incidents.damping`, as for
     every alert), and without any whether jobs wait. A group with jobs and without a worker is never fine."""
     until = row.delay_until_ms
@@ -112,7 +112,7 @@ def group_state(row: GroupRow, incidents: Sequence[Told], team: str, now_ms: int
     )
 
 
-def _state(incidents: Sequence[Told], waiting: bool) -> str:
+def _state(incidents: Sequence[ShownIncident], waiting: bool) -> str:
     loudest = {one.document["alert"] for one in incidents if one.attention == "notified"}
     for alert in ("critical", "warning"):
         if alert in loudest:
@@ -124,7 +124,7 @@ def _state(incidents: Sequence[Told], waiting: bool) -> str:
     return "waiting" if waiting else "fine"
 
 
-def _loudness(one: Told) -> tuple[int, int, int, str]:
+def _loudness(one: ShownIncident) -> tuple[int, int, int, str]:
     attention = ("notified", "muted", "suppressed", "over").index(one.attention)
     document = one.document
     return attention, _LOUDNESS[document["alert"]], -document["opened_at_ms"], document["incident_id"]
@@ -152,7 +152,7 @@ def group_object(one: GroupState) -> Object:
     }
 
 
-def incident_object(one: Told) -> Object:
+def incident_object(one: ShownIncident) -> Object:
     """An incident as the API shows it: the published object, and whether people hear of it."""
     return {
         "violation": one.document,
@@ -164,10 +164,10 @@ def incident_object(one: Told) -> Object:
 
 
 def versions(
-    rows: Iterable[GroupRow], incidents: Iterable[IncidentRow], tasks: Mapping[Key, str]
-) -> dict[Key, tuple[str, ...]]:
+    rows: Iterable[GroupRow], incidents: Iterable[IncidentRow], tasks: Mapping[GroupName, str]
+) -> dict[GroupName, tuple[str, ...]]:
     """For each group something that differs as soon as anything of it was written."""
-    found: dict[Key, list[str]] = defaultdict(list)
+    found: dict[GroupName, list[str]] = defaultdict(list)
     for row in rows:
         found[row.key].append(row.version)
     for key, version in tasks.items():
@@ -177,6 +177,6 @@ def versions(
     return {key: tuple(texts) for key, texts in found.items()}
 
 
-def changed(before: Mapping[Key, tuple[str, ...]], after: Mapping[Key, tuple[str, ...]]) -> list[Key]:
+def changed(before: Mapping[GroupName, tuple[str, ...]], after: Mapping[GroupName, tuple[str, ...]]) -> list[GroupName]:
     """Groups of which something new is known."""
     return sorted(key for key in {*before, *after} if before.get(key) != after.get(key))

@@ -24,7 +24,7 @@ from starlette.concurrency import run_in_threadpool
 from rebalance_monitor.streaming.supervision import places, sentence
 from rebalance_monitor.streaming.web import fleet
 from rebalance_monitor.streaming.web.reader import Reader, Unavailable
-from rebalance_monitor.streaming.web.rows import Key
+from rebalance_monitor.streaming.web.rows import GroupName
 from rebalance_monitor.streaming.web.scope import Scope, TeamOf
 from rebalance_monitor.streaming.web.upstream import Readiness
 
@@ -138,7 +138,7 @@ class Live:
             self._tell(fleet.changed(before.versions, seen.versions))
         return seen, _state(await run_in_threadpool(self._readiness), reachable)
 
-    def _versions(self) -> dict[Key, tuple[str, ...]]:
+    def _versions(self) -> dict[GroupName, tuple[str, ...]]:
         reader = self._reader
         return fleet.versions(reader.groups(), reader.open_incidents(), reader.task_versions())
 
@@ -146,7 +146,7 @@ class Live:
         for watcher in tuple(self._watchers):
             _put(watcher, told)
 
-    def _tell(self, keys: list[Key]) -> None:
+    def _tell(self, keys: list[GroupName]) -> None:
         for watcher in tuple(self._watchers):
             seen = [key for key in keys if watcher.scope.sees(key[0], self._team_of(*key))]
             if seen:
@@ -158,7 +158,7 @@ class _Seen:
     """The groups' row versions. `clock`: which transactions had ended; None makes the next look read again."""
 
     clock: str | None
-    versions: dict[Key, tuple[str, ...]]
+    versions: dict[GroupName, tuple[str, ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +185,7 @@ def _put(watcher: _Watcher, told: bytes | None) -> None:
     watcher.waiting.put_nowait(told)
 
 
-def event(keys: list[Key]) -> bytes:
+def event(keys: list[GroupName]) -> bytes:
     """One server-sent event."""
     told = {"groups": [{"cluster": cluster, "group": group} for cluster, group in keys]}
     return f"event: changed\ndata: {json.dumps(told)}\n\n".encode()

@@ -40,7 +40,7 @@ EMPTY = Cell()
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class MatrixLine:
     """A job; `trouble` marks what needs a look, `note` says what. `elsewhere`: where it should be and is not."""
 
     name: str
@@ -69,7 +69,7 @@ class Matrix:
     """
 
     workers: tuple[str, ...]
-    lines: tuple[Line, ...]
+    lines: tuple[MatrixLine, ...]
     totals: tuple[int, ...]
     sums: tuple[Sum, ...] = ()
     more: int = 0
@@ -186,16 +186,16 @@ def _from_generation(generation: Object, names: Mapping[str, str]) -> dict[str, 
     return dict(found)
 
 
-def _lines(found: Mapping[str, _Job], workers: Sequence[str]) -> Iterator[Line]:
+def _lines(found: Mapping[str, _Job], workers: Sequence[str]) -> Iterator[MatrixLine]:
     return (_line(name, found[name], workers) for name in sorted(found, key=_natural))
 
 
-def _line(name: str, job: _Job, workers: Sequence[str]) -> Line:
+def _line(name: str, job: _Job, workers: Sequence[str]) -> MatrixLine:
     cells = tuple(_cell(job, worker) for worker in workers)
     missing = job.judged and job.expected is not None and job.expected not in job.holders
     astray = len(job.holders) > 1 or missing or (job.judged and any(one != job.expected for one in job.holders))
     trouble = bool(job.note) or astray
-    return Line(name, cells, job.note, trouble, tuple(job.holders), (job.expected or "") if missing else "")
+    return MatrixLine(name, cells, job.note, trouble, tuple(job.holders), (job.expected or "") if missing else "")
 
 
 def _cell(job: _Job, worker: str) -> Cell:

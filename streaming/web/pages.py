@@ -16,7 +16,7 @@ from rebalance_monitor.streaming.core.connect.advice.words import whole_text
 from rebalance_monitor.streaming.core.incidents.commands import commands_of, on_kubernetes
 from rebalance_monitor.streaming.core.incidents.own_alerts import OWN_ALERTS, OwnAlert, readable
 from rebalance_monitor.streaming.core.runbooks import commands, damping_text, left_open, loudness_text, rules_titled
-from rebalance_monitor.streaming.web.api import NotFound, Source, health
+from rebalance_monitor.streaming.web.api import NotFound, PageSource, health
 from rebalance_monitor.streaming.web.contract import MOST, PREFIX
 from rebalance_monitor.streaming.web.fleet import NOBODY, STATES
 from rebalance_monitor.streaming.web.matrix import MARKS, NOTHING, matrix
@@ -143,7 +143,7 @@ def error_page(status: int, sentence: str) -> str:
     return _render("error.html", status=status, sentence=sentence)
 
 
-def fleet_page(source: Source, scope: Scope, q: str = "", page: int = 1) -> str:
+def fleet_page(source: PageSource, scope: Scope, q: str = "", page: int = 1) -> str:
     """Groups with the worst first, open incidents, last rebalances."""
     known = source.shown(scope)
     groups = [one for one in known.groups if q.lower() in one.row.group.lower()]
@@ -215,7 +215,7 @@ def _own_runbook(own: OwnAlert) -> str:
     )
 
 
-def group_page(source: Source, scope: Scope, cluster: str, group: str, before: str | None = None) -> str:
+def group_page(source: PageSource, scope: Scope, cluster: str, group: str, before: str | None = None) -> str:
     """One group: incidents, who has what, and its generations."""
     one = source.group(scope, (cluster, group))
     where = {"cluster": cluster, "group": group}

@@ -17,10 +17,10 @@ from rebalance_monitor.streaming.web.rows import (
     Document,
     GapRow,
     GenerationRow,
+    GroupName,
     GroupRow,
     IncidentRow,
-    Key,
-    Page,
+    ListPage,
     PartRow,
     present,
 )
@@ -110,23 +110,23 @@ class Reader:
         """
         return str(self._rows("select pg_current_snapshot()::text")[0][0])
 
-    def groups(self, only: Collection[Key] | None = None) -> list[GroupRow]:
+    def groups(self, only: Collection[GroupName] | None = None) -> list[GroupRow]:
         """Every group that ever had a generation or has an open incident, by cluster and name."""
         where, values = ("", []) if only is None else (f"and {_qualified(_ONLY)}", _columns(only))
         return [GroupRow(*row) for row in self._rows(f'{_LATEST} {where} order by s.cluster, s."group"', values)]
 
-    def group(self, key: Key) -> GroupRow | None:
+    def group(self, key: GroupName) -> GroupRow | None:
         found = self._rows(f'{_LATEST} and s.cluster = %s and s."group" = %s', key)
         return GroupRow(*found[0]) if found else None
 
-    def names(self) -> list[Key]:
+    def names(self) -> list[GroupName]:
         """Every group of which something is stored."""
         rows = self._rows('select cluster, "group" from rebalance_monitor.states')
         return [(cluster, group) for cluster, group in rows]
 
     def generations(
-        self, where: dict[str, Any], only: Collection[Key] | None, limit: int, after: Sequence[Any] | None = None
-    ) -> Page:
+        self, where: dict[str, Any], only: Collection[GroupName] | None, limit: int, after: Sequence[Any] | None = None
+    ) -> ListPage:
         """The newest first. `where`: column to value."""
         return self._page(
             'select document, cluster, "group", judged_by, at_ms, topic_id, partition, "offset"'
@@ -150,14 +150,14 @@ class Reader:
         )
         return _generation(*rows[0]) if rows else None
 
-    def open_incidents(self, only: Collection[Key] | None = None) -> list[IncidentRow]:
+    def open_incidents(self, only: Collection[GroupName] | None = None) -> list[IncidentRow]:
         """Not resolved, or people are still told."""
         where, values = ("", []) if only is None else (f" and {_ONLY}", _columns(only))
         return [IncidentRow(*row) for row in self._rows(f"{_INCIDENT} where {_OPEN}{where}", values)]
 
     def incidents(
-        self, where: dict[str, Any], state: str, only: Collection[Key] | None, limit: int, after: Any = None
-    ) -> Page:
+        self, where: dict[str, Any], state: str, only: Collection[GroupName] | None, limit: int, after: Any = None
+    ) -> ListPage:
         """The newest first; `state` is open, resolved or all."""
         conditions, values = _conditions(where, only)
         if state != "all":
@@ -177,8 +177,8 @@ class Reader:
         )
 
     def parts(
-        self, where: dict[str, Any], only: Collection[Key] | None, limit: int, after: Sequence[Any] | None = None
-    ) -> Page:
+        self, where: dict[str, Any], only: Collection[GroupName] | None, limit: int, after: Sequence[Any] | None = None
+    ) -> ListPage:
         """Every finding of the incidents, the earliest first."""
         conditions, values = _conditions(where, only)
         return self._page(
@@ -197,8 +197,8 @@ class Reader:
         )
 
     def connectors_and_tasks(
-        self, where: dict[str, Any], only: Collection[Key] | None, limit: int, after: Sequence[Any] | None = None
-    ) -> Page:
+        self, where: dict[str, Any], only: Collection[GroupName] | None, limit: int, after: Sequence[Any] | None = None
+    ) -> ListPage:
         """By cluster, group, type and name; those that nobody knows any more only when asked for."""
         conditions, values = _conditions(where, only)
         if "agreement" not in where:
@@ -216,7 +216,7 @@ class Reader:
             ascending=True,
         )
 
-    def task_versions(self) -> dict[Key, str]:
+    def task_versions(self) -> dict[GroupName, str]:
         """For each group a text that changes with every write of one of its connectors and tasks."""
         rows = self._rows(
             'select cluster, "group", sum(xmin::text::bigint)::text'
@@ -228,10 +228,10 @@ class Reader:
         self,
         where: dict[str, Any],
         state: str,
-        concerned: Mapping[Key, Collection[str]] | None,
+        concerned: Mapping[GroupName, Collection[str]] | None,
         limit: int,
         after: Sequence[Any] | None = None,
-    ) -> Page:
+    ) -> ListPage:
         """What was gone before it could be read, the newest first; `state` is open, acknowledged or all.
 
         `concerned`: only gaps of the partitions with a record of one of these groups, and of the topics given for it.
@@ -273,7 +273,7 @@ class Reader:
         after: Sequence[Any] | None,
         *,
         ascending: bool = False,
-    ) -> Page:
+    ) -> ListPage:
         """Items behind the place `after`; the last columns of `select` are that place."""
         if after is not None:
             places = ", ".join(f"%s::{kind}" for kind in types)
@@ -283,7 +283,7 @@ class Reader:
         by = ", ".join(name if ascending else f"{name} desc" for name in order)
         rows = self._rows(f"{select}{where} order by {by} limit %s", [*values, limit + 1])
         more = list(rows[limit - 1][width:]) if len(rows) > limit else None
-        return Page([item(*row[:width]) for row in rows[:limit]], more)
+        return ListPage([item(*row[:width]) for row in rows[:limit]], more)
 
     def _rows(self, statement: LiteralString, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         with self._connection() as connection:
@@ -322,11 +322,11 @@ def _qualified(condition: LiteralString) -> LiteralString:
     return condition.replace("cluster", "s.cluster", 1).replace('"group"', 's."group"', 1)
 
 
-def _columns(keys: Collection[Key]) -> list[Any]:
+def _columns(keys: Collection[GroupName]) -> list[Any]:
     return [[cluster for cluster, _ in keys], [group for _, group in keys]]
 
 
-def _conditions(where: dict[str, Any], only: Collection[Key] | None) -> tuple[list[LiteralString], list[Any]]:
+def _conditions(where: dict[str, Any], only: Collection[GroupName] | None) -> tuple[list[LiteralString], list[Any]]:
     """Column names come from this package alone, values never enter the text."""
     known: dict[str, LiteralString] = {
         "cluster": "cluster = %s", "group": '"group" = %s', "grade": "grade = %s", "agreement": "agreement = %s",

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 Document = dict[str, Any]
-Key = tuple[str, str]
+GroupName = tuple[str, str]
 """(cluster, group)."""
 _FORMER = (("moves", "job"), ("interrupted", "job"), ("downtime", "jobs"))
 
@@ -21,7 +21,7 @@ def present(document: Document) -> Document:
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class ListPage:
     """Part of a list and where the next part begins: None on the last."""
 
     items: list[Any]
@@ -72,7 +72,7 @@ class GroupRow(NamedTuple):
     status: str = ""
 
     @property
-    def key(self) -> Key:
+    def key(self) -> GroupName:
         return self.cluster, self.group
 
     @property
@@ -93,7 +93,7 @@ class IncidentRow(NamedTuple):
     led_by: str | None = None
 
     @property
-    def key(self) -> Key:
+    def key(self) -> GroupName:
         return self.cluster, self.group
 
     @property

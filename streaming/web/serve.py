@@ -12,7 +12,7 @@ from typing import BinaryIO
 
 import uvicorn
 
-from rebalance_monitor.streaming.web.api import Source
+from rebalance_monitor.streaming.web.api import PageSource
 from rebalance_monitor.streaming.web.app import application
 from rebalance_monitor.streaming.web.live import Live
 from rebalance_monitor.streaming.web.scope import Token
@@ -64,7 +64,7 @@ class _Server(uvicorn.Server):
 
 def serve(
     address: Address,
-    source: Source,
+    source: PageSource,
     tokens: Sequence[Token],
     *,
     listening: Callable[[str], None],
@@ -82,7 +82,7 @@ def serve(
 async def _serve(
     address: Address,
     taken: socket.socket,
-    source: Source,
+    source: PageSource,
     tokens: Sequence[Token],
     parent: BinaryIO | None,
     listening: Callable[[], None],

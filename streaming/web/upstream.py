@@ -21,7 +21,7 @@ class Readiness:
     degraded: dict[str, list[str]] = field(default_factory=dict)
 
 
-class Job:
+class StreamingJob:
     """The endpoint of the streaming job at `url`; safe for many threads."""
 
     def __init__(self, url: str, timeout_s: float = TIMEOUT_S) -> None:

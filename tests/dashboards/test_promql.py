@@ -17,7 +17,7 @@ import pytest
 pytest.importorskip("grafana_foundation_sdk")
 
 from rebalance_monitor.streaming.core.model.results import Generation, Result
-from rebalance_monitor.streaming.metrics.limits import Limits
+from rebalance_monitor.streaming.metrics.limits import SeriesLimits
 from rebalance_monitor.streaming.metrics.prometheus import Exporter
 from rebalance_monitor.streaming.store.gaps import TopicGaps
 from rebalance_monitor.streaming.store.maintenance import Windows
@@ -56,7 +56,7 @@ def status(**more: Any) -> SimpleNamespace:
 
 @pytest.fixture(scope="module")
 def exporter() -> Iterator[Exporter]:
-    limits = Limits(ignored_groups=("console-consumer-*",), max_tasks=1)
+    limits = SeriesLimits(ignored_groups=("console-consumer-*",), max_tasks=1)
     made = Exporter(0, clusters=[CLUSTER], version="1", limits=limits, windows=Windows([window(now_ms())]))
     made.start()
     yield made

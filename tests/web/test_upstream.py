@@ -2,7 +2,7 @@
 
 import pytest
 
-from rebalance_monitor.streaming.web.upstream import Job
+from rebalance_monitor.streaming.web.upstream import StreamingJob
 from tests.streaming.notify.rude_server import rude, saying
 
 
@@ -12,7 +12,7 @@ from tests.streaming.notify.rude_server import rude, saying
 def test_another_program_at_its_address_is_told_as_such(body: bytes) -> None:
     answer = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(body) + body
     with rude(saying(answer)) as port:
-        job = Job(f"http://127.0.0.1:{port}")
+        job = StreamingJob(f"http://127.0.0.1:{port}")
         told = job.readiness()
         job.close()
     assert (told.ready, list(told.clusters)) == (False, [""])
@@ -21,5 +21,5 @@ def test_another_program_at_its_address_is_told_as_such(body: bytes) -> None:
 
 def test_what_hangs_up_gives_no_answer() -> None:
     with rude(saying(b"")) as port:
-        told = Job(f"http://127.0.0.1:{port}").readiness()
+        told = StreamingJob(f"http://127.0.0.1:{port}").readiness()
     assert "gives no answer" in told.clusters[""]

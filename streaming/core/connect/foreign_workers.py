@@ -30,22 +30,22 @@ COMPARE = "compare group.id and config.storage.topic of the workers"
 
 
 @dataclass(frozen=True, slots=True)
-class Sides:
+class ConfigSides:
     """Leaders (member ids) whose answers came from the watched topic, and those whose did not; the newest last."""
 
     ours: tuple[str, ...] = ()
     theirs: tuple[str, ...] = ()
 
-    def after(self, observed: Observed, grade: Grade, *, foreign: bool) -> "Sides":
+    def after(self, observed: Observed, grade: Grade, *, foreign: bool) -> "ConfigSides":
         """With what this round shows of its leader."""
         leader = observed.leader
         if leader is None or observed.error:
             return self
         if foreign:
-            return Sides(self.ours, _with(self.theirs, leader))
+            return ConfigSides(self.ours, _with(self.theirs, leader))
         explained = grade in (Grade.MATCH, Grade.EXPLAINABLE)
         if explained and any(view.assigned for view in observed.views.values()):
-            return Sides(_with(self.ours, leader), tuple(one for one in self.theirs if one != leader))
+            return ConfigSides(_with(self.ours, leader), tuple(one for one in self.theirs if one != leader))
         return self
 
 
@@ -56,7 +56,13 @@ def _with(leaders: tuple[str, ...], leader: str) -> tuple[str, ...]:
 
 
 def stranger(
-    observed: Observed, history: ConfigHistory, sides: Sides, topics: ConnectSettings, group: str, *, historic: bool
+    observed: Observed,
+    history: ConfigHistory,
+    sides: ConfigSides,
+    topics: ConnectSettings,
+    group: str,
+    *,
+    historic: bool,
 ) -> Reason | None:
     """Why the leader of this round is to be taken for one that reads another topic; None if nothing says so.
 
@@ -95,7 +101,7 @@ def _connectors(jobs: Iterable[str | tuple[str, int]]) -> frozenset[str]:
 
 
 def _reason(
-    observed: Observed, leader: str, odd: frozenset[str], sides: Sides, topics: ConnectSettings, group: str
+    observed: Observed, leader: str, odd: frozenset[str], sides: ConfigSides, topics: ConnectSettings, group: str
 ) -> str:
     names = sorted(odd)
     more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""

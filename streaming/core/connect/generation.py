@@ -51,7 +51,7 @@ from rebalance_monitor.streaming.core.model.results import Cause, Certainty, Evi
 from rebalance_monitor.streaming.core.model.settings import ConnectSettings
 from rebalance_monitor.streaming.core.model.subjects import Subject
 
-Outcome = tuple[ConnectState, list[Output]]
+AfterRecord = tuple[ConnectState, list[Output]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,7 +74,7 @@ class Turn:
     configured: frozenset[Job] | None
 
 
-def judged(view: GroupView, state: ConnectState, row: Row, never_came: Reason | None) -> Outcome:
+def judged(view: GroupView, state: ConnectState, row: Row, never_came: Reason | None) -> AfterRecord:
     """The state after this record, what is published of it, and what it says of incidents.
 
     `never_came`: the evidence that was waited for in vain.
@@ -125,7 +125,7 @@ def _waits_unseen(
     return replace(state, unassigned_since_ms={}), tuple(doubts)
 
 
-def _emptied(view: GroupView, state: ConnectState, row: Row) -> Outcome:
+def _emptied(view: GroupView, state: ConnectState, row: Row) -> AfterRecord:
     observed = observe(body_of(row), source_of(row), row.timestamp_ms, state.last)
     missed = _skipped(view, state, body_of(row))
     state = carry.met(state, observed, connect_settings(view.settings, view.group), missed)

@@ -7,7 +7,7 @@ from typing import Any, assert_never
 from rebalance_monitor.schemas import connect_protocol
 from rebalance_monitor.schemas.connect_topics import NOT_JSON, OtherConfig, decode_config_record, decode_status_record
 from rebalance_monitor.schemas.outcomes import Decoded, Ignored, Outcome, Tombstone, Unreadable
-from rebalance_monitor.streaming.core.reading.shown import Shown, plain
+from rebalance_monitor.streaming.core.reading.shown import ShownObject, plain
 
 PAYLOADS: Mapping[str, Callable[[bytes], Outcome[Any]]] = {
     "connect-worker-state": connect_protocol.decode_worker_state,
@@ -16,17 +16,17 @@ PAYLOADS: Mapping[str, Callable[[bytes], Outcome[Any]]] = {
 }
 
 
-def config_shown(key: bytes | None, value: bytes | None) -> Shown:
+def config_shown(key: bytes | None, value: bytes | None) -> ShownObject:
     """A record of a config topic."""
     return _reduced(decode_config_record(key, value), value)
 
 
-def status_shown(key: bytes | None, value: bytes | None) -> Shown:
+def status_shown(key: bytes | None, value: bytes | None) -> ShownObject:
     """A record of a status topic."""
     return _reduced(decode_status_record(key, value), value)
 
 
-def _reduced(outcome: Outcome[Any], value: bytes | None) -> Shown:
+def _reduced(outcome: Outcome[Any], value: bytes | None) -> ShownObject:
     """A record of a Connect topic: never bytes of it, whatever became of it."""
     match outcome:
         case Decoded(OtherConfig(what)) if what == NOT_JSON:

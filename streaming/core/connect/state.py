@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from rebalance_monitor.streaming.core.connect.config_history import ConfigHistory
 from rebalance_monitor.streaming.core.connect.delay_waits import Waits
-from rebalance_monitor.streaming.core.connect.foreign_workers import Sides
+from rebalance_monitor.streaming.core.connect.foreign_workers import ConfigSides
 from rebalance_monitor.streaming.core.connect.leader.hypotheses import Process
 from rebalance_monitor.streaming.core.connect.leader.unseen_leaders import UnseenLeaders
 from rebalance_monitor.streaming.core.connect.observed import Job, Observed
@@ -54,7 +54,7 @@ class ConnectState:
     hidden_ms: int = 0
     gapped: bool = False
     unseen_leaders: UnseenLeaders = field(default_factory=UnseenLeaders)
-    sides: Sides = field(default_factory=Sides)
+    sides: ConfigSides = field(default_factory=ConfigSides)
     timeline: Timeline = field(default_factory=Timeline)
     waits: Waits = field(default_factory=Waits)
     session_ms: int = 0

@@ -30,18 +30,18 @@ from rebalance_monitor.streaming.core.model.records import GroupGeneration, Row
 from rebalance_monitor.streaming.core.model.results import Certainty, Evidence, Part, Severity, Subject
 from rebalance_monitor.streaming.core.model.subjects import subject_of
 
-Waits = tuple[Subject, ...]
+WithoutHolder = tuple[Subject, ...]
 SHOWN = 3
 """Absent workers that a message names before it only counts them."""
 
 
-def without_holder(observed: Observed, configured: frozenset[Job]) -> Waits:
+def without_holder(observed: Observed, configured: frozenset[Job]) -> WithoutHolder:
     """Jobs that are configured and in nobody's hands after the round, sorted."""
     held = {job for view in observed.views.values() for job in view.holds}
     return subjects_of(configured - held)
 
 
-def without_worker(body: GroupGeneration, waits: Waits, configured: frozenset[Job]) -> frozenset[str]:
+def without_worker(body: GroupGeneration, waits: WithoutHolder, configured: frozenset[Job]) -> frozenset[str]:
     """Keys of the waiting jobs that no member may run: every member declares jobs (protocol `static`), and none of them
     declares these. No rebalance among these members places them, with or without a delay."""
     lists = declared_by(body)
@@ -55,7 +55,7 @@ def noted(
     view: GroupView,
     state: ConnectState,
     row: Row,
-    waits: Waits,
+    waits: WithoutHolder,
     *,
     nobody_may_run: frozenset[str],
     observed: Observed,
@@ -141,7 +141,7 @@ def late(view: GroupView, state: ConnectState, at_ms: int) -> list[Finding]:
     return [finding for since_ms in times for finding in _findings(state, state.last, since_ms)]
 
 
-def doubted(view: GroupView, state: ConnectState, idle: Waits, at_ms: int) -> list[Finding]:
+def doubted(view: GroupView, state: ConnectState, idle: WithoutHolder, at_ms: int) -> list[Finding]:
     """Jobs that wait at a record and at the one before it, too long in between if no unseen generation placed them."""
     still = frozenset(idle)
     found = []

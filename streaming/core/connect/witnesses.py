@@ -92,7 +92,7 @@ def host_of(worker: str) -> str:
     return worker.rpartition(":")[0].lower() or worker.lower()
 
 
-Place = tuple[str, int, int]
+RecordPlace = tuple[str, int, int]
 """Topic, partition and offset of a record."""
 
 
@@ -114,9 +114,9 @@ class Witnesses:
     one that somebody speaks for, by how much hosts are ahead of its clock, and the stamps of the whole input."""
 
     stamps: Stamps
-    clock_of: Mapping[Place, int]
-    slow_of: Mapping[Place, int]
-    spoken_for: Place | None
+    clock_of: Mapping[RecordPlace, int]
+    slow_of: Mapping[RecordPlace, int]
+    spoken_for: RecordPlace | None
     off_ms: Mapping[str, int]
     place: tuple[str, int] | None
     at_ms: int
@@ -173,7 +173,7 @@ class Witnesses:
         return self.stamps.newest_ms()
 
 
-def _place(row: Row) -> Place:
+def _place(row: Row) -> RecordPlace:
     return row.topic, row.partition, row.offset
 
 

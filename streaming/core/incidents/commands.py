@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from rebalance_monitor.streaming.core.incidents.rule import Check
-from rebalance_monitor.streaming.core.incidents.step import Move, Step
+from rebalance_monitor.streaming.core.incidents.step import Step, WorkerMove
 
 _RESTART = (
     "kill $(pgrep -f connect.cli.ConnectDistributed); connect-distributed.sh -daemon $WORKER_PROPERTIES  # on the host",
@@ -18,20 +18,20 @@ _START = (
     "connect-distributed.sh -daemon $WORKER_PROPERTIES  # on the host",
     "kubectl scale kafkaconnect $CONNECT_CLUSTER --replicas=$REPLICAS",
 )
-COMMANDS: Mapping[Move, tuple[str, ...]] = MappingProxyType(
+COMMANDS: Mapping[WorkerMove, tuple[str, ...]] = MappingProxyType(
     {
-        Move.RESTART_LEADER: _RESTART,
-        Move.RESTART_NAMED: _RESTART,
-        Move.RESTART_ANOTHER: _RESTART,
-        Move.KEEP_NAMED_AWAY: (
+        WorkerMove.RESTART_LEADER: _RESTART,
+        WorkerMove.RESTART_NAMED: _RESTART,
+        WorkerMove.RESTART_ANOTHER: _RESTART,
+        WorkerMove.KEEP_NAMED_AWAY: (
             "kill $(pgrep -f connect.cli.ConnectDistributed); sleep $DELAY_S; sleep 30; "
             "connect-distributed.sh -daemon $WORKER_PROPERTIES  # on the host",
             "kubectl scale kafkaconnect $CONNECT_CLUSTER --replicas=$REPLICAS  # one less; after the delay the old "
             "number",
         ),
-        Move.START_WORKER: _START,
-        Move.REDECLARE: _RESTART,
-        Move.UPGRADE: (
+        WorkerMove.START_WORKER: _START,
+        WorkerMove.REDECLARE: _RESTART,
+        WorkerMove.UPGRADE: (
             'kubectl patch kafkaconnect $CONNECT_CLUSTER --type merge -p "{\\"spec\\":{\\"version\\":\\"$RELEASE\\"}}"',
         ),
     }

@@ -6,7 +6,7 @@ groups only; of a Connect group the workers' logs, the REST interface and the gr
 """
 
 from rebalance_monitor.streaming.core.incidents.rule import Check
-from rebalance_monitor.streaming.core.incidents.step import Move, looks, moves
+from rebalance_monitor.streaming.core.incidents.step import WorkerMove, looks, moves
 
 STATUS = Check(
     "curl -s http://$WORKER/connectors/$CONNECTOR/status",
@@ -86,7 +86,7 @@ STOP_DOUBLE = (
     ),
     moves(
         "Restart that worker. Restarting the connector alone may leave the second run alive.",
-        Move.RESTART_NAMED,
+        WorkerMove.RESTART_NAMED,
     ),
     looks(
         "Expect records handled twice by a sink, or two writers of one source's offsets, since the incident was opened."
@@ -97,13 +97,13 @@ REBALANCE_ONCE = (
     moves(
         "Otherwise restart the worker that leads the group (the group's page names it): a new leader has no memory "
         "of the rebalance and assigns whatever nobody holds.",
-        Move.RESTART_LEADER,
+        WorkerMove.RESTART_LEADER,
     ),
 )
 DECLARATIONS = (
     looks("Compare what the named worker declares with what the others declare."),
-    moves("If the declarations are right, restart the leader.", Move.RESTART_LEADER),
-    moves("If they are not, correct them on the worker that declares wrongly and restart it.", Move.REDECLARE),
+    moves("If the declarations are right, restart the leader.", WorkerMove.RESTART_LEADER),
+    moves("If they are not, correct them on the worker that declares wrongly and restart it.", WorkerMove.REDECLARE),
 )
 WISHES = (
     looks("Where no release knows the protocol `static`, declarations are wishes of the monitor's configuration."),

@@ -24,17 +24,19 @@ _ALERTS = list(AlertSeverity)
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class NotifiedIncident:
     """An incident that people are notified of; `led_by`: the id of the one that names it, empty for leaders."""
 
     incident: Incident
     led_by: str = ""
 
 
-def heard(known: Mapping[str, Known], transitions: Sequence[Incident]) -> tuple[dict[str, Known], list[Incident]]:
+def heard(
+    known: Mapping[str, NotifiedIncident], transitions: Sequence[Incident]
+) -> tuple[dict[str, NotifiedIncident], list[Incident]]:
     """What is known after the transitions of one commit, and those that concern people, in order: without what only
     changes or ends a follower. `known` is what was known before, by incident id."""
-    known = {name: one if one.led_by in known else Known(one.incident) for name, one in known.items()}
+    known = {name: one if one.led_by in known else NotifiedIncident(one.incident) for name, one in known.items()}
     first = _first_heard(known, transitions)
     now = {**known, **first}
     told: list[Incident] = []
@@ -48,26 +50,26 @@ def heard(known: Mapping[str, Known], transitions: Sequence[Incident]) -> tuple[
         if led_by:
             told += _followed(now, one, led_by)
         elif not one.firing and _followers(now, name):
-            now[name] = Known(one)
+            now[name] = NotifiedIncident(one)
         elif not one.firing:
             del now[name]
             told.append(one)
         else:
-            now[name] = Known(one)
+            now[name] = NotifiedIncident(one)
             told.append(one)
             for follower in [each.incident for each in _followers(now, name) if _louder(each.incident, one)]:
-                now[follower.incident_id] = Known(follower)
+                now[follower.incident_id] = NotifiedIncident(follower)
                 told.append(replace(follower, transition="fired"))
     return now, [replace(one, also=also(now, one.incident_id)) for one in told]
 
 
-def _followed(now: dict[str, Known], one: Incident, leader: str) -> Iterator[Incident]:
+def _followed(now: dict[str, NotifiedIncident], one: Incident, leader: str) -> Iterator[Incident]:
     """A transition of a follower."""
     if one.firing and _louder(one, now[leader].incident):
-        now[one.incident_id] = Known(one)
+        now[one.incident_id] = NotifiedIncident(one)
         yield replace(one, transition="fired")
     elif one.firing:
-        now[one.incident_id] = Known(one, leader)
+        now[one.incident_id] = NotifiedIncident(one, leader)
         return
     else:
         del now[one.incident_id]
@@ -75,17 +77,17 @@ def _followed(now: dict[str, Known], one: Incident, leader: str) -> Iterator[Inc
         yield now.pop(leader).incident
 
 
-def also(known: Mapping[str, Known], leader: str) -> tuple[str, ...]:
+def also(known: Mapping[str, NotifiedIncident], leader: str) -> tuple[str, ...]:
     """Titles of the rules that are also broken."""
     own = known[leader].incident.rule if leader in known else ""
     return tuple(sorted({one.incident.rule for one in _followers(known, leader)} - {own}))
 
 
-def _followers(known: Mapping[str, Known], leader: str) -> list[Known]:
+def _followers(known: Mapping[str, NotifiedIncident], leader: str) -> list[NotifiedIncident]:
     return [one for one in known.values() if one.led_by == leader]
 
 
-def _first_heard(known: Mapping[str, Known], transitions: Iterable[Incident]) -> dict[str, Known]:
+def _first_heard(known: Mapping[str, NotifiedIncident], transitions: Iterable[Incident]) -> dict[str, NotifiedIncident]:
     """The incidents that people first hear of now, as they are at their loudest, each with its leader if it has one;
     whatever the order they fire in."""
     first: dict[str, Incident] = {}
@@ -94,10 +96,10 @@ def _first_heard(known: Mapping[str, Known], transitions: Iterable[Incident]) ->
             before = first.get(one.incident_id)
             first[one.incident_id] = one if before is None or _rank(one) < _rank(before) else before
     leading = [one.incident for one in known.values() if not one.led_by]
-    found: dict[str, Known] = {}
+    found: dict[str, NotifiedIncident] = {}
     for one in sorted(first.values(), key=_rank):
         able = [leader for leader in leading if not _louder(one, leader) and _one_harm(one, leader)]
-        found[one.incident_id] = Known(one, min(able, key=_rank).incident_id if able else "")
+        found[one.incident_id] = NotifiedIncident(one, min(able, key=_rank).incident_id if able else "")
         if not able:
             leading.append(one)
     return found

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 
-class Kind(Enum):
+class StepKind(Enum):
     """What a step does to the assignment."""
 
     LOOKS = "looks only"
@@ -21,7 +21,7 @@ class Kind(Enum):
     MOVES = "moves work"
 
 
-class Move(Enum):
+class WorkerMove(Enum):
     """What somebody does to a group's workers. The named worker is the one that the incident names."""
 
     RESTART_LEADER = "restart the leader"
@@ -43,9 +43,9 @@ class Step:
     """
 
     text: str
-    kind: Kind
+    kind: StepKind
     run: tuple[str, ...] = ()
-    move: Move | None = None
+    move: WorkerMove | None = None
     useless_in: frozenset[str] = frozenset()
     useless_without_delay_in: frozenset[str] = frozenset()
 
@@ -57,19 +57,19 @@ class Step:
 
 def looks(text: str, *run: str) -> Step:
     """A step that reads only."""
-    return Step(text=text, kind=Kind.LOOKS, run=run)
+    return Step(text=text, kind=StepKind.LOOKS, run=run)
 
 
 def in_place(text: str, *run: str) -> Step:
     """A step that changes something, but no assignment."""
-    return Step(text=text, kind=Kind.IN_PLACE, run=run)
+    return Step(text=text, kind=StepKind.IN_PLACE, run=run)
 
 
-def moves(text: str, move: Move, *, useless_in: str = "", useless_without_delay_in: str = "") -> Step:
+def moves(text: str, move: WorkerMove, *, useless_in: str = "", useless_without_delay_in: str = "") -> Step:
     """A step that moves work. Eras are given by name, separated by blanks."""
     return Step(
         text=text,
-        kind=Kind.MOVES,
+        kind=StepKind.MOVES,
         move=move,
         useless_in=frozenset(useless_in.split()),
         useless_without_delay_in=frozenset(useless_without_delay_in.split()),

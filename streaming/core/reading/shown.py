@@ -7,14 +7,19 @@ from typing import Any, assert_never
 from rebalance_monitor.schemas.outcomes import Decoded, Ignored, Outcome, Tombstone, Unreadable
 from rebalance_monitor.streaming.core.reading.decoding import SAMPLE_BYTES
 
-Shown = dict[str, Any]
+ShownObject = dict[str, Any]
 
 
-def payload_shown(outcome: Outcome[Any], raw: bytes) -> Shown:
+def payload_shown(outcome: Outcome[Any], raw: bytes) -> ShownObject:
     """What became of a payload, with the bytes that nobody has read."""
     match outcome:
         case Decoded(value, remaining):
-            shown: Shown = {"outcome": "decoded", "bytes": len(raw), "value": plain(value), "remaining": remaining}
+            shown: ShownObject = {
+                "outcome": "decoded",
+                "bytes": len(raw),
+                "value": plain(value),
+                "remaining": remaining,
+            }
             return {**shown, "remaining_hex": raw[len(raw) - remaining :].hex()} if remaining else shown
         case Unreadable(reason, detail):
             return {

@@ -16,7 +16,7 @@ from rebalance_monitor.streaming.core.lifecycles import REGISTRY, fold_group
 from rebalance_monitor.streaming.core.model.codec import dumps, loads
 from rebalance_monitor.streaming.core.model.records import Row, Tick
 from rebalance_monitor.streaming.core.model.results import AlertSeverity, Generation, Grade, Incident, Result, Standing
-from rebalance_monitor.streaming.guarding.fold import FoldGroup, Limits, fold_isolated, pieces_of, spans
+from rebalance_monitor.streaming.guarding.fold import FoldGroup, FoldLimits, fold_isolated, pieces_of, spans
 from tests.streaming.carried.live import story
 from tests.streaming.core.rules.builders import GROUP, OFFSETS, Story, generations, incidents
 from tests.streaming.core.rules.cases_status import runs_what_another_holds
@@ -232,10 +232,10 @@ def test_a_fold_that_takes_too_long_is_cut_between_two_records() -> None:
         told.settings,
         GROUP,
         None,
-        pieces_of(told.rows, Limits(rows=3)),
+        pieces_of(told.rows, FoldLimits(rows=3)),
         Tick(told.now_ms),
         fold=Poisoned((), seen=slowly),
-        limits=Limits(seconds=50.0),
+        limits=FoldLimits(seconds=50.0),
         clock_s=lambda: now_s[0],
     )
     assert {one.fingerprint.partition("-")[0] for one in outcome.errors} == {"FoldTooLong"}
@@ -260,7 +260,7 @@ def test_pieces_give_what_the_whole_gives(capture: str, rows: int) -> None:
     known, group, own = story(capture)
     tick = Tick(own[-1].timestamp_ms + 50)
     whole = fold_group(known, group, None, own, tick)
-    cut = fold_isolated(known, group, None, pieces_of(own, Limits(rows=rows)), tick)
+    cut = fold_isolated(known, group, None, pieces_of(own, FoldLimits(rows=rows)), tick)
     assert final(cut.results) == final(whole.results)
 
 
@@ -275,8 +275,8 @@ def final(results: Sequence[Result]) -> dict[object, object]:
 
 
 def test_pieces_are_bounded_by_rows_and_bytes() -> None:
-    assert list(spans([1] * 5, Limits(rows=2))) == [(0, 2), (2, 4), (4, 5)]
-    assert list(spans([4, 4, 9, 1, 1], Limits(bytes=8))) == [(0, 2), (2, 3), (3, 5)]
+    assert list(spans([1] * 5, FoldLimits(rows=2))) == [(0, 2), (2, 4), (4, 5)]
+    assert list(spans([4, 4, 9, 1, 1], FoldLimits(bytes=8))) == [(0, 2), (2, 3), (3, 5)]
     assert list(spans([])) == [(0, 0)]
 
 

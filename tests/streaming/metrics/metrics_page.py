@@ -20,7 +20,7 @@ from rebalance_monitor.streaming.core.model.records import OtherGroup, Tick
 from rebalance_monitor.streaming.core.model.results import AlertSeverity, GapRecord, JobState, Result, Subject
 from rebalance_monitor.streaming.core.model.settings import ClusterSettings, Owner, teams
 from rebalance_monitor.streaming.core.replay import decode
-from rebalance_monitor.streaming.metrics.limits import Limits
+from rebalance_monitor.streaming.metrics.limits import SeriesLimits
 from rebalance_monitor.streaming.metrics.prometheus import Exporter
 from rebalance_monitor.streaming.store.gaps import TopicGaps
 from rebalance_monitor.streaming.store.maintenance import Windows
@@ -84,7 +84,7 @@ def _exporter() -> Exporter:
         version="0.1.0",
         clock_s=lambda: now_ms / 1000,
         now_s=lambda: now_ms / 1000,
-        limits=Limits(ignored_groups=("console-consumer-*",), team=teams({"c": OWNED})),
+        limits=SeriesLimits(ignored_groups=("console-consumer-*",), team=teams({"c": OWNED})),
         windows=Windows([window]),
     )
     results = list(_folded(records))

@@ -11,7 +11,7 @@ from rebalance_monitor.streaming.core.model.results import ConnectShare, JobStat
 from rebalance_monitor.streaming.metrics.families import Families
 from rebalance_monitor.streaming.metrics.group_series import GONE_FOR_S
 from rebalance_monitor.streaming.metrics.incident_series import ZERO_FOR_S
-from rebalance_monitor.streaming.metrics.limits import Limits
+from rebalance_monitor.streaming.metrics.limits import SeriesLimits
 from rebalance_monitor.streaming.metrics.series import Series
 from tests.streaming.builders import generation, incident
 
@@ -28,7 +28,7 @@ class World:
     def __init__(self, max_groups: int = GROUPS, **more: object) -> None:
         disable_created_metrics()  # type: ignore[no-untyped-call]
         section = MetricsSection(max_groups=max_groups, **more)  # type: ignore[arg-type]
-        limits = Limits(
+        limits = SeriesLimits(
             ignored_groups=section.ignored_groups, max_groups=max_groups, max_tasks=10, worker=section.worker,
             team=lambda _, group: group.partition("-")[0],
         )  # fmt: skip

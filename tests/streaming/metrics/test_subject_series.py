@@ -2,7 +2,7 @@
 
 from rebalance_monitor.streaming.core.model.results import Subject
 from rebalance_monitor.streaming.metrics.families import Families
-from rebalance_monitor.streaming.metrics.limits import Limits
+from rebalance_monitor.streaming.metrics.limits import SeriesLimits
 from rebalance_monitor.streaming.metrics.subject_series import Subjects
 from tests.streaming.builders import incident
 
@@ -16,7 +16,7 @@ def shown(families: Families) -> dict[tuple[str, str], float]:
 
 def test_what_an_incident_names_is_shown_until_it_is_over() -> None:
     families = Families()
-    subjects = Subjects(families, Limits())
+    subjects = Subjects(families, SeriesLimits())
     subjects.incident(incident())
     subjects.incident(incident(incident_id="i2", rule="rebalance_storm", subjects=(Subject("group", "connect-1"),)))
     subjects.sweep()
@@ -28,7 +28,7 @@ def test_what_an_incident_names_is_shown_until_it_is_over() -> None:
 
 def test_of_equal_labels_the_earlier_moment_counts() -> None:
     families = Families()
-    subjects = Subjects(families, Limits())
+    subjects = Subjects(families, SeriesLimits())
     subjects.incident(incident(opened_at_ms=7_000))
     subjects.incident(incident(incident_id="i2", code="CONNECT-K2", opened_at_ms=5_000))
     subjects.sweep()
@@ -37,7 +37,7 @@ def test_of_equal_labels_the_earlier_moment_counts() -> None:
 
 def test_there_are_never_more_series_than_the_limit() -> None:
     families = Families()
-    subjects = Subjects(families, Limits(max_tasks=3))
+    subjects = Subjects(families, SeriesLimits(max_tasks=3))
     for number in range(9):
         subjects.incident(incident(incident_id=f"i{number}", subjects=(Subject("task", f"t-{number}"),)))
     subjects.sweep()

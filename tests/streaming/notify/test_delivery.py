@@ -11,7 +11,7 @@ from confluent_kafka import Consumer, Producer
 
 from rebalance_monitor.streaming.notify.alertmanager import Alertmanager
 from rebalance_monitor.streaming.notify.alerts import AlertStyle
-from rebalance_monitor.streaming.notify.alerts_topic import AlertsTopic, ClientRefused
+from rebalance_monitor.streaming.notify.alerts_topic import AlertsTopic, ProducerRefused
 from rebalance_monitor.streaming.notify.delivery import Delivery, NotAccepted, Receiver
 from rebalance_monitor.streaming.notify.webhook import Webhook
 from rebalance_monitor.streaming.store.outbox import Waiting, waiting_count
@@ -141,7 +141,7 @@ def test_the_topic_gets_every_transition_under_its_key(store: PostgresStore, dsn
 
 
 def test_a_property_that_librdkafka_does_not_know_is_one_sentence() -> None:
-    with pytest.raises(ClientRefused, match="No such configuration property"):
+    with pytest.raises(ProducerRefused, match="No such configuration property"):
         AlertsTopic("t", {"bootstrap.servers": "127.0.0.1:9", "sasl.pasword": SECRET})
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from rebalance_monitor.streaming.notify import http_sender
-from rebalance_monitor.streaming.notify.delivery import NotAccepted, Refused
+from rebalance_monitor.streaming.notify.delivery import NeverAccepted, NotAccepted
 from rebalance_monitor.streaming.notify.http_sender import HttpSender
 from tests.streaming.notify.receiver import receiving
 from tests.streaming.notify.rude_server import accepting, endless, rude, saying, self_signed, silent
@@ -90,9 +90,9 @@ def test_a_refusal_for_good_shows_the_beginning_of_the_answer_where_it_may(sende
     body = b"labels are wrong" + b"!" * 100_000
     answer = b"HTTP/1.1 400 Bad Request\r\nContent-Length: %d\r\n\r\n" % len(body) + body
     with rude(saying(answer)) as port:
-        with pytest.raises(Refused, match=r"^400 labels are wrong!{184}$"):
+        with pytest.raises(NeverAccepted, match=r"^400 labels are wrong!{184}$"):
             sender.post(f"http://127.0.0.1:{port}/", {}, {}, tell_answer=True)
-        with pytest.raises(Refused, match=r"^400$"):
+        with pytest.raises(NeverAccepted, match=r"^400$"):
             sender.post(f"http://127.0.0.1:{port}/", {}, {})
 
 

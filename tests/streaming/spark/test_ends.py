@@ -6,7 +6,7 @@ from collections.abc import Mapping
 import pytest
 
 from rebalance_monitor.streaming.spark.ends import NO_SUCH_TOPIC, Place, TopicInfo, Topics
-from rebalance_monitor.streaming.spark.offsets import Bounds, Key, Kind, Offset, Sample, Span, advance, spans
+from rebalance_monitor.streaming.spark.offsets import Bounds, Key, Offset, Sample, Span, TopicKind, advance, spans
 from rebalance_monitor.streaming.spark.sampling import METADATA_EVERY_S, Sampler
 
 OFFSETS = "__consumer_offsets"
@@ -38,7 +38,7 @@ class Looks:
         self, says: Topics, made_on_demand: str | None = OFFSETS, known: Mapping[Key, Bounds] | None = None
     ) -> None:
         self.cluster, self._at_s = Cluster(says), 0.0
-        wanted: dict[str, Kind] = {OFFSETS: "offsets", "connect-configs": "config"}
+        wanted: dict[str, TopicKind] = {OFFSETS: "offsets", "connect-configs": "config"}
         self._sampler = Sampler(self.cluster, lambda: wanted, 1.0, lambda: 1_000, lambda _: None, made_on_demand, known)
 
     @property
@@ -175,7 +175,7 @@ def test_what_goes_wrong_beside_the_cluster_is_a_problem_and_the_sampling_goes_o
     wrong: list[Exception] = [RuntimeError("of the client"), OSError(24, "Too many open files"), KeyError("control")]
     seen = threading.Event()
 
-    def wanted() -> dict[str, Kind]:
+    def wanted() -> dict[str, TopicKind]:
         if wrong:
             raise wrong.pop(0)
         return {OFFSETS: "offsets"}

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from rebalance_monitor.streaming.core.incidents.maintenance import Maintenance
 from rebalance_monitor.streaming.core.model.results import AlertSeverity, Incident
 from rebalance_monitor.streaming.core.runbooks import Addresses
-from rebalance_monitor.streaming.notify.alerts import Alert, AlertStyle, alert, notification
+from rebalance_monitor.streaming.notify.alerts import AlertObject, AlertStyle, alert, notification
 from rebalance_monitor.streaming.notify.webhook import message
 from rebalance_monitor.streaming.store import maintenance
 from rebalance_monitor.streaming.store.outbox import firing, mark_sent, waiting
@@ -35,7 +35,7 @@ class Receiver:
     alerts: set[Labels] = field(default_factory=set)
     contents: dict[str, Any] = field(default_factory=dict)
 
-    def take(self, alerts: list[Alert], now_ms: int) -> None:
+    def take(self, alerts: list[AlertObject], now_ms: int) -> None:
         for one in alerts:
             labels = frozenset(one["labels"].items())
             (self.alerts.add if one["endsAt"] > _rfc(now_ms) else self.alerts.discard)(labels)

@@ -17,12 +17,12 @@ from rebalance_monitor.streaming.core.connect.advice.cluster import Cluster, clu
 from rebalance_monitor.streaming.core.connect.advice.moves import play
 from rebalance_monitor.streaming.core.connect.advice.scenarios import lopsided
 from rebalance_monitor.streaming.core.connect.observed import Job, job_kind
-from rebalance_monitor.streaming.core.incidents.step import Move
+from rebalance_monitor.streaming.core.incidents.step import WorkerMove
 
 MOST_JOBS, MOST_WORKERS = 3_000, 60
 """Larger groups get the rule's general step: a play costs some rounds of the assignor for each era."""
 DEFAULT_DELAY_MS = 300_000
-_TRIED = (Move.RESTART_LEADER, Move.KEEP_NAMED_AWAY, Move.START_WORKER)
+_TRIED = (WorkerMove.RESTART_LEADER, WorkerMove.KEEP_NAMED_AWAY, WorkerMove.START_WORKER)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +83,7 @@ def _imbalance_step(
     tasks = len(dict(hands)[named].tasks)
     sentences = []
     # To keep the leader away is to change the leader, and without a delay any absence is long enough.
-    pointless = Move.KEEP_NAMED_AWAY if named == hands[0][0] or not max_delay_ms else None
+    pointless = WorkerMove.KEEP_NAMED_AWAY if named == hands[0][0] or not max_delay_ms else None
     for move in _TRIED:
         if move is pointless:
             continue
@@ -93,7 +93,7 @@ def _imbalance_step(
             sentences.append(_sentence(move, worst, hands[0][0], named, tasks, max_delay_ms))
     if not sentences:
         return ""
-    useless = [_tried(group(era), Move.RESTART_NAMED, named) for era in stays]
+    useless = [_tried(group(era), WorkerMove.RESTART_NAMED, named) for era in stays]
     if not any(useless):
         sentences.append(f"A short restart of {named} moves nothing for good.")
     if len(stays) == len(eras):
@@ -101,7 +101,7 @@ def _imbalance_step(
     return " ".join(sentences)
 
 
-def _tried(cluster: Cluster, move: Move, named: str) -> _Tried | None:
+def _tried(cluster: Cluster, move: WorkerMove, named: str) -> _Tried | None:
     """What the step does; None where it does not help."""
     before, had = lopsided(cluster), frozenset(cluster.workers[named].held.tasks)
     cluster.waited_ms.clear()
@@ -113,14 +113,14 @@ def _tried(cluster: Cluster, move: Move, named: str) -> _Tried | None:
     return _Tried(len(left), len(waited), max(waited, default=0))
 
 
-def _sentence(move: Move, done: _Tried, leader: str, named: str, tasks: int, max_delay_ms: int) -> str:
+def _sentence(move: WorkerMove, done: _Tried, leader: str, named: str, tasks: int, max_delay_ms: int) -> str:
     moved = f"then {done.moved} of the {tasks} tasks of {named} move to others"
     waits = f"{done.waiting} connectors and tasks wait up to {done.longest_ms // 1000} s" if done.waiting else ""
     rest = f"; {waits}" if waits else ", and nothing waits"
     match move:
-        case Move.RESTART_LEADER:
+        case WorkerMove.RESTART_LEADER:
             return f"Restart the leader {leader}: {moved}{rest}."
-        case Move.KEEP_NAMED_AWAY:
+        case WorkerMove.KEEP_NAMED_AWAY:
             return f"Or keep {named} away for longer than {max_delay_ms // 1000} s: {moved}{rest}."
         case _:
             return f"Or add a worker: {moved}{rest}."

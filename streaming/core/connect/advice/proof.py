@@ -11,7 +11,7 @@ from rebalance_monitor.assignors.connect.eras import ERAS, Era
 from rebalance_monitor.streaming.core.connect.advice.moves import play
 from rebalance_monitor.streaming.core.connect.advice.scenarios import SCENARIOS, Scenario
 from rebalance_monitor.streaming.core.incidents.rule import Rule
-from rebalance_monitor.streaming.core.incidents.step import Kind, Step
+from rebalance_monitor.streaming.core.incidents.step import Step, StepKind
 
 DELAYS_MS = (300_000, 0)
 """The default of `scheduled.rebalance.max.delay.ms`, and the value that switches the delay off."""
@@ -70,7 +70,7 @@ def effect_of(scenario: Scenario, step: Step, era: Era, max_delay_ms: int) -> Ef
 
 def moving_steps(rule: Rule) -> Iterator[Step]:
     """The steps of a rule that move work."""
-    return (step for step in rule.advice if step.kind is Kind.MOVES)
+    return (step for step in rule.advice if step.kind is StepKind.MOVES)
 
 
 def played(rule: Rule) -> Iterator[Played]:

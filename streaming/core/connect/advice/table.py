@@ -6,7 +6,7 @@ from rebalance_monitor.assignors.connect.eras import ERAS
 from rebalance_monitor.streaming.core.connect.advice.proof import DELAYS_MS, Played, played
 from rebalance_monitor.streaming.core.connect.advice.words import releases
 from rebalance_monitor.streaming.core.incidents.rule import Rule
-from rebalance_monitor.streaming.core.incidents.step import Kind
+from rebalance_monitor.streaming.core.incidents.step import StepKind
 
 MADE = "<!-- Made by `rebalance-monitor dashboards build` from the rule catalogue; edit that. -->"
 
@@ -43,8 +43,8 @@ def _shown(eras: list[str]) -> str:
 
 def advice_page(rules: Sequence[Rule]) -> str:
     """The page of the documentation."""
-    counts = {kind: sum(step.kind is kind for rule in rules for step in rule.advice) for kind in Kind}
-    declared = ", ".join(f"{kind.value} ({counts[kind]})" for kind in Kind)
+    counts = {kind: sum(step.kind is kind for rule in rules for step in rule.advice) for kind in StepKind}
+    declared = ", ".join(f"{kind.value} ({counts[kind]})" for kind in StepKind)
     delays = " and ".join(f"{delay_ms // 1000} s" for delay_ms in DELAYS_MS)
     return "\n".join(
         (

@@ -3,9 +3,11 @@
 from collections.abc import Collection
 
 from rebalance_monitor.assignors.connect.eras import ERAS, Era
-from rebalance_monitor.streaming.core.incidents.step import Move, Step
+from rebalance_monitor.streaming.core.incidents.step import Step, WorkerMove
 
-WAITING_MOVES = frozenset({Move.RESTART_NAMED, Move.RESTART_ANOTHER, Move.REDECLARE, Move.KEEP_NAMED_AWAY})
+WAITING_MOVES = frozenset(
+    {WorkerMove.RESTART_NAMED, WorkerMove.RESTART_ANOTHER, WorkerMove.REDECLARE, WorkerMove.KEEP_NAMED_AWAY}
+)
 """After these, what the worker held waits for the delay: the leader stays and expects the worker back. A leader that
 restarts itself is followed by one that knows nothing of the loss, so nothing waits.
 """

@@ -14,7 +14,7 @@ from rebalance_monitor.streaming.core.incidents.confirming import (
     VERSIONS,
 )
 from rebalance_monitor.streaming.core.incidents.rule import MINUTE_MS, Rule
-from rebalance_monitor.streaming.core.incidents.step import Move, in_place, looks, moves
+from rebalance_monitor.streaming.core.incidents.step import WorkerMove, in_place, looks, moves
 from rebalance_monitor.streaming.core.model.results import Severity
 
 HOLD_NOT_CARRIED_OVER = Rule(
@@ -36,7 +36,7 @@ HOLD_NOT_CARRIED_OVER = Rule(
         looks("See whether the worker runs what it reports (JMX): the report may be wrong, or what it runs."),
         moves(
             "If the two differ, restart it; releases before 2.7.1 lose connectors and tasks in this way.",
-            Move.RESTART_NAMED,
+            WorkerMove.RESTART_NAMED,
         ),
     ),
     resolves="With the next generation in which the worker reports what it was assigned.",
@@ -65,7 +65,7 @@ UNASSIGNED_TOO_LONG = Rule(
             "The named connectors and tasks do no work. Restart the leader: the next one assigns everything that "
             "nobody "
             "holds.",
-            Move.RESTART_LEADER,
+            WorkerMove.RESTART_LEADER,
         ),
         looks("If no rebalance follows, look at the coordinator's log for what keeps the group from completing one."),
         looks(
@@ -101,7 +101,7 @@ ALL_WORKERS_GONE = Rule(
     advice=(
         moves(
             "No connector of this cluster runs. Start the workers: the first one gets everything at once.",
-            Move.START_WORKER,
+            WorkerMove.START_WORKER,
         ),
         looks("See why they ended: the container platform's events, the end of each worker's log, the host's memory."),
         looks(
@@ -129,10 +129,10 @@ DELAY_NEVER_RESOLVED = Rule(
     advice=(
         moves(
             "Connectors and tasks wait for a rebalance that did not come: restart any worker, which causes one.",
-            Move.RESTART_ANOTHER,
+            WorkerMove.RESTART_ANOTHER,
         ),
         looks("See whether the leader's process stands still (a long pause, a full disk, no memory)."),
-        moves("If it does, restart the leader instead.", Move.RESTART_LEADER),
+        moves("If it does, restart the leader instead.", WorkerMove.RESTART_LEADER),
     ),
     resolves="With the next generation.",
 )
@@ -232,7 +232,7 @@ CONFIG_MISMATCH_PERSISTS = Rule(
         ),
         moves(
             "If it does not catch up, restart it; while the leader is the one behind, nothing is assigned to anybody.",
-            Move.RESTART_NAMED,
+            WorkerMove.RESTART_NAMED,
         ),
         looks(
             "Never? Compare `group.id` and `config.storage.topic` of all workers: two Connect clusters under one "
@@ -256,7 +256,7 @@ OFFSET_REGRESSION = Rule(
             "See whether the config topic was made anew or cut off. Then connectors may be missing: compare with what "
             "should be there."
         ),
-        moves("Otherwise the leader lags: restart it.", Move.RESTART_LEADER),
+        moves("Otherwise the leader lags: restart it.", WorkerMove.RESTART_LEADER),
     ),
     resolves="When assignments refer to the highest offset again.",
 )
@@ -293,7 +293,7 @@ REVOCATION_NOT_FOLLOWED_UP = Rule(
         moves(
             "Connectors and tasks were stopped and assigned to nobody: restart any worker, which causes the missing "
             "rebalance.",
-            Move.RESTART_ANOTHER,
+            WorkerMove.RESTART_ANOTHER,
         ),
         looks("See whether a worker cannot stop a task in time (`task.shutdown.graceful.timeout.ms`)."),
     ),

@@ -13,7 +13,7 @@ from rebalance_monitor.streaming.core.incidents.confirming import (
     VERSIONS,
 )
 from rebalance_monitor.streaming.core.incidents.rule import Rule
-from rebalance_monitor.streaming.core.incidents.step import Move, in_place, looks, moves
+from rebalance_monitor.streaming.core.incidents.step import WorkerMove, in_place, looks, moves
 from rebalance_monitor.streaming.core.model.results import Severity
 
 DUPLICATE_HOLD = Rule(
@@ -103,12 +103,12 @@ HELD_BUT_DELETED = Rule(
     advice=(
         moves(
             "Restart the worker that the message names: it stops the deleted connector or task at once.",
-            Move.RESTART_NAMED,
+            WorkerMove.RESTART_NAMED,
         ),
         moves(
             "Or restart any other worker. A leader that took over after the deletion learns of it only in its second "
             "rebalance.",
-            Move.RESTART_ANOTHER,
+            WorkerMove.RESTART_ANOTHER,
         ),
     ),
     resolves="When the holder gives it up, at the latest when it restarts.",
@@ -157,21 +157,24 @@ IMBALANCE = Rule(
         moves(
             "If the load matters, restart the worker that leads the group: the next leader knows of no lost worker, "
             "assigns at once what the old one held, and gives it a share when it is back.",
-            Move.RESTART_LEADER,
+            WorkerMove.RESTART_LEADER,
         ),
         moves(
             "Or keep the worker that holds too much away for longer than `scheduled.rebalance.max.delay.ms`: then the "
             "others get its connectors and tasks.",
-            Move.KEEP_NAMED_AWAY,
+            WorkerMove.KEEP_NAMED_AWAY,
         ),
         moves(
             "Do not just restart that worker where a delay is configured: the leader waits for it and gives everything "
             "back to it.",
-            Move.RESTART_NAMED,
+            WorkerMove.RESTART_NAMED,
             useless_in="A0 A1 A2 A3a A3b",
         ),
-        moves("Or add a worker: the others give it what is above the mean.", Move.START_WORKER),
-        moves("An upgrade to 3.5.2 or later ends it for good: leaders since 3.4 balance by themselves.", Move.UPGRADE),
+        moves("Or add a worker: the others give it what is above the mean.", WorkerMove.START_WORKER),
+        moves(
+            "An upgrade to 3.5.2 or later ends it for good: leaders since 3.4 balance by themselves.",
+            WorkerMove.UPGRADE,
+        ),
     ),
     resolves="With the next calm generation in which workers differ by at most one.",
 )
@@ -187,7 +190,7 @@ HEADER_INCONSISTENT = Rule(
     advice=(
         moves(
             "Members act on different leaders or delays. Restart the leader: the next answer is the same for all.",
-            Move.RESTART_LEADER,
+            WorkerMove.RESTART_LEADER,
         ),
         looks("A worker that is no Apache Kafka release may write headers of its own; then report it to its makers."),
     ),
@@ -206,7 +209,7 @@ CONFIG_OFFSET_WRONG = Rule(
         looks(
             "Workers follow configurations of different age: see whether the worker named can read the config topic."
         ),
-        moves("If the worker named stays behind, restart it: it reads the topic anew.", Move.RESTART_NAMED),
+        moves("If the worker named stays behind, restart it: it reads the topic anew.", WorkerMove.RESTART_NAMED),
     ),
     resolves=NEXT_GENERATION,
 )

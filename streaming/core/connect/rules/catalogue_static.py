@@ -18,7 +18,7 @@ from rebalance_monitor.streaming.core.incidents.confirming import (
     WISHES,
 )
 from rebalance_monitor.streaming.core.incidents.rule import Rule
-from rebalance_monitor.streaming.core.incidents.step import Move, in_place, looks, moves
+from rebalance_monitor.streaming.core.incidents.step import WorkerMove, in_place, looks, moves
 from rebalance_monitor.streaming.core.model.results import Severity
 
 STATIC_ON_WILDCARD = Rule(
@@ -202,7 +202,7 @@ STATIC_WORKER_IDLE = Rule(
     confirm=(ALL_STATUSES,),
     advice=(
         looks("The worker declares only connectors and tasks that do not exist or that others run."),
-        moves("Let it declare nothing, or something that exists, and restart it.", Move.REDECLARE),
+        moves("Let it declare nothing, or something that exists, and restart it.", WorkerMove.REDECLARE),
     ),
     resolves="When it is assigned one of the connectors or tasks that it declares.",
 )
@@ -220,7 +220,7 @@ SINGLE_LISTER = Rule(
             "Start a second worker that declares the same: with one alone, everything stops for as long as that "
             "worker is "
             "away.",
-            Move.START_WORKER,
+            WorkerMove.START_WORKER,
         ),
     ),
     resolves="When a second worker declares it.",
@@ -237,7 +237,7 @@ LISTERS_AWAY = Rule(
     advice=(
         moves(
             "Start one of the workers again that declare the connector or task; until then it runs elsewhere.",
-            Move.START_WORKER,
+            WorkerMove.START_WORKER,
         ),
     ),
     resolves="When one of them is back: it is assigned the connector or task at once.",
@@ -251,7 +251,9 @@ NO_WILDCARD_WORKER = Rule(
     meaning="As long as nobody declares some connectors or tasks, some worker declares nothing.",
     confirm=(ALL_STATUSES,),
     advice=(
-        moves("Start a worker that declares nothing: it gets everything that nobody declares.", Move.START_WORKER),
+        moves(
+            "Start a worker that declares nothing: it gets everything that nobody declares.", WorkerMove.START_WORKER
+        ),
         looks(
             "Or declare the rest on some worker. Otherwise, once the delay and the time-outs are over, "
             "`unassigned_too_long` opens."

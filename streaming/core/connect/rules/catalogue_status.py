@@ -9,7 +9,7 @@ from rebalance_monitor.streaming.core.incidents.confirming import (
     STOP_DOUBLE,
 )
 from rebalance_monitor.streaming.core.incidents.rule import Rule
-from rebalance_monitor.streaming.core.incidents.step import Move, in_place, looks, moves
+from rebalance_monitor.streaming.core.incidents.step import WorkerMove, in_place, looks, moves
 from rebalance_monitor.streaming.core.model.results import Severity
 
 RUNNING_TWICE = Rule(
@@ -78,7 +78,7 @@ HELD_NOT_RUNNING = Rule(
         ),
         moves(
             "A worker that starts nothing at all has lost its herder thread or its rights: restart it.",
-            Move.RESTART_NAMED,
+            WorkerMove.RESTART_NAMED,
         ),
     ),
     resolves="When the worker's status says RUNNING, PAUSED, STOPPED or FAILED.",

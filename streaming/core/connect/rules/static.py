@@ -43,7 +43,7 @@ UNHEARD = "; the leader knows nothing of this wish, so it stays until another re
 
 
 @dataclass(frozen=True, slots=True)
-class Sides:
+class StaticSides:
     """Who is static, who is wildcard, and which jobs are; jobs that may not exist for the leader are neither."""
 
     intent: Intent
@@ -57,20 +57,20 @@ class Sides:
         return not self.intent.lists[member_id] & scene.possibly
 
 
-def enforced(scene: Scene) -> Sides | None:
+def enforced(scene: Scene) -> StaticSides | None:
     """The sides where the leader must obey: under `static`, where somebody declares something."""
     two = sides(scene)
     return two if two is not None and two.intent.enforced else None
 
 
-def sides(scene: Scene) -> Sides | None:
+def sides(scene: Scene) -> StaticSides | None:
     """None where nothing is declared; then there is nothing to say."""
     intent = scene.intent
     if intent is None or not intent.lists:
         return None
     static_jobs = intent.static_jobs(scene.surely)
     views = scene.observed.views
-    return Sides(
+    return StaticSides(
         intent=intent,
         static_jobs=static_jobs,
         wildcard_jobs=scene.surely - static_jobs,
@@ -112,7 +112,7 @@ def wildcard_on_static(scene: Scene) -> Iterator[Finding]:
 
 
 def _misplaced(
-    scene: Scene, two: Sides, rule: Rule, member_id: str, jobs: frozenset[Job], which: str
+    scene: Scene, two: StaticSides, rule: Rule, member_id: str, jobs: frozenset[Job], which: str
 ) -> Iterator[Finding]:
     """Under `static` one finding for each of these jobs; of wishes one for each group of workers they are meant for."""
     worker = scene.worker(member_id)

@@ -7,7 +7,7 @@ from rebalance_monitor.streaming.core.connect.observed import EAGER, Job, Observ
 from rebalance_monitor.streaming.core.connect.statuses.facts import JobKey
 from rebalance_monitor.streaming.core.model.results import Cause, ConnectShare, Generation, Grade, Source
 
-Shares = Mapping[str, tuple[JobKey, ...]]
+KeysByWorker = Mapping[str, tuple[JobKey, ...]]
 """Jobs by worker."""
 
 
@@ -39,11 +39,11 @@ class Step:
     joined: tuple[str, ...] = ()
     gone: tuple[str, ...] = ()
     behind: tuple[str, ...] = ()
-    gained: Shares = field(default_factory=dict)
-    lost: Shares = field(default_factory=dict)
-    claimed: Shares = field(default_factory=dict)
-    absent: Shares = field(default_factory=dict)
-    started: Shares = field(default_factory=dict)
+    gained: KeysByWorker = field(default_factory=dict)
+    lost: KeysByWorker = field(default_factory=dict)
+    claimed: KeysByWorker = field(default_factory=dict)
+    absent: KeysByWorker = field(default_factory=dict)
+    started: KeysByWorker = field(default_factory=dict)
     judged: bool = False
     unexpected: Mapping[JobKey, str | None] = field(default_factory=dict)
     causes: tuple[Cause, ...] = ()
@@ -133,7 +133,7 @@ def _same_processes(before: Mapping[str, WorkerView], after: Mapping[str, Worker
     return tuple(sorted(one for one in before if one in after and before[one].member_id == after[one].member_id))
 
 
-def _present(shares: Shares) -> Shares:
+def _present(shares: KeysByWorker) -> KeysByWorker:
     return {worker: jobs for worker, jobs in shares.items() if jobs}
 
 

@@ -13,7 +13,7 @@ from rebalance_monitor.streaming.core.connect.advice.words import WAITING_MOVES,
 from rebalance_monitor.streaming.core.incidents.commands import COMMANDS
 from rebalance_monitor.streaming.core.incidents.own_alerts import OWN_ALERTS
 from rebalance_monitor.streaming.core.incidents.rule import Rule
-from rebalance_monitor.streaming.core.incidents.step import Kind, Move, Step, looks, moves
+from rebalance_monitor.streaming.core.incidents.step import Step, StepKind, WorkerMove, looks, moves
 
 MOVING = [rule for rule in RULES if any(moving_steps(rule))]
 STEPS = [(rule.code, step) for rule in RULES for step in rule.advice] + [
@@ -27,8 +27,8 @@ TELLS_TO_MOVE = re.compile(
 @pytest.mark.parametrize(("owner", "step"), STEPS, ids=[f"{owner}-{at}" for at, (owner, _) in enumerate(STEPS)])
 def test_each_step_is_declared(owner: str, step: Step) -> None:
     assert isinstance(step, Step)
-    assert (step.move is not None) == (step.kind is Kind.MOVES)
-    if step.kind is not Kind.MOVES:
+    assert (step.move is not None) == (step.kind is StepKind.MOVES)
+    if step.kind is not StepKind.MOVES:
         assert not TELLS_TO_MOVE.search(step.text) or owner.startswith("RebalanceMonitor"), step.text
 
 
@@ -57,23 +57,23 @@ def test_who_waits_for_a_delay_is_told_before(rule: Rule) -> None:
 def test_to_restart_the_heavy_worker_does_nothing_where_imbalance_occurs(release: str) -> None:
     era, scenario = era_of(release), SCENARIOS["CONNECT-I8"]
 
-    def effect(move: Move, max_delay_ms: int) -> tuple[bool, int]:
+    def effect(move: WorkerMove, max_delay_ms: int) -> tuple[bool, int]:
         done = effect_of(scenario, moves("", move), era, max_delay_ms)
         assert done is not None
         return done.helps, done.longest_ms
 
-    assert effect(Move.RESTART_NAMED, 300_000) == (False, 300_000)
-    assert effect(Move.RESTART_NAMED, 0) == (True, 30_000)
-    assert effect(Move.KEEP_NAMED_AWAY, 300_000) == (True, 300_000)
-    assert effect(Move.RESTART_LEADER, 300_000) == (True, 0)
-    assert effect(Move.UPGRADE, 300_000) == (True, 0)
+    assert effect(WorkerMove.RESTART_NAMED, 300_000) == (False, 300_000)
+    assert effect(WorkerMove.RESTART_NAMED, 0) == (True, 30_000)
+    assert effect(WorkerMove.KEEP_NAMED_AWAY, 300_000) == (True, 300_000)
+    assert effect(WorkerMove.RESTART_LEADER, 300_000) == (True, 0)
+    assert effect(WorkerMove.UPGRADE, 300_000) == (True, 0)
 
 
 def test_the_runbook_says_where_a_step_does_not_help() -> None:
     (rule,) = [rule for rule in RULES if rule.code == "CONNECT-I8"]
-    (step,) = [step for step in rule.advice if step.move is Move.RESTART_NAMED]
+    (step,) = [step for step in rule.advice if step.move is WorkerMove.RESTART_NAMED]
     assert limits(step) == "With a delay above 0 it does not help in releases before 3.4.0; with a delay of 0 it does."
-    everywhere = moves("x", Move.RESTART_LEADER, useless_in="A4", useless_without_delay_in="A4")
+    everywhere = moves("x", WorkerMove.RESTART_LEADER, useless_in="A4", useless_without_delay_in="A4")
     assert limits(everywhere) == "Does not help with leaders of 3.4.0 to 3.5.1, 3.6.0."
 
 

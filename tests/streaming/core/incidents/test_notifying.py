@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rebalance_monitor.streaming.core.incidents.grouping import SAME_MOMENT_MS
-from rebalance_monitor.streaming.core.incidents.notifying import Known, heard
+from rebalance_monitor.streaming.core.incidents.notifying import NotifiedIncident, heard
 from rebalance_monitor.streaming.core.model.results import AlertSeverity, Certainty, Incident, Severity, Subject
 from tests.streaming.builders import incident
 
@@ -134,7 +134,7 @@ def test_what_fires_is_notified_until_it_is_over_and_nothing_is_left(
             del state[name]
         transitions.append(now)
     transitions += map(over, state.values())
-    known: dict[str, Known] = {}
+    known: dict[str, NotifiedIncident] = {}
     open_now: dict[str, Incident] = {}
     last: dict[str, Incident] = {}
     sizes = [*sizes, len(transitions)]
@@ -160,7 +160,7 @@ def test_what_fires_is_notified_until_it_is_over_and_nothing_is_left(
 
 def test_whose_leader_is_not_known_is_notified_by_itself() -> None:
     """As when the database refused the leader's row: nobody else names the follower, and nothing may fail over it."""
-    known = {"2": Known(firing("2"), led_by="1")}
+    known = {"2": NotifiedIncident(firing("2"), led_by="1")}
     after, found = heard(known, [firing("2", transition="updated")])
     assert told(found) == [("2", "updated", ())]
     assert after["2"].led_by == ""
