@@ -13,7 +13,7 @@ from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, Message, Top
 
 from lab.errors import LabError
 from rebalance_monitor.streaming.core.cluster.knowledge import NOTHING_KNOWN, Knowledge
-from rebalance_monitor.streaming.core.connect.observed import Job, Observed, observe
+from rebalance_monitor.streaming.core.connect.observed import ConnectorOrTask, Observed, observe
 from rebalance_monitor.streaming.core.connect.reading import decode_config_row, decode_status_row
 from rebalance_monitor.streaming.core.connect.records import StatusChange
 from rebalance_monitor.streaming.core.fold.state import Saved
@@ -34,11 +34,11 @@ class Judged:
     published: Generation
     observed: Observed
 
-    def hands(self) -> dict[str, frozenset[Job]]:
+    def hands(self) -> dict[str, frozenset[ConnectorOrTask]]:
         """What each worker (host:port) holds after the round."""
         return {view.worker or member_id: view.holds for member_id, view in self.observed.views.items()}
 
-    def held(self) -> list[Job]:
+    def held(self) -> list[ConnectorOrTask]:
         """All that is held, repeats included."""
         return [job for jobs in self.hands().values() for job in jobs]
 

@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Mapping
 
 from rebalance_monitor.streaming.core.connect.config_history import ConfigHistory, ConfigState
-from rebalance_monitor.streaming.core.connect.observed import Job, Observed
+from rebalance_monitor.streaming.core.connect.observed import ConnectorOrTask, Observed
 
 
-def configured_at(history: ConfigHistory, observed: Observed) -> frozenset[Job] | None:
+def configured_at(history: ConfigHistory, observed: Observed) -> frozenset[ConnectorOrTask] | None:
     """The jobs configured at the offset the assignments refer to; None where the history does not tell."""
     if observed.config_offset is None:
         return None
@@ -14,11 +14,11 @@ def configured_at(history: ConfigHistory, observed: Observed) -> frozenset[Job] 
     return None if state is None else jobs_of(state)
 
 
-def jobs_of(state: ConfigState) -> frozenset[Job]:
+def jobs_of(state: ConfigState) -> frozenset[ConnectorOrTask]:
     return jobs_of_counts(state.connectors())
 
 
-def jobs_of_counts(counts: Mapping[str, int]) -> frozenset[Job]:
+def jobs_of_counts(counts: Mapping[str, int]) -> frozenset[ConnectorOrTask]:
     """Connectors with their numbers of tasks, job by job."""
     return frozenset(counts) | {(name, number) for name, count in counts.items() for number in range(count)}
 
@@ -28,7 +28,7 @@ def doubted_connectors(state: ConfigState) -> frozenset[str]:
     return frozenset(name for name in state.counts if name in state.inconsistent or state.staged.get(name))
 
 
-def revived_at(state: ConfigState) -> frozenset[Job]:
+def revived_at(state: ConfigState) -> frozenset[ConnectorOrTask]:
     """Tasks that a connector which was deleted and made anew has back for workers of some releases."""
     return jobs_of_counts(state.connectors(state.left)) - jobs_of(state)
 
@@ -50,7 +50,7 @@ def has_applied(history: ConfigHistory, observed: Observed, last: Observed | Non
     return bool(given & (made_by_last_record(history, offset) - hidden_at(history, observed)))
 
 
-def made_by_last_record(history: ConfigHistory, offset: int) -> frozenset[Job]:
+def made_by_last_record(history: ConfigHistory, offset: int) -> frozenset[ConnectorOrTask]:
     """Jobs that exist with the last record below the offset, and without it for no worker of any release."""
     exact, earlier = history.state_at(offset), history.state_at(offset - 1)
     if exact is None or earlier is None:
@@ -60,13 +60,15 @@ def made_by_last_record(history: ConfigHistory, offset: int) -> frozenset[Job]:
     return frozenset(job for job in made if isinstance(job, str) or job[1] >= (earlier.counts.get(job[0]) or 0))
 
 
-def hidden_at(history: ConfigHistory, observed: Observed) -> frozenset[Job]:
+def hidden_at(history: ConfigHistory, observed: Observed) -> frozenset[ConnectorOrTask]:
     """Jobs that the generation shows, or that are configured, and whose configuration may have been lost to
     compaction."""
     return hidden_of(history, observed, shown_jobs(observed) | (configured_at(history, observed) or frozenset()))
 
 
-def hidden_of(history: ConfigHistory, observed: Observed, jobs: Iterable[Job]) -> frozenset[Job]:
+def hidden_of(
+    history: ConfigHistory, observed: Observed, jobs: Iterable[ConnectorOrTask]
+) -> frozenset[ConnectorOrTask]:
     """Those of these jobs that may have existed, or not, at the generation's offset by records that compaction took
     away."""
     if observed.config_offset is None or history.hole_offset is None:
@@ -77,7 +79,7 @@ def hidden_of(history: ConfigHistory, observed: Observed, jobs: Iterable[Job]) -
     return frozenset(job for job in asked if _connector(job) in names)
 
 
-def shown_jobs(observed: Observed) -> frozenset[Job]:
+def shown_jobs(observed: Observed) -> frozenset[ConnectorOrTask]:
     """Every job that some member reports, is given or must stop."""
     return frozenset(job for view in observed.views.values() for job in (*view.held, *view.assigned, *view.revoked))
 
@@ -95,13 +97,13 @@ def presumed_at(history: ConfigHistory, observed: Observed) -> frozenset[str]:
     return frozenset(name for name in names if state.counts.get(name) is None and name not in state.deleted)
 
 
-def _connector(job: Job) -> str:
+def _connector(job: ConnectorOrTask) -> str:
     return job if isinstance(job, str) else job[0]
 
 
 def unsure_at(
     history: ConfigHistory, observed: Observed, last: Observed | None, *, applied: bool = False
-) -> frozenset[Job]:
+) -> frozenset[ConnectorOrTask]:
     """Jobs that may or may not exist for the leader, whatever the history says of its offset.
 
     The last record may be missing from its snapshot (`has_applied`), unless it is known to be `applied`. And a worker
@@ -116,7 +118,7 @@ def unsure_at(
     if exact is None:
         return frozenset()
     presumed = presumed_at(history, observed)
-    doubted: frozenset[Job] = hidden_at(history, observed) | revived_at(exact)
+    doubted: frozenset[ConnectorOrTask] = hidden_at(history, observed) | revived_at(exact)
     doubted |= frozenset(job for job in shown_jobs(observed) if _connector(job) in presumed)
     doubted |= {(name, number) for name in doubted_connectors(exact) for number in range(exact.counts[name] or 0)}
     if applied or has_applied(history, observed, last):

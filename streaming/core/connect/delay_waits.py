@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 
 from rebalance_monitor.streaming.core.connect.leader.hypotheses import DEFAULT_MAX_DELAY_MS
 from rebalance_monitor.streaming.core.connect.moves import IdleJob, holders, moves_of
-from rebalance_monitor.streaming.core.connect.observed import Job, Observed
+from rebalance_monitor.streaming.core.connect.observed import ConnectorOrTask, Observed
 from rebalance_monitor.streaming.core.connect.statuses.facts import JobKey
 from rebalance_monitor.streaming.core.connect.statuses.round_change import keys, seats
 from rebalance_monitor.streaming.core.model.effects import DelayWait, OtherDelay, Returned
@@ -53,7 +53,7 @@ def follow(
     published: Generation,
     now: Observed,
     last: Observed | None,
-    configured: frozenset[Job] | None,
+    configured: frozenset[ConnectorOrTask] | None,
 ) -> tuple[Waits, Generation]:
     """The waits after this record, and the record with its moves, its wait and the idle time it ends."""
     if last is None:
@@ -74,7 +74,7 @@ def _idle(
     before: Mapping[JobKey, tuple[str, ...]],
     after: Mapping[JobKey, tuple[str, ...]],
     now: Observed,
-    configured: frozenset[Job] | None,
+    configured: frozenset[ConnectorOrTask] | None,
 ) -> dict[JobKey, IdleJob]:
     known = {*idle, *before} if configured is None else set(keys(configured))
     revoked = set(keys(now.revoked()))

@@ -28,7 +28,7 @@ from rebalance_monitor.streaming.core.connect.leader import carry
 from rebalance_monitor.streaming.core.connect.leader.answers import answered_as
 from rebalance_monitor.streaming.core.connect.leader.rounds import Case
 from rebalance_monitor.streaming.core.connect.member_shares import shares_of
-from rebalance_monitor.streaming.core.connect.observed import Job, Observed, job_name, observe
+from rebalance_monitor.streaming.core.connect.observed import ConnectorOrTask, Observed, job_name, observe
 from rebalance_monitor.streaming.core.connect.rules.catalogue_across import ALL_WORKERS_GONE
 from rebalance_monitor.streaming.core.connect.rules.context import Scene
 from rebalance_monitor.streaming.core.connect.rules.examine import examine
@@ -71,7 +71,7 @@ class Turn:
     case: Case | None
     foreign: bool
     blind: bool
-    configured: frozenset[Job] | None
+    configured: frozenset[ConnectorOrTask] | None
 
 
 def judged(view: GroupView, state: ConnectState, row: Row, never_came: Reason | None) -> AfterRecord:

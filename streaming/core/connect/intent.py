@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from rebalance_monitor.schemas.connect_protocol import WorkerState
-from rebalance_monitor.streaming.core.connect.observed import STATIC, Job, Observed, job_name
+from rebalance_monitor.streaming.core.connect.observed import STATIC, ConnectorOrTask, Observed, job_name
 from rebalance_monitor.streaming.core.model.records import GroupGeneration
 from rebalance_monitor.streaming.core.model.settings import is_worker
 
@@ -23,22 +23,22 @@ class Intent:
     """`lists`: what each static member declares, by member id; `away`: the same of absent workers or patterns."""
 
     enforced: bool
-    lists: Mapping[str, frozenset[Job]]
-    away: Mapping[str, frozenset[Job]] = field(default_factory=dict)
+    lists: Mapping[str, frozenset[ConnectorOrTask]]
+    away: Mapping[str, frozenset[ConnectorOrTask]] = field(default_factory=dict)
 
-    def static_jobs(self, configured: frozenset[Job]) -> frozenset[Job]:
-        return configured & frozenset[Job]().union(*self.lists.values())
+    def static_jobs(self, configured: frozenset[ConnectorOrTask]) -> frozenset[ConnectorOrTask]:
+        return configured & frozenset[ConnectorOrTask]().union(*self.lists.values())
 
-    def listers(self, job: Job) -> tuple[str, ...]:
+    def listers(self, job: ConnectorOrTask) -> tuple[str, ...]:
         """Present members that list the job, sorted."""
         return tuple(sorted(member_id for member_id, jobs in self.lists.items() if job in jobs))
 
-    def declared(self) -> frozenset[Job]:
+    def declared(self) -> frozenset[ConnectorOrTask]:
         """Every job anybody lists, present or away."""
-        return frozenset[Job]().union(*self.lists.values(), *self.away.values())
+        return frozenset[ConnectorOrTask]().union(*self.lists.values(), *self.away.values())
 
 
-def declared_by(body: GroupGeneration) -> dict[str, frozenset[Job]]:
+def declared_by(body: GroupGeneration) -> dict[str, frozenset[ConnectorOrTask]]:
     """What each member's subscription declares, member by member; nothing outside protocol `static`."""
     if body.protocol != STATIC:
         return {}
@@ -53,8 +53,8 @@ def intent_of(
     body: GroupGeneration,
     observed: Observed,
     placements: Mapping[str, tuple[str, ...]],
-    known: Mapping[str, frozenset[Job]],
-    configured: frozenset[Job],
+    known: Mapping[str, frozenset[ConnectorOrTask]],
+    configured: frozenset[ConnectorOrTask],
 ) -> Intent | None:
     """What is meant to run where in this generation; None if nobody says.
 
@@ -70,12 +70,14 @@ def intent_of(
     return _placed(observed, placements, configured)
 
 
-def _placed(observed: Observed, placements: Mapping[str, tuple[str, ...]], configured: frozenset[Job]) -> Intent:
+def _placed(
+    observed: Observed, placements: Mapping[str, tuple[str, ...]], configured: frozenset[ConnectorOrTask]
+) -> Intent:
     names = {
         job_name(job): job for job in sorted(configured, key=lambda job: (not isinstance(job, str), job_name(job)))
     }
-    lists: dict[str, set[Job]] = {}
-    away: dict[str, set[Job]] = {}
+    lists: dict[str, set[ConnectorOrTask]] = {}
+    away: dict[str, set[ConnectorOrTask]] = {}
     workers = observed.workers()
     for name, patterns in placements.items():
         job = names.get(name) or _read(name)
@@ -92,15 +94,15 @@ def _placed(observed: Observed, placements: Mapping[str, tuple[str, ...]], confi
     )
 
 
-def _read(name: str) -> Job:
+def _read(name: str) -> ConnectorOrTask:
     """A job nobody configured yet: digits after the last dash make it a task, as Connect names them."""
     connector, dash, number = name.rpartition("-")
     return (connector, int(number)) if dash and connector and number.isdecimal() else name
 
 
 def remembered(
-    known: Mapping[str, frozenset[Job]], body: GroupGeneration, observed: Observed, bound: int = 64
-) -> dict[str, frozenset[Job]]:
+    known: Mapping[str, frozenset[ConnectorOrTask]], body: GroupGeneration, observed: Observed, bound: int = 64
+) -> dict[str, frozenset[ConnectorOrTask]]:
     """What workers declare, kept when they are gone and while the group speaks another protocol.
 
     At most `bound` workers are kept, the ones seen last.

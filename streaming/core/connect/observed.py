@@ -15,25 +15,25 @@ COOPERATIVE = frozenset({"compatible", "sessioned", STATIC})
 LEVELS = (EAGER, "compatible", "sessioned", STATIC)
 """The chosen protocols from the lowest to the highest."""
 
-Job = str | TopicItem
+ConnectorOrTask = str | TopicItem
 """A connector instance (its name) or a task (name, number)."""
 
 
-def job_name(job: Job) -> str:
+def job_name(job: ConnectorOrTask) -> str:
     """`name` for a connector, `name-n` for a task, as Connect's REST interface writes them."""
     return job if isinstance(job, str) else f"{job[0]}-{job[1]}"
 
 
-def job_kind(job: Job) -> str:
+def job_kind(job: ConnectorOrTask) -> str:
     return "connector" if isinstance(job, str) else "task"
 
 
-def job_key(job: Job) -> str:
+def job_key(job: ConnectorOrTask) -> str:
     """`Subject.key` of what the arrays of Connect's bytes list."""
     return f"connector {job}" if isinstance(job, str) else f"task {job[0]}-{job[1]}"
 
 
-def subjects_of(jobs: Iterable[Job]) -> tuple[Subject, ...]:
+def subjects_of(jobs: Iterable[ConnectorOrTask]) -> tuple[Subject, ...]:
     """Sorted subjects of what the arrays of Connect's bytes list."""
     return tuple(sorted(Subject(job_kind(job), job_name(job)) for job in jobs))
 
@@ -64,13 +64,13 @@ class WorkerView:
     config_offset: int | None
     had_allocation: bool
     shown: tuple[str, int, int, int] | None
-    held: frozenset[Job]
-    assigned: frozenset[Job]
-    revoked: frozenset[Job]
+    held: frozenset[ConnectorOrTask]
+    assigned: frozenset[ConnectorOrTask]
+    revoked: frozenset[ConnectorOrTask]
     readable: bool = True
 
     @property
-    def holds(self) -> frozenset[Job]:
+    def holds(self) -> frozenset[ConnectorOrTask]:
         return (self.held - self.revoked) | self.assigned
 
 
@@ -97,9 +97,9 @@ class Observed:
     shortest_ms: int = 0
     views: Mapping[str, WorkerView] = field(default_factory=dict)
 
-    def holders(self) -> dict[Job, list[str]]:
+    def holders(self) -> dict[ConnectorOrTask, list[str]]:
         """Member ids per job held after the round, of members that can be read."""
-        found: dict[Job, list[str]] = {}
+        found: dict[ConnectorOrTask, list[str]] = {}
         for member_id, view in self.views.items():
             for job in view.holds if view.readable else ():
                 found.setdefault(job, []).append(member_id)
@@ -110,7 +110,7 @@ class Observed:
         """Whether every member's bytes could be read."""
         return all(view.readable for view in self.views.values())
 
-    def revoked(self) -> frozenset[Job]:
+    def revoked(self) -> frozenset[ConnectorOrTask]:
         return frozenset(job for view in self.views.values() for job in view.revoked)
 
     def workers(self) -> dict[str, str]:
@@ -151,7 +151,7 @@ def observe(body: GroupGeneration, source: Source, at_ms: int, last: "Observed |
         given = member.assignment if isinstance(member.assignment, ConnectAssignment) else None
         allocation = state.allocation if state else None
         before = known.get(member.member_id)
-        held: frozenset[Job] = frozenset()
+        held: frozenset[ConnectorOrTask] = frozenset()
         if allocation is not None and not eager:
             held = frozenset((*allocation.connectors, *allocation.tasks))
         elif before is not None and (given if eager else state) is None:

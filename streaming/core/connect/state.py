@@ -8,7 +8,7 @@ from rebalance_monitor.streaming.core.connect.delay_waits import Waits
 from rebalance_monitor.streaming.core.connect.foreign_workers import ConfigSides
 from rebalance_monitor.streaming.core.connect.leader.hypotheses import Process
 from rebalance_monitor.streaming.core.connect.leader.unseen_leaders import UnseenLeaders
-from rebalance_monitor.streaming.core.connect.observed import Job, Observed
+from rebalance_monitor.streaming.core.connect.observed import ConnectorOrTask, Observed
 from rebalance_monitor.streaming.core.connect.rules.memory import RuleMemory
 from rebalance_monitor.streaming.core.connect.statuses.memory import Timeline
 from rebalance_monitor.streaming.core.model.results import Source
@@ -49,7 +49,7 @@ class ConnectState:
     patience_ms: int = 0
     timeouts_ms: int = 0
     rule_memory: RuleMemory = field(default_factory=RuleMemory)
-    declared: Mapping[str, frozenset[Job]] = field(default_factory=dict)
+    declared: Mapping[str, frozenset[ConnectorOrTask]] = field(default_factory=dict)
     apart_ms: int = 0
     hidden_ms: int = 0
     gapped: bool = False

@@ -16,7 +16,7 @@ from dataclasses import replace
 
 from rebalance_monitor.streaming.core.connect.intent import declared_by
 from rebalance_monitor.streaming.core.connect.leader import hypotheses
-from rebalance_monitor.streaming.core.connect.observed import Job, Observed, job_key, job_name, subjects_of
+from rebalance_monitor.streaming.core.connect.observed import ConnectorOrTask, Observed, job_key, job_name, subjects_of
 from rebalance_monitor.streaming.core.connect.rules.catalogue_across import UNASSIGNED_TOO_LONG
 from rebalance_monitor.streaming.core.connect.rules.memory import Window
 from rebalance_monitor.streaming.core.connect.rules.window import CLOCK_SLACK_MS
@@ -35,13 +35,15 @@ SHOWN = 3
 """Absent workers that a message names before it only counts them."""
 
 
-def without_holder(observed: Observed, configured: frozenset[Job]) -> WithoutHolder:
+def without_holder(observed: Observed, configured: frozenset[ConnectorOrTask]) -> WithoutHolder:
     """Jobs that are configured and in nobody's hands after the round, sorted."""
     held = {job for view in observed.views.values() for job in view.holds}
     return subjects_of(configured - held)
 
 
-def without_worker(body: GroupGeneration, waits: WithoutHolder, configured: frozenset[Job]) -> frozenset[str]:
+def without_worker(
+    body: GroupGeneration, waits: WithoutHolder, configured: frozenset[ConnectorOrTask]
+) -> frozenset[str]:
     """Keys of the waiting jobs that no member may run: every member declares jobs (protocol `static`), and none of them
     declares these. No rebalance among these members places them, with or without a delay."""
     lists = declared_by(body)

@@ -37,7 +37,7 @@ from rebalance_monitor.streaming.core.connect.leader.rounds import (
 )
 from rebalance_monitor.streaming.core.connect.leader.runs import Run, runs_of
 from rebalance_monitor.streaming.core.connect.leader.unseen_rounds import freedom_of
-from rebalance_monitor.streaming.core.connect.observed import EAGER, Job
+from rebalance_monitor.streaming.core.connect.observed import EAGER, ConnectorOrTask
 from rebalance_monitor.streaming.core.connect.reasons import (
     ARRAY_ORDER,
     CLOCKS_APART,
@@ -356,7 +356,7 @@ def _compacted(case: Case) -> bool:
     return bool(hidden_at(history, case.observed) or (last is not None and hidden_at(history, last)))
 
 
-def _configured(rounds: tuple[ConnectRound, ...]) -> frozenset[Job]:
+def _configured(rounds: tuple[ConnectRound, ...]) -> frozenset[ConnectorOrTask]:
     snapshot = rounds[0].fresh_config or rounds[0].config
     return frozenset(snapshot.connectors) | {
         (name, number) for name, count in snapshot.connectors.items() for number in range(count)

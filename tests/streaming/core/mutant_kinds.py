@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from rebalance_monitor.assignors.java_order import wire_entries_assigned, wire_entries_revoked
 from rebalance_monitor.schemas.connect_protocol import ConnectAssignment, encode_assignment
-from rebalance_monitor.streaming.core.connect.observed import EAGER, Job, Observed
+from rebalance_monitor.streaming.core.connect.observed import EAGER, ConnectorOrTask, Observed
 from rebalance_monitor.streaming.core.model.records import GroupGeneration, MemberRow
 
 Members = tuple[MemberRow, ...]
@@ -23,7 +23,7 @@ class Answered:
     body: GroupGeneration
     observed: Observed
     before: Observed | None
-    configured: frozenset[Job]
+    configured: frozenset[ConnectorOrTask]
     max_delay_ms: int
 
     @property
@@ -51,29 +51,29 @@ def with_assignment(member: MemberRow, changed: ConnectAssignment) -> MemberRow:
     return replace(member, assignment=changed, assignment_bytes=blob)
 
 
-def with_jobs(member: MemberRow, jobs: Sequence[Job]) -> MemberRow:
+def with_jobs(member: MemberRow, jobs: Sequence[ConnectorOrTask]) -> MemberRow:
     """The same answer with these jobs handed out."""
     connectors = tuple(job for job in jobs if isinstance(job, str))
     tasks = tuple(job for job in jobs if not isinstance(job, str))
     return with_assignment(member, replace(given(member), connectors=connectors, tasks=tasks))
 
 
-def with_revoked(member: MemberRow, jobs: Sequence[Job]) -> MemberRow:
+def with_revoked(member: MemberRow, jobs: Sequence[ConnectorOrTask]) -> MemberRow:
     """The same answer with these jobs to stop."""
     connectors = tuple(job for job in jobs if isinstance(job, str))
     tasks = tuple(job for job in jobs if not isinstance(job, str))
     return with_assignment(member, replace(given(member), revoked_connectors=connectors, revoked_tasks=tasks))
 
 
-def handed_out(member: MemberRow) -> list[Job]:
+def handed_out(member: MemberRow) -> list[ConnectorOrTask]:
     return [*given(member).connectors, *given(member).tasks]
 
 
-def taken_away(member: MemberRow) -> list[Job]:
+def taken_away(member: MemberRow) -> list[ConnectorOrTask]:
     return [*given(member).revoked_connectors, *given(member).revoked_tasks]
 
 
-def connector_of(job: Job) -> str:
+def connector_of(job: ConnectorOrTask) -> str:
     return job if isinstance(job, str) else job[0]
 
 

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from rebalance_monitor.streaming.core.connect.intent import Intent, intent_of, remembered
-from rebalance_monitor.streaming.core.connect.observed import Job, Observed, observe
+from rebalance_monitor.streaming.core.connect.observed import ConnectorOrTask, Observed, observe
 from rebalance_monitor.streaming.core.model.records import GroupGeneration
 from rebalance_monitor.streaming.core.model.results import Source
 from tests.streaming.core.rules.builders import Story
@@ -15,7 +15,7 @@ def record(story: Story) -> tuple[GroupGeneration, Observed]:
     return body, observe(body, Source("t", 0, 0), 0)
 
 
-def placed(placements: dict[str, tuple[str, ...]], configured: frozenset[Job] = frozenset()) -> Intent:
+def placed(placements: dict[str, tuple[str, ...]], configured: frozenset[ConnectorOrTask] = frozenset()) -> Intent:
     story = Story()
     story.configure("c", 1)
     story.join("w1", "w2")
@@ -28,7 +28,7 @@ def placed(placements: dict[str, tuple[str, ...]], configured: frozenset[Job] = 
     return intent
 
 
-def listed(intent: Intent) -> dict[str, set[Job]]:
+def listed(intent: Intent) -> dict[str, set[ConnectorOrTask]]:
     return {member_id[8:10]: set(jobs) for member_id, jobs in intent.lists.items()}
 
 
@@ -69,5 +69,5 @@ def test_the_workers_seen_last_are_remembered() -> None:
     story.configure("c", 2)
     story.join("w1", static=["c-0"])
     story.rebalance()
-    known: dict[str, frozenset[Job]] = {f"old{number}:8083": frozenset({"c"}) for number in range(5)}
+    known: dict[str, frozenset[ConnectorOrTask]] = {f"old{number}:8083": frozenset({"c"}) for number in range(5)}
     assert list(remembered(known, *record(story), bound=2)) == ["old4:8083", "w1:8083"]

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from rebalance_monitor.streaming.core.connect.configured import jobs_of_counts
-from rebalance_monitor.streaming.core.connect.observed import Job, job_name
+from rebalance_monitor.streaming.core.connect.observed import ConnectorOrTask, job_name
 from rebalance_monitor.streaming.core.connect.reasons import CONFIG_BEHIND, UNKNOWN_MAXIMUM
 from rebalance_monitor.streaming.core.lifecycles import fold_group
 from rebalance_monitor.streaming.core.model.results import Grade, Verdict
@@ -119,7 +119,7 @@ def test_a_process_that_has_shown_its_maximum_skips_no_delay(known: ConnectSetti
     assert verdicts(story)[-1].grade is Grade.UNEXPLAINED
 
 
-def lost_jobs(story: Story) -> list[Job]:
+def lost_jobs(story: Story) -> list[ConnectorOrTask]:
     held = {one for worker in story.workers.values() for one in (*worker.held.connectors, *worker.held.tasks)}
     return sorted(jobs_of_counts(story.snapshots[-1]) - held, key=job_name)
 

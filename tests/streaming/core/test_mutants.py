@@ -12,7 +12,7 @@ import pytest
 from rebalance_monitor.assignors.java_order import wire_entries_assigned, wire_entries_revoked
 from rebalance_monitor.schemas.connect_protocol import ConnectAssignment, encode_assignment
 from rebalance_monitor.streaming.cli.captures import records_of, settings_of
-from rebalance_monitor.streaming.core.connect.observed import Job
+from rebalance_monitor.streaming.core.connect.observed import ConnectorOrTask
 from rebalance_monitor.streaming.core.fold.routing import route
 from rebalance_monitor.streaming.core.lifecycles import fold_group
 from rebalance_monitor.streaming.core.model.records import GroupGeneration, MemberRow, Tick
@@ -30,7 +30,7 @@ def given(member: MemberRow) -> ConnectAssignment:
     return member.assignment
 
 
-def with_jobs(member: MemberRow, jobs: Sequence[Job]) -> MemberRow:
+def with_jobs(member: MemberRow, jobs: Sequence[ConnectorOrTask]) -> MemberRow:
     """The same answer with these jobs handed out."""
     changed = replace(
         given(member),
@@ -45,14 +45,14 @@ def with_jobs(member: MemberRow, jobs: Sequence[Job]) -> MemberRow:
     return replace(member, assignment=changed, assignment_bytes=blob)
 
 
-def handed_out(member: MemberRow) -> list[Job]:
+def handed_out(member: MemberRow) -> list[ConnectorOrTask]:
     return [*given(member).connectors, *given(member).tasks]
 
 
 def mutants(body: GroupGeneration, dice: random.Random) -> Iterator[tuple[str, tuple[MemberRow, ...]]]:
     """One change at a time to what was handed out: to one connector and one task, or to every job of every member."""
     members = list(body.members)
-    chosen: list[tuple[int, Job]] = []
+    chosen: list[tuple[int, ConnectorOrTask]] = []
     for of_kind in (str, tuple):
         all_jobs = [(n, job) for n, member in enumerate(members) for job in handed_out(member) if type(job) is of_kind]
         chosen += all_jobs if EVERY_JOB else dice.sample(all_jobs, min(1, len(all_jobs)))
@@ -61,7 +61,7 @@ def mutants(body: GroupGeneration, dice: random.Random) -> Iterator[tuple[str, t
 
 
 def changed(
-    members: list[MemberRow], source: int, job: Job, dice: random.Random
+    members: list[MemberRow], source: int, job: ConnectorOrTask, dice: random.Random
 ) -> Iterator[tuple[str, tuple[MemberRow, ...]]]:
     mine = handed_out(members[source])
     dropped = list(members)

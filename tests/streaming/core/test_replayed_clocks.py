@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rebalance_monitor.streaming.core.connect.observed import Job
+from rebalance_monitor.streaming.core.connect.observed import ConnectorOrTask
 from rebalance_monitor.streaming.core.connect.records import StatusChange
 from rebalance_monitor.streaming.core.model.results import Certainty, Severity
 from tests.streaming.core.rules.builders import OFFSETS, Story, incidents
@@ -327,7 +327,7 @@ class Talking(Story):
         return given
 
 
-def _jobs(worker: Worker) -> frozenset[Job]:
+def _jobs(worker: Worker) -> frozenset[ConnectorOrTask]:
     return frozenset((*worker.held.connectors, *worker.held.tasks))
 
 

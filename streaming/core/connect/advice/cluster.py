@@ -19,7 +19,7 @@ from rebalance_monitor.assignors.connect.model import (
     LeaderMemory,
     MemberShare,
 )
-from rebalance_monitor.streaming.core.connect.observed import Job
+from rebalance_monitor.streaming.core.connect.observed import ConnectorOrTask
 
 MOST_ROUNDS = 200
 FIRST_OFFSET = 10
@@ -36,16 +36,16 @@ class Worker:
     memory: LeaderMemory = field(default_factory=LeaderMemory)
     last_completed: int = -1
     shown_leader: str = ""
-    stray: frozenset[Job] = frozenset()
+    stray: frozenset[ConnectorOrTask] = frozenset()
     frozen: bool = False
 
     @property
-    def jobs(self) -> frozenset[Job]:
+    def jobs(self) -> frozenset[ConnectorOrTask]:
         """What it holds by its own report."""
         return frozenset((*self.held.connectors, *self.held.tasks))
 
     @property
-    def runs(self) -> frozenset[Job]:
+    def runs(self) -> frozenset[ConnectorOrTask]:
         """What really runs there."""
         return frozenset() if self.frozen else self.jobs | self.stray
 
@@ -73,19 +73,19 @@ class Cluster:
     now_ms: int = 1_000_000
     newest_offset: int = FIRST_OFFSET
     last: ConnectResult | None = None
-    waited_ms: dict[Job, int] = field(default_factory=dict)
+    waited_ms: dict[ConnectorOrTask, int] = field(default_factory=dict)
 
     @property
-    def configured(self) -> frozenset[Job]:
+    def configured(self) -> frozenset[ConnectorOrTask]:
         """Every connector and task that exists."""
         tasks = ((name, number) for name, count in self.connectors.items() for number in range(count))
         return frozenset((*self.connectors, *tasks))
 
-    def holders(self, job: Job) -> list[str]:
+    def holders(self, job: ConnectorOrTask) -> list[str]:
         """The workers that run it."""
         return [name for name, worker in self.workers.items() if job in worker.runs]
 
-    def unheld(self) -> frozenset[Job]:
+    def unheld(self) -> frozenset[ConnectorOrTask]:
         """What exists and runs nowhere."""
         return self.configured.difference(*(worker.runs for worker in self.workers.values()))
 

@@ -16,7 +16,7 @@ from rebalance_monitor.assignors.connect.model import Jobs
 from rebalance_monitor.streaming.core.connect.advice.cluster import Cluster, cluster_of
 from rebalance_monitor.streaming.core.connect.advice.moves import play
 from rebalance_monitor.streaming.core.connect.advice.scenarios import lopsided
-from rebalance_monitor.streaming.core.connect.observed import Job, job_kind
+from rebalance_monitor.streaming.core.connect.observed import ConnectorOrTask, job_kind
 from rebalance_monitor.streaming.core.incidents.step import WorkerMove
 
 MOST_JOBS, MOST_WORKERS = 3_000, 60
@@ -33,10 +33,10 @@ class _Tried:
 
 
 def imbalance_step(
-    holds: Mapping[str, Collection[Job]],
+    holds: Mapping[str, Collection[ConnectorOrTask]],
     leader: str,
     named: str,
-    configured: Collection[Job],
+    configured: Collection[ConnectorOrTask],
     eras: Collection[str],
     max_delay_ms: int | None,
 ) -> str:
@@ -59,7 +59,7 @@ def imbalance_step(
     return _imbalance_step(hands, named, tuple(sorted(counts.items())), known, delay_ms)
 
 
-def _jobs(held: Collection[Job]) -> Jobs:
+def _jobs(held: Collection[ConnectorOrTask]) -> Jobs:
     return Jobs(
         tuple(sorted(job for job in held if isinstance(job, str))),
         tuple(sorted(job for job in held if not isinstance(job, str))),

@@ -11,7 +11,7 @@ from rebalance_monitor.assignors.connect.eras import Era
 from rebalance_monitor.assignors.connect.model import Jobs
 from rebalance_monitor.streaming.core.connect.advice.cluster import FIRST_OFFSET, Cluster, Worker, cluster_of
 from rebalance_monitor.streaming.core.connect.advice.moves import ADDED
-from rebalance_monitor.streaming.core.connect.observed import Job, job_kind
+from rebalance_monitor.streaming.core.connect.observed import ConnectorOrTask, job_kind
 
 ORDERS, STOCK = "orders", "stock"
 HEAVY = "w2"
@@ -43,7 +43,7 @@ def _tasks(connector: str, since: int, until: int) -> tuple[tuple[str, int], ...
     return tuple((connector, number) for number in range(since, until))
 
 
-def _without(worker: Worker, job: Job) -> None:
+def _without(worker: Worker, job: ConnectorOrTask) -> None:
     worker.held = Jobs(
         tuple(one for one in worker.held.connectors if one != job),
         tuple(one for one in worker.held.tasks if one != job),
@@ -189,7 +189,7 @@ def _static(era: Era, max_delay_ms: int) -> Cluster | None:
 
 
 def _misplaced(cluster: Cluster) -> int:
-    owned: dict[str, set[Job]] = {
+    owned: dict[str, set[ConnectorOrTask]] = {
         name: {*one.static.connectors, *one.static.tasks} for name, one in cluster.workers.items()
     }
     declared = {job for own in owned.values() for job in own}

@@ -15,7 +15,7 @@ from rebalance_monitor.streaming.core.connect.connect_bytes import encode_share
 from rebalance_monitor.streaming.core.connect.leader.hypotheses import DEFAULT_MAX_DELAY_MS, jobs
 from rebalance_monitor.streaming.core.connect.leader.rounds import Case, rounds_of
 from rebalance_monitor.streaming.core.connect.leader.runs import Run, runs_of
-from rebalance_monitor.streaming.core.connect.observed import Job
+from rebalance_monitor.streaming.core.connect.observed import ConnectorOrTask
 from rebalance_monitor.streaming.core.model.records import GroupGeneration, MemberRow
 from rebalance_monitor.streaming.core.model.settings import ConnectSettings
 
@@ -63,7 +63,7 @@ def fitting(body: GroupGeneration, runs: Iterable[Run], java_versions: tuple[int
     return found
 
 
-def answered_as(case: Case | None, protocol: str, lists: Mapping[str, frozenset[Job]]) -> bool:
+def answered_as(case: Case | None, protocol: str, lists: Mapping[str, frozenset[ConnectorOrTask]]) -> bool:
     """Whether the record's bytes, but for the version in them, are the answer of a leader of this protocol to whom the
     members declare these jobs. False where the round cannot be run again."""
     if case is None:
@@ -124,25 +124,27 @@ def _by_name(tasks: Iterable[tuple[str, int]]) -> dict[str, list[int]]:
     return numbers
 
 
-def _counted(connectors: Iterable[str], tasks: Iterable[tuple[str, int]]) -> Counter[Job]:
+def _counted(connectors: Iterable[str], tasks: Iterable[tuple[str, int]]) -> Counter[ConnectorOrTask]:
     """Jobs as the wire holds them: a connector once, a task as often as it is listed."""
-    return Counter[Job]([*frozenset(connectors), *tasks])
+    return Counter[ConnectorOrTask]([*frozenset(connectors), *tasks])
 
 
-def same_but_for_choice(body: GroupGeneration, result: ConnectResult, lists: Mapping[str, frozenset[Job]]) -> bool:
+def same_but_for_choice(
+    body: GroupGeneration, result: ConnectResult, lists: Mapping[str, frozenset[ConnectorOrTask]]
+) -> bool:
     """Whether the answer differs only in which of several listers was given a job: any of them is right (S10)."""
     counts = Counter(job for jobs in lists.values() for job in jobs)
     open_ = {job for job, count in counts.items() if count > 1}
     if not open_:
         return False
-    placed: list[Job] = []
-    wanted: list[Job] = []
+    placed: list[ConnectorOrTask] = []
+    wanted: list[ConnectorOrTask] = []
     for member in body.members:
         share, given = result.shares.get(member.member_id), member.assignment
         if share is None or not isinstance(given, ConnectAssignment) or _header(given) != _header(result):
             return False
-        got: set[Job] = {*given.connectors, *given.tasks}
-        due: set[Job] = {*share.assigned.connectors, *share.assigned.tasks}
+        got: set[ConnectorOrTask] = {*given.connectors, *given.tasks}
+        due: set[ConnectorOrTask] = {*share.assigned.connectors, *share.assigned.tasks}
         if got - open_ != due - open_ or not got & open_ <= lists.get(member.member_id, frozenset()):
             return False
         if {*given.revoked_connectors, *given.revoked_tasks} != {*share.revoked.connectors, *share.revoked.tasks}:

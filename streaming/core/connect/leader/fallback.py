@@ -18,7 +18,7 @@ from rebalance_monitor.assignors.connect.model import Jobs, LeaderMemory
 from rebalance_monitor.assignors.java_order import hash_map_order
 from rebalance_monitor.streaming.core.connect.leader.hypotheses import Carried, jobs
 from rebalance_monitor.streaming.core.connect.leader.packed import Hypothesis
-from rebalance_monitor.streaming.core.connect.observed import Job, Observed
+from rebalance_monitor.streaming.core.connect.observed import ConnectorOrTask, Observed
 
 BACK_OFFS = 4
 """Balancing rounds in a row after which every further pause is the longest."""
@@ -26,7 +26,10 @@ _GONE = "a member of an unseen generation"
 
 
 def after_gap(
-    hypotheses: Iterable[Hypothesis], observed: Observed, configured: frozenset[Job], configured_before: frozenset[Job]
+    hypotheses: Iterable[Hypothesis],
+    observed: Observed,
+    configured: frozenset[ConnectorOrTask],
+    configured_before: frozenset[ConnectorOrTask],
 ) -> Iterator[Hypothesis]:
     """What unseen rounds of this leader may have left behind, for each mind carried up to them.
 
@@ -59,13 +62,13 @@ def after_gap(
 
 
 def remembered_jobs(
-    observed: Observed, configured: frozenset[Job], configured_before: frozenset[Job]
+    observed: Observed, configured: frozenset[ConnectorOrTask], configured_before: frozenset[ConnectorOrTask]
 ) -> tuple[Jobs, ...]:
     """What the round before may have been remembered for: nothing; what is held; that and what waits, of all that was
     configured then, or is now, or now is neither held nor handed out while a delay runs."""
     held = frozenset(job for view in observed.views.values() for job in view.held)
     given = frozenset(job for view in observed.views.values() for job in view.assigned)
-    more = [frozenset[Job](), held, held | configured_before, held | configured]
+    more = [frozenset[ConnectorOrTask](), held, held | configured_before, held | configured]
     if observed.delay_ms:
         more.append(held | (configured - given))
     return tuple(dict.fromkeys(map(jobs, more)))
@@ -103,7 +106,7 @@ def recounted(hypotheses: Iterable[Hypothesis]) -> Iterator[Hypothesis]:
 
 def after_unknown(
     observed: Observed,
-    configured: frozenset[Job],
+    configured: frozenset[ConnectorOrTask],
     eras: Iterable[str],
     max_delay_ms: int | None,
     at_least_ms: int,

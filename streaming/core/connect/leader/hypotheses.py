@@ -23,7 +23,7 @@ from rebalance_monitor.assignors.connect.eras import ERAS, era_of
 from rebalance_monitor.assignors.connect.model import Jobs, LeaderMemory
 from rebalance_monitor.streaming.core.connect.leader.packed import Hypothesis, PackedMinds, pack, unpack
 from rebalance_monitor.streaming.core.connect.leader.unseen_leaders import Hole
-from rebalance_monitor.streaming.core.connect.observed import Job, Observed, WorkerView
+from rebalance_monitor.streaming.core.connect.observed import ConnectorOrTask, Observed, WorkerView
 from rebalance_monitor.streaming.core.model.reasons import Reason, ReasonKind
 from rebalance_monitor.streaming.core.model.settings import ConnectSettings
 
@@ -246,7 +246,7 @@ def remembered(processes: Mapping[str, Process], worker: str, process: Process) 
     return {**kept, worker: process}
 
 
-def jobs(items: Iterable[Job]) -> Jobs:
+def jobs(items: Iterable[ConnectorOrTask]) -> Jobs:
     """Split into connectors and tasks, sorted: memory is only ever asked for membership."""
     items = list(items)
     return Jobs(

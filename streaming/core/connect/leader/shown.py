@@ -12,10 +12,10 @@ from rebalance_monitor.schemas.connect_protocol import ConnectAssignment
 from rebalance_monitor.streaming.core.connect.leader.rounds import Case
 from rebalance_monitor.streaming.core.connect.leader.rows import Received
 from rebalance_monitor.streaming.core.connect.leader.unseen_rounds import Roles
-from rebalance_monitor.streaming.core.connect.observed import STATIC, Job, job_kind
+from rebalance_monitor.streaming.core.connect.observed import STATIC, ConnectorOrTask, job_kind
 
 
-def job_set(jobs: Jobs) -> frozenset[Job]:
+def job_set(jobs: Jobs) -> frozenset[ConnectorOrTask]:
     """Connectors and tasks together."""
     return frozenset((*jobs.connectors, *jobs.tasks))
 
@@ -27,22 +27,22 @@ class Shown:
     it does not exist any more, and what nobody may run (`stranded`): it lies in every round, was it lost or created.
     `parts`: of each task that was given to somebody, `Received.second`."""
 
-    given: Mapping[Job, str | None]
-    taken_back: frozenset[Job]
-    ghosts: frozenset[Job]
-    twice: frozenset[Job]
-    stranded: frozenset[Job]
-    parts: Mapping[Job, bool | None]
+    given: Mapping[ConnectorOrTask, str | None]
+    taken_back: frozenset[ConnectorOrTask]
+    ghosts: frozenset[ConnectorOrTask]
+    twice: frozenset[ConnectorOrTask]
+    stranded: frozenset[ConnectorOrTask]
+    parts: Mapping[ConnectorOrTask, bool | None]
 
     @classmethod
     def of(cls, case: Case, round_: ConnectRound, era: Era) -> "Shown | None":
         """None where no memory gives such an answer: something is given twice, or while somebody reports it, or a
         member's list has more than two parts."""
         configured = configured_jobs(round_.fresh_config or round_.config)
-        exists: tuple[Job, ...] = (*configured.connectors, *configured.tasks)
+        exists: tuple[ConnectorOrTask, ...] = (*configured.connectors, *configured.tasks)
         views = case.observed.views
         held = Counter(job for view in views.values() for job in view.held)
-        given: dict[Job, str | None] = {job: None for job in exists if job not in held}
+        given: dict[ConnectorOrTask, str | None] = {job: None for job in exists if job not in held}
         for member_id, view in views.items():
             for job in (*view.assigned, *(view.revoked - view.held)):
                 if job not in given or given[job] is not None:
@@ -64,11 +64,11 @@ class Shown:
         )
 
     @property
-    def lying(self) -> frozenset[Job]:
+    def lying(self) -> frozenset[ConnectorOrTask]:
         """What was given to nobody although somebody may run it."""
         return frozenset(job for job, member_id in self.given.items() if member_id is None) - self.stranded
 
-    def received(self, kind: str, roles: Roles) -> dict[Job, Received]:
+    def received(self, kind: str, roles: Roles) -> dict[ConnectorOrTask, Received]:
         """The jobs of this kind that were given to somebody, in order."""
         return {
             job: Received(
@@ -82,10 +82,10 @@ class Shown:
         }
 
 
-def _parts(case: Case) -> dict[Job, bool | None] | None:
+def _parts(case: Case) -> dict[ConnectorOrTask, bool | None] | None:
     """Each task that a member was given: whether it stands behind the place where the tasks of its connector descend in
     the member's list; None if they do not. None for all where they descend twice."""
-    parts: dict[Job, bool | None] = {}
+    parts: dict[ConnectorOrTask, bool | None] = {}
     for member in case.body.members:
         given = member.assignment
         lists: dict[str, list[int]] = {}
@@ -100,7 +100,7 @@ def _parts(case: Case) -> dict[Job, bool | None] | None:
     return parts
 
 
-def _stranded(round_: ConnectRound) -> frozenset[Job]:
+def _stranded(round_: ConnectRound) -> frozenset[ConnectorOrTask]:
     """Under `static`, the configured jobs that nobody declares while every member declares its own."""
     if round_.protocol != STATIC or not all(one.static for one in round_.members):
         return frozenset()

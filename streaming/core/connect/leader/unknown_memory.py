@@ -34,7 +34,7 @@ from rebalance_monitor.streaming.core.connect.leader.rows import split
 from rebalance_monitor.streaming.core.connect.leader.runs import NOT_KNOWN_MS, Run
 from rebalance_monitor.streaming.core.connect.leader.shown import Shown, job_set
 from rebalance_monitor.streaming.core.connect.leader.unseen_rounds import Freedom, Roles
-from rebalance_monitor.streaming.core.connect.observed import Job, WorkerView, job_kind
+from rebalance_monitor.streaming.core.connect.observed import ConnectorOrTask, WorkerView, job_kind
 
 MAX_STEPS = 50_000
 """Jobs and members looked at for one era and snapshot until the search ends without a proof."""
@@ -87,7 +87,7 @@ def _solved(case: Case, round_: ConnectRound, era: Era, freedom: Freedom, search
                     yield Run(Hypothesis(era.name, run[1], known_ms, least_ms), run[0])
 
 
-def _remembered_ghosts(shown: Shown, search: Search) -> Iterator[frozenset[Job]]:
+def _remembered_ghosts(shown: Shown, search: Search) -> Iterator[frozenset[ConnectorOrTask]]:
     """Which of the jobs that do not exist any more the leader may have remembered: others must stop for balance."""
     if len(shown.ghosts) > MAX_GHOSTS:
         yield from (shown.ghosts, frozenset())
@@ -119,7 +119,7 @@ class _Solver:
     freedom: Freedom
     shown: Shown
     search: Search
-    _static: frozenset[Job] = field(init=False)
+    _static: frozenset[ConnectorOrTask] = field(init=False)
 
     def __post_init__(self) -> None:
         members = self.round_.members
@@ -143,7 +143,7 @@ class _Solver:
         told = memory if known is None else known.in_mind(memory, self.case.observed)
         return None if told is None else self.run(told)
 
-    def delay_runs(self, ghosts: frozenset[Job]) -> Iterator[LeaderMemory]:
+    def delay_runs(self, ghosts: frozenset[ConnectorOrTask]) -> Iterator[LeaderMemory]:
         """A delay runs, or is opened: what lies is lost. With nothing lost, somebody was missed after a revocation; in
         the oldest releases a delay goes on."""
         seen_ms, lying = self.case.observed.delay_ms, self.shown.lying
@@ -164,7 +164,7 @@ class _Solver:
         lying = self.shown.lying
         return all(roles.get(job) is not (job not in lying) for job in self.shown.given.keys() - self.shown.stranded)
 
-    def at_once(self, ghosts: frozenset[Job]) -> Iterator[LeaderMemory]:
+    def at_once(self, ghosts: frozenset[ConnectorOrTask]) -> Iterator[LeaderMemory]:
         """All that nobody reports is handed out: nobody left, or the delay is over and nobody was idle in it."""
         if self.shown.lying or self.shown.taken_back:
             return
@@ -197,13 +197,13 @@ class _Solver:
             view.revoked == job_set(result.shares[member_id].revoked) for member_id, view in observed.views.items()
         )
 
-    def _split(self, created: ConnectResult, roles: Roles | None) -> frozenset[Job] | None:
+    def _split(self, created: ConnectResult, roles: Roles | None) -> frozenset[ConnectorOrTask] | None:
         """Which jobs must be lost where this answer deals all of them as created; None if none can be. Without `roles`
         nothing is lost."""
         dealt = {job: one for one, share in created.shares.items() for job in job_set(share.assigned)}
         if any(dealt.get(job) != self.shown.given.get(job) for job in self._static):
             return None
-        lost: set[Job] = set()
+        lost: set[ConnectorOrTask] = set()
         for kind in KINDS:
             received = {
                 job: one for job, one in self.shown.received(kind, roles or {}).items() if job not in self._static
@@ -223,7 +223,7 @@ class _Solver:
                 return None
         return frozenset(lost)
 
-    def delay_over(self, ghosts: frozenset[Job]) -> Iterator[LeaderMemory]:
+    def delay_over(self, ghosts: frozenset[ConnectorOrTask]) -> Iterator[LeaderMemory]:
         """A delay is over, and what was lost goes to those who were idle in it: in any order that fits."""
         observed = self.case.observed
         if not self.freedom.loses or self.shown.lying or observed.delay_ms or observed.error:
@@ -244,9 +244,11 @@ class _Solver:
             if self.search.cut:
                 return
 
-    def _lost_of(self, ghosts: frozenset[Job], order: Sequence[str], roles: Roles) -> frozenset[Job] | None:
+    def _lost_of(
+        self, ghosts: frozenset[ConnectorOrTask], order: Sequence[str], roles: Roles
+    ) -> frozenset[ConnectorOrTask] | None:
         """Which jobs were lost if these candidates, in this order, were given them; None if none can be."""
-        lost: set[Job] = set()
+        lost: set[ConnectorOrTask] = set()
         for kind in KINDS:
             found = self._lost_of_kind(kind, ghosts, order, roles)
             if found is None:
@@ -255,8 +257,8 @@ class _Solver:
         return frozenset(lost)
 
     def _lost_of_kind(
-        self, kind: str, ghosts: frozenset[Job], order: Sequence[str], roles: Roles
-    ) -> frozenset[Job] | None:
+        self, kind: str, ghosts: frozenset[ConnectorOrTask], order: Sequence[str], roles: Roles
+    ) -> frozenset[ConnectorOrTask] | None:
         received = self.shown.received(kind, roles)
         members = in_leaders_order(self.round_.members, self.era)[0]
         views = [self.case.observed.views[member.id] for member in members]
@@ -280,7 +282,7 @@ class _Solver:
                 return frozenset(job for job, flag in zip(received, flags, strict=True) if flag)
         return None
 
-    def _exists(self) -> Iterator[Job]:
+    def _exists(self) -> Iterator[ConnectorOrTask]:
         exists = configured_jobs(self.round_.fresh_config or self.round_.config)
         return chain(exists.connectors, exists.tasks)
 
@@ -291,9 +293,9 @@ def _dealt(views: Sequence[WorkerView], loads: Sequence[int], count: int) -> lis
     return [hands[place][2] for place in turns([load for load, _, _ in hands], count)]
 
 
-def _remembering(jobs: Iterable[Job]) -> LeaderMemory:
+def _remembering(jobs: Iterable[ConnectorOrTask]) -> LeaderMemory:
     return LeaderMemory(previous=hypotheses.jobs(jobs), previous_generation=0)
 
 
-def _of_kind(jobs: Iterable[Job], kind: str) -> int:
+def _of_kind(jobs: Iterable[ConnectorOrTask], kind: str) -> int:
     return sum(job_kind(job) == kind for job in jobs)

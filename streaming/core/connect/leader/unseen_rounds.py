@@ -18,13 +18,13 @@ from rebalance_monitor.streaming.core.connect.leader.fallback import hides_delay
 from rebalance_monitor.streaming.core.connect.leader.reported_round import LeftBehind, first_reading_ms, reported_round
 from rebalance_monitor.streaming.core.connect.leader.rounds import Case
 from rebalance_monitor.streaming.core.connect.leader.runs import CLOCK_SLACK_MS, applied
-from rebalance_monitor.streaming.core.connect.observed import STATIC, Job, Observed
+from rebalance_monitor.streaming.core.connect.observed import STATIC, ConnectorOrTask, Observed
 from rebalance_monitor.streaming.core.connect.rules.window import is_backoff, waiting_jobs
 
 MAX_CUTS = 8
 """Config records between two generations of which each may have been the last one that the unseen round knew."""
 
-Roles = Mapping[Job, bool]
+Roles = Mapping[ConnectorOrTask, bool]
 """Jobs that must have been lost (True) or created (False), if anything was lost at all; others may be either."""
 
 
@@ -83,7 +83,7 @@ def _after_seen(case: Case, last: Observed, free: Freedom) -> Freedom:
     before = configured_at(case.history, last)
     if before is None or hides_delays(case.carried, lying=bool(waiting_jobs(last, before))):
         return free
-    waiting = waiting_jobs(last, before) if last.delay_ms else frozenset[Job]()
+    waiting = waiting_jobs(last, before) if last.delay_ms else frozenset[ConnectorOrTask]()
     revoked, views = last.revoked(), last.views.values()
     kept = waiting | frozenset(job for view in views for job in (view.holds - revoked) | (view.revoked - view.held))
     doubted = unsure_at(case.history, last, None, applied=_stated_again(last))
@@ -153,7 +153,7 @@ def _roles(case: Case, last: Observed, *, single: bool) -> Iterator[Roles]:
     now = case.observed
     before = configured_at(case.history, last) or frozenset()
     kept = {job: one for one, view in last.views.items() for job in view.holds}
-    roles: dict[Job, bool] = {}
+    roles: dict[ConnectorOrTask, bool] = {}
     for job in before if single else ():
         holder = now.views.get(kept.get(job, ""))
         if holder is not None and holder.had_allocation:
@@ -166,7 +166,7 @@ def _roles(case: Case, last: Observed, *, single: bool) -> Iterator[Roles]:
         yield {**roles, **new, **later}
 
 
-def _cuts(case: Case, last: Observed) -> list[frozenset[Job]]:
+def _cuts(case: Case, last: Observed) -> list[frozenset[ConnectorOrTask]]:
     """What was configured in the unseen round: as at one of the offsets between the two records."""
     first, end = last.config_offset, case.observed.config_offset
     if first is None or end is None:
@@ -178,5 +178,5 @@ def _cuts(case: Case, last: Observed) -> list[frozenset[Job]]:
     return list(dict.fromkeys(jobs_of(state) for state in states if state is not None))
 
 
-def _configured(case: Case) -> frozenset[Job]:
+def _configured(case: Case) -> frozenset[ConnectorOrTask]:
     return configured_at(case.history, case.observed) or frozenset()

@@ -7,7 +7,7 @@ from rebalance_monitor.streaming.core.connect.observed import (
     COOPERATIVE,
     LEVELS,
     STATIC,
-    Job,
+    ConnectorOrTask,
     Observed,
     WorkerView,
     job_name,
@@ -255,7 +255,7 @@ def leader_without_memory(scene: Scene) -> Iterator[Finding]:
     )
 
 
-def _names(jobs: frozenset[Job]) -> str:
+def _names(jobs: frozenset[ConnectorOrTask]) -> str:
     names = sorted(map(job_name, jobs))
     shown = ", ".join(names[:5])
     return shown if len(names) <= 5 else f"{shown} and {len(names) - 5} more"

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from rebalance_monitor.streaming.core.connect.intent import Intent
-from rebalance_monitor.streaming.core.connect.observed import Job, Observed
+from rebalance_monitor.streaming.core.connect.observed import ConnectorOrTask, Observed
 from rebalance_monitor.streaming.core.connect.rules.memory import RuleMemory
 from rebalance_monitor.streaming.core.incidents.finding import Finding
 from rebalance_monitor.streaming.core.incidents.rule import Rule
@@ -13,10 +13,10 @@ from rebalance_monitor.streaming.core.model.records import BadBlob, GroupGenerat
 from rebalance_monitor.streaming.core.model.results import Evidence, Grade, Subject
 from rebalance_monitor.streaming.core.model.settings import ConnectSettings
 
-AnsweredAs = Callable[[str, Mapping[str, frozenset[Job]]], bool]
+AnsweredAs = Callable[[str, Mapping[str, frozenset[ConnectorOrTask]]], bool]
 
 
-def _cannot_tell(protocol: str, lists: Mapping[str, frozenset[Job]]) -> bool:
+def _cannot_tell(protocol: str, lists: Mapping[str, frozenset[ConnectorOrTask]]) -> bool:
     return False
 
 
@@ -41,17 +41,17 @@ class Scene:
     observed: Observed
     last: Observed | None
     gap: int
-    configured: frozenset[Job] | None
-    configured_before: frozenset[Job] | None
-    hidden_before: frozenset[Job] = frozenset()
+    configured: frozenset[ConnectorOrTask] | None
+    configured_before: frozenset[ConnectorOrTask] | None
+    hidden_before: frozenset[ConnectorOrTask] = frozenset()
     grade: Grade
     eras: tuple[str, ...]
     settings: ConnectSettings
     memory: RuleMemory = field(default_factory=RuleMemory)
     config_changes: int = 0
-    unsure: frozenset[Job] = frozenset()
+    unsure: frozenset[ConnectorOrTask] = frozenset()
     intent: Intent | None = None
-    declared: Mapping[str, frozenset[Job]] = field(default_factory=dict)
+    declared: Mapping[str, frozenset[ConnectorOrTask]] = field(default_factory=dict)
     answered_as: AnsweredAs = _cannot_tell
     why: str = ""
     foreign: bool = False
@@ -63,12 +63,12 @@ class Scene:
         return self.settings.max_delay_of(view.worker if view is not None else None)
 
     @property
-    def surely(self) -> frozenset[Job]:
+    def surely(self) -> frozenset[ConnectorOrTask]:
         """Jobs that exist for every leader."""
         return (self.configured or frozenset()) - self.unsure
 
     @property
-    def possibly(self) -> frozenset[Job]:
+    def possibly(self) -> frozenset[ConnectorOrTask]:
         """Jobs that may exist for some leader."""
         return (self.configured or frozenset()) | self.unsure
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 
 from rebalance_monitor.schemas.connect_protocol import decode_worker_state
 from rebalance_monitor.schemas.outcomes import Decoded
-from rebalance_monitor.streaming.core.connect.observed import COOPERATIVE, STATIC, Job
+from rebalance_monitor.streaming.core.connect.observed import COOPERATIVE, STATIC, ConnectorOrTask
 from rebalance_monitor.streaming.core.connect.rules.catalogue_across import REVOKED_JOB_LOST, WINDOW_END_MOVED
 from rebalance_monitor.streaming.core.connect.rules.catalogue_record import DUPLICATE_ACTIVE, UNEXPLAINED
 from rebalance_monitor.streaming.core.connect.rules.catalogue_static import (
@@ -44,7 +44,7 @@ def declarations_obeyed(scene: Scene) -> Iterator[Finding]:
     protocol = scene.body.protocol
     if protocol not in COOPERATIVE or protocol == STATIC:
         return
-    lists: dict[str, frozenset[Job]] = {}
+    lists: dict[str, frozenset[ConnectorOrTask]] = {}
     for member in scene.body.members:
         jobs = _tail(member.subscription_bytes) or scene.declared.get(scene.worker(member.member_id), frozenset())
         if jobs:
@@ -58,7 +58,7 @@ def declarations_obeyed(scene: Scene) -> Iterator[Finding]:
         yield _of_leader(scene, DECLARATIONS_OBEYED, message)
 
 
-def _tail(blob: bytes) -> frozenset[Job]:
+def _tail(blob: bytes) -> frozenset[ConnectorOrTask]:
     """Declarations at the end of a V3 worker state, which readers of lower versions leave alone."""
     outcome = decode_worker_state(blob, static=True)
     if not isinstance(outcome, Decoded):

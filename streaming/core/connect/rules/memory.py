@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
-from rebalance_monitor.streaming.core.connect.observed import COOPERATIVE, Job, Observed
+from rebalance_monitor.streaming.core.connect.observed import COOPERATIVE, ConnectorOrTask, Observed
 from rebalance_monitor.streaming.core.model.results import Certainty, Evidence, Severity, Subject
 
 STORM_SPAN_MS = 600_000
@@ -35,7 +35,7 @@ class Window:
     leader: str
     earliest_end_ms: int
     latest_end_ms: int
-    waiting: frozenset[Job] = frozenset()
+    waiting: frozenset[ConnectorOrTask] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +80,8 @@ class RuleMemory:
     errors_in_row: int = 0
     lagging: Mapping[str, int] = field(default_factory=dict)
     top_offset: int | None = None
-    revoked: frozenset[Job] = frozenset()
-    taken_back: frozenset[Job] = frozenset()
+    revoked: frozenset[ConnectorOrTask] = frozenset()
+    taken_back: frozenset[ConnectorOrTask] = frozenset()
     window: Window | None = None
     rounds: tuple[Round, ...] = ()
     aimless_rounds: int = 0

@@ -6,7 +6,7 @@ configuration, and the leader, who never heard of them, will go on as if there w
 
 from collections.abc import Iterator
 
-from rebalance_monitor.streaming.core.connect.observed import Job, subjects_of
+from rebalance_monitor.streaming.core.connect.observed import ConnectorOrTask, subjects_of
 from rebalance_monitor.streaming.core.connect.rules.catalogue_static import (
     DECLARED_JOB_MISSING,
     LISTERS_AWAY,
@@ -62,7 +62,7 @@ def single_lister(scene: Scene) -> Iterator[Finding]:
     two = sides(scene)
     if two is None:
         return
-    alone: dict[str, set[Job]] = {}
+    alone: dict[str, set[ConnectorOrTask]] = {}
     for job in two.static_jobs:
         listers = two.intent.listers(job)
         # A wish that is not met is S1's or S2's matter.
@@ -84,8 +84,8 @@ def listers_away(scene: Scene) -> Iterator[Finding]:
     intent = scene.intent
     if intent is None:
         return
-    present = frozenset[Job]().union(*intent.lists.values())
-    away = frozenset[Job]().union(*intent.away.values()) - present
+    present = frozenset[ConnectorOrTask]().union(*intent.lists.values())
+    away = frozenset[ConnectorOrTask]().union(*intent.away.values()) - present
     if intent.enforced:
         later = "they go back in the first rebalance after one of them returns"
     else:
@@ -94,7 +94,7 @@ def listers_away(scene: Scene) -> Iterator[Finding]:
         if member_id in intent.lists and intent.enforced:
             continue
         worker = scene.worker(member_id)
-        by_absent: dict[tuple[str, ...], list[Job]] = {}
+        by_absent: dict[tuple[str, ...], list[ConnectorOrTask]] = {}
         for job in sorted_jobs(view.holds & away & scene.surely):
             absent = tuple(sorted(name for name, wanted in intent.away.items() if job in wanted))
             by_absent.setdefault(absent, []).append(job)

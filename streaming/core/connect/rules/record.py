@@ -10,7 +10,7 @@ from dataclasses import replace
 from rebalance_monitor.streaming.core.connect.advice.own_step import imbalance_step
 from rebalance_monitor.streaming.core.connect.observed import (
     COOPERATIVE,
-    Job,
+    ConnectorOrTask,
     Observed,
     WorkerView,
     job_key,
@@ -39,11 +39,11 @@ SHOWN = 5
 """Jobs or workers that a message names before it only counts them."""
 
 
-def sorted_jobs(jobs: Iterable[Job]) -> list[Job]:
+def sorted_jobs(jobs: Iterable[ConnectorOrTask]) -> list[ConnectorOrTask]:
     return sorted(jobs, key=lambda job: (job_kind(job), job_name(job)))
 
 
-def names(jobs: Iterable[Job]) -> str:
+def names(jobs: Iterable[ConnectorOrTask]) -> str:
     """The first few, and how many more there are."""
     found = [job_name(job) for job in sorted_jobs(jobs)]
     more = f" and {len(found) - SHOWN} more" if len(found) > SHOWN else ""
@@ -64,16 +64,16 @@ def found(
     )
 
 
-def active(observed: Observed) -> dict[Job, list[str]]:
+def active(observed: Observed) -> dict[ConnectorOrTask, list[str]]:
     """Member ids per job that they report as theirs, of members that can be read."""
-    holders: dict[Job, list[str]] = {}
+    holders: dict[ConnectorOrTask, list[str]] = {}
     for member_id, view in observed.views.items():
         for job in view.held if view.readable else ():
             holders.setdefault(job, []).append(member_id)
     return holders
 
 
-def in_hands(observed: Observed) -> frozenset[Job]:
+def in_hands(observed: Observed) -> frozenset[ConnectorOrTask]:
     return frozenset(job for view in observed.views.values() for job in view.holds)
 
 
@@ -98,7 +98,9 @@ def duplicate_active(scene: Scene) -> Iterator[Finding]:
         yield replace(shared, message=message, certainty=Certainty.LIKELY)
 
 
-def _shared(scene: Scene, rule: Rule, job: Job, members: Iterable[str], severity: Severity, verb: str) -> Finding:
+def _shared(
+    scene: Scene, rule: Rule, job: ConnectorOrTask, members: Iterable[str], severity: Severity, verb: str
+) -> Finding:
     holders = scene.subjects(members)
     workers = " and ".join(one.id for one in holders)
     message = f"{job_key(job)} {verb} {workers}"
@@ -123,7 +125,7 @@ def assigned_while_active(scene: Scene) -> Iterator[Finding]:
             )
 
 
-def _stays(scene: Scene, job: Job, members: Iterable[str]) -> bool:
+def _stays(scene: Scene, job: ConnectorOrTask, members: Iterable[str]) -> bool:
     """Whether one of these members, which report the job, is not told to stop it."""
     return any(job not in scene.observed.views[member_id].revoked for member_id in members)
 
@@ -154,7 +156,7 @@ def unassigned(scene: Scene) -> Iterator[Finding]:
         yield found(scene, UNASSIGNED, subjects_of(missing), message, severity)
 
 
-def may_wait(scene: Scene) -> frozenset[Job]:
+def may_wait(scene: Scene) -> frozenset[ConnectorOrTask]:
     """Jobs that may be lost and therefore wait: whatever the leader can have given out before.
 
     New jobs never wait, and what was revoked in the round before is new; but for what was taken back from a candidate.
@@ -167,7 +169,7 @@ def may_wait(scene: Scene) -> frozenset[Job]:
     return (scene.configured_before | scene.hidden_before | in_hands(last)) - taken
 
 
-def _without_excuse_before(scene: Scene) -> frozenset[Job]:
+def _without_excuse_before(scene: Scene) -> frozenset[ConnectorOrTask]:
     last = scene.last
     if last is None or scene.gap or last.error or last.delay_ms or scene.configured_before is None:
         return frozenset()
@@ -188,7 +190,7 @@ def held_but_deleted(scene: Scene) -> Iterator[Finding]:
             yield found(scene, HELD_BUT_DELETED, subjects, message, Severity.CRITICAL if handed else Severity.MEDIUM)
 
 
-def _remembered(scene: Scene) -> frozenset[Job]:
+def _remembered(scene: Scene) -> frozenset[ConnectorOrTask]:
     """What the leader cannot have forgotten: all jobs of the round before, if the same process led it and its own
     report shows that round and no other."""
     last, now = scene.last, scene.observed
@@ -209,7 +211,7 @@ def _shows(view: WorkerView, before: WorkerView, last: Observed) -> bool:
 
 def assigned_and_revoked(scene: Scene) -> Iterator[Finding]:
     """CONNECT-I6: a job that must stop somewhere is handed out in a later round only, or it runs twice for a while."""
-    taken: dict[Job, list[str]] = {}
+    taken: dict[ConnectorOrTask, list[str]] = {}
     for member_id, view in sorted(scene.observed.views.items()):
         for job in view.revoked:
             taken.setdefault(job, []).append(member_id)
@@ -251,7 +253,7 @@ def imbalance(scene: Scene) -> Iterator[Finding]:
 
 
 def lopsided(
-    scene: Scene, views: Mapping[str, WorkerView], rule: Rule, jobs: frozenset[Job] | None = None
+    scene: Scene, views: Mapping[str, WorkerView], rule: Rule, jobs: frozenset[ConnectorOrTask] | None = None
 ) -> Iterator[Finding]:
     """Where these members' loads differ by more than one although nothing is pending; `jobs` None counts all."""
     observed = scene.observed

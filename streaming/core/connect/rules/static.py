@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from rebalance_monitor.streaming.core.connect.intent import Intent
-from rebalance_monitor.streaming.core.connect.observed import Job, WorkerView, job_key, subjects_of
+from rebalance_monitor.streaming.core.connect.observed import ConnectorOrTask, WorkerView, job_key, subjects_of
 from rebalance_monitor.streaming.core.connect.rules.catalogue_static import (
     LISTED_UNASSIGNED,
     MISSING_JOB_HAS_EFFECT,
@@ -47,8 +47,8 @@ class StaticSides:
     """Who is static, who is wildcard, and which jobs are; jobs that may not exist for the leader are neither."""
 
     intent: Intent
-    static_jobs: frozenset[Job]
-    wildcard_jobs: frozenset[Job]
+    static_jobs: frozenset[ConnectorOrTask]
+    wildcard_jobs: frozenset[ConnectorOrTask]
     static: Mapping[str, WorkerView]
     wildcard: Mapping[str, WorkerView]
 
@@ -112,11 +112,11 @@ def wildcard_on_static(scene: Scene) -> Iterator[Finding]:
 
 
 def _misplaced(
-    scene: Scene, two: StaticSides, rule: Rule, member_id: str, jobs: frozenset[Job], which: str
+    scene: Scene, two: StaticSides, rule: Rule, member_id: str, jobs: frozenset[ConnectorOrTask], which: str
 ) -> Iterator[Finding]:
     """Under `static` one finding for each of these jobs; of wishes one for each group of workers they are meant for."""
     worker = scene.worker(member_id)
-    meant_for: dict[tuple[str, ...], list[Job]] = {}
+    meant_for: dict[tuple[str, ...], list[ConnectorOrTask]] = {}
     for job in sorted_jobs(jobs):
         meant_for.setdefault(tuple(map(scene.worker, two.intent.listers(job))), []).append(job)
     for listers, misplaced in meant_for.items():

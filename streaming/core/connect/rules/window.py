@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterator
 
 from rebalance_monitor.schemas.connect_protocol import WorkerState
-from rebalance_monitor.streaming.core.connect.observed import STATIC, Job, Observed, job_name, subjects_of
+from rebalance_monitor.streaming.core.connect.observed import STATIC, ConnectorOrTask, Observed, job_name, subjects_of
 from rebalance_monitor.streaming.core.connect.rules.catalogue_across import (
     DELAY_WITHOUT_LOSS,
     WINDOW_CUT_SHORT,
@@ -28,7 +28,7 @@ def is_backoff(delay_ms: int, max_delay_ms: int | None) -> bool:
     return power >= 1 and FIRST_BACKOFF_MS**power == delay_ms
 
 
-def waiting_jobs(observed: Observed, configured: frozenset[Job]) -> frozenset[Job]:
+def waiting_jobs(observed: Observed, configured: frozenset[ConnectorOrTask]) -> frozenset[ConnectorOrTask]:
     """Configured jobs in nobody's hands that were not taken from anybody in this round."""
     return configured - frozenset(job for view in observed.views.values() for job in view.holds) - observed.revoked()
 
@@ -152,14 +152,14 @@ def _kept_memory(scene: Scene) -> bool:
     return now.shown == given and now.held == before.holds
 
 
-def _declared(scene: Scene) -> frozenset[Job]:
+def _declared(scene: Scene) -> frozenset[ConnectorOrTask]:
     if scene.observed.protocol != STATIC:
         return frozenset()
     states = [one.subscription for one in scene.body.members if isinstance(one.subscription, WorkerState)]
     return frozenset(job for state in states for job in _declared_by(state))
 
 
-def _declared_by(state: WorkerState) -> Iterator[Job]:
+def _declared_by(state: WorkerState) -> Iterator[ConnectorOrTask]:
     yield from state.static_connectors
     yield from state.static_tasks
 
@@ -168,7 +168,7 @@ def _last_evidence(scene: Scene) -> tuple[Evidence, ...]:
     return (Evidence(source=scene.last.source),) if scene.last is not None else ()
 
 
-def _names(jobs: frozenset[Job]) -> str:
+def _names(jobs: frozenset[ConnectorOrTask]) -> str:
     names = sorted(map(job_name, jobs))
     shown = ", ".join(names[:5])
     return shown if len(names) <= 5 else f"{shown} and {len(names) - 5} more"

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from rebalance_monitor.streaming.core.connect.observed import EAGER, Job, Observed, WorkerView, job_key
+from rebalance_monitor.streaming.core.connect.observed import EAGER, ConnectorOrTask, Observed, WorkerView, job_key
 from rebalance_monitor.streaming.core.connect.statuses.facts import JobKey
 from rebalance_monitor.streaming.core.model.results import Cause, ConnectShare, Generation, Grade, Source
 
@@ -54,7 +54,7 @@ class Step:
     unsure_ms: int = 0
 
 
-def keys(jobs: Iterable[Job]) -> tuple[JobKey, ...]:
+def keys(jobs: Iterable[ConnectorOrTask]) -> tuple[JobKey, ...]:
     """Sorted keys of these jobs."""
     return tuple(sorted(map(job_key, jobs)))
 
@@ -87,9 +87,9 @@ def step_of(
     downgraded = eager and last is not None and bool(last.views) and last.protocol != EAGER
     gained, lost, claimed, absent, started = {}, {}, {}, {}, {}
     for worker in sorted({*before, *after}):
-        had = before[worker].holds if worker in before else frozenset[Job]()
+        had = before[worker].holds if worker in before else frozenset[ConnectorOrTask]()
         view = after.get(worker)
-        has = view.holds if view is not None else frozenset[Job]()
+        has = view.holds if view is not None else frozenset[ConnectorOrTask]()
         gained[worker], lost[worker] = keys(has - had), keys(had - has)
         if view is not None and not eager:
             claimed[worker], absent[worker] = keys(view.held - had), keys(had - view.held)
@@ -148,8 +148,8 @@ def _unexpected(after: Mapping[str, WorkerView], published: Generation | None) -
         share = published.verdict.expected.get(view.member_id)
         if share is None or not isinstance(share.assigned, ConnectShare):
             continue
-        given: set[Job] = {*share.assigned.connectors, *share.assigned.tasks}
-        taken: set[Job] = set()
+        given: set[ConnectorOrTask] = {*share.assigned.connectors, *share.assigned.tasks}
+        taken: set[ConnectorOrTask] = set()
         if isinstance(share.revoked, ConnectShare):
             taken = {*share.revoked.connectors, *share.revoked.tasks}
         expected.update(dict.fromkeys(keys((view.held - taken) | given), worker))

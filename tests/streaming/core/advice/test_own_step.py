@@ -3,15 +3,15 @@
 import pytest
 
 from rebalance_monitor.streaming.core.connect.advice.own_step import imbalance_step
-from rebalance_monitor.streaming.core.connect.observed import Job
+from rebalance_monitor.streaming.core.connect.observed import ConnectorOrTask
 from rebalance_monitor.streaming.core.model.objects import as_object
 from rebalance_monitor.streaming.notify.alerts import AlertStyle, alert
 from rebalance_monitor.streaming.store.stored import incident_of
 from tests.streaming.core.rules.builders import incidents
 from tests.streaming.core.rules.cases_record import lopsided
 
-HEAVY: frozenset[Job] = frozenset({"orders", *(("orders", number) for number in range(7))})
-HOLDS: dict[str, frozenset[Job]] = {
+HEAVY: frozenset[ConnectorOrTask] = frozenset({"orders", *(("orders", number) for number in range(7))})
+HOLDS: dict[str, frozenset[ConnectorOrTask]] = {
     "a:8083": frozenset({("stock", 0), ("stock", 1)}),
     "b:8083": HEAVY,
     "c:8083": frozenset({"stock", ("stock", 2), ("stock", 3)}),

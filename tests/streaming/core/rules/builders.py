@@ -27,7 +27,7 @@ from rebalance_monitor.schemas.connect_protocol import ConnectAssignment
 from rebalance_monitor.schemas.group_metadata import GroupMember, GroupMetadata
 from rebalance_monitor.schemas.offsets_topic import encode_group_metadata
 from rebalance_monitor.streaming.core.cluster.knowledge import NOTHING_KNOWN
-from rebalance_monitor.streaming.core.connect.observed import Job, job_kind, job_name
+from rebalance_monitor.streaming.core.connect.observed import ConnectorOrTask, job_kind, job_name
 from rebalance_monitor.streaming.core.connect.reading import decode_config_row, decode_status_row
 from rebalance_monitor.streaming.core.connect.witnesses import Stamps
 from rebalance_monitor.streaming.core.fold.state import Saved
@@ -103,7 +103,7 @@ class Story:
         self.rows.append(row)
         self.snapshots.append(dict(after))
 
-    def status(self, what: Job, state: str | None, worker: str, generation: int | None = None) -> None:
+    def status(self, what: ConnectorOrTask, state: str | None, worker: str, generation: int | None = None) -> None:
         """One record of the status topic, as `worker` writes it; a text that looks like a task is one."""
         one = job(what) if isinstance(what, str) and what not in self.snapshots[-1] else what
         kind, name = job_kind(one), job_name(one)

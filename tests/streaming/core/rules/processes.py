@@ -12,7 +12,7 @@ from rebalance_monitor.schemas.connect_protocol import (
     encode_assignment,
     encode_worker_state,
 )
-from rebalance_monitor.streaming.core.connect.observed import Job, job_name
+from rebalance_monitor.streaming.core.connect.observed import ConnectorOrTask, job_name
 
 JAVA = 17
 STATE_VERSIONS = {"default": 0, "compatible": 1, "sessioned": 2, "static": 3}
@@ -21,7 +21,7 @@ Given = dict[str, ConnectAssignment | bytes]
 """The leader's answer: worker name -> assignment, or the bytes to send instead of one."""
 
 
-def job(name: str) -> Job:
+def job(name: str) -> ConnectorOrTask:
     """`c1` -> the connector, `c1-0` -> its task."""
     connector, dash, number = name.rpartition("-")
     return (connector, int(number)) if dash and number.isdecimal() else name
@@ -68,7 +68,7 @@ class Worker:
         if eager:
             self.held = Jobs(given.connectors, given.tasks)
         else:
-            gone: set[Job] = {*given.revoked_connectors, *given.revoked_tasks}
+            gone: set[ConnectorOrTask] = {*given.revoked_connectors, *given.revoked_tasks}
             self.held = Jobs(
                 given.connectors + tuple(one for one in self.held.connectors if one not in gone),
                 given.tasks + tuple(one for one in self.held.tasks if one not in gone),
