@@ -13,14 +13,14 @@ from grafana_foundation_sdk.models.dashboard import (
 
 from rebalance_monitor.dashboards import tables
 from rebalance_monitor.dashboards.panels import POSTGRES, PROMETHEUS, Panel, SqlQuery
-from rebalance_monitor.dashboards.places import PLACES, Place
+from rebalance_monitor.dashboards.places import PLACES, DashboardPlace
 from rebalance_monitor.dashboards.queries import series
 from rebalance_monitor.streaming.core.metrics import Metric
 
 TAG = "rebalance-monitor"
 
 
-def frame(place: Place, description: str, *, marks: str = "") -> dashboards.Dashboard:
+def frame(place: DashboardPlace, description: str, *, marks: str = "") -> dashboards.Dashboard:
     """An empty dashboard. `marks` is the scope (SQL) of the rebalances to mark; empty: none."""
     base = (
         dashboards.Dashboard(place.title)
@@ -43,7 +43,7 @@ def frame(place: Place, description: str, *, marks: str = "") -> dashboards.Dash
     return base.annotation(rebalances(tables.annotations(marks))) if marks else base
 
 
-def _link(here: Place, there: Place) -> dashboards.DashboardLink:
+def _link(here: DashboardPlace, there: DashboardPlace) -> dashboards.DashboardLink:
     return (
         dashboards.DashboardLink(there.title.removeprefix("Rebalances: "))
         .type(DashboardLinkType.LINK)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class DashboardPlace:
     """One dashboard. `one_group`: it shows a single group and so can be asked for it."""
 
     uid: str
@@ -18,21 +18,21 @@ class Place:
     kind: str = ""
 
 
-FLEET = Place(uid="rebalance-monitor-fleet", title="Rebalances: fleet", file="fleet.json")
-GROUP = Place(uid="rebalance-monitor-group", title="Rebalances: one group", file="group.json", one_group=True)
-CONNECT = Place(
+FLEET = DashboardPlace(uid="rebalance-monitor-fleet", title="Rebalances: fleet", file="fleet.json")
+GROUP = DashboardPlace(uid="rebalance-monitor-group", title="Rebalances: one group", file="group.json", one_group=True)
+CONNECT = DashboardPlace(
     uid="rebalance-monitor-connect", title="Rebalances: one Connect cluster", file="connect.json", one_group=True,
     kind="connect",
 )  # fmt: skip
-REBALANCE = Place(
+REBALANCE = DashboardPlace(
     uid="rebalance-monitor-rebalance", title="Rebalances: one rebalance", file="rebalance.json", one_group=True
 )
-HEALTH = Place(uid="rebalance-monitor-health", title="Rebalances: the monitor itself", file="health.json")
+HEALTH = DashboardPlace(uid="rebalance-monitor-health", title="Rebalances: the monitor itself", file="health.json")
 
 PLACES = (FLEET, GROUP, CONNECT, REBALANCE, HEALTH)
 
 
-def address(place: Place, *columns: str) -> str:
+def address(place: DashboardPlace, *columns: str) -> str:
     """Of a dashboard, with variables from the columns of the row that was clicked."""
     given = "&".join(f"var-{column}=${{__data.fields.{column}}}" for column in columns)
     return f"/d/{place.uid}?{given}" if given else f"/d/{place.uid}"

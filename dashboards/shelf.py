@@ -8,10 +8,10 @@ from rebalance_monitor.dashboards.connect import connect
 from rebalance_monitor.dashboards.fleet import fleet
 from rebalance_monitor.dashboards.group import group
 from rebalance_monitor.dashboards.health import health
-from rebalance_monitor.dashboards.places import Place
+from rebalance_monitor.dashboards.places import DashboardPlace
 from rebalance_monitor.dashboards.rebalance import rebalance
 
-SHELF: tuple[tuple[Place, Callable[[], Any]], ...] = (
+SHELF: tuple[tuple[DashboardPlace, Callable[[], Any]], ...] = (
     (places.FLEET, fleet),
     (places.GROUP, group),
     (places.CONNECT, connect),

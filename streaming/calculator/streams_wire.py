@@ -29,12 +29,12 @@ from rebalance_monitor.schemas.streams_tasks import (
 from rebalance_monitor.schemas.streams_tasks import TaskId as WireTask
 from rebalance_monitor.streaming.calculator.streams_bytes import assignment_bytes, hash_order, plain
 
-Release = tuple[int, int]
+MajorMinor = tuple[int, int]
 
 _MASK = 0xFFFFFFFF
 _FIRST_WITH_SUMS = 7
 _FIRST_WITH_NAMES = 10
-_FIRST_WITH_OWN_SETS: Release = (2, 6)
+_FIRST_WITH_OWN_SETS: MajorMinor = (2, 6)
 
 
 def solve(case: dict[str, Any]) -> dict[str, Any]:
@@ -57,7 +57,7 @@ def solve(case: dict[str, Any]) -> dict[str, Any]:
             return {"error": f"unknown op {op}"}
 
 
-def _release(text: str) -> Release:
+def _release(text: str) -> MajorMinor:
     major, minor, *_ = text.split(".")
     return int(major), int(minor)
 
@@ -65,7 +65,7 @@ def _release(text: str) -> Release:
 # Decoding
 
 
-def _decode(payload: str, release: Release, raw: bytes) -> dict[str, Any]:
+def _decode(payload: str, release: MajorMinor, raw: bytes) -> dict[str, Any]:
     if payload == "subscription":
         return _answer(decode_subscription_info(raw, release=release), partial(_subscription_json, release))
     return _answer(decode_assignment_info(raw, release=release), partial(assignment_json, release))
@@ -77,7 +77,7 @@ def _answer(outcome: Outcome[Any], form: Callable[[Any], dict[str, Any]]) -> dic
     return {"error": outcome.reason if isinstance(outcome, Unreadable) else "unreadable"}
 
 
-def _subscription_json(release: Release, value: SubscriptionInfo) -> dict[str, Any]:
+def _subscription_json(release: MajorMinor, value: SubscriptionInfo) -> dict[str, Any]:
     head: dict[str, Any] = {
         "version": value.version,
         "latestSupportedVersion": value.latest_supported,
@@ -85,7 +85,7 @@ def _subscription_json(release: Release, value: SubscriptionInfo) -> dict[str, A
     }
     if value.version > newest_version(release):
         return head
-    since: tuple[tuple[Release, str, Any], ...] = (
+    since: tuple[tuple[MajorMinor, str, Any], ...] = (
         ((0, 0), "userEndPoint", value.end_point or None),
         ((0, 0), "prevTasks", _task_texts(value.was_active())),
         ((0, 0), "standbyTasks", _task_texts(value.was_standby())),
@@ -96,8 +96,8 @@ def _subscription_json(release: Release, value: SubscriptionInfo) -> dict[str, A
     return {**head, **{name: shown for first, name, shown in since if release >= first}}
 
 
-def assignment_json(release: Release, value: AssignmentInfo) -> dict[str, Any]:
-    since: tuple[tuple[Release, str, Any], ...] = (
+def assignment_json(release: MajorMinor, value: AssignmentInfo) -> dict[str, Any]:
+    since: tuple[tuple[MajorMinor, str, Any], ...] = (
         ((0, 0), "version", value.version),
         ((0, 0), "commonlySupportedVersion", value.commonly_supported),
         ((0, 0), "errorCode", value.error),
@@ -132,13 +132,13 @@ def _by_host(hosts: Mapping[Host, Partitions]) -> dict[str, list[str]]:
 # Encoding
 
 
-def _encode(payload: str, given: dict[str, Any], release: Release) -> bytes:
+def _encode(payload: str, given: dict[str, Any], release: MajorMinor) -> bytes:
     if payload == "subscription":
         return encode_subscription_info(_subscription(given, release))
     return _encode_assignment(given, release)
 
 
-def _subscription(given: dict[str, Any], release: Release) -> SubscriptionInfo:
+def _subscription(given: dict[str, Any], release: MajorMinor) -> SubscriptionInfo:
     version = given["version"]
     sums = {task_of(text): total for text, total in given["taskOffsetSums"].items()}
     active = [task for task, total in sums.items() if total == RUNNING]
@@ -161,14 +161,14 @@ def _subscription(given: dict[str, Any], release: Release) -> SubscriptionInfo:
     )
 
 
-def _task_set(release: Release, tasks: Sequence[WireTask]) -> tuple[WireTask, ...]:
+def _task_set(release: MajorMinor, tasks: Sequence[WireTask]) -> tuple[WireTask, ...]:
     """Up to 2.5 the class was handed two sets, later it makes hash sets of its own out of the offset sums."""
     if release < _FIRST_WITH_OWN_SETS:
         return tuple(tasks)
     return tuple(plain(task) for task in HashOrders(release).tasks(TaskId(*task) for task in tasks))
 
 
-def _encode_assignment(given: dict[str, Any], release: Release) -> bytes:
+def _encode_assignment(given: dict[str, Any], release: MajorMinor) -> bytes:
     wanted_ms = given["nextRebalanceMs"]
     return assignment_bytes(
         release,

@@ -39,7 +39,7 @@ class FoldLimits:
 LIMITS = FoldLimits()
 
 
-class Placed(Protocol):
+class RaisedAt(Protocol):
     """A row, as a value or still as text."""
 
     @property
@@ -48,7 +48,7 @@ class Placed(Protocol):
     def group(self) -> str | None: ...
 
 
-T = TypeVar("T", bound=Placed)
+T = TypeVar("T", bound=RaisedAt)
 
 
 class FoldTooLong(Exception):

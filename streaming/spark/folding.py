@@ -33,7 +33,7 @@ class Task(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class SeenInBytes:
     """What came to light when a group's records were decoded: how many could not be read, by topic and what they were
     taken for, and tagged fields in them that nobody has described, by topic."""
 
@@ -45,7 +45,7 @@ class Folded(NamedTuple):
     """What came of one task."""
 
     outcome: FoldOutcome
-    seen: Seen = Seen()
+    seen: SeenInBytes = SeenInBytes()
 
 
 class FoldMany(Protocol):
@@ -74,7 +74,7 @@ class Published:
     waits: tuple[int, int] = (0, 0)
     wants_waiting: bool = False
     home: str | None = None
-    seen: Seen = Seen()
+    seen: SeenInBytes = SeenInBytes()
 
 
 class FoldHere:
@@ -115,8 +115,8 @@ class _Decoding:
                 self._tags[row.topic] += row.body.unknown_tags
         return row
 
-    def seen(self) -> Seen:
-        return Seen(dict(self._unreadable), dict(self._tags))
+    def seen(self) -> SeenInBytes:
+        return SeenInBytes(dict(self._unreadable), dict(self._tags))
 
 
 def _isolated(

@@ -29,7 +29,7 @@ from rebalance_monitor.streaming.core.connect.rules.memory import RuleMemory, wi
 from rebalance_monitor.streaming.core.connect.state import ConnectState
 from rebalance_monitor.streaming.core.connect.statuses import gaps, late, ordering
 from rebalance_monitor.streaming.core.connect.statuses.facts import Sighting
-from rebalance_monitor.streaming.core.connect.statuses.round_change import Step
+from rebalance_monitor.streaming.core.connect.statuses.round_change import RecordStep
 from rebalance_monitor.streaming.core.connect.statuses.steps import step_after
 from rebalance_monitor.streaming.core.fold import clocks
 from rebalance_monitor.streaming.core.fold.clocks import Leap, Passing
@@ -107,7 +107,7 @@ class ConnectSession:
         self.topics: ConnectSettings = connect_settings(view.settings, view.group)
         self._sightings: list[Sighting] = []
         self._config: list[ConfigEntry] = []  # put into the history at one go: a topic read from its beginning is long
-        self._steps: list[Step] = []
+        self._steps: list[RecordStep] = []
         self._lost: list[int] = []  # partitions of the status topic with a gap
         self._lost_from: int | None = None  # offset of the newest gap in the group's own partition
         self._as_it_was = state  # before the record whose turn it is was looked at by its time
@@ -315,7 +315,7 @@ class ConnectSession:
         """What follows from statuses and records together, as far as both have come."""
         timeline, outputs = self.state.timeline, list[Output]()
         clock = ordering.clock_of(self.view, timeline.carry_ms, end_ms, end_of_input=end_of_input)
-        steps: Sequence[Step] = self._steps
+        steps: Sequence[RecordStep] = self._steps
         if self._lost_from is not None:
             timeline, steps = gaps.after_lost_records(timeline, steps, self._lost_from)
         if self._lost:

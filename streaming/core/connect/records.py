@@ -22,12 +22,12 @@ class StatusChange(TopicRecord):
     record: StatusRecord
 
 
-Change: TypeAlias = ConfigChange | StatusChange
+TopicChange: TypeAlias = ConfigChange | StatusChange
 
 
 @dataclass(frozen=True, slots=True)
 class _Written:
-    change: Change
+    change: TopicChange
 
 
 def written(change: TopicRecord) -> str:
@@ -37,6 +37,6 @@ def written(change: TopicRecord) -> str:
     return dumps(_Written(change))
 
 
-def change_of(text: str) -> Change:
+def change_of(text: str) -> TopicChange:
     """The change that `written` wrote. Raises CodecError."""
     return loads(_Written, text).change

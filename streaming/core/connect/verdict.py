@@ -299,7 +299,7 @@ def _unexplained(case: Case, rounds: tuple[ConnectRound, ...], runs: list[Run]) 
     after, _ = hypotheses.bounded(_after_unknown(case, rounds, eras))
     shown = hypotheses.newest_first(eras)
     if (unseen := _unseen(case)) is not None:
-        search = unknown_memory.Search()
+        search = unknown_memory.MemorySearch()
         tries = chain(rounds, revived_rounds(case, rounds), flagged_rounds(case, rounds))
         found = list(unknown_memory.any_memory(case, tries, eras, freedom_of(case), search))
         if found:

@@ -16,7 +16,7 @@ from rebalance_monitor.streaming.core.fold.registry import Registry
 from rebalance_monitor.streaming.core.fold.state import NOTHING, Saved, Waiting, read
 from rebalance_monitor.streaming.core.fold.waiting import WaitingRecords
 from rebalance_monitor.streaming.core.incidents.book import Book
-from rebalance_monitor.streaming.core.incidents.notice import Lane, Notice, Output, Passed, Reached
+from rebalance_monitor.streaming.core.incidents.notice import Lane, Notice, Output, Passed, ReachedTime
 from rebalance_monitor.streaming.core.incidents.transitions import Moment, PartKey
 from rebalance_monitor.streaming.core.model.codec import loads
 from rebalance_monitor.streaming.core.model.records import (
@@ -100,7 +100,7 @@ class Intake:
                     self.results += self.book.note(one)
                 case Passed(at_ms=at_ms):
                     self.results += self.book.attend_until(at_ms, Lane.EVENTS)
-                case Reached(at_ms=at_ms):
+                case ReachedTime(at_ms=at_ms):
                     self.results += self.book.attend(at_ms, Lane.EVENTS)
                 case _:
                     self.results.append(one)

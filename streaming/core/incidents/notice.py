@@ -44,11 +44,11 @@ class Passed:
 
 
 @dataclass(frozen=True, slots=True)
-class Reached:
+class ReachedTime:
     """The event or timer of this time (ms) is told: what is due is notified now."""
 
     at_ms: int
 
 
-Output: TypeAlias = Result | Notice | Passed | Reached
+Output: TypeAlias = Result | Notice | Passed | ReachedTime
 """What a lifecycle returns, in the order in which it is published."""

@@ -2,7 +2,7 @@
 
 from rebalance_monitor.streaming.core.connect.statuses import bursts
 from rebalance_monitor.streaming.core.connect.statuses.memory import Timeline
-from rebalance_monitor.streaming.core.connect.statuses.round_change import Step
+from rebalance_monitor.streaming.core.connect.statuses.round_change import RecordStep
 from rebalance_monitor.streaming.core.connect.statuses.session import Work
 from rebalance_monitor.streaming.core.model.results import Source
 from rebalance_monitor.streaming.core.model.settings import ClusterSettings
@@ -14,7 +14,7 @@ def told(*records: tuple[int, int]) -> Work:
     work = Work(opened(ClusterSettings(name="c"), "g", None), Timeline())
     for number, (at_ms, error) in enumerate(records, 1):
         source = Source("__consumer_offsets", 0, number)
-        step = Step(source=source, incarnation=0, generation=number, at_ms=at_ms, state_ms=at_ms, error=error)
+        step = RecordStep(source=source, incarnation=0, generation=number, at_ms=at_ms, state_ms=at_ms, error=error)
         bursts.stepped(work, step)
     return work
 

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rebalance_monitor.streaming.core.connect.statuses.facts import Sighting
-from rebalance_monitor.streaming.core.connect.statuses.round_change import Step
-from rebalance_monitor.streaming.core.connect.statuses.worker_clocks import QUICK_MS, Offset, Offsets
+from rebalance_monitor.streaming.core.connect.statuses.round_change import RecordStep
+from rebalance_monitor.streaming.core.connect.statuses.worker_clocks import QUICK_MS, ClockOffset, Offsets
 from rebalance_monitor.streaming.core.model.records import Row
 from rebalance_monitor.streaming.core.model.results import Certainty, Severity, Source
 from tests.streaming.core.rules.builders import OFFSETS, STATUSES, Story, incidents
@@ -26,9 +26,9 @@ def record(
     joined: tuple[str, ...] = (),
     jump_ms: int = 0,
     starts: tuple[str, ...] = (A, B),
-) -> Step:
+) -> RecordStep:
     at_ms = START_MS + after_ms
-    return Step(
+    return RecordStep(
         source=Source("__consumer_offsets", 0, generation),
         incarnation=0,
         generation=generation,
@@ -130,25 +130,25 @@ def test_it_goes_on_from_batch_to_batch() -> None:
     third = Offsets(second.known, second.recorded(), 0, (A,), [late], [])
     assert second.known[A] == third.known[A]
     last = status(B, 6, 900_000)
-    fourth = Offsets({**third.known, B: Offset(None, 70, 3)}, third.recorded(), 0, (A, B), [last], [])
+    fourth = Offsets({**third.known, B: ClockOffset(None, 70, 3)}, third.recorded(), 0, (A, B), [last], [])
     assert fourth.earliest_ms(last) == START_MS + 900_000 - 70  # others have told of this generation before
     assert third.earliest_ms(late) == START_MS + 640_000 - 600_050
 
 
 def test_a_clock_that_is_set_begins_anew() -> None:
-    known = {A: Offset(-5, 100, 5)}
+    known = {A: ClockOffset(-5, 100, 5)}
     offsets = Offsets(known, ((5, START_MS),), 0, (A,), [status(A, 6, -3_600_000 + 30_020)], [record(6, 30_000)])
     assert offsets.known[A].high_ms == -3_599_980
 
 
 def test_another_coordinator_makes_all_begin_anew() -> None:
-    known = {A: Offset(-5, 100, 5), B: Offset(-5, 100, 5)}
+    known = {A: ClockOffset(-5, 100, 5), B: ClockOffset(-5, 100, 5)}
     offsets = Offsets(known, (), 0, (A, B), [status(A, 6, 3_600_000)], [record(6, 0, jump_ms=-3_600_000)])
-    assert offsets.known == {A: Offset(None, 3_600_000, 6, start_ms=3_600_000)}
+    assert offsets.known == {A: ClockOffset(None, 3_600_000, 6, start_ms=3_600_000)}
 
 
 def test_where_nobody_is_quick_the_record_may_be_wrong() -> None:
-    known = {A: Offset(None, 100, 5), B: Offset(None, 100, 5)}
+    known = {A: ClockOffset(None, 100, 5), B: ClockOffset(None, 100, 5)}
     late, step = [status(A, 6, 90_000), status(B, 6, 90_100)], record(6, 0)
     offsets = Offsets(known, (), 0, (A, B), late, [step])
     assert [offsets.given_ms(step, worker) for worker in (A, B)] == [START_MS + 90_000, START_MS + 90_100]

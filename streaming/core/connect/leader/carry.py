@@ -10,7 +10,7 @@ from dataclasses import replace
 from rebalance_monitor.streaming.core.connect.configured import configured_at
 from rebalance_monitor.streaming.core.connect.leader import hypotheses
 from rebalance_monitor.streaming.core.connect.leader.fallback import hides_delay
-from rebalance_monitor.streaming.core.connect.leader.unseen_leaders import Hole
+from rebalance_monitor.streaming.core.connect.leader.unseen_leaders import UnseenGenerations
 from rebalance_monitor.streaming.core.connect.observed import Observed
 from rebalance_monitor.streaming.core.connect.rules.window import is_backoff, waiting_jobs
 from rebalance_monitor.streaming.core.connect.state import ConnectState
@@ -23,13 +23,13 @@ def met(state: ConnectState, observed: Observed, settings: ConnectSettings, skip
     """With the processes that this record shows under new member ids, or not at all; `skipped` generations between it
     and the record before have none."""
     eras = hypotheses.eras_of(state.eras, settings)
-    hole = Hole(state.last, observed, skipped) if skipped > 0 else None
+    hole = UnseenGenerations(state.last, observed, skipped) if skipped > 0 else None
     return replace(state, processes=hypotheses.met(state.processes, observed, state.last, eras, settings, hole))
 
 
 def passed(state: ConnectState, observed: Observed, skipped: int) -> ConnectState:
     """With what this record tells of who may have led in the generations that were skipped before it."""
-    hole = Hole(state.last, observed, skipped) if skipped > 0 else None
+    hole = UnseenGenerations(state.last, observed, skipped) if skipped > 0 else None
     return replace(state, unseen_leaders=state.unseen_leaders.after(hole, state.last, observed))
 
 

@@ -22,7 +22,7 @@ from dataclasses import dataclass, replace
 from rebalance_monitor.assignors.connect.eras import ERAS, era_of
 from rebalance_monitor.assignors.connect.model import Jobs, LeaderMemory
 from rebalance_monitor.streaming.core.connect.leader.packed import Hypothesis, PackedMinds, pack, unpack
-from rebalance_monitor.streaming.core.connect.leader.unseen_leaders import Hole
+from rebalance_monitor.streaming.core.connect.leader.unseen_leaders import UnseenGenerations
 from rebalance_monitor.streaming.core.connect.observed import ConnectorOrTask, Observed, WorkerView
 from rebalance_monitor.streaming.core.model.reasons import Reason, ReasonKind
 from rebalance_monitor.streaming.core.model.settings import ConnectSettings
@@ -207,7 +207,7 @@ def met(
     last: Observed | None,
     eras: Iterable[str],
     settings: ConnectSettings,
-    hole: Hole | None = None,
+    hole: UnseenGenerations | None = None,
 ) -> dict[str, Process]:
     """With those who come back to an address that has led, under their new member ids.
 

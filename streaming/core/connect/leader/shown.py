@@ -11,7 +11,7 @@ from rebalance_monitor.assignors.connect.round import configured_jobs
 from rebalance_monitor.schemas.connect_protocol import ConnectAssignment
 from rebalance_monitor.streaming.core.connect.leader.rounds import Case
 from rebalance_monitor.streaming.core.connect.leader.rows import Received
-from rebalance_monitor.streaming.core.connect.leader.unseen_rounds import Roles
+from rebalance_monitor.streaming.core.connect.leader.unseen_rounds import LostOrCreated
 from rebalance_monitor.streaming.core.connect.observed import STATIC, ConnectorOrTask, job_kind
 
 
@@ -68,7 +68,7 @@ class Shown:
         """What was given to nobody although somebody may run it."""
         return frozenset(job for job, member_id in self.given.items() if member_id is None) - self.stranded
 
-    def received(self, kind: str, roles: Roles) -> dict[ConnectorOrTask, Received]:
+    def received(self, kind: str, roles: LostOrCreated) -> dict[ConnectorOrTask, Received]:
         """The jobs of this kind that were given to somebody, in order."""
         return {
             job: Received(

@@ -33,7 +33,7 @@ from rebalance_monitor.streaming.core.connect.leader.rounds import Case
 from rebalance_monitor.streaming.core.connect.leader.rows import split
 from rebalance_monitor.streaming.core.connect.leader.runs import NOT_KNOWN_MS, Run
 from rebalance_monitor.streaming.core.connect.leader.shown import Shown, job_set
-from rebalance_monitor.streaming.core.connect.leader.unseen_rounds import Freedom, Roles
+from rebalance_monitor.streaming.core.connect.leader.unseen_rounds import Freedom, LostOrCreated
 from rebalance_monitor.streaming.core.connect.observed import ConnectorOrTask, WorkerView, job_kind
 
 MAX_STEPS = 50_000
@@ -48,7 +48,7 @@ _LONG_OVER_MS = 1
 
 
 @dataclass(slots=True)
-class Search:
+class MemorySearch:
     """Whether a search was ended by its bound, so that nothing is proved by what it did not find."""
 
     cut: bool = False
@@ -62,7 +62,7 @@ class Search:
 
 
 def any_memory(
-    case: Case, rounds: Iterable[ConnectRound], eras: Iterable[str], freedom: Freedom, search: Search
+    case: Case, rounds: Iterable[ConnectRound], eras: Iterable[str], freedom: Freedom, search: MemorySearch
 ) -> Iterator[Run]:
     """For each era the first run with the record's sets, with a memory that has this freedom."""
     tried = tuple(rounds)
@@ -71,7 +71,7 @@ def any_memory(
         yield from (run for _, run in zip(range(1), found, strict=False))
 
 
-def _solved(case: Case, round_: ConnectRound, era: Era, freedom: Freedom, search: Search) -> Iterator[Run]:
+def _solved(case: Case, round_: ConnectRound, era: Era, freedom: Freedom, search: MemorySearch) -> Iterator[Run]:
     shown = Shown.of(case, round_, era)
     if shown is None:
         return
@@ -87,7 +87,7 @@ def _solved(case: Case, round_: ConnectRound, era: Era, freedom: Freedom, search
                     yield Run(Hypothesis(era.name, run[1], known_ms, least_ms), run[0])
 
 
-def _remembered_ghosts(shown: Shown, search: Search) -> Iterator[frozenset[ConnectorOrTask]]:
+def _remembered_ghosts(shown: Shown, search: MemorySearch) -> Iterator[frozenset[ConnectorOrTask]]:
     """Which of the jobs that do not exist any more the leader may have remembered: others must stop for balance."""
     if len(shown.ghosts) > MAX_GHOSTS:
         yield from (shown.ghosts, frozenset())
@@ -118,7 +118,7 @@ class _Solver:
     max_delay_ms: int
     freedom: Freedom
     shown: Shown
-    search: Search
+    search: MemorySearch
     _static: frozenset[ConnectorOrTask] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -159,7 +159,7 @@ class _Solver:
             if seen_ms:
                 yield replace(changed, scheduled_ms=until_ms, delay_ms=seen_ms)
 
-    def _can_lie(self, roles: Roles) -> bool:
+    def _can_lie(self, roles: LostOrCreated) -> bool:
         """Whether what lies can be what was lost, and all of it."""
         lying = self.shown.lying
         return all(roles.get(job) is not (job not in lying) for job in self.shown.given.keys() - self.shown.stranded)
@@ -172,7 +172,7 @@ class _Solver:
             run = self.run(replace(balance, previous=hypotheses.jobs(ghosts)))
             if run is None or not self._alike_but_for_what_is_given(run[0]):
                 continue
-            nothing: tuple[Roles | None, ...] = (None,) if self.freedom.forgets else ()
+            nothing: tuple[LostOrCreated | None, ...] = (None,) if self.freedom.forgets else ()
             for roles in (*nothing, *self.freedom.roles) if self.freedom.loses else nothing:
                 lost = self._split(run[0], roles)
                 if lost is not None:
@@ -197,7 +197,7 @@ class _Solver:
             view.revoked == job_set(result.shares[member_id].revoked) for member_id, view in observed.views.items()
         )
 
-    def _split(self, created: ConnectResult, roles: Roles | None) -> frozenset[ConnectorOrTask] | None:
+    def _split(self, created: ConnectResult, roles: LostOrCreated | None) -> frozenset[ConnectorOrTask] | None:
         """Which jobs must be lost where this answer deals all of them as created; None if none can be. Without `roles`
         nothing is lost."""
         dealt = {job: one for one, share in created.shares.items() for job in job_set(share.assigned)}
@@ -245,7 +245,7 @@ class _Solver:
                 return
 
     def _lost_of(
-        self, ghosts: frozenset[ConnectorOrTask], order: Sequence[str], roles: Roles
+        self, ghosts: frozenset[ConnectorOrTask], order: Sequence[str], roles: LostOrCreated
     ) -> frozenset[ConnectorOrTask] | None:
         """Which jobs were lost if these candidates, in this order, were given them; None if none can be."""
         lost: set[ConnectorOrTask] = set()
@@ -257,7 +257,7 @@ class _Solver:
         return frozenset(lost)
 
     def _lost_of_kind(
-        self, kind: str, ghosts: frozenset[ConnectorOrTask], order: Sequence[str], roles: Roles
+        self, kind: str, ghosts: frozenset[ConnectorOrTask], order: Sequence[str], roles: LostOrCreated
     ) -> frozenset[ConnectorOrTask] | None:
         received = self.shown.received(kind, roles)
         members = in_leaders_order(self.round_.members, self.era)[0]

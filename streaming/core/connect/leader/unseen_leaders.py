@@ -37,7 +37,7 @@ class UnseenLeaders:
         """Whether a process that was never seen to lead may have led."""
         return self.anybody or name in self.names
 
-    def after(self, hole: "Hole | None", last: Observed | None, now: Observed) -> "UnseenLeaders":
+    def after(self, hole: "UnseenGenerations | None", last: Observed | None, now: Observed) -> "UnseenLeaders":
         """With this record, before which a hole lies or none."""
         known = self._met(last, now)
         if _moved(last, now):
@@ -65,7 +65,7 @@ class UnseenLeaders:
 
 
 @dataclass(frozen=True, slots=True)
-class Hole:
+class UnseenGenerations:
     """Generations without a record between `last` (None: not known) and `now`."""
 
     last: Observed | None

@@ -24,7 +24,7 @@ from rebalance_monitor.streaming.core.connect.rules.window import is_backoff, wa
 MAX_CUTS = 8
 """Config records between two generations of which each may have been the last one that the unseen round knew."""
 
-Roles = Mapping[ConnectorOrTask, bool]
+LostOrCreated = Mapping[ConnectorOrTask, bool]
 """Jobs that must have been lost (True) or created (False), if anything was lost at all; others may be either."""
 
 
@@ -40,7 +40,7 @@ class Freedom:
     loses: bool = True
     forgets: bool = True
     distrusts: bool = False
-    roles: tuple[Roles, ...] = field(default=({},))
+    roles: tuple[LostOrCreated, ...] = field(default=({},))
     known: LeftBehind | None = None
 
 
@@ -149,7 +149,7 @@ def _loses(case: Case, last: Observed) -> bool:
     return max_delay_ms is None or now.at_ms - last.at_ms + CLOCK_SLACK_MS >= max_delay_ms
 
 
-def _roles(case: Case, last: Observed, *, single: bool) -> Iterator[Roles]:
+def _roles(case: Case, last: Observed, *, single: bool) -> Iterator[LostOrCreated]:
     now = case.observed
     before = configured_at(case.history, last) or frozenset()
     kept = {job: one for one, view in last.views.items() for job in view.holds}

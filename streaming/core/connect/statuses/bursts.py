@@ -6,7 +6,7 @@ of them. Several workers that join one after the other, or a bulk of connectors 
 
 from dataclasses import replace
 
-from rebalance_monitor.streaming.core.connect.statuses.round_change import Step
+from rebalance_monitor.streaming.core.connect.statuses.round_change import RecordStep
 from rebalance_monitor.streaming.core.connect.statuses.session import Work
 from rebalance_monitor.streaming.core.model.effects import Burst
 
@@ -16,14 +16,14 @@ LEAST = 3
 """So many generations make a burst."""
 
 
-def kind_of(step: Step) -> str:
+def kind_of(step: RecordStep) -> str:
     """What people would call the generation: an error, or its first cause."""
     if step.error:
         return "config_mismatch"
     return step.causes[0].kind if step.causes else "unknown"
 
 
-def stepped(work: Work, step: Step) -> None:
+def stepped(work: Work, step: RecordStep) -> None:
     """The record goes on with the burst before it, or begins one."""
     kind, burst = kind_of(step), work.bursts[-1] if work.bursts else None
     close = burst is not None and step.at_ms - burst.last_at_ms <= CLOSE_MS and step.generation > burst.last_generation

@@ -14,7 +14,7 @@ from dataclasses import replace
 from rebalance_monitor.streaming.core.connect.statuses.facts import ENDED, FAILED, JobFacts, Sighting
 from rebalance_monitor.streaming.core.connect.statuses.late import NOT_KNOWN, not_known
 from rebalance_monitor.streaming.core.connect.statuses.memory import Interruption, Unsettled
-from rebalance_monitor.streaming.core.connect.statuses.round_change import Step
+from rebalance_monitor.streaming.core.connect.statuses.round_change import RecordStep
 from rebalance_monitor.streaming.core.connect.statuses.session import Work
 from rebalance_monitor.streaming.core.model.effects import DowntimeSum, JobDowntime
 from rebalance_monitor.streaming.core.model.subjects import subject_of
@@ -37,7 +37,7 @@ def sighted(work: Work, one: Sighting, before: JobFacts) -> None:
         _resumed(work, one, before)
 
 
-def stepped(work: Work, step: Step) -> None:
+def stepped(work: Work, step: RecordStep) -> None:
     """A record, before its changes are applied: workers that vanished leave their jobs idle."""
     for worker in step.gone:
         for job in step.lost.get(worker, ()):

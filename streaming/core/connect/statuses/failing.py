@@ -24,7 +24,7 @@ from rebalance_monitor.streaming.core.connect.statuses.facts import (
     Sighting,
 )
 from rebalance_monitor.streaming.core.connect.statuses.memory import Restarts
-from rebalance_monitor.streaming.core.connect.statuses.round_change import Step
+from rebalance_monitor.streaming.core.connect.statuses.round_change import RecordStep
 from rebalance_monitor.streaming.core.connect.statuses.session import Open, Work
 from rebalance_monitor.streaming.core.incidents.finding import Finding
 from rebalance_monitor.streaming.core.incidents.transitions import key_of
@@ -42,7 +42,7 @@ def sighted(work: Work, one: Sighting) -> None:
         _count(work, one)
 
 
-def stepped(work: Work, step: Step) -> None:
+def stepped(work: Work, step: RecordStep) -> None:
     """A record, after its changes are applied."""
     moved = [*step.gained.values(), *step.lost.values(), *step.started.values()]
     jobs = {job for some in moved for job in some} | {one.subjects[0].key for one in _open(work)}

@@ -11,7 +11,7 @@ from dataclasses import replace
 from rebalance_monitor.streaming.core.connect.statuses import three_way
 from rebalance_monitor.streaming.core.connect.statuses.held_and_running import TOLD
 from rebalance_monitor.streaming.core.connect.statuses.memory import Timeline
-from rebalance_monitor.streaming.core.connect.statuses.round_change import Step
+from rebalance_monitor.streaming.core.connect.statuses.round_change import RecordStep
 from rebalance_monitor.streaming.core.connect.statuses.session import Work
 from rebalance_monitor.streaming.core.fold.lifecycle import GroupView
 from rebalance_monitor.streaming.core.incidents.notice import Output
@@ -25,8 +25,8 @@ def with_hole(timeline: Timeline, partition: int, at_ms: int) -> Timeline:
 
 
 def after_gap(
-    view: GroupView, timeline: Timeline, steps: Iterable[Step], partitions: frozenset[int]
-) -> tuple[Timeline, list[Output], list[Step]]:
+    view: GroupView, timeline: Timeline, steps: Iterable[RecordStep], partitions: frozenset[int]
+) -> tuple[Timeline, list[Output], list[RecordStep]]:
     """The timeline without what these partitions of the status topic told before, the jobs as they stand then, and the
     steps still to be told, whose workers may have started their jobs within the gap."""
     work = Work(view, timeline)
@@ -44,7 +44,9 @@ def after_gap(
     return blind, work.outputs, [_started_unseen(one) for one in steps]
 
 
-def after_lost_records(timeline: Timeline, steps: Iterable[Step], offset: int) -> tuple[Timeline, list[Step]]:
+def after_lost_records(
+    timeline: Timeline, steps: Iterable[RecordStep], offset: int
+) -> tuple[Timeline, list[RecordStep]]:
     """The timeline, and the steps still to be told, where records of the group may be lost from this offset on: nobody
     knows whether a job is still its worker's, so none is missed and none runs at a stranger's."""
     return replace(
@@ -59,5 +61,5 @@ def _told(due_ms: int, work: Work, job: str) -> bool:
     return due_ms == TOLD or work.facts(job).shown is not None
 
 
-def _started_unseen(step: Step) -> Step:
+def _started_unseen(step: RecordStep) -> RecordStep:
     return replace(step, started={}, restarts=False)

@@ -25,7 +25,7 @@ from rebalance_monitor.streaming.core.connect.statuses.facts import (
     connector_key,
 )
 from rebalance_monitor.streaming.core.connect.statuses.memory import Stray
-from rebalance_monitor.streaming.core.connect.statuses.round_change import Step
+from rebalance_monitor.streaming.core.connect.statuses.round_change import RecordStep
 from rebalance_monitor.streaming.core.connect.statuses.session import Work
 from rebalance_monitor.streaming.core.incidents.finding import Finding
 from rebalance_monitor.streaming.core.model.results import Certainty, Evidence, Severity, Source, Subject
@@ -65,7 +65,7 @@ def _surely_by(work: Work, one: Sighting) -> int | None:
     return None if offset.late_ms is None else one.at_ms + offset.late_ms
 
 
-def stepped(work: Work, step: Step) -> None:
+def stepped(work: Work, step: RecordStep) -> None:
     """A record, after its changes are applied."""
     _running_on(work, step)
     if step.downgraded:
@@ -96,7 +96,7 @@ def stepped(work: Work, step: Step) -> None:
             _woke(work, job, step.at_ms)
 
 
-def _running_on(work: Work, step: Step) -> None:
+def _running_on(work: Work, step: RecordStep) -> None:
     """An eager worker stops what the last record gave it. In the first eager generation it was told to stop nothing, so
     what it had before and was not given again runs on, in later generations too, and when it is given back, nothing is
     started."""
@@ -107,7 +107,7 @@ def _running_on(work: Work, step: Step) -> None:
         work.ran_on.update(dict.fromkeys(step.lost.get(worker, ()), worker))
 
 
-def _to_start(work: Work, step: Step) -> list[JobKey]:
+def _to_start(work: Work, step: RecordStep) -> list[JobKey]:
     if step.restarts and not step.downgraded:
         return [job for job, facts in work.jobs.items() if facts.holders]
     return [job for jobs in step.started.values() for job in jobs]

@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from rebalance_monitor.streaming.core.connect.statuses.facts import Sighting
 from rebalance_monitor.streaming.core.connect.statuses.memory import Interruption, Settled, Timeline, Unsettled
-from rebalance_monitor.streaming.core.connect.statuses.round_change import Step
+from rebalance_monitor.streaming.core.connect.statuses.round_change import RecordStep
 from rebalance_monitor.streaming.core.connect.statuses.session import Work
 from rebalance_monitor.streaming.core.model.effects import DowntimeSum
 from rebalance_monitor.streaming.core.model.results import Aftermath
@@ -36,7 +36,7 @@ def status(work: Work, one: Sighting) -> None:
     _take_back(work, one.at_ms)
 
 
-def step(work: Work, record: Step) -> None:
+def step(work: Work, record: RecordStep) -> None:
     """A late record: statuses of its generation were told before it, and what they ended is forgotten."""
     last = work.unsettled[-1]
     work.unsettled[-1] = replace(last, unknown=True)

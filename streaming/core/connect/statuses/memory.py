@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from rebalance_monitor.streaming.core.connect.statuses.facts import JobKey, Sighting
-from rebalance_monitor.streaming.core.connect.statuses.round_change import Step
-from rebalance_monitor.streaming.core.connect.statuses.worker_clocks import Offset, Recorded
+from rebalance_monitor.streaming.core.connect.statuses.round_change import RecordStep
+from rebalance_monitor.streaming.core.connect.statuses.worker_clocks import ClockOffset, Recorded
 from rebalance_monitor.streaming.core.model.effects import Burst, JobDowntime
 from rebalance_monitor.streaming.core.model.results import Cause, Source
 
@@ -38,7 +38,7 @@ class Suspicion:
 
 
 @dataclass(frozen=True, slots=True)
-class Returned:
+class CameBack:
     """A worker that came into a generation with a job that another one, `beside` it, reported as its own as well."""
 
     job: JobKey
@@ -145,7 +145,7 @@ class Timeline:
     """
 
     sightings: tuple[Sighting, ...] = ()
-    steps: tuple[Step, ...] = ()
+    steps: tuple[RecordStep, ...] = ()
     incarnation: int = 0
     generation: int = -1
     at_ms: int = 0
@@ -160,7 +160,7 @@ class Timeline:
     joined_ms: Mapping[str, int] = field(default_factory=dict)
     heard: frozenset[str] = frozenset()
     suspicions: tuple[Suspicion, ...] = ()
-    returned: tuple[Returned, ...] = ()
+    returned: tuple[CameBack, ...] = ()
     strays: Mapping[JobKey, Stray] = field(default_factory=dict)
     unstopped: frozenset[str] = frozenset()
     ran_on: Mapping[JobKey, str] = field(default_factory=dict)
@@ -170,7 +170,7 @@ class Timeline:
     bursts: tuple[Burst, ...] = ()
     holes_ms: Mapping[str, int] = field(default_factory=dict)
     restarts: Mapping[JobKey, Restarts] = field(default_factory=dict)
-    offsets: Mapping[str, Offset] = field(default_factory=dict)
+    offsets: Mapping[str, ClockOffset] = field(default_factory=dict)
     recorded: Recorded = ()
     carry_ms: int = 0
     downgraded: int = -1

@@ -22,13 +22,13 @@ from rebalance_monitor.streaming.core.connect.statuses import (
 from rebalance_monitor.streaming.core.connect.statuses.facts import Sighting, after, reported
 from rebalance_monitor.streaming.core.connect.statuses.memory import Timeline
 from rebalance_monitor.streaming.core.connect.statuses.packed import JobTable
-from rebalance_monitor.streaming.core.connect.statuses.round_change import Step
+from rebalance_monitor.streaming.core.connect.statuses.round_change import RecordStep
 from rebalance_monitor.streaming.core.connect.statuses.session import Work
 from rebalance_monitor.streaming.core.connect.statuses.worker_clocks import Offsets
 from rebalance_monitor.streaming.core.fold import clocks
 from rebalance_monitor.streaming.core.fold.clocks import SKEW_MS
 from rebalance_monitor.streaming.core.fold.lifecycle import GroupView
-from rebalance_monitor.streaming.core.incidents.notice import Output, Passed, Reached
+from rebalance_monitor.streaming.core.incidents.notice import Output, Passed, ReachedTime
 from rebalance_monitor.streaming.core.model.records import Row
 
 MAX_UNTOLD = 20_000
@@ -75,7 +75,7 @@ def sighting_of(row: Row, record: StatusRecord, *, historic: bool, read_ms: int 
 
 
 def advance(
-    view: GroupView, timeline: Timeline, sightings: Sequence[Sighting], steps: Sequence[Step], clock: Clock
+    view: GroupView, timeline: Timeline, sightings: Sequence[Sighting], steps: Sequence[RecordStep], clock: Clock
 ) -> tuple[Timeline, list[Output]]:
     """Take what came, tell what is due. Without a watermark everything is only kept."""
     timeline, steps = _with_steps(timeline, steps)
@@ -91,7 +91,7 @@ def advance(
     )
     stated = {(one.partition, one.offset): one for one in sightings}
     written = list(_as_written(offsets, sightings))
-    events: list[Sighting | Step] = [*_in_job_order(timeline, written), *steps]
+    events: list[Sighting | RecordStep] = [*_in_job_order(timeline, written), *steps]
     ordered = sorted(events, key=_place)
     due = [event for event in ordered if event.at_ms <= watermark_ms]
     later = ordered[len(due) :]
@@ -104,7 +104,7 @@ def advance(
     for event in due:
         teller.tell(event)
     if clock.timers_ms is not None:
-        sure = (one.at_ms - one.unsure_ms - 1 for one in later if isinstance(one, Step))
+        sure = (one.at_ms - one.unsure_ms - 1 for one in later if isinstance(one, RecordStep))
         until_ms = min(max(clock.timers_ms, teller.passed_ms), watermark_ms, *sure)
         failing.live(work, until_ms)
         teller.fire(until_ms)
@@ -115,7 +115,7 @@ def advance(
     after = replace(
         work.frozen(),
         sightings=tuple(stated[one.partition, one.offset] for one in later if isinstance(one, Sighting)),
-        steps=tuple(one for one in later if isinstance(one, Step)),
+        steps=tuple(one for one in later if isinstance(one, RecordStep)),
     )
     return after, work.outputs
 
@@ -169,7 +169,7 @@ def _in_job_order(timeline: Timeline, sightings: Iterable[Sighting]) -> Iterator
         yield one if latest[one.job] == one.at_ms else replace(one, at_ms=latest[one.job])
 
 
-def _with_steps(timeline: Timeline, steps: Iterable[Step]) -> tuple[Timeline, tuple[Step, ...]]:
+def _with_steps(timeline: Timeline, steps: Iterable[RecordStep]) -> tuple[Timeline, tuple[RecordStep, ...]]:
     """The timeline with all steps still to be told, at times that never go back: the clock of another coordinator is
     read as if the first one's had gone on."""
     ordered, carry_ms = list(timeline.steps), timeline.carry_ms
@@ -182,8 +182,8 @@ def _with_steps(timeline: Timeline, steps: Iterable[Step]) -> tuple[Timeline, tu
     return replace(timeline, carry_ms=carry_ms), tuple(ordered)
 
 
-def _place(event: Sighting | Step) -> tuple[int, int, int, int]:
-    if isinstance(event, Step):
+def _place(event: Sighting | RecordStep) -> tuple[int, int, int, int]:
+    if isinstance(event, RecordStep):
         return (event.at_ms, 0, event.source.partition, event.source.offset)
     return (event.at_ms, 1, event.partition, event.offset)
 
@@ -206,19 +206,19 @@ class _Teller:
             work.patience_ms,
         )
 
-    def tell(self, event: Sighting | Step) -> None:
+    def tell(self, event: Sighting | RecordStep) -> None:
         """Timers due before the event, then the event."""
-        if isinstance(event, Step) and event.unsure_ms:
+        if isinstance(event, RecordStep) and event.unsure_ms:
             self._wait(event.unsure_ms)
         self.fire(event.at_ms - 1)
         self.work.outputs.append(Passed(event.at_ms - 1))
         self.work.historic = event.historic
         self.passed_ms = max(self.passed_ms, self._surely_ms(event))
-        if isinstance(event, Step):
+        if isinstance(event, RecordStep):
             self._step(event)
         else:
             self._sighting(event)
-        self.work.outputs.append(Reached(event.at_ms))
+        self.work.outputs.append(ReachedTime(event.at_ms))
         self._low_ms = min(self._low_ms, event.at_ms + self._ahead_ms)
 
     def fire(self, until_ms: int) -> None:
@@ -233,11 +233,11 @@ class _Teller:
             held_and_running.late(self.work, next_ms)
             failing.late(self.work, next_ms)
             settling.settled(self.work, next_ms)
-            self.work.outputs.append(Reached(next_ms))
+            self.work.outputs.append(ReachedTime(next_ms))
         self._low_ms = held_and_running.TOLD if next_ms is None else next_ms
 
-    def _surely_ms(self, event: Sighting | Step) -> int:
-        return event.at_ms if isinstance(event, Step) else self.work.offsets.earliest_ms(event) or 0
+    def _surely_ms(self, event: Sighting | RecordStep) -> int:
+        return event.at_ms if isinstance(event, RecordStep) else self.work.offsets.earliest_ms(event) or 0
 
     def _wait(self, ms: int) -> None:
         """Nobody but this record's coordinator says that so much time has passed: what lasts has not lasted so long."""
@@ -262,7 +262,7 @@ class _Teller:
         times += [] if failing_ms is None else [failing_ms]
         return min((one for one in times if one < held_and_running.TOLD), default=None)
 
-    def _step(self, step: Step) -> None:
+    def _step(self, step: RecordStep) -> None:
         work = self.work
         work.following = next(self._coming, None)
         if step.incarnation != work.incarnation:
@@ -286,7 +286,7 @@ class _Teller:
         failing.stepped(work, step)
         bursts.stepped(work, step)
 
-    def _apply(self, step: Step) -> None:
+    def _apply(self, step: RecordStep) -> None:
         work = self.work
         work.generation, work.behind, work.judged = step.generation, frozenset(step.behind), step.judged
         work.session_ms, work.patience_ms = step.session_ms, step.patience_ms

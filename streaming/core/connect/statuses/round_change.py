@@ -12,7 +12,7 @@ KeysByWorker = Mapping[str, tuple[JobKey, ...]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
+class RecordStep:
     """One record of a Connect group. Workers are named as the status topic names them.
 
     `gained` and `lost` change what each worker holds after the round; `claimed` are jobs a worker reports as its
@@ -80,7 +80,7 @@ def step_of(
     patience_ms: int,
     historic: bool,
     unseen: bool = False,
-) -> Step:
+) -> RecordStep:
     """The step of a record, against the record before it in this life of the group. `published` None: no members."""
     before, after = seats(last), seats(now)
     eager = now.protocol == EAGER
@@ -98,7 +98,7 @@ def step_of(
             # Workers stop everything before a rebalance if the generation before was eager, so here nobody has.
             started[worker] = gained[worker]
     behind = [worker for worker, view in after.items() if (view.config_offset or 0) < (now.config_offset or 0)]
-    return Step(
+    return RecordStep(
         source=now.source,
         incarnation=incarnation,
         generation=now.generation,

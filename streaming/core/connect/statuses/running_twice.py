@@ -30,8 +30,8 @@ from rebalance_monitor.streaming.core.connect.statuses.facts import (
     JobKey,
     Sighting,
 )
-from rebalance_monitor.streaming.core.connect.statuses.memory import Returned, Suspicion
-from rebalance_monitor.streaming.core.connect.statuses.round_change import Step
+from rebalance_monitor.streaming.core.connect.statuses.memory import CameBack, Suspicion
+from rebalance_monitor.streaming.core.connect.statuses.round_change import RecordStep
 from rebalance_monitor.streaming.core.connect.statuses.session import Work, incident_key
 from rebalance_monitor.streaming.core.connect.statuses.worker_clocks import MOST_RECORDS
 from rebalance_monitor.streaming.core.fold.clocks import SKEW_MS
@@ -165,7 +165,7 @@ def _left_running(work: Work, suspicion: Suspicion) -> bool:
     return suspicion.generation == work.generation and suspicion.old in work.unstopped
 
 
-def downgraded(work: Work, step: Step) -> None:
+def downgraded(work: Work, step: RecordStep) -> None:
     """A record, after its changes are applied: the suspicions of its own generation that a downgrade makes likely."""
     work.unstopped = frozenset(step.unstopped)
     for suspicion in [one for one in work.suspicions if not (one.certain or one.downgraded or one.ended)]:
@@ -215,7 +215,7 @@ def _close(work: Work, suspicions: Iterable[Suspicion], at_ms: int) -> None:
     work.over([incident_key(_finding(one, "", ())) for one in ended], at_ms)
 
 
-def rejoined(work: Work, step: Step) -> None:
+def rejoined(work: Work, step: RecordStep) -> None:
     """A record, before its changes are applied: who reports it as its own now?"""
     members = (work.members - set(step.gone)) | set(step.joined)
     for suspicion in list(work.suspicions):
@@ -239,7 +239,7 @@ def rejoined(work: Work, step: Step) -> None:
     _returned(work, step)
 
 
-def _ended_before(work: Work, step: Step, suspicion: Suspicion, members: set[str]) -> None:
+def _ended_before(work: Work, step: RecordStep, suspicion: Suspicion, members: set[str]) -> None:
     """The new owner has stopped the job, by the times that are told. If both report it in a record that takes it from
     the new owner, that stop came after the record, and both ran it until then."""
     if suspicion.old not in members:
@@ -251,7 +251,7 @@ def _ended_before(work: Work, step: Step, suspicion: Suspicion, members: set[str
     _close(work, [suspicion], step.at_ms)
 
 
-def _returned(work: Work, step: Step) -> None:
+def _returned(work: Work, step: RecordStep) -> None:
     """Remember who brings along what another one reports too: that this one has started it may be told only later."""
     oldest = step.generation - MOST_RECORDS
     work.returned = [one for one in work.returned if oldest < one.generation < step.generation]
@@ -261,7 +261,7 @@ def _returned(work: Work, step: Step) -> None:
             if facts.ended_by(worker, before=step.generation) or _end_hidden(work, worker, facts):
                 continue
             others = (one for one in facts.holders if one != worker and _reports(work, step, one, job))
-            work.returned += [Returned(job, worker, one, step.generation, step.source) for one in others]
+            work.returned += [CameBack(job, worker, one, step.generation, step.source) for one in others]
     work.returned = work.returned[-MOST_RETURNED:]
 
 
@@ -285,7 +285,7 @@ def _why(old: str) -> str:
     return f"{old} is in the group and reports it as its own"
 
 
-def _brought_back(work: Work, step: Step, worker: str, job: JobKey, members: set[str]) -> None:
+def _brought_back(work: Work, step: RecordStep, worker: str, job: JobKey, members: set[str]) -> None:
     """A worker reports a job it was not known to hold, while another runs it: a zombie's, found without a suspicion. If
     it has written before that the job ended, it holds the job and does not run it."""
     facts = work.facts(job)
@@ -327,7 +327,7 @@ def _may_be_over(work: Work, claim: Claim) -> bool:
     return at_ms is not None and at_ms > claim.at_ms
 
 
-def _reports(work: Work, step: Step, worker: str, job: JobKey) -> bool:
+def _reports(work: Work, step: RecordStep, worker: str, job: JobKey) -> bool:
     """Whether the worker, by its own account when it joined, has the job. Eager workers give no account."""
     if job in step.claimed.get(worker, ()):
         return True

@@ -6,12 +6,12 @@ from dataclasses import dataclass, replace
 from rebalance_monitor.streaming.core.connect.statuses.facts import JobFacts, JobKey, Sighting
 from rebalance_monitor.streaming.core.connect.statuses.memory import Timeline
 from rebalance_monitor.streaming.core.connect.statuses.packed import JobTable
-from rebalance_monitor.streaming.core.connect.statuses.round_change import Step
+from rebalance_monitor.streaming.core.connect.statuses.round_change import RecordStep
 from rebalance_monitor.streaming.core.connect.statuses.worker_clocks import Offsets
 from rebalance_monitor.streaming.core.fold.lifecycle import GroupView
 from rebalance_monitor.streaming.core.fold.routing import connect_settings
 from rebalance_monitor.streaming.core.incidents.finding import Finding
-from rebalance_monitor.streaming.core.incidents.notice import Lane, Notice, Output, Reached
+from rebalance_monitor.streaming.core.incidents.notice import Lane, Notice, Output, ReachedTime
 from rebalance_monitor.streaming.core.incidents.transitions import Moment, PartKey, key_of
 from rebalance_monitor.streaming.core.model.results import Subject
 
@@ -56,8 +56,8 @@ class Work:
         self.late: set[tuple[int, int]] = set()  # partition and offset of statuses that came after later ones were told
         self.restarts = dict(timeline.restarts)
         self.coming: dict[JobKey, list[Sighting]] = {}  # what this call knows of each job, told yet or not
-        self.recorded: list[Step] = []
-        self.following: Step | None = None  # the next of them to be told
+        self.recorded: list[RecordStep] = []
+        self.following: RecordStep | None = None  # the next of them to be told
         self.offsets = Offsets(timeline.offsets, timeline.recorded, timeline.incarnation)
         self.carry_ms, self.downgraded = timeline.carry_ms, timeline.downgraded
         self.historic = False
@@ -145,7 +145,7 @@ class Work:
         self._note(Notice(moment=self.moment(at_ms), lane=Lane.EVENTS, over=ended))
 
     def _note(self, notice: Notice) -> None:
-        self.outputs += [notice, Reached(notice.moment.at_ms)]
+        self.outputs += [notice, ReachedTime(notice.moment.at_ms)]
 
     def forget(self) -> None:
         """A new life of the group id, or nobody left in it: who runs what begins anew."""

@@ -10,7 +10,7 @@ from rebalance_monitor.streaming.core.connect.statuses import bursts, late, part
 from rebalance_monitor.streaming.core.connect.statuses.downtime import summed
 from rebalance_monitor.streaming.core.connect.statuses.facts import UNASSIGNED, Sighting
 from rebalance_monitor.streaming.core.connect.statuses.memory import Gone, Unsettled
-from rebalance_monitor.streaming.core.connect.statuses.round_change import Step
+from rebalance_monitor.streaming.core.connect.statuses.round_change import RecordStep
 from rebalance_monitor.streaming.core.connect.statuses.session import Work
 from rebalance_monitor.streaming.core.model.results import Aftermath, Source
 
@@ -18,7 +18,7 @@ LATE_STOP_MS = 1_000
 """A leaving worker's last status may carry a time a little after the join phase ended: two clocks."""
 
 
-def noted(work: Work, step: Step) -> None:
+def noted(work: Work, step: RecordStep) -> None:
     """A record, before its changes are applied: remember what is known of those who are gone."""
     gone = tuple(_gone(work, step, worker) for worker in step.gone)
     work.unsettled.append(
@@ -34,7 +34,7 @@ def noted(work: Work, step: Step) -> None:
     )
 
 
-def _gone(work: Work, step: Step, worker: str) -> Gone:
+def _gone(work: Work, step: RecordStep, worker: str) -> Gone:
     jobs = step.lost.get(worker, ())
     seen = stopped = stopped_ms = 0
     evidence: Source | None = None

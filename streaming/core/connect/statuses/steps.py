@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from rebalance_monitor.streaming.core.connect.observed import Observed
-from rebalance_monitor.streaming.core.connect.statuses.round_change import Step, step_of
+from rebalance_monitor.streaming.core.connect.statuses.round_change import RecordStep, step_of
 from rebalance_monitor.streaming.core.fold.clocks import Leap
 from rebalance_monitor.streaming.core.fold.lifecycle import GroupView
 from rebalance_monitor.streaming.core.fold.published import body_of
@@ -21,7 +21,7 @@ def step_after(
     row: Row,
     published: Generation | None,
     leap: Leap,
-) -> Step:
+) -> RecordStep:
     """The step of this record. `before`: the envelope before the record; `last`: the record before it, in this life of
     the group; `published`: what was published of it, None for a record without members."""
     envelope, timeouts = view.envelope, timeouts_of(view.settings, view.group, body_of(row))

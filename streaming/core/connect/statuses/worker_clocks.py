@@ -32,7 +32,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from rebalance_monitor.streaming.core.connect.statuses.facts import STARTED, Claim, JobKey, Sighting
-from rebalance_monitor.streaming.core.connect.statuses.round_change import Step
+from rebalance_monitor.streaming.core.connect.statuses.round_change import RecordStep
 from rebalance_monitor.streaming.core.fold.clocks import SKEW_MS
 
 QUICK_MS = SKEW_MS
@@ -45,7 +45,7 @@ Recorded = tuple[tuple[int, int], ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Offset:
+class ClockOffset:
     """A worker's clock minus the coordinator's lies between `low_ms` and `high_ms`; None is no bound. `generation` is
     the newest one whose statuses have told of it; `slow_ms`: how late its first status was, where nobody was quick and
     so the record's time may be wrong. `start_ms`: how late its first start was that a record asked for; `quick`: this
@@ -85,7 +85,7 @@ class Offset:
         """The least offset that a quick start leaves; None where no start is known to have been quick."""
         return self.start_ms - QUICK_MS if self.quick and self.start_ms is not None else None
 
-    def allows(self, other: "Offset") -> bool:
+    def allows(self, other: "ClockOffset") -> bool:
         """Whether the clock may have stayed as it was: some offset lies in both intervals, and quick is quick."""
         if self.quick_ms is not None and other.high_ms is not None and other.high_ms < self.quick_ms:
             return False
@@ -93,7 +93,7 @@ class Offset:
         highs = [one.high_ms for one in (self, other) if one.high_ms is not None]
         return not lows or not highs or max(lows) <= min(highs)
 
-    def narrowed(self, other: "Offset") -> "Offset":
+    def narrowed(self, other: "ClockOffset") -> "ClockOffset":
         """What both say; the other alone, where the clock has been set since."""
         if not self.allows(other):
             return other
@@ -106,7 +106,7 @@ class Offset:
         quick = again or any(one.quick and one.start_ms == start_ms for one in (self, other))
         if start_ms is not None and high_ms is not None and high_ms < start_ms - QUICK_MS:
             start_ms, quick = None, False  # that start took its time
-        return Offset(
+        return ClockOffset(
             low_ms=max(lows, default=None),
             high_ms=high_ms,
             generation=max(self.generation, other.generation),
@@ -115,7 +115,7 @@ class Offset:
         )
 
 
-NOT_KNOWN = Offset()
+NOT_KNOWN = ClockOffset()
 
 
 def nobody(_worker: str, _job: JobKey) -> int | None:
@@ -130,17 +130,17 @@ class Offsets:
 
     def __init__(
         self,
-        known: Mapping[str, Offset],
+        known: Mapping[str, ClockOffset],
         recorded: Recorded,
         incarnation: int = 0,
         members: Iterable[str] = (),
         sightings: Sequence[Sighting] = (),
-        steps: Sequence[Step] = (),
+        steps: Sequence[RecordStep] = (),
         given: Callable[[str, JobKey], int | None] = nobody,
     ) -> None:
         self.known = dict(known)
         self.recorded_ms = times = _times(recorded, incarnation, steps)
-        self._of: dict[tuple[str, int], Offset] = {}
+        self._of: dict[tuple[str, int], ClockOffset] = {}
         self._learn(_by_generation(sightings, times, _Asked(steps, given)), times, _Rounds(members, steps))
         self._own = {(one.partition, one.offset): self.told_ms(one) for one in sightings}
         for step in steps:
@@ -151,7 +151,7 @@ class Offsets:
         """The times to be remembered."""
         return tuple(self.recorded_ms.items())[-MOST_RECORDS:]
 
-    def of(self, worker: str, generation: int) -> Offset:
+    def of(self, worker: str, generation: int) -> ClockOffset:
         """The interval that holds for the worker's statuses of this generation."""
         return self._of.get((worker, generation)) or self.known.get(worker, NOT_KNOWN)
 
@@ -179,7 +179,7 @@ class Offsets:
         because others of its job or of its generation are."""
         return self._own.get((one.partition, one.offset), one.at_ms)
 
-    def given_ms(self, step: Step, worker: str) -> int:
+    def given_ms(self, step: RecordStep, worker: str) -> int:
         """From when on this worker surely knew what the record gives it, by the clock that its statuses are told by."""
         own = next((self._of[place] for place in self._words(worker) if place[1] >= step.generation), None)
         early_ms = (own or self.known.get(worker, NOT_KNOWN)).early_ms
@@ -197,7 +197,7 @@ class Offsets:
             for worker, said in words[generation].items():
                 over_ms = rounds.over_ms(worker, generation)
                 lows = (None if over_ms is None else said.last_ms - over_ms, said.ahead_ms)
-                told[worker] = Offset(
+                told[worker] = ClockOffset(
                     low_ms=max((one for one in lows if one is not None), default=None),
                     high_ms=said.first_ms - times[generation],
                     generation=generation,
@@ -213,7 +213,7 @@ class Offsets:
                     self._confirm(worker, known)
                 self._of[worker, generation] = known if vouched else replace(known, slow_ms=one.high_ms)
 
-    def _confirm(self, worker: str, known: Offset) -> None:
+    def _confirm(self, worker: str, known: ClockOffset) -> None:
         """Two starts were equally late: the first one was quick, too."""
         for place in self._words(worker):
             if self._of[place].start_ms is not None and self._of[place].allows(known):
@@ -260,7 +260,7 @@ def _of_known(choose: Callable[[Iterable[int]], int], *times_ms: int | None) -> 
 class _Asked:
     """What each record gives its workers to start."""
 
-    def __init__(self, steps: Iterable[Step], given: Callable[[str, JobKey], int | None]) -> None:
+    def __init__(self, steps: Iterable[RecordStep], given: Callable[[str, JobKey], int | None]) -> None:
         self._steps = {step.generation: step for step in steps if not step.over}
         self._started: dict[tuple[int, str], frozenset[JobKey]] = {}
         self._given = given
@@ -275,14 +275,14 @@ class _Asked:
             return self._given(one.worker, one.job) == one.generation
         return (step.restarts and not step.downgraded) or one.job in self._of(step, one.worker)
 
-    def _of(self, step: Step, worker: str) -> frozenset[JobKey]:
+    def _of(self, step: RecordStep, worker: str) -> frozenset[JobKey]:
         place = (step.generation, worker)
         if place not in self._started:
             self._started[place] = frozenset(step.started.get(worker, ()))
         return self._started[place]
 
 
-def _times(recorded: Recorded, incarnation: int, steps: Iterable[Step]) -> dict[int, int]:
+def _times(recorded: Recorded, incarnation: int, steps: Iterable[RecordStep]) -> dict[int, int]:
     """When each generation's record was written; none for a number that two lives of the group share. What was recorded
     gives way to what comes."""
     times, lives = dict(recorded), dict.fromkeys((generation for generation, _ in recorded), incarnation)
@@ -301,7 +301,7 @@ def _times(recorded: Recorded, incarnation: int, steps: Iterable[Step]) -> dict[
     return {generation: at_ms for generation, at_ms in times.items() if generation not in shared}
 
 
-def _prompt(known: Offset | None, one: Offset) -> bool:
+def _prompt(known: ClockOffset | None, one: ClockOffset) -> bool:
     """Whether a worker has come to this generation as quickly as to others before; where its clock is not known,
     whether it has started what the record gave it, or came soon after the record."""
     if one.high_ms is None:
@@ -314,7 +314,7 @@ def _prompt(known: Offset | None, one: Offset) -> bool:
 class _Rounds:
     """Which records each worker is in, and where the coordinator's clock was set or another one's followed."""
 
-    def __init__(self, members: Iterable[str], steps: Sequence[Step]) -> None:
+    def __init__(self, members: Iterable[str], steps: Sequence[RecordStep]) -> None:
         self._of: dict[str, list[tuple[int, int]]] = {}
         self._jumps = sorted(step.generation for step in steps if step.jump_ms)
         now = set(members)
