@@ -39,7 +39,7 @@ class FoldLimits:
 LIMITS = FoldLimits()
 
 
-class RaisedAt(Protocol):
+class AnyRow(Protocol):
     """A row, as a value or still as text."""
 
     @property
@@ -48,7 +48,7 @@ class RaisedAt(Protocol):
     def group(self) -> str | None: ...
 
 
-T = TypeVar("T", bound=RaisedAt)
+T = TypeVar("T", bound=AnyRow)
 
 
 class FoldTooLong(Exception):

@@ -233,8 +233,8 @@ class _Fold(Intake):
             return
         life = group_life.lived_on(self.envelope, body)
         if life.incarnation != self.envelope.incarnation:
-            for one in self.sessions.values():
-                one.begin_life()
+            for session in self.sessions.values():
+                session.begin_life()
         self.envelope = replace(life, historic=head.historic, written=group_life.written(life, body))
         if body.members:
             self._timers_before(row, body)
@@ -271,18 +271,18 @@ class _Fold(Intake):
 
     def _announce(self) -> None:
         """Publish what waits, once, as pending."""
-        for one in self.waiting.unannounced():
-            if not isinstance(one.row.body, GroupGeneration) or not one.row.body.members:
+        for waiting in self.waiting.unannounced():
+            if not isinstance(waiting.row.body, GroupGeneration) or not waiting.row.body.members:
                 continue
-            until_ms = one.arrived_ms + self.settings.judge_wait_ms
-            session = self._owner(one.row)
-            missing = session.missing(one.row) or "an earlier generation of the group"
+            until_ms = waiting.arrived_ms + self.settings.judge_wait_ms
+            session = self._owner(waiting.row)
+            missing = session.missing(waiting.row) or "an earlier generation of the group"
             reason = Reason(ReasonKind.PENDING, f"pending: {missing}")
             verdict = Verdict(grade=Grade.NOT_JUDGED, reason=reason, pending_until_ms=until_ms)
             pending = published_as(
-                self.settings, self.group, self.envelope, one.row, shares=session.shares, verdict=verdict
+                self.settings, self.group, self.envelope, waiting.row, shares=session.shares, verdict=verdict
             )
-            self.results.append(replace(pending, historic=one.historic))
+            self.results.append(replace(pending, historic=waiting.historic))
 
     def _other(self, head: Waiting, body: OtherGroup, following: Row | None, *, live: bool) -> None:
         """A record of a group that is no classic one, or not any more."""
@@ -319,20 +319,20 @@ class _Fold(Intake):
         self.envelope = replace(self.envelope, historic=head.historic)
         if not body.deleted and self.envelope.deleted:
             self.envelope = group_life.begun_anew(self.envelope)
-            for one in self.sessions.values():
-                one.begin_life()
+            for session in self.sessions.values():
+                session.begin_life()
         timers.overdue(self, row.timestamp_ms, historic=head.historic)
 
     def _told(self, outputs: Sequence[Output]) -> None:
         """What a session says of targets: their epochs count as generations of the group."""
-        for one in outputs:
-            if isinstance(one, Generation):
-                self.envelope = group_life.counted_on(self.envelope, one.generation)
-                one = replace(one, incarnation=self.envelope.incarnation)
-            self.publish([one])
-            if isinstance(one, Generation):
+        for output in outputs:
+            if isinstance(output, Generation):
+                self.envelope = group_life.counted_on(self.envelope, output.generation)
+                output = replace(output, incarnation=self.envelope.incarnation)
+            self.publish([output])
+            if isinstance(output, Generation):
                 self.envelope = recovery.counted(self.envelope)
-                self.results += self.book.attend(one.at_ms)
+                self.results += self.book.attend(output.at_ms)
 
     def _deleted(self, row: Row, *, historic: bool) -> None:
         first = self.envelope.generation is None and not self.open()
@@ -352,9 +352,9 @@ class _Fold(Intake):
 
     def _may_read_topics(self) -> None:
         """Of a group first seen by its tombstone, topics of a lifecycle may tell the kind, whenever they are read."""
-        for one in self.registry.lifecycles:
-            if one.topics(self.settings, self.group):
-                self.session(one.name)
+        for lifecycle in self.registry.lifecycles:
+            if lifecycle.topics(self.settings, self.group):
+                self.session(lifecycle.name)
 
     def _timers(self, sure_ms: int, now_ms: int) -> None:
         """Up to `sure_ms` the group surely brought nothing new; people are notified of what lasts until `now_ms`."""

@@ -62,9 +62,9 @@ class Intake:
         self.blobs: dict[str, bytes] = {}
         self.sessions: dict[str, Session] = {}
         self._readers: dict[str, Session | None] = {}
-        for one in registry.lifecycles:
-            if one.name in self._bodies:
-                self.session(one.name)
+        for lifecycle in registry.lifecycles:
+            if lifecycle.name in self._bodies:
+                self.session(lifecycle.name)
 
     def session(self, name: str) -> Session:
         """The session of this lifecycle on the group."""
@@ -94,16 +94,16 @@ class Intake:
 
     def publish(self, outputs: Sequence[Output]) -> None:
         """What a session returned, in its order: results as they are, notices as the book settles them."""
-        for one in outputs:
-            match one:
+        for output in outputs:
+            match output:
                 case Notice():
-                    self.results += self.book.note(one)
+                    self.results += self.book.note(output)
                 case Passed(at_ms=at_ms):
                     self.results += self.book.attend_until(at_ms, Lane.EVENTS)
                 case ReachedTime(at_ms=at_ms):
                     self.results += self.book.attend(at_ms, Lane.EVENTS)
                 case _:
-                    self.results.append(one)
+                    self.results.append(output)
 
     def take(self, row: Row) -> None:
         """Sort one row into the state; rows that were folded before are dropped."""
@@ -153,13 +153,13 @@ class Intake:
             self.envelope = replace(self.envelope, home=home)
 
     def _waiting_of(self, text: bytes) -> Waiting:
-        one = loads(Waiting, text.decode("utf-8", "surrogatepass"))
-        body: Body = one.row.body
+        waiting = loads(Waiting, text.decode("utf-8", "surrogatepass"))
+        body: Body = waiting.row.body
         if isinstance(body, GroupGeneration):
             body = self.registry.blobs.read_again(body)
         elif isinstance(body, OtherGroup):
             body = decoding.read_again(body)
-        return replace(one, row=replace(one.row, body=body))
+        return replace(waiting, row=replace(waiting.row, body=body))
 
     def _not_read(self, row: Row, body: Undecodable, session: Session | None) -> None:
         """A record of the group, or of a topic of its lifecycle, that could not be read. Rows of topics are published
@@ -187,8 +187,8 @@ class Intake:
             newest = Source(row.topic, row.partition, body.to_offset - 1)
             lost = (*self.envelope.lost, (row.offset, body.to_offset))[-MAX_LOST:]
             self.envelope = replace(self.envelope, unread=newest, lost=lost)
-            for one in self.sessions.values():
-                one.lost_records(row.offset)
+            for session in self.sessions.values():
+                session.lost_records(row.offset)
         else:
             self.envelope = replace(self.envelope, seen_from_start=False)
             self.results.append(

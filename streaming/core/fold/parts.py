@@ -55,9 +55,9 @@ def _part(whole: dict[str, Any], name: str) -> dict[str, Any]:
 
 
 def _each(kind: type[T], parts: Iterable[object]) -> Iterator[T]:
-    for one in parts:
+    for part in parts:
         with suppress(ValueError, KeyError, TypeError, AttributeError, RecursionError):
-            yield loads(kind, _text(one))
+            yield loads(kind, _text(part))
 
 
 def _text(value: object) -> str:

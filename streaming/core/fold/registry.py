@@ -27,9 +27,9 @@ class Registry:
 
     def owner(self, body: Body) -> Lifecycle:
         """Whose record or row this is. Raises LookupError for one that nobody owns."""
-        for one in self.lifecycles:
-            if one.owns(body):
-                return one
+        for lifecycle in self.lifecycles:
+            if lifecycle.owns(body):
+                return lifecycle
         raise LookupError(f"no lifecycle owns a {type(body).__name__}")
 
     def of_topic(self, settings: ClusterSettings, group: str, topic: str) -> Lifecycle | None:

@@ -35,12 +35,12 @@ class WaitingRecords:
         self._records: dict[int, Waiting] = {}
         self._reach = queue.first  # every position from the first up to here is known to be given
 
-    def append(self, one: Waiting) -> None:
+    def append(self, waiting: Waiting) -> None:
         """A record joins the queue."""
-        queue, at_ms = self.queue, one.row.timestamp_ms
+        queue, at_ms = self.queue, waiting.row.timestamp_ms
         fell = queue.first < queue.end and at_ms < queue.last_ms
-        generation = one.row.body.generation if isinstance(one.row.body, GroupGeneration) else -1
-        self._records[queue.end] = one
+        generation = waiting.row.body.generation if isinstance(waiting.row.body, GroupGeneration) else -1
+        self._records[queue.end] = waiting
         self.queue = replace(
             queue,
             end=queue.end + 1,
@@ -114,6 +114,6 @@ class WaitingRecords:
         return self._records[position]
 
 
-def waiting_text(one: Waiting) -> bytes:
+def waiting_text(waiting: Waiting) -> bytes:
     """A waiting record as it is stored."""
-    return dumps(one).encode("utf-8", "surrogatepass")
+    return dumps(waiting).encode("utf-8", "surrogatepass")

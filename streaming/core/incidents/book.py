@@ -137,14 +137,14 @@ class Book:
         over += [key for key in notice.over if key in ledger.open and key not in over]
         identities = self._identities(ledger, found, moment)
         changed = [
-            one for key, finding in found.items() if (one := self._found(ledger, key, finding, moment, identities))
+            part for key, finding in found.items() if (part := self._found(ledger, key, finding, moment, identities))
         ]
         changed += [self._ended(ledger, key, moment, notice.why) for key in over]
         for key in [key for key in notice.present if key in ledger.open]:
             before = ledger.open[key]
-            one = replace(before, historic=False, live_ms=max(before.opened_at_ms, moment.at_ms))
-            ledger.put(key, one)
-            changed.append(one)
+            part = replace(before, historic=False, live_ms=max(before.opened_at_ms, moment.at_ms))
+            ledger.put(key, part)
+            changed.append(part)
         return list(_published(ledger, changed, moment, notice.why))
 
     def put(self, incident: Incident) -> None:
@@ -156,12 +156,12 @@ class Book:
     def end(self, incidents: Iterable[Incident], moment: Moment, why: str) -> Changes:
         """End incidents that a lost book left open; their end may be notified later."""
         ledger, ended = self._ledgers[Lane.RECORDS], Changes()
-        for one in ended_because(incidents, moment, why):
-            firing = one.transition == "resolved" and one.firing and self._damping(one.code)[1] > 0
-            ended.append(replace(one, firing=firing))
+        for incident in ended_because(incidents, moment, why):
+            firing = incident.transition == "resolved" and incident.firing and self._damping(incident.code)[1] > 0
+            ended.append(replace(incident, firing=firing))
             if firing:
-                ledger.incidents[one.incident_id] = replace(one, firing=True)
-                ledger.linger(key_of(one.code, one.subjects), whole(one))
+                ledger.incidents[incident.incident_id] = replace(incident, firing=True)
+                ledger.linger(key_of(incident.code, incident.subjects), whole(incident))
         return ended
 
     def attend(self, now_ms: int, lane: Lane = Lane.RECORDS) -> Changes:
@@ -227,60 +227,60 @@ class Book:
     def _attend(self, ledger: _Ledger, now_ms: int) -> Iterator[Incident | Part]:
         storm = self._storm(ledger)
         touched: dict[str, None] = {}
-        for key, one in sorted(ledger.open.items(), key=lambda item: (not self._absorbs(item[1]), item[0])):
-            changed = self._attended(one, now_ms, storm=storm)
+        for key, part in sorted(ledger.open.items(), key=lambda item: (not self._absorbs(item[1]), item[0])):
+            changed = self._attended(part, now_ms, storm=storm)
             if changed is not None:
                 storm = storm or (changed.firing and self._absorbs(changed))
                 ledger.open[key] = changed
-                touched[one.incident_id] = None
-        for key, one in sorted(ledger.lingering.items()):
-            if now_ms >= (one.resolved_at_ms or 0) + self._damping(one.code)[1]:
+                touched[part.incident_id] = None
+        for key, part in sorted(ledger.lingering.items()):
+            if now_ms >= (part.resolved_at_ms or 0) + self._damping(part.code)[1]:
                 ledger.drop(key)
-                touched[one.incident_id] = None
+                touched[part.incident_id] = None
         if storm:
             touched.update((one.incident_id, None) for one in ledger.incidents.values() if one.firing)
         for name in touched:
             suppressed = storm and self._catalogue.rule(ledger.incidents[name].code).absorbed
             yield from _noticed(ledger, name, now_ms, suppressed=suppressed)
 
-    def _attended(self, one: Part, now_ms: int, *, storm: bool) -> Part | None:
+    def _attended(self, part: Part, now_ms: int, *, storm: bool) -> Part | None:
         """The part if time changes whether it counts for people, and how loudly."""
-        if one.historic:
+        if part.historic:
             return None
-        due = one.firing or now_ms >= self._due_ms(one)
-        if not due or (storm and self._catalogue.rule(one.code).absorbed):
-            return replace(one, firing=False) if one.firing else None
-        alert = alert_severity(self._catalogue, self._settings, self._group, one, now_ms)
-        return replace(one, firing=True, alert=alert) if (one.firing, one.alert) != (True, alert) else None
+        due = part.firing or now_ms >= self._due_ms(part)
+        if not due or (storm and self._catalogue.rule(part.code).absorbed):
+            return replace(part, firing=False) if part.firing else None
+        alert = alert_severity(self._catalogue, self._settings, self._group, part, now_ms)
+        return replace(part, firing=True, alert=alert) if (part.firing, part.alert) != (True, alert) else None
 
     def _times(self, ledger: _Ledger) -> Iterator[int]:
         storm = self._storm(ledger)
-        for one in ledger.open.values():
-            rule = self._catalogue.rule(one.code)
-            if one.historic:
+        for part in ledger.open.values():
+            rule = self._catalogue.rule(part.code)
+            if part.historic:
                 continue
-            if not one.firing and not (storm and rule.absorbed):
-                yield self._due_ms(one)
-            elif rule.pages_after_ms is not None and one.firing:
-                louder_ms = one.since_ms + rule.pages_after_ms
-                if alert_severity(self._catalogue, self._settings, self._group, one, louder_ms) is not one.alert:
+            if not part.firing and not (storm and rule.absorbed):
+                yield self._due_ms(part)
+            elif rule.pages_after_ms is not None and part.firing:
+                louder_ms = part.since_ms + rule.pages_after_ms
+                if alert_severity(self._catalogue, self._settings, self._group, part, louder_ms) is not part.alert:
                     yield louder_ms
-        for one in ledger.lingering.values():
-            yield (one.resolved_at_ms or 0) + self._damping(one.code)[1]
+        for part in ledger.lingering.values():
+            yield (part.resolved_at_ms or 0) + self._damping(part.code)[1]
 
     def _storm(self, ledger: _Ledger) -> bool:
         return any(
             one.firing and self._absorbs(one) for some in (ledger.open, ledger.lingering) for one in some.values()
         )
 
-    def _absorbs(self, one: Part) -> bool:
-        return self._catalogue.rule(one.code).absorbs
+    def _absorbs(self, part: Part) -> bool:
+        return self._catalogue.rule(part.code).absorbs
 
     def _damping(self, code: str) -> tuple[int, int]:
         return damping_of(self._catalogue, self._settings, self._group, code)
 
-    def _due_ms(self, one: Part) -> int:
-        return one.since_ms + self._damping(one.code)[0]
+    def _due_ms(self, part: Part) -> int:
+        return part.since_ms + self._damping(part.code)[0]
 
 
 def _published(ledger: _Ledger, changed: Sequence[Part], moment: Moment, why: str) -> Iterator[Incident | Part]:

@@ -54,9 +54,9 @@ def ranked(parts: Iterable[Part]) -> list[Part]:
     return sorted(parts, key=lambda one: (*harm(one), one.subjects))
 
 
-def harm(one: Part | Incident) -> tuple[int, int]:
+def harm(harmful: Part | Incident) -> tuple[int, int]:
     """How bad it is and how sure that is; the least is the worst."""
-    return _SEVERITIES.index(one.severity), _CERTAINTIES.index(one.certainty)
+    return _SEVERITIES.index(harmful.severity), _CERTAINTIES.index(harmful.certainty)
 
 
 def summed(incident: Incident, parts: Sequence[Part]) -> Incident:
@@ -113,10 +113,10 @@ def shared(parts: Iterable[Part]) -> tuple[Subject, ...]:
     """The workers that every part names, and the connector if all connectors and tasks of all parts are of one."""
     workers: set[Subject] | None = None
     connectors: set[str] = set()
-    for one in parts:
-        own = {subject for subject in one.subjects if subject.type == "worker"}
+    for part in parts:
+        own = {subject for subject in part.subjects if subject.type == "worker"}
         workers = own if workers is None else workers & own
-        connectors.update(name for subject in one.subjects if (name := connector_of(subject)) is not None)
+        connectors.update(name for subject in part.subjects if (name := connector_of(subject)) is not None)
     of_one = [Subject("connector", name) for name in connectors] if len(connectors) == 1 else []
     return (*of_one, *sorted(workers or ()))
 
@@ -144,6 +144,6 @@ def _text(subject: Subject) -> str:
 def by_incident(parts: Mapping[str, Part]) -> dict[str, dict[str, Part]]:
     """The parts of each incident, by their keys."""
     found: dict[str, dict[str, Part]] = {}
-    for key, one in parts.items():
-        found.setdefault(one.incident_id, {})[key] = one
+    for key, part in parts.items():
+        found.setdefault(part.incident_id, {})[key] = part
     return found

@@ -40,39 +40,39 @@ def heard(
     first = _first_heard(known, transitions)
     now = {**known, **first}
     told: list[Incident] = []
-    for one in transitions:
-        name = one.incident_id
-        if not one.firing and (name in first or name not in now):
-            told.append(one)  # nobody has heard of it yet, or any more
+    for incident in transitions:
+        name = incident.incident_id
+        if not incident.firing and (name in first or name not in now):
+            told.append(incident)  # nobody has heard of it yet, or any more
             continue
         first.pop(name, None)
         led_by = now[name].led_by if name in now else ""
         if led_by:
-            told += _followed(now, one, led_by)
-        elif not one.firing and _followers(now, name):
-            now[name] = NotifiedIncident(one)
-        elif not one.firing:
+            told += _followed(now, incident, led_by)
+        elif not incident.firing and _followers(now, name):
+            now[name] = NotifiedIncident(incident)
+        elif not incident.firing:
             del now[name]
-            told.append(one)
+            told.append(incident)
         else:
-            now[name] = NotifiedIncident(one)
-            told.append(one)
-            for follower in [each.incident for each in _followers(now, name) if _louder(each.incident, one)]:
+            now[name] = NotifiedIncident(incident)
+            told.append(incident)
+            for follower in [each.incident for each in _followers(now, name) if _louder(each.incident, incident)]:
                 now[follower.incident_id] = NotifiedIncident(follower)
                 told.append(replace(follower, transition="fired"))
     return now, [replace(one, also=also(now, one.incident_id)) for one in told]
 
 
-def _followed(now: dict[str, NotifiedIncident], one: Incident, leader: str) -> Iterator[Incident]:
+def _followed(now: dict[str, NotifiedIncident], incident: Incident, leader: str) -> Iterator[Incident]:
     """A transition of a follower."""
-    if one.firing and _louder(one, now[leader].incident):
-        now[one.incident_id] = NotifiedIncident(one)
-        yield replace(one, transition="fired")
-    elif one.firing:
-        now[one.incident_id] = NotifiedIncident(one, leader)
+    if incident.firing and _louder(incident, now[leader].incident):
+        now[incident.incident_id] = NotifiedIncident(incident)
+        yield replace(incident, transition="fired")
+    elif incident.firing:
+        now[incident.incident_id] = NotifiedIncident(incident, leader)
         return
     else:
-        del now[one.incident_id]
+        del now[incident.incident_id]
     if not now[leader].incident.firing and not _followers(now, leader):
         yield now.pop(leader).incident
 
@@ -91,34 +91,34 @@ def _first_heard(known: Mapping[str, NotifiedIncident], transitions: Iterable[In
     """The incidents that people first hear of now, as they are at their loudest, each with its leader if it has one;
     whatever the order they fire in."""
     first: dict[str, Incident] = {}
-    for one in transitions:
-        if one.firing and not one.historic and one.incident_id not in known:
-            before = first.get(one.incident_id)
-            first[one.incident_id] = one if before is None or _rank(one) < _rank(before) else before
+    for incident in transitions:
+        if incident.firing and not incident.historic and incident.incident_id not in known:
+            before = first.get(incident.incident_id)
+            first[incident.incident_id] = incident if before is None or _rank(incident) < _rank(before) else before
     leading = [one.incident for one in known.values() if not one.led_by]
     found: dict[str, NotifiedIncident] = {}
-    for one in sorted(first.values(), key=_rank):
-        able = [leader for leader in leading if not _louder(one, leader) and _one_harm(one, leader)]
-        found[one.incident_id] = NotifiedIncident(one, min(able, key=_rank).incident_id if able else "")
+    for incident in sorted(first.values(), key=_rank):
+        able = [leader for leader in leading if not _louder(incident, leader) and _one_harm(incident, leader)]
+        found[incident.incident_id] = NotifiedIncident(incident, min(able, key=_rank).incident_id if able else "")
         if not able:
-            leading.append(one)
+            leading.append(incident)
     return found
 
 
-def _rank(one: Incident) -> tuple[object, ...]:
-    return (_ALERTS.index(one.alert), *harm(one), one.opened_at_ms, one.code, one.incident_id)
+def _rank(incident: Incident) -> tuple[object, ...]:
+    return (_ALERTS.index(incident.alert), *harm(incident), incident.opened_at_ms, incident.code, incident.incident_id)
 
 
-def _louder(one: Incident, leader: Incident) -> bool:
-    return _ALERTS.index(one.alert) < _ALERTS.index(leader.alert)
+def _louder(incident: Incident, leader: Incident) -> bool:
+    return _ALERTS.index(incident.alert) < _ALERTS.index(leader.alert)
 
 
-def _one_harm(one: Incident, leader: Incident) -> bool:
-    near = abs(one.opened_at_ms - leader.opened_at_ms) < SAME_MOMENT_MS
-    same = (one.cluster, one.group) == (leader.cluster, leader.group)
-    return near and same and not _harmed(one).isdisjoint(_harmed(leader))
+def _one_harm(incident: Incident, leader: Incident) -> bool:
+    near = abs(incident.opened_at_ms - leader.opened_at_ms) < SAME_MOMENT_MS
+    same = (incident.cluster, incident.group) == (leader.cluster, leader.group)
+    return near and same and not _harmed(incident).isdisjoint(_harmed(leader))
 
 
-def _harmed(one: Incident) -> frozenset[Subject]:
-    things, workers = split(one.subjects)
+def _harmed(incident: Incident) -> frozenset[Subject]:
+    things, workers = split(incident.subjects)
     return frozenset(things or workers)

@@ -111,10 +111,10 @@ def incident_of(finding: Finding, moment: Moment, identity: str, team: str) -> I
 def ended_because(incidents: Iterable[Incident], moment: Moment, why: str) -> list[Incident]:
     """Open incidents of a state that is not carried on, with the reason in their messages. People hear of the end."""
     ended = []
-    for one in incidents:
-        one = replace(one, message=f"{one.message}; {why}")
-        over = one.resolved_at_ms is not None  # an open one has "ended" where a storm suppresses it
-        ended.append(replace(one, transition="ended", firing=False) if over else resolved(one, moment))
+    for incident in incidents:
+        incident = replace(incident, message=f"{incident.message}; {why}")
+        over = incident.resolved_at_ms is not None  # an open one has "ended" where a storm suppresses it
+        ended.append(replace(incident, transition="ended", firing=False) if over else resolved(incident, moment))
     return ended
 
 
