@@ -161,6 +161,7 @@ class _Guarded:
     waits: tuple[int, int] = (0, 0)
     wants_waiting: bool = False
     home: str | None = None
+    sample_from_ms: int | None = None
     at: Source | None = None
 
     def attempt(self, rows: Sequence[Row], tick: Tick | None, *, last: bool = False) -> FoldOutcome:
@@ -219,6 +220,7 @@ class _Guarded:
             waits=self.waits,
             wants_waiting=self.wants_waiting,
             home=self.home,
+            sample_from_ms=self.sample_from_ms,
         )
 
     @property
@@ -250,7 +252,7 @@ class _Guarded:
     def _take(self, outcome: FoldOutcome) -> None:
         self.state, self.due_ms = outcome.state, outcome.due_ms
         self.waits, self.wants_waiting = outcome.waits, outcome.wants_waiting
-        self.home = outcome.home
+        self.home, self.sample_from_ms = outcome.home, outcome.sample_from_ms
         self.results += outcome.results
         self.blobs |= outcome.blobs
         self.errors += outcome.errors

@@ -74,6 +74,7 @@ class Published:
     waits: tuple[int, int] = (0, 0)
     wants_waiting: bool = False
     home: str | None = None
+    sample_from_ms: int | None = None
     seen: SeenInBytes = SeenInBytes()
 
 
@@ -228,6 +229,7 @@ def worker(
             outcome.waits,
             outcome.wants_waiting,
             outcome.home,
+            outcome.sample_from_ms,
             seen,
         )
         columns = [[group], *([one] for one in _state_columns(outcome.state)), [outcome.due_ms]]
@@ -262,5 +264,6 @@ def _folded(line: Mapping[str, Any]) -> tuple[str, Folded]:
         waits=published.waits,
         wants_waiting=published.wants_waiting,
         home=published.home,
+        sample_from_ms=published.sample_from_ms,
     )
     return line["group"], Folded(outcome, published.seen)

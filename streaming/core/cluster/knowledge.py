@@ -13,10 +13,14 @@ from rebalance_monitor.streaming.core.cluster.topics import NO_SAMPLES, TopicHis
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Knowledge:
-    """`topics`: what brokers said of topics, and when; `groups`: which groups rebalance. Empty where nobody asks."""
+    """`topics`: what brokers said of topics, and when; `groups`: which groups rebalance. Empty where nobody asks.
+
+    `asked`: somebody asks for topics, so a later sample may be waited for.
+    """
 
     topics: TopicHistory = NO_SAMPLES
     groups: GroupStates = NEVER_POLLED
+    asked: bool = False
 
 
 NOTHING_KNOWN = Knowledge()

@@ -48,7 +48,7 @@ class TopicSample:
 @dataclass(frozen=True, slots=True)
 class Change(Generic[T]):
     """A content, and since when it holds: a sample that was answered at `at_ms` was the first to show it; the last one
-    that showed something else was asked at `after_ms`."""
+    that showed something else was asked at `after_ms`, 0 if there was none."""
 
     after_ms: int
     at_ms: int
@@ -110,8 +110,7 @@ class TopicHistory:
         return changes[-1].content if changes else None
 
     def _change(self, sample: TopicSample, content: T) -> Change[T]:
-        before_ms = sample.asked_ms if self.asked_ms is None else self.asked_ms
-        return Change(before_ms, sample.answered_ms, content)
+        return Change(self.asked_ms or 0, sample.answered_ms, content)
 
     def moments(self, wanted: Iterable[str]) -> list[Moment]:
         """When samples showed something new of these topics or of the racks, oldest first."""
@@ -132,6 +131,10 @@ class TopicHistory:
             if replicas is not None:
                 found[name] = _racks(replicas, racks)
         return found
+
+    def any_racks(self) -> bool:
+        """Whether any sample that is kept showed a rack."""
+        return any(one.content for one in self.racks)
 
     def ever(self, name: str) -> bool:
         """Whether any sample that is kept showed this topic."""

@@ -225,6 +225,10 @@ class ConnectSession:
         text = f"evidence missing: {missing}{foreign_workers.ahead(body_of(row), self.state.history)}"
         return Reason(ReasonKind.EVIDENCE_MISSING, text)
 
+    def sample_from_ms(self) -> int | None:
+        """No verdict rests on samples."""
+        return None
+
     def live(self, at_ms: int) -> None:
         """A group found empty in history is timed from here on."""
         self.state = workers_gone.read_live(self.state, at_ms)

@@ -11,7 +11,6 @@ from rebalance_monitor.streaming.core.consumer.laws import CONSUMER, ConsumerLaw
 from rebalance_monitor.streaming.core.consumer.member_shares import shares_of
 from rebalance_monitor.streaming.core.consumer.state import ConsumerState, LastJoin
 from rebalance_monitor.streaming.core.consumer.unowned import Waits
-from rebalance_monitor.streaming.core.consumer.verdict import judge
 from rebalance_monitor.streaming.core.fold import departures, static_members
 from rebalance_monitor.streaming.core.fold.lifecycle import GroupView
 from rebalance_monitor.streaming.core.fold.published import body_of, diff_of, published_as, source_of
@@ -21,13 +20,13 @@ from rebalance_monitor.streaming.core.incidents.monitor_error import MONITOR_ERR
 from rebalance_monitor.streaming.core.incidents.notice import Notice, Output
 from rebalance_monitor.streaming.core.incidents.transitions import Moment
 from rebalance_monitor.streaming.core.model.records import GroupGeneration, Row
-from rebalance_monitor.streaming.core.model.results import Cause, Certainty, Evidence, Subject
+from rebalance_monitor.streaming.core.model.results import Cause, Certainty, Evidence, Subject, Verdict
 
 
 def judged(
-    view: GroupView, state: ConsumerState, row: Row, laws: Iterable[ConsumerLaw]
+    view: GroupView, state: ConsumerState, row: Row, laws: Iterable[ConsumerLaw], verdict: Verdict
 ) -> tuple[ConsumerState, list[Output]]:
-    """The state after this record, what is published of it, and what it says of incidents."""
+    """The state after this record with this verdict, what is published of it, and what it says of incidents."""
     body, source = body_of(row), source_of(row)
     moment = view.moment(row.timestamp_ms, generation=body.generation)
     last = LastRecord(source, row.timestamp_ms)
@@ -37,7 +36,6 @@ def judged(
         return known, [Notice(moment=moment, evaluated=over)]
     newest = view.envelope.generation
     repeated, first = body.generation == newest, newest is None
-    verdict = judge(view.settings, view.knowledge.topics, body, row.timestamp_ms, repeated=repeated, first=first)
     holds = {
         member.instance_id or member.member_id: tuple(
             f"{topic}-{number}" for topic, number in member.assignment.partitions

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from rebalance_monitor.streaming.core.consumer import catalogue, unowned
+from rebalance_monitor.streaming.core.consumer import awaited_sample, catalogue, unowned
 from rebalance_monitor.streaming.core.consumer.catalogue import CONTESTED
 from rebalance_monitor.streaming.core.consumer.generation import judged
 from rebalance_monitor.streaming.core.consumer.laws import LAWS, ConsumerLaw
@@ -11,17 +11,18 @@ from rebalance_monitor.streaming.core.consumer.member_format import CONSUMER_MEM
 from rebalance_monitor.streaming.core.consumer.member_shares import shares_of
 from rebalance_monitor.streaming.core.consumer.state import ConsumerState
 from rebalance_monitor.streaming.core.consumer.unowned import Waits
+from rebalance_monitor.streaming.core.consumer.verdict import judge
 from rebalance_monitor.streaming.core.fold import static_members
 from rebalance_monitor.streaming.core.fold.clocks import Leap, Passing
 from rebalance_monitor.streaming.core.fold.lifecycle import GroupView, NoTopics, QuietSession, Session
-from rebalance_monitor.streaming.core.fold.published import MemberShares
+from rebalance_monitor.streaming.core.fold.published import MemberShares, body_of, source_of
 from rebalance_monitor.streaming.core.fold.state import Envelope, LastRecord
 from rebalance_monitor.streaming.core.incidents.notice import Notice, Output
 from rebalance_monitor.streaming.core.incidents.rule import Rule
 from rebalance_monitor.streaming.core.model.codec import dumps, loads
 from rebalance_monitor.streaming.core.model.reasons import Reason
 from rebalance_monitor.streaming.core.model.records import Body, GroupGeneration, MemberRow, Row
-from rebalance_monitor.streaming.core.model.results import Evidence, Source
+from rebalance_monitor.streaming.core.model.results import Evidence, Source, Verdict
 from rebalance_monitor.streaming.core.reading.blobs import MemberFormat
 
 
@@ -55,6 +56,8 @@ class ConsumerSession(QuietSession):
 
     def __init__(self, view: GroupView, state: ConsumerState, laws: Sequence[ConsumerLaw]) -> None:
         self.view, self.state, self._laws = view, state, laws
+        self._said: tuple[Source, bool, bool, Verdict] | None = None
+        self._sample_from_ms: int | None = None
 
     def last(self) -> LastRecord | None:
         """The record judged last."""
@@ -70,8 +73,39 @@ class ConsumerSession(QuietSession):
 
     def judge(self, row: Row, never_came: Reason | None, before: Envelope, leap: Leap) -> Sequence[Output]:
         """The verdict, its causes, and what the rules find."""
-        self.state, outputs = judged(self.view, self.state, row, self._laws)
+        verdict = self._verdict(row)
+        if never_came is not None:
+            verdict = awaited_sample.without(verdict)
+        self._sample_from_ms = None
+        self.state, outputs = judged(self.view, self.state, row, self._laws, verdict)
         return outputs
+
+    def missing(self, row: Row) -> str | None:
+        """A sample that tells what the leader may have known, where those so far do not explain its answer."""
+        topics, head = self.view.knowledge.topics, self.view.waiting.head()
+        if not self.view.knowledge.asked or head is None or head.row is not row or not body_of(row).members:
+            return None
+        from_ms = awaited_sample.asked_from_ms(head, racks=topics.any_racks())
+        if topics.asked_ms is not None and topics.asked_ms >= from_ms:
+            return None
+        if not awaited_sample.rests_on_samples(self._verdict(row)):
+            return None
+        self._sample_from_ms = from_ms
+        return awaited_sample.MISSING
+
+    def sample_from_ms(self) -> int | None:
+        """What the first of the waiting records waits for."""
+        return self._sample_from_ms
+
+    def _verdict(self, row: Row) -> Verdict:
+        """By what is known now; looked for once, although a record that need not wait asks twice."""
+        body, newest = body_of(row), self.view.envelope.generation
+        repeated, first = body.generation == newest, newest is None
+        if self._said is None or self._said[:3] != (source_of(row), repeated, first):
+            topics = self.view.knowledge.topics
+            verdict = judge(self.view.settings, topics, body, row.timestamp_ms, repeated=repeated, first=first)
+            self._said = source_of(row), repeated, first, verdict
+        return self._said[3]
 
     def rebase(self, passing: Passing) -> Sequence[Output]:
         """What waits has waited as long as is sure."""

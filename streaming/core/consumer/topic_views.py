@@ -46,6 +46,20 @@ def others(history: TopicHistory, wanted: Sequence[str], at_ms: int) -> Iterator
     yield from islice(_mixed(near, wanted), MAX_MIXED)
 
 
+def near(history: TopicHistory, wanted: Sequence[str], at_ms: int) -> Iterator[dict[str, Racks]]:
+    """What samples around this time show."""
+    return _near(history, history.moments(wanted), wanted, at_ms)
+
+
+def unsure(history: TopicHistory, wanted: Sequence[str], at_ms: int) -> frozenset[str]:
+    """The topics whose partitions at this time no sample tells: none before shows them, or samples around this time
+    differ in their number."""
+    if current(history, wanted, at_ms) is None:
+        return frozenset(wanted)
+    counts = [{name: len(racks) for name, racks in one.items()} for one in near(history, wanted, at_ms)]
+    return frozenset(name for name in wanted if None in (found := {one.get(name) for one in counts}) or len(found) > 1)
+
+
 def _near(
     history: TopicHistory, moments: Sequence[Moment], wanted: Sequence[str], at_ms: int
 ) -> Iterator[dict[str, Racks]]:

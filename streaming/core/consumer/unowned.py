@@ -8,8 +8,8 @@ record itself. Each partition without owner is remembered with the time at which
     10:00:01  generation 8 gives a-1 to m2                        nothing was said
     10:01:10  no such generation                                  partition_without_owner opens
 
-Which partitions there are: what the last sample of the topics shows, where there is one. Without samples, a number
-below another one that was given exists, since numbers have no holes.
+Which partitions there are: what the last sample of the topics shows, where there is one. Of a topic that no sample
+shows, a number below another one that was given exists, since numbers have no holes.
 """
 
 from collections import Counter, defaultdict
@@ -23,14 +23,13 @@ from rebalance_monitor.streaming.core.cluster.topics import TopicHistory
 from rebalance_monitor.streaming.core.consumer import topic_views
 from rebalance_monitor.streaming.core.consumer.answer import STICKY_ONES, Answer, shown
 from rebalance_monitor.streaming.core.consumer.catalogue import TRANSFER_UNFINISHED, WITHOUT_OWNER
+from rebalance_monitor.streaming.core.consumer.guessed_counts import MOST_HOLES
 from rebalance_monitor.streaming.core.fold.clocks import SLACK_MS, Passing
 from rebalance_monitor.streaming.core.incidents.finding import Finding
 from rebalance_monitor.streaming.core.model.results import Certainty, Evidence, Severity, Source, Subject
 
 METADATA_MAX_AGE_MS = 300_000
 """A leader refreshes what it knows of topics at least this often (`metadata.max.age.ms`, the default)."""
-MOST_HOLES = 1_000
-"""More numbers below the highest one than this, and nobody has them: then the numbers are not those of a topic."""
 MOST_WAITING = 1_000
 """Partitions of one group that are waited for at a time."""
 CODES = frozenset({WITHOUT_OWNER.code, TRANSFER_UNFINISHED.code})
@@ -134,7 +133,7 @@ def _without_owner(
     for topic, number in given:
         highest[topic] = max(number, highest.get(topic, -1))
     for topic in topics:
-        if sample is not None:
+        if sample is not None and history.ever(topic):
             count, certainty, more_ms = len(sample.get(topic, ())), Certainty.CERTAIN, METADATA_MAX_AGE_MS
         else:
             # A sticky leader may keep numbers that a topic made anew no longer has.
@@ -150,7 +149,7 @@ def _without_owner(
 def _exists(key: str, history: TopicHistory, at_ms: int) -> bool:
     topic, _, number = key.rpartition("-")
     sample = topic_views.current(history, [topic], at_ms)
-    return sample is None or int(number) < len(sample.get(topic, ()))
+    return sample is None or not history.ever(topic) or int(number) < len(sample.get(topic, ()))
 
 
 def _lost_something(answer: Answer) -> bool:

@@ -1,12 +1,17 @@
-"""Was this consumer assignment right? Re-runs the assignor where the topics' partitions are known."""
+"""Was this consumer assignment right? Re-runs the assignor with the topics' partitions, as far as they are known.
 
-from collections.abc import Iterator, Mapping, Sequence
+samples before and around the record    match, explainable or unexplained
+counts that no sample tells             taken from the assignment itself: explainable, or not judged
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import assert_never
 
 from rebalance_monitor.assignors.consumer.model import ConsumerEra, ConsumerMember
 from rebalance_monitor.schemas.consumer_protocol import ConsumerAssignment, ConsumerSubscription, TopicPartition
 from rebalance_monitor.streaming.core.cluster.topics import TopicHistory
-from rebalance_monitor.streaming.core.consumer import sticky_verdict, topic_views
+from rebalance_monitor.streaming.core.consumer import guessed_counts, sticky_verdict, topic_views
 from rebalance_monitor.streaming.core.consumer.assignors import KEEPING, PLAIN, Assignor
 from rebalance_monitor.streaming.core.consumer.client_library import leaders_library
 from rebalance_monitor.streaming.core.consumer.foreign_orders import foreign_orders
@@ -16,6 +21,8 @@ from rebalance_monitor.streaming.core.model.reasons import Reason, ReasonKind
 from rebalance_monitor.streaming.core.model.records import GroupGeneration
 from rebalance_monitor.streaming.core.model.results import ConsumerShare, ExpectedShare, Grade, Verdict
 from rebalance_monitor.streaming.core.model.settings import ClusterSettings
+
+INFERRED = "partition counts inferred from the assignment itself"
 
 
 def _not_judged(assignor: str | None, kind: ReasonKind, text: str) -> Verdict:
@@ -48,33 +55,86 @@ def judge(
     if repeated:
         text = "the same generation was written again, as when a static member is replaced"
         return _not_judged(assignor, ReasonKind.WRITTEN_AGAIN, text)
-    subscriptions, observed = [], {}
-    for member in body.members:
-        name, subscription = member.member_id, member.subscription
-        if not isinstance(subscription, ConsumerSubscription):
-            return _not_judged(assignor, ReasonKind.MEMBER_UNREADABLE, f"subscription of {name} cannot be decoded")
-        if not isinstance(member.assignment, ConsumerAssignment):
-            return _not_judged(assignor, ReasonKind.MEMBER_UNREADABLE, f"assignment of {name} cannot be decoded")
-        observed[name] = member.assignment.partitions
-        subscriptions.append((name, member.instance_id, subscription))
+    told = _told(body)
+    if isinstance(told, str):
+        return _not_judged(assignor, ReasonKind.MEMBER_UNREADABLE, told)
+    subscriptions, observed = told
     wanted = sorted({topic for _, _, subscription in subscriptions for topic in subscription.topics})
     current = topic_views.current(history, wanted, at_ms)
-    if current is None:
-        text = f"partition counts not known: {', '.join(wanted[:5])}"
-        return _not_judged(assignor, ReasonKind.PARTITIONS_UNKNOWN, text)
     members = [as_member(*one, assignor or "", again=sticky) for one in subscriptions]
-    others = topic_views.others(history, wanted, at_ms)
-    if plain is None:
-        library = leaders_library(body, settings.client_libraries)
-        verdict = sticky_verdict.judge(body, members, observed, current, others, library)
-    else:
-        verdict = _judged(plain, members, observed, current, others)
+    library = leaders_library(body, settings.client_libraries) if sticky else None
+
+    def by(view: Topics, others: Iterator[Topics]) -> Verdict:
+        if plain is None:
+            return sticky_verdict.judge(body, members, observed, view, others, library)
+        return _judged(plain, members, observed, view, others)
+
+    verdict = None if current is None else by(current, topic_views.others(history, wanted, at_ms))
+    if verdict is not None and verdict.grade is not Grade.UNEXPLAINED:
+        return verdict
+    given = {topic for share in observed.values() for topic, _ in share}
+    unsure = topic_views.unsure(history, wanted, at_ms) & given
+    guesses = _guesses(history, wanted, at_ms, current, list(guessed_counts.guessed(observed, members, unsure)))
+    verdict = _by_a_guess(by, guesses, unsure) or verdict
+    never = {topic for topic in unsure if not history.ever(topic)}
+    if verdict is None or (never and verdict.grade is Grade.UNEXPLAINED):
+        text = f"partition counts not known: {guessed_counts.topics_of(never or wanted)}"
+        return _not_judged(assignor, ReasonKind.PARTITIONS_UNKNOWN, text)
     if verdict.grade is not Grade.UNEXPLAINED:
         return verdict
     if first and body.generation > 1:
         text = "first record of the group: it may come from a conversion, not from an assignor"
         return _not_judged(assignor, ReasonKind.CONVERSION, text)
     return verdict
+
+
+def _told(
+    body: GroupGeneration,
+) -> tuple[list[tuple[str, str | None, ConsumerSubscription]], dict[str, tuple[TopicPartition, ...]]] | str:
+    """What each member subscribes to, and what it was given; a sentence if one cannot be read."""
+    subscriptions, observed = [], {}
+    for member in body.members:
+        name, subscription = member.member_id, member.subscription
+        if not isinstance(subscription, ConsumerSubscription):
+            return f"subscription of {name} cannot be decoded"
+        if not isinstance(member.assignment, ConsumerAssignment):
+            return f"assignment of {name} cannot be decoded"
+        observed[name] = member.assignment.partitions
+        subscriptions.append((name, member.instance_id, subscription))
+    return subscriptions, observed
+
+
+def _guesses(
+    history: TopicHistory, wanted: Sequence[str], at_ms: int, current: Topics | None, counted: Sequence[Topics]
+) -> Iterator[tuple[Topics, str]]:
+    """Views that rest on a guess, with what the guess is."""
+    if current is None:
+        for later in topic_views.near(history, wanted, at_ms):
+            yield later, "partition counts as a later sample shows them"
+            for counts in counted:
+                yield {**counts, **later}, INFERRED
+    for counts in counted:
+        yield {**(current or {}), **counts}, INFERRED
+
+
+def _by_a_guess(
+    by: Callable[[Topics, Iterator[Topics]], Verdict], guesses: Iterator[tuple[Topics, str]], unsure: frozenset[str]
+) -> Verdict | None:
+    """The verdict by the first guess that fits; None if none does."""
+    for view, guess in guesses:
+        found = by(view, iter(()))
+        match found.grade:
+            case Grade.MATCH | Grade.EXPLAINABLE:
+                more = "" if found.reason is None else f"; {found.reason.text}"
+                text = f"{guess}: {guessed_counts.topics_of(unsure)}{more}"
+                return replace(found, grade=Grade.EXPLAINABLE, reason=Reason(ReasonKind.COUNTS_INFERRED, text))
+            case Grade.NOT_JUDGED:
+                return found
+            case Grade.UNEXPLAINED:
+                continue
+            case _:
+                assert_never(found.grade)
+    return None
 
 
 def _judged(

@@ -45,7 +45,8 @@ class FoldOutcome:
 
     `errors` and `kept`: where the fold failed, and the states put aside then (`streaming.core.fold.isolation`).
     `waits`: positions of the records that wait now (start, end); `wants_waiting`: the fold could go on if it were given
-    more of them. `home`: the partition of the group's records, `topic-number`.
+    more of them. `sample_from_ms`: one waits for a sample of the topics that is asked then or later, by the monitor's
+    clock. `home`: the partition of the group's records, `topic-number`.
     """
 
     state: Saved
@@ -57,6 +58,7 @@ class FoldOutcome:
     waits: tuple[int, int] = (0, 0)
     wants_waiting: bool = False
     home: str | None = None
+    sample_from_ms: int | None = None
 
 
 def _nothing(_row: Row) -> None:
@@ -97,6 +99,7 @@ def fold_group(
         waits=(queue.first, queue.end),
         wants_waiting=fold.wants_waiting,
         home=envelope.home,
+        sample_from_ms=fold.sample_from_ms(),
     )
 
 
@@ -118,6 +121,11 @@ class _Fold(Intake):
             times += [one for one in (session.live_due_ms(), session.events_due_ms(attention_ms)) if one is not None]
         failing_ms = recovery.due_ms(self.envelope)
         return min([*times, *([] if failing_ms is None else [failing_ms])], default=None)
+
+    def sample_from_ms(self) -> int | None:
+        """When the latest sample is to be asked that a record waits for."""
+        times = [one.sample_from_ms() for one in self.sessions.values()] if self.waiting.queue.end else []
+        return max((one for one in times if one is not None), default=None)
 
     def settle(self, *, end_of_input: bool) -> None:
         """Judge every waiting record whose evidence is there, in order; then the timers of the tick."""

@@ -123,6 +123,11 @@ class Session(Protocol):
         """Why a record is judged without its evidence."""
         ...
 
+    def sample_from_ms(self) -> int | None:
+        """A record waits for a sample of the topics that is asked at this time or later, by the monitor's clock; None
+        if none does."""
+        ...
+
     def live(self, at_ms: int) -> None:
         """The group is read as it goes on, at this time."""
         ...
@@ -231,6 +236,10 @@ class QuietSession:
     def never_came(self, row: Row, missing: str) -> Reason:
         """Nothing is waited for."""
         return Reason(ReasonKind.EVIDENCE_MISSING, missing)
+
+    def sample_from_ms(self) -> int | None:
+        """Nothing is waited for."""
+        return None
 
     def live(self, at_ms: int) -> None:
         """Nothing is timed."""

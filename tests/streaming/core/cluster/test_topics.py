@@ -58,7 +58,7 @@ def test_the_last_sample_is_shown_at_any_time(samples: list[TopicSample], at_ms:
 def test_each_change_lies_between_two_samples(samples: list[TopicSample]) -> None:
     known = history(samples)
     pairs = {(one.asked_ms, other.answered_ms) for one, other in pairwise(samples)}
-    pairs.add((samples[0].asked_ms, samples[0].answered_ms))
+    pairs.add((0, samples[0].answered_ms))
     assert {(one.after_ms, one.at_ms) for one in known.moments(NAMES)} <= pairs
     assert (known.asked_ms, known.answered_ms) == (samples[-1].asked_ms, samples[-1].answered_ms)
 
@@ -79,7 +79,7 @@ def test_a_brokers_restart_changes_one_value() -> None:
     topics = {f"t{number}": ((1, 2), (2, 3)) for number in range(100)}
     known = history([TopicSample(1, 1, topics, {1: "x", 2: "y"}), TopicSample(2, 2, topics, {1: "x"})])
     assert all(len(changes) == 1 for changes in known.topics.values())
-    assert known.racks == (Change(1, 1, {1: "x", 2: "y"}), Change(1, 2, {1: "x"}))
+    assert known.racks == (Change(0, 1, {1: "x", 2: "y"}), Change(1, 2, {1: "x"}))
     assert known.shown(["t0"], 2) == {"t0": (frozenset("x"), frozenset())}
 
 

@@ -1,0 +1,46 @@
+"""Which verdicts wait for a sample of the topics, and for which one.
+
+A leader may know of a change before any sample shows it: partitions were added, a topic was made, a broker died. So a
+verdict that the samples so far do not support waits for one that was surely asked after the record.
+
+    10:00:00  sample      t has 3 partitions
+    10:00:07  record      t-0 to t-5 are given: no sample shows six, so the record waits
+    10:00:09  sample      t has 6 partitions: explainable
+"""
+
+from rebalance_monitor.schemas.consumer_protocol import ConsumerSubscription
+from rebalance_monitor.streaming.core.consumer.topic_views import SAMPLE_AGE_MS
+from rebalance_monitor.streaming.core.fold.published import body_of
+from rebalance_monitor.streaming.core.fold.state import Waiting
+from rebalance_monitor.streaming.core.model.reasons import Reason, ReasonKind
+from rebalance_monitor.streaming.core.model.results import Grade, Verdict
+
+MISSING = "a sample of the topics that was taken after the record"
+METADATA_AGE_MS = 2_000
+"""A broker learns of new topics and partitions at most so long after another one, where both are well."""
+CLOCKS_APART_MS = 60_000
+"""Clocks of brokers and of the monitor differ by less than this. A record that was read later than so long after its
+time was surely written before."""
+
+
+def rests_on_samples(verdict: Verdict) -> bool:
+    """Whether a later sample may make another verdict of it."""
+    kind = None if verdict.reason is None else verdict.reason.kind
+    return verdict.grade is Grade.UNEXPLAINED or kind in (ReasonKind.PARTITIONS_UNKNOWN, ReasonKind.COUNTS_INFERRED)
+
+
+def asked_from_ms(head: Waiting, *, racks: bool) -> int:
+    """From when on a sample must have been asked, by the monitor's clock, to know what this record's leader knew.
+    `racks`: the cluster has some; that of a dead broker is shown for a while."""
+    written_ms = min(head.arrived_ms, head.row.timestamp_ms + CLOCKS_APART_MS)
+    members = body_of(head.row).members
+    states_one = any(isinstance(one.subscription, ConsumerSubscription) and one.subscription.rack for one in members)
+    return written_ms + (SAMPLE_AGE_MS if racks and states_one else METADATA_AGE_MS)
+
+
+def without(verdict: Verdict) -> Verdict:
+    """The verdict where that sample never came: nothing is unexplained then."""
+    if verdict.grade is not Grade.UNEXPLAINED:
+        return verdict
+    reason = Reason(ReasonKind.PARTITIONS_UNKNOWN, f"partition counts not known: {MISSING} never came")
+    return Verdict(grade=Grade.NOT_JUDGED, assignor=verdict.assignor, reason=reason)
