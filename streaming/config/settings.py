@@ -18,6 +18,7 @@ from rebalance_monitor.streaming.config.maintenance import MaintenanceSection
 from rebalance_monitor.streaming.config.metrics import MetricsSection
 from rebalance_monitor.streaming.config.owners import OwnerSection
 from rebalance_monitor.streaming.config.page import PageSection
+from rebalance_monitor.streaming.config.polling import PollingSection
 from rebalance_monitor.streaming.config.ready import ReadySection
 from rebalance_monitor.streaming.config.section import FromText, Section
 from rebalance_monitor.streaming.config.source import SourceSection
@@ -35,6 +36,7 @@ class Settings(Section):
     database: DatabaseSection = Field(default_factory=DatabaseSection)
     source: SourceSection = Field(default_factory=SourceSection)
     judge: JudgeSection = Field(default_factory=JudgeSection)
+    polling: PollingSection = Field(default_factory=PollingSection)
     ready: ReadySection = Field(default_factory=ReadySection)
     gap: GapSection = Field(default_factory=GapSection)
     http: HttpSection = Field(default_factory=HttpSection)

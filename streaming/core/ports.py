@@ -4,6 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
+from rebalance_monitor.streaming.core.cluster.stored import StoredTopics
 from rebalance_monitor.streaming.core.model.results import Result, Source
 
 
@@ -83,6 +84,8 @@ class Commit:
     kept: Sequence[KeptState] = field(default_factory=tuple)
     # Records of groups that are only counted, by (cluster, group, kind).
     other_groups: Mapping[tuple[str, str, str], int] = field(default_factory=dict)
+    # Samples that this batch was the first to use.
+    topics: StoredTopics | None = None
 
 
 class OutOfStep(Exception):
@@ -126,6 +129,10 @@ class Store(Protocol):
 
     def at_home(self, cluster: str, home: str) -> Sequence[GroupKey]:
         """Groups whose records lie in this partition (`topic-number`), and those of which nobody knows where."""
+        ...
+
+    def topic_samples(self, cluster_id: str) -> Mapping[str, str]:
+        """What batches committed of a cluster's topics (`cluster.stored`), by topic."""
         ...
 
     def due(self, cluster: str, now_ms: int) -> Sequence[GroupKey]:

@@ -12,7 +12,7 @@ from typing import Protocol
 from prometheus_client import ProcessCollector, disable_created_metrics
 from prometheus_client.exposition import generate_latest
 
-from rebalance_monitor.streaming.core import metrics
+from rebalance_monitor.streaming.core import metrics, polling_metrics
 from rebalance_monitor.streaming.core.model.results import Generation, Incident, Result, Standing
 from rebalance_monitor.streaming.core.model.subjects import Subject
 from rebalance_monitor.streaming.metrics.endpoint import Endpoint
@@ -251,6 +251,13 @@ class Exporter:
             if failed or problem is not None:
                 self._families.gauge(metrics.PART_FAILING, self._cluster, name).set(int(problem is not None))
                 self._families.counter(metrics.PART_FAILURES, self._cluster, name).inc(int(problem is not None))
+
+    def polled(self, poller: str, requests: int, answered_ms: int | None) -> None:
+        """A poller made so many requests; `answered_ms`: when the answer came, None if none did."""
+        with self._lock:
+            self._families.counter(polling_metrics.POLL_REQUESTS, self._cluster, poller).inc(requests)
+            if answered_ms is not None:
+                self._families.gauge(polling_metrics.LAST_POLL, self._cluster, poller).set(answered_ms / 1000)
 
     def gaps(self, known: Sequence[TopicGaps]) -> None:
         """All gaps there are, by topic: the offsets lost, and a reason to be degraded where one is still shown."""

@@ -29,6 +29,7 @@ from rebalance_monitor.streaming.store.past import Past
 from rebalance_monitor.streaming.store.refused import REFUSED, Refused, Writing
 from rebalance_monitor.streaming.store.text import clean, name, original, restored
 from rebalance_monitor.streaming.store.topic_ids import TopicIds
+from rebalance_monitor.streaming.store.topic_samples import topic_samples, write_topics
 from rebalance_monitor.streaming.store.waiting_rows import WAITING_ROWS, first_waiting, keep_waiting, next_waiting
 from rebalance_monitor.streaming.store.writer import check_epoch
 
@@ -140,6 +141,11 @@ class PostgresStore(Past):
             ).fetchall()
         return [GroupKey(cluster, restored(group, kept)) for group, kept in rows]
 
+    def topic_samples(self, cluster_id: str) -> dict[str, str]:
+        """What batches committed of a cluster's topics (`cluster.stored`), by topic."""
+        with self.database.session() as connection:
+            return topic_samples(connection, cluster_id)
+
     def due(self, cluster: str, now_ms: int) -> list[GroupKey]:
         """Groups of a cluster whose timer is due at `now_ms`, the longest overdue first."""
         with self.database.session() as connection:
@@ -226,6 +232,8 @@ class PostgresStore(Past):
                 writing.rows("undecodable", 4, new, partial(self._write_undecodable, connection))
                 counts = [(cluster, name(group), kind, n) for (cluster, group, kind), n in commit.other_groups.items()]
                 writing.rows("other_groups", 3, counts, partial(_count_other_groups, connection))
+                if commit.topics is not None:
+                    write_topics(connection, commit.topics)
                 if commit.kept:
                     writing.table(KEPT_STATES, kept_rows(commit.kept, commit.batch_id))
                     prune(connection)

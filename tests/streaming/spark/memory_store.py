@@ -16,6 +16,7 @@ class MemoryStore:
         self.states: dict[GroupKey, StoredState] = {}
         self.waiting: dict[GroupKey, dict[int, bytes]] = {}
         self.commits: list[Commit] = []
+        self.topics: dict[tuple[str, str], str] = {}
 
     def claim(self) -> int:
         self.epoch += 1
@@ -33,6 +34,9 @@ class MemoryStore:
 
     def at_home(self, cluster: str, home: str) -> Sequence[GroupKey]:
         return sorted(key for key, one in self.states.items() if key.cluster == cluster and one.home in (home, None))
+
+    def topic_samples(self, cluster_id: str) -> Mapping[str, str]:
+        return {topic: text for (of, topic), text in self.topics.items() if of == cluster_id}
 
     def due(self, cluster: str, now_ms: int) -> Sequence[GroupKey]:
         return [
@@ -58,6 +62,10 @@ class MemoryStore:
                 first, end = one.waits
                 kept = {at: row for at, row in self.waiting.get(group, {}).items() if first <= at < end}
                 self.waiting[group] = kept | dict(one.waiting)
+        if commit.topics is not None:
+            self.topics |= {(commit.topics.cluster_id, topic): text for topic, text in commit.topics.rows.items()}
+            for topic in commit.topics.gone:
+                self.topics.pop((commit.topics.cluster_id, topic), None)
         self.commits.append(commit)
 
     def _loaded(self, key: GroupKey) -> StoredState:

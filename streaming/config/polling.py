@@ -1,0 +1,14 @@
+"""What is asked of brokers beside the topics that are read."""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from rebalance_monitor.streaming.config.section import Section
+
+
+class PollingSection(Section):
+    """`topics`: whether brokers are asked for partition counts and racks, every `topics_every_ms` at least."""
+
+    topics: bool = True
+    topics_every_ms: Annotated[int, Field(ge=1_000, le=300_000)] = 30_000

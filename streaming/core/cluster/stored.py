@@ -1,0 +1,76 @@
+"""The history of topics as rows of text: one for each topic, and one for the racks and the time of the last sample.
+
+A row is written when its content changes, so a sample that shows nothing new writes one row, however many topics there
+are. JSON: a topic's row is a list of changes [after_ms, at_ms, replicas by partition, or null]; the row without a
+topic's name is an object.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from rebalance_monitor.streaming.core.cluster.topics import Change, Replicas, TopicHistory
+
+CLUSTER = ""
+"""The name of the row of the racks and of the last sample; no topic is called so."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredTopics:
+    """Rows of one cluster (its id) that are to be written, by topic, and topics whose rows are to be deleted."""
+
+    cluster_id: str
+    rows: Mapping[str, str] = field(default_factory=dict)
+    gone: tuple[str, ...] = ()
+
+
+class UnreadableTopics(Exception):
+    """The rows are not what a release wrote that this one knows."""
+
+
+def changed(cluster_id: str, before: TopicHistory, after: TopicHistory) -> StoredTopics | None:
+    """What is to be stored after `before` was; None if nothing."""
+    if after is before:
+        return None
+    rows = {CLUSTER: _cluster_text(after)}
+    if after.topics is before.topics:
+        return StoredTopics(cluster_id=cluster_id, rows=rows)
+    for name, changes in after.topics.items():
+        if before.topics.get(name) is not changes:
+            rows[name] = _text([[one.after_ms, one.at_ms, one.content] for one in changes])
+    gone = tuple(name for name in before.topics if name not in after.topics)
+    return StoredTopics(cluster_id=cluster_id, rows=rows, gone=gone)
+
+
+def history_from(rows: Mapping[str, str]) -> TopicHistory:
+    """What these rows hold; raises UnreadableTopics."""
+    if CLUSTER not in rows:
+        return TopicHistory()
+    try:
+        known = json.loads(rows[CLUSTER])
+        racks = tuple(map(_racks, known["racks"]))
+        topics = {name: tuple(map(_change, json.loads(text))) for name, text in rows.items() if name != CLUSTER}
+        return TopicHistory(topics, racks, int(known["asked_ms"]), int(known["answered_ms"]))
+    except (ValueError, KeyError, TypeError, AttributeError) as why:
+        raise UnreadableTopics from why
+
+
+def _cluster_text(history: TopicHistory) -> str:
+    racks = [[one.after_ms, one.at_ms, one.content] for one in history.racks]
+    return _text({"asked_ms": history.asked_ms, "answered_ms": history.answered_ms, "racks": racks})
+
+
+def _change(given: Any) -> Change[Replicas | None]:
+    after_ms, at_ms, content = given
+    replicas = None if content is None else tuple(tuple(map(int, brokers)) for brokers in content)
+    return Change(int(after_ms), int(at_ms), replicas)
+
+
+def _racks(given: Any) -> Change[Mapping[int, str]]:
+    after_ms, at_ms, content = given
+    return Change(int(after_ms), int(at_ms), {int(broker): str(rack) for broker, rack in content.items()})
+
+
+def _text(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

@@ -1,0 +1,17 @@
+"""Metrics of the pollers: what brokers are asked beside the topics that are read."""
+
+from rebalance_monitor.streaming.core.metric import Metric
+
+POLL_REQUESTS = Metric(
+    name="rebalance_monitor_poll_requests_total",
+    kind="counter",
+    help="Requests that a poller made to brokers beside reading, by poller: topics (partition counts and racks).",
+    labels=("cluster", "poller"),
+)
+LAST_POLL = Metric(
+    name="rebalance_monitor_last_poll_timestamp_seconds",
+    kind="gauge",
+    unit="timestamp_seconds",
+    help="When a poller got its last answer from brokers.",
+    labels=("cluster", "poller"),
+)

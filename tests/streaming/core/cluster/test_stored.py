@@ -1,0 +1,42 @@
+"""The history of topics as rows: what is stored batch by batch is the history, and a quiet cluster writes one row."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rebalance_monitor.streaming.core.cluster.stored import CLUSTER, UnreadableTopics, changed, history_from
+from rebalance_monitor.streaming.core.cluster.topics import KEPT_MS, NO_SAMPLES, TopicSample
+from tests.streaming.core.cluster.test_topics import dense, history
+
+
+@given(dense(), st.booleans())
+def test_the_rows_hold_the_history(samples: list[TopicSample], forget: bool) -> None:
+    rows: dict[str, str] = {}
+    known = NO_SAMPLES
+    for sample in samples:
+        after = known.with_sample(sample)
+        after = after.kept(sample.answered_ms + KEPT_MS) if forget else after
+        stored = changed("id", known, after)
+        assert stored is not None
+        rows = {topic: text for topic, text in {**rows, **stored.rows}.items() if topic not in stored.gone}
+        known = after
+        assert history_from(rows) == known
+
+
+def test_a_sample_that_shows_nothing_new_writes_one_row() -> None:
+    topics = {f"t{number}": ((1,),) for number in range(1_000)}
+    before = history([TopicSample(1, 1, topics)])
+    stored = changed("id", before, before.with_sample(TopicSample(2, 2, dict(topics))))
+    assert stored is not None
+    assert set(stored.rows) == {CLUSTER}
+    assert changed("id", before, before) is None
+
+
+def test_nothing_is_stored_of_a_new_cluster() -> None:
+    assert history_from({}) == NO_SAMPLES
+
+
+@pytest.mark.parametrize("text", ["", "[]", '{"racks": 1}', '{"racks": [[1]], "asked_ms": 1, "answered_ms": 1}'])
+def test_rows_that_cannot_be_read_are_refused(text: str) -> None:
+    with pytest.raises(UnreadableTopics):
+        history_from({CLUSTER: text})

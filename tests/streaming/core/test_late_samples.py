@@ -1,0 +1,218 @@
+"""Consumer groups read as they go on, with samples of the topics that come before, after, late or never."""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rebalance_monitor.streaming.core.cluster.knowledge import Knowledge
+from rebalance_monitor.streaming.core.cluster.topics import NO_SAMPLES, Replicas, TopicSample
+from rebalance_monitor.streaming.core.consumer.awaited_sample import METADATA_AGE_MS
+from rebalance_monitor.streaming.core.fold.fold import FoldOutcome
+from rebalance_monitor.streaming.core.fold.state import Saved
+from rebalance_monitor.streaming.core.lifecycles import fold_group
+from rebalance_monitor.streaming.core.model.reasons import ReasonKind
+from rebalance_monitor.streaming.core.model.records import Tick
+from rebalance_monitor.streaming.core.model.results import Generation, Grade, Verdict
+from tests.streaming.core.rules.builders import GROUP, Story, generations
+from tests.streaming.core.rules.consumers import Consumer, group, record, shares
+
+READ_AFTER_MS = 100
+BALANCED = shares(m1="a-0 a-1", m2="a-2")
+GROWN = shares(m1="a-0 a-1", m2="a-2 a-3")
+WRONG = shares(m1="a-1 a-2", m2="a-0")
+
+
+def partitions(**counts: int) -> dict[str, Replicas]:
+    return {topic: ((1,),) * count for topic, count in counts.items()}
+
+
+class Live:
+    """A monitor that reads along. `polled`: somebody asks brokers for topics."""
+
+    def __init__(self, story: Story, *, polled: bool = True) -> None:
+        self.story, self.told = story, 0
+        self.knowledge = Knowledge(asked=polled)
+        self.state: Saved | None = None
+        self.said: list[Generation] = []
+        self.outcome: FoldOutcome | None = None
+
+    def sampled(self, asked_ms: int, **counts: int) -> None:
+        topics = self.knowledge.topics.with_sample(TopicSample(asked_ms, asked_ms + 10, partitions(**counts)))
+        self.knowledge = replace(self.knowledge, topics=topics)
+
+    def reads(self, now_ms: int | None = None) -> Verdict:
+        """What is new, at this time; the last verdict on the newest generation."""
+        rows = self.story.rows[self.told :]
+        self.told = len(self.story.rows)
+        at_ms = self.story.now_ms + READ_AFTER_MS if now_ms is None else now_ms
+        self.outcome = fold_group(self.story.settings, GROUP, self.state, rows, Tick(at_ms), knowledge=self.knowledge)
+        self.state = self.outcome.state
+        self.said += generations(self.outcome.results)
+        return self.said[-1].verdict
+
+    @property
+    def waits_for_ms(self) -> int | None:
+        assert self.outcome is not None
+        return self.outcome.sample_from_ms
+
+
+def pending(verdict: Verdict) -> bool:
+    return verdict.pending_until_ms is not None
+
+
+def kind(verdict: Verdict) -> ReasonKind | None:
+    return None if verdict.reason is None else verdict.reason.kind
+
+
+def test_what_a_sample_before_supports_is_said_at_once() -> None:
+    live = Live(group("range", BALANCED))
+    live.sampled(live.story.now_ms - 1_000, a=3)
+    assert live.reads().grade is Grade.MATCH
+    assert live.waits_for_ms is None
+
+
+def test_partitions_that_were_added_are_no_alarm() -> None:
+    live = Live(group("range", GROWN))
+    live.sampled(live.story.now_ms - 1_000, a=3)
+    assert pending(live.reads())
+    from_ms = live.waits_for_ms
+    assert from_ms == live.story.now_ms + READ_AFTER_MS + METADATA_AGE_MS
+    live.sampled(from_ms, a=4)
+    verdict = live.reads(from_ms + 500)
+    assert (verdict.grade, kind(verdict)) == (Grade.EXPLAINABLE, ReasonKind.UNKNOWN_TOPICS)
+    assert live.waits_for_ms is None
+
+
+def test_a_sample_that_was_asked_too_early_is_not_enough() -> None:
+    live = Live(group("range", GROWN))
+    live.sampled(live.story.now_ms - 1_000, a=3)
+    live.reads()
+    assert live.waits_for_ms is not None
+    live.sampled(live.waits_for_ms - 1, a=3)
+    assert pending(live.reads(live.waits_for_ms))
+
+
+def test_a_wrong_answer_is_unexplained_when_the_next_sample_shows_nothing_new() -> None:
+    live = Live(group("range", BALANCED))
+    live.sampled(live.story.now_ms - 1_000, a=3)
+    live.reads()
+    record(live.story, "range", *WRONG)
+    assert pending(live.reads())
+    assert live.waits_for_ms is not None
+    live.sampled(live.waits_for_ms, a=3)
+    assert live.reads(live.waits_for_ms + 500).grade is Grade.UNEXPLAINED
+
+
+def test_where_no_sample_comes_nothing_is_unexplained() -> None:
+    live = Live(group("range", BALANCED))
+    live.sampled(live.story.now_ms - 1_000, a=3)
+    live.reads()
+    record(live.story, "range", *WRONG)
+    live.reads()
+    verdict = live.reads(live.story.now_ms + READ_AFTER_MS + live.story.settings.judge_wait_ms)
+    assert (verdict.grade, kind(verdict)) == (Grade.NOT_JUDGED, ReasonKind.PARTITIONS_UNKNOWN)
+    assert not pending(verdict)
+
+
+def test_a_topic_that_no_sample_shows_yet_is_waited_for() -> None:
+    live = Live(group("range", shares("a b", m1="a-0 a-1 b-0", m2="a-2")))
+    live.sampled(live.story.now_ms - 1_000, a=3)
+    assert pending(live.reads())
+    assert live.waits_for_ms is not None
+    live.sampled(live.waits_for_ms, a=3, b=1)
+    assert live.reads(live.waits_for_ms + 500).grade is Grade.EXPLAINABLE
+
+
+def test_a_topic_that_may_not_be_described_is_inferred() -> None:
+    """A broker leaves such a topic out of its answer."""
+    live = Live(group("range", shares("a b", m1="a-0 a-1 b-0", m2="a-2")))
+    live.sampled(live.story.now_ms - 1_000, a=3)
+    live.reads()
+    assert live.waits_for_ms is not None
+    live.sampled(live.waits_for_ms, a=3)
+    verdict = live.reads(live.waits_for_ms + 500)
+    assert (verdict.grade, kind(verdict)) == (Grade.EXPLAINABLE, ReasonKind.COUNTS_INFERRED)
+    assert verdict.reason is not None
+    assert verdict.reason.text == "partition counts inferred from the assignment itself: b"
+
+
+@pytest.mark.parametrize("protocol", ["range", "roundrobin"])
+def test_without_samples_counts_are_inferred(protocol: str) -> None:
+    given = BALANCED if protocol == "range" else shares(m1="a-0 a-2", m2="a-1")
+    verdict = Live(group(protocol, given), polled=False).reads()
+    assert (verdict.grade, kind(verdict)) == (Grade.EXPLAINABLE, ReasonKind.COUNTS_INFERRED)
+
+
+def test_without_samples_nothing_is_unexplained() -> None:
+    verdict = Live(group("range", WRONG), polled=False).reads()
+    assert (verdict.grade, kind(verdict)) == (Grade.NOT_JUDGED, ReasonKind.PARTITIONS_UNKNOWN)
+
+
+def test_a_number_that_no_topic_can_have_is_not_judged() -> None:
+    verdict = Live(group("range", shares(m1="a-0 a-2147483647")), polled=False).reads()
+    assert verdict.grade is Grade.NOT_JUDGED
+
+
+def test_history_before_the_first_sample_is_judged_by_it() -> None:
+    live = Live(group("range", BALANCED))
+    live.sampled(live.story.now_ms + 3_600_000, a=3)
+    verdict = live.reads(live.story.now_ms + 3_600_100)
+    assert (verdict.grade, kind(verdict)) == (Grade.EXPLAINABLE, ReasonKind.COUNTS_INFERRED)
+    assert verdict.reason is not None
+    assert verdict.reason.text == "partition counts as a later sample shows them: a"
+
+
+def test_a_topic_that_was_made_anew_with_fewer_partitions_is_no_alarm() -> None:
+    live = Live(group("range", shares(m1="a-0", m2="a-1")))
+    live.sampled(live.story.now_ms - 1_000, a=3)
+    live.reads()
+    assert live.waits_for_ms is not None
+    live.sampled(live.waits_for_ms, a=2)
+    assert live.reads(live.waits_for_ms + 500).grade is Grade.EXPLAINABLE
+
+
+def test_a_topic_that_was_deleted_is_no_alarm() -> None:
+    live = Live(group("range", shares("a b", m1="b-0", m2="b-1")))
+    live.sampled(live.story.now_ms - 1_000, a=3, b=2)
+    verdict = live.reads()
+    assert (verdict.grade, kind(verdict)) == (Grade.EXPLAINABLE, ReasonKind.UNKNOWN_TOPICS)
+
+
+def test_records_behind_one_that_waits_are_judged_with_it() -> None:
+    live = Live(group("range", GROWN))
+    live.sampled(live.story.now_ms - 1_000, a=3)
+    live.reads()
+    record(live.story, "range", Consumer(id="m1", given="a-0 a-1 a-2 a-3"), after_ms=500)
+    live.reads()
+    assert live.waits_for_ms is not None
+    live.sampled(live.waits_for_ms + 1_000, a=4)
+    live.reads(live.waits_for_ms + 2_000)
+    final = {one.generation: one.verdict.grade for one in live.said if not pending(one.verdict)}
+    assert list(final.values()) == [Grade.EXPLAINABLE, Grade.EXPLAINABLE]
+
+
+@given(st.lists(st.integers(1, 4_000), min_size=1, max_size=8), st.sampled_from([3, 4, 5]))
+def test_however_often_brokers_are_asked_the_verdict_is_the_same(pauses: list[int], count: int) -> None:
+    """Samples that show nothing new, between the one before the record and the one that decides."""
+
+    def told(extra: list[int]) -> Verdict:
+        live = Live(group("range", GROWN))
+        live.sampled(live.story.now_ms - 20_000, a=3)
+        live.reads()
+        until_ms = live.waits_for_ms
+        assert until_ms is not None
+        at_ms = live.story.now_ms - 19_000
+        for pause_ms in extra:
+            at_ms += pause_ms
+            if at_ms < live.story.now_ms - 1_000:
+                live.sampled(at_ms, a=3)
+        live.sampled(until_ms, a=count)
+        return live.reads(until_ms + 500)
+
+    assert told(pauses) == told([])
+
+
+def test_nothing_is_known_before_the_first_sample() -> None:
+    assert NO_SAMPLES.shown(["a"], 10**15) == {}

@@ -1,0 +1,143 @@
+"""When brokers are asked for their topics, and what is made of their answers. The clock is the test's."""
+
+from collections.abc import Callable
+
+import pytest
+
+from rebalance_monitor.streaming.polling.asking import REQUESTS, Answer
+from rebalance_monitor.streaming.polling.topics import HANGS_S, LOOK_EVERY_S, MOST_KEPT, PART, TopicPoller
+from rebalance_monitor.streaming.supervision import PartFailed
+
+EVERY_S = 30.0
+
+
+class Told:
+    """What an observer was told."""
+
+    def __init__(self) -> None:
+        self.problems: list[str | None] = []
+        self.requests = 0
+        self.answered: list[int | None] = []
+
+    def part(self, name: str, problem: str | None) -> None:
+        assert name == PART
+        self.problems.append(problem)
+
+    def polled(self, poller: str, requests: int, answered_ms: int | None) -> None:
+        assert poller == PART
+        self.requests += requests
+        self.answered.append(answered_ms)
+
+
+class Asked:
+    """A poller of a cluster whose answer the test sets."""
+
+    def __init__(self) -> None:
+        self.now_s = 1_000.0
+        self.answer: Callable[[], Answer] = lambda: Answer({"t": ((1,),)}, {})
+        self.times: list[float] = []
+        self.told = Told()
+        self.poller = TopicPoller(
+            self._ask, self.told, EVERY_S, now_ms=lambda: round(self.now_s * 1000), clock_s=lambda: self.now_s
+        )
+
+    def _ask(self) -> Answer:
+        self.times.append(self.now_s)
+        return self.answer()
+
+    def passes(self, seconds: float) -> None:
+        """Steps as the thread makes them, for so long."""
+        until_s = self.now_s + seconds
+        while self.now_s < until_s:
+            self.poller.step()
+            self.now_s += LOOK_EVERY_S
+
+
+def test_brokers_are_asked_every_half_minute() -> None:
+    asked = Asked()
+    asked.passes(301)
+    assert len(asked.times) in (10, 11)
+    assert asked.told.requests == REQUESTS * len(asked.times)
+    assert None not in asked.told.answered
+
+
+def test_a_wanted_sample_is_asked_for_when_it_may_be() -> None:
+    asked = Asked()
+    asked.passes(5)
+    wanted_s = asked.now_s + 4
+    asked.poller.want(round(wanted_s * 1000))
+    asked.passes(10)
+    assert len(asked.times) == 2
+    assert wanted_s <= asked.times[1] < wanted_s + 1
+    last = asked.poller.since(None)[-1]
+    assert last.asked_ms >= round(wanted_s * 1000)
+
+
+def test_whatever_is_wanted_there_is_one_request_a_second() -> None:
+    asked = Asked()
+    began_s = asked.now_s
+    while asked.now_s < began_s + 20:
+        asked.poller.want(round(asked.now_s * 1000))
+        asked.passes(LOOK_EVERY_S)
+    assert len(asked.times) <= 21
+
+
+def test_the_next_batch_gets_what_is_new_to_it() -> None:
+    asked = Asked()
+    asked.passes(EVERY_S * 3)
+    first, *later = asked.poller.since(None)
+    assert asked.poller.since(first.answered_ms) == later
+    assert asked.poller.since(later[-1].answered_ms) == []
+    asked.passes(EVERY_S * 3 * MOST_KEPT)
+    assert len(asked.poller.since(None)) == MOST_KEPT
+
+
+def test_a_topic_that_the_broker_cannot_tell_of_now_stays_as_it_was() -> None:
+    asked = Asked()
+    asked.passes(1)
+    asked.answer = lambda: Answer({"u": ((1,), (2,))}, {1: "a"}, unclear=frozenset({"t", "v"}))
+    asked.passes(EVERY_S + 1)
+    last = asked.poller.since(None)[-1]
+    assert last.topics == {"t": ((1,),), "u": ((1,), (2,))}
+    assert last.racks == {1: "a"}
+
+
+def refuse() -> Answer:
+    raise PartFailed("the brokers did not say which topics there are (timed out)")
+
+
+def test_a_failed_request_is_counted_and_said() -> None:
+    asked = Asked()
+    asked.answer = refuse
+    with pytest.raises(PartFailed):
+        asked.poller.step()
+    assert asked.told.requests == REQUESTS
+    assert asked.told.answered == [None]
+    assert asked.poller.since(None) == []
+
+
+def test_after_a_failure_the_next_step_asks_again() -> None:
+    asked = Asked()
+    asked.answer = refuse
+    with pytest.raises(PartFailed):
+        asked.poller.step()
+    with pytest.raises(PartFailed):
+        asked.poller.step()
+    assert len(asked.times) == 2
+
+
+def test_a_request_without_end_is_named() -> None:
+    asked = Asked()
+
+    def hang() -> Answer:
+        asked.poller.look()
+        assert asked.told.problems == []
+        asked.now_s += HANGS_S + 1
+        asked.poller.look()
+        return Answer({}, {})
+
+    asked.answer = hang
+    asked.poller.step()
+    assert asked.told.problems == ["no answer and no error from the brokers for 31 s"]
+    asked.poller.look()
+    assert len(asked.told.problems) == 1
