@@ -9,13 +9,10 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Protocol
 
 import pyarrow as pa
 
-from rebalance_monitor.streaming.core.cluster.knowledge import NOTHING_KNOWN, Knowledge
-from rebalance_monitor.streaming.core.cluster.stored import UnreadableTopics, changed, history_from
-from rebalance_monitor.streaming.core.cluster.topics import TopicSample
+from rebalance_monitor.streaming.core.cluster.knowledge import Knowledge
 from rebalance_monitor.streaming.core.fold.fold import FoldOutcome
 from rebalance_monitor.streaming.core.fold.isolation import place_of
 from rebalance_monitor.streaming.core.fold.routing import connect_settings, groups_concerned, groups_of_topic
@@ -29,6 +26,7 @@ from rebalance_monitor.streaming.guarding.fold import configs_first
 from rebalance_monitor.streaming.spark.channel import Control
 from rebalance_monitor.streaming.spark.folding import Folded, FoldMany, fold_here
 from rebalance_monitor.streaming.spark.group_states import GroupStates
+from rebalance_monitor.streaming.spark.learning import Learning, TopicSamples
 from rebalance_monitor.streaming.spark.offsets import TopicKind
 from rebalance_monitor.streaming.spark.rows import Batch, RawRow, read_batch
 
@@ -39,9 +37,6 @@ CONNECT = "connect"
 MEASURE_FROM_RECORDS = 50
 # A timer that is due and stays due (its evidence is still missing) is looked at once per this time, not in a loop.
 TIMER_PAUSE_MS = 1_000
-SAMPLED_AFTER_MS = 500
-"""A sample is there so long after it was wanted, where brokers are well."""
-TRIM_EVERY_MS = 3_600_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,18 +69,6 @@ class BatchReport:
     fold_errors: Mapping[str, int] = field(default_factory=dict)
 
 
-class TopicSamples(Protocol):
-    """Who asks brokers for their topics. Both methods return at once."""
-
-    def since(self, answered_ms: int | None) -> Sequence[TopicSample]:
-        """The samples after the one that was answered then, oldest first."""
-        ...
-
-    def want(self, from_ms: int) -> None:
-        """A sample is wanted that is asked at this time or later."""
-        ...
-
-
 class BatchFunction:
     """Called with each batch's table, in order. Positions are read once: the writer epoch keeps others off them.
 
@@ -112,10 +95,7 @@ class BatchFunction:
         self._on_results, self._publish = on_results, publish
         self._here, self._spread = here, spread
         self._traced: set[str] = set()
-        self._samples = samples
-        self._knowledge = NOTHING_KNOWN if samples is None else self._known(store.topic_samples(cluster_id))
-        self._trimmed_ms = 0
-        self._sample_from_ms: dict[str, int] = {}
+        self._learning = Learning(store, cluster_id, samples)
         self._positions = {key: at for key, at in store.positions().items() if key.cluster_id == cluster_id}
         # No cluster can be configured without a name, so this key never meets a group's.
         self._own_key = GroupKey("", settings.name)
@@ -143,9 +123,9 @@ class BatchFunction:
         ranges = self._in_step(batch)
         own = self._remember(batch)
         tick = self._tick(batch)
-        knowledge = self._learned()
+        knowledge = self._learning.knowledge()
         rows = self._rows(batch, tick, own.connect_groups)
-        for group in self._answered(knowledge):
+        for group in self._learning.answered(knowledge):
             rows.setdefault(group, [])
         groups = GroupStates(self._store, self._settings, rows)
         fold = self._fold_for(len(batch.rows))
@@ -168,11 +148,11 @@ class BatchFunction:
                 blobs=blobs,
                 kept=[state for outcome in outcomes.values() for state in outcome.kept],
                 other_groups=others,
-                topics=changed(self._cluster_id, self._knowledge.topics, knowledge.topics),
+                topics=self._learning.stored(knowledge),
             )
         )
-        self._own, self._knowledge = own, knowledge
-        self._note_waiting(outcomes)
+        self._own = own
+        self._learning.committed(knowledge, outcomes)
         self._positions.update({key: covered.end for key, covered in ranges.items()})
         records = sum(reached.records for reached in batch.reached.values())
         size = sum(reached.bytes for reached in batch.reached.values())
@@ -214,43 +194,6 @@ class BatchFunction:
                 kept=(*outcome.kept, *more.kept),
             )
         return outcome
-
-    def _known(self, rows: Mapping[str, str]) -> Knowledge:
-        """What batches before knew."""
-        try:
-            return Knowledge(topics=history_from(rows), asked=True)
-        except UnreadableTopics:
-            log.warning("topic_samples_not_read", extra={"fields": {"cluster": self._settings.name}})
-            return Knowledge(asked=True)
-
-    def _learned(self) -> Knowledge:
-        """What is known with the samples that came since the last batch; the same object where none did."""
-        if self._samples is None:
-            return self._knowledge
-        topics = self._knowledge.topics
-        for sample in self._samples.since(topics.answered_ms):
-            topics = topics.with_sample(sample)
-        if topics is self._knowledge.topics:
-            return self._knowledge
-        now_ms = topics.answered_ms or 0
-        if now_ms - self._trimmed_ms >= TRIM_EVERY_MS:
-            topics, self._trimmed_ms = topics.kept(now_ms), now_ms
-        return replace(self._knowledge, topics=topics)
-
-    def _answered(self, knowledge: Knowledge) -> list[str]:
-        """The groups whose records waited for a sample that has come."""
-        asked_ms = knowledge.topics.asked_ms
-        if asked_ms is None:
-            return []
-        return [group for group, from_ms in self._sample_from_ms.items() if from_ms <= asked_ms]
-
-    def _note_waiting(self, outcomes: Mapping[str, FoldOutcome]) -> None:
-        """Which groups wait for a sample now; a job that begins anew learns it when their wait is over."""
-        for group, outcome in outcomes.items():
-            self._sample_from_ms.pop(group, None)
-            if outcome.sample_from_ms is not None and self._samples is not None:
-                self._sample_from_ms[group] = outcome.sample_from_ms
-                self._samples.want(outcome.sample_from_ms)
 
     def _log_errors(self, outcomes: Mapping[str, FoldOutcome]) -> None:
         """Each error with its coordinates; its trace the first time."""
@@ -323,9 +266,8 @@ class BatchFunction:
         return groups_concerned(self._settings, raw.topic, raw.kind, at_home)
 
     def _next_due_ms(self, tick: Tick | None) -> int | None:
-        times = [one + SAMPLED_AFTER_MS for one in self._sample_from_ms.values()]
-        due_ms = self._store.earliest_due_ms(self._settings.name)
-        due_ms = min([*times, *([] if due_ms is None else [due_ms])], default=None)
+        stored_ms = self._store.earliest_due_ms(self._settings.name)
+        due_ms = min([*self._learning.due_ms(), *([] if stored_ms is None else [stored_ms])], default=None)
         if due_ms is None or tick is None:
             return due_ms
         return max(due_ms, tick.now_ms + TIMER_PAUSE_MS) if due_ms <= tick.now_ms else due_ms

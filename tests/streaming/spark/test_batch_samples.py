@@ -5,8 +5,9 @@ from collections.abc import Sequence
 from rebalance_monitor.streaming.core.cluster.topics import TopicSample
 from rebalance_monitor.streaming.core.model.results import Generation, Grade
 from rebalance_monitor.streaming.core.ports import Commit, Range
-from rebalance_monitor.streaming.spark.batch import SAMPLED_AFTER_MS, BatchFunction
+from rebalance_monitor.streaming.spark.batch import BatchFunction
 from rebalance_monitor.streaming.spark.channel import Control
+from rebalance_monitor.streaming.spark.learning import SAMPLED_AFTER_MS
 from tests.streaming.core.rules.builders import OFFSETS, Story
 from tests.streaming.core.rules.consumers import group, record, shares
 from tests.streaming.spark.memory_store import MemoryStore

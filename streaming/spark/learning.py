@@ -1,0 +1,92 @@
+"""What a job learns of its cluster's topics from batch to batch: samples that came, and groups that wait for one.
+
+batch 7   a record waits for a sample asked from 10:00:09 on    wanted; a batch is due shortly after
+10:00:09  the poller asks, and has the answer
+batch 8   takes the sample, folds the group again, and commits both
+"""
+
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Protocol
+
+from rebalance_monitor.streaming.core.cluster.knowledge import NOTHING_KNOWN, Knowledge
+from rebalance_monitor.streaming.core.cluster.stored import StoredTopics, UnreadableTopics, changed, history_from
+from rebalance_monitor.streaming.core.cluster.topics import TopicSample
+from rebalance_monitor.streaming.core.fold.fold import FoldOutcome
+from rebalance_monitor.streaming.core.ports import Store
+
+SAMPLED_AFTER_MS = 500
+"""A sample is there so long after it was wanted, where brokers are well."""
+TRIM_EVERY_MS = 3_600_000
+log = logging.getLogger("rebalance_monitor.job")
+
+
+class TopicSamples(Protocol):
+    """Who asks brokers for their topics. Both methods return at once."""
+
+    def since(self, answered_ms: int | None) -> Sequence[TopicSample]:
+        """The samples after the one that was answered then, oldest first."""
+        ...
+
+    def want(self, from_ms: int) -> None:
+        """A sample is wanted that is asked at this time or later."""
+        ...
+
+
+class Learning:
+    """What was committed last, and what comes after it. Nothing is learned where nobody asks (`samples` is None)."""
+
+    def __init__(self, store: Store, cluster_id: str, samples: TopicSamples | None) -> None:
+        self._samples, self._cluster_id = samples, cluster_id
+        self._committed = NOTHING_KNOWN if samples is None else _known(store.topic_samples(cluster_id))
+        self._trimmed_ms = 0
+        self._from_ms: dict[str, int] = {}
+
+    def knowledge(self) -> Knowledge:
+        """What is known with the samples that came since the last batch; the same object where none did."""
+        if self._samples is None:
+            return self._committed
+        topics = self._committed.topics
+        for sample in self._samples.since(topics.answered_ms):
+            topics = topics.with_sample(sample)
+        if topics is self._committed.topics:
+            return self._committed
+        now_ms = topics.answered_ms or 0
+        if now_ms - self._trimmed_ms >= TRIM_EVERY_MS:
+            topics, self._trimmed_ms = topics.kept(now_ms), now_ms
+        return replace(self._committed, topics=topics)
+
+    def answered(self, knowledge: Knowledge) -> list[str]:
+        """The groups whose records waited for a sample that has come."""
+        asked_ms = knowledge.topics.asked_ms
+        if asked_ms is None:
+            return []
+        return [group for group, from_ms in self._from_ms.items() if from_ms <= asked_ms]
+
+    def stored(self, knowledge: Knowledge) -> StoredTopics | None:
+        """What a batch with this knowledge commits of it."""
+        return changed(self._cluster_id, self._committed.topics, knowledge.topics)
+
+    def committed(self, knowledge: Knowledge, outcomes: Mapping[str, FoldOutcome]) -> None:
+        """The batch is over: which groups wait for a sample now. A job that begins anew learns it when their wait is
+        over."""
+        self._committed = knowledge
+        for group, outcome in outcomes.items():
+            self._from_ms.pop(group, None)
+            if outcome.sample_from_ms is not None and self._samples is not None:
+                self._from_ms[group] = outcome.sample_from_ms
+                self._samples.want(outcome.sample_from_ms)
+
+    def due_ms(self) -> list[int]:
+        """When samples that are waited for are there."""
+        return [one + SAMPLED_AFTER_MS for one in self._from_ms.values()]
+
+
+def _known(rows: Mapping[str, str]) -> Knowledge:
+    """What batches before knew."""
+    try:
+        return Knowledge(topics=history_from(rows), asked=True)
+    except UnreadableTopics:
+        log.warning("topic_samples_not_read", extra={"fields": {"rows": len(rows)}})
+        return Knowledge(asked=True)
