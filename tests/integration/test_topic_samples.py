@@ -1,4 +1,4 @@
-"""Real consumer groups under a real job: judged from samples of their topics, while partitions are added and brokers die.
+"""Real consumer groups under a real job: judged from samples of their topics while partitions are added.
 
 The consumers are librdkafka's, which shares Kafka's range and roundrobin to the last partition.
 """
@@ -129,7 +129,7 @@ def test_a_poller_without_brokers_is_named(watched: Watched) -> None:
         watched.wait_ready(job)
         assert not failing()
         assert watched.metric('rebalance_monitor_poll_requests_total{cluster="own",poller="topics"}')
-        watched.broker.stop()
+        watched.broker.child.kill()
         watched.lab.wait_for("the poller named", failing, job, PATIENCE_S)
         watched.start_broker()
         watched.wait_ready(job)
