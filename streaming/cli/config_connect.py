@@ -63,6 +63,9 @@ def _cluster(settings: Settings, cluster: ClusterSection) -> Iterator[Connection
         )
         return
     yield ConnectionCheck(f"cluster {cluster.name}")
+    yield Answer(f"cluster {cluster.name}")
+    if settings.polling.topics:
+        yield _described(cluster)
     wanted = [settings.source.offsets_topic]
     for section in cluster.core().connect.values():
         wanted += [one for one in (section.config_topic, section.status_topic) if one is not None]
@@ -78,6 +81,19 @@ def _cluster(settings: Settings, cluster: ClusterSection) -> Iterator[Connection
             yield ConnectionCheck(
                 f"topic {name}", _unreadable(cluster, name, min(topics.found[name].leaders, default=0))
             )
+
+
+def _described(cluster: ClusterSection) -> Answer:
+    """How many topics' partition counts the job will know: brokers leave out what a user may not describe."""
+    from rebalance_monitor.streaming.polling.asking import KafkaTopics
+    from rebalance_monitor.streaming.supervision import PartFailed
+
+    try:
+        topics = KafkaTopics(cluster.librdkafka())().topics
+    except PartFailed as why:
+        return Answer(f"partition counts in {cluster.name}", str(why))
+    count = sum(not name.startswith("__") for name in topics)
+    return Answer(f"partition counts in {cluster.name} (topics that this user may describe: {count})")
 
 
 def _why_missing(reason: str) -> str:

@@ -17,7 +17,7 @@ from rebalance_monitor.streaming.polling.topics import PART
 from tests.integration.watched import PATIENCE_S, Watched
 
 pytestmark = pytest.mark.integration
-TOPICS = {"orders": 6, "returns": 3}
+TOPICS = {"orders": 6}
 STRATEGIES = ("range", "roundrobin", "cooperative-sticky")
 GROWN = 9
 SAID = "select grade, coalesce(reason, '') from rebalance_monitor.generations where \"group\" = %s and member_count > 0"
