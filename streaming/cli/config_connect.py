@@ -63,7 +63,6 @@ def _cluster(settings: Settings, cluster: ClusterSection) -> Iterator[Connection
         )
         return
     yield ConnectionCheck(f"cluster {cluster.name}")
-    yield Answer(f"cluster {cluster.name}")
     if settings.polling.topics:
         yield _described(cluster)
     wanted = [settings.source.offsets_topic]
@@ -83,7 +82,7 @@ def _cluster(settings: Settings, cluster: ClusterSection) -> Iterator[Connection
             )
 
 
-def _described(cluster: ClusterSection) -> Answer:
+def _described(cluster: ClusterSection) -> ConnectionCheck:
     """How many topics' partition counts the job will know: brokers leave out what a user may not describe."""
     from rebalance_monitor.streaming.polling.asking import KafkaTopics
     from rebalance_monitor.streaming.supervision import PartFailed
@@ -91,9 +90,9 @@ def _described(cluster: ClusterSection) -> Answer:
     try:
         topics = KafkaTopics(cluster.librdkafka())().topics
     except PartFailed as why:
-        return Answer(f"partition counts in {cluster.name}", str(why))
+        return ConnectionCheck(f"partition counts in {cluster.name}", str(why))
     count = sum(not name.startswith("__") for name in topics)
-    return Answer(f"partition counts in {cluster.name} (topics that this user may describe: {count})")
+    return ConnectionCheck(f"partition counts in {cluster.name} (topics that this user may describe: {count})")
 
 
 def _why_missing(reason: str) -> str:

@@ -14,7 +14,7 @@ _NO_SUCH_TOPIC, _NOT_AUTHORIZED = 3, 29
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class BrokersAnswer:
     """The replicas of each topic that the monitor may describe, and the racks of brokers that are alive and have one.
     `unclear`: topics of which the broker could not say it now."""
 
@@ -30,7 +30,7 @@ class KafkaTopics:
         self._client = client
         self._admin: Any = None
 
-    def __call__(self) -> Answer:
+    def __call__(self) -> BrokersAnswer:
         """One answer; PartFailed when no broker gives it in time."""
         from confluent_kafka import KafkaException
         from confluent_kafka.admin import AdminClient
@@ -44,7 +44,7 @@ class KafkaTopics:
         except (KafkaException, TimeoutError) as why:
             raise PartFailed(f"the brokers did not say which topics there are ({_reason(why)})") from why
         read = {name: _replicas(topic) for name, topic in listed.topics.items()}
-        return Answer(
+        return BrokersAnswer(
             topics={name: replicas for name, replicas in read.items() if replicas},
             racks={int(node.id): str(node.rack) for node in described.nodes if node.rack},
             unclear=frozenset(name for name, replicas in read.items() if replicas == ()),

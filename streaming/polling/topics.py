@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from typing import Protocol
 
 from rebalance_monitor.streaming.core.cluster.topics import TopicSample
-from rebalance_monitor.streaming.polling.asking import REQUESTS, Answer, KafkaTopics
+from rebalance_monitor.streaming.polling.asking import REQUESTS, BrokersAnswer, KafkaTopics
 from rebalance_monitor.streaming.supervision import Answerable, Supervised
 
 PART = "topics"
@@ -38,7 +38,7 @@ class TopicPoller:
 
     def __init__(
         self,
-        ask: Callable[[], Answer],
+        ask: Callable[[], BrokersAnswer],
         observer: Polled,
         every_s: float,
         now_ms: Callable[[], int] = lambda: time.time_ns() // 1_000_000,
@@ -96,7 +96,7 @@ class TopicPoller:
             self._observer.polled(PART, REQUESTS, answered_ms)
         return LOOK_EVERY_S
 
-    def _keep(self, answer: Answer, asked_ms: int, answered_ms: int) -> None:
+    def _keep(self, answer: BrokersAnswer, asked_ms: int, answered_ms: int) -> None:
         with self._lock:
             last = self._samples[-1] if self._samples else None
             known = {} if last is None else last.topics

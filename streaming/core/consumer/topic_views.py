@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, combinations, islice, product
 from typing import TypeAlias
 
-from rebalance_monitor.streaming.core.cluster.topics import Moment, Racks, TopicHistory
+from rebalance_monitor.streaming.core.cluster.topics import Racks, SampleMoment, TopicHistory
 
 Topics: TypeAlias = Mapping[str, Racks]
 
@@ -61,7 +61,7 @@ def unsure(history: TopicHistory, wanted: Sequence[str], at_ms: int) -> frozense
 
 
 def _near(
-    history: TopicHistory, moments: Sequence[Moment], wanted: Sequence[str], at_ms: int
+    history: TopicHistory, moments: Sequence[SampleMoment], wanted: Sequence[str], at_ms: int
 ) -> Iterator[dict[str, Racks]]:
     """The last sample, those before it, those after it; each content once. A change after `at_ms` counts if it may have
     happened before, or was shown soon."""

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from rebalance_monitor.streaming.polling.asking import REQUESTS, Answer
+from rebalance_monitor.streaming.polling.asking import REQUESTS, BrokersAnswer
 from rebalance_monitor.streaming.polling.topics import HANGS_S, LOOK_EVERY_S, MOST_KEPT, PART, TopicPoller
 from rebalance_monitor.streaming.supervision import PartFailed
 
@@ -34,14 +34,14 @@ class Asked:
 
     def __init__(self) -> None:
         self.now_s = 1_000.0
-        self.answer: Callable[[], Answer] = lambda: Answer({"t": ((1,),)}, {})
+        self.answer: Callable[[], BrokersAnswer] = lambda: BrokersAnswer({"t": ((1,),)}, {})
         self.times: list[float] = []
         self.told = Told()
         self.poller = TopicPoller(
             self._ask, self.told, EVERY_S, now_ms=lambda: round(self.now_s * 1000), clock_s=lambda: self.now_s
         )
 
-    def _ask(self) -> Answer:
+    def _ask(self) -> BrokersAnswer:
         self.times.append(self.now_s)
         return self.answer()
 
@@ -95,14 +95,14 @@ def test_the_next_batch_gets_what_is_new_to_it() -> None:
 def test_a_topic_that_the_broker_cannot_tell_of_now_stays_as_it_was() -> None:
     asked = Asked()
     asked.passes(1)
-    asked.answer = lambda: Answer({"u": ((1,), (2,))}, {1: "a"}, unclear=frozenset({"t", "v"}))
+    asked.answer = lambda: BrokersAnswer({"u": ((1,), (2,))}, {1: "a"}, unclear=frozenset({"t", "v"}))
     asked.passes(EVERY_S + 1)
     last = asked.poller.since(None)[-1]
     assert last.topics == {"t": ((1,),), "u": ((1,), (2,))}
     assert last.racks == {1: "a"}
 
 
-def refuse() -> Answer:
+def refuse() -> BrokersAnswer:
     raise PartFailed("the brokers did not say which topics there are (timed out)")
 
 
@@ -129,12 +129,12 @@ def test_after_a_failure_the_next_step_asks_again() -> None:
 def test_a_request_without_end_is_named() -> None:
     asked = Asked()
 
-    def hang() -> Answer:
+    def hang() -> BrokersAnswer:
         asked.poller.look()
         assert asked.told.problems == []
         asked.now_s += HANGS_S + 1
         asked.poller.look()
-        return Answer({}, {})
+        return BrokersAnswer({}, {})
 
     asked.answer = hang
     asked.poller.step()
