@@ -19,7 +19,7 @@ LAYERS = {
 }
 SHARED: dict[str, set[str]] = {
     "product": {
-        "Answer", "Change", "Finding", "GroupStates", "Hypothesis", "Key", "Law", "Moment", "NotSetUp", "Observed",
+        "Answer", "Finding", "GroupStates", "Hypothesis", "Key", "Law", "NotSetUp", "Observed",
         "Owner", "Place", "Row", "Sighting", "Topics", "Waiting", "Waits",
     },
     "schemas": {"Fields", "Partitions", "Record", "TaskId"},

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from rebalance_monitor.streaming.core.cluster.topics import Replicas, TopicChange, TopicHistory
+from rebalance_monitor.streaming.core.cluster.topics import ContentChange, Replicas, TopicHistory
 
 CLUSTER = ""
 """The name of the row of the racks and of the last sample; no topic is called so."""
@@ -61,15 +61,15 @@ def _cluster_text(history: TopicHistory) -> str:
     return _text({"asked_ms": history.asked_ms, "answered_ms": history.answered_ms, "racks": racks})
 
 
-def _change(given: Any) -> TopicChange[Replicas | None]:
+def _change(given: Any) -> ContentChange[Replicas | None]:
     after_ms, at_ms, content = given
     replicas = None if content is None else tuple(tuple(map(int, brokers)) for brokers in content)
-    return TopicChange(int(after_ms), int(at_ms), replicas)
+    return ContentChange(int(after_ms), int(at_ms), replicas)
 
 
-def _racks(given: Any) -> TopicChange[Mapping[int, str]]:
+def _racks(given: Any) -> ContentChange[Mapping[int, str]]:
     after_ms, at_ms, content = given
-    return TopicChange(int(after_ms), int(at_ms), {int(broker): str(rack) for broker, rack in content.items()})
+    return ContentChange(int(after_ms), int(at_ms), {int(broker): str(rack) for broker, rack in content.items()})
 
 
 def _text(value: object) -> str:

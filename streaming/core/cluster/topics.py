@@ -6,9 +6,9 @@ Theory. A sample is one answer. Between two samples that differ, the change happ
     asked 10:00:30, answered 10:00:31     t has 6 partitions
     so it has 6 since a moment from 10:00:00 (the old content was true then at the earliest) to 10:00:31
 
-Most samples show what the one before showed, so only changes are kept (`TopicChange`), each with both ends of that interval.
-This loses nothing: between two changes every sample showed the same. Replicas are broker ids, and racks are kept by
-broker: a broker that restarts changes one small value, and not the replicas of every partition.
+Most samples show what the one before showed, so only changes are kept (`ContentChange`), each with both ends of that
+interval. This loses nothing: between two changes every sample showed the same. Replicas are broker ids, and racks are
+kept by broker: a broker that restarts changes one small value, and not the replicas of every partition.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -46,7 +46,7 @@ class TopicSample:
 
 
 @dataclass(frozen=True, slots=True)
-class TopicChange(Generic[T]):
+class ContentChange(Generic[T]):
     """A content, and since when it holds: a sample that was answered at `at_ms` was the first to show it; the last one
     that showed something else was asked at `after_ms`, 0 if there was none."""
 
@@ -70,11 +70,11 @@ class TopicHistory:
     `asked_ms` and `answered_ms` are those of the last sample; None before the first one.
     """
 
-    topics: Mapping[str, tuple[TopicChange[Replicas | None], ...]] = field(default_factory=dict)
-    racks: tuple[TopicChange[Mapping[int, str]], ...] = ()
+    topics: Mapping[str, tuple[ContentChange[Replicas | None], ...]] = field(default_factory=dict)
+    racks: tuple[ContentChange[Mapping[int, str]], ...] = ()
     asked_ms: int | None = None
     answered_ms: int | None = None
-    ids: Mapping[str, tuple[TopicChange[bytes], ...]] = field(default_factory=dict)
+    ids: Mapping[str, tuple[ContentChange[bytes], ...]] = field(default_factory=dict)
 
     def with_sample(self, sample: TopicSample) -> "TopicHistory":
         """The history with one more sample. One that was answered before the last one says nothing new."""
@@ -109,8 +109,8 @@ class TopicHistory:
         changes = self.topics.get(name)
         return changes[-1].content if changes else None
 
-    def _change(self, sample: TopicSample, content: T) -> TopicChange[T]:
-        return TopicChange(self.asked_ms or 0, sample.answered_ms, content)
+    def _change(self, sample: TopicSample, content: T) -> ContentChange[T]:
+        return ContentChange(self.asked_ms or 0, sample.answered_ms, content)
 
     def moments(self, wanted: Iterable[str]) -> list[SampleMoment]:
         """When samples showed something new of these topics or of the racks, oldest first."""
@@ -154,7 +154,7 @@ class TopicHistory:
 NO_SAMPLES = TopicHistory()
 
 
-def _content(changes: Sequence[TopicChange[T]], at_ms: int) -> T | None:
+def _content(changes: Sequence[ContentChange[T]], at_ms: int) -> T | None:
     return next((one.content for one in reversed(changes) if one.at_ms <= at_ms), None)
 
 
@@ -164,7 +164,7 @@ def _racks(replicas: Replicas, racks: Mapping[int, str]) -> Racks:
     return tuple(frozenset(racks[broker] for broker in brokers if broker in racks) for brokers in replicas)
 
 
-def _kept(changes: tuple[TopicChange[T], ...], until_ms: int) -> tuple[TopicChange[T], ...]:
+def _kept(changes: tuple[ContentChange[T], ...], until_ms: int) -> tuple[ContentChange[T], ...]:
     """From the content that held at `until_ms` on."""
     first = max((at for at, one in enumerate(changes) if one.at_ms <= until_ms), default=0)
     return changes[max(first, len(changes) - MOST_CHANGES) :]

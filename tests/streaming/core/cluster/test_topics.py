@@ -11,7 +11,7 @@ from rebalance_monitor.streaming.core.cluster.topics import (
     KEPT_MS,
     MOST_CHANGES,
     NO_SAMPLES,
-    TopicChange,
+    ContentChange,
     TopicHistory,
     TopicSample,
 )
@@ -79,7 +79,7 @@ def test_a_brokers_restart_changes_one_value() -> None:
     topics = {f"t{number}": ((1, 2), (2, 3)) for number in range(100)}
     known = history([TopicSample(1, 1, topics, {1: "x", 2: "y"}), TopicSample(2, 2, topics, {1: "x"})])
     assert all(len(changes) == 1 for changes in known.topics.values())
-    assert known.racks == (TopicChange(0, 1, {1: "x", 2: "y"}), TopicChange(1, 2, {1: "x"}))
+    assert known.racks == (ContentChange(0, 1, {1: "x", 2: "y"}), ContentChange(1, 2, {1: "x"}))
     assert known.shown(["t0"], 2) == {"t0": (frozenset("x"), frozenset())}
 
 
@@ -88,7 +88,7 @@ def test_what_was_replaced_long_ago_is_dropped() -> None:
     known = history([TopicSample(0, 0, gone), TopicSample(10, 10, grown)])
     assert known.kept(KEPT_MS) == known
     late = known.kept(KEPT_MS + 10)
-    assert late.topics == {"b": (TopicChange(0, 10, ((1,), (1,))),)}
+    assert late.topics == {"b": (ContentChange(0, 10, ((1,), (1,))),)}
     assert late.shown(NAMES, 10) == known.shown(NAMES, 10)
 
 
