@@ -5,7 +5,8 @@ from rebalance_monitor.streaming.core.metric import Metric
 POLL_REQUESTS = Metric(
     name="rebalance_monitor_poll_requests_total",
     kind="counter",
-    help="Requests that a poller made to brokers beside reading, by poller: topics (partition counts and racks).",
+    help="Requests that a poller made to brokers beside reading, by poller: topics (partition counts and racks), "
+    "group_states (which groups rebalance).",
     labels=("cluster", "poller"),
 )
 LAST_POLL = Metric(
@@ -14,4 +15,11 @@ LAST_POLL = Metric(
     unit="timestamp_seconds",
     help="When a poller got its last answer from brokers.",
     labels=("cluster", "poller"),
+)
+GROUPS_UNSEEN = Metric(
+    name="rebalance_monitor_groups_unseen",
+    kind="gauge",
+    help="1 while brokers list only groups that the monitor may describe one by one (it may not describe the cluster): "
+    "a rebalance of another group that does not end is not seen.",
+    labels=("cluster",),
 )

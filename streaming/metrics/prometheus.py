@@ -259,6 +259,11 @@ class Exporter:
             if answered_ms is not None:
                 self._families.gauge(polling_metrics.LAST_POLL, self._cluster, poller).set(answered_ms / 1000)
 
+    def groups_unseen(self, *, unseen: bool) -> None:
+        """Whether brokers leave out groups that the monitor may not describe, when they are asked who rebalances."""
+        with self._lock:
+            self._families.gauge(polling_metrics.GROUPS_UNSEEN, self._cluster).set(int(unseen))
+
     def gaps(self, known: Sequence[TopicGaps]) -> None:
         """All gaps there are, by topic: the offsets lost, and a reason to be degraded where one is still shown."""
         reasons: dict[str, dict[str, str]] = {}

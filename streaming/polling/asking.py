@@ -42,7 +42,7 @@ class KafkaTopics:
             described = self._admin.describe_cluster(request_timeout=REQUEST_TIMEOUT_S).result(REQUEST_TIMEOUT_S + 1)
             listed = self._admin.list_topics(timeout=REQUEST_TIMEOUT_S)
         except (KafkaException, TimeoutError) as why:
-            raise PartFailed(f"the brokers did not say which topics there are ({_reason(why)})") from why
+            raise PartFailed(f"the brokers did not say which topics there are ({reason(why)})") from why
         read = {name: _replicas(topic) for name, topic in listed.topics.items()}
         return BrokersAnswer(
             topics={name: replicas for name, replicas in read.items() if replicas},
@@ -65,6 +65,7 @@ def _nothing(_error: Any) -> None:
     """Broken connections show as requests that fail."""
 
 
-def _reason(why: BaseException) -> str:
+def reason(why: BaseException) -> str:
+    """What the client says of a failed request."""
     first: Any = why.args[0] if why.args else None
     return str(first.str()) if hasattr(first, "str") else type(why).__name__

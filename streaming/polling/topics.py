@@ -8,12 +8,11 @@ brokers fail        pauses that grow to 30 s; the part is stated as failing, not
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from rebalance_monitor.streaming.core.cluster.topics import TopicSample
-from rebalance_monitor.streaming.polling.asking import REQUESTS, BrokersAnswer, KafkaTopics
+from rebalance_monitor.streaming.polling.asking import REQUESTS, BrokersAnswer
 from rebalance_monitor.streaming.supervision import Answerable, Supervised
 
 PART = "topics"
@@ -106,17 +105,3 @@ class TopicPoller:
             self._samples.append(TopicSample(asked_ms, answered_ms, topics, dict(answer.racks)))
             if self._wanted_ms is not None and self._wanted_ms <= asked_ms:
                 self._wanted_ms = None
-
-
-@contextmanager
-def polled_topics(client: Mapping[str, str], observer: Polled, every_s: float | None) -> Iterator[TopicPoller | None]:
-    """A poller that runs as long as the block, with a client of these properties; None: nobody is to ask."""
-    if every_s is None:
-        yield None
-        return
-    poller = TopicPoller(KafkaTopics(client), observer, every_s)
-    poller.start()
-    try:
-        yield poller
-    finally:
-        poller.stop()

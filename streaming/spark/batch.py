@@ -26,7 +26,7 @@ from rebalance_monitor.streaming.guarding.fold import configs_first
 from rebalance_monitor.streaming.spark.channel import Control
 from rebalance_monitor.streaming.spark.folding import Folded, FoldMany, fold_here
 from rebalance_monitor.streaming.spark.group_states import GroupStates
-from rebalance_monitor.streaming.spark.learning import Learning, TopicSamples
+from rebalance_monitor.streaming.spark.learning import Learning, StatePolls, TopicSamples
 from rebalance_monitor.streaming.spark.offsets import TopicKind
 from rebalance_monitor.streaming.spark.rows import Batch, RawRow, read_batch
 
@@ -89,13 +89,14 @@ class BatchFunction:
         here: FoldMany = fold_here,
         spread: tuple[FoldMany, int] | None = None,
         samples: TopicSamples | None = None,
+        polls: StatePolls | None = None,
     ) -> None:
         self._store, self._settings, self._epoch = store, settings, writer_epoch
         self._cluster_id, self._started_ms = cluster_id, started_ms
         self._on_results, self._publish = on_results, publish
         self._here, self._spread = here, spread
         self._traced: set[str] = set()
-        self._learning = Learning(store, cluster_id, samples)
+        self._learning = Learning(store, cluster_id, samples, polls)
         self._positions = {key: at for key, at in store.positions().items() if key.cluster_id == cluster_id}
         # No cluster can be configured without a name, so this key never meets a group's.
         self._own_key = GroupKey("", settings.name)
@@ -125,7 +126,7 @@ class BatchFunction:
         tick = self._tick(batch)
         knowledge = self._learning.knowledge()
         rows = self._rows(batch, tick, own.connect_groups)
-        for group in self._learning.answered(knowledge):
+        for group in (*self._learning.answered(knowledge), *self._learning.rebalancing(knowledge, tick)):
             rows.setdefault(group, [])
         groups = GroupStates(self._store, self._settings, rows)
         fold = self._fold_for(len(batch.rows))
@@ -274,7 +275,9 @@ class BatchFunction:
 
     def _tell_reader(self, due_ms: int | None, bytes_per_record: float) -> None:
         topics: dict[str, TopicKind] = {}
-        for group in {*self._own.connect_groups, *self._settings.connect}:
+        connect_groups = {*self._own.connect_groups, *self._settings.connect}
+        self._learning.ask_by_name(connect_groups)
+        for group in connect_groups:
             topics.update(topics_of(connect_settings(self._settings, group)))
         measured = bytes_per_record or self._control.bytes_per_record
         if self._control.bytes_per_record and abs(measured / self._control.bytes_per_record - 1) < 0.2:

@@ -21,7 +21,8 @@ from rebalance_monitor.streaming.core.model.results import GapRecord
 from rebalance_monitor.streaming.core.model.settings import ClusterSettings
 from rebalance_monitor.streaming.core.ports import Deposed, OutOfStep, Store
 from rebalance_monitor.streaming.guarding.fold import FoldGroup
-from rebalance_monitor.streaming.polling.topics import Polled, TopicPoller, polled_topics
+from rebalance_monitor.streaming.polling.pollers import Pollers, polled
+from rebalance_monitor.streaming.polling.states import Watched
 from rebalance_monitor.streaming.spark.batch import BatchFunction, BatchReport, topics_of
 from rebalance_monitor.streaming.spark.channel import Channel, ReaderStatus
 from rebalance_monitor.streaming.spark.ends import ClientRefused, ClusterError, KafkaView
@@ -48,7 +49,7 @@ FIRST_PAUSE_S = 0.2
 LONGEST_PAUSE_S = 30.0
 
 
-class Observer(Polled, Protocol):
+class Observer(Watched, Protocol):
     """Who wants to know how the job goes. Called from several threads; must not block for long."""
 
     def batch(self, report: BatchReport) -> None:
@@ -112,9 +113,9 @@ class Job:
         scratch: Path,
         claimed: Callable[[int], None],
         fold: FoldGroup = fold_group,
-        topics: TopicPoller | None = None,
+        pollers: Pollers | None = None,
     ) -> None:
-        self._claimed, self._fold, self._topics = claimed, fold, topics
+        self._claimed, self._fold, self._pollers = claimed, fold, pollers or Pollers()
         self._spark, self._settings, self._section = spark, settings, section
         self._store, self._observer, self._ends, self._scratch = store, observer, ends, scratch
         self._core: ClusterSettings = settings.core_clusters()[section.name]
@@ -210,7 +211,8 @@ class Job:
             publish=self._channel.publish,
             here=FoldHere(self._fold),
             spread=(SpreadFold(self._spark, self._fold), self._settings.spark.distributed_rows),
-            samples=self._topics,
+            samples=self._pollers.topics,
+            polls=self._pollers.states,
         )
 
         def on_batch(frame: Any, batch_id: int) -> None:
@@ -299,8 +301,7 @@ class Job:
                 self._ends.note(self._cluster_id, status.unread)
             self._say(status)
             self._watchdog.look(now_s)
-            if self._topics is not None:
-                self._topics.look()
+            self._pollers.look()
             if now_s - progress_at >= PROGRESS_EVERY_S:
                 progress_at = now_s
                 self._catching_up(status, now_s)
@@ -371,10 +372,8 @@ def run_job(
     """
     (section,) = settings.clusters
     cluster_id(section)  # a wrong address shows before Spark's start, not after it
-    polling = settings.polling
-    every_s = polling.topics_every_ms / 1000 if polling.topics else None
     with (
-        polled_topics(section.librdkafka(), observer, every_s) as topics,
+        polled(section, settings.polling, observer) as pollers,
         scratch_folder(settings.spark.checkpoint_dir) as scratch,
         Stop(partial(end_at_once, scratch)).on_signals() as stop,
     ):
@@ -389,7 +388,7 @@ def run_job(
             return log_event("stopped", cluster=section.name)
         log_event("session_started", seconds=round(time.monotonic() - began_s, 1))
         try:
-            Job(spark, settings, section, store, observer, ends, scratch, claimed, fold, topics).run(stop)
+            Job(spark, settings, section, store, observer, ends, scratch, claimed, fold, pollers).run(stop)
         finally:
             stop_session(spark)
         log_event("stopped", cluster=section.name)

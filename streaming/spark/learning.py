@@ -1,19 +1,23 @@
-"""What a job learns of its cluster's topics from batch to batch: samples that came, and groups that wait for one.
+"""What a job learns of its cluster from batch to batch: samples of topics, groups that wait for one, groups' states.
 
 batch 7   a record waits for a sample asked from 10:00:09 on    wanted; a batch is due shortly after
 10:00:09  the poller asks, and has the answer
 batch 8   takes the sample, folds the group again, and commits both
+
+Which groups rebalance is not stored: a job that begins anew hears it again.
 """
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Protocol
 
+from rebalance_monitor.streaming.core.cluster.group_states import StatePoll
 from rebalance_monitor.streaming.core.cluster.knowledge import NOTHING_KNOWN, Knowledge
 from rebalance_monitor.streaming.core.cluster.stored import StoredTopics, UnreadableTopics, changed, history_from
-from rebalance_monitor.streaming.core.cluster.topics import TopicSample
+from rebalance_monitor.streaming.core.cluster.topics import TopicHistory, TopicSample
 from rebalance_monitor.streaming.core.fold.fold import FoldOutcome
+from rebalance_monitor.streaming.core.model.records import Tick
 from rebalance_monitor.streaming.core.ports import Store
 
 SAMPLED_AFTER_MS = 500
@@ -34,28 +38,45 @@ class TopicSamples(Protocol):
         ...
 
 
-class Learning:
-    """What was committed last, and what comes after it. Nothing is learned where nobody asks (`samples` is None)."""
+class StatePolls(Protocol):
+    """Who asks brokers which groups rebalance. Both methods return at once."""
 
-    def __init__(self, store: Store, cluster_id: str, samples: TopicSamples | None) -> None:
-        self._samples, self._cluster_id = samples, cluster_id
+    def since(self, answered_ms: int | None) -> Sequence[StatePoll]:
+        """The polls after the one that was answered then, oldest first."""
+        ...
+
+    def name(self, groups: Collection[str]) -> None:
+        """The groups that must be asked for by name."""
+        ...
+
+
+class Learning:
+    """What was committed last, and what comes after it. Nothing is learned where nobody asks (`samples` and `polls` are
+    None)."""
+
+    def __init__(self, store: Store, cluster_id: str, samples: TopicSamples | None, polls: StatePolls | None) -> None:
+        self._samples, self._polls, self._cluster_id = samples, polls, cluster_id
         self._committed = NOTHING_KNOWN if samples is None else _known(store.topic_samples(cluster_id))
         self._trimmed_ms = 0
         self._from_ms: dict[str, int] = {}
 
     def knowledge(self) -> Knowledge:
-        """What is known with the samples that came since the last batch; the same object where none did."""
-        if self._samples is None:
+        """What is known with what brokers said since the last batch; the same object where they said nothing."""
+        topics, groups = self._topics(), self._committed.groups
+        for poll in () if self._polls is None else self._polls.since(groups.answered_ms):
+            groups = groups.with_poll(poll)
+        if topics is self._committed.topics and groups is self._committed.groups:
             return self._committed
+        return replace(self._committed, topics=topics, groups=groups)
+
+    def _topics(self) -> TopicHistory:
         topics = self._committed.topics
-        for sample in self._samples.since(topics.answered_ms):
+        for sample in () if self._samples is None else self._samples.since(topics.answered_ms):
             topics = topics.with_sample(sample)
-        if topics is self._committed.topics:
-            return self._committed
         now_ms = topics.answered_ms or 0
-        if now_ms - self._trimmed_ms >= TRIM_EVERY_MS:
+        if topics is not self._committed.topics and now_ms - self._trimmed_ms >= TRIM_EVERY_MS:
             topics, self._trimmed_ms = topics.kept(now_ms), now_ms
-        return replace(self._committed, topics=topics)
+        return topics
 
     def answered(self, knowledge: Knowledge) -> list[str]:
         """The groups whose records waited for a sample that has come."""
@@ -63,6 +84,17 @@ class Learning:
         if asked_ms is None:
             return []
         return [group for group, from_ms in self._from_ms.items() if from_ms <= asked_ms]
+
+    def rebalancing(self, knowledge: Knowledge, tick: Tick | None) -> Collection[str]:
+        """The groups that were seen to rebalance by a poll that no batch has used yet."""
+        if tick is None or tick.historic or knowledge.groups is self._committed.groups:
+            return ()
+        return knowledge.groups.rebalancing
+
+    def ask_by_name(self, groups: Collection[str]) -> None:
+        """Groups that brokers do not list as consumer groups."""
+        if self._polls is not None:
+            self._polls.name(groups)
 
     def stored(self, knowledge: Knowledge) -> StoredTopics | None:
         """What a batch with this knowledge commits of it."""

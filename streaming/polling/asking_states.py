@@ -1,0 +1,92 @@
+"""What brokers say of groups that rebalance: one request per broker for all consumer groups, and one more for each
+Connect group, because the client lists consumer groups only."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rebalance_monitor.streaming.core.cluster.group_states import COMPLETING, PREPARING, REBALANCING
+from rebalance_monitor.streaming.polling.asking import REQUEST_TIMEOUT_S, reason
+from rebalance_monitor.streaming.supervision import PartFailed
+
+MAY_DESCRIBE = "DESCRIBE"
+
+
+@dataclass(frozen=True, slots=True)
+class StateAnswer:
+    """Groups that rebalance, each with its state. `unanswered`: some broker did not answer; `requests`: how many."""
+
+    states: Mapping[str, str]
+    unanswered: bool
+    requests: int
+
+
+class KafkaGroupStates:
+    """Asks a real cluster, through librdkafka's admin client."""
+
+    def __init__(self, client: Mapping[str, str]) -> None:
+        self._client = client
+        self._made: Any = None
+        self._brokers = 1
+
+    def consumers(self) -> StateAnswer:
+        """The consumer groups that rebalance now. PartFailed when no broker answers."""
+        from confluent_kafka import ConsumerGroupState, KafkaException
+
+        names = {
+            ConsumerGroupState.PREPARING_REBALANCING: PREPARING,
+            ConsumerGroupState.COMPLETING_REBALANCING: COMPLETING,
+        }
+        try:
+            asked = self._admin().list_consumer_groups(request_timeout=REQUEST_TIMEOUT_S, states=set(names))
+            listed = asked.result(REQUEST_TIMEOUT_S + 1)
+        except (KafkaException, TimeoutError) as why:
+            raise PartFailed(f"the brokers did not say which groups rebalance ({reason(why)})") from why
+        states = {str(one.group_id): names[one.state] for one in listed.valid if one.state in names}
+        return StateAnswer(states, bool(listed.errors), self._brokers)
+
+    def group(self, name: str) -> StateAnswer:
+        """The state of one group of any kind. PartFailed when no broker answers."""
+        from confluent_kafka import KafkaException
+
+        try:
+            found = self._admin().list_groups(name, timeout=REQUEST_TIMEOUT_S)
+        except KafkaException as why:
+            raise PartFailed(f"the brokers did not say whether {name} rebalances ({reason(why)})") from why
+        sound = [one for one in found if one.error is None]
+        states = {str(one.id): str(one.state) for one in sound if one.state in REBALANCING}
+        return StateAnswer(states, len(sound) < len(found), self._brokers + len(found))
+
+    def refused(self) -> bool:
+        """Whether the monitor may not describe the cluster: then only groups that it may describe one by one are
+        listed. PartFailed when no broker answers."""
+        from confluent_kafka import KafkaException
+
+        try:
+            asked = self._admin().describe_cluster(
+                request_timeout=REQUEST_TIMEOUT_S, include_authorized_operations=True
+            )
+            cluster = asked.result(REQUEST_TIMEOUT_S + 1)
+        except (KafkaException, TimeoutError) as why:
+            raise PartFailed(f"the brokers did not say what the monitor may do ({reason(why)})") from why
+        self._brokers = max(len(cluster.nodes), 1)
+        return MAY_DESCRIBE not in {one.name for one in cluster.authorized_operations or ()}
+
+    def _admin(self) -> Any:
+        from confluent_kafka.admin import AdminClient
+
+        if self._made is None:
+            settings = {"client.id": "rebalance-monitor-states", "log_level": "0", "error_cb": _nothing}
+            self._made = AdminClient({**settings, **self._client})
+        return self._made
+
+
+def _nothing(_error: Any) -> None:
+    """Broken connections show as requests that fail."""
+
+
+def next_of(names: Sequence[str], after: str | None, most: int) -> list[str]:
+    """The next names in turn, at most so many, each once; `after`: the last of the turn before."""
+    order = sorted(names)
+    behind = [one for one in order if after is None or one > after]
+    return [*behind, *(one for one in order if one not in behind)][:most]

@@ -1,0 +1,42 @@
+"""The pollers of one job: which run, and for how long."""
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+
+from rebalance_monitor.streaming.config.clusters import ClusterSection
+from rebalance_monitor.streaming.config.polling import PollingSection
+from rebalance_monitor.streaming.polling.asking import KafkaTopics
+from rebalance_monitor.streaming.polling.asking_states import KafkaGroupStates
+from rebalance_monitor.streaming.polling.states import StatePoller, Watched
+from rebalance_monitor.streaming.polling.topics import TopicPoller
+
+
+@dataclass(frozen=True, slots=True)
+class Pollers:
+    """None: nobody is to ask."""
+
+    topics: TopicPoller | None = None
+    states: StatePoller | None = None
+
+    def look(self) -> None:
+        """Each says so where a request does not end at all."""
+        for poller in (self.topics, self.states):
+            if poller is not None:
+                poller.look()
+
+
+@contextmanager
+def polled(section: ClusterSection, polling: PollingSection, observer: Watched) -> Iterator[Pollers]:
+    """Pollers that run as long as the block, as the configuration wants them."""
+    client = section.librdkafka()
+    topics = TopicPoller(KafkaTopics(client), observer, polling.topics_every_ms / 1000) if polling.topics else None
+    states = None
+    if polling.group_states:
+        states = StatePoller(KafkaGroupStates(client), observer, polling.group_states_every_ms / 1000)
+    with ExitStack() as running:
+        for poller in (topics, states):
+            if poller is not None:
+                poller.start()
+                running.callback(poller.stop)
+        yield Pollers(topics, states)

@@ -1,0 +1,133 @@
+"""Asks brokers which groups rebalance, every ten seconds: a rebalance that does not end leaves no record.
+
+each time           one question about all consumer groups
+beside it           a few Connect groups, by name, in turn
+now and then        whether the monitor may describe all groups
+brokers fail        pauses that grow to 30 s; the part is stated as failing, nothing else happens
+"""
+
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Collection, Sequence
+from functools import partial
+from typing import Protocol, TypeVar
+
+from rebalance_monitor.streaming.core.cluster.group_states import StatePoll
+from rebalance_monitor.streaming.polling.asking_states import StateAnswer, next_of
+from rebalance_monitor.streaming.polling.topics import HANGS_S, LOOK_EVERY_S, Polled
+from rebalance_monitor.streaming.supervision import Supervised
+
+T = TypeVar("T")
+PART = "group_states"
+MOST_BY_NAME = 5
+"""Connect groups that are asked for each time: each takes a request to every broker."""
+RIGHTS_EVERY_S = 600.0
+MOST_KEPT = 16
+"""Polls that are kept for the next batch."""
+
+
+class States(Protocol):
+    """Gives one answer to each question and raises PartFailed if there is none."""
+
+    def consumers(self) -> StateAnswer:
+        """All consumer groups."""
+        ...
+
+    def group(self, name: str) -> StateAnswer:
+        """One group of any kind."""
+        ...
+
+    def refused(self) -> bool:
+        """Whether groups may be left out because the monitor may not see them."""
+        ...
+
+
+class Watched(Polled, Protocol):
+    """Who is told how the poller is doing."""
+
+    def groups_unseen(self, *, unseen: bool) -> None:
+        """Whether brokers leave out groups that the monitor may not describe."""
+        ...
+
+
+class StatePoller:
+    """A thread from `start` to `stop`."""
+
+    def __init__(
+        self,
+        states: States,
+        observer: Watched,
+        every_s: float,
+        now_ms: Callable[[], int] = lambda: time.time_ns() // 1_000_000,
+        clock_s: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._states, self._observer, self._every_s = states, observer, every_s
+        self._now_ms, self._clock_s = now_ms, clock_s
+        self._lock = threading.Lock()
+        self._polls: deque[StatePoll] = deque(maxlen=MOST_KEPT)
+        self._named: frozenset[str] = frozenset()
+        self._last_named: str | None = None
+        self._asked_s, self._rights_s = -every_s, -RIGHTS_EVERY_S
+        self._asking_since_s: float | None = None
+        self._thread = Supervised(PART, self.step, observer)
+
+    def start(self) -> None:
+        """Returns at once."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """No further request."""
+        self._thread.stop(timeout_s=1.0)
+
+    def since(self, answered_ms: int | None) -> Sequence[StatePoll]:
+        """The polls after the one that was answered then, oldest first; None: all that are kept."""
+        with self._lock:
+            return [one for one in self._polls if answered_ms is None or one.answered_ms > answered_ms]
+
+    def name(self, groups: Collection[str]) -> None:
+        """The groups that must be asked for by name."""
+        self._named = frozenset(groups)
+
+    def look(self) -> None:
+        """Says so where a request does not end at all."""
+        since_s = self._asking_since_s
+        if since_s is not None and self._clock_s() - since_s > HANGS_S:
+            self._observer.part(PART, f"no answer and no error from the brokers for {self._clock_s() - since_s:.0f} s")
+
+    def step(self) -> float:
+        """Asks, if it is time; returns the pause in seconds."""
+        now_s = self._clock_s()
+        if now_s - self._asked_s < self._every_s:
+            return LOOK_EVERY_S
+        named = self._named
+        if now_s - self._rights_s >= RIGHTS_EVERY_S:
+            self._observer.groups_unseen(unseen=self._timed(self._states.refused))
+            self._rights_s = now_s
+        self._poll(self._states.consumers, of=None, apart=named)
+        for group in next_of(sorted(named), self._last_named, MOST_BY_NAME):
+            self._last_named = group
+            self._poll(partial(self._states.group, group), of=frozenset({group}))
+        self._asked_s = now_s
+        return LOOK_EVERY_S
+
+    def _poll(
+        self, ask: Callable[[], StateAnswer], of: frozenset[str] | None, apart: frozenset[str] = frozenset()
+    ) -> None:
+        asked_ms, requests = self._now_ms(), 1
+        answered_ms: int | None = None
+        try:
+            answer = self._timed(ask)
+            answered_ms, requests = self._now_ms(), answer.requests
+            poll = StatePoll(asked_ms, answered_ms, answer.states, of=of, apart=apart, unanswered=answer.unanswered)
+            with self._lock:
+                self._polls.append(poll)
+        finally:
+            self._observer.polled(PART, requests, answered_ms)
+
+    def _timed(self, ask: Callable[[], T]) -> T:
+        self._asking_since_s = self._clock_s()
+        try:
+            return ask()
+        finally:
+            self._asking_since_s = None

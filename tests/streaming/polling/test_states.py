@@ -1,0 +1,136 @@
+"""When brokers are asked which groups rebalance, and what is made of their answers. The clock is the test's."""
+
+from collections.abc import Callable
+
+import pytest
+
+from rebalance_monitor.streaming.core.cluster.group_states import PREPARING, GroupStates
+from rebalance_monitor.streaming.polling.asking_states import StateAnswer, next_of
+from rebalance_monitor.streaming.polling.states import MOST_BY_NAME, PART, RIGHTS_EVERY_S, StatePoller
+from rebalance_monitor.streaming.polling.topics import HANGS_S, LOOK_EVERY_S
+from rebalance_monitor.streaming.supervision import PartFailed
+
+EVERY_S = 10.0
+NOBODY = StateAnswer({}, unanswered=False, requests=3)
+
+
+class Asked:
+    """A poller of a cluster whose answers the test sets; what it asked, and what it said of itself."""
+
+    def __init__(self) -> None:
+        self.now_s = 1_000.0
+        self.answer: Callable[[], StateAnswer] = lambda: NOBODY
+        self.by_name: list[str] = []
+        self.lists = self.rights = self.requests = 0
+        self.problems: list[str | None] = []
+        self.unseen: list[bool] = []
+        self.answered: list[int | None] = []
+        self.poller = StatePoller(
+            self, self, EVERY_S, now_ms=lambda: round(self.now_s * 1000), clock_s=lambda: self.now_s
+        )
+
+    def consumers(self) -> StateAnswer:
+        self.lists += 1
+        return self.answer()
+
+    def group(self, name: str) -> StateAnswer:
+        self.by_name.append(name)
+        return StateAnswer({name: PREPARING}, unanswered=False, requests=4)
+
+    def refused(self) -> bool:
+        self.rights += 1
+        return True
+
+    def part(self, name: str, problem: str | None) -> None:
+        assert name == PART
+        self.problems.append(problem)
+
+    def polled(self, poller: str, requests: int, answered_ms: int | None) -> None:
+        assert poller == PART
+        self.requests += requests
+        self.answered.append(answered_ms)
+
+    def groups_unseen(self, *, unseen: bool) -> None:
+        self.unseen.append(unseen)
+
+    def passes(self, seconds: float) -> None:
+        """Steps as the thread makes them, for so long."""
+        until_s = self.now_s + seconds
+        while self.now_s < until_s:
+            self.poller.step()
+            self.now_s += LOOK_EVERY_S
+
+    def states(self) -> GroupStates:
+        """What batches make of all polls that are kept."""
+        states = GroupStates()
+        for poll in self.poller.since(None):
+            states = states.with_poll(poll)
+        return states
+
+
+def test_brokers_are_asked_every_ten_seconds_and_the_requests_are_counted() -> None:
+    asked = Asked()
+    asked.passes(101)
+    assert asked.lists in (10, 11)
+    assert asked.requests == NOBODY.requests * asked.lists
+
+
+def test_rights_are_asked_for_now_and_then_and_told() -> None:
+    asked = Asked()
+    asked.passes(2 * RIGHTS_EVERY_S)
+    assert asked.rights in (2, 3)
+    assert set(asked.unseen) == {True}
+
+
+def test_connect_groups_are_asked_for_by_name_in_turn_a_few_each_time() -> None:
+    asked = Asked()
+    names = [f"connect-{number:02}" for number in range(MOST_BY_NAME * 2 + 1)]
+    asked.poller.name(names)
+    asked.passes(EVERY_S * 3)
+    assert len(asked.by_name) == MOST_BY_NAME * 3
+    assert set(asked.by_name) == set(names)
+
+
+def test_the_list_of_consumer_groups_says_nothing_of_connect_groups() -> None:
+    asked = Asked()
+    asked.poller.name(["c"])
+    asked.passes(EVERY_S * 2 + 1)
+    asked.answer = lambda: StateAnswer({"g": PREPARING}, unanswered=False, requests=1)
+    asked.passes(EVERY_S)
+    assert set(asked.states().rebalancing) == {"c", "g"}
+
+
+def refuse() -> StateAnswer:
+    raise PartFailed("the brokers did not say which groups rebalance (timed out)")
+
+
+def test_a_failed_request_is_counted_said_and_no_poll() -> None:
+    asked = Asked()
+    asked.answer = refuse
+    with pytest.raises(PartFailed):
+        asked.poller.step()
+    assert asked.requests == 1
+    assert asked.answered == [None]
+    assert asked.poller.since(None) == []
+
+
+def test_a_request_without_end_is_named() -> None:
+    asked = Asked()
+
+    def hang() -> StateAnswer:
+        asked.now_s += HANGS_S + 1
+        asked.poller.look()
+        return NOBODY
+
+    asked.answer = hang
+    asked.poller.step()
+    assert asked.problems == ["no answer and no error from the brokers for 31 s"]
+    asked.poller.look()
+    assert len(asked.problems) == 1
+
+
+def test_whose_turn_it_is() -> None:
+    assert next_of(["a", "b", "c"], None, 2) == ["a", "b"]
+    assert next_of(["a", "b", "c"], "b", 2) == ["c", "a"]
+    assert next_of(["a"], "a", 2) == ["a"]
+    assert next_of([], "a", 2) == []
