@@ -65,6 +65,8 @@ def _cluster(settings: Settings, cluster: ClusterSection) -> Iterator[Connection
     yield ConnectionCheck(f"cluster {cluster.name}")
     if settings.polling.topics:
         yield _described(cluster)
+    if settings.polling.group_states:
+        yield _asked(f"states of groups in {cluster.name}", partial(_states, cluster))
     wanted = [settings.source.offsets_topic]
     for section in cluster.core().connect.values():
         wanted += [one for one in (section.config_topic, section.status_topic) if one is not None]
@@ -93,6 +95,23 @@ def _described(cluster: ClusterSection) -> ConnectionCheck:
         return ConnectionCheck(f"partition counts in {cluster.name}", str(why))
     count = sum(not name.startswith("__") for name in topics)
     return ConnectionCheck(f"partition counts in {cluster.name} (topics that this user may describe: {count})")
+
+
+def _states(cluster: ClusterSection) -> str | None:
+    """Whether rebalances that do not end will be seen: brokers leave out groups that a user may not describe."""
+    from rebalance_monitor.streaming.polling.asking_states import KafkaGroupStates
+    from rebalance_monitor.streaming.supervision import PartFailed
+
+    try:
+        refused = KafkaGroupStates(cluster.librdkafka()).refused()
+    except PartFailed as why:
+        return str(why)
+    if not refused:
+        return None
+    return (
+        "this user may not Describe the cluster, so brokers leave out groups that it may not describe one by one, and "
+        "rule stuck_rebalance does not judge these; grant it, or set polling.group_states: false"
+    )
 
 
 def _why_missing(reason: str) -> str:
