@@ -160,9 +160,9 @@ def _finding(suite: Suite, name: str, says: str, found: Mapping[str, Any]) -> Co
 def _failure(info: Mapping[str, Any]) -> str | None:
     """The first reason in what the package tells of exceptions, of one or of each metric; None where there was none."""
     told = [info] if "raised_exception" in info else [one for one in info.values() if isinstance(one, Mapping)]
-    for one in told:
-        if one.get("raised_exception"):
-            lines = [line.strip() for line in str(one.get("exception_message") or "").splitlines() if line.strip()]
+    for result in told:
+        if result.get("raised_exception"):
+            lines = [line.strip() for line in str(result.get("exception_message") or "").splitlines() if line.strip()]
             return (lines[0] if lines else "the query could not be run")[:LONGEST_WHY]
     return None
 

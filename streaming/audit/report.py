@@ -31,17 +31,17 @@ class AuditReport:
         return tuple(one for one in self.findings if one.outcome == outcome)
 
 
-def finding_object(one: ContractResult) -> dict[str, Any]:
+def finding_object(result: ContractResult) -> dict[str, Any]:
     """One contract as `audit -o json` prints it."""
     return {
         "kind": "contract",
-        "table": one.table,
-        "contract": one.contract,
-        "says": one.says,
-        "outcome": one.outcome,
-        "rows": one.rows,
-        "examples": [dict(example) for example in one.examples],
-        "why": one.why,
+        "table": result.table,
+        "contract": result.contract,
+        "says": result.says,
+        "outcome": result.outcome,
+        "rows": result.rows,
+        "examples": [dict(example) for example in result.examples],
+        "why": result.why,
     }
 
 

@@ -45,8 +45,8 @@ def _audit(settings: Settings, dsn: str, output: str) -> int:
     except OSError as why:
         raise InputError(f"the Data Docs can't be written to {folder} ({why.strerror or why})") from why
     if output == "json":
-        for one in (*map(finding_object, report.findings), summary_object(report)):
-            print_json(one)
+        for item in (*map(finding_object, report.findings), summary_object(report)):
+            print_json(item)
     else:
         _print(report)
     if report.of("broken"):
@@ -87,15 +87,15 @@ def _can_read(dsn: str, settings: Settings, tables: list[str]) -> None:
 
 
 def _print(report: Any) -> None:
-    for one in report.findings:
-        if one.outcome == "broken":
-            print(f"broken   {one.table}.{one.contract}: {one.says}")
-            for example in one.examples:
+    for finding in report.findings:
+        if finding.outcome == "broken":
+            print(f"broken   {finding.table}.{finding.contract}: {finding.says}")
+            for example in finding.examples:
                 print("           " + ", ".join(f"{name} {value}" for name, value in example.items()))
-            if one.rows > len(one.examples):
-                print(f"           {one.rows} rows in all")
-        elif one.outcome == "unknown":
-            print(f"unknown  {one.table}.{one.contract}: {one.why}")
+            if finding.rows > len(finding.examples):
+                print(f"           {finding.rows} rows in all")
+        elif finding.outcome == "unknown":
+            print(f"unknown  {finding.table}.{finding.contract}: {finding.why}")
     broken, unknown = len(report.of("broken")), len(report.of("unknown"))
     print(f"{len(report.findings)} contracts: {len(report.of('kept'))} kept, {broken} broken, {unknown} unknown")
 

@@ -114,10 +114,10 @@ class AuditProcess:
 
     def _tell(self, code: int, lines: Sequence[str]) -> None:
         objects = list(_objects(lines))
-        for one in objects:
-            if one["kind"] == "contract" and one["outcome"] != "kept":
+        for item in objects:
+            if item["kind"] == "contract" and item["outcome"] != "kept":
                 wanted = ("table", "contract", "says", "outcome", "rows", "examples", "why")
-                log.warning("contract not kept", extra={"fields": {name: one.get(name) for name in wanted}})
+                log.warning("contract not kept", extra={"fields": {name: item.get(name) for name in wanted}})
         sums = next((one for one in objects if one["kind"] == "audit"), None)
         if sums is None or code not in (0, 1, 3):
             why = next((line.strip() for line in reversed(lines) if line.strip()), "nothing was said")

@@ -91,10 +91,12 @@ def _connected(settings: Settings, output: str) -> int:
     from rebalance_monitor.streaming.cli.config_connect import answers
 
     sound = True
-    for one in answers(settings):
-        sound = sound and one.problem is None
+    for answer in answers(settings):
+        sound = sound and answer.problem is None
         if output == "json":
-            print_json({"kind": "answer", "what": one.what, "sound": one.problem is None, "problem": one.problem})
+            print_json(
+                {"kind": "answer", "what": answer.what, "sound": answer.problem is None, "problem": answer.problem}
+            )
         else:
-            print(f"{one.what}: {one.problem or 'sound'}")
+            print(f"{answer.what}: {answer.problem or 'sound'}")
     return DONE if sound else BAD_INPUT

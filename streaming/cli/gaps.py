@@ -24,18 +24,18 @@ def show(config: str | None, *, everything: bool, output: str) -> int:
             raise _not_set_up() from None
     objects = [_object(one) for one in stored]
     if output == "json":
-        for one in objects:
-            print_json(one)
+        for gap in objects:
+            print_json(gap)
     elif not objects:
         print("no gap" if everything else "no gap that nobody has acknowledged")
     else:
         table = Table("found", "cluster", "topic", "partition", "offsets", "reason", "acknowledged", box=None)
-        for one in objects:
-            noted = one["acknowledged"]
+        for gap in objects:
+            noted = gap["acknowledged"]
             who = "-" if noted is None else f"{noted['operator']} as {noted['by']} at {noted['at']}"
-            span = f"{one['from_offset']} to {one['to_offset']}"
-            cells = (one["cluster"], one["topic"], str(one["partition"]), span, one["reason"], who)
-            table.add_row(one["found"], *(Text(cell) for cell in cells))
+            span = f"{gap['from_offset']} to {gap['to_offset']}"
+            cells = (gap["cluster"], gap["topic"], str(gap["partition"]), span, gap["reason"], who)
+            table.add_row(gap["found"], *(Text(cell) for cell in cells))
         Terminal().print_whole(table)
     return DONE
 

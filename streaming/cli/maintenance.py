@@ -83,8 +83,8 @@ def show(config: str | None, *, everything: bool, output: str) -> int:
     objects = [_object(one, _state(one, now_ms)) for one in configured if everything or one.until_ms > now_ms]
     objects += [_object(one.window, one.state(now_ms), one) for one in stored]
     if output == "json":
-        for one in objects:
-            print_json(one)
+        for window in objects:
+            print_json(window)
     else:
         _table(objects)
     return DONE
@@ -201,9 +201,9 @@ def _table(objects: list[dict[str, Any]]) -> None:
         print("no window runs or is planned")
         return
     table = Table("id", "state", "cluster", "groups", "begins", "ends", "owner", "added by", "reason", box=None)
-    for one in objects:
-        added = one.get("added")
+    for window in objects:
+        added = window.get("added")
         by = f"{added['operator']} as {added['by']}" if added else "configuration"
         keys = ("state", "cluster", "groups", "begins", "ends", "owner")
-        table.add_row(one["id"] or "-", *(Text(one[key]) for key in keys), Text(by), Text(one["reason"]))
+        table.add_row(window["id"] or "-", *(Text(window[key]) for key in keys), Text(by), Text(window["reason"]))
     Terminal().print_whole(table)

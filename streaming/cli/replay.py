@@ -45,8 +45,8 @@ def replay(
         )
         found = found or told.found
         if output == "json":
-            for one in told.objects:
-                print_json(one)
+            for item in told.objects:
+                print_json(item)
             sys.stdout.flush()
         else:
             print_generations(told.objects)

@@ -37,30 +37,30 @@ def print_generations(objects: list[dict[str, Any]]) -> None:
     generations = [one for one in objects if one["kind"] == "generation"]
     violations = [one for one in objects if one["kind"] == "violation"]
     table = Table("time (UTC)", "group", "gen", "protocol", "members", "verdict", "cause", "why", box=None)
-    for one in generations:
-        verdict = one["verdict"]
+    for generation in generations:
+        verdict = generation["verdict"]
         table.add_row(
-            clock(one["at_ms"]),
-            Text(one["group"]),
-            str(one["generation"]),
-            Text(one["protocol"] or "-"),
-            str(len(one["members"])),
+            clock(generation["at_ms"]),
+            Text(generation["group"]),
+            str(generation["generation"]),
+            Text(generation["protocol"] or "-"),
+            str(len(generation["members"])),
             Text(verdict["grade"], style=COLOURS[verdict["grade"]]),
-            Text(", ".join(cause["kind"] for cause in one["cause"])),
+            Text(", ".join(cause["kind"] for cause in generation["cause"])),
             Text(verdict["reason"] or ""),
         )
     if generations:
         console.print_whole(table)
     if violations:
         found = Table("opened", "resolved", "severity", "rule", "code", "message", box=None)
-        for one in violations:
+        for violation in violations:
             found.add_row(
-                clock(one["opened_at_ms"]),
-                clock(one["resolved_at_ms"]),
-                Text(one["severity"], style=SEVERITY_COLOURS[one["severity"]]),
-                one["rule"],
-                one["code"],
-                Text(one["message"]),
+                clock(violation["opened_at_ms"]),
+                clock(violation["resolved_at_ms"]),
+                Text(violation["severity"], style=SEVERITY_COLOURS[violation["severity"]]),
+                violation["rule"],
+                violation["code"],
+                Text(violation["message"]),
             )
         console.print_whole(found)
     _print_commits(console, [one for one in objects if one["kind"] == "offset_commit"])
@@ -80,11 +80,11 @@ def _print_other_groups(console: Terminal, others: list[dict[str, Any]]) -> None
     if not others:
         return
     table = Table("group", "kind", "epoch", "members", "records", "first (UTC)", "last (UTC)", box=None)
-    for one in others:
-        epoch = Text("deleted", style="yellow") if one["deleted"] else Text(str(_or_dash(one["epoch"])))
-        when = clock(one["first_at_ms"]), clock(one["last_at_ms"])
-        kind = OTHER_KINDS[one["group_kind"]]
-        table.add_row(Text(one["group"] or "-"), kind, epoch, str(one["members"]), str(one["records"]), *when)
+    for group in others:
+        epoch = Text("deleted", style="yellow") if group["deleted"] else Text(str(_or_dash(group["epoch"])))
+        when = clock(group["first_at_ms"]), clock(group["last_at_ms"])
+        kind = OTHER_KINDS[group["group_kind"]]
+        table.add_row(Text(group["group"] or "-"), kind, epoch, str(group["members"]), str(group["records"]), *when)
     console.print_whole(table)
 
 
@@ -116,8 +116,8 @@ def _print_commits(console: Terminal, commits: list[dict[str, Any]]) -> None:
     if not commits:
         return
     table = Table("committed (UTC)", "group", "topic", "partition", "offset", "metadata", box=None)
-    for one in commits:
-        offset = Text("deleted", style="yellow") if one["offset"] is None else Text(str(one["offset"]))
-        place = Text(one["group"]), Text(one["topic"]), str(one["partition"])
-        table.add_row(clock(one["commit_ms"]), *place, offset, Text(one["metadata"] or ""))
+    for commit in commits:
+        offset = Text("deleted", style="yellow") if commit["offset"] is None else Text(str(commit["offset"]))
+        place = Text(commit["group"]), Text(commit["topic"]), str(commit["partition"])
+        table.add_row(clock(commit["commit_ms"]), *place, offset, Text(commit["metadata"] or ""))
     console.print_whole(table)

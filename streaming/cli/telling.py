@@ -67,9 +67,9 @@ def _receivers(settings: Settings, exporter: Exporter) -> list[Receiver]:
     if alerting.path == "push":
         made = style(settings)
         receivers += [Alertmanager(url, made, resend_ms=alerting.resend_ms) for url in alerting.alertmanagers]
-    for one in alerting.webhooks:
-        headers = {name: value.get_secret_value() for name, value in one.headers.items()}
-        receivers.append(Webhook(one.name, one.url.get_secret_value(), headers, addresses(settings)))
+    for webhook in alerting.webhooks:
+        headers = {name: value.get_secret_value() for name, value in webhook.headers.items()}
+        receivers.append(Webhook(webhook.name, webhook.url.get_secret_value(), headers, addresses(settings)))
     if alerting.kafka is not None:
         from rebalance_monitor.streaming.notify.alerts_topic import AlertsTopic, ProducerRefused
 

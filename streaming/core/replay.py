@@ -263,6 +263,6 @@ def _incident_object(incident: Incident, parts: Sequence[Part]) -> dict[str, Any
 
 def _last_states(incidents: Iterable[Incident]) -> Iterator[Incident]:
     latest: dict[str, Incident] = {}
-    for one in incidents:
-        latest[one.incident_id] = one
+    for incident in incidents:
+        latest[incident.incident_id] = incident
     yield from sorted(latest.values(), key=lambda one: (one.opened_at_ms, one.incident_id))

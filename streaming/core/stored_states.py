@@ -85,8 +85,8 @@ def _since_3(whole: dict[str, Any]) -> Saved:
     envelope["book"] = {lane: _with_parts(page) for lane, page in pages.items() if page}
     bodies = [("connect", whole), ("consumer", consumer)]
     queue = WaitingRecords(Queue(), NOTHING, _waiting_of)
-    for one in waiting:
-        queue.append(_waiting_of(_text(one).encode("utf-8", "surrogatepass")))
+    for record in waiting:
+        queue.append(_waiting_of(_text(record).encode("utf-8", "surrogatepass")))
     announced = sum(one.get("announced", False) for one in waiting)
     envelope["queue"] = json.loads(dumps(replace(queue.queue, announced=announced)))
     lines = [_text(envelope), *(f"{name} {_text(body)}" for name, body in bodies if body)]

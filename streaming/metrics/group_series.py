@@ -47,15 +47,15 @@ class Groups:
         """Whether the group has series of its own."""
         return key in self._shown
 
-    def latest(self, one: LastGeneration, loads: Mapping[str, Load] | None = None) -> None:
+    def latest(self, generation: LastGeneration, loads: Mapping[str, Load] | None = None) -> None:
         """A generation; one older than the published one changes nothing."""
-        key = key_of(one.cluster, one.group)
+        key = key_of(generation.cluster, generation.group)
         known = self._of(key)
-        newer = known.is_newer(one)
-        if not newer and known.last is not None and known.last[:2] != one[:2]:
+        newer = known.is_newer(generation)
+        if not newer and known.last is not None and known.last[:2] != generation[:2]:
             return
-        known.last, known.at_ms = one, max(known.at_ms, one.at_ms)
-        if newer and one.members:
+        known.last, known.at_ms = generation, max(known.at_ms, generation.at_ms)
+        if newer and generation.members:
             # Its own record shows members; what the group was before does not count any more.
             known.state, known.dead_since_s = STABLE, None
         if loads is not None:
@@ -65,13 +65,13 @@ class Groups:
             self._show_generation(key, known)
             self._show_state(key, known)
 
-    def stands(self, one: Standing) -> None:
+    def stands(self, standing: Standing) -> None:
         """What the group's latest record shows."""
-        key = key_of(one.cluster, one.group)
+        key = key_of(standing.cluster, standing.group)
         known = self._of(key)
-        known.stands(one.state)
-        known.at_ms = max(known.at_ms, one.at_ms)
-        known.dead_since_s = self._clock_s() if one.state == "Dead" else None
+        known.stands(standing.state)
+        known.at_ms = max(known.at_ms, standing.at_ms)
+        known.dead_since_s = self._clock_s() if standing.state == "Dead" else None
         if known.deserted:
             self._loads(key, known, {})
         self._place(key)
@@ -84,11 +84,11 @@ class Groups:
         known.incidents = max(0, known.incidents + more)
         self._place(key)
 
-    def job(self, one: JobState) -> None:
+    def job(self, task_state: JobState) -> None:
         """A connector or task as it stands."""
-        key = key_of(one.cluster, one.group)
-        word = word_of(one.assigned, one.state, one.running)
-        self.agreement(key, one.job, *((None, None) if one.gone else (one.agreement, word)))
+        key = key_of(task_state.cluster, task_state.group)
+        word = word_of(task_state.assigned, task_state.state, task_state.running)
+        self.agreement(key, task_state.job, *((None, None) if task_state.gone else (task_state.agreement, word)))
 
     def agreement(self, key: GroupLabels, job: Subject, agreement: str | None, word: str | None) -> None:
         """The same, in short: agreement and state; None: nobody knows the job any more."""
@@ -205,10 +205,10 @@ class Groups:
             self._families.gauge(metrics.CONNECT_TASK_STATES, *key, word).set(count)
 
     def _show_generation(self, key: GroupLabels, known: KnownGroup) -> None:
-        one = known.last
-        assert one is not None
-        self._families.gauge(metrics.GROUP_GENERATION, *key).set(one.generation)
-        self._families.gauge(metrics.GROUP_LAST_GENERATION, *key).set(one.at_ms / 1000)
+        last = known.last
+        assert last is not None
+        self._families.gauge(metrics.GROUP_GENERATION, *key).set(last.generation)
+        self._families.gauge(metrics.GROUP_LAST_GENERATION, *key).set(last.at_ms / 1000)
         self._show_now(key, known)
 
     def _show_state(self, key: GroupLabels, known: KnownGroup) -> None:

@@ -47,22 +47,22 @@ class Incidents:
         self._muted: set[Labels] = set()
         self._ends: set[Labels] = set()
 
-    def state(self, one: Incident) -> None:
+    def state(self, incident: Incident) -> None:
         """Publishes an incident's state: 1 while people are told of it, an explicit 0 under labels it no longer has."""
-        named = incident_labels(one, self._path, self._worker)
+        named = incident_labels(incident, self._path, self._worker)
         labels = tuple(named[label] for label in metrics.INCIDENT.labels)
-        before = self._labels_of.get(one.incident_id)
-        if one.firing and before is None:
-            self._groups.concerned(key_of(one.cluster, one.group), 1)
-        if before is not None and (before != labels or not one.firing):
-            self._close(before, one.incident_id)
-        if before is not None and not one.firing:
-            self._groups.concerned(key_of(one.cluster, one.group), -1)
-        if one.firing:
-            self._labels_of[one.incident_id] = labels
-            self._open.setdefault(labels, set()).add(one.incident_id)
+        before = self._labels_of.get(incident.incident_id)
+        if incident.firing and before is None:
+            self._groups.concerned(key_of(incident.cluster, incident.group), 1)
+        if before is not None and (before != labels or not incident.firing):
+            self._close(before, incident.incident_id)
+        if before is not None and not incident.firing:
+            self._groups.concerned(key_of(incident.cluster, incident.group), -1)
+        if incident.firing:
+            self._labels_of[incident.incident_id] = labels
+            self._open.setdefault(labels, set()).add(incident.incident_id)
             self._zero_since_s.pop(labels, None)
-        elif before is None and one.fired_at_ms is not None and labels not in self._open:
+        elif before is None and incident.fired_at_ms is not None and labels not in self._open:
             # Opened and resolved in one batch, or resolved after a restart that never saw it open.
             self._zero(labels)
 

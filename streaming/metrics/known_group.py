@@ -37,9 +37,9 @@ class KnownGroup:
         """Whether nothing is to be told of it any more."""
         return self.dead_since_s is not None and self.dead_since_s < moment_s and not self.incidents
 
-    def is_newer(self, one: LastGeneration) -> bool:
+    def is_newer(self, generation: LastGeneration) -> bool:
         """Whether this generation comes after the latest one known; the same one told again does not."""
-        return self.last is None or self.last[:2] < one[:2]
+        return self.last is None or self.last[:2] < generation[:2]
 
     @property
     def deserted(self) -> bool:

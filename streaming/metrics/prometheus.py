@@ -268,13 +268,13 @@ class Exporter:
         """All gaps there are, by topic: the offsets lost, and a reason to be degraded where one is still shown."""
         reasons: dict[str, dict[str, str]] = {}
         with self._lock:
-            for one in known:
-                counted = self._families.counter(metrics.GAP_RECORDS, one.cluster, one.topic)
-                counted.inc(max(0, one.offsets - counted._value.get()))
-                self._families.gauge(metrics.GAPS_SHOWN, one.cluster, one.topic).set(one.shown)
-                if one.shown:
-                    reasons.setdefault(one.cluster, {})[f"{one.topic}: gap"] = (
-                        f"{one.topic}: records were gone before they were read ({_gaps(one.shown)} not acknowledged)"
+            for gap in known:
+                counted = self._families.counter(metrics.GAP_RECORDS, gap.cluster, gap.topic)
+                counted.inc(max(0, gap.offsets - counted._value.get()))
+                self._families.gauge(metrics.GAPS_SHOWN, gap.cluster, gap.topic).set(gap.shown)
+                if gap.shown:
+                    reasons.setdefault(gap.cluster, {})[f"{gap.topic}: gap"] = (
+                        f"{gap.topic}: records were gone before they were read ({_gaps(gap.shown)} not acknowledged)"
                     )
             for cluster in {*self._gaps, *reasons}:
                 self._gaps[cluster] = reasons.get(cluster, {})

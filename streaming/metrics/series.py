@@ -86,37 +86,45 @@ class Series:
                 metrics.UNDECODABLE_RECORDS, record.cluster, self._reason(counted_reason(record))
             ).inc()
 
-    def _generation(self, one: Generation) -> None:
-        connect, judged = one.protocol_type == "connect", one.verdict.pending_until_ms is None
+    def _generation(self, generation: Generation) -> None:
+        connect, judged = generation.protocol_type == "connect", generation.verdict.pending_until_ms is None
         self._groups.latest(
             LastGeneration(
-                one.incarnation, one.source.offset, one.cluster, one.group, one.generation, len(one.members),
-                one.at_ms, len(one.connect.unassigned) if judged else None, one.connect.delay_ms, connect,
+                generation.incarnation, generation.source.offset, generation.cluster, generation.group,
+                generation.generation, len(generation.members), generation.at_ms,
+                len(generation.connect.unassigned) if judged else None, generation.connect.delay_ms, connect,
             ),
-            loads_of(one) if connect else None,
+            loads_of(generation) if connect else None,
         )  # fmt: skip
         if judged:
-            group = self._groups.label(one.cluster, one.group)
-            self._families.counter(metrics.GENERATIONS, one.cluster, group, one.verdict.grade.value).inc()
-            cause = self._cause(one.cause[0].kind if one.cause else "unknown")
-            self._families.counter(metrics.REBALANCES, one.cluster, group, cause).inc()
-            for cause, idle_ms in one.connect.idle_ms.items():
-                self._families.counter(metrics.CONNECT_IDLE_TASK_SECONDS, one.cluster, group, cause).inc(idle_ms / 1000)
+            group = self._groups.label(generation.cluster, generation.group)
+            self._families.counter(metrics.GENERATIONS, generation.cluster, group, generation.verdict.grade.value).inc()
+            cause = self._cause(generation.cause[0].kind if generation.cause else "unknown")
+            self._families.counter(metrics.REBALANCES, generation.cluster, group, cause).inc()
+            for cause, idle_ms in generation.connect.idle_ms.items():
+                self._families.counter(metrics.CONNECT_IDLE_TASK_SECONDS, generation.cluster, group, cause).inc(
+                    idle_ms / 1000
+                )
 
     def _transitions(self, some: Iterable[Incident]) -> None:
         """The transitions of one batch: what people are notified of, and each counted."""
         by_group: dict[GroupLabels, list[Incident]] = {}
-        for one in some:
-            if not one.historic:
-                by_group.setdefault(key_of(one.cluster, one.group), []).append(one)
+        for result in some:
+            if not result.historic:
+                by_group.setdefault(key_of(result.cluster, result.group), []).append(result)
         for key, transitions in by_group.items():
             self._known[key], told = heard(self._known.get(key, {}), transitions)
-            for one in told:
-                self._incident(one)
-            for one in transitions:
-                group = self._groups.label(one.cluster, one.group)
+            for incident in told:
+                self._incident(incident)
+            for incident in transitions:
+                group = self._groups.label(incident.cluster, incident.group)
                 self._families.counter(
-                    metrics.INCIDENT_TRANSITIONS, one.cluster, group, one.rule, one.severity.value, one.transition
+                    metrics.INCIDENT_TRANSITIONS,
+                    incident.cluster,
+                    group,
+                    incident.rule,
+                    incident.severity.value,
+                    incident.transition,
                 ).inc()
 
     def incidents(self, some: Iterable[Incident], led: Mapping[str, str]) -> None:
@@ -130,18 +138,18 @@ class Series:
             if not led_by:
                 self._incident(replace(one, firing=one.firing or one.incident_id in leaders))
 
-    def _incident(self, one: Incident) -> None:
-        self._incidents.state(one)
-        self._tasks.incident(one)
-        self._subjects.incident(one)
+    def _incident(self, incident: Incident) -> None:
+        self._incidents.state(incident)
+        self._tasks.incident(incident)
+        self._subjects.incident(incident)
 
-    def latest(self, one: LastGeneration, loads: dict[str, Load] | None = None) -> None:
+    def latest(self, generation: LastGeneration, loads: dict[str, Load] | None = None) -> None:
         """A generation known from before."""
-        self._groups.latest(one, loads)
+        self._groups.latest(generation, loads)
 
-    def stands(self, one: Standing) -> None:
+    def stands(self, standing: Standing) -> None:
         """A group's state known from before."""
-        self._groups.stands(one)
+        self._groups.stands(standing)
 
     def agreement(self, group: tuple[str, str], job: Subject, agreement: str, word: str) -> None:
         """A job known from before."""

@@ -23,17 +23,17 @@ class Subjects:
         self._open: dict[str, tuple[tuple[Labels, ...], int]] = {}
         self._shown: set[Labels] = set()
 
-    def incident(self, one: Incident) -> None:
+    def incident(self, incident: Incident) -> None:
         """Remembers what a notified incident names; forgets one that is over."""
-        if not one.firing:
-            self._open.pop(one.incident_id, None)
+        if not incident.firing:
+            self._open.pop(incident.incident_id, None)
             return
-        about = named(one, self._worker) or [Named("", "")]
-        if one.also:
-            about = [*about, Named(also_text(one).rstrip("."), "")]
-        self._open[one.incident_id] = (
-            tuple((one.cluster, one.group, one.rule, *some) for some in about),
-            one.opened_at_ms,
+        about = named(incident, self._worker) or [Named("", "")]
+        if incident.also:
+            about = [*about, Named(also_text(incident).rstrip("."), "")]
+        self._open[incident.incident_id] = (
+            tuple((incident.cluster, incident.group, incident.rule, *some) for some in about),
+            incident.opened_at_ms,
         )
 
     def sweep(self) -> None:

@@ -25,14 +25,14 @@ class TaskSeries:
         self._shown: set[tuple[str, ...]] = set()
         self._clusters: set[str] = set()
 
-    def incident(self, one: Incident) -> None:
+    def incident(self, incident: Incident) -> None:
         """Remembers the jobs that a told incident names."""
-        self._clusters.add(one.cluster)
-        jobs = tuple(subject for subject in one.subjects if subject.type in _JOBS)
-        if one.firing and jobs:
-            self._named[one.incident_id] = (key_of(one.cluster, one.group), jobs)
+        self._clusters.add(incident.cluster)
+        jobs = tuple(subject for subject in incident.subjects if subject.type in _JOBS)
+        if incident.firing and jobs:
+            self._named[incident.incident_id] = (key_of(incident.cluster, incident.group), jobs)
         else:
-            self._named.pop(one.incident_id, None)
+            self._named.pop(incident.incident_id, None)
 
     def sweep(self) -> None:
         """Shows what is to be shown now."""
@@ -54,9 +54,9 @@ class TaskSeries:
             self._families.gauge(metrics.HIDDEN_TASKS, cluster).set(hidden[cluster])
 
 
-def _labels(one: Subject) -> tuple[str, str]:
+def _labels(subject: Subject) -> tuple[str, str]:
     """Connector and task number; a connector itself has no number."""
-    if one.type == "connector":
-        return one.id, ""
-    connector, _, number = one.id.rpartition("-")
+    if subject.type == "connector":
+        return subject.id, ""
+    connector, _, number = subject.id.rpartition("-")
     return connector, number

@@ -33,11 +33,13 @@ class Alertmanager:
         """The base URL, without what may stand before an @ in it."""
         return self._name
 
-    def send(self, one: Waiting) -> None:
+    def send(self, waiting: Waiting) -> None:
         """Its alerts, made anew for every attempt, because times are cut to the clock."""
         at_ms = self._now_ms()
-        self._post(notification(one.document, one.transition, one.previous, at_ms, self._style), one.key)
-        self._pushed_ms[one.document["incident_id"]] = at_ms
+        self._post(
+            notification(waiting.document, waiting.transition, waiting.previous, at_ms, self._style), waiting.key
+        )
+        self._pushed_ms[waiting.document["incident_id"]] = at_ms
 
     def again(self, connection: Connection, push: Callable[[Callable[[], None], str], str | None]) -> None:
         """Every firing alert that it has not got for `resend_ms`, and all of them once the clock was set back."""

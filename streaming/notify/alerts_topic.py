@@ -44,7 +44,7 @@ class AlertsTopic:
         except KafkaException as why:
             raise ProducerRefused(why.args[0].str()) from None
 
-    def send(self, one: Waiting) -> None:
+    def send(self, waiting: Waiting) -> None:
         """Produces one record and waits until every replica has it."""
         outcome: list[KafkaError | None] = []
 
@@ -54,8 +54,8 @@ class AlertsTopic:
         try:
             if self._producer is None:
                 self._producer = self._made()
-            body = json.dumps(message(one, self._addresses), ensure_ascii=True, separators=(",", ":")).encode()
-            self._producer.produce(self._topic, key=one.key.encode(), value=body, on_delivery=delivered)
+            body = json.dumps(message(waiting, self._addresses), ensure_ascii=True, separators=(",", ":")).encode()
+            self._producer.produce(self._topic, key=waiting.key.encode(), value=body, on_delivery=delivered)
             self._producer.flush(SEND_WITHIN_S)
         except (KafkaException, BufferError, SystemError) as why:
             raise self._failed(_error_of(why)) from None

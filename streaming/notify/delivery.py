@@ -81,7 +81,7 @@ class Receiver(Protocol):
 
     @property
     def name(self) -> str: ...
-    def send(self, one: Waiting) -> None:
+    def send(self, waiting: Waiting) -> None:
         """One attempt. NotAccepted or Refused."""
         ...
 
@@ -114,9 +114,9 @@ class Delivery:
     def start(self, epoch: int) -> None:
         """Begins to notify, as the writer that has claimed this epoch."""
         names = [one.name for one in self._receivers]
-        for one in self._receivers:
-            loop = _Thread(Database(self._dsn), epoch, one, names, self._told, self._stop)
-            name = f"delivery to {one.name}"
+        for receiver in self._receivers:
+            loop = _Thread(Database(self._dsn), epoch, receiver, names, self._told, self._stop)
+            name = f"delivery to {receiver.name}"
             self._threads.append(Supervised(name, loop.step, self._answerable, stop=self._stop, at_end=loop.close))
         for thread in self._threads:
             thread.start()

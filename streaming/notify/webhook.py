@@ -17,17 +17,17 @@ from rebalance_monitor.streaming.store.database import Connection
 from rebalance_monitor.streaming.store.outbox import Waiting
 
 
-def message(one: Waiting, addresses: Addresses) -> dict[str, Any]:
+def message(waiting: Waiting, addresses: Addresses) -> dict[str, Any]:
     """The object that programs get. `addresses`: where people read on."""
     return {
-        "key": one.key,
-        "transition": one.transition,
-        "incident": dict(one.document),
-        "previous": None if one.previous is None else dict(one.previous),
-        "summary": headline(one.document["rule"]),
-        "next_step": one.document.get("next_step") or next_step(one.document["rule"]),
-        "group_url": group_url(one.document["cluster"], one.document["group"], addresses),
-        "runbook_url": addresses.runbook(one.document["rule"]),
+        "key": waiting.key,
+        "transition": waiting.transition,
+        "incident": dict(waiting.document),
+        "previous": None if waiting.previous is None else dict(waiting.previous),
+        "summary": headline(waiting.document["rule"]),
+        "next_step": waiting.document.get("next_step") or next_step(waiting.document["rule"]),
+        "group_url": group_url(waiting.document["cluster"], waiting.document["group"], addresses),
+        "runbook_url": addresses.runbook(waiting.document["rule"]),
     }
 
 
@@ -39,9 +39,11 @@ class Webhook:
         self._url, self._headers, self._addresses = url, dict(headers), addresses or Addresses()
         self._sender = HttpSender()
 
-    def send(self, one: Waiting) -> None:
+    def send(self, waiting: Waiting) -> None:
         """Posts the transition."""
-        self._sender.post(self._url, message(one, self._addresses), {**self._headers, "Idempotency-Key": one.key})
+        self._sender.post(
+            self._url, message(waiting, self._addresses), {**self._headers, "Idempotency-Key": waiting.key}
+        )
 
     def again(self, connection: Connection, push: Callable[[Callable[[], None], str], str | None]) -> None:
         """A program was told once and remembers."""

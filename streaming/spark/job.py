@@ -282,9 +282,9 @@ class Job:
             spread=report.spread,
             ms=round(report.seconds * 1000),
         )
-        for one in report.results:
-            if isinstance(one, GapRecord):
-                log.warning("gap", extra={"fields": as_object(one)})
+        for result in report.results:
+            if isinstance(result, GapRecord):
+                log.warning("gap", extra={"fields": as_object(result)})
         self._observer.batch(report)
 
     def _watch(self, query: "StreamingQuery", stop: Stop) -> None:

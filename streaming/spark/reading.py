@@ -107,19 +107,28 @@ def read_spans(reading: Reading, spans: list[Span]) -> Iterator[Line]:
         mine = [one for one in work if (one.kind == "config") is committed and not one.done]
         if mine:
             yield from _read(reading, committed, mine, deadline_s)
-    for one in work:
+    for progress in work:
         # A record past the end moves the position past it too, but the range was read up to its end.
-        end = min(one.at, one.span.end)
-        reached = Reached(one.span.start, end, one.span.end, one.records, one.bytes, "" if one.done else one.why)
-        key = PartitionKey(reading.cluster_id, one.span.key.topic_id, one.span.key.topic, one.span.key.partition)
+        end = min(progress.at, progress.span.end)
+        reached = Reached(
+            progress.span.start,
+            end,
+            progress.span.end,
+            progress.records,
+            progress.bytes,
+            "" if progress.done else progress.why,
+        )
+        key = PartitionKey(
+            reading.cluster_id, progress.span.key.topic_id, progress.span.key.topic, progress.span.key.partition
+        )
         yield position_line(reading.cluster, key, reached)
 
 
 def gone_spans(reading: Reading, gone: Iterable[tuple[Span, str]]) -> Iterator[Line]:
     """What is told of ranges that nobody can read any more, with the reason of each."""
     for span, why in gone:
-        one = _Progress(span, "status", span.start)
-        yield _gap(reading, one, span.end, why)
+        progress = _Progress(span, "status", span.start)
+        yield _gap(reading, progress, span.end, why)
         key = PartitionKey(reading.cluster_id, span.key.topic_id, span.key.topic, span.key.partition)
         yield position_line(reading.cluster, key, Reached(span.start, span.end, span.end))
 
@@ -146,19 +155,19 @@ def _read(reading: Reading, committed: bool, work: list[_Progress], deadline_s: 
                 source, renewed = consumer(reading.client, committed, renewed=True), True
                 assign()
             for message in messages:
-                one = by_place.get((message.topic(), message.partition()))
-                if one is None or one.done:
+                progress = by_place.get((message.topic(), message.partition()))
+                if progress is None or progress.done:
                     continue
                 if message.error() is not None:
-                    yield from _event(reading, source, one, message)
-                elif message.offset() >= one.at:
-                    yield from _record(reading, one, message)
-                if one.jumped and not one.done:
+                    yield from _event(reading, source, progress, message)
+                elif message.offset() >= progress.at:
+                    yield from _record(reading, progress, message)
+                if progress.jumped and not progress.done:
                     # Not `seek`, which a partition in error refuses; what is fetched twice is passed over.
-                    one.jumped = False
+                    progress.jumped = False
                     assign()
-                if one.done:
-                    source.pause([TopicPartition(one.span.key.topic, one.span.key.partition)])
+                if progress.done:
+                    source.pause([TopicPartition(progress.span.key.topic, progress.span.key.partition)])
     except KafkaException:
         return  # what was not reached is told by the positions
     finally:
@@ -174,24 +183,24 @@ def _next(source: Any, left: int) -> list[Any]:
     return [] if message is None else [message]
 
 
-def _record(reading: Reading, one: _Progress, message: Any) -> Iterator[Line]:
+def _record(reading: Reading, progress: _Progress, message: Any) -> Iterator[Line]:
     offset = message.offset()
-    one.at = offset + 1
-    if offset >= one.span.end:
+    progress.at = offset + 1
+    if offset >= progress.span.end:
         return
     key, value = message.key(), message.value()
-    one.records += 1
-    one.bytes += len(key or b"") + len(value or b"") + 20  # about what a record costs around its key and value
-    if one.kind == "offsets" and not wanted_key_prefix(key):
+    progress.records += 1
+    progress.bytes += len(key or b"") + len(value or b"") + 20  # about what a record costs around its key and value
+    if progress.kind == "offsets" and not wanted_key_prefix(key):
         return
     place = Place(message.topic(), message.partition(), offset, message.timestamp()[1])
-    seen = glanced(key, value) if one.kind == "offsets" else None
+    seen = glanced(key, value) if progress.kind == "offsets" else None
     if seen is not None:
-        yield record_line(reading.cluster, one.span.key.topic_id, place, seen, key, value)
+        yield record_line(reading.cluster, progress.span.key.topic_id, place, seen, key, value)
         return
-    row = decoded(_DECODERS[one.kind], *place, key, value, of_groups=one.kind == "offsets")
+    row = decoded(_DECODERS[progress.kind], *place, key, value, of_groups=progress.kind == "offsets")
     if row is not None:
-        yield row_line(reading.cluster, one.span.key.topic_id, row)
+        yield row_line(reading.cluster, progress.span.key.topic_id, row)
 
 
 _DECODERS: Mapping[TopicKind, DecodeRecord] = {
@@ -201,36 +210,36 @@ _DECODERS: Mapping[TopicKind, DecodeRecord] = {
 }
 
 
-def _event(reading: Reading, source: Any, one: _Progress, message: Any) -> Iterator[Line]:
+def _event(reading: Reading, source: Any, progress: _Progress, message: Any) -> Iterator[Line]:
     """End of partition, data that is gone, or an error that passes or runs into the deadline."""
     from confluent_kafka import KafkaError, KafkaException, TopicPartition
 
     code = message.error().code()
-    place = TopicPartition(one.span.key.topic, one.span.key.partition)
+    place = TopicPartition(progress.span.key.topic, progress.span.key.partition)
     if code == KafkaError._PARTITION_EOF:
-        one.at = max(one.at, message.offset())
+        progress.at = max(progress.at, message.offset())
     elif code in (KafkaError.OFFSET_OUT_OF_RANGE, KafkaError._AUTO_OFFSET_RESET):
         try:
             low, high = source.get_watermark_offsets(place, timeout=2.0)
         except KafkaException:
             return
-        if low > one.at:
-            to = min(low, one.span.end)
-            yield _gap(reading, one, to, "deleted_before_read")
-        elif high <= one.at:
+        if low > progress.at:
+            to = min(low, progress.span.end)
+            yield _gap(reading, progress, to, "deleted_before_read")
+        elif high <= progress.at:
             # The log ends before the place wanted: it was truncated. What is left of the range does not exist.
-            yield _gap(reading, one, one.span.end, "log_truncated")
+            yield _gap(reading, progress, progress.span.end, "log_truncated")
         else:
-            one.jumped = True  # it is there: the error was a passing one
+            progress.jumped = True  # it is there: the error was a passing one
     else:
-        one.why = str(message.error().str())
+        progress.why = str(message.error().str())
 
 
-def _gap(reading: Reading, one: _Progress, to: int, reason: str) -> Line:
+def _gap(reading: Reading, progress: _Progress, to: int, reason: str) -> Line:
     """The row that says what can't be read any more; the position goes to its end."""
-    key = one.span.key
+    key = progress.span.key
     row = Row(
-        topic=key.topic, partition=key.partition, offset=one.at, timestamp_ms=-1, group=None, body=Gap(to, reason)
+        topic=key.topic, partition=key.partition, offset=progress.at, timestamp_ms=-1, group=None, body=Gap(to, reason)
     )
-    one.at, one.jumped = to, True
+    progress.at, progress.jumped = to, True
     return row_line(reading.cluster, key.topic_id, row)

@@ -96,12 +96,12 @@ def groups(source: PageSource, scope: Scope, values: Values) -> Object:
 
 def group(source: PageSource, scope: Scope, values: Values) -> Object:
     key = values["cluster"], values["group"]
-    one = source.group(scope, key)
+    state = source.group(scope, key)
     latest = source.reader.generations({"cluster": key[0], "group": key[1]}, None, 1)
     return {
-        "group": fleet.group_object(one),
+        "group": fleet.group_object(state),
         "generation": latest.items[0].document if latest.items else None,
-        "incidents": [fleet.incident_object(told) for told in one.incidents],
+        "incidents": [fleet.incident_object(told) for told in state.incidents],
     }
 
 

@@ -88,8 +88,8 @@ def fleet(
     """Everything that the first page shows of groups and incidents."""
     by_group: dict[GroupName, list[ShownIncident]] = defaultdict(list)
     told = sorted((told_of(row, windows, now_ms) for row in incidents), key=_loudness)
-    for one in told:
-        by_group[one.row.key].append(one)
+    for incident in told:
+        by_group[incident.row.key].append(incident)
     groups = [group_state(row, by_group.get(row.key, ()), team_of(*row.key), now_ms) for row in rows]
     groups.sort(key=lambda one: (_ORDER.index(one.state), one.row.status in NOBODY, -(one.row.at_ms or 0), one.row.key))
     counts = {state: sum(one.state == state for one in groups) for state in STATES}
@@ -124,20 +124,20 @@ def _state(incidents: Sequence[ShownIncident], waiting: bool) -> str:
     return "waiting" if waiting else "fine"
 
 
-def _loudness(one: ShownIncident) -> tuple[int, int, int, str]:
-    attention = ("notified", "muted", "suppressed", "over").index(one.attention)
-    document = one.document
+def _loudness(shown: ShownIncident) -> tuple[int, int, int, str]:
+    attention = ("notified", "muted", "suppressed", "over").index(shown.attention)
+    document = shown.document
     return attention, _LOUDNESS[document["alert"]], -document["opened_at_ms"], document["incident_id"]
 
 
-def group_object(one: GroupState) -> Object:
+def group_object(state: GroupState) -> Object:
     """A group as the API shows it."""
-    row = one.row
+    row = state.row
     return {
         "cluster": row.cluster,
         "group": row.group,
-        "team": one.team,
-        "state": one.state,
+        "team": state.team,
+        "state": state.state,
         "status": row.status,
         "protocol_type": row.protocol_type,
         "protocol": row.protocol,
@@ -145,21 +145,21 @@ def group_object(one: GroupState) -> Object:
         "generation": row.generation,
         "members": row.members,
         "unassigned": row.unassigned,
-        "delay_until_ms": one.delay_until_ms,
+        "delay_until_ms": state.delay_until_ms,
         "grade": row.grade,
         "at_ms": row.at_ms,
-        "incidents": len(one.incidents),
+        "incidents": len(state.incidents),
     }
 
 
-def incident_object(one: ShownIncident) -> Object:
+def incident_object(shown: ShownIncident) -> Object:
     """An incident as the API shows it: the published object, and whether people hear of it."""
     return {
-        "violation": one.document,
-        "attention": one.attention,
-        "why": one.why,
-        "historic": one.row.historic,
-        "judged_by": one.row.judged_by,
+        "violation": shown.document,
+        "attention": shown.attention,
+        "why": shown.why,
+        "historic": shown.row.historic,
+        "judged_by": shown.row.judged_by,
     }
 
 
@@ -172,8 +172,8 @@ def versions(
         found[row.key].append(row.version)
     for key, version in tasks.items():
         found[key].append(f"tasks {version}")
-    for one in sorted(incidents, key=lambda one: one.document["incident_id"]):
-        found[one.key].append(f"{one.document['incident_id']} {one.version}")
+    for incident in sorted(incidents, key=lambda one: one.document["incident_id"]):
+        found[incident.key].append(f"{incident.document['incident_id']} {incident.version}")
     return {key: tuple(texts) for key, texts in found.items()}
 
 

@@ -152,15 +152,15 @@ def held(member: Object) -> set[str]:
 
 def _from_jobs(jobs: Iterable[Object]) -> dict[str, _Job]:
     found = {}
-    for one in jobs:
-        note = _NOTES.get(one["agreement"], "")
-        running = one["running"]
+    for item in jobs:
+        note = _NOTES.get(item["agreement"], "")
+        running = item["running"]
         if running is not None and running["state"] != "RUNNING":
             note = ", ".join(part for part in (running["state"].lower(), note) if part)
-        name = one["subject"]["id"]
-        if one["subject"]["type"] == "connector":
+        name = item["subject"]["id"]
+        if item["subject"]["type"] == "connector":
             name += CONNECTOR
-        found[name] = _Job(list(one["assigned"]), one["expected"], one["judged"], note)
+        found[name] = _Job(list(item["assigned"]), item["expected"], item["judged"], note)
     return found
 
 

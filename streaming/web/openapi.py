@@ -167,13 +167,13 @@ def _operation(route: Route) -> dict[str, Any]:
     }
 
 
-def _parameter(one: Parameter) -> dict[str, Any]:
+def _parameter(parameter: Parameter) -> dict[str, Any]:
     return {
-        "name": one.name,
+        "name": parameter.name,
         "in": "query",
-        "description": one.description,
-        "required": one.required,
-        "schema": one.schema,
+        "description": parameter.description,
+        "required": parameter.required,
+        "schema": parameter.schema,
     }
 
 

@@ -217,7 +217,7 @@ def _own_runbook(own: OwnAlert) -> str:
 
 def group_page(source: PageSource, scope: Scope, cluster: str, group: str, before: str | None = None) -> str:
     """One group: incidents, who has what, and its generations."""
-    one = source.group(scope, (cluster, group))
+    state = source.group(scope, (cluster, group))
     where = {"cluster": cluster, "group": group}
     after = place(before, (int, str, int, int))
     shown = source.reader.generations(where, None, GENERATIONS_SHOWN, after)
@@ -234,7 +234,7 @@ def group_page(source: PageSource, scope: Scope, cluster: str, group: str, befor
         now_ms=source.clock_ms(),
         version=source.version,
         health=health(source, scope),
-        one=one,
+        one=state,
         leader="" if told is None else told.leader,
         wait="" if told is None else told.wait,
         marks=MARKS,

@@ -32,17 +32,17 @@ def parsed(route: Route, given: Iterable[tuple[str, str]]) -> dict[str, Any]:
     return values
 
 
-def _value(one: Parameter, text: str) -> Any:
-    schema = one.schema
+def _value(parameter: Parameter, text: str) -> Any:
+    schema = parameter.schema
     if "\x00" in text:
-        raise BadRequest(f"the parameter {one.name} holds a character U+0000, which no name has; remove it")
+        raise BadRequest(f"the parameter {parameter.name} holds a character U+0000, which no name has; remove it")
     if "enum" in schema and text not in schema["enum"]:
-        raise BadRequest(f"the parameter {one.name} must be one of {', '.join(schema['enum'])}")
+        raise BadRequest(f"the parameter {parameter.name} must be one of {', '.join(schema['enum'])}")
     if schema["type"] != "integer":
         return text
     low, high = schema["minimum"], schema["maximum"]
     if not (text.isascii() and text.isdecimal() and len(text) < 20 and low <= int(text) <= high):
-        raise BadRequest(f"the parameter {one.name} must be a number from {low} to {high}")
+        raise BadRequest(f"the parameter {parameter.name} must be a number from {low} to {high}")
     return int(text)
 
 

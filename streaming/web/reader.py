@@ -94,14 +94,14 @@ class Reader:
     def __init__(self, connections: Sequence[Opened], trouble: type[Exception], wait_s: float = WAIT_S) -> None:
         self._all = tuple(connections)
         self._free: queue.LifoQueue[Opened] = queue.LifoQueue()
-        for one in connections:
-            self._free.put(one)
+        for connection in connections:
+            self._free.put(connection)
         self._trouble, self._wait_s = trouble, wait_s
 
     def close(self) -> None:
         """Closes every connection."""
-        for one in self._all:
-            one.close()
+        for connection in self._all:
+            connection.close()
 
     def clock(self) -> str:
         """Differs once any transaction of the server that wrote has ended; costs no table access.

@@ -46,9 +46,9 @@ def _article(route: Route, answer: str) -> str:
     return f"a list of `{route.answer}`" if route.paged else answer
 
 
-def _described(one: Parameter) -> str:
-    schema, parts = one.schema, [one.description.rstrip(".")]
-    if one.required:
+def _described(parameter: Parameter) -> str:
+    schema, parts = parameter.schema, [parameter.description.rstrip(".")]
+    if parameter.required:
         parts.append("required")
     if "enum" in schema:
         parts.append(", ".join(schema["enum"]))

@@ -32,12 +32,12 @@ def fired(
     state, gone = workers_gone.overdue(view, state, now_ms, historic=historic)
     passed = [one for one in _open(view, state) if one.due_ms <= now_ms]
     found = []
-    for one in passed:
-        moment = view.moment(one.due_ms, generation=0 if last is None else last.generation, historic=historic)
-        if one.finding is not None:
-            found.append(Notice(moment=moment, found=(one.finding,)))
+    for deadline in passed:
+        moment = view.moment(deadline.due_ms, generation=0 if last is None else last.generation, historic=historic)
+        if deadline.finding is not None:
+            found.append(Notice(moment=moment, found=(deadline.finding,)))
         else:
-            found.append(Notice(moment=moment, evaluated=frozenset({one.rule.code})))
+            found.append(Notice(moment=moment, evaluated=frozenset({deadline.rule.code})))
     return state, (*waiting, *gone, *found)
 
 
@@ -57,9 +57,9 @@ def unsure(
 
 
 def _due(view: GroupView, state: ConnectState, at_ms: int) -> Iterator[Finding]:
-    for one in _open(view, state):
-        if one.finding is not None and one.due_ms <= at_ms:
-            yield one.finding
+    for deadline in _open(view, state):
+        if deadline.finding is not None and deadline.due_ms <= at_ms:
+            yield deadline.finding
     yield from unassigned.late(view, state, at_ms)
     yield from workers_gone.late(view, state, at_ms)
 
@@ -73,10 +73,10 @@ def _open(view: GroupView, state: ConnectState) -> Iterator[Deadline]:
     open_codes = {incident.code for incident in above_info}
     open_keys = {key_of(incident.code, incident.subjects) for incident in above_info}
     last = replace(last, at_ms=last.at_ms + state.apart_ms)
-    for one in deadlines(view.group, state.rule_memory, last, state.timeouts_ms):
-        if one.withheld and one.finding is not None:
-            open_ = key_of(one.rule.code, one.finding.subjects) in open_keys
+    for deadline in deadlines(view.group, state.rule_memory, last, state.timeouts_ms):
+        if deadline.withheld and deadline.finding is not None:
+            open_ = key_of(deadline.rule.code, deadline.finding.subjects) in open_keys
         else:
-            open_ = one.rule.code in open_codes
-        if open_ != (one.finding is not None):
-            yield one
+            open_ = deadline.rule.code in open_codes
+        if open_ != (deadline.finding is not None):
+            yield deadline

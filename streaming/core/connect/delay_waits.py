@@ -98,10 +98,10 @@ def _spent(idle: Mapping[JobKey, IdleJob], now: Observed, last: Observed) -> Ite
     return ((cause, ms) for cause, ms in spent.items() if ms)
 
 
-def _cause(one: IdleJob, last: Observed) -> str:
+def _cause(idle: IdleJob, last: Observed) -> str:
     if last.error:
         return CONFIG_MISMATCH
-    if one.revoked and one.generation == last.generation:
+    if idle.revoked and idle.generation == last.generation:
         return REVOCATION
     return SCHEDULED_DELAY if last.delay_ms > 0 else UNEXPLAINED
 

@@ -147,14 +147,14 @@ def doubted(view: GroupView, state: ConnectState, idle: WithoutHolder, at_ms: in
     """Jobs that wait at a record and at the one before it, too long in between if no unseen generation placed them."""
     still = frozenset(idle)
     found = []
-    for one in late(view, state, at_ms):
-        subjects = tuple(subject for subject in one.subjects if subject in still)
+    for finding in late(view, state, at_ms):
+        subjects = tuple(subject for subject in finding.subjects if subject in still)
         if subjects:
             message = (
                 f"{len(subjects)} configured connectors and tasks without holder in two records that lie further "
                 "apart than delay and time-outs; a generation between the two left no record and may have placed them"
             )
-            doubt = replace(one, severity=Severity.INFO, certainty=Certainty.POSSIBLE)
+            doubt = replace(finding, severity=Severity.INFO, certainty=Certainty.POSSIBLE)
             found.append(replace(doubt, subjects=subjects, message=message))
     return found
 

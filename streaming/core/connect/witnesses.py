@@ -208,11 +208,11 @@ def _alike(words: Iterable[_Word]) -> Iterator[list[_Word]]:
     """A host's words in sets that lie equally far from their records, SKEW_MS at most between the first and the last:
     what it took them lies within."""
     together: list[_Word] = []
-    for one in sorted(words, key=lambda one: (one.ahead_ms, one.record)):
-        if together and one.ahead_ms > together[0].ahead_ms + SKEW_MS:
+    for word in sorted(words, key=lambda one: (one.ahead_ms, one.record)):
+        if together and word.ahead_ms > together[0].ahead_ms + SKEW_MS:
             yield together
             together = []
-        together.append(one)
+        together.append(word)
     if together:
         yield together
 
@@ -220,8 +220,8 @@ def _alike(words: Iterable[_Word]) -> Iterator[list[_Word]]:
 def _clocks(words: Iterable[_Word]) -> dict[int, int]:
     """By record, the first of all that have its clock; for those alone that have one in common with another."""
     by_host: dict[str, list[_Word]] = {}
-    for one in words:
-        by_host.setdefault(one.host, []).append(one)
+    for word in words:
+        by_host.setdefault(word.host, []).append(word)
     right = [own for own in by_host.values() if all(abs(one.ahead_ms) <= SKEW_MS for one in own)]
     first: dict[int, int] = {}
 
@@ -245,9 +245,9 @@ def _slow(words: Iterable[_Word]) -> Iterator[tuple[int, int]]:
     """Records that all hosts take up later by their own clocks than those before, and by how much at least: the clock
     that stamped them is that much behind, or all of them were slow."""
     starts: dict[int, dict[str, int]] = {}
-    for one in words:
-        if one.start:
-            starts.setdefault(one.record, {})[one.host] = one.ahead_ms
+    for word in words:
+        if word.start:
+            starts.setdefault(word.record, {})[word.host] = word.ahead_ms
     before: dict[str, int] = {}
     for record, own in sorted(starts.items()):
         later_ms = [ahead_ms - before[host] for host, ahead_ms in own.items() if host in before]
@@ -267,9 +267,9 @@ def _off_ms(words: Sequence[_Word], base: int, clocks: Mapping[int, int]) -> dic
     """By how much each host that has spoken near the record `base`, or near one with its clock, is ahead of it at most:
     by its quickest start, or by all else that it has said."""
     said: dict[str, list[_Word]] = {}
-    for one in words:
-        if one.record == base or (base in clocks and clocks.get(one.record) == clocks[base]):
-            said.setdefault(one.host, []).append(one)
+    for word in words:
+        if word.record == base or (base in clocks and clocks.get(word.record) == clocks[base]):
+            said.setdefault(word.host, []).append(word)
     starts = {host: [one.ahead_ms for one in own if one.start] for host, own in said.items()}
     return {host: min(starts[host]) if starts[host] else max(one.ahead_ms for one in own) for host, own in said.items()}
 
@@ -283,13 +283,13 @@ def _moved_since(base: int, records: Sequence[Row], words: Iterable[_Word], off_
     ):
         return True
     late: dict[int, list[bool]] = {}
-    for one in words:
-        if one.record > base and one.host in off_ms:
-            apart_ms = one.ahead_ms - off_ms[one.host]
-            if apart_ms < -SKEW_MS if one.start else apart_ms > SKEW_MS:
+    for word in words:
+        if word.record > base and word.host in off_ms:
+            apart_ms = word.ahead_ms - off_ms[word.host]
+            if apart_ms < -SKEW_MS if word.start else apart_ms > SKEW_MS:
                 return True
-            if one.start and _asks_to_start(records[one.record]):
-                late.setdefault(one.record, []).append(apart_ms > SKEW_MS)
+            if word.start and _asks_to_start(records[word.record]):
+                late.setdefault(word.record, []).append(apart_ms > SKEW_MS)
     return any(all(each) for each in late.values())
 
 

@@ -133,8 +133,8 @@ def _dataclass_plan(kind: Any) -> Plan:
     # A frozen class sets each field with care; its maker does not have to.
     quick = "__slots__" in vars(kind) and kind.__dataclass_params__.frozen and not hasattr(kind, "__post_init__")
     scope: dict[str, Any] = {"make": maker(kind) if quick else kind, "MISSING": MISSING}
-    for one in parts:
-        scope |= one.scope()
+    for part in parts:
+        scope |= part.scope()
     lines = ["def encode(value):", "    out = {}"]
     lines += [line for one in parts for line in one.encode_lines()]
     lines += ["    return out", "def decode(raw):", "    return make("]

@@ -16,15 +16,15 @@ from rebalance_monitor.streaming.core.model.subjects import Subject
 Object = dict[str, Any]
 
 
-def effects_object(one: ConnectDetail) -> Object:
+def effects_object(detail: ConnectDetail) -> Object:
     """What is known as soon as the record is judged. Times in ms; `idle_ms`: sums by cause."""
     return {
-        "delay_ms": one.delay_ms,
-        "unassigned": list(one.unassigned),
-        "moves": [_move(move) for move in one.moves],
-        "stayed": one.stayed,
-        "wait": None if one.wait is None else _wait(one.wait),
-        "idle_ms": dict(one.idle_ms),
+        "delay_ms": detail.delay_ms,
+        "unassigned": list(detail.unassigned),
+        "moves": [_move(move) for move in detail.moves],
+        "stayed": detail.stayed,
+        "wait": None if detail.wait is None else _wait(detail.wait),
+        "idle_ms": dict(detail.idle_ms),
     }
 
 
@@ -43,29 +43,29 @@ def aftermath_object(
     }
 
 
-def job_object(one: JobState) -> Object:
+def job_object(task_state: JobState) -> Object:
     """One connector or task, three ways."""
     running = None
-    if one.state is not None:
+    if task_state.state is not None:
         running = {
-            "state": one.state,
-            "worker": one.running,
-            "generation": one.running_generation,
-            "at_ms": one.running_at_ms,
+            "state": task_state.state,
+            "worker": task_state.running,
+            "generation": task_state.running_generation,
+            "at_ms": task_state.running_at_ms,
         }
     return {
         "kind": "connector_or_task",
-        "cluster": one.cluster,
-        "group": one.group,
-        "subject": _subject(one.job),
-        "incarnation": one.incarnation,
-        "generation": one.generation,
-        "assigned": list(one.assigned),
-        "expected": one.expected,
-        "judged": one.judged,
+        "cluster": task_state.cluster,
+        "group": task_state.group,
+        "subject": _subject(task_state.job),
+        "incarnation": task_state.incarnation,
+        "generation": task_state.generation,
+        "assigned": list(task_state.assigned),
+        "expected": task_state.expected,
+        "judged": task_state.judged,
         "running": running,
-        "since_ms": one.since_ms,
-        "agreement": one.agreement,
+        "since_ms": task_state.since_ms,
+        "agreement": task_state.agreement,
     }
 
 
@@ -94,16 +94,16 @@ def _wait(wait: DelayWait) -> Object:
     }
 
 
-def _interrupted(one: JobDowntime) -> Object:
+def _interrupted(downtime: JobDowntime) -> Object:
     return {
-        "subject": _subject(one.job),
-        "kind": one.kind,
-        "from": one.before,
-        "to": one.after,
-        "until_ms": one.until_ms,
-        "lowest_ms": one.lowest_ms,
-        "highest_ms": one.highest_ms,
-        "best_ms": one.best_ms,
+        "subject": _subject(downtime.job),
+        "kind": downtime.kind,
+        "from": downtime.before,
+        "to": downtime.after,
+        "until_ms": downtime.until_ms,
+        "lowest_ms": downtime.lowest_ms,
+        "highest_ms": downtime.highest_ms,
+        "best_ms": downtime.best_ms,
     }
 
 

@@ -82,38 +82,40 @@ def source_object(source: Source) -> Object:
     return {"topic": source.topic, "partition": source.partition, "offset": source.offset}
 
 
-def _generation(one: Generation) -> Object:
-    detail = one.connect
+def _generation(generation: Generation) -> Object:
+    detail = generation.connect
     return {
         "kind": "generation",
-        "cluster": one.cluster,
-        "group": one.group,
-        "incarnation": one.incarnation,
-        "lifecycle": one.lifecycle,
-        "protocol_type": one.protocol_type,
-        "protocol": one.protocol,
-        "generation": one.generation,
-        "leader": one.leader,
-        "at_ms": one.at_ms,
-        "state_ms": one.state_ms,
-        "source": source_object(one.source),
-        "members": [_member(member) for member in one.members],
-        "diff": {key: {"gained": list(change.gained), "lost": list(change.lost)} for key, change in one.diff.items()},
-        "cause": [_cause(cause) for cause in one.cause],
-        "verdict": _verdict(one.verdict),
+        "cluster": generation.cluster,
+        "group": generation.group,
+        "incarnation": generation.incarnation,
+        "lifecycle": generation.lifecycle,
+        "protocol_type": generation.protocol_type,
+        "protocol": generation.protocol,
+        "generation": generation.generation,
+        "leader": generation.leader,
+        "at_ms": generation.at_ms,
+        "state_ms": generation.state_ms,
+        "source": source_object(generation.source),
+        "members": [_member(member) for member in generation.members],
+        "diff": {
+            key: {"gained": list(change.gained), "lost": list(change.lost)} for key, change in generation.diff.items()
+        },
+        "cause": [_cause(cause) for cause in generation.cause],
+        "verdict": _verdict(generation.verdict),
         **effects_object(detail),
-        **({"streams": streams_object(one.detail)} if isinstance(one.detail, StreamsDetail) else {}),
-        **aftermath_object(detail.downtime, detail.interrupted, detail.burst, settled=one.settled),
-        **_epoch(one.epoch),
+        **({"streams": streams_object(generation.detail)} if isinstance(generation.detail, StreamsDetail) else {}),
+        **aftermath_object(detail.downtime, detail.interrupted, detail.burst, settled=generation.settled),
+        **_epoch(generation.epoch),
     }
 
 
-def aftermath_patch(one: Aftermath) -> Object:
+def aftermath_patch(aftermath: Aftermath) -> Object:
     """The fields of a generation's object that its last word replaces."""
     return {
-        "cause": [_cause(cause) for cause in one.cause],
-        **aftermath_object(one.downtime, one.interrupted, one.burst, settled=True),
-        **_epoch(one.epoch),
+        "cause": [_cause(cause) for cause in aftermath.cause],
+        **aftermath_object(aftermath.downtime, aftermath.interrupted, aftermath.burst, settled=True),
+        **_epoch(aftermath.epoch),
     }
 
 

@@ -65,17 +65,17 @@ class OtherGroups:
         return [self._seen[place] for place in sorted(self._seen)]
 
 
-def other_group_object(cluster: str, one: OtherGroupSeen) -> dict[str, Any]:
+def other_group_object(cluster: str, seen: OtherGroupSeen) -> dict[str, Any]:
     """The object that `replay -o json` prints."""
     return {
         "kind": "other_group",
         "cluster": cluster,
-        "group": one.group,
-        "group_kind": one.kind,
-        "records": one.records,
-        "epoch": one.epoch,
-        "deleted": one.deleted,
-        "members": len(one.members),
-        "first_at_ms": one.first_at_ms,
-        "last_at_ms": one.last_at_ms,
+        "group": seen.group,
+        "group_kind": seen.kind,
+        "records": seen.records,
+        "epoch": seen.epoch,
+        "deleted": seen.deleted,
+        "members": len(seen.members),
+        "first_at_ms": seen.first_at_ms,
+        "last_at_ms": seen.last_at_ms,
     }

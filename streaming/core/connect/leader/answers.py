@@ -175,8 +175,8 @@ def _written(given: ConnectAssignment) -> bytes:
     return encode_assignment(given, assigned, revoked)
 
 
-def _header(one: ConnectAssignment | ConnectResult) -> tuple[int, int, str, str, int, int]:
-    return (one.version, one.error, one.leader, one.leader_url, one.config_offset, one.delay_ms)
+def _header(header: ConnectAssignment | ConnectResult) -> tuple[int, int, str, str, int, int]:
+    return (header.version, header.error, header.leader, header.leader_url, header.config_offset, header.delay_ms)
 
 
 def difference(body: GroupGeneration, result: ConnectResult) -> str:

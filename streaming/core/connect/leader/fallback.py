@@ -152,14 +152,14 @@ def after_unknown(
                 yield Hypothesis(era, changed, max_delay_ms, at_least_ms if max_delay_ms is None else 0)
 
 
-def hides_delay(one: Hypothesis, *, lying: bool) -> bool:
+def hides_delay(hypothesis: Hypothesis, *, lying: bool) -> bool:
     """Whether a delay of 0 ms may run in this mind, which no answer announces. Until 3.5.1 lost jobs wait for the next
     round even then, and until 2.3 the delay goes on when they have gone. `lying`: jobs are in nobody's hands."""
-    era = ERAS[one.era]
-    if one.max_delay_ms is None:
-        possible = not one.at_least_ms and (lying or not era.ends_idle_delay)
+    era = ERAS[hypothesis.era]
+    if hypothesis.max_delay_ms is None:
+        possible = not hypothesis.at_least_ms and (lying or not era.ends_idle_delay)
     else:
-        possible = one.max_delay_ms == 0
+        possible = hypothesis.max_delay_ms == 0
     return possible and not era.places_at_once_without_delay
 
 

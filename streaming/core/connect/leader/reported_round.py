@@ -61,9 +61,9 @@ class LeftBehind:
         return memory.scheduled_ms == 0 if not latest else 0 < memory.scheduled_ms <= latest + 2 * CLOCK_SLACK_MS
 
 
-def first_reading_ms(one: Observed) -> int:
+def first_reading_ms(observed: Observed) -> int:
     """The earliest time that the leader's clock can have shown in this round."""
-    return (one.state_ms if one.state_ms > 0 else one.at_ms) - CLOCK_SLACK_MS
+    return (observed.state_ms if observed.state_ms > 0 else observed.at_ms) - CLOCK_SLACK_MS
 
 
 Header = tuple[str, int, int, int]

@@ -115,5 +115,5 @@ def _moved(last: Observed | None, now: Observed) -> bool:
     return last is not None and last.leader != now.leader and last.leader in now.views
 
 
-def _names(one: Observed) -> Iterator[str]:
-    return map(one.process_of, one.views)
+def _names(observed: Observed) -> Iterator[str]:
+    return map(observed.process_of, observed.views)

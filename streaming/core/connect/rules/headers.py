@@ -59,14 +59,14 @@ def header_inconsistent(scene: Scene) -> Iterator[Finding]:
             yield found(scene, HEADER_INCONSISTENT, scene.subjects([member_id]), message)
 
 
-def _differences(one: ConnectAssignment, expected: ConnectAssignment) -> list[str]:
+def _differences(assignment: ConnectAssignment, expected: ConnectAssignment) -> list[str]:
     fields = (
-        ("version", one.version, expected.version),
-        ("error", one.error, expected.error),
-        ("leader", one.leader, expected.leader),
-        ("leader URL", one.leader_url, expected.leader_url),
-        ("config offset", one.config_offset, expected.config_offset),
-        ("delay", one.delay_ms, expected.delay_ms),
+        ("version", assignment.version, expected.version),
+        ("error", assignment.error, expected.error),
+        ("leader", assignment.leader, expected.leader),
+        ("leader URL", assignment.leader_url, expected.leader_url),
+        ("config offset", assignment.config_offset, expected.config_offset),
+        ("delay", assignment.delay_ms, expected.delay_ms),
     )
     return [f"{name} {mine!r} instead of {wanted!r}" for name, mine, wanted in fields if mine != wanted]
 

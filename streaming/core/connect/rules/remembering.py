@@ -92,8 +92,8 @@ def deadlines(group: str, memory: RuleMemory, last: Observed, patience_ms: int) 
         )
         finding = _finding(REVOCATION_NOT_FOLLOWED_UP, subjects, message, evidence)
         yield Deadline(rule=REVOCATION_NOT_FOLLOWED_UP, due_ms=last.at_ms + patience_ms, finding=finding)
-    for one in memory.withheld:
-        found = _after_all(one, patience_ms)
+    for withheld in memory.withheld:
+        found = _after_all(withheld, patience_ms)
         yield Deadline(rule=found.rule, due_ms=last.at_ms + patience_ms, finding=found, withheld=True)
     if memory.downgrade is not None:
         due_ms = memory.downgrade.at_ms + DOWNGRADE_PATIENCE_MS
@@ -105,16 +105,16 @@ def deadlines(group: str, memory: RuleMemory, last: Observed, patience_ms: int) 
 _RULE = {rule.code: rule for rule in RULES}
 
 
-def _after_all(one: Withheld, patience_ms: int) -> Finding:
+def _after_all(withheld: Withheld, patience_ms: int) -> Finding:
     """The finding, once a leader that had not applied the last config record would have asked for a rebalance."""
     why = f"a leader that had not read the last config record would have asked for a rebalance within {patience_ms} ms"
     return Finding(
-        rule=_RULE[one.code],
-        severity=one.severity,
-        certainty=one.certainty,
-        subjects=one.subjects,
-        message=f"{one.message}; {why}",
-        evidence=one.evidence,
+        rule=_RULE[withheld.code],
+        severity=withheld.severity,
+        certainty=withheld.certainty,
+        subjects=withheld.subjects,
+        message=f"{withheld.message}; {why}",
+        evidence=withheld.evidence,
     )
 
 

@@ -23,18 +23,20 @@ MOST_TOLD = 50
 """Interruptions told one by one per generation, the longest; all are in the sums."""
 
 
-def sighted(work: Work, one: Sighting, before: JobFacts) -> None:
+def sighted(work: Work, status: Sighting, before: JobFacts) -> None:
     """A status of a job: it may stop it, or take it up again."""
-    if one.state is None:
-        work.interruptions.pop(one.job, None)
-    elif one.state in ENDED:
-        known = work.interruptions.get(one.job)
+    if status.state is None:
+        work.interruptions.pop(status.job, None)
+    elif status.state in ENDED:
+        known = work.interruptions.get(status.job)
         if known is None or known.stopped_ms is None:
-            work.interruptions[one.job] = Interruption(worker=one.worker, stopped_ms=one.at_ms, state=one.state)
-        if one.state == FAILED:
-            _resumed(work, one, before)
+            work.interruptions[status.job] = Interruption(
+                worker=status.worker, stopped_ms=status.at_ms, state=status.state
+            )
+        if status.state == FAILED:
+            _resumed(work, status, before)
     else:
-        _resumed(work, one, before)
+        _resumed(work, status, before)
 
 
 def stepped(work: Work, step: RecordStep) -> None:
@@ -51,45 +53,45 @@ def stepped(work: Work, step: RecordStep) -> None:
                 )
 
 
-def _resumed(work: Work, one: Sighting, before: JobFacts) -> None:
+def _resumed(work: Work, status: Sighting, before: JobFacts) -> None:
     """Somebody takes the job up: tell how long it was down, with the generation that it happened in."""
-    broken = work.interruptions.get(one.job)
-    place = next((at for at, two in enumerate(work.unsettled) if two.generation == one.generation), None)
-    if place is None or (broken is not None and broken.state == FAILED and one.state == FAILED):
-        if one.state not in ENDED:
-            work.interruptions.pop(one.job, None)
+    broken = work.interruptions.get(status.job)
+    place = next((at for at, two in enumerate(work.unsettled) if two.generation == status.generation), None)
+    if place is None or (broken is not None and broken.state == FAILED and status.state == FAILED):
+        if status.state not in ENDED:
+            work.interruptions.pop(status.job, None)
         return
-    told = _told(one, broken, before)
-    if one.state not in ENDED:
-        work.interruptions.pop(one.job, None)
+    told = _told(status, broken, before)
+    if status.state not in ENDED:
+        work.interruptions.pop(status.job, None)
     if told is not None:
         unsettled = work.unsettled[place]
         work.unsettled[place] = replace(unsettled, interrupted=(*unsettled.interrupted, told))
 
 
-def _told(one: Sighting, broken: Interruption | None, before: JobFacts) -> JobDowntime | None:
+def _told(status: Sighting, broken: Interruption | None, before: JobFacts) -> JobDowntime | None:
     if broken is None:
-        others = [claim.worker for claim in before.claims if claim.worker != one.worker]
-        return _downtime(one, "no_stop", others[-1], 0, 0, 0) if others else None
+        others = [claim.worker for claim in before.claims if claim.worker != status.worker]
+        return _downtime(status, "no_stop", others[-1], 0, 0, 0) if others else None
     if broken.unknown:
-        return _downtime(one, NOT_KNOWN, broken.worker, 0, 0, 0)
+        return _downtime(status, NOT_KNOWN, broken.worker, 0, 0, 0)
     if broken.stopped_ms is not None:
-        down_ms = max(one.at_ms - broken.stopped_ms, 0)
-        kind = "failed" if broken.state == FAILED else "in_place" if broken.worker == one.worker else "clean"
-        return _downtime(one, kind, broken.worker, down_ms, down_ms, down_ms)
-    missing_ms = broken.missing_ms or one.at_ms
+        down_ms = max(status.at_ms - broken.stopped_ms, 0)
+        kind = "failed" if broken.state == FAILED else "in_place" if broken.worker == status.worker else "clean"
+        return _downtime(status, kind, broken.worker, down_ms, down_ms, down_ms)
+    missing_ms = broken.missing_ms or status.at_ms
     likely_ms = max(broken.alive_ms, missing_ms - broken.session_ms)
-    times = (max(one.at_ms - since_ms, 0) for since_ms in (missing_ms, broken.alive_ms, likely_ms))
-    return _downtime(one, "crash", broken.worker, *times)
+    times = (max(status.at_ms - since_ms, 0) for since_ms in (missing_ms, broken.alive_ms, likely_ms))
+    return _downtime(status, "crash", broken.worker, *times)
 
 
-def _downtime(one: Sighting, kind: str, before: str, lowest: int, highest: int, best: int) -> JobDowntime:
+def _downtime(status: Sighting, kind: str, before: str, lowest: int, highest: int, best: int) -> JobDowntime:
     return JobDowntime(
-        job=subject_of(one.job),
+        job=subject_of(status.job),
         kind=kind,
         before=before,
-        after=one.worker,
-        until_ms=one.at_ms,
+        after=status.worker,
+        until_ms=status.at_ms,
         lowest_ms=lowest,
         highest_ms=highest,
         best_ms=best,

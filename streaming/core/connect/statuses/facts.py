@@ -111,34 +111,34 @@ def connector_key(job: JobKey) -> JobKey:
     return f"connector {connector_of(subject_of(job))}"
 
 
-def after(facts: JobFacts, one: Sighting) -> JobFacts:
+def after(facts: JobFacts, status: Sighting) -> JobFacts:
     """The facts with one more status of the job."""
-    if one.state is None:
-        return replace(facts, shown=None, claims=(), ended=None, told_ms=one.at_ms)
+    if status.state is None:
+        return replace(facts, shown=None, claims=(), ended=None, told_ms=status.at_ms)
     claims, ended = facts.claims, facts.ended
-    if one.state in ENDED:
-        claims = tuple(claim for claim in claims if claim.worker != one.worker)
-        ended = End(one.worker, one.state, one.generation, one.at_ms)
-    elif one.state == RUNNING:
-        others = tuple(claim for claim in claims if claim.worker != one.worker)
-        own = Claim(one.worker, one.generation, one.at_ms, one.partition, one.offset)
+    if status.state in ENDED:
+        claims = tuple(claim for claim in claims if claim.worker != status.worker)
+        ended = End(status.worker, status.state, status.generation, status.at_ms)
+    elif status.state == RUNNING:
+        others = tuple(claim for claim in claims if claim.worker != status.worker)
+        own = Claim(status.worker, status.generation, status.at_ms, status.partition, status.offset)
         claims = (*others, own)[-MAX_CLAIMS:]
-        ended = None if ended is not None and ended.worker == one.worker else ended
-    shown = facts.shown if _late(facts.shown, one) else one
-    return replace(facts, shown=shown, claims=claims, ended=ended, told_ms=one.at_ms)
+        ended = None if ended is not None and ended.worker == status.worker else ended
+    shown = facts.shown if _late(facts.shown, status) else status
+    return replace(facts, shown=shown, claims=claims, ended=ended, told_ms=status.at_ms)
 
 
-def _late(shown: Sighting | None, one: Sighting) -> bool:
+def _late(shown: Sighting | None, status: Sighting) -> bool:
     """An UNASSIGNED of a task's former owner, after another worker runs the task, tells nothing about the task.
 
     Connect's own reader has this rule since 3.6, for tasks alone: a connector's late UNASSIGNED hides its RUNNING
     (coordinator-log.md 9.4). The worker's own UNASSIGNED always counts here: it has stopped the task.
     """
     return (
-        one.job.startswith("task ")
-        and one.state == UNASSIGNED
+        status.job.startswith("task ")
+        and status.state == UNASSIGNED
         and shown is not None
         and shown.state == RUNNING
-        and shown.worker != one.worker
-        and shown.generation >= one.generation
+        and shown.worker != status.worker
+        and shown.generation >= status.generation
     )

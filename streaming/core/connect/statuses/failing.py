@@ -35,11 +35,11 @@ LOOP = frozenset({FAILED, RESTARTING, RUNNING})
 WELL = frozenset({RUNNING, PAUSED, STOPPED})
 
 
-def sighted(work: Work, one: Sighting) -> None:
+def sighted(work: Work, status: Sighting) -> None:
     """A status, once the job's facts have it."""
-    _look(work, one.job, one.at_ms)
-    if one.job.startswith("task "):
-        _count(work, one)
+    _look(work, status.job, status.at_ms)
+    if status.job.startswith("task "):
+        _count(work, status)
 
 
 def stepped(work: Work, step: RecordStep) -> None:
@@ -52,20 +52,20 @@ def stepped(work: Work, step: RecordStep) -> None:
 
 def live(work: Work, now_ms: int) -> None:
     """What failed in history and still has failed, now that the group is read as it goes on: people are told of it."""
-    for key, one in list(work.open.items()):
-        if one.code == FAILED_JOB.code and one.historic:
+    for key, part in list(work.open.items()):
+        if part.code == FAILED_JOB.code and part.historic:
             work.went_on(key, now_ms)
 
 
 def late(work: Work, now_ms: int) -> None:
     """Loops that have ended by this time."""
-    for job, one in list(work.restarts.items()):
-        if one.times_ms[0] + work.settings.restart_loop_ms > now_ms:
+    for job, restarts in list(work.restarts.items()):
+        if restarts.times_ms[0] + work.settings.restart_loop_ms > now_ms:
             continue
-        left = tuple(at for at in one.times_ms if at + work.settings.restart_loop_ms > now_ms)
+        left = tuple(at for at in restarts.times_ms if at + work.settings.restart_loop_ms > now_ms)
         work.over([key_of(RESTART_LOOP.code, (subject_of(job),))], now_ms)
         if left:
-            work.restarts[job] = Restarts(one.state, left)
+            work.restarts[job] = Restarts(restarts.state, left)
         else:
             del work.restarts[job]
 
@@ -108,33 +108,33 @@ def _finding(work: Work, subject: Subject, shown: Sighting) -> Finding:
     )
 
 
-def _count(work: Work, one: Sighting) -> None:
+def _count(work: Work, status: Sighting) -> None:
     """Note a change between FAILED, RESTARTING and RUNNING; tasks that only ever ran are not kept."""
-    before = work.restarts.get(one.job)
-    if one.state is None:
-        if work.restarts.pop(one.job, None) is not None:
-            work.over([key_of(RESTART_LOOP.code, (subject_of(one.job),))], one.at_ms)
+    before = work.restarts.get(status.job)
+    if status.state is None:
+        if work.restarts.pop(status.job, None) is not None:
+            work.over([key_of(RESTART_LOOP.code, (subject_of(status.job),))], status.at_ms)
         return
-    if one.state not in LOOP or (before is None and one.state == RUNNING):
+    if status.state not in LOOP or (before is None and status.state == RUNNING):
         return
-    if before is not None and before.state == one.state:
+    if before is not None and before.state == status.state:
         return
     most, window_ms = work.settings.restart_loop_changes, work.settings.restart_loop_ms
-    times = (*(before.times_ms if before is not None else ()), one.at_ms)[-(most + 1) :]
-    work.restarts[one.job] = Restarts(one.state, times)
-    if len(times) > most and times[0] + window_ms > one.at_ms:
-        work.found(_loop(work, one, window_ms), one.at_ms)
+    times = (*(before.times_ms if before is not None else ()), status.at_ms)[-(most + 1) :]
+    work.restarts[status.job] = Restarts(status.state, times)
+    if len(times) > most and times[0] + window_ms > status.at_ms:
+        work.found(_loop(work, status, window_ms), status.at_ms)
 
 
-def _loop(work: Work, one: Sighting, window_ms: int) -> Finding:
+def _loop(work: Work, status: Sighting, window_ms: int) -> Finding:
     return Finding(
         rule=RESTART_LOOP,
         severity=Severity.MEDIUM,
         certainty=Certainty.CERTAIN,
-        subjects=(subject_of(one.job),),
-        message=f"{one.job} changed between FAILED, RESTARTING and RUNNING more than "
-        f"{work.settings.restart_loop_changes} times within {window_ms // 1_000} s, last on {one.worker}",
-        evidence=(Evidence(source=Source(work.status_topic, one.partition, one.offset)),),
+        subjects=(subject_of(status.job),),
+        message=f"{status.job} changed between FAILED, RESTARTING and RUNNING more than "
+        f"{work.settings.restart_loop_changes} times within {window_ms // 1_000} s, last on {status.worker}",
+        evidence=(Evidence(source=Source(work.status_topic, status.partition, status.offset)),),
     )
 
 

@@ -37,32 +37,32 @@ TOLD = 1 << 62
 """Stands for the due time of a job whose K4 is open already."""
 
 
-def sighted(work: Work, one: Sighting, facts: JobFacts) -> None:
+def sighted(work: Work, status: Sighting, facts: JobFacts) -> None:
     """A status of a job; `facts` with it."""
-    if one.state in ENDED and work.ran_on.get(one.job) == one.worker:
-        del work.ran_on[one.job]
-    stray = work.strays.pop(one.job, None)
-    ahead = one.generation > work.generation
-    strange = one.worker not in facts.holders and one.generation > work.downgraded
-    if one.state == RUNNING and strange and (ahead or one.worker in work.members):
-        work.strays[one.job] = Stray(one.worker, one.generation, one.at_ms + STRAY_MS, one.at_ms, ahead)
+    if status.state in ENDED and work.ran_on.get(status.job) == status.worker:
+        del work.ran_on[status.job]
+    stray = work.strays.pop(status.job, None)
+    ahead = status.generation > work.generation
+    strange = status.worker not in facts.holders and status.generation > work.downgraded
+    if status.state == RUNNING and strange and (ahead or status.worker in work.members):
+        work.strays[status.job] = Stray(status.worker, status.generation, status.at_ms + STRAY_MS, status.at_ms, ahead)
     if stray is not None:
-        _close_strays(work, one.job, one.at_ms, but=work.strays.get(one.job))
-    if facts.started or one.state is None:
-        _woke(work, one.job, one.at_ms)
-    elif facts.holders == (one.worker,) and one.state in (UNASSIGNED, RESTARTING):
-        stopped_ms = _surely_by(work, one)
+        _close_strays(work, status.job, status.at_ms, but=work.strays.get(status.job))
+    if facts.started or status.state is None:
+        _woke(work, status.job, status.at_ms)
+    elif facts.holders == (status.worker,) and status.state in (UNASSIGNED, RESTARTING):
+        stopped_ms = _surely_by(work, status)
         if stopped_ms is not None:
-            work.asleep_ms.setdefault(one.job, stopped_ms + work.settings.start_wait_ms)
+            work.asleep_ms.setdefault(status.job, stopped_ms + work.settings.start_wait_ms)
 
 
-def _surely_by(work: Work, one: Sighting) -> int | None:
+def _surely_by(work: Work, status: Sighting) -> int | None:
     """By when the status was written: by the time it states, or if its worker's clock is off from the coordinator's,
     at the latest time that can be; None where nobody knows one."""
-    offset = work.offsets.of(one.worker, one.generation)
+    offset = work.offsets.of(status.worker, status.generation)
     if not offset.best_ms:
-        return one.at_ms
-    return None if offset.late_ms is None else one.at_ms + offset.late_ms
+        return status.at_ms
+    return None if offset.late_ms is None else status.at_ms + offset.late_ms
 
 
 def stepped(work: Work, step: RecordStep) -> None:

@@ -23,17 +23,17 @@ MOST_SETTLED = 32
 """Generations whose last word can be taken back."""
 
 
-def status(work: Work, one: Sighting) -> None:
+def status(work: Work, sighting: Sighting) -> None:
     """A late status of a job, once it is told: from when on the job stands still is not known, nor whether it does.
 
     It is also a later sign of life of its writer, from which a crash is reckoned that was told already.
     """
     for job, broken in work.interruptions.items():
-        if broken.worker == one.worker and broken.stopped_ms is None:
+        if broken.worker == sighting.worker and broken.stopped_ms is None:
             work.interruptions[job] = replace(broken, unknown=True)
-    work.interruptions[one.job] = Interruption(worker=one.worker, unknown=True)
+    work.interruptions[sighting.job] = Interruption(worker=sighting.worker, unknown=True)
     work.unsettled = [replace(two, unknown=True) for two in work.unsettled]
-    _take_back(work, one.at_ms)
+    _take_back(work, sighting.at_ms)
 
 
 def step(work: Work, record: RecordStep) -> None:
@@ -74,13 +74,13 @@ def in_time(timeline: Timeline) -> bool:
     return timeline.overdue < 0 or timeline.generation > timeline.overdue + MOST_SETTLED
 
 
-def remembered(work: Work, one: Unsettled, word: Aftermath, now_ms: int) -> None:
+def remembered(work: Work, unsettled: Unsettled, word: Aftermath, now_ms: int) -> None:
     """The last word on a generation is said."""
     jobs = sum(kind.jobs for kind in word.downtime)
     work.settled.append(
         Settled(
-            source=one.source,
-            generation=one.generation,
+            source=unsettled.source,
+            generation=unsettled.generation,
             until_ms=now_ms,
             causes=word.cause,
             jobs=jobs,
@@ -98,20 +98,20 @@ def not_known(jobs: int) -> DowntimeSum:
 def _take_back(work: Work, at_ms: int) -> None:
     """Costs that were told although something of before their end was still to come."""
     still: list[Settled] = []
-    for one in work.settled:
-        if one.until_ms < at_ms:
-            still.append(one)
+    for settled in work.settled:
+        if settled.until_ms < at_ms:
+            still.append(settled)
             continue
         work.outputs.append(
             Aftermath(
                 cluster=work.settings.name,
                 group=work.group,
-                generation=one.generation,
-                source=one.source,
-                cause=one.causes,
-                downtime=(not_known(one.jobs),),
+                generation=settled.generation,
+                source=settled.source,
+                cause=settled.causes,
+                downtime=(not_known(settled.jobs),),
                 interrupted=(),
-                burst=one.burst,
+                burst=settled.burst,
             )
         )
     work.settled = still

@@ -147,26 +147,26 @@ def _as_written(offsets: Offsets, sightings: Iterable[Sighting]) -> Iterator[Sig
     stands behind it in its partition was written later, so far ahead of the latest that can be for that it cannot be.
     """
     later_ms: dict[int, int] = {}
-    for one in sorted(sightings, key=lambda two: (two.partition, two.offset), reverse=True):
-        earliest_ms = offsets.recorded_ms.get(one.generation, 0)
-        at_ms = max(earliest_ms, offsets.told_ms(one))
-        next_ms = later_ms.get(one.partition, at_ms)
+    for status in sorted(sightings, key=lambda two: (two.partition, two.offset), reverse=True):
+        earliest_ms = offsets.recorded_ms.get(status.generation, 0)
+        at_ms = max(earliest_ms, offsets.told_ms(status))
+        next_ms = later_ms.get(status.partition, at_ms)
         if at_ms > next_ms + SKEW_MS:
             at_ms = max(next_ms, min(earliest_ms, at_ms))
-        latest_ms = offsets.latest_ms(one)
+        latest_ms = offsets.latest_ms(status)
         if latest_ms is not None:
-            later_ms[one.partition] = min(latest_ms, later_ms.get(one.partition, latest_ms))
-        yield one if at_ms == one.at_ms and one.read_ms is None else replace(one, at_ms=at_ms, read_ms=None)
+            later_ms[status.partition] = min(latest_ms, later_ms.get(status.partition, latest_ms))
+        yield status if at_ms == status.at_ms and status.read_ms is None else replace(status, at_ms=at_ms, read_ms=None)
 
 
 def _in_job_order(timeline: Timeline, sightings: Iterable[Sighting]) -> Iterator[Sighting]:
     latest: dict[str, int] = {}
     known = JobTable(timeline.jobs)
-    for one in sorted(sightings, key=lambda two: (two.partition, two.offset)):
-        facts = known.get(one.job)
-        told_ms = latest.get(one.job, facts.told_ms if facts is not None else one.at_ms)
-        latest[one.job] = max(one.at_ms, told_ms)
-        yield one if latest[one.job] == one.at_ms else replace(one, at_ms=latest[one.job])
+    for status in sorted(sightings, key=lambda two: (two.partition, two.offset)):
+        facts = known.get(status.job)
+        told_ms = latest.get(status.job, facts.told_ms if facts is not None else status.at_ms)
+        latest[status.job] = max(status.at_ms, told_ms)
+        yield status if latest[status.job] == status.at_ms else replace(status, at_ms=latest[status.job])
 
 
 def _with_steps(timeline: Timeline, steps: Iterable[RecordStep]) -> tuple[Timeline, tuple[RecordStep, ...]]:
@@ -174,11 +174,11 @@ def _with_steps(timeline: Timeline, steps: Iterable[RecordStep]) -> tuple[Timeli
     read as if the first one's had gone on."""
     ordered, carry_ms = list(timeline.steps), timeline.carry_ms
     latest_ms = ordered[-1].at_ms if ordered else timeline.at_ms
-    for one in steps:
-        carry_ms -= one.jump_ms
-        at_ms = max(latest_ms, one.at_ms + carry_ms)
+    for step in steps:
+        carry_ms -= step.jump_ms
+        at_ms = max(latest_ms, step.at_ms + carry_ms)
         latest_ms = at_ms
-        ordered.append(one if at_ms == one.at_ms else replace(one, at_ms=at_ms, state_ms=one.state_ms + carry_ms))
+        ordered.append(step if at_ms == step.at_ms else replace(step, at_ms=at_ms, state_ms=step.state_ms + carry_ms))
     return replace(timeline, carry_ms=carry_ms), tuple(ordered)
 
 
@@ -311,20 +311,20 @@ class _Teller:
         for job, worker_id in step.unexpected.items():
             work.change(job, replace(work.facts(job), expected=worker_id or three_way.NOWHERE))
 
-    def _sighting(self, one: Sighting) -> None:
+    def _sighting(self, status: Sighting) -> None:
         work = self.work
-        before = work.facts(one.job)
-        facts = after(before, one)
-        if not one.historic:
-            work.named = max(work.named, one.generation)
-        if one.worker:
-            work.heard.add(one.worker)
-            work.alive_ms[one.worker] = max(work.alive_ms.get(one.worker, 0), one.at_ms)
-        work.change(one.job, facts)
-        settling.sighted(work, one)
-        running_twice.sighted(work, one, before)
-        held_and_running.sighted(work, one, work.facts(one.job))
-        downtime.sighted(work, one, before)
-        failing.sighted(work, one)
-        if (one.partition, one.offset) in work.late:
-            late.status(work, one)
+        before = work.facts(status.job)
+        facts = after(before, status)
+        if not status.historic:
+            work.named = max(work.named, status.generation)
+        if status.worker:
+            work.heard.add(status.worker)
+            work.alive_ms[status.worker] = max(work.alive_ms.get(status.worker, 0), status.at_ms)
+        work.change(status.job, facts)
+        settling.sighted(work, status)
+        running_twice.sighted(work, status, before)
+        held_and_running.sighted(work, status, work.facts(status.job))
+        downtime.sighted(work, status, before)
+        failing.sighted(work, status)
+        if (status.partition, status.offset) in work.late:
+            late.status(work, status)

@@ -38,15 +38,15 @@ Ahead = Callable[[str], int | None]
 """How much earlier than told a worker's statuses may have been written at most, in ms; None where nobody knows."""
 
 
-def told_apart(one: Unsettled, ahead: Ahead, told_ms: int) -> Iterator[Cause]:
+def told_apart(unsettled: Unsettled, ahead: Ahead, told_ms: int) -> Iterator[Cause]:
     """The causes as published first; of workers that are gone, those whose statuses tell more are named apart. All
     statuses with times up to `told_ms` have come."""
-    for cause in one.causes:
+    for cause in unsettled.causes:
         undecided = cause.kind == GONE or (cause.kind == LEFT and cause.certainty is Certainty.POSSIBLE)
         if not undecided:
             yield cause
             continue
-        partings = [(subject, _parting_of(subject, one, ahead, told_ms)) for subject in cause.subjects]
+        partings = [(subject, _parting_of(subject, unsettled, ahead, told_ms)) for subject in cause.subjects]
         for kind in (LEFT, LOST, GONE):
             for certainty in Certainty:
                 own = [
@@ -64,25 +64,25 @@ def told_apart(one: Unsettled, ahead: Ahead, told_ms: int) -> Iterator[Cause]:
                     )
 
 
-def _parting_of(subject: Subject, one: Unsettled, ahead: Ahead, told_ms: int) -> Parting:
+def _parting_of(subject: Subject, unsettled: Unsettled, ahead: Ahead, told_ms: int) -> Parting:
     """Workers that share an address are known by their member ids, which stand behind it (`step.seats`)."""
-    named = (gone for gone in one.gone if gone.worker == subject.id or gone.worker.endswith(f" {subject.id}"))
+    named = (gone for gone in unsettled.gone if gone.worker == subject.id or gone.worker.endswith(f" {subject.id}"))
     gone = next(named, None)
     if gone is None:
         return _untold(subject.id)
     ahead_ms = max(ahead(gone.worker) or 0, 0)
-    return _parting(gone, one, ahead_ms, silent=one.state_ms + ahead_ms <= told_ms)
+    return _parting(gone, unsettled, ahead_ms, silent=unsettled.state_ms + ahead_ms <= told_ms)
 
 
 def _untold(worker: str) -> Parting:
     return Parting(GONE, Certainty.CERTAIN, Evidence(text=f"the status topic tells nothing of {worker}'s end"))
 
 
-def _parting(gone: Gone, one: Unsettled, ahead_ms: int, *, silent: bool) -> Parting:
+def _parting(gone: Gone, unsettled: Unsettled, ahead_ms: int, *, silent: bool) -> Parting:
     """`silent`: whatever the worker wrote before the join phase ended has come."""
-    soon_ms = one.session_ms * UNNOTICED_SHARE
+    soon_ms = unsettled.session_ms * UNNOTICED_SHARE
     if gone.stopped and gone.stopped * 2 >= gone.seen:
-        waited_ms = one.state_ms - gone.stopped_ms
+        waited_ms = unsettled.state_ms - gone.stopped_ms
         if waited_ms + ahead_ms < soon_ms:
             return Parting(LEFT, Certainty.LIKELY, _shown(gone))
         if waited_ms < soon_ms:
@@ -97,7 +97,7 @@ def _parting(gone: Gone, one: Unsettled, ahead_ms: int, *, silent: bool) -> Part
             f"{gone.worker} stopped its tasks after the join phase had ended: its clock is ahead, or it was only frozen"
         )
         return Parting(GONE, Certainty.CERTAIN, Evidence(text=text))
-    silence_ms = max(one.state_ms - gone.alive_ms, 0)
+    silence_ms = max(unsettled.state_ms - gone.alive_ms, 0)
     if silence_ms < soon_ms:
         text = f"{gone.worker} gave a sign of life {silence_ms} ms before: too short for a session time-out"
         return Parting(LEFT, Certainty.POSSIBLE, Evidence(text=text))

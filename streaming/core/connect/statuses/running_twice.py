@@ -52,111 +52,111 @@ MOST_RETURNED = 256
 """Jobs that returning workers brought along, the newest, that are remembered."""
 
 
-def sighted(work: Work, one: Sighting, before: JobFacts) -> None:
+def sighted(work: Work, status: Sighting, before: JobFacts) -> None:
     """A status of a job; `before` is what was known without it."""
-    if one.state is None:
-        _close(work, [two for two in work.suspicions if two.job == one.job], one.at_ms)
+    if status.state is None:
+        _close(work, [two for two in work.suspicions if two.job == status.job], status.at_ms)
         return
-    for suspicion in [two for two in work.suspicions if two.job == one.job and one.worker in (two.old, two.new)]:
-        if one.worker == suspicion.new:
-            _of_the_new(work, suspicion, one)
-        elif _handed_back(work, before, one, suspicion):
-            _close(work, [suspicion], one.at_ms)
-        elif not _of_an_unseen_generation(work, one):
-            _sign_of_life(work, suspicion, one)
-    if one.state == RUNNING:
+    for suspicion in [two for two in work.suspicions if two.job == status.job and status.worker in (two.old, two.new)]:
+        if status.worker == suspicion.new:
+            _of_the_new(work, suspicion, status)
+        elif _handed_back(work, before, status, suspicion):
+            _close(work, [suspicion], status.at_ms)
+        elif not _of_an_unseen_generation(work, status):
+            _sign_of_life(work, suspicion, status)
+    if status.state == RUNNING:
         for claim in before.claims:
-            if claim.worker != one.worker:
-                _suspect(work, one, claim)
-        _beside_returned(work, one)
+            if claim.worker != status.worker:
+                _suspect(work, status, claim)
+        _beside_returned(work, status)
 
 
-def _of_the_new(work: Work, suspicion: Suspicion, one: Sighting) -> None:
+def _of_the_new(work: Work, suspicion: Suspicion, status: Sighting) -> None:
     """The new owner has stopped, or starts anew. If it stopped, a record may still show that the old one ran on."""
-    if one.state in ENDED or (suspicion.ended and one.state == RUNNING):
-        _close(work, [suspicion], one.at_ms)
-        if one.state in ENDED and not suspicion.certain and not suspicion.ended:
+    if status.state in ENDED or (suspicion.ended and status.state == RUNNING):
+        _close(work, [suspicion], status.at_ms)
+        if status.state in ENDED and not suspicion.certain and not suspicion.ended:
             work.suspicions.append(replace(suspicion, ended=True))
 
 
-def _handed_back(work: Work, facts: JobFacts, one: Sighting, suspicion: Suspicion) -> bool:
+def _handed_back(work: Work, facts: JobFacts, status: Sighting, suspicion: Suspicion) -> bool:
     """The old owner was given the job anew, after the other had it: it starts it rightly, be it as a paused one. Where
     its generation has left no record, that may be so; but what it stops it may have brought along."""
-    newer = max(work.generation, suspicion.generation) < one.generation
-    if newer and one.state not in ENDED and not work.recorded_in(one.generation):
+    newer = max(work.generation, suspicion.generation) < status.generation
+    if newer and status.state not in ENDED and not work.recorded_in(status.generation):
         return True
-    return one.worker in facts.holders and suspicion.generation < facts.since <= one.generation
+    return status.worker in facts.holders and suspicion.generation < facts.since <= status.generation
 
 
-def _of_an_unseen_generation(work: Work, one: Sighting) -> bool:
+def _of_an_unseen_generation(work: Work, status: Sighting) -> bool:
     """Whether the writer started the job in a generation whose record lies in a hole: it may have been given it there.
     The next record shows who has it."""
     following = work.following
-    within = following is not None and following.unseen and work.generation < one.generation < following.generation
-    return one.state == RUNNING and within and not work.recorded_in(one.generation)
+    within = following is not None and following.unseen and work.generation < status.generation < following.generation
+    return status.state == RUNNING and within and not work.recorded_in(status.generation)
 
 
-def _sign_of_life(work: Work, suspicion: Suspicion, one: Sighting) -> None:
-    if _ran_beside(work, suspicion, one):
-        place = Source(work.status_topic, one.partition, one.offset)
-        why = f"{suspicion.old} wrote {one.state} after {suspicion.new} had started it"
-        suspicion = _certain(work, suspicion, one.at_ms, why, place)
-    elif suspicion.alive is None or suspicion.alive[0] != one.generation:
-        alive = replace(suspicion, alive=(one.generation, one.at_ms))
+def _sign_of_life(work: Work, suspicion: Suspicion, status: Sighting) -> None:
+    if _ran_beside(work, suspicion, status):
+        place = Source(work.status_topic, status.partition, status.offset)
+        why = f"{suspicion.old} wrote {status.state} after {suspicion.new} had started it"
+        suspicion = _certain(work, suspicion, status.at_ms, why, place)
+    elif suspicion.alive is None or suspicion.alive[0] != status.generation:
+        alive = replace(suspicion, alive=(status.generation, status.at_ms))
         work.suspicions = [alive if two == suspicion else two for two in work.suspicions]
         suspicion = alive
-    if one.state in ENDED or (suspicion.ended and suspicion.certain):
-        _close(work, [suspicion], one.at_ms)
+    if status.state in ENDED or (suspicion.ended and suspicion.certain):
+        _close(work, [suspicion], status.at_ms)
 
 
-def _ran_beside(work: Work, suspicion: Suspicion, one: Sighting) -> bool:
+def _ran_beside(work: Work, suspicion: Suspicion, status: Sighting) -> bool:
     """Whether this status of the old owner, which stands behind the start of the new one in the topic, was also written
     after it: in the same generation or a later one, by every clock that can be, or longer than a write may be on its
     way after another one behind that start, on the old owner's own clock. Where the new one's run may have been over,
     nothing shows it; where the old one's may, the UNASSIGNED of a connector does not, which one that failed has too."""
-    if suspicion.over or (suspicion.hidden and one.state == UNASSIGNED and one.job.startswith("connector ")):
+    if suspicion.over or (suspicion.hidden and status.state == UNASSIGNED and status.job.startswith("connector ")):
         return False
-    if suspicion.generation <= one.generation <= work.generation:
+    if suspicion.generation <= status.generation <= work.generation:
         return True
-    earliest_ms = work.offsets.earliest_ms(one)
+    earliest_ms = work.offsets.earliest_ms(status)
     if earliest_ms is not None and suspicion.late_ms is not None and earliest_ms > suspicion.late_ms:
         return True
     alive = suspicion.alive
-    return alive is not None and alive[0] == one.generation and one.at_ms >= alive[1] + SKEW_MS
+    return alive is not None and alive[0] == status.generation and status.at_ms >= alive[1] + SKEW_MS
 
 
-def _suspect(work: Work, one: Sighting, claim: Claim) -> None:
+def _suspect(work: Work, status: Sighting, claim: Claim) -> None:
     """RUNNING while another worker still claims the job. The lower generation is the former owner's."""
-    late = one.generation < claim.generation
-    new, old = (claim.worker, one.worker) if late else (one.worker, claim.worker)
-    if any(two.job == one.job and {two.new, two.old} == {new, old} and not two.ended for two in work.suspicions):
+    late = status.generation < claim.generation
+    new, old = (claim.worker, status.worker) if late else (status.worker, claim.worker)
+    if any(two.job == status.job and {two.new, two.old} == {new, old} and not two.ended for two in work.suspicions):
         return
-    due_ms = one.at_ms + work.patience_ms
+    due_ms = status.at_ms + work.patience_ms
     if not late:
         due_ms = claim.void_ms if claim.void_ms is not None else due_ms
-        _doubt(work, one.job, old, None if due_ms <= one.at_ms else due_ms)
-        if due_ms <= one.at_ms:
+        _doubt(work, status.job, old, None if due_ms <= status.at_ms else due_ms)
+        if due_ms <= status.at_ms:
             return
     suspicion = Suspicion(
-        job=one.job,
+        job=status.job,
         new=new,
         old=old,
-        generation=claim.generation if late else one.generation,
-        at_ms=claim.at_ms if late else one.at_ms,
+        generation=claim.generation if late else status.generation,
+        at_ms=claim.at_ms if late else status.at_ms,
         due_ms=due_ms,
-        late_ms=work.offsets.latest_ms(claim if late else one),
+        late_ms=work.offsets.latest_ms(claim if late else status),
         hidden=not late and _may_be_over(work, claim),
     )
     suspicion = replace(suspicion, downgraded=_left_running(work, suspicion))
     work.suspicions.append(suspicion)
     places = tuple(
         Evidence(source=Source(work.status_topic, partition, offset))
-        for partition, offset in ((claim.partition, claim.offset), (one.partition, one.offset))
+        for partition, offset in ((claim.partition, claim.offset), (status.partition, status.offset))
     )
     why = DOWNGRADED.format(old=old) if suspicion.downgraded else f"{old} has not said that it stopped"
-    work.found(_finding(suspicion, why, places), one.at_ms, suspicion.generation)
+    work.found(_finding(suspicion, why, places), status.at_ms, suspicion.generation)
     if late:
-        _sign_of_life(work, suspicion, one)
+        _sign_of_life(work, suspicion, status)
 
 
 def _left_running(work: Work, suspicion: Suspicion) -> bool:
@@ -265,20 +265,25 @@ def _returned(work: Work, step: RecordStep) -> None:
     work.returned = work.returned[-MOST_RETURNED:]
 
 
-def _beside_returned(work: Work, one: Sighting) -> None:
+def _beside_returned(work: Work, status: Sighting) -> None:
     """A start that is told after the record in which the old owner reported the job too."""
     for back in work.returned:
-        if (back.job, back.beside) != (one.job, one.worker) or back.generation <= one.generation:
+        if (back.job, back.beside) != (status.job, status.worker) or back.generation <= status.generation:
             continue
-        pair = {one.worker, back.worker}
-        known = next((two for two in work.suspicions if two.job == one.job and {two.new, two.old} == pair), None)
+        pair = {status.worker, back.worker}
+        known = next((two for two in work.suspicions if two.job == status.job and {two.new, two.old} == pair), None)
         if known is None:
-            due_ms = one.at_ms + work.patience_ms
+            due_ms = status.at_ms + work.patience_ms
             known = Suspicion(
-                job=one.job, new=one.worker, old=back.worker, generation=one.generation, at_ms=one.at_ms, due_ms=due_ms
+                job=status.job,
+                new=status.worker,
+                old=back.worker,
+                generation=status.generation,
+                at_ms=status.at_ms,
+                due_ms=due_ms,
             )
             work.suspicions.append(known)
-        _certain(work, known, one.at_ms, _why(back.worker), back.source)
+        _certain(work, known, status.at_ms, _why(back.worker), back.source)
 
 
 def _why(old: str) -> str:

@@ -50,16 +50,16 @@ def _gone(work: Work, step: RecordStep, worker: str) -> Gone:
     return Gone(worker, len(jobs), seen, stopped, work.alive_ms.get(worker, step.state_ms), evidence, stopped_ms)
 
 
-def sighted(work: Work, one: Sighting) -> None:
+def sighted(work: Work, status: Sighting) -> None:
     """A status that comes after the record of the generation without its writer, though it was written before, or by a
     clock that is ahead, or by a process that was only frozen."""
-    if one.state != UNASSIGNED:
+    if status.state != UNASSIGNED:
         return
-    place = Source(work.status_topic, one.partition, one.offset)
+    place = Source(work.status_topic, status.partition, status.offset)
     for at, unsettled in enumerate(work.unsettled):
-        late = one.at_ms > unsettled.state_ms + LATE_STOP_MS
+        late = status.at_ms > unsettled.state_ms + LATE_STOP_MS
         gone = tuple(
-            _stopped_one(two, one.at_ms, place, late=late) if two.worker == one.worker else two
+            _stopped_one(two, status.at_ms, place, late=late) if two.worker == status.worker else two
             for two in unsettled.gone
         )
         work.unsettled[at] = replace(unsettled, gone=gone)
@@ -81,30 +81,30 @@ def _stopped_one(gone: Gone, at_ms: int, place: Source, *, late: bool) -> Gone:
 def settled(work: Work, now_ms: int) -> None:
     """Publish the last word on every generation whose time has come; wait once more where jobs are not taken up."""
     still: list[Unsettled] = []
-    for one in work.unsettled:
-        if one.due_ms > now_ms:
-            still.append(one)
-        elif not one.patient and work.asleep_ms and one is work.unsettled[-1]:
+    for unsettled in work.unsettled:
+        if unsettled.due_ms > now_ms:
+            still.append(unsettled)
+        elif not unsettled.patient and work.asleep_ms and unsettled is work.unsettled[-1]:
             extra_ms = max(work.settings.start_wait_ms - work.settings.settle_ms, 0)
-            still.append(replace(one, due_ms=one.due_ms + extra_ms, patient=True))
+            still.append(replace(unsettled, due_ms=unsettled.due_ms + extra_ms, patient=True))
         else:
-            word = last_word(work, one, now_ms)
+            word = last_word(work, unsettled, now_ms)
             work.outputs.append(word)
-            late.remembered(work, one, word, now_ms)
+            late.remembered(work, unsettled, word, now_ms)
     work.unsettled = still
     bursts.trim(work)
 
 
-def last_word(work: Work, one: Unsettled, told_ms: int) -> Aftermath:
+def last_word(work: Work, unsettled: Unsettled, told_ms: int) -> Aftermath:
     """What is published of the generation, finally. All statuses with times up to `told_ms` have come."""
-    sums, longest = summed(one)
+    sums, longest = summed(unsettled)
     return Aftermath(
         cluster=work.settings.name,
         group=work.group,
-        generation=one.generation,
-        source=one.source,
-        cause=tuple(parting.told_apart(one, work.offsets.early_ms, told_ms)),
+        generation=unsettled.generation,
+        source=unsettled.source,
+        cause=tuple(parting.told_apart(unsettled, work.offsets.early_ms, told_ms)),
         downtime=sums,
         interrupted=longest,
-        burst=bursts.of(work, one.generation),
+        burst=bursts.of(work, unsettled.generation),
     )

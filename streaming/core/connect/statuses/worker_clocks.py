@@ -159,25 +159,25 @@ class Offsets:
         """How much earlier than told the worker's newest statuses may have been written at most."""
         return self.known.get(worker, NOT_KNOWN).early_ms
 
-    def told_ms(self, one: Sighting) -> int:
+    def told_ms(self, status: Sighting) -> int:
         """When to tell of a status."""
-        at_ms = one.at_ms - self.of(one.worker, one.generation).best_ms
-        return at_ms if one.read_ms is None or at_ms <= one.read_ms + QUICK_MS else one.read_ms
+        at_ms = status.at_ms - self.of(status.worker, status.generation).best_ms
+        return at_ms if status.read_ms is None or at_ms <= status.read_ms + QUICK_MS else status.read_ms
 
-    def earliest_ms(self, one: Sighting) -> int | None:
+    def earliest_ms(self, status: Sighting) -> int | None:
         """Before this time the status was surely not written; None where nobody knows."""
-        early_ms = self.of(one.worker, one.generation).early_ms
-        return None if early_ms is None else self._own_ms(one) - early_ms
+        early_ms = self.of(status.worker, status.generation).early_ms
+        return None if early_ms is None else self._own_ms(status) - early_ms
 
-    def latest_ms(self, one: Sighting | Claim) -> int | None:
+    def latest_ms(self, said: Sighting | Claim) -> int | None:
         """After this time the status was surely not written; None where nobody knows."""
-        late_ms = self.of(one.worker, one.generation).late_ms
-        return None if late_ms is None else self._own_ms(one) + late_ms
+        late_ms = self.of(said.worker, said.generation).late_ms
+        return None if late_ms is None else self._own_ms(said) + late_ms
 
-    def _own_ms(self, one: Sighting | Claim) -> int:
+    def _own_ms(self, said: Sighting | Claim) -> int:
         """The time of the status by the worker's clock, read as the coordinator's: it may be told later than that,
         because others of its job or of its generation are."""
-        return self._own.get((one.partition, one.offset), one.at_ms)
+        return self._own.get((said.partition, said.offset), said.at_ms)
 
     def given_ms(self, step: RecordStep, worker: str) -> int:
         """From when on this worker surely knew what the record gives it, by the clock that its statuses are told by."""
@@ -237,15 +237,15 @@ Words = dict[int, dict[str, Said]]
 
 def _by_generation(sightings: Iterable[Sighting], times: Mapping[int, int], asked: "_Asked") -> Words:
     words: Words = {}
-    for one in sightings:
-        if one.worker and one.generation in times:
-            own = words.setdefault(one.generation, {})
-            said = own.get(one.worker) or Said(one.at_ms, one.at_ms)
-            start_ms = one.at_ms if asked.answered_by(one, times[one.generation]) else None
-            ahead_ms = None if one.read_ms is None else one.at_ms - one.read_ms - QUICK_MS
-            own[one.worker] = Said(
-                first_ms=min(said.first_ms, one.at_ms),
-                last_ms=max(said.last_ms, one.at_ms),
+    for status in sightings:
+        if status.worker and status.generation in times:
+            own = words.setdefault(status.generation, {})
+            said = own.get(status.worker) or Said(status.at_ms, status.at_ms)
+            start_ms = status.at_ms if asked.answered_by(status, times[status.generation]) else None
+            ahead_ms = None if status.read_ms is None else status.at_ms - status.read_ms - QUICK_MS
+            own[status.worker] = Said(
+                first_ms=min(said.first_ms, status.at_ms),
+                last_ms=max(said.last_ms, status.at_ms),
                 ahead_ms=_of_known(max, said.ahead_ms, ahead_ms),
                 start_ms=_of_known(min, said.start_ms, start_ms),
             )
@@ -265,15 +265,15 @@ class _Asked:
         self._started: dict[tuple[int, str], frozenset[JobKey]] = {}
         self._given = given
 
-    def answered_by(self, one: Sighting, recorded_ms: int) -> bool:
+    def answered_by(self, status: Sighting, recorded_ms: int) -> bool:
         """Whether this status is the start that the record of its generation asked for, and not read so late that
         nobody knows how quick it was."""
-        if one.state not in STARTED or (one.read_ms is not None and one.read_ms > recorded_ms + 2 * QUICK_MS):
+        if status.state not in STARTED or (status.read_ms is not None and status.read_ms > recorded_ms + 2 * QUICK_MS):
             return False
-        step = self._steps.get(one.generation)
+        step = self._steps.get(status.generation)
         if step is None:
-            return self._given(one.worker, one.job) == one.generation
-        return (step.restarts and not step.downgraded) or one.job in self._of(step, one.worker)
+            return self._given(status.worker, status.job) == status.generation
+        return (step.restarts and not step.downgraded) or status.job in self._of(step, status.worker)
 
     def _of(self, step: RecordStep, worker: str) -> frozenset[JobKey]:
         place = (step.generation, worker)
@@ -301,14 +301,14 @@ def _times(recorded: Recorded, incarnation: int, steps: Iterable[RecordStep]) ->
     return {generation: at_ms for generation, at_ms in times.items() if generation not in shared}
 
 
-def _prompt(known: ClockOffset | None, one: ClockOffset) -> bool:
+def _prompt(known: ClockOffset | None, offset: ClockOffset) -> bool:
     """Whether a worker has come to this generation as quickly as to others before; where its clock is not known,
     whether it has started what the record gave it, or came soon after the record."""
-    if one.high_ms is None:
+    if offset.high_ms is None:
         return False
     if known is None or known.high_ms is None:
-        return one.start_ms is not None or one.high_ms <= QUICK_MS
-    return one.high_ms <= known.high_ms + QUICK_MS
+        return offset.start_ms is not None or offset.high_ms <= QUICK_MS
+    return offset.high_ms <= known.high_ms + QUICK_MS
 
 
 class _Rounds:
