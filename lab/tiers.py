@@ -1,7 +1,7 @@
 """`make test`: every tier, one line for each at the end (run or skipped, and why).
 
 Integration tests mostly wait for brokers, workers and Spark, so they run a file at a time beside the other tiers, which
-run one after the other, and two files at a time once these have ended. What the files say comes after what the other
+run one after the other, and three files at a time once these have ended. What the files say comes after what the other
 tiers say, each file's in one piece.
 
 With RM_REQUIRE_ALL_TIERS=1 each skip, of a tier or of a single test, is a failure.
@@ -174,20 +174,22 @@ class Files:
 
 def run_all(extra: Sequence[str]) -> list[Outcome]:
     """Every tier's outcome, in the order of TIERS."""
-    with ThreadPoolExecutor(1) as beside:
+    with ThreadPoolExecutor(2) as beside:
         why_not, began = INTEGRATION.missing(), time.monotonic()
         files = Files(INTEGRATION, extra)
         if why_not is None:
             print("integration tests run beside the others; what they say comes last", flush=True)
-            other = beside.submit(files.work)
+            others = [beside.submit(files.work)]
         try:
             outcomes = [_in_turn(tier, extra) for tier in TIERS if tier is not INTEGRATION]
             print(f"\n=== tier {INTEGRATION.name} ===", flush=True)
             if why_not is not None:
                 return [*outcomes, Outcome(INTEGRATION.name, why_not=why_not)]
             files.show()
+            others.append(beside.submit(files.work))
             files.work()
-            other.result()
+            for other in others:
+                other.result()
             files.show()
         finally:
             files.end()
