@@ -11,6 +11,7 @@ that came back one by one (consumer.md 1).
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import chain, combinations, islice, product
 from typing import TypeAlias
 
@@ -35,15 +36,31 @@ def current(history: TopicHistory, wanted: Sequence[str], at_ms: int) -> dict[st
     return history.shown(wanted, at_ms) if history.racks and history.racks[0].at_ms <= at_ms else None
 
 
-def others(history: TopicHistory, wanted: Sequence[str], at_ms: int) -> Iterator[dict[str, Racks]]:
+@dataclass(frozen=True, slots=True)
+class GivenNumbers:
+    """What an answer says of topics: the highest partition number that was given of each. `all_given`: the assignor
+    holds nothing back, so a topic whose partitions nobody has was not known to the leader."""
+
+    highest: Mapping[str, int]
+    all_given: bool
+
+    def may_be(self, topic: str, racks: Racks | None) -> bool:
+        """Whether a leader that gave this answer may have known the topic so."""
+        highest = self.highest.get(topic)
+        if highest is None:
+            return racks is None or not racks or not self.all_given
+        return racks is not None and (len(racks) == highest + 1 if self.all_given else len(racks) > highest)
+
+
+def others(history: TopicHistory, wanted: Sequence[str], at_ms: int, given: GivenNumbers) -> Iterator[dict[str, Racks]]:
     """What else the leader may have known: whole samples, then other racks, then each topic by any of the samples or
-    not at all."""
+    not at all, as far as its answer allows."""
     moments = history.moments(wanted)
     near = list(_near(history, moments, wanted, at_ms))
     yield from near[1:]
     before = [one for one in moments if one.at_ms <= at_ms][-MOST_SEARCHED:]
     yield from _other_racks(near, _all_racks([*near, *(history.shown(wanted, one.at_ms) for one in before)]))
-    yield from islice(_mixed(near, wanted), MAX_MIXED)
+    yield from islice(_mixed(near, wanted, given), MAX_MIXED)
 
 
 def near(history: TopicHistory, wanted: Sequence[str], at_ms: int) -> Iterator[dict[str, Racks]]:
@@ -116,8 +133,13 @@ def _choices(racks: Sequence[str]) -> Iterator[frozenset[str]]:
     return map(frozenset, chain.from_iterable(combinations(racks, size) for size in sizes))
 
 
-def _mixed(near: Sequence[Mapping[str, Racks]], wanted: Sequence[str]) -> Iterator[dict[str, Racks]]:
+def _mixed(
+    near: Sequence[Mapping[str, Racks]], wanted: Sequence[str], given: GivenNumbers
+) -> Iterator[dict[str, Racks]]:
     """A client may learn of one topic's change before another's, and may not know a new topic at all."""
-    choices = [list(dict.fromkeys([*(one.get(topic) for one in near), None])) for topic in wanted]
+    choices = [
+        [one for one in dict.fromkeys([None, *(view.get(topic) for view in near)]) if given.may_be(topic, one)]
+        for topic in wanted
+    ]
     for combination in product(*choices):
         yield {topic: racks for topic, racks in zip(wanted, combination, strict=True) if racks is not None}

@@ -69,10 +69,14 @@ def judge(
             return sticky_verdict.judge(body, members, observed, view, others, library)
         return _judged(plain, members, observed, view, others)
 
-    verdict = None if current is None else by(current, topic_views.others(history, wanted, at_ms))
+    highest: dict[str, int] = {}
+    for topic, number in (partition for share in observed.values() for partition in share):
+        highest[topic] = max(number, highest.get(topic, 0))
+    numbers = topic_views.GivenNumbers(highest, all_given=not sticky)
+    verdict = None if current is None else by(current, topic_views.others(history, wanted, at_ms, numbers))
     if verdict is not None and verdict.grade is not Grade.UNEXPLAINED:
         return verdict
-    given = {topic for share in observed.values() for topic, _ in share}
+    given = numbers.highest.keys()
     unsure = topic_views.unsure(history, wanted, at_ms) & given
     guesses = _guesses(history, wanted, at_ms, current, list(guessed_counts.guessed(observed, members, unsure)))
     verdict = _by_a_guess(by, guesses, unsure) or verdict

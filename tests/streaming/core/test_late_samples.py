@@ -216,3 +216,12 @@ def test_however_often_brokers_are_asked_the_verdict_is_the_same(pauses: list[in
 
 def test_nothing_is_known_before_the_first_sample() -> None:
     assert NO_SAMPLES.shown(["a"], 10**15) == {}
+
+
+def test_any_of_many_topics_may_be_new_to_the_leader() -> None:
+    names = [f"t{number:02}" for number in range(40)]
+    given = " ".join(f"{name}-0" for name in names if name != "t07")
+    live = Live(group("range", shares(" ".join(names), m1=given)))
+    live.sampled(live.story.now_ms - 1_000, **dict.fromkeys(names, 1))
+    verdict = live.reads()
+    assert (verdict.grade, kind(verdict)) == (Grade.EXPLAINABLE, ReasonKind.UNKNOWN_TOPICS)
