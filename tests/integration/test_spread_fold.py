@@ -10,11 +10,15 @@ import pyarrow as pa
 import pytest
 from pyspark import cloudpickle
 
+from rebalance_monitor.streaming.core.cluster.knowledge import Knowledge
+from rebalance_monitor.streaming.core.cluster.topics import NO_SAMPLES, TopicSample
 from rebalance_monitor.streaming.core.fold.routing import connect_settings, route
 from rebalance_monitor.streaming.core.model.records import Row, Tick
+from rebalance_monitor.streaming.core.model.results import Generation, Grade
 from rebalance_monitor.streaming.core.ports import Range
 from rebalance_monitor.streaming.spark.folding import FoldHere, SpreadFold, Task, fold_here
 from rebalance_monitor.streaming.spark.rows import RawRow
+from tests.streaming.core.rules import consumers
 from tests.streaming.guarding import poison as poison_module
 from tests.streaming.guarding.poison import Poisoned
 from tests.streaming.spark.lines import line_of, raw_of
@@ -123,3 +127,19 @@ def test_an_error_on_a_worker_costs_one_group(spark: Any) -> None:
         group: outcomes[group] for group in outcomes if group != poisoned
     }
     assert any("internal error" in str(result) for result in outcomes[poisoned].outcome.results)
+
+
+def test_what_is_known_of_topics_reaches_the_workers_and_changes_there(spark: Any) -> None:
+    story = consumers.group("range", consumers.shares(m1="a-0 a-1", m2="a-2"))
+    raw = tuple(raw_of(line_of("c", "id", row)) for row in story.rows)
+    tasks = renamed([Task("g", None, raw)] * 4)
+    tick, spread = Tick(story.now_ms + 100), SpreadFold(spark)
+    seen: list[set[Grade]] = []
+    for counts in ({"a": 3}, {"a": 3}, {"a": 4}):
+        sample = TopicSample(1, 2, {topic: ((1,),) * count for topic, count in counts.items()})
+        knowledge = Knowledge(topics=NO_SAMPLES.with_sample(sample))
+        outcomes = spread(story.settings, tasks, tick, knowledge)
+        assert outcomes == fold_here(story.settings, tasks, tick, knowledge)
+        told = [result for one in outcomes.values() for result in one.outcome.results]
+        seen.append({one.verdict.grade for one in told if isinstance(one, Generation)})
+    assert seen == [{Grade.MATCH}, {Grade.MATCH}, {Grade.UNEXPLAINED}]
