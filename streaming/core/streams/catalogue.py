@@ -1,11 +1,230 @@
-"""Rules about groups of Kafka Streams under the classic protocol: S-01 to S-29 of docs/protocol/streams.md 8, and what
-every classic group is held to."""
+"""Rules about one record of a Streams group: S-01 to S-06, S-22 to S-27 of docs/protocol/streams.md 8, and what every
+classic group is held to.
+
+The rules of the high-availability assignor are in `catalogue_placement`, those across records in `catalogue_across`.
+"""
 
 from rebalance_monitor.streaming.core.incidents.confirming import GROUP_RECORD, MEMBERS
 from rebalance_monitor.streaming.core.incidents.rule import Rule
 from rebalance_monitor.streaming.core.incidents.step import looks
 from rebalance_monitor.streaming.core.model.results import Severity
 
+OWN_ASSIGNOR = "an assignor of the application's own"
+_NEXT = "With the next generation in which it is not so."
+_LEADER = looks("The leader's process computes the assignment: the group's page names it, with its host.")
+_RELEASES = looks("Compare the releases of Kafka Streams that the processes run: the leader's decides.")
+
+TWO_ACTIVES = Rule(
+    code="STREAMS-S01",
+    title="streams_task_with_two_actives",
+    alert="KafkaStreamsTaskWithTwoActives",
+    wrong="Two threads of a Streams application were given the same task to run.",
+    severity=Severity.CRITICAL,
+    issues=("KAFKA-8649",),
+    meaning="Every task is run by one thread at most, and every partition is given to one thread at most.",
+    confirm=(GROUP_RECORD, MEMBERS),
+    advice=(
+        looks(
+            "Both threads handle the task's records, and both write its changelog: results may be wrong since "
+            "the rebalance."
+        ),
+        _LEADER,
+        _RELEASES,
+    ),
+    resolves=_NEXT,
+)
+MISSING_TASK = Rule(
+    code="STREAMS-S02",
+    title="streams_task_without_thread",
+    alert="KafkaStreamsTaskWithoutThread",
+    wrong="No thread of a Streams application was given a task of it.",
+    severity=Severity.CRITICAL,
+    meaning="Every task is given to a thread, or withheld until the thread that owns its partitions gives them up.",
+    exceptions=(
+        "the leader handed out an error",
+        "the topic is not read any more",
+        OWN_ASSIGNOR,
+    ),
+    confirm=(GROUP_RECORD, MEMBERS),
+    advice=(
+        looks("Nobody handles the records of these partitions: their lag grows until a thread has the task."),
+        _LEADER,
+    ),
+    resolves=_NEXT,
+)
+TAKEN_EARLY = Rule(
+    code="STREAMS-S03",
+    title="streams_partition_taken_early",
+    alert="KafkaStreamsPartitionTakenEarly",
+    wrong="A thread was given a partition that another thread still owned.",
+    severity=Severity.CRITICAL,
+    issues=(
+        "KAFKA-12984",
+        "KAFKA-13406",
+        "KAFKA-14639",
+    ),
+    meaning="A leader gives no thread a partition that another one reports as its own: the owner gives it up first.",
+    exceptions=("the report is of an older generation",),
+    confirm=(GROUP_RECORD, MEMBERS),
+    advice=(
+        looks(
+            "Records of the partition may have been handled twice, from the rebalance on until the owner gave it up."
+        ),
+        _RELEASES,
+    ),
+    resolves=_NEXT,
+)
+HAND_OVER_UNTOLD = Rule(
+    code="STREAMS-S04",
+    title="streams_hand_over_untold",
+    alert="KafkaStreamsHandOverUntold",
+    wrong="A Streams task changes hands, and no thread is to join again to get it.",
+    severity=Severity.HIGH,
+    meaning="While a task is withheld, its new thread is to join again at once; otherwise no thread is.",
+    exceptions=(
+        "members of versions below 7",
+        OWN_ASSIGNOR,
+    ),
+    confirm=(GROUP_RECORD, MEMBERS),
+    advice=(
+        looks("If the group's next generation does not come soon, nobody runs the task: see whether its lag grows."),
+        _LEADER,
+    ),
+    resolves=_NEXT,
+)
+ACTIVE_AND_STANDBY = Rule(
+    code="STREAMS-S05",
+    title="streams_active_and_standby",
+    alert="KafkaStreamsActiveAndStandby",
+    wrong="One process of a Streams application runs a task and keeps a copy of it, too.",
+    severity=Severity.HIGH,
+    meaning="No process has a task as active and as standby.",
+    confirm=(GROUP_RECORD, MEMBERS),
+    advice=(
+        looks("The copy protects from nothing: the task's state is on one process fewer than configured."),
+        _LEADER,
+    ),
+    resolves=_NEXT,
+)
+STANDBY_WITHOUT_STATE = Rule(
+    code="STREAMS-S06",
+    title="streams_standby_without_state",
+    alert="KafkaStreamsStandbyWithoutState",
+    wrong="A process keeps a copy of a Streams task that has no state.",
+    severity=Severity.HIGH,
+    issues=("KAFKA-10263",),
+    meaning="Only tasks of sub-topologies with a store have copies.",
+    exceptions=("a leader up to 2.5",),
+    confirm=(GROUP_RECORD, MEMBERS),
+    advice=(
+        looks("Compare the topology that the monitor was given with the one that runs: stores may have been added."),
+        _RELEASES,
+    ),
+    resolves=_NEXT,
+)
+OFFSET_SUMS = Rule(
+    code="STREAMS-S22",
+    title="streams_offset_sums_wrong",
+    alert="KafkaStreamsOffsetSumsWrong",
+    wrong="Threads of a Streams application report state that cannot be.",
+    severity=Severity.MEDIUM,
+    issues=("KAFKA-10319",),
+    meaning="One thread at most says that it runs a task, and no thread reports an unknown sum.",
+    exceptions=("a report of an older generation",),
+    confirm=(GROUP_RECORD, MEMBERS),
+    advice=(
+        looks("The leader places tasks by these reports: it takes a wrong reporter for one that is caught up."),
+        _RELEASES,
+    ),
+    resolves=_NEXT,
+)
+HOST_MAPS = Rule(
+    code="STREAMS-S23",
+    title="streams_host_maps_wrong",
+    alert="KafkaStreamsHostMapsWrong",
+    wrong="Threads of a Streams application do not agree where tasks are served.",
+    severity=Severity.MEDIUM,
+    issues=("KAFKA-9568",),
+    meaning="All threads get the same host maps, with the application.server of every process, each of which is "
+    "set once.",
+    exceptions=("processes without an application.server",),
+    confirm=(GROUP_RECORD, MEMBERS),
+    advice=(
+        looks("Interactive queries may ask the wrong process until the next rebalance."),
+        looks("If two processes have one application.server: each needs an address of its own."),
+    ),
+    resolves=_NEXT,
+)
+SHARED_PROCESS_ID = Rule(
+    code="STREAMS-S24",
+    title="streams_process_id_shared",
+    alert="KafkaStreamsProcessIdShared",
+    wrong="Two processes of a Streams application have the same process id.",
+    severity=Severity.HIGH,
+    meaning="The threads of one process id are on one process.",
+    exceptions=("threads of one process that a proxy shows with two hosts",),
+    confirm=(GROUP_RECORD, MEMBERS),
+    advice=(
+        looks(
+            "The leader takes both for one process, and gives tasks to whichever thread: state is looked for "
+            "where it is not."
+        ),
+        looks(
+            "See whether a state directory was copied: its file kafka-streams-process-metadata holds the id. A "
+            "process with an empty directory gets an id of its own."
+        ),
+    ),
+    resolves=_NEXT,
+)
+VERSIONS = Rule(
+    code="STREAMS-S25",
+    title="streams_versions_differ",
+    alert="KafkaStreamsVersionsDiffer",
+    wrong="A leader of a Streams group wrote another version than all threads can read.",
+    severity=Severity.LOW,
+    issues=(
+        "KAFKA-9053",
+        "KAFKA-8649",
+    ),
+    meaning="Assignments have the least version that a member uses, and name the least that a member supports.",
+    exceptions=("a rolling upgrade: members use different versions",),
+    confirm=(GROUP_RECORD, MEMBERS),
+    advice=(_RELEASES,),
+    resolves=_NEXT,
+)
+ERROR_ASSIGNMENT = Rule(
+    code="STREAMS-S26",
+    title="streams_error_assignment",
+    alert="KafkaStreamsErrorAssignment",
+    wrong="The leader of a Streams group handed out an error instead of tasks.",
+    severity=Severity.CRITICAL,
+    issues=("KAFKA-10689",),
+    meaning="Assignments carry no error code.",
+    exceptions=("an intended shutdown of the application",),
+    confirm=(GROUP_RECORD, MEMBERS),
+    advice=(
+        looks("Code 1: a source topic is missing. Code 3: the assignment failed; the leader's log has the exception."),
+        looks(
+            "The threads of all processes end: nothing is handled until the cause is gone and the processes are "
+            "started again."
+        ),
+    ),
+    resolves=_NEXT,
+)
+TASK_SHAPE = Rule(
+    code="STREAMS-S27",
+    title="streams_task_shape_wrong",
+    alert="KafkaStreamsTaskShapeWrong",
+    wrong="A Streams thread was given partitions that do not fit its tasks.",
+    severity=Severity.CRITICAL,
+    meaning="Each given partition has a task, and the number of its task.",
+    confirm=(GROUP_RECORD, MEMBERS),
+    advice=(
+        looks("The thread fails when it reads the assignment: see its log."),
+        _LEADER,
+    ),
+    resolves=_NEXT,
+)
 STREAMS_UNDECODABLE = Rule(
     code="STREAMS-S30",
     title="undecodable_member",
@@ -42,4 +261,20 @@ STREAMS_CONTESTED = Rule(
     resolves="Half an hour after the last change.",
 )
 
-RULES = (STREAMS_UNDECODABLE, STREAMS_CONTESTED)
+
+RECORD_RULES = (
+    TWO_ACTIVES,
+    MISSING_TASK,
+    TAKEN_EARLY,
+    HAND_OVER_UNTOLD,
+    ACTIVE_AND_STANDBY,
+    STANDBY_WITHOUT_STATE,
+    OFFSET_SUMS,
+    HOST_MAPS,
+    SHARED_PROCESS_ID,
+    VERSIONS,
+    ERROR_ASSIGNMENT,
+    TASK_SHAPE,
+    STREAMS_UNDECODABLE,
+    STREAMS_CONTESTED,
+)

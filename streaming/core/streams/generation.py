@@ -28,13 +28,17 @@ from rebalance_monitor.streaming.core.model.results import (
     Subject,
 )
 from rebalance_monitor.streaming.core.model.streams_settings import NOTHING_SAID, StreamsSettings
-from rebalance_monitor.streaming.core.streams.catalogue import RULES, STREAMS_CONTESTED, STREAMS_UNDECODABLE
+from rebalance_monitor.streaming.core.streams.catalogue import STREAMS_CONTESTED, STREAMS_UNDECODABLE
 from rebalance_monitor.streaming.core.streams.causes import asked_by, causes_of
+from rebalance_monitor.streaming.core.streams.facts import Facts
 from rebalance_monitor.streaming.core.streams.hypotheses import Remembered
+from rebalance_monitor.streaming.core.streams.laws import examined
 from rebalance_monitor.streaming.core.streams.members import UnreadableThread, thread_of, threads_of
 from rebalance_monitor.streaming.core.streams.observed import Observed, detail_of, holds_of, observed
+from rebalance_monitor.streaming.core.streams.past import after
+from rebalance_monitor.streaming.core.streams.rules import RULES
 from rebalance_monitor.streaming.core.streams.state import StreamsState
-from rebalance_monitor.streaming.core.streams.topology import learnt
+from rebalance_monitor.streaming.core.streams.topology import learnt, tasks_of
 from rebalance_monitor.streaming.core.streams.verdict import Judged, judge, not_judged
 
 _OWN = frozenset(rule.code for rule in RULES) | {MONITOR_ERROR.code}
@@ -88,7 +92,21 @@ def judged(view: GroupView, state: StreamsState, row: Row) -> tuple[StreamsState
         diff=diff_of(state.holds, holds),
         cause=causes_of(view, state, one, static_members.replaced(state.sightings, sightings), row),
     )
-    after = StreamsState(
+    facts = Facts(
+        one=one,
+        judged=found,
+        settings=settings,
+        here=here,
+        remembered=tasks_of(state.seen),
+        counts=_counts(view, one, row.timestamp_ms),
+    )
+    now = state.past
+    repeated = body.generation == view.envelope.generation
+    if not repeated:
+        now = after(state.past, facts, source)
+        examination = examined(facts, state.past, now)
+        outputs.append(Notice(moment=moment, found=examination.found, evaluated=examination.evaluated))
+    next_state = StreamsState(
         last=last,
         holds=holds,
         seen=seen,
@@ -96,8 +114,15 @@ def judged(view: GroupView, state: StreamsState, row: Row) -> tuple[StreamsState
         sightings=sightings,
         remembered=_remembered(state.remembered, found),
         floor=_floor(state.floor, one),
+        past=now,
     )
-    return after, [replace(published, detail=detail_of(one, found.roles)), *outputs]
+    return next_state, [replace(published, detail=detail_of(one, found.roles)), *outputs]
+
+
+def _counts(view: GroupView, one: Observed, at_ms: int) -> dict[str, int]:
+    """Partitions of the topics that the application reads, by the last sample of the topics."""
+    topics = [topic for part in one.seen for topic in part.topics]
+    return {topic: len(racks) for topic, racks in view.knowledge.topics.shown(topics, at_ms).items()}
 
 
 def _judged(

@@ -16,9 +16,9 @@ from rebalance_monitor.streaming.core.model.reasons import Reason
 from rebalance_monitor.streaming.core.model.records import Body, GroupGeneration, MemberRow, Row
 from rebalance_monitor.streaming.core.model.results import Evidence, Source
 from rebalance_monitor.streaming.core.reading.blobs import MemberFormat
-from rebalance_monitor.streaming.core.streams import catalogue
 from rebalance_monitor.streaming.core.streams.catalogue import STREAMS_CONTESTED
 from rebalance_monitor.streaming.core.streams.generation import judged, shares_of
+from rebalance_monitor.streaming.core.streams.rules import RULES
 from rebalance_monitor.streaming.core.streams.state import StreamsState
 
 PROTOCOL_TYPE = "consumer"
@@ -28,7 +28,7 @@ class StreamsLifecycle(NoTopics):
     """Records without members name no protocol: those of a group that has become empty are the consumers'."""
 
     name = "streams"
-    rules: tuple[Rule, ...] = catalogue.RULES
+    rules: tuple[Rule, ...] = RULES
     outlive: frozenset[str] = frozenset()
     converts = True
     members: MemberFormat | None = None

@@ -113,6 +113,19 @@ class Search:
         answer = self._lead(hypothesis)
         return answer is not None and difference(self._one, answer).size == 0
 
+    def ideal(self, hypothesis: Hypothesis) -> dict[TaskId, ProcessId] | None:
+        """Where each task with state runs once nothing lags; None where the leader fails."""
+        configs = replace(hypothesis.configs, acceptable_recovery_lag=UNBOUNDED_LAG)
+        answer = self._lead(replace(hypothesis, configs=configs, ends={}))
+        if answer is None:
+            return None
+        return {
+            task: process
+            for process, share in answer.shares.items()
+            for task in share.active
+            if key_of(task) in hypothesis.stateful
+        }
+
     def _left(self) -> bool:
         return self._runs > 0
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from rebalance_monitor.streaming.core.fold.state import LastRecord
 from rebalance_monitor.streaming.core.fold.static_members import Sightings
 from rebalance_monitor.streaming.core.streams.hypotheses import NOTHING_REMEMBERED, Remembered
+from rebalance_monitor.streaming.core.streams.past import Past
 from rebalance_monitor.streaming.core.streams.topology import Seen
 
 
@@ -28,7 +29,8 @@ class Asked:
 class StreamsState:
     """`holds`: the tasks and roles of each thread after the last record. `seen`: what records showed of the topology.
     `asked`: what the last record asks for. `sightings`: the processes of static members. `remembered`: what explained
-    the last answer; `floor`: the largest offset sum ever reported of each task, which its changelogs reach."""
+    the last answer; `floor`: the largest offset sum ever reported of each task, which its changelogs reach.
+    `past`: what laws across records look at."""
 
     last: LastRecord | None = None
     holds: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -37,3 +39,4 @@ class StreamsState:
     sightings: Sightings = field(default_factory=dict)
     remembered: Remembered = NOTHING_REMEMBERED
     floor: Mapping[str, int] = field(default_factory=dict)
+    past: Past = field(default_factory=Past)

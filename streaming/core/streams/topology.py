@@ -10,7 +10,7 @@ nothing, it most likely has none: a running task with a changelog is always repo
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from rebalance_monitor.assignors.streams.tasks import TaskId, TopicPartition
@@ -61,7 +61,8 @@ Seen: TypeAlias = tuple[SubtopologySeen, ...]
 
 
 def learnt(before: Seen, threads: Iterable[StreamsThread]) -> Seen:
-    """What is known after this record. Counts grow; a topic that another sub-topology reads now belongs to that one."""
+    """What is known after this record. Counts grow; a topic that another sub-topology reads now belongs to that one,
+    and a topic that no thread is given or owns is not read any more."""
     members = tuple(threads)
     topics: dict[Key, dict[str, int]] = {one.key: dict(one.topics) for one in before}
     stateful = {one.key for one in before if one.stateful}
@@ -92,6 +93,11 @@ def learnt(before: Seen, threads: Iterable[StreamsThread]) -> Seen:
             topics[owner][topic] = max(number + 1, topics[owner][topic])
             if sums and owner not in reported:
                 silent_now.add(owner)
+    read = {topic for member in members for topic, _ in (*member.given.partitions, *member.wanted.owned)}
+    if read:
+        topics = {
+            key: {topic: count for topic, count in counts.items() if topic in read} for key, counts in topics.items()
+        }
     return tuple(
         SubtopologySeen(
             number=key[0],
@@ -102,13 +108,6 @@ def learnt(before: Seen, threads: Iterable[StreamsThread]) -> Seen:
         )
         for key, counts in sorted(topics.items(), key=lambda one: (one[0][1], one[0][0]))
         if counts
-    )
-
-
-def with_counts(seen: Seen, counts: Mapping[str, int]) -> Seen:
-    """The same where these topics have so many partitions; a topic that is not named keeps its count."""
-    return tuple(
-        replace(one, topics={topic: counts.get(topic, count) for topic, count in one.topics.items()}) for one in seen
     )
 
 

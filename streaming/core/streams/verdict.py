@@ -10,11 +10,12 @@ from dataclasses import dataclass, replace
 from itertools import islice
 
 from rebalance_monitor.assignors.streams.application import RackStrategy
+from rebalance_monitor.assignors.streams.built_in import BuiltIn
 from rebalance_monitor.assignors.streams.eras import era_of
 from rebalance_monitor.assignors.streams.failures import LeaderFailed
 from rebalance_monitor.assignors.streams.leader import ASSIGNMENT_ERROR, INCOMPLETE_SOURCE_TOPICS, LeaderAnswer
 from rebalance_monitor.assignors.streams.members import newest_version
-from rebalance_monitor.assignors.streams.tasks import TaskId
+from rebalance_monitor.assignors.streams.tasks import ProcessId, TaskId
 from rebalance_monitor.schemas.streams_tasks import PROTOCOL
 from rebalance_monitor.streaming.core.model.reasons import Reason, ReasonKind
 from rebalance_monitor.streaming.core.model.results import ConsumerShare, ExpectedShare, Grade, Verdict
@@ -40,12 +41,14 @@ _NOT_KNOWN = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judged:
-    """The verdict; where a hypothesis gives the record's answer, also that hypothesis, the answer and the roles."""
+    """The verdict; where a hypothesis gives the record's answer, also that hypothesis, the answer, the
+    roles, and under the high-availability assignor where each task with state runs once nothing lags."""
 
     verdict: Verdict
     hypothesis: Hypothesis | None = None
     answer: LeaderAnswer | None = None
     roles: Roles | None = None
+    ideal: Mapping[TaskId, ProcessId] | None = None
 
 
 def judge(
@@ -77,7 +80,14 @@ def judge(
         reason=reason,
         expected=_expected(found.answer),
     )
-    return Judged(verdict=verdict, hypothesis=found.hypothesis, answer=found.answer, roles=roles_of(one, found.answer))
+    by_lag = found.hypothesis.assignor is BuiltIn.HIGH_AVAILABILITY and not found.hypothesis.blind
+    return Judged(
+        verdict=verdict,
+        hypothesis=found.hypothesis,
+        answer=found.answer,
+        roles=roles_of(one, found.answer),
+        ideal=search.ideal(found.hypothesis) if by_lag else None,
+    )
 
 
 def not_judged(kind: ReasonKind, text: str) -> Verdict:

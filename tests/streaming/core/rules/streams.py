@@ -21,7 +21,8 @@ from rebalance_monitor.schemas.offsets_topic import encode_group_metadata
 from rebalance_monitor.schemas.streams_assignment import AssignmentInfo, encode_assignment_info
 from rebalance_monitor.schemas.streams_subscription import OffsetSum, SubscriptionInfo, encode_subscription_info
 from rebalance_monitor.schemas.streams_tasks import NO_REBALANCE_MS
-from tests.streaming.core.rules.builders import Story
+from rebalance_monitor.streaming.core.model.streams_settings import StreamsSettings
+from tests.streaming.core.rules.builders import GROUP, Story
 
 RUNS = -2
 
@@ -175,14 +176,11 @@ def record(story: Story, *threads: Thread, after_ms: int = 5_000, again: bool = 
     return story
 
 
-def group(*generations: tuple[Thread, ...]) -> Story:
-    """One record after the other."""
+def group(*generations: tuple[Thread, ...], known: StreamsSettings | None = None) -> Story:
+    """One record after the other; `known`: what the monitor was told of the application."""
     story = Story()
+    if known is not None:
+        story.settings = replace(story.settings, streams={GROUP: known})
     for threads in generations:
         record(story, *threads)
     return story
-
-
-def changed(threads: tuple[Thread, ...], of: str, **fields: object) -> tuple[Thread, ...]:
-    """The same with other fields of one thread."""
-    return tuple(replace(one, **fields) if one.id == of else one for one in threads)  # type: ignore[arg-type]

@@ -1,0 +1,226 @@
+"""Rules of the high-availability assignor of Kafka Streams: S-07 to S-17 and S-28 of docs/protocol/streams.md 8."""
+
+from rebalance_monitor.streaming.core.incidents.confirming import GROUP_RECORD, MEMBERS
+from rebalance_monitor.streaming.core.incidents.rule import Rule
+from rebalance_monitor.streaming.core.incidents.step import looks
+from rebalance_monitor.streaming.core.model.results import Severity
+from rebalance_monitor.streaming.core.streams.catalogue import OWN_ASSIGNOR
+
+_NEXT = "With the next generation in which it is not so."
+_LEADER = looks("The leader's process computes the assignment: the group's page names it, with its host.")
+_RELEASES = looks("Compare the releases of Kafka Streams that the processes run: the leader's decides.")
+_SETTINGS = looks("Compare `clusters[].streams` of the monitor's configuration with the leader's configuration.")
+_MOVING = "tasks are still on the move"
+
+FEW_COPIES = Rule(
+    code="STREAMS-S07",
+    title="streams_copies_missing",
+    alert="KafkaStreamsCopiesMissing",
+    wrong="Tasks of a Streams application have fewer copies of their state than configured.",
+    severity=Severity.HIGH,
+    meaning="Every task with state has num.standby.replicas copies, or as many as there are other processes.",
+    exceptions=(
+        "fewer processes than copies",
+        OWN_ASSIGNOR,
+    ),
+    confirm=(GROUP_RECORD, MEMBERS),
+    advice=(
+        looks(
+            "If the process that runs such a task fails, its state is read from the changelog first: that takes long."
+        ),
+        _SETTINGS,
+    ),
+    resolves=_NEXT,
+)
+MANY_WARM_UPS = Rule(
+    code="STREAMS-S08",
+    title="streams_too_many_warm_ups",
+    alert="KafkaStreamsTooManyWarmUps",
+    wrong="A Streams application warms up more copies at a time than configured.",
+    severity=Severity.MEDIUM,
+    meaning="Beyond num.standby.replicas there are at most max.warmup.replicas copies.",
+    exceptions=(
+        "copies of withheld tasks",
+        OWN_ASSIGNOR,
+    ),
+    confirm=(GROUP_RECORD, MEMBERS),
+    advice=(
+        _SETTINGS,
+        _RELEASES,
+    ),
+    resolves=_NEXT,
+)
+BEHIND_ACTIVE = Rule(
+    code="STREAMS-S09",
+    title="streams_task_far_behind",
+    alert="KafkaStreamsTaskFarBehind",
+    wrong="A Streams task was given to a process that lacks its state, although another process has it.",
+    severity=Severity.HIGH,
+    issues=(
+        "KAFKA-13600",
+        "KAFKA-10287",
+        "KAFKA-10319",
+        "KAFKA-10085",
+    ),
+    meaning="A task with state runs on a process that is caught up, or on the one that lags least.",
+    exceptions=(
+        "the leader could not read end offsets",
+        OWN_ASSIGNOR,
+    ),
+    confirm=(GROUP_RECORD, MEMBERS),
+    advice=(
+        looks("The task stands still until its state is restored from the changelog."),
+        _RELEASES,
+    ),
+    resolves=_NEXT,
+)
+BEHIND_STANDBY = Rule(
+    code="STREAMS-S10",
+    title="streams_copy_far_behind",
+    alert="KafkaStreamsCopyFarBehind",
+    wrong="Copies of Streams tasks are kept where less of their state is than elsewhere.",
+    severity=Severity.MEDIUM,
+    meaning="Copies are on the processes that lag least behind the one that runs the task.",
+    exceptions=(OWN_ASSIGNOR,),
+    confirm=(GROUP_RECORD, MEMBERS),
+    advice=(
+        _SETTINGS,
+        _LEADER,
+    ),
+    resolves=_NEXT,
+)
+UNEVEN_ACTIVES = Rule(
+    code="STREAMS-S11",
+    title="streams_uneven_tasks",
+    alert="KafkaStreamsUnevenTasks",
+    wrong="The tasks of a Streams application are not evenly shared by its processes.",
+    severity=Severity.MEDIUM,
+    issues=("KAFKA-9173",),
+    meaning="Once nothing moves any more, active tasks per thread differ by one at most between processes.",
+    exceptions=(
+        _MOVING,
+        OWN_ASSIGNOR,
+    ),
+    confirm=(GROUP_RECORD, MEMBERS),
+    advice=(
+        _LEADER,
+        _RELEASES,
+    ),
+    resolves=_NEXT,
+)
+UNEVEN_TOTAL = Rule(
+    code="STREAMS-S12",
+    title="streams_uneven_tasks",
+    alert="KafkaStreamsUnevenTasks",
+    wrong="The tasks and copies of a Streams application are not evenly shared by its processes.",
+    severity=Severity.MEDIUM,
+    meaning="Once nothing moves any more, tasks with state per thread, copies counted, differ by one at most.",
+    exceptions=(
+        "processes with different numbers of threads",
+        "client tags",
+    ),
+    confirm=(GROUP_RECORD, MEMBERS),
+    advice=(_LEADER,),
+    resolves=_NEXT,
+)
+UNEVEN_SUBTOPOLOGY = Rule(
+    code="STREAMS-S13",
+    title="streams_uneven_subtopology",
+    alert="KafkaStreamsUnevenSubtopology",
+    wrong="The tasks of one sub-topology are not evenly shared by the processes.",
+    severity=Severity.LOW,
+    meaning="Once nothing moves any more, the tasks of each sub-topology differ by one at most between equal "
+    "processes.",
+    exceptions=("processes with different numbers of threads",),
+    confirm=(GROUP_RECORD, MEMBERS),
+    advice=(_LEADER,),
+    resolves=_NEXT,
+)
+UNEVEN_THREADS = Rule(
+    code="STREAMS-S14",
+    title="streams_uneven_threads",
+    alert="KafkaStreamsUnevenThreads",
+    wrong="The tasks of one Streams process are not evenly shared by its threads.",
+    severity=Severity.MEDIUM,
+    issues=("KAFKA-12959",),
+    meaning="Within a process, tasks per thread differ by one at most, with copies and without.",
+    exceptions=(
+        "tasks change hands",
+        "a leader up to 3.1",
+    ),
+    confirm=(GROUP_RECORD, MEMBERS),
+    advice=(_RELEASES,),
+    resolves=_NEXT,
+)
+UNSTICKY_THREAD = Rule(
+    code="STREAMS-S15",
+    title="streams_task_left_its_thread",
+    alert="KafkaStreamsTaskLeftItsThread",
+    wrong="A Streams task moved to another thread of the same process without need.",
+    severity=Severity.LOW,
+    issues=("KAFKA-10079",),
+    meaning="A thread keeps the tasks that it has state of, as far as every thread gets its share.",
+    exceptions=("a thread that has more than its share",),
+    confirm=(GROUP_RECORD, MEMBERS),
+    advice=(
+        looks("The task is closed and opened again; a store in memory is restored from the changelog."),
+        _RELEASES,
+    ),
+    resolves=_NEXT,
+)
+NO_PROBING = Rule(
+    code="STREAMS-S16",
+    title="streams_no_probing",
+    alert="KafkaStreamsNoProbing",
+    wrong="Copies of a Streams application warm up, and no rebalance will move the tasks to them.",
+    severity=Severity.HIGH,
+    issues=("KAFKA-10455",),
+    meaning="While copies warm up, a probing rebalance is set.",
+    exceptions=(OWN_ASSIGNOR,),
+    confirm=(GROUP_RECORD, MEMBERS),
+    advice=(
+        looks("The tasks stay where they are until something else makes the group rebalance."),
+        _SETTINGS,
+    ),
+    resolves=_NEXT,
+)
+DEADLINE_CARRIER = Rule(
+    code="STREAMS-S17",
+    title="streams_deadline_misplaced",
+    alert="KafkaStreamsDeadlineMisplaced",
+    wrong="The wrong threads of a Streams application have the deadline of the probing rebalance.",
+    severity=Severity.MEDIUM,
+    meaning="The first thread of the leader's process has the deadline, and no other.",
+    exceptions=(OWN_ASSIGNOR,),
+    confirm=(GROUP_RECORD, MEMBERS),
+    advice=(_LEADER,),
+    resolves=_NEXT,
+)
+IMBALANCE_FACTOR = Rule(
+    code="STREAMS-S28",
+    title="streams_imbalance_factor",
+    alert="KafkaStreamsImbalanceFactor",
+    wrong="A Streams process runs many more or fewer tasks than its share of all threads.",
+    severity=Severity.INFO,
+    meaning="Once nothing moves any more, each process runs its share of tasks within 20 % (a draft of KIP-441).",
+    exceptions=(_MOVING,),
+    confirm=(GROUP_RECORD, MEMBERS),
+    advice=(_LEADER,),
+    resolves=_NEXT,
+    report=True,
+)
+
+PLACEMENT_RULES = (
+    FEW_COPIES,
+    MANY_WARM_UPS,
+    BEHIND_ACTIVE,
+    BEHIND_STANDBY,
+    UNEVEN_ACTIVES,
+    UNEVEN_TOTAL,
+    UNEVEN_SUBTOPOLOGY,
+    UNEVEN_THREADS,
+    UNSTICKY_THREAD,
+    NO_PROBING,
+    DEADLINE_CARRIER,
+    IMBALANCE_FACTOR,
+)

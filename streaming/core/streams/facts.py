@@ -1,0 +1,212 @@
+"""What the laws about Streams groups look at: one generation, the one before, and what is known of the application.
+
+A law answers *ok*, *violated* or *undetermined*: undetermined where what it needs is not known, so that it neither
+opens nor ends an incident.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TypeAlias
+
+from rebalance_monitor.assignors.streams.application import RackStrategy
+from rebalance_monitor.assignors.streams.built_in import BuiltIn
+from rebalance_monitor.assignors.streams.eras import Era, era_of
+from rebalance_monitor.assignors.streams.tasks import ProcessId, TaskId, TopicPartition, sorted_tasks
+from rebalance_monitor.streaming.core.incidents.finding import Finding
+from rebalance_monitor.streaming.core.incidents.rule import Rule
+from rebalance_monitor.streaming.core.model.results import Certainty, Evidence, Severity, Subject
+from rebalance_monitor.streaming.core.model.streams_settings import StreamsSettings
+from rebalance_monitor.streaming.core.streams.caught_up import sums_of
+from rebalance_monitor.streaming.core.streams.described import stores_by_part
+from rebalance_monitor.streaming.core.streams.hypotheses import releases
+from rebalance_monitor.streaming.core.streams.members import StreamsThread
+from rebalance_monitor.streaming.core.streams.observed import Observed
+from rebalance_monitor.streaming.core.streams.topology import SubtopologySeen, key_of
+from rebalance_monitor.streaming.core.streams.verdict import Judged
+
+NAMED = 5
+"""Tasks that a message names before it only counts them."""
+FIRST_WITH_NEXT = 7
+
+
+@dataclass(frozen=True, kw_only=True)
+class Facts:
+    """One generation. `remembered` are the tasks that records before showed; `counts` the partitions of topics by the
+    last sample, empty where nobody asks brokers."""
+
+    one: Observed
+    judged: Judged
+    settings: StreamsSettings
+    here: Evidence
+    remembered: Mapping[TaskId, tuple[TopicPartition, ...]] = field(default_factory=dict)
+    counts: Mapping[str, int] = field(default_factory=dict)
+
+    @cached_property
+    def processes(self) -> dict[ProcessId, list[StreamsThread]]:
+        """Threads by process."""
+        return self.one.processes()
+
+    @cached_property
+    def active(self) -> dict[ProcessId, frozenset[TaskId]]:
+        """Tasks that each process is to run."""
+        return {one: frozenset(t for thread in its for t in thread.active) for one, its in self.processes.items()}
+
+    @cached_property
+    def standby(self) -> dict[ProcessId, frozenset[TaskId]]:
+        """Copies of each process, transient ones included."""
+        return {one: frozenset(t for thread in its for t in thread.standby) for one, its in self.processes.items()}
+
+    @cached_property
+    def runs(self) -> dict[TaskId, ProcessId]:
+        """Who is to run each task."""
+        return {task: process for process, tasks in self.active.items() for task in tasks}
+
+    @cached_property
+    def copies(self) -> dict[TaskId, frozenset[ProcessId]]:
+        """Who has a copy of each task that somebody runs: of a withheld task the record may show transient ones."""
+        return {task: frozenset(one for one, held in self.standby.items() if task in held) for task in self.runs}
+
+    @cached_property
+    def withheld(self) -> list[TaskId]:
+        """Tasks that nobody runs in this generation and somebody still owns."""
+        return self.one.withheld()
+
+    @cached_property
+    def sums(self) -> dict[TaskId, dict[ProcessId, int]]:
+        """What each process reports of each task."""
+        return sums_of(self.one)
+
+    @property
+    def failed(self) -> bool:
+        """Whether the leader handed out an error instead of tasks."""
+        return any(thread.told.error for thread in self.one.threads)
+
+    @property
+    def version(self) -> int:
+        """Of the payloads that the leader wrote."""
+        return min((thread.told.version for thread in self.one.threads), default=0)
+
+    @property
+    def times(self) -> list[int]:
+        """When threads are to join again: 0 at once."""
+        found = (thread.next_rebalance_ms for thread in self.one.threads)
+        return [time for time in found if time is not None]
+
+    @cached_property
+    def built_in(self) -> bool:
+        """Whether one of Kafka's own assignors surely runs."""
+        known = self.settings.assignor
+        if known is not None:
+            return known in {one.value for one in BuiltIn}
+        return self.judged.hypothesis is not None
+
+    @cached_property
+    def high_availability(self) -> bool:
+        """Whether the assignor is the default one since 2.6, with end offsets, and every member reports sums."""
+        found = self.judged.hypothesis
+        if found is not None and (found.assignor is not BuiltIn.HIGH_AVAILABILITY or found.blind):
+            return False
+        known = self.settings.assignor
+        named = known == BuiltIn.HIGH_AVAILABILITY.value if known is not None else found is not None
+        return named and self.version >= FIRST_WITH_NEXT and all(era.high_availability for era in self.eras)
+
+    @cached_property
+    def eras(self) -> list[Era]:
+        """The eras that the leader can be of; empty where it is older than all known ones."""
+        return [era_of(release) for release in releases(self.settings, self.one)]
+
+    @property
+    def stable(self) -> bool:
+        """Whether nothing changes hands and no further rebalance is due by the leader's word."""
+        return not (self.failed or self.withheld or self.times)
+
+    @property
+    def placed_freely(self) -> bool:
+        """Whether neither tags nor racks restrict where tasks go."""
+        tags = self.settings.rack_tags
+        tagged = any(thread.said.client_tags for thread in self.one.threads) if tags is None else bool(tags)
+        racks = all(thread.wanted.rack for thread in self.one.threads)
+        return not tagged and (not racks or self.settings.rack_strategy == RackStrategy.NONE.value)
+
+    @property
+    def wanted_copies(self) -> int | None:
+        """How many copies each task with state has at least; None where nobody says."""
+        known = self.settings.standbys
+        return None if known is None else min(known, len(self.processes) - 1)
+
+    @property
+    def equal_capacities(self) -> bool:
+        """Whether all processes have the same number of threads."""
+        return len({len(threads) for threads in self.processes.values()}) == 1
+
+    @property
+    def moves_left(self) -> int | None:
+        """Tasks with state that somebody else runs than by the target placement; None where that is not known."""
+        ideal = self.judged.ideal
+        if ideal is None:
+            return None
+        return sum(self.runs.get(task) != process for task, process in ideal.items())
+
+    def with_state(self, task: TaskId) -> bool:
+        """Whether the task surely has state."""
+        return key_of(task) in self._stateful
+
+    @cached_property
+    def _stateful(self) -> frozenset[tuple[int, str]]:
+        return frozenset(part.key for part in self.one.seen if part.stateful)
+
+    @property
+    def state_known(self) -> bool:
+        """Whether it is known of every sub-topology whether it has state."""
+        text = self.settings.topology
+        stores = {} if text is None else stores_by_part(text)
+        return all(part.state_known is not None or not stores.get(part.key, True) for part in self.one.seen)
+
+    def parts(self) -> tuple[SubtopologySeen, ...]:
+        """The sub-topologies."""
+        return self.one.seen
+
+
+Violations: TypeAlias = tuple[Finding, ...] | None
+"""What a law finds; nothing for *ok*, None for *undetermined*."""
+OK: tuple[Finding, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class StreamsLaw:
+    """A rule, and what looks for it in a generation."""
+
+    rule: Rule
+    broken: Callable[[Facts], Violations]
+
+
+def found(
+    rule: Rule,
+    facts: Facts,
+    message: str,
+    *,
+    severity: Severity | None = None,
+    certainty: Certainty = Certainty.CERTAIN,
+    member: str | None = None,
+    evidence: tuple[Evidence, ...] = (),
+) -> tuple[Finding, ...]:
+    """One finding about the group, or about one of its members."""
+    subject = Subject("group", facts.one.group) if member is None else Subject("member", member)
+    return (
+        Finding(
+            rule=rule,
+            severity=severity or rule.severity,
+            certainty=certainty,
+            subjects=(subject,),
+            message=message,
+            evidence=(*evidence, facts.here),
+        ),
+    )
+
+
+def listed(tasks: Iterable[TaskId]) -> str:
+    """Tasks for a message, the many after the first ones as a number."""
+    names = [str(task) for task in sorted_tasks(set(tasks))]
+    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+    return ", ".join(names[:NAMED]) + more

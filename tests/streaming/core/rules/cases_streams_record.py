@@ -1,0 +1,206 @@
+"""Cases of the laws about one record of a Streams group: STREAMS-S01 to S06 and S22 to S27."""
+
+from dataclasses import replace
+
+from rebalance_monitor.streaming.core.model.results import Severity
+from rebalance_monitor.streaming.core.model.streams_settings import StreamsSettings
+from tests.streaming.core.rules.builders import GROUP, Story
+from tests.streaming.core.rules.cases import Broken, Case, NearMiss
+from tests.streaming.core.rules.streams import Thread, group
+
+C, H, M, L, INFO = Severity
+THE_GROUP = (f"group {GROUP}",)
+TEXT = "Topologies:\n   Sub-topology: 0\n    Source: S (topics: [t0])\n      --> none\n"
+KNOWN = StreamsSettings(
+    release="4.3.1", assignor="high_availability", standbys=0, warm_ups=2, acceptable_lag=100, topology=TEXT
+)
+ONE_COPY = replace(KNOWN, standbys=1)
+OWN = replace(KNOWN, assignor="com.example.Pinned")
+OWN_ASSIGNOR = "an assignor of the application's own"
+Threads = tuple[Thread, ...]
+
+
+# -- S01 to S03: who runs what -----------------------------------------------------------------------------------------
+
+
+def two_actives() -> Story:
+    return group((Thread(id="a1", active="0_0 0_1"), Thread(id="b1", active="0_1 0_2")), known=KNOWN)
+
+
+FOUR: Threads = (Thread(id="a1", active="0_0 0_2"), Thread(id="b1", active="0_1 0_3"))
+THREE: Threads = (
+    Thread(id="a1", active="0_0", owned="0_0", generation=1),
+    Thread(id="b1", active="0_1 0_3", owned="0_1 0_3", generation=1),
+)
+
+
+def forgotten() -> Story:
+    return group(FOUR, THREE, known=KNOWN)
+
+
+def forgotten_by_another_assignor() -> Story:
+    return group(FOUR, THREE, known=OWN)
+
+
+def nothing_with_an_error() -> Story:
+    return group(FOUR, (Thread(id="a1", told_error=3), Thread(id="b1", told_error=3)), known=KNOWN)
+
+
+def another_topic() -> Story:
+    return group(FOUR, (Thread(id="a1", active="2_0"), Thread(id="b1", active="2_1")), known=KNOWN)
+
+
+def owned(older: int) -> Threads:
+    return (
+        Thread(id="a1", active="0_1", owned="0_0 0_1", generation=older),
+        Thread(id="b1", active="0_0", generation=2),
+    )
+
+
+def taken_early() -> Story:
+    return group(owned(2), known=KNOWN)
+
+
+def owned_in_an_older_generation() -> Story:
+    return group(owned(1), known=KNOWN)
+
+
+# -- S04 to S06: hand-over and copies ----------------------------------------------------------------------------------
+
+
+def handed_over(version: int = 11) -> Threads:
+    return (
+        Thread(id="a1", active="0_0", owned="0_0 0_1", version=version),
+        Thread(id="b1", version=version),
+    )
+
+
+def hand_over_untold() -> Story:
+    return group(handed_over(), known=KNOWN)
+
+
+def hand_over_of_old_members() -> Story:
+    return group(handed_over(version=6), known=KNOWN)
+
+
+def at_once_by_another_assignor() -> Story:
+    return group((Thread(id="a1", active="0_0", next_ms=0), Thread(id="b1", active="0_1")), known=OWN)
+
+
+def active_and_standby() -> Story:
+    threads = (
+        Thread(id="a1", active="1_0"),
+        Thread(id="a2", standby="1_0 1_1"),
+        Thread(id="b1", active="1_1"),
+    )
+    return group(threads, known=ONE_COPY)
+
+
+STATELESS_COPIES: Threads = (
+    Thread(id="a1", active="0_0", standby="0_1"),
+    Thread(id="b1", active="0_1", standby="0_0"),
+)
+
+
+def copies_without_a_store() -> Story:
+    return group(STATELESS_COPIES, known=ONE_COPY)
+
+
+def copies_of_an_old_leader() -> Story:
+    return group(STATELESS_COPIES, known=replace(ONE_COPY, release="2.5.1"))
+
+
+# -- S22 to S27: reports and payloads ----------------------------------------------------------------------------------
+
+
+def reports(older: int) -> Threads:
+    return (
+        Thread(id="a1", active="1_0", sums="1_0:-2", generation=2),
+        Thread(id="b1", active="1_1", sums="1_0:-2 1_1:-2", generation=older),
+    )
+
+
+def two_runners() -> Story:
+    return group(reports(2), known=KNOWN)
+
+
+def an_older_report() -> Story:
+    return group(reports(1), known=KNOWN)
+
+
+def one_address_for_two() -> Story:
+    return group(
+        (Thread(id="a1", active="0_0", end_point="h:1"), Thread(id="b1", active="0_1", end_point="h:1")), known=KNOWN
+    )
+
+
+def no_addresses() -> Story:
+    return group((Thread(id="a1", active="0_0"), Thread(id="b1", active="0_1")), known=KNOWN)
+
+
+def one_id_for_two() -> Story:
+    threads = (
+        Thread(id="a1", active="0_0", tags={"zone": "x"}),
+        Thread(id="a2", active="0_1", tags={"zone": "y"}),
+    )
+    return group(threads, known=KNOWN)
+
+
+def behind_a_proxy() -> Story:
+    threads = (
+        Thread(id="a1", active="1_0", sums="1_0:-2", host="/10.0.0.1"),
+        Thread(id="a2", active="1_1", sums="1_1:-2", host="/10.0.0.2"),
+    )
+    return group(threads, known=KNOWN)
+
+
+def wrong_version() -> Story:
+    threads = (Thread(id="a1", active="0_0", told_version=10), Thread(id="b1", active="0_1", told_version=10))
+    return group(threads, known=KNOWN)
+
+
+def rolling_upgrade() -> Story:
+    threads = (Thread(id="a1", active="0_0", told_version=10), Thread(id="b1", active="0_1", version=10))
+    return group(threads, known=KNOWN)
+
+
+def error() -> Story:
+    return group((Thread(id="a1", told_error=3), Thread(id="b1", told_error=3)), known=KNOWN)
+
+
+def shutdown() -> Story:
+    return group((Thread(id="a1", error=4, told_error=4), Thread(id="b1", told_error=4)), known=KNOWN)
+
+
+def more_partitions_than_tasks() -> Story:
+    return group((Thread(id="a1", active="x-0 x-1", tasks="0_0"), Thread(id="b1", active="0_1")), known=KNOWN)
+
+
+CASES: tuple[Case, ...] = (
+    Broken(code="STREAMS-S01", story=two_actives, subjects=THE_GROUP, severity=C, says="0_1"),
+    Broken(code="STREAMS-S02", story=forgotten, subjects=THE_GROUP, severity=C, says="0_2 given to no thread"),
+    NearMiss(code="STREAMS-S02", exception="the leader handed out an error", story=nothing_with_an_error),
+    NearMiss(code="STREAMS-S02", exception="the topic is not read any more", story=another_topic),
+    NearMiss(code="STREAMS-S02", exception=OWN_ASSIGNOR, story=forgotten_by_another_assignor),
+    Broken(code="STREAMS-S03", story=taken_early, subjects=THE_GROUP, severity=C, says="while a1 still owned it"),
+    NearMiss(code="STREAMS-S03", exception="the report is of an older generation", story=owned_in_an_older_generation),
+    Broken(code="STREAMS-S04", story=hand_over_untold, subjects=THE_GROUP, severity=H, says="0_1 withheld"),
+    NearMiss(code="STREAMS-S04", exception="members of versions below 7", story=hand_over_of_old_members),
+    NearMiss(code="STREAMS-S04", exception=OWN_ASSIGNOR, story=at_once_by_another_assignor),
+    Broken(code="STREAMS-S05", story=active_and_standby, subjects=THE_GROUP, severity=H, says="1_0"),
+    Broken(code="STREAMS-S06", story=copies_without_a_store, subjects=THE_GROUP, severity=H, says="0_0, 0_1"),
+    NearMiss(code="STREAMS-S06", exception="a leader up to 2.5", story=copies_of_an_old_leader),
+    Broken(code="STREAMS-S22", story=two_runners, subjects=THE_GROUP, severity=M, says="a1 and b1"),
+    NearMiss(code="STREAMS-S22", exception="a report of an older generation", story=an_older_report),
+    Broken(code="STREAMS-S23", story=one_address_for_two, subjects=THE_GROUP, severity=H, says="h:1"),
+    NearMiss(code="STREAMS-S23", exception="processes without an application.server", story=no_addresses),
+    Broken(code="STREAMS-S24", story=one_id_for_two, subjects=THE_GROUP, severity=H, says="client tags"),
+    NearMiss(
+        code="STREAMS-S24", exception="threads of one process that a proxy shows with two hosts", story=behind_a_proxy
+    ),
+    Broken(code="STREAMS-S25", story=wrong_version, subjects=THE_GROUP, severity=L, says="version 10"),
+    NearMiss(code="STREAMS-S25", exception="a rolling upgrade: members use different versions", story=rolling_upgrade),
+    Broken(code="STREAMS-S26", story=error, subjects=THE_GROUP, severity=C, says="error 3"),
+    NearMiss(code="STREAMS-S26", exception="an intended shutdown of the application", story=shutdown),
+    Broken(code="STREAMS-S27", story=more_partitions_than_tasks, subjects=THE_GROUP, severity=C, says="2 partitions"),
+)

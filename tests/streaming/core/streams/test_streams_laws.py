@@ -1,0 +1,115 @@
+"""The laws of Streams groups: Kafka's own leaders break none, changed answers do; what is not known ends nothing."""
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+from rebalance_monitor.assignors.streams.tasks import sorted_partitions
+from rebalance_monitor.streaming.cli.captures import records_of, settings_of
+from rebalance_monitor.streaming.core.fold.state import Saved
+from rebalance_monitor.streaming.core.lifecycles import fold_group
+from rebalance_monitor.streaming.core.model.records import GroupGeneration, Row
+from rebalance_monitor.streaming.core.model.results import Evidence, Grade, Incident, Severity, Verdict
+from rebalance_monitor.streaming.core.model.settings import ClusterSettings
+from rebalance_monitor.streaming.core.replay import decode
+from rebalance_monitor.streaming.core.streams.facts import Facts
+from rebalance_monitor.streaming.core.streams.laws import examined
+from rebalance_monitor.streaming.core.streams.members import StreamsThread, UnreadableThread, threads_of
+from rebalance_monitor.streaming.core.streams.observed import observed
+from rebalance_monitor.streaming.core.streams.past import Past
+from rebalance_monitor.streaming.core.streams.topology import learnt
+from rebalance_monitor.streaming.core.streams.verdict import Judged
+from tests.streaming.core.rules.cases_streams_placement import THREE_AND_ONE, moving
+from tests.streaming.core.rules.cases_streams_record import KNOWN
+from tests.streaming.core.rules.streams import Thread, group
+from tests.streaming.core.streams.leaders import Case, cases
+
+CAPTURE = Path(__file__).parents[3] / "vectors" / "captures-groups" / "streams-classic-4.3.1"
+ERROR = "STREAMS-S26"
+UNKNOWN = Judged(verdict=Verdict(grade=Grade.NOT_JUDGED))
+
+
+def opened(case: Case) -> list[Incident]:
+    """What is opened while the case's rounds are folded one by one."""
+    settings = ClusterSettings(name="c", streams={"app": case.settings})
+    state: Saved | None = None
+    found: list[Incident] = []
+    for offset, (at_ms, body) in enumerate(case.rounds):
+        row = Row(topic="__consumer_offsets", partition=0, offset=offset, timestamp_ms=at_ms, group="app", body=body)
+        outcome = fold_group(settings, "app", state, [row], None)
+        state = outcome.state
+        found += [one for one in outcome.results if isinstance(one, Incident) and one.transition == "opened"]
+    return found
+
+
+def test_kafkas_own_leaders_break_no_law() -> None:
+    """But those that hand out an error: then nothing is handled, and people are to know."""
+    broken: Counter[tuple[str, str]] = Counter()
+    for case in cases():
+        for one in opened(case):
+            if one.code != ERROR and one.severity is not Severity.INFO:
+                broken[case.name, f"{one.code} {one.message}"] += 1
+    assert broken == {}
+
+
+def test_an_error_assignment_is_one_incident() -> None:
+    missing = [case for case in cases() if "missing-topic" in case.tags]
+    assert missing
+    assert {one.code for case in missing for one in opened(case)} == {ERROR}
+
+
+def mutants(threads: tuple[StreamsThread, ...]) -> Iterator[tuple[str, tuple[StreamsThread, ...]]]:
+    """The answer with one thing changed, and the rule that must see it."""
+    for at, thread in enumerate(threads):
+        other = threads[(at + 1) % len(threads)]
+        if thread.pairs:
+            tasks = dict([*other.pairs, thread.pairs[0]])
+            partitions = tuple(sorted_partitions(tasks))
+            told = replace(other.told, active=tuple(tasks[part][:2] for part in partitions))
+            twice = replace(other, given=replace(other.given, partitions=partitions), told=told)
+            yield "STREAMS-S01", tuple(twice if one is other else one for one in threads)
+            both = replace(
+                thread, told=replace(thread.told, standby=((thread.pairs[0][1][:2], (thread.pairs[0][0],)),))
+            )
+            yield "STREAMS-S05", tuple(both if one is thread else one for one in threads)
+            short = replace(thread, told=replace(thread.told, active=thread.told.active[1:]))
+            yield "STREAMS-S27", tuple(short if one is thread else one for one in threads)
+        failed = replace(thread, told=replace(thread.told, error=3))
+        yield ERROR, tuple(failed if one is thread else one for one in threads)
+        older = replace(thread, told=replace(thread.told, version=9))
+        yield "STREAMS-S25", tuple(older if one is thread else one for one in threads)
+
+
+def test_changed_answers_of_the_capture_break_the_law_that_was_hurt() -> None:
+    settings = settings_of(CAPTURE)
+    tried: Counter[str] = Counter()
+    for record in records_of(CAPTURE):
+        row = decode(record, settings)
+        if row is None or not isinstance(row.body, GroupGeneration) or not row.body.members:
+            continue
+        threads = threads_of(row.body)
+        assert not isinstance(threads, UnreadableThread)
+        for code, mutant in mutants(threads):
+            one = observed("app-4.3.1", row.body.leader, mutant, learnt((), mutant))
+            known = settings.streams["app-4.3.1"]
+            facts = Facts(one=one, judged=UNKNOWN, settings=known, here=Evidence(text="here"))
+            assert examined(facts, Past(), Past()).grades[code] == "violated"
+            tried[code] += 1
+    assert tried.total() > 700
+
+
+def test_what_is_not_known_neither_opens_nor_ends() -> None:
+    """While tasks move nobody can say whether they will be evenly shared."""
+    moves = (
+        Thread(id="a1", active="0_0 2_0 3_0", owned="0_0 0_1 2_0 3_0"),
+        Thread(id="b1", active="4_0", next_ms=0),
+    )
+    even = (Thread(id="a1", active="0_0 2_0"), Thread(id="b1", active="3_0 4_0"))
+    transitions = [
+        (one.transition, one.opened_generation)
+        for one in group(THREE_AND_ONE, moves, even, known=KNOWN).fold()
+        if isinstance(one, Incident) and one.code == "STREAMS-S11" and one.transition in ("opened", "resolved")
+    ]
+    assert transitions == [("opened", 1), ("resolved", 1)]
+    assert not [one for one in moving().fold() if isinstance(one, Incident) and one.code == "STREAMS-S11"]
