@@ -110,7 +110,7 @@ class ConsumerSession(QuietSession):
     def rebase(self, passing: Passing) -> Sequence[Output]:
         """What waits has waited as long as is sure."""
         if self.state.last is not None:
-            apart_ms = unowned.not_sure_ms(self.state.last.at_ms, passing)
+            apart_ms = passing.unsure_ms(self.state.last.at_ms)
             self.state = replace(self.state, waits=self.state.waits.moved(apart_ms))
         return ()
 

@@ -24,7 +24,6 @@ from rebalance_monitor.streaming.core.consumer import topic_views
 from rebalance_monitor.streaming.core.consumer.answer import STICKY_ONES, Answer, shown
 from rebalance_monitor.streaming.core.consumer.catalogue import TRANSFER_UNFINISHED, WITHOUT_OWNER
 from rebalance_monitor.streaming.core.consumer.guessed_counts import MOST_HOLES
-from rebalance_monitor.streaming.core.fold.clocks import SLACK_MS, Passing
 from rebalance_monitor.streaming.core.incidents.finding import Finding
 from rebalance_monitor.streaming.core.model.results import Certainty, Evidence, Severity, Source, Subject
 
@@ -68,16 +67,6 @@ class Waits:
         partitions = {key: replace(one, until_ms=one.until_ms + by_ms) for key, one in self.partitions.items()}
         until_ms = None if self.transfer_until_ms is None else self.transfer_until_ms + by_ms
         return replace(self, partitions=partitions, transfer_until_ms=until_ms)
-
-
-def not_sure_ms(last_ms: int, passing: Passing) -> int:
-    """How much of the time since the last record nobody but the coordinator's clock says has passed."""
-    passed_ms = passing.head.row.timestamp_ms - last_ms
-    own_ms = passing.by_the_monitor(last_ms)
-    seen_ms = passing.others_ms if own_ms is None else own_ms
-    if seen_ms is not None and 0 <= passed_ms <= seen_ms + SLACK_MS:
-        return 0
-    return passed_ms - max(min(passed_ms, seen_ms or 0), 0)
 
 
 def noted(before: Waits, answer: Answer, history: TopicHistory, at_ms: int, patience_ms: int, source: Source) -> Waits:

@@ -92,11 +92,11 @@ def _departure(view: MemberView, at_ms: int) -> tuple[str, Certainty, str]:
     # The session time-out is the broker's, or the classic member's own; no record shows the broker's.
     classic = None if metadata is None else metadata.classic
     session_ms = SESSION_MS if classic is None else classic.session_timeout_ms
-    asked = departures.left(view.heard_ms or 0, at_ms, session_ms)
+    asked = departures.left(view.wrote_ms or 0, at_ms, session_ms)
     if asked is None:
         return "member_gone", Certainty.CERTAIN, CANNOT_TELL
     text = (
-        f"{at_ms - (view.heard_ms or 0)} ms after its last record: too soon for a session time-out of {session_ms} ms"
+        f"{at_ms - (view.wrote_ms or 0)} ms after its last record: too soon for a session time-out of {session_ms} ms"
     )
     return "member_left", asked if classic is not None else Certainty.LIKELY, text
 

@@ -47,9 +47,10 @@ _EPOCH, _METADATA, _MEMBER, _ASSIGNED, _TARGET, _CURRENT, _REGEX = 3, 4, 5, 6, 7
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemberView:
-    """What the records say of one member. Times are those of records, in ms.
+    """What the records say of one member. Times in ms.
 
-    `epoch_since_ms`: since when it is at its epoch and in its state; `heard_ms`: its last type-8 record.
+    `epoch_since_ms`: since when it is at its epoch and in its state; `heard_ms`: its last type-8 record; both count
+    only time that has surely passed. `wrote_ms`: the time of that record.
     """
 
     metadata: ConsumerMember | None = None
@@ -57,6 +58,7 @@ class MemberView:
     current: Current | None = None
     epoch_since_ms: int | None = None
     heard_ms: int | None = None
+    wrote_ms: int | None = None
 
     @property
     def state(self) -> MemberState | None:
@@ -187,7 +189,7 @@ def _moved(member: MemberView, current: Current, at_ms: int) -> MemberView:
     before = member.current
     same = before is not None and (before.epoch, before.state) == (current.epoch, current.state)
     since = member.epoch_since_ms if same else at_ms
-    return replace(member, current=current, epoch_since_ms=since, heard_ms=at_ms)
+    return replace(member, current=current, epoch_since_ms=since, heard_ms=at_ms, wrote_ms=at_ms)
 
 
 def _deleted(group: EpochGroup, record: GroupRecord) -> EpochGroup:
@@ -217,6 +219,6 @@ def _without(group: EpochGroup, record: GroupRecord) -> EpochGroup:
         case 7:
             member = replace(member, target=None)
         case _:
-            member = replace(member, current=None, epoch_since_ms=None, heard_ms=None)
+            member = replace(member, current=None, epoch_since_ms=None, heard_ms=None, wrote_ms=None)
     others = {one: view for one, view in group.members.items() if one != name}
     return replace(group, members=others if member == MemberView() else {**group.members, name: member})

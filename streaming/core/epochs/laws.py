@@ -6,7 +6,7 @@ away (epoch -2) count for ownership only. Source: docs/protocol/coordinator-log.
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum, auto
 
 from rebalance_monitor.schemas.group_values import MemberState
@@ -37,6 +37,8 @@ class Law(Enum):
     """A member waits for partitions although it holds its target, or holds others."""
     STUCK_REVOKING = auto()
     """A member has not revoked for longer than its rebalance time-out."""
+    WAITING_LONG = auto()
+    """A member waits for partitions for longer than those who hold them may take."""
     LAGGING = auto()
     """A member did not move to the newest epoch for longer than its session time-out."""
     NO_TARGET = auto()
@@ -69,14 +71,38 @@ def state_findings(group: EpochGroup, counts: Mapping[str, tuple[bytes, int]] | 
     return found if counts is None else [*found, *target_incomplete(group, counts)]
 
 
+@dataclass(frozen=True, slots=True)
+class Deadline:
+    """A law about time that something may break: since when it lasts (ms), and how long it may."""
+
+    since_ms: int
+    patience_ms: int
+    finding: Finding
+
+    @property
+    def due_ms(self) -> int:
+        """The first moment at which the law is broken."""
+        return self.since_ms + self.patience_ms + 1
+
+
+def deadlines(
+    group: EpochGroup, *, session_ms: int = SESSION_MS, heartbeat_ms: int = HEARTBEAT_MS
+) -> Iterator[Deadline]:
+    """Everything that breaks a law if it lasts."""
+    if group.epoch is None:
+        return
+    yield from stuck_revoking(group, heartbeat_ms)
+    yield from lagging(group, session_ms)
+    yield from waiting_long(group, session_ms, heartbeat_ms)
+    yield from no_target(group, heartbeat_ms)
+
+
 def overdue_findings(
     group: EpochGroup, now_ms: int, *, session_ms: int = SESSION_MS, heartbeat_ms: int = HEARTBEAT_MS
 ) -> list[Finding]:
     """The laws about time, as of `now_ms` (on the clock of the records)."""
-    if group.epoch is None:
-        return []
-    found = [*stuck_revoking(group, now_ms, heartbeat_ms=heartbeat_ms), *lagging(group, now_ms, session_ms=session_ms)]
-    return [*found, *no_target(group, now_ms, heartbeat_ms=heartbeat_ms)]
+    found = deadlines(group, session_ms=session_ms, heartbeat_ms=heartbeat_ms)
+    return [replace(one.finding, waited_ms=now_ms - one.since_ms) for one in found if one.due_ms <= now_ms]
 
 
 def several_holders(group: EpochGroup) -> Iterator[Finding]:
@@ -148,35 +174,42 @@ def unreleased_holds_all(group: EpochGroup) -> Iterator[Finding]:
             yield Finding(law=Law.UNRELEASED_HOLDS_ALL, member=name, partitions=member.assigned() - member.wanted())
 
 
-def stuck_revoking(group: EpochGroup, now_ms: int, *, heartbeat_ms: int = HEARTBEAT_MS) -> Iterator[Finding]:
+def stuck_revoking(group: EpochGroup, heartbeat_ms: int) -> Iterator[Deadline]:
     """Law 7: nobody revokes for longer than its rebalance time-out; then the broker removes it."""
     for name, member in _present(group):
         if member.state is not MemberState.UNREVOKED or member.metadata is None or member.epoch_since_ms is None:
             continue
-        waited = now_ms - member.epoch_since_ms
-        if waited > member.metadata.rebalance_timeout_ms + heartbeat_ms + SLACK_MS:
-            yield Finding(law=Law.STUCK_REVOKING, member=name, partitions=member.pending(), waited_ms=waited)
+        patience_ms = member.metadata.rebalance_timeout_ms + heartbeat_ms + SLACK_MS
+        found = Finding(law=Law.STUCK_REVOKING, member=name, partitions=member.pending())
+        yield Deadline(member.epoch_since_ms, patience_ms, found)
 
 
-def lagging(group: EpochGroup, now_ms: int, *, session_ms: int = SESSION_MS) -> Iterator[Finding]:
+def lagging(group: EpochGroup, session_ms: int) -> Iterator[Deadline]:
     """Law 8: who is not revoking moves to a new epoch within the session time-out, or the broker removes it."""
     for name, member in _present(group):
         if member.state in (None, MemberState.UNREVOKED) or member.epoch is None or group.assignment_epoch is None:
             continue
         if member.epoch >= group.assignment_epoch or member.heard_ms is None or group.assignment_ms is None:
             continue
-        waited = now_ms - max(member.heard_ms, group.assignment_ms)
-        if waited > session_ms + SLACK_MS:
-            yield Finding(law=Law.LAGGING, member=name, waited_ms=waited)
+        since_ms = max(member.heard_ms, group.assignment_ms)
+        yield Deadline(since_ms, session_ms + SLACK_MS, Finding(law=Law.LAGGING, member=name))
 
 
-def no_target(group: EpochGroup, now_ms: int, *, heartbeat_ms: int = HEARTBEAT_MS) -> Iterator[Finding]:
+def waiting_long(group: EpochGroup, session_ms: int, heartbeat_ms: int) -> Iterator[Deadline]:
+    """Law 9: nobody waits for longer than the others may take to give up what they hold, or to be removed."""
+    known = [member.metadata for member in group.members.values()]
+    longest_ms = max((one.rebalance_timeout_ms for one in known if one is not None), default=0)
+    for name, member in _present(group):
+        if member.state is not MemberState.UNRELEASED or member.epoch_since_ms is None or None in known:
+            continue
+        found = Finding(law=Law.WAITING_LONG, member=name, partitions=member.wanted() - member.assigned())
+        yield Deadline(member.epoch_since_ms, longest_ms + session_ms + heartbeat_ms + SLACK_MS, found)
+
+
+def no_target(group: EpochGroup, heartbeat_ms: int) -> Iterator[Deadline]:
     """Law 10: a target follows a new group epoch within a heartbeat, as long as there are members."""
-    if not group.behind or group.epoch_ms is None or not any(True for _ in _present(group)):
-        return
-    waited = now_ms - group.epoch_ms
-    if waited > 2 * heartbeat_ms + SLACK_MS:
-        yield Finding(law=Law.NO_TARGET, waited_ms=waited)
+    if group.behind and group.epoch_ms is not None and any(True for _ in _present(group)):
+        yield Deadline(group.epoch_ms, 2 * heartbeat_ms + SLACK_MS, Finding(law=Law.NO_TARGET))
 
 
 def waiting_for(group: EpochGroup) -> dict[str, dict[str, frozenset[TopicPartition]]]:

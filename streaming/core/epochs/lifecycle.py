@@ -8,11 +8,11 @@ to have what, its cause and its verdict, when its members have reached it, and t
 from collections.abc import Sequence
 from dataclasses import replace
 
-from rebalance_monitor.streaming.core.epochs import counted, operation
+from rebalance_monitor.streaming.core.epochs import catalogue, counted, operation, timing
 from rebalance_monitor.streaming.core.epochs.operation import begins_another, record_of
 from rebalance_monitor.streaming.core.epochs.state import EpochsState
 from rebalance_monitor.streaming.core.fold import clocks
-from rebalance_monitor.streaming.core.fold.clocks import Leap
+from rebalance_monitor.streaming.core.fold.clocks import Leap, Passing
 from rebalance_monitor.streaming.core.fold.lifecycle import GroupView, NoTopics, QuietSession, Session
 from rebalance_monitor.streaming.core.fold.published import MemberShares
 from rebalance_monitor.streaming.core.fold.state import Envelope, LastRecord
@@ -21,7 +21,7 @@ from rebalance_monitor.streaming.core.incidents.rule import Rule
 from rebalance_monitor.streaming.core.model.codec import dumps, loads
 from rebalance_monitor.streaming.core.model.reasons import Reason
 from rebalance_monitor.streaming.core.model.records import Body, MemberRow, OtherGroup, Row
-from rebalance_monitor.streaming.core.model.results import Standing
+from rebalance_monitor.streaming.core.model.results import Source, Standing
 from rebalance_monitor.streaming.core.reading.blobs import MemberFormat
 from rebalance_monitor.streaming.core.reading.decoding import read_again
 
@@ -33,7 +33,7 @@ class EpochsLifecycle(NoTopics):
     """Every group whose records are not those of a classic one."""
 
     name = "epochs"
-    rules: tuple[Rule, ...] = ()
+    rules: tuple[Rule, ...] = catalogue.RULES
     outlive: frozenset[str] = frozenset()
     converts = True
     members: MemberFormat | None = None
@@ -101,6 +101,29 @@ class EpochsSession(QuietSession):
     def last(self) -> LastRecord | None:
         """The last record of the last closed moment."""
         return self.state.last
+
+    def rebase(self, passing: Passing) -> Sequence[Output]:
+        """What lasts has lasted as long as is sure; the records of one moment count once."""
+        if self.state.last is not None and not self.state.begun:
+            self.state = timing.shifted(self.state, passing.unsure_ms(self.state.last.at_ms))
+        return ()
+
+    def due_ms(self) -> int | None:
+        """When something has lasted too long."""
+        return timing.due_ms(self.view, self.state)
+
+    def fire(self, at_ms: int, *, historic: bool) -> Sequence[Output]:
+        """What has lasted too long."""
+        due_ms = self.due_ms()
+        if due_ms is None or due_ms > at_ms:
+            return ()
+        self.state, outputs = operation.fired(self.view, self.state, at_ms, historic=historic)
+        return outputs
+
+    def timed_from(self) -> tuple[Source, int] | None:
+        """The last record, where something lasts."""
+        last = self.state.last
+        return None if last is None or self.due_ms() is None else (last.source, last.at_ms)
 
     def live_due_ms(self) -> int | None:
         """When the moment that was begun is over."""

@@ -9,16 +9,17 @@ until a record of another moment comes, or the clock has gone on; then they are 
     10:00:00.900  8 m1                     the moment before is closed         target 7 is published
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from rebalance_monitor.schemas.group_records import GroupRecord
 from rebalance_monitor.schemas.group_values import GroupEpoch
-from rebalance_monitor.streaming.core.epochs import topics
+from rebalance_monitor.streaming.core.epochs import timing, topics
+from rebalance_monitor.streaming.core.epochs.catalogue import WITHOUT_OWNER
 from rebalance_monitor.streaming.core.epochs.causes import causes_of, merged
 from rebalance_monitor.streaming.core.epochs.expected import Computed, targets_of
 from rebalance_monitor.streaming.core.epochs.group import EpochGroup, take_all
-from rebalance_monitor.streaming.core.epochs.laws import state_findings
+from rebalance_monitor.streaming.core.epochs.laws import Finding, epoch_decreased, state_findings
 from rebalance_monitor.streaming.core.epochs.published import (
     NameOf,
     detail_of,
@@ -26,12 +27,14 @@ from rebalance_monitor.streaming.core.epochs.published import (
     progress_of,
     targets_by_name,
 )
+from rebalance_monitor.streaming.core.epochs.rules import OF_ONE_MOMENT, findings_of
 from rebalance_monitor.streaming.core.epochs.state import EpochsState, Underway
 from rebalance_monitor.streaming.core.epochs.verdict import judge
 from rebalance_monitor.streaming.core.fold.lifecycle import GroupView
 from rebalance_monitor.streaming.core.fold.published import source_of
 from rebalance_monitor.streaming.core.fold.state import LastRecord
-from rebalance_monitor.streaming.core.incidents.notice import Output
+from rebalance_monitor.streaming.core.incidents import finding as incidents_finding
+from rebalance_monitor.streaming.core.incidents.notice import Notice, Output
 from rebalance_monitor.streaming.core.model.records import OtherGroup, Row
 from rebalance_monitor.streaming.core.model.results import Aftermath, Cause, Evidence, Standing
 
@@ -56,6 +59,7 @@ def closed(view: GroupView, state: EpochsState) -> tuple[EpochsState, list[Outpu
     """The state after the operation that was put by, and what is published of it."""
     if not state.begun:
         return state, []
+    began = state
     rows, state = state.begun, replace(state, begun=())
     records = [one for one in map(record_of, rows) if one is not None]
     at_ms, before = rows[0].timestamp_ms, state.view
@@ -79,10 +83,41 @@ def closed(view: GroupView, state: EpochsState) -> tuple[EpochsState, list[Outpu
         state = replace(state, cause=merged(state.cause, causes_of(earlier, after, raised, at_ms)))
     state, told = _reached(view, state, at_ms)
     outputs += told
+    went_back = [] if not began.trusted else list(epoch_decreased(before, after))
     if not state.trusted and _in_order(state):
         state = replace(state, trusted=True)
     state = replace(state, last=LastRecord(source_of(rows[-1]), at_ms))
+    state = timing.noted(view, began, state, at_ms)
+    outputs += _notices(view, state, went_back, at_ms)
     return stands(view, state, outputs, at_ms)
+
+
+def fired(view: GroupView, state: EpochsState, at_ms: int, *, historic: bool) -> tuple[EpochsState, list[Output]]:
+    """What has lasted too long at this time."""
+    found = _found(view, state, timing.overdue(view, state, at_ms))
+    state = replace(state, fired_ms=at_ms)
+    return state, [Notice(moment=view.moment(at_ms, historic=historic), found=found)] if found else []
+
+
+def _notices(view: GroupView, state: EpochsState, went_back: Sequence[Finding], at_ms: int) -> Iterator[Output]:
+    """What the laws find after a closed moment. While records are missing they are silent, and end nothing."""
+    moment = view.moment(at_ms)
+    if not state.trusted:
+        if went_back:
+            yield Notice(moment=moment, found=_found(view, state, went_back))
+        return
+    breaches = [*state_findings(state.view), *went_back, *timing.overdue(view, state, at_ms)]
+    of_targets = frozenset[str]() if state.view.behind else frozenset({WITHOUT_OWNER.code})
+    found = _found(view, state, breaches)
+    yield Notice(moment=moment, found=found, evaluated=OF_ONE_MOMENT | of_targets)
+
+
+def _found(view: GroupView, state: EpochsState, breaches: Iterable[Finding]) -> tuple[incidents_finding.Finding, ...]:
+    def name_of(topic: bytes) -> str:
+        return topics.name_of(topic, state.view, view.knowledge.topics)
+
+    here = Evidence(source=None if state.last is None else state.last.source)
+    return findings_of(view.group, state.view, breaches, name_of, here)
 
 
 def stands(

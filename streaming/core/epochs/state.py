@@ -25,7 +25,8 @@ class EpochsState:
     """`view`: the group after its last closed operation; `begun`: records of an operation that may go on (one moment).
 
     `trusted`: every record since the group began, or since it was last seen to be in order, was read. `cause`: what
-    asked for the target that is due; `left`: what members had, by name, that have gone since the last target.
+    asked for the target that is due; `left`: what members had, by name, that have gone since the last target;
+    `uncovered_ms`: since when the newest target lacks a partition; `fired_ms`: up to when timers have fired.
 
     `members`: known by their ids alone (of a kind that is only counted, or by an earlier release), if their newest
     record is no tombstone. `shown`: the state of the group that was published last.
@@ -41,3 +42,5 @@ class EpochsState:
     cause: tuple[Cause, ...] = ()
     left: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     underway: Underway | None = None
+    uncovered_ms: int | None = None
+    fired_ms: int | None = None

@@ -56,6 +56,15 @@ class Passing:
             return None
         return self.head.arrived_ms - (at_ms + self.behind_ms)
 
+    def unsure_ms(self, last_ms: int) -> int:
+        """How much of the time since a record of this time nobody but the coordinator's clock says has passed."""
+        passed_ms = self.head.row.timestamp_ms - last_ms
+        own_ms = self.by_the_monitor(last_ms)
+        seen_ms = self.others_ms if own_ms is None else own_ms
+        if seen_ms is not None and 0 <= passed_ms <= seen_ms + SLACK_MS:
+            return 0
+        return passed_ms - max(min(passed_ms, seen_ms or 0), 0)
+
 
 def leap(envelope: Envelope, last: LastRecord | None, passing: Passing, *, finite: bool) -> Leap:
     """From the last record to this one. `finite`: of a whole input that nobody read as it came."""

@@ -134,11 +134,14 @@ class _Fold(Intake):
         self._end_orphans()
         self._judge_waiting(end_of_input=end_of_input)
         # A timer never fires in history: what it saw may long be over further on in the log.
+        if end_of_input and not self.waiting.queue.end:
+            for session in self.sessions.values():
+                self._told(session.closed_by(clocks.FOREVER_MS))
         if self.tick is not None and not self.tick.historic and not self.waiting.queue.end:
             now_ms = self.tick.now_ms if end_of_input else clocks.groups_time(self.envelope, self.tick.now_ms)
             self._live(now_ms)
             for session in self.sessions.values():
-                self._told(session.closed_by(clocks.FOREVER_MS if end_of_input else now_ms))
+                self._told(session.closed_by(now_ms))
             self._timers(self.hearing.until_ms(self._timed_from(), now_ms), now_ms)
             stuck.look(self, self.tick, self._last())
         end_ms = None

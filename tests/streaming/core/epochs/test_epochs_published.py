@@ -15,15 +15,21 @@ from hypothesis import settings as profile
 from hypothesis import strategies as st
 
 from rebalance_monitor.streaming.cli.captures import knowledge_of, records_of, settings_of
+from rebalance_monitor.streaming.core.epochs.catalogue import RULES
+from rebalance_monitor.streaming.core.epochs.verdict import judge
 from rebalance_monitor.streaming.core.lifecycles import fold_group
 from rebalance_monitor.streaming.core.model.records import Row, Tick
-from rebalance_monitor.streaming.core.model.results import Aftermath, Generation, Result, Standing
+from rebalance_monitor.streaming.core.model.results import Aftermath, Generation, Incident, Result, Standing
 from rebalance_monitor.streaming.core.model.settings import ClusterSettings
 from rebalance_monitor.streaming.core.replay import decode, replay
+from tests.streaming.core.epochs.test_epochs_capture import moved
+from tests.streaming.core.epochs.test_epochs_capture import targets as computed_ones
 
 CAPTURE = Path(__file__).parents[3] / "vectors" / "captures-groups" / "kip848-a"
 SETTINGS = ClusterSettings(name="k")
 KNOWLEDGE = knowledge_of(CAPTURE)
+CONVERTED = ("k-migrate", "k-migrate-static", "k-migrate-coop")
+CODES = frozenset(rule.code for rule in RULES)
 
 
 @cache
@@ -142,3 +148,25 @@ def test_a_compacted_log_shows_the_group_as_it_is() -> None:
     states = [one.state for one in folded("k-default", [left]) if isinstance(one, Standing)]
     assert states[-1] == [one.state for one in folded("k-default", [rows]) if isinstance(one, Standing)][-1]
     assert not [one for one in folded("k-default", [left]) if isinstance(one, Generation) and one.verdict.expected]
+
+
+@pytest.mark.parametrize("group", ["k-uniform", "k-range", "k-regex", "k-default", *CONVERTED])
+def test_real_groups_read_as_they_went_on_break_no_rule(group: str) -> None:
+    rows = rows_by_group()[group]
+    state, opened = None, []
+    for row in rows:
+        outcome = fold_group(SETTINGS, group, state, [row], Tick(row.timestamp_ms + 20), knowledge=KNOWLEDGE)
+        state = outcome.state
+        opened += [one.message for one in outcome.results if isinstance(one, Incident) and one.code in CODES]
+    assert opened == []
+
+
+def test_every_target_with_a_partition_moved_is_unexplained() -> None:
+    found: Counter[str] = Counter()
+    for at_ms, computed in computed_ones():
+        wrong = moved(computed)
+        if wrong is not None:
+            verdict = judge(wrong, KNOWLEDGE.topics, at_ms, lambda topic: topic.hex(), trusted=True)
+            found[verdict.grade.value] += 1
+    assert set(found) == {"unexplained"}
+    assert found["unexplained"] > 50

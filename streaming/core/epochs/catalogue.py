@@ -1,0 +1,209 @@
+"""Rules about KIP-848 consumer groups: EPOCHS-E1 to E10 are the laws of docs/protocol/coordinator-log.md 6.4 by number,
+E11 is the other half of law 2."""
+
+from rebalance_monitor.streaming.core.incidents.confirming import MEMBERS
+from rebalance_monitor.streaming.core.incidents.rule import Check, Rule
+from rebalance_monitor.streaming.core.incidents.step import looks
+from rebalance_monitor.streaming.core.model.results import Severity
+
+RECORD = Check(
+    "kafka-console-consumer.sh --bootstrap-server $BROKERS --topic __consumer_offsets --partition $PARTITION "
+    "--offset $OFFSET --max-messages 1 --timeout-ms 10000 "
+    "--formatter org.apache.kafka.tools.consumer.CoordinatorRecordMessageFormatter",
+    "the record of the evidence (Kafka 4.0 and later; `rebalance-monitor decode` reads it, too)",
+)
+STATE = Check(
+    "kafka-consumer-groups.sh --bootstrap-server $BROKERS --describe --group $GROUP --state --verbose",
+    "the group's state, its assignor, and how far the group epoch is ahead of the target's",
+)
+_CONFIRM = (STATE, MEMBERS, RECORD)
+_COORDINATOR = looks("The coordinator computes this by itself: look for errors of the group in its broker's log.")
+_REPORT = looks("Compare the broker's release with Kafka's issues: no client can bring this about.")
+_CLIENT = looks("Look at the client that the message names: is it in a long poll loop, paused, or cut off?")
+_NEXT = "With the next records of the group in which it is not so."
+
+TWO_HOLDERS = Rule(
+    code="EPOCHS-E1",
+    title="partition_with_two_owners",
+    alert="KafkaConsumerPartitionWithTwoOwners",
+    wrong="Two consumers of one group were given the same partition.",
+    severity=Severity.CRITICAL,
+    meaning="What members hold, or have yet to give up, is disjoint: a partition is handed out when nobody has it.",
+    confirm=_CONFIRM,
+    advice=(
+        looks("Both consumers handle the partition's records, and each commits over the other's offsets."),
+        _COORDINATOR,
+        _REPORT,
+    ),
+    resolves=_NEXT,
+)
+TWO_TARGETS = Rule(
+    code="EPOCHS-E2",
+    title="partition_with_two_owners",
+    alert="KafkaConsumerPartitionWithTwoOwners",
+    wrong="Two consumers of one group were given the same partition.",
+    severity=Severity.CRITICAL,
+    meaning="A partition stands in one member's target at most.",
+    confirm=_CONFIRM,
+    advice=(
+        looks("The second of the two waits for a partition that it never gets, or both consume it."),
+        _COORDINATOR,
+        _REPORT,
+    ),
+    resolves=_NEXT,
+)
+EPOCHS_FALL = Rule(
+    code="EPOCHS-E3",
+    title="epochs_out_of_order",
+    alert="KafkaConsumerEpochsOutOfOrder",
+    wrong="An epoch of a KIP-848 group went back, or passed the one that it follows.",
+    severity=Severity.HIGH,
+    meaning="A member's epoch follows the target's and the target's the group's, and none of them goes back.",
+    exceptions=("the group was deleted and made again",),
+    confirm=_CONFIRM,
+    advice=(
+        looks("An unclean leader election of the partition of `__consumer_offsets` loses records: look for one."),
+        _COORDINATOR,
+    ),
+    resolves=_NEXT,
+)
+UNLIKE_TARGET = Rule(
+    code="EPOCHS-E4",
+    title="held_unlike_target",
+    alert="KafkaConsumerHeldUnlikeTarget",
+    wrong="A consumer is stable and holds something else than its target.",
+    severity=Severity.HIGH,
+    meaning="A member that is stable at the newest target's epoch holds exactly its target.",
+    exceptions=(
+        "a subscription that became smaller, while a target is due",
+        "a static member that is away",
+    ),
+    confirm=_CONFIRM,
+    advice=(_COORDINATOR, _REPORT),
+    resolves=_NEXT,
+)
+UNLIKE_STATE = Rule(
+    code="EPOCHS-E5",
+    title="member_state_inconsistent",
+    alert="KafkaConsumerMemberStateInconsistent",
+    wrong="The state of a consumer does not fit what it holds.",
+    severity=Severity.MEDIUM,
+    meaning="Exactly the members that revoke have partitions to give up.",
+    exceptions=("a state that no known release has",),
+    confirm=_CONFIRM,
+    advice=(_COORDINATOR, _REPORT),
+    resolves=_NEXT,
+)
+WAITS_FOR_NOTHING = Rule(
+    code="EPOCHS-E6",
+    title="member_state_inconsistent",
+    alert="KafkaConsumerMemberStateInconsistent",
+    wrong="The state of a consumer does not fit what it holds.",
+    severity=Severity.MEDIUM,
+    meaning="A member that waits for partitions holds a proper part of its target.",
+    confirm=_CONFIRM,
+    advice=(_COORDINATOR, _REPORT),
+    resolves=_NEXT,
+)
+STUCK_REVOKING = Rule(
+    code="EPOCHS-E7",
+    title="stuck_reconciliation",
+    alert="KafkaConsumerStuckReconciliation",
+    wrong="A consumer does not reach its target.",
+    severity=Severity.HIGH,
+    for_ms=0,
+    patience="after the member's rebalance time-out and 10 s more",
+    meaning="A member gives up what it has to within its rebalance time-out (`max.poll.interval.ms`); if not, the "
+    "coordinator removes it.",
+    exceptions=("the coordinator removed the member in time",),
+    confirm=_CONFIRM,
+    advice=(
+        _CLIENT,
+        looks("Other consumers wait for what it holds: the group's page names them."),
+        looks("The coordinator begins to count anew when another broker takes over: look for a failover."),
+    ),
+    resolves="When the member gives the partitions up, or is removed.",
+)
+LAGGING = Rule(
+    code="EPOCHS-E8",
+    title="member_lagging",
+    alert="KafkaConsumerMemberLagging",
+    wrong="A consumer has not asked for the newest target for longer than its session time-out.",
+    severity=Severity.MEDIUM,
+    for_ms=0,
+    patience="after the broker's session time-out (45 s) and 5 s more",
+    meaning="A member moves to a new target with its next heartbeat; one that sends none is removed.",
+    exceptions=("it has partitions to give up first",),
+    confirm=_CONFIRM,
+    advice=(
+        _CLIENT,
+        looks("A broker with a longer `group.consumer.session.timeout.ms` waits longer than 45 s."),
+    ),
+    resolves="When the member moves, or is removed.",
+)
+WAITING_LONG = Rule(
+    code="EPOCHS-E9",
+    title="stuck_reconciliation",
+    alert="KafkaConsumerStuckReconciliation",
+    wrong="A consumer does not reach its target.",
+    severity=Severity.HIGH,
+    for_ms=0,
+    patience="after the longest rebalance time-out, the session time-out and 10 s more",
+    meaning="A member that waits gets its partitions within the time that their holders may take.",
+    exceptions=("a newer target came meanwhile",),
+    confirm=_CONFIRM,
+    advice=(
+        looks("The message names who holds what it waits for: look at that client first."),
+        looks("Partitions that nobody holds are handed out with the waiting member's own heartbeat."),
+    ),
+    resolves="When the member has its target, or gets another one.",
+)
+NO_TARGET = Rule(
+    code="EPOCHS-E10",
+    title="target_overdue",
+    alert="KafkaConsumerTargetOverdue",
+    wrong="A KIP-848 group needs a new target and gets none.",
+    severity=Severity.HIGH,
+    for_ms=0,
+    patience="after two heartbeat intervals of 5 s and 5 s more",
+    meaning="The coordinator computes a target with the next heartbeat after a new group epoch.",
+    exceptions=("nobody is in the group",),
+    confirm=_CONFIRM,
+    advice=(
+        _COORDINATOR,
+        looks("An assignor of the broker's own (`group.consumer.assignors`) may fail: its errors are in that log."),
+        looks("A broker with a longer `group.consumer.heartbeat.interval.ms` takes longer than 5 s."),
+    ),
+    resolves="With the next target.",
+)
+WITHOUT_OWNER = Rule(
+    code="EPOCHS-E11",
+    title="partition_without_owner",
+    alert="KafkaConsumerPartitionWithoutOwner",
+    wrong="No consumer of the group has a partition of a topic that the group subscribes to.",
+    severity=Severity.CRITICAL,
+    for_ms=0,
+    pages=True,
+    patience="after the longest rebalance time-out, the session time-out and 5 min more",
+    meaning="The newest target holds every partition of every subscribed topic that exists.",
+    exceptions=("a new target is due", "a target that came in time"),
+    confirm=_CONFIRM,
+    advice=(
+        looks("Nobody reads these partitions: their lag grows until a member has them."),
+        _COORDINATOR,
+    ),
+    resolves="With the target that gives the partitions to a member.",
+)
+RULES = (
+    TWO_HOLDERS,
+    TWO_TARGETS,
+    EPOCHS_FALL,
+    UNLIKE_TARGET,
+    UNLIKE_STATE,
+    WAITS_FOR_NOTHING,
+    STUCK_REVOKING,
+    LAGGING,
+    WAITING_LONG,
+    NO_TARGET,
+    WITHOUT_OWNER,
+)

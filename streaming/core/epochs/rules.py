@@ -1,0 +1,137 @@
+"""From broken laws to findings: which rule each law has, whom it names, and what it says to people.
+
+A law about the state of one moment is certain: the records show it. How long something may last depends on the
+broker's session time-out and heartbeat interval, which no record shows, so what breaks a law about time is likely.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from rebalance_monitor.streaming.core.epochs import catalogue
+from rebalance_monitor.streaming.core.epochs.causes import named
+from rebalance_monitor.streaming.core.epochs.group import EpochGroup, MemberView, TopicPartition
+from rebalance_monitor.streaming.core.epochs.laws import Finding as Breach
+from rebalance_monitor.streaming.core.epochs.laws import Law, waiting_for
+from rebalance_monitor.streaming.core.epochs.published import NameOf, shown, state_word
+from rebalance_monitor.streaming.core.incidents.finding import Finding
+from rebalance_monitor.streaming.core.incidents.rule import Rule
+from rebalance_monitor.streaming.core.model.results import Certainty, Evidence, Subject
+
+RULE_OF: Mapping[Law, Rule] = {
+    Law.SEVERAL_HOLDERS: catalogue.TWO_HOLDERS,
+    Law.SEVERAL_TARGETS: catalogue.TWO_TARGETS,
+    Law.EPOCH_ORDER: catalogue.EPOCHS_FALL,
+    Law.EPOCH_DECREASED: catalogue.EPOCHS_FALL,
+    Law.STABLE_UNLIKE_TARGET: catalogue.UNLIKE_TARGET,
+    Law.PENDING_UNLIKE_STATE: catalogue.UNLIKE_STATE,
+    Law.UNRELEASED_HOLDS_ALL: catalogue.WAITS_FOR_NOTHING,
+    Law.STUCK_REVOKING: catalogue.STUCK_REVOKING,
+    Law.LAGGING: catalogue.LAGGING,
+    Law.WAITING_LONG: catalogue.WAITING_LONG,
+    Law.NO_TARGET: catalogue.NO_TARGET,
+    Law.TARGET_INCOMPLETE: catalogue.WITHOUT_OWNER,
+}
+OF_ONE_MOMENT = frozenset(rule.code for rule in catalogue.RULES) - {catalogue.WITHOUT_OWNER.code}
+"""Codes that every closed moment says anew whether they are broken."""
+
+_UNSURE = frozenset({Law.STUCK_REVOKING, Law.LAGGING, Law.WAITING_LONG, Law.NO_TARGET, Law.EPOCH_DECREASED})
+_OF_PARTITIONS = frozenset({Law.SEVERAL_HOLDERS, Law.SEVERAL_TARGETS, Law.TARGET_INCOMPLETE})
+MOST_PARTITIONS = 50
+_MOST_NAMED = 5
+
+
+def findings_of(
+    group_id: str, group: EpochGroup, breaches: Iterable[Breach], name_of: NameOf, here: Evidence
+) -> tuple[Finding, ...]:
+    """What is found, one finding for each member or partition that a law names."""
+    return tuple(one for breach in breaches for one in _findings(group_id, group, breach, name_of, here))
+
+
+def _findings(group_id: str, group: EpochGroup, breach: Breach, name_of: NameOf, here: Evidence) -> Iterator[Finding]:
+    rule = RULE_OF[breach.law]
+    certainty = Certainty.LIKELY if breach.law in _UNSURE else Certainty.CERTAIN
+    if breach.law in _OF_PARTITIONS:
+        for partition in sorted(breach.partitions)[:MOST_PARTITIONS]:
+            (name,) = shown(frozenset({partition}), name_of)
+            yield Finding(
+                rule=rule,
+                severity=rule.severity,
+                certainty=certainty,
+                subjects=(Subject("partition", name),),
+                message=f"{name} {_of_partition(group, breach.law, partition)}",
+                evidence=(here,),
+            )
+        return
+    member = None if breach.member is None else group.members.get(breach.member)
+    subject = Subject("group", group_id) if member is None else Subject("member", named(breach.member or "", member))
+    text, first = _text(group, breach, member, name_of)
+    yield Finding(
+        rule=rule,
+        severity=rule.severity,
+        certainty=certainty,
+        subjects=(subject,),
+        message=f"{'the group' if member is None else subject.id} {text}",
+        evidence=(here,),
+        next_step=first,
+    )
+
+
+def _of_partition(group: EpochGroup, law: Law, partition: TopicPartition) -> str:
+    if law is Law.TARGET_INCOMPLETE:
+        return f"is in no member's target (epoch {group.assignment_epoch})"
+    held = law is Law.SEVERAL_HOLDERS
+    members = sorted(
+        named(name, one)
+        for name, one in group.members.items()
+        if partition in (one.assigned() | one.pending() if held else one.wanted())
+    )
+    return f"is {'held by' if held else 'in the targets of'} {' and '.join(members)}"
+
+
+def _text(group: EpochGroup, breach: Breach, member: MemberView | None, name_of: NameOf) -> tuple[str, str]:
+    """What is wrong, and what to do first in this very group."""
+    waited = f"{(breach.waited_ms or 0) // 1_000} s"
+    epoch, state = (None, "") if member is None else (member.epoch, state_word(member))
+    partitions = _some(breach.partitions, name_of)
+    match breach.law:
+        case Law.EPOCH_ORDER if member is None:
+            return f"has a target of epoch {group.assignment_epoch} at group epoch {group.epoch}", ""
+        case Law.EPOCH_ORDER:
+            return f"is at epoch {epoch}, ahead of the target's {group.assignment_epoch}", ""
+        case Law.EPOCH_DECREASED:
+            return f"went back to epoch {group.epoch} (target {group.assignment_epoch})", ""
+        case Law.STABLE_UNLIKE_TARGET:
+            return f"is stable at epoch {epoch} and does not hold exactly its target: {partitions}", ""
+        case Law.PENDING_UNLIKE_STATE:
+            return f"is {state} with {len(breach.partitions)} partitions to give up", ""
+        case Law.UNRELEASED_HOLDS_ALL:
+            return f"is {state} at epoch {epoch}, but does not hold a proper part of its target", ""
+        case Law.STUCK_REVOKING:
+            return f"has not given up {partitions} for {waited}, longer than its rebalance time-out", ""
+        case Law.LAGGING:
+            return f"is at epoch {epoch} for {waited} since target {group.assignment_epoch} was computed", ""
+        case Law.WAITING_LONG:
+            return _waiting(group, breach, waited, partitions)
+        case Law.NO_TARGET:
+            return f"is at epoch {group.epoch} for {waited}, with a target of epoch {group.assignment_epoch}", ""
+        case _:
+            return "breaks a law", ""
+
+
+def _waiting(group: EpochGroup, breach: Breach, waited: str, partitions: str) -> tuple[str, str]:
+    chain = waiting_for(group).get(breach.member or "", {})
+    holders = [(name, group.members[name]) for name in chain if name]
+    text = f"has waited for {partitions} for {waited}"
+    if not holders:
+        return f"{text}, which nobody holds", ""
+    name, slowest = min(holders, key=lambda one: (one[1].epoch_since_ms or 0, one[0]))
+    who = named(name, slowest)
+    return (
+        f"{text}: {who} holds them ({state_word(slowest)}, epoch {slowest.epoch})",
+        f"Look at the client {who} first.",
+    )
+
+
+def _some(partitions: frozenset[TopicPartition], name_of: NameOf) -> str:
+    names = shown(partitions, name_of)
+    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+    return ", ".join(names[:_MOST_NAMED]) + more

@@ -1,0 +1,230 @@
+"""Cases of KIP-848 groups: EPOCHS-E1 to E11, and what only looks like them."""
+
+from rebalance_monitor.streaming.core.epochs.timing import COVERED_MS
+from rebalance_monitor.streaming.core.model.results import Severity
+from tests.streaming.core.rules.builders import Story
+from tests.streaming.core.rules.cases import Broken, Case, NearMiss
+from tests.streaming.core.rules.epochs import (
+    LATER_STATE,
+    REBALANCE_MS,
+    SESSION_MS,
+    UNRELEASED,
+    UNREVOKED,
+    Epochs,
+    pair,
+)
+
+HEARTBEAT_MS, SLACK_MS, AWAY = 5_000, 5_000, -2
+REVOKE_MS = REBALANCE_MS + HEARTBEAT_MS + SLACK_MS
+WAIT_MS = REVOKE_MS + SESSION_MS
+TARGET_MS = 2 * HEARTBEAT_MS + SLACK_MS
+OWNER_MS = REBALANCE_MS + SESSION_MS + COVERED_MS
+
+
+def moving(story: Epochs) -> Epochs:
+    """c has joined; b has to give 3 up to it."""
+    story.after().member("c")
+    story.epoch(3)
+    story.target(3, b="2", c="3")
+    story.holds("c", 3, "", state=UNRELEASED)
+    story.after().holds("a", 3, "0 1")
+    return story
+
+
+def held_by_two() -> Story:
+    story = moving(pair())
+    story.after().holds("b", 3, "2")
+    story.holds("c", 3, "3")
+    story.after().holds("b", 2, "2", state=UNREVOKED, pending="3")
+    return story.until(1_000)
+
+
+def in_two_targets() -> Story:
+    story = pair()
+    story.after().epoch(3)
+    story.target(3, a="0 1 2")
+    return story.until(1_000)
+
+
+def ahead_of_the_target() -> Story:
+    story = pair()
+    story.after().holds("a", 5, "0 1")
+    return story.until(1_000)
+
+
+def back() -> Story:
+    story = pair()
+    story.after().epoch(1)
+    return story.until(1_000)
+
+
+def made_again() -> Story:
+    story = pair()
+    story.after().gone("a", "b", epoch=3)
+    story.after().write(6, None)
+    story.write(3, None)
+    story.after().member("c")
+    story.epoch(1)
+    story.target(1, c="0 1 2 3")
+    story.holds("c", 1, "0 1 2 3")
+    return story.until(1_000)
+
+
+def stable_with_another_share() -> Story:
+    story = pair()
+    story.after().holds("b", 2, "2")
+    return story.until(1_000)
+
+
+def smaller_subscription() -> Story:
+    story = pair()
+    story.after().epoch(3)
+    story.holds("b", 2, "2")
+    return story.until(1_000)
+
+
+def static_and_away() -> Story:
+    story = pair()
+    story.after().holds("b", AWAY, "2")
+    return story.until(1_000)
+
+
+def revokes_nothing() -> Story:
+    story = pair()
+    story.after().holds("b", 2, "2 3", state=UNREVOKED)
+    return story.until(1_000)
+
+
+def later_state() -> Story:
+    story = pair()
+    story.after().holds("b", 2, "2 3", state=LATER_STATE)
+    return story.until(1_000)
+
+
+def waits_though_it_has_all() -> Story:
+    story = pair()
+    story.after().holds("b", 2, "2 3", state=UNRELEASED)
+    return story.until(1_000)
+
+
+def revoking(story: Epochs) -> Epochs:
+    """b has to give 3 up and does not; nobody else waits for it yet."""
+    story.after().epoch(3)
+    story.target(3, a="0 1 3", b="2")
+    story.holds("b", 2, "2", state=UNREVOKED, pending="3")
+    story.holds("a", 3, "0 1", state=UNRELEASED)
+    return story
+
+
+def does_not_revoke() -> Story:
+    return revoking(pair()).until(REVOKE_MS + 1)
+
+
+def removed_in_time() -> Story:
+    story = revoking(pair())
+    story.after(REBALANCE_MS).gone("b", epoch=4)
+    story.after().target(4, a="0 1 2 3")
+    story.holds("a", 4, "0 1 2 3")
+    return story.until(REVOKE_MS)
+
+
+def silent() -> Story:
+    story = pair()
+    story.after().epoch(3)
+    story.target(3, a="0", b="1 2 3")
+    story.holds("a", 3, "0")
+    return story.until(SESSION_MS + SLACK_MS + 1)
+
+
+def silent_while_it_revokes() -> Story:
+    return revoking(pair()).until(SESSION_MS + SLACK_MS + 1)
+
+
+def waits_for_an_away_member() -> Story:
+    """b is static and away, and the coordinator keeps its partitions for longer than any time-out."""
+    story = pair()
+    story.after().holds("b", AWAY, "2 3")
+    story.after().epoch(3)
+    story.target(3, a="0 1 3", b="2")
+    story.holds("a", 3, "0 1", state=UNRELEASED)
+    return story.until(WAIT_MS + 1)
+
+
+def waits_anew() -> Story:
+    story = pair()
+    story.after().holds("b", AWAY, "2 3")
+    story.after().epoch(3)
+    story.target(3, a="0 1 3", b="2")
+    story.holds("a", 3, "0 1", state=UNRELEASED)
+    story.after(WAIT_MS - 1_000).epoch(4)
+    story.target(4, a="0 1 2", b="3")
+    story.holds("a", 4, "0 1", state=UNRELEASED)
+    return story.until(5_000)
+
+
+def no_target_comes() -> Story:
+    story = pair()
+    story.after().epoch(3)
+    return story.until(TARGET_MS + 1)
+
+
+def nobody_there() -> Story:
+    story = pair()
+    story.after().gone("a", "b", epoch=3)
+    return story.until(TARGET_MS + 1)
+
+
+def partition_left_out() -> Story:
+    return pair(partitions=5).until(OWNER_MS)
+
+
+def left_out_while_a_target_is_due() -> Story:
+    story = pair(partitions=5)
+    story.after().epoch(3)
+    return story.until(OWNER_MS)
+
+
+def target_in_time() -> Story:
+    story = pair(partitions=5)
+    story.after().epoch(3)
+    story.target(3, b="2 3 4")
+    story.holds("b", 3, "2 3 4")
+    story.holds("a", 3, "0 1")
+    return story.until(OWNER_MS)
+
+
+CASES: tuple[Case, ...] = (
+    Broken(code="EPOCHS-E1", story=held_by_two, subjects=("partition a-3",), severity=Severity.CRITICAL,
+           says="is held by b and c"),
+    Broken(code="EPOCHS-E2", story=in_two_targets, subjects=("partition a-2",), severity=Severity.CRITICAL,
+           says="in the targets of a and b"),
+    Broken(code="EPOCHS-E3", story=ahead_of_the_target, subjects=("member a",), severity=Severity.HIGH,
+           says="ahead of the target's 2"),
+    Broken(code="EPOCHS-E3", story=back, subjects=("group g",), severity=Severity.HIGH, says="went back to epoch 1"),
+    NearMiss(code="EPOCHS-E3", exception="the group was deleted and made again", story=made_again),
+    Broken(code="EPOCHS-E4", story=stable_with_another_share, subjects=("member b",), severity=Severity.HIGH,
+           says="does not hold exactly its target: a-3"),
+    NearMiss(code="EPOCHS-E4", exception="a subscription that became smaller, while a target is due",
+             story=smaller_subscription),
+    NearMiss(code="EPOCHS-E4", exception="a static member that is away", story=static_and_away),
+    Broken(code="EPOCHS-E5", story=revokes_nothing, subjects=("member b",), severity=Severity.MEDIUM,
+           says="UNREVOKED_PARTITIONS with 0 partitions"),
+    NearMiss(code="EPOCHS-E5", exception="a state that no known release has", story=later_state),
+    Broken(code="EPOCHS-E6", story=waits_though_it_has_all, subjects=("member b",), severity=Severity.MEDIUM,
+           says="UNRELEASED_PARTITIONS at epoch 2"),
+    Broken(code="EPOCHS-E7", story=does_not_revoke, subjects=("member b",), severity=Severity.HIGH,
+           says="has not given up a-3 for 70 s"),
+    NearMiss(code="EPOCHS-E7", exception="the coordinator removed the member in time", story=removed_in_time),
+    Broken(code="EPOCHS-E8", story=silent, subjects=("member b",), severity=Severity.MEDIUM, says="is at epoch 2 for"),
+    NearMiss(code="EPOCHS-E8", exception="it has partitions to give up first", story=silent_while_it_revokes),
+    Broken(code="EPOCHS-E9", story=waits_for_an_away_member, subjects=("member a",), severity=Severity.HIGH,
+           says="has waited for a-3"),
+    NearMiss(code="EPOCHS-E9", exception="a newer target came meanwhile", story=waits_anew),
+    Broken(code="EPOCHS-E10", story=no_target_comes, subjects=("group g",), severity=Severity.HIGH,
+           says="is at epoch 3 for 15 s, with a target of epoch 2"),
+    NearMiss(code="EPOCHS-E10", exception="nobody is in the group", story=nobody_there),
+    Broken(code="EPOCHS-E11", story=partition_left_out, subjects=("partition a-4",), severity=Severity.CRITICAL,
+           says="a-4 is in no member's target"),
+    NearMiss(code="EPOCHS-E11", exception="a new target is due", story=left_out_while_a_target_is_due),
+    NearMiss(code="EPOCHS-E11", exception="a target that came in time", story=target_in_time),
+)  # fmt: skip

@@ -1,0 +1,115 @@
+"""Stories about KIP-848 groups: every record of the coordinator is written out as bytes, nothing computes a target."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from rebalance_monitor.schemas.coordinator_records import NEWEST
+from rebalance_monitor.schemas.layouts import as_of
+from rebalance_monitor.schemas.record_layouts import VALUES
+from rebalance_monitor.schemas.struct_writers import writer
+from rebalance_monitor.streaming.core.cluster.knowledge import knowledge_of
+from rebalance_monitor.streaming.core.cluster.topics import TopicMetadata
+from rebalance_monitor.streaming.core.lifecycles import decode_offsets_record
+from tests.streaming.core.rules.builders import GROUP, OFFSETS, Story
+
+TOPIC = "a"
+TOPIC_ID = bytes(range(16))
+REBALANCE_MS, SESSION_MS = 60_000, 45_000
+STABLE, UNREVOKED, UNRELEASED, LATER_STATE = 0, 1, 2, 7
+
+
+def given(numbers: str) -> list[dict[str, Any]]:
+    """`"0 1"` -> partitions 0 and 1 of the topic."""
+    listed = [int(one) for one in numbers.split()]
+    return [{"topicId": TOPIC_ID, "partitions": listed}] if listed else []
+
+
+class Epochs(Story):
+    """A KIP-848 group told operation by operation; `topics`: how many partitions the one topic has, from the start."""
+
+    def __init__(self, partitions: int = 0) -> None:
+        super().__init__()
+        if partitions:
+            self.sampled(partitions)
+
+    def sampled(self, *counts: int) -> "Epochs":
+        """Samples of the topic, a minute apart, the first at the start."""
+        ids = {TOPIC: TOPIC_ID}
+        metadata = (
+            TopicMetadata(self.now_ms - 1 + 60_000 * at, {TOPIC: (frozenset[str](),) * count}, ids)
+            for at, count in enumerate(counts)
+        )
+        self.knowledge = knowledge_of(metadata)
+        return self
+
+    def write(self, type_: int, values: Mapping[str, Any] | None, *names: str) -> None:
+        """One record at the present moment."""
+        key = type_.to_bytes(2, "big") + b"".join(len(one).to_bytes(2, "big") + one.encode() for one in (GROUP, *names))
+        value = None
+        if values is not None:
+            out = bytearray(b"\x00\x00")
+            writer(as_of(VALUES[type_], NEWEST), 0)(out, values)
+            value = bytes(out)
+        row = decode_offsets_record(OFFSETS, 0, self.offsets[OFFSETS], self.now_ms, key, value)
+        assert row is not None
+        self.offsets[OFFSETS] += 1
+        self.rows.append(row)
+
+    def member(self, name: str, *, instance: str | None = None, topics: Iterable[str] = (TOPIC,)) -> None:
+        """Type 5."""
+        self.write(
+            5,
+            {
+                "instanceId": instance, "rackId": None, "clientId": "consumer", "clientHost": "/10.0.0.1",
+                "subscribedTopicNames": list(topics), "subscribedTopicRegex": None,
+                "rebalanceTimeoutMs": REBALANCE_MS, "serverAssignor": "uniform",
+            },
+            name,
+        )  # fmt: skip
+
+    def epoch(self, number: int) -> None:
+        """Type 3."""
+        self.write(3, {"epoch": number, "metadataHash": 1})
+
+    def target(self, number: int, **targets: str) -> None:
+        """Types 7 and 6."""
+        for name, numbers in targets.items():
+            self.write(7, {"topicPartitions": given(numbers)}, name)
+        self.write(6, {"assignmentEpoch": number})
+
+    def holds(self, name: str, number: int, numbers: str, *, state: int = STABLE, pending: str = "") -> None:
+        """Type 8."""
+        values = {
+            "memberEpoch": number, "previousMemberEpoch": max(number - 1, 0), "state": state,
+            "assignedPartitions": given(numbers), "partitionsPendingRevocation": given(pending),
+        }  # fmt: skip
+        self.write(8, values, name)
+
+    def gone(self, *names: str, epoch: int) -> None:
+        """A member leaves, or is removed: tombstones, and another group epoch."""
+        for name in names:
+            for type_ in (8, 7, 5):
+                self.write(type_, None, name)
+        self.epoch(epoch)
+
+    def after(self, ms: int = 1_000) -> "Epochs":
+        """The next operation comes so much later."""
+        self.now_ms += ms
+        return self
+
+
+def pair(partitions: int = 4) -> Epochs:
+    """Members a and b at epoch 3, each with two of four partitions."""
+    story = Epochs(partitions)
+    story.member("a")
+    story.epoch(1)
+    story.target(1, a="0 1 2 3")
+    story.holds("a", 1, "0 1 2 3")
+    story.after().member("b")
+    story.epoch(2)
+    story.target(2, a="0 1", b="2 3")
+    story.holds("b", 2, "", state=UNRELEASED)
+    story.after().holds("a", 1, "0 1", state=UNREVOKED, pending="2 3")
+    story.after().holds("a", 2, "0 1")
+    story.after().holds("b", 2, "2 3")
+    return story
