@@ -47,7 +47,7 @@ def print_generations(objects: list[dict[str, Any]]) -> None:
             str(len(generation["members"])),
             Text(verdict["grade"], style=COLOURS[verdict["grade"]]),
             Text(", ".join(cause["kind"] for cause in generation["cause"])),
-            Text(verdict["reason"] or ""),
+            Text(verdict["reason"] or _progress(generation.get("epoch"))),
         )
     if generations:
         console.print_whole(table)
@@ -74,6 +74,19 @@ def print_generations(objects: list[dict[str, Any]]) -> None:
     )
     for sentence in _not_judged(generations, others):
         console.print(Text(sentence))
+
+
+def _progress(epoch: dict[str, Any] | None) -> str:
+    """How far the members of a KIP-848 group came to a target."""
+    if epoch is None:
+        return ""
+    if epoch["reached_ms"] is not None:
+        since_ms = epoch["computed_ms"] if epoch["needed_ms"] is None else epoch["needed_ms"]
+        return f"reached after {(epoch['reached_ms'] - since_ms) / 1000:.1f} s"
+    if epoch["overtaken_by"] is not None:
+        return f"overtaken by {epoch['overtaken_by']}"
+    waiting = sum(one["state"] != "STABLE" for one in epoch["progress"])
+    return f"on the way: {_counted(waiting, 'member')} not stable" if waiting else "on the way"
 
 
 def _print_other_groups(console: Terminal, others: list[dict[str, Any]]) -> None:

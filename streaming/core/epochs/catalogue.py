@@ -19,7 +19,7 @@ STATE = Check(
 _CONFIRM = (STATE, MEMBERS, RECORD)
 _COORDINATOR = looks("The coordinator computes this by itself: look for errors of the group in its broker's log.")
 _REPORT = looks("Compare the broker's release with Kafka's issues: no client can bring this about.")
-_CLIENT = looks("Look at the client that the message names: is it in a long poll loop, paused, or cut off?")
+_CLIENT = looks("Look at the client that the message names: it may be in a long poll loop, paused, or cut off.")
 _NEXT = "With the next records of the group in which it is not so."
 
 TWO_HOLDERS = Rule(
