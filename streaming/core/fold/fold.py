@@ -244,8 +244,8 @@ class _Fold(Intake):
             return
         life = group_life.lived_on(self.envelope, body)
         if life.incarnation != self.envelope.incarnation:
-            for session in self.sessions.values():
-                session.begin_life()
+            for each in self.sessions.values():
+                each.begin_life()
         self.envelope = replace(life, historic=head.historic, written=group_life.written(life, body))
         if body.members:
             self._timers_before(row, body)
@@ -330,8 +330,8 @@ class _Fold(Intake):
         self.envelope = replace(self.envelope, historic=head.historic)
         if not body.deleted and self.envelope.deleted:
             self.envelope = group_life.begun_anew(self.envelope)
-            for session in self.sessions.values():
-                session.begin_life()
+            for each in self.sessions.values():
+                each.begin_life()
         timers.overdue(self, row.timestamp_ms, historic=head.historic)
 
     def _told(self, outputs: Sequence[Output]) -> None:

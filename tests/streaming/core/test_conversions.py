@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from rebalance_monitor.streaming.cli.captures import records_of
 from rebalance_monitor.streaming.core.lifecycles import fold_group
-from rebalance_monitor.streaming.core.model.records import GroupDeleted, OtherGroup, Row, Tick
-from rebalance_monitor.streaming.core.model.results import Standing
+from rebalance_monitor.streaming.core.model.records import GroupDeleted, GroupGeneration, OtherGroup, Row, Tick
+from rebalance_monitor.streaming.core.model.results import Generation, Standing
 from rebalance_monitor.streaming.core.model.settings import ClusterSettings
 from rebalance_monitor.streaming.core.replay import decode
 
@@ -63,6 +63,14 @@ def test_wherever_batches_are_cut_the_same_states_are_published(group: str, data
     cuts = sorted(data.draw(st.sets(st.integers(1, len(rows) - 1), max_size=6)))
     batches = [rows[start:end] for start, end in zip([0, *cuts], [*cuts, len(rows)], strict=True)]
     assert states(group, batches) == states(group, [rows])
+
+
+@pytest.mark.parametrize("group", CONVERTED)
+def test_every_generation_is_published_whatever_kind_the_group_was_before(group: str) -> None:
+    rows = ROWS[group]
+    written = [one.offset for one in rows if isinstance(one.body, GroupGeneration) and one.body.members]
+    results = fold_group(SETTINGS, group, None, rows, Tick(rows[-1].timestamp_ms + 1_000), end_of_input=True).results
+    assert [one.source.offset for one in results if isinstance(one, Generation) and one.epoch is None] == written
 
 
 def test_a_group_that_was_deleted_is_dead_with_the_next_reading() -> None:
