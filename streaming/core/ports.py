@@ -135,6 +135,10 @@ class Store(Protocol):
         """What batches committed of a cluster's topics (`cluster.stored`), by topic."""
         ...
 
+    def waiting(self, cluster: str) -> Sequence[GroupKey]:
+        """Groups of a cluster that have waiting records."""
+        ...
+
     def due(self, cluster: str, now_ms: int) -> Sequence[GroupKey]:
         """Groups of a cluster whose timer is due at `now_ms`."""
         ...

@@ -96,7 +96,7 @@ class BatchFunction:
         self._on_results, self._publish = on_results, publish
         self._here, self._spread = here, spread
         self._traced: set[str] = set()
-        self._learning = Learning(store, cluster_id, samples, polls)
+        self._learning = Learning(store, settings.name, cluster_id, samples, polls)
         self._positions = {key: at for key, at in store.positions().items() if key.cluster_id == cluster_id}
         # No cluster can be configured without a name, so this key never meets a group's.
         self._own_key = GroupKey("", settings.name)

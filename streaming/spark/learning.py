@@ -54,11 +54,15 @@ class Learning:
     """What was committed last, and what comes after it. Nothing is learned where nobody asks (`samples` and `polls` are
     None)."""
 
-    def __init__(self, store: Store, cluster_id: str, samples: TopicSamples | None, polls: StatePolls | None) -> None:
+    def __init__(
+        self, store: Store, cluster: str, cluster_id: str, samples: TopicSamples | None, polls: StatePolls | None
+    ) -> None:
         self._samples, self._polls, self._cluster_id = samples, polls, cluster_id
         self._committed = NOTHING_KNOWN if samples is None else _known(store.topic_samples(cluster_id))
         self._trimmed_ms = 0
-        self._from_ms: dict[str, int] = {}
+        # The job before this one did not store which of them wait for a sample: any sample wakes them once.
+        waiting = [] if samples is None else store.waiting(cluster)
+        self._from_ms = {key.group: 0 for key in waiting}
 
     def knowledge(self) -> Knowledge:
         """What is known with what brokers said since the last batch; the same object where they said nothing."""
@@ -101,8 +105,7 @@ class Learning:
         return changed(self._cluster_id, self._committed.topics, knowledge.topics)
 
     def committed(self, knowledge: Knowledge, outcomes: Mapping[str, FoldOutcome]) -> None:
-        """The batch is over: which groups wait for a sample now. A job that begins anew learns it when their wait is
-        over."""
+        """The batch is over: which groups wait for a sample now."""
         self._committed = knowledge
         for group, outcome in outcomes.items():
             self._from_ms.pop(group, None)

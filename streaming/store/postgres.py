@@ -146,6 +146,15 @@ class PostgresStore(Past):
         with self.database.session() as connection:
             return topic_samples(connection, cluster_id)
 
+    def waiting(self, cluster: str) -> list[GroupKey]:
+        """Groups of a cluster that have waiting records."""
+        with self.database.session() as connection:
+            rows = connection.execute(
+                'select "group", original from rebalance_monitor.states where cluster = %s and waits > 0 order by 1',
+                (cluster,),
+            ).fetchall()
+        return [GroupKey(cluster, restored(group, kept)) for group, kept in rows]
+
     def due(self, cluster: str, now_ms: int) -> list[GroupKey]:
         """Groups of a cluster whose timer is due at `now_ms`, the longest overdue first."""
         with self.database.session() as connection:

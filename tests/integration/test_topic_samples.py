@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
-import psycopg
 import pytest
 from confluent_kafka import Consumer
 from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic
@@ -20,7 +19,6 @@ pytestmark = pytest.mark.integration
 TOPICS = {"orders": 6}
 STRATEGIES = ("range", "roundrobin", "cooperative-sticky")
 GROWN = 9
-SAID = "select grade, coalesce(reason, '') from rebalance_monitor.generations where \"group\" = %s and member_count > 0"
 
 
 class Members:
@@ -73,24 +71,17 @@ def settle(watched: Watched, found: list[Members], partitions: int) -> None:
     watched.lab.wait_for(f"{partitions} partitions held", settled, timeout_s=PATIENCE_S)
 
 
-def verdicts(watched: Watched, group: str, *, final: bool = True) -> list[tuple[str, str]]:
-    """Grade and reason of each generation with members."""
-    only = " and pending_until_ms is null" if final else ""
-    with psycopg.connect(watched.postgres.dsn) as database:
-        return [(str(grade), str(why)) for grade, why in database.execute(SAID + only, (group,)).fetchall()]
-
-
 def wait_judged(watched: Watched, job: Child, found: list[Members], at_least: int) -> dict[str, Counter[str]]:
     """Until each group has so many generations and none is pending; how many have which grade."""
 
     def judged() -> bool:
         for one in found:
             one.hold(0)
-        said = [(verdicts(watched, one.group), verdicts(watched, one.group, final=False)) for one in found]
+        said = [(watched.verdicts(one.group), watched.verdicts(one.group, final=False)) for one in found]
         return all(len(final) == len(whole) >= at_least for final, whole in said)
 
     watched.lab.wait_for(f"{at_least} generations judged", judged, job, PATIENCE_S)
-    return {one.group: Counter(grade for grade, _ in verdicts(watched, one.group)) for one in found}
+    return {one.group: Counter(grade for grade, _ in watched.verdicts(one.group)) for one in found}
 
 
 def test_groups_are_judged_while_partitions_are_added_and_the_job_is_restarted(watched: Watched) -> None:
@@ -104,7 +95,7 @@ def test_groups_are_judged_while_partitions_are_added_and_the_job_is_restarted(w
                 one.scale(3)
             settle(watched, found, sum(TOPICS.values()))
             grades = wait_judged(watched, job, found, 2)
-            print(grades, [verdicts(watched, one.group) for one in found])
+            print(grades, [watched.verdicts(one.group) for one in found])
             admin.create_partitions([NewPartitions("orders", GROWN)])["orders"].result(20)
             settle(watched, found, sum(TOPICS.values()) + GROWN - TOPICS["orders"])
             wait_judged(watched, job, found, 3)
@@ -114,7 +105,7 @@ def test_groups_are_judged_while_partitions_are_added_and_the_job_is_restarted(w
         with watched.job("second") as job:
             watched.wait_ready(job)
             grades = wait_judged(watched, job, found, 4)
-            said = {one.group: verdicts(watched, one.group) for one in found}
+            said = {one.group: watched.verdicts(one.group) for one in found}
             print(said)
             assert all(counts.keys() <= {"match", "explainable"} for counts in grades.values()), said
             assert grades["by-range"]["match"] >= 2, said

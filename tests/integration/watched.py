@@ -133,5 +133,12 @@ class Watched:
             rows = database.execute('select "group" from rebalance_monitor.generations').fetchall()
         return {row[0] for row in rows}
 
+    def verdicts(self, group: str, *, final: bool = True) -> list[tuple[str, str]]:
+        """Grade and reason of each generation with members; `final`: of those that wait for nothing."""
+        said = "select grade, coalesce(reason, '') from rebalance_monitor.generations"
+        of_group = 'where "group" = %s and member_count > 0 and (pending_until_ms is null or not %s)'
+        with psycopg.connect(self.postgres.dsn) as database:
+            return [(str(grade), str(why)) for grade, why in database.execute(f"{said} {of_group}", (group, final))]
+
     def wait_for_group(self, group: str, job: Child) -> None:
         self.lab.wait_for(f"{group} in the database", lambda: group in self.groups(), job, PATIENCE_S)

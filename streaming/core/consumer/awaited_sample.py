@@ -8,11 +8,15 @@ verdict that the samples so far do not support waits for one that was surely ask
     10:00:09  sample      t has 6 partitions: explainable
 """
 
+from collections.abc import Sequence
+
 from rebalance_monitor.schemas.consumer_protocol import ConsumerSubscription
 from rebalance_monitor.streaming.core.consumer.topic_views import SAMPLE_AGE_MS
+from rebalance_monitor.streaming.core.fold.clocks import SKEW_MS
 from rebalance_monitor.streaming.core.fold.published import body_of
 from rebalance_monitor.streaming.core.fold.state import Waiting
 from rebalance_monitor.streaming.core.model.reasons import Reason, ReasonKind
+from rebalance_monitor.streaming.core.model.records import Row
 from rebalance_monitor.streaming.core.model.results import Grade, Verdict
 
 MISSING = "a sample of the topics that was taken after the record"
@@ -36,6 +40,14 @@ def asked_from_ms(head: Waiting, *, racks: bool) -> int:
     members = body_of(head.row).members
     states_one = any(isinstance(one.subscription, ConsumerSubscription) and one.subscription.rack for one in members)
     return written_ms + (SAMPLE_AGE_MS if racks and states_one else METADATA_AGE_MS)
+
+
+def times_of(row: Row, head: Waiting | None) -> Sequence[int]:
+    """When the record was written, by the clock of samples: its own time, and when it was read as it came, where the
+    coordinator's clock may be another one."""
+    if head is None or head.row is not row or not head.ticked or abs(head.arrived_ms - row.timestamp_ms) <= SKEW_MS:
+        return (row.timestamp_ms,)
+    return row.timestamp_ms, head.arrived_ms
 
 
 def without(verdict: Verdict) -> Verdict:

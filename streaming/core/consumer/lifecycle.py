@@ -22,7 +22,7 @@ from rebalance_monitor.streaming.core.incidents.rule import Rule
 from rebalance_monitor.streaming.core.model.codec import dumps, loads
 from rebalance_monitor.streaming.core.model.reasons import Reason
 from rebalance_monitor.streaming.core.model.records import Body, GroupGeneration, MemberRow, Row
-from rebalance_monitor.streaming.core.model.results import Evidence, Source, Verdict
+from rebalance_monitor.streaming.core.model.results import Evidence, Grade, Source, Verdict
 from rebalance_monitor.streaming.core.reading.blobs import MemberFormat
 
 
@@ -103,7 +103,10 @@ class ConsumerSession(QuietSession):
         repeated, first = body.generation == newest, newest is None
         if self._said is None or self._said[:3] != (source_of(row), repeated, first):
             topics = self.view.knowledge.topics
-            verdict = judge(self.view.settings, topics, body, row.timestamp_ms, repeated=repeated, first=first)
+            for at_ms in awaited_sample.times_of(row, self.view.waiting.head()):
+                verdict = judge(self.view.settings, topics, body, at_ms, repeated=repeated, first=first)
+                if verdict.grade is not Grade.UNEXPLAINED:
+                    break
             self._said = source_of(row), repeated, first, verdict
         return self._said[3]
 

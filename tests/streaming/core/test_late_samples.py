@@ -14,8 +14,8 @@ from rebalance_monitor.streaming.core.fold.state import Saved
 from rebalance_monitor.streaming.core.lifecycles import fold_group
 from rebalance_monitor.streaming.core.model.reasons import ReasonKind
 from rebalance_monitor.streaming.core.model.records import Tick
-from rebalance_monitor.streaming.core.model.results import Generation, Grade, Verdict
-from tests.streaming.core.rules.builders import GROUP, Story, generations
+from rebalance_monitor.streaming.core.model.results import Generation, Grade, Incident, Verdict
+from tests.streaming.core.rules.builders import GROUP, Story, generations, incidents
 from tests.streaming.core.rules.consumers import Consumer, group, record, shares
 
 READ_AFTER_MS = 100
@@ -36,6 +36,7 @@ class Live:
         self.knowledge = Knowledge(asked=polled)
         self.state: Saved | None = None
         self.said: list[Generation] = []
+        self.opened: list[Incident] = []
         self.outcome: FoldOutcome | None = None
 
     def sampled(self, asked_ms: int, **counts: int) -> None:
@@ -50,6 +51,7 @@ class Live:
         self.outcome = fold_group(self.story.settings, GROUP, self.state, rows, Tick(at_ms), knowledge=self.knowledge)
         self.state = self.outcome.state
         self.said += generations(self.outcome.results)
+        self.opened += [one for one in incidents(self.outcome.results) if one.transition == "opened"]
         return self.said[-1].verdict
 
     @property
@@ -225,3 +227,25 @@ def test_any_of_many_topics_may_be_new_to_the_leader() -> None:
     live.sampled(live.story.now_ms - 1_000, **dict.fromkeys(names, 1))
     verdict = live.reads()
     assert (verdict.grade, kind(verdict)) == (Grade.EXPLAINABLE, ReasonKind.UNKNOWN_TOPICS)
+
+
+@pytest.mark.parametrize("apart_ms", [-3_600_000, 3_600_000])
+def test_a_coordinator_whose_clock_is_wrong_causes_no_alarm(apart_ms: int) -> None:
+    """Partitions were added half an hour ago; by the coordinator's clock that is yet to come, or long ago."""
+    live = Live(group("range", GROWN))
+    now_ms = live.story.now_ms - apart_ms
+    live.sampled(now_ms - 7_200_000, a=3)
+    live.sampled(now_ms - 1_860_000, a=3)
+    live.sampled(now_ms - 1_800_000, a=4)
+    live.sampled(now_ms + 30_000, a=4)
+    assert live.reads(now_ms).grade in (Grade.MATCH, Grade.EXPLAINABLE)
+
+
+def test_a_hole_in_a_topic_that_no_sample_shows_is_found_all_the_same() -> None:
+    live = Live(group("range", shares(m1="a-0 a-2")))
+    live.sampled(live.story.now_ms + 30_000, other=1)
+    live.reads()
+    assert live.outcome is not None
+    assert live.outcome.due_ms is not None
+    live.reads(live.outcome.due_ms)
+    assert "partition_without_owner" in {one.rule for one in live.opened}

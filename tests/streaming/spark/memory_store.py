@@ -14,7 +14,7 @@ class MemoryStore:
         self.epoch = 0
         self.at: dict[PartitionKey, int] = {}
         self.states: dict[GroupKey, StoredState] = {}
-        self.waiting: dict[GroupKey, dict[int, bytes]] = {}
+        self.waiting_rows: dict[GroupKey, dict[int, bytes]] = {}
         self.commits: list[Commit] = []
         self.topics: dict[tuple[str, str], str] = {}
 
@@ -29,7 +29,7 @@ class MemoryStore:
         return {key: self._loaded(key) for key in keys if key in self.states}
 
     def load_waiting(self, key: GroupKey, position: int) -> Mapping[int, bytes]:
-        later = [one for one in self.waiting.get(key, {}).items() if one[0] >= position]
+        later = [one for one in self.waiting_rows.get(key, {}).items() if one[0] >= position]
         return dict(sorted(later)[:AT_ONCE])
 
     def at_home(self, cluster: str, home: str) -> Sequence[GroupKey]:
@@ -37,6 +37,9 @@ class MemoryStore:
 
     def topic_samples(self, cluster_id: str) -> Mapping[str, str]:
         return {topic: text for (of, topic), text in self.topics.items() if of == cluster_id}
+
+    def waiting(self, cluster: str) -> Sequence[GroupKey]:
+        return sorted(key for key, rows in self.waiting_rows.items() if key.cluster == cluster and rows)
 
     def due(self, cluster: str, now_ms: int) -> Sequence[GroupKey]:
         return [
@@ -60,8 +63,8 @@ class MemoryStore:
             self.states[group] = replace(one, waiting={}, waits=None)
             if one.waits is not None:
                 first, end = one.waits
-                kept = {at: row for at, row in self.waiting.get(group, {}).items() if first <= at < end}
-                self.waiting[group] = kept | dict(one.waiting)
+                kept = {at: row for at, row in self.waiting_rows.get(group, {}).items() if first <= at < end}
+                self.waiting_rows[group] = kept | dict(one.waiting)
         if commit.topics is not None:
             self.topics |= {(commit.topics.cluster_id, topic): text for topic, text in commit.topics.rows.items()}
             for topic in commit.topics.gone:
@@ -69,5 +72,5 @@ class MemoryStore:
         self.commits.append(commit)
 
     def _loaded(self, key: GroupKey) -> StoredState:
-        first = sorted(self.waiting.get(key, {}).items())[:FIRST]
+        first = sorted(self.waiting_rows.get(key, {}).items())[:FIRST]
         return replace(self.states[key], waiting=dict(first))

@@ -117,12 +117,15 @@ def test_a_sample_that_does_not_come_makes_no_loop() -> None:
 
 
 def test_a_restart_loses_nothing() -> None:
-    """The next job knows the samples, and says the verdict when the wait is over at the latest."""
+    """The next job knows the samples, and wakes the group by the one that it waits for."""
     job, now_ms = waiting()
     brokers = Brokers()
     again = Job(job.story, job.store, brokers)
-    brokers.say(now_ms + 10_000, a=4)
-    told = last(again.batch(now_ms + job.story.settings.judge_wait_ms))
+    assert last(again.batch(now_ms + 100)) is None
+    (wanted_ms,) = brokers.wanted_ms
+    assert job.brokers.wanted_ms == [wanted_ms]
+    brokers.say(wanted_ms, a=4)
+    told = last(again.batch(wanted_ms + SAMPLED_AFTER_MS))
     assert told is not None
     assert (told.verdict.grade, told.verdict.pending_until_ms) == (Grade.EXPLAINABLE, None)
 

@@ -46,11 +46,11 @@ def test_a_long_wait_changes_nothing_but_the_time() -> None:
     run, at_once = Run(told.settings), Run(told.settings)
     read_in_batches(run, records)
     key = GroupKey(told.settings.name, GROUP)
-    assert len(run.store.waiting[key]) == RECORDS
+    assert len(run.store.waiting_rows[key]) == RECORDS
     for commit in run.store.commits:
         assert len(commit.states[key].waiting) == OF_A_BATCH
     run.function(table(configs, ranges(configs), told.now_ms), RECORDS)
-    assert run.store.waiting[key] == {}
+    assert run.store.waiting_rows[key] == {}
     at_once.function(table(told.rows, ranges(records) | ranges(configs), told.now_ms), 0)
     assert final(run.results) == final(at_once.results)
     grades = Counter(one.verdict.grade for one in final(run.results).values() if isinstance(one, Generation))
@@ -82,9 +82,9 @@ def test_a_waiting_row_that_is_gone_costs_its_own_verdict_alone() -> None:
     read_in_batches(run, records)
     key = GroupKey(told.settings.name, GROUP)
     for position in (400, 401, 500):
-        del run.store.waiting[key][position]
+        del run.store.waiting_rows[key][position]
     run.function(table(configs, ranges(configs), told.now_ms), RECORDS)
-    assert run.store.waiting[key] == {}
+    assert run.store.waiting_rows[key] == {}
     judged = [one for one in final(run.results).values() if isinstance(one, Generation)]
     settled = {one.source.offset for one in judged if one.verdict.pending_until_ms is None}
     assert {400, 401, 500} & settled == set()

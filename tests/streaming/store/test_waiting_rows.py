@@ -42,6 +42,13 @@ class WaitingRowsContract:
         assert found[OTHER].waiting == {0: b"row 0"}
         assert found.keys() == {ONE, OTHER}
 
+    def test_groups_that_wait_are_listed(self, claimed: Store) -> None:
+        self.write(claimed, 0, {ONE: waiting(0, 5), OTHER: waiting(0, 1)})
+        assert claimed.waiting("c") == [ONE, OTHER]
+        assert claimed.waiting("d") == []
+        self.write(claimed, 10, {ONE: waiting(5, 5, waits=(5, 5))})
+        assert claimed.waiting("c") == [OTHER]
+
     def test_more_are_read_from_a_position_on(self, claimed: Store) -> None:
         self.write(claimed, 0, {ONE: waiting(0, 3)})
         self.write(claimed, 10, {ONE: waiting(3, 6)})
