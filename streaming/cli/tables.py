@@ -10,6 +10,7 @@ from rich.text import Text
 
 from rebalance_monitor.streaming.cli.terminal import Terminal
 from rebalance_monitor.streaming.core.model.results import Grade
+from rebalance_monitor.streaming.core.streams.words import summary as streams_line
 
 COLOURS = {"match": "green", "explainable": "cyan", "unexplained": "red", "not_judged": "yellow"}
 OTHER_KINDS = {
@@ -47,7 +48,7 @@ def print_generations(objects: list[dict[str, Any]]) -> None:
             str(len(generation["members"])),
             Text(verdict["grade"], style=COLOURS[verdict["grade"]]),
             Text(", ".join(cause["kind"] for cause in generation["cause"])),
-            Text(verdict["reason"] or _progress(generation.get("epoch"))),
+            Text(_why(generation)),
         )
     if generations:
         console.print_whole(table)
@@ -99,6 +100,12 @@ def _print_other_groups(console: Terminal, others: list[dict[str, Any]]) -> None
         kind = OTHER_KINDS[group["group_kind"]]
         table.add_row(Text(group["group"] or "-"), kind, epoch, str(group["members"]), str(group["records"]), *when)
     console.print_whole(table)
+
+
+def _why(generation: dict[str, Any]) -> str:
+    """The verdict's reason, and what is seen in a generation beyond its verdict."""
+    reason = generation["verdict"]["reason"] or _progress(generation.get("epoch"))
+    return "; ".join(filter(None, (reason, streams_line(generation.get("streams")))))
 
 
 def _or_dash(value: int | None) -> int | str:

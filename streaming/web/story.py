@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
+from rebalance_monitor.streaming.core.streams.words import summary
 from rebalance_monitor.streaming.web.matrix import held
 from rebalance_monitor.streaming.web.rows import GenerationRow
 
@@ -53,6 +54,7 @@ class Story:
     moves: int
     wait: str
     wait_until_ms: int | None
+    progress: str
     downtime: tuple[str, ...]
     burst: str
     anchor: str
@@ -91,6 +93,7 @@ def story(row: GenerationRow) -> Story:
         moves=len(moves) or sum(len(change["gained"]) + len(change["lost"]) for change in one["diff"].values()),
         wait=wait_text,
         wait_until_ms=wait_until_ms,
+        progress=summary(one.get("streams")),
         downtime=tuple(_downtime(sums) for sums in one.get("downtime") or ()),
         burst=_burst(one.get("burst")),
         anchor=f"g-{source['partition']}-{source['offset']}",

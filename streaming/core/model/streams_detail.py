@@ -59,10 +59,32 @@ class SubtopologyTasks:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class StreamsProgress:
+    """How far the application is from its target placement. `moves_left`: tasks with state that, or whose copies, are
+    elsewhere than they shall be once nothing lags. `rebalances`: probing rebalances that are needed at best.
+    `not_before_ms`: when the last of them can be at the earliest; None where the interval is not known. `next_ms`: the
+    next probing rebalance, None where none is set. `probed`: probing rebalances so far with these members, `stuck`:
+    those of them since the last move."""
+
+    moves_left: int
+    rebalances: int
+    not_before_ms: int | None = None
+    next_ms: int | None = None
+    probed: int = 0
+    stuck: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StreamsDetail:
     """`version`: of the payloads that the leader wrote. `withheld`: tasks that nobody runs in this generation, since
     their owners give them up first. `next_rebalance_ms`: when a thread joins again at the latest by the leader's word;
-    0 at once, None never. `roles_known`: whether warm-ups, transient and withheld tasks are told apart."""
+    0 at once, None never. `roles_known`: whether warm-ups, transient and withheld tasks are told apart. `progress`:
+    None where the target placement is not known. `missing_standbys`: copies that tasks with state lack against
+    num.standby.replicas; None where that is not known. `laws`: each rule's grade by its code: ok, violated or
+    undetermined.
+
+    `stateful`, `stateless`: the least and the most active tasks that a process has with state, and without.
+    """
 
     version: int
     processes: tuple[StreamsProcess, ...]
@@ -70,3 +92,8 @@ class StreamsDetail:
     withheld: tuple[str, ...] = ()
     next_rebalance_ms: int | None = None
     roles_known: bool = False
+    stateful: tuple[int, int] = (0, 0)
+    stateless: tuple[int, int] = (0, 0)
+    missing_standbys: int | None = None
+    progress: StreamsProgress | None = None
+    laws: Mapping[str, str] = field(default_factory=dict)

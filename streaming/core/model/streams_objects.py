@@ -5,6 +5,7 @@ from typing import Any
 from rebalance_monitor.streaming.core.model.streams_detail import (
     StreamsDetail,
     StreamsProcess,
+    StreamsProgress,
     SubtopologyTasks,
     ThreadTasks,
 )
@@ -21,6 +22,21 @@ def streams_object(one: StreamsDetail) -> Object:
         "withheld": list(one.withheld),
         "next_rebalance_ms": one.next_rebalance_ms,
         "roles_known": one.roles_known,
+        "balance": {"stateful": list(one.stateful), "stateless": list(one.stateless)},
+        "missing_standbys": one.missing_standbys,
+        "progress": None if one.progress is None else _progress(one.progress),
+        "laws": dict(one.laws),
+    }
+
+
+def _progress(one: StreamsProgress) -> Object:
+    return {
+        "moves_left": one.moves_left,
+        "rebalances": one.rebalances,
+        "not_before_ms": one.not_before_ms,
+        "next_ms": one.next_ms,
+        "probed": one.probed,
+        "stuck": one.stuck,
     }
 
 

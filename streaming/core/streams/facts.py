@@ -140,13 +140,14 @@ class Facts:
         """Whether all processes have the same number of threads."""
         return len({len(threads) for threads in self.processes.values()}) == 1
 
-    @property
-    def moves_left(self) -> int | None:
-        """Tasks with state that somebody else runs than by the target placement; None where that is not known."""
-        ideal = self.judged.ideal
-        if ideal is None:
+    @cached_property
+    def misplaced(self) -> list[TaskId] | None:
+        """Tasks with state that, or whose copies, the leader's target has elsewhere than they are once nothing lags;
+        None where that is not known."""
+        ideal, target = self.judged.ideal, self.judged.target()
+        if ideal is None or target is None:
             return None
-        return sum(self.runs.get(task) != process for task, process in ideal.items())
+        return [task for task, place in ideal.items() if target.get(task) != place]
 
     def with_state(self, task: TaskId) -> bool:
         """Whether the task surely has state."""

@@ -34,12 +34,13 @@ from rebalance_monitor.streaming.core.streams.facts import Facts
 from rebalance_monitor.streaming.core.streams.hypotheses import Remembered
 from rebalance_monitor.streaming.core.streams.laws import examined
 from rebalance_monitor.streaming.core.streams.members import UnreadableThread, thread_of, threads_of
-from rebalance_monitor.streaming.core.streams.observed import Observed, detail_of, holds_of, observed
+from rebalance_monitor.streaming.core.streams.observed import Observed, holds_of, observed
 from rebalance_monitor.streaming.core.streams.past import after
 from rebalance_monitor.streaming.core.streams.rules import RULES
 from rebalance_monitor.streaming.core.streams.state import StreamsState
 from rebalance_monitor.streaming.core.streams.topology import learnt, tasks_of
 from rebalance_monitor.streaming.core.streams.verdict import Judged, judge, not_judged
+from rebalance_monitor.streaming.core.streams.views import viewed
 
 _OWN = frozenset(rule.code for rule in RULES) | {MONITOR_ERROR.code}
 
@@ -100,12 +101,13 @@ def judged(view: GroupView, state: StreamsState, row: Row) -> tuple[StreamsState
         remembered=tasks_of(state.seen),
         counts=_counts(view, one, row.timestamp_ms),
     )
-    now = state.past
-    repeated = body.generation == view.envelope.generation
-    if not repeated:
+    now, grades = state.past, dict[str, str]()
+    if body.generation != view.envelope.generation:
         now = after(state.past, facts, source)
         examination = examined(facts, state.past, now)
+        grades = dict(examination.grades)
         outputs.append(Notice(moment=moment, found=examination.found, evaluated=examination.evaluated))
+    detail = replace(viewed(facts, now, row.timestamp_ms), laws=grades)
     next_state = StreamsState(
         last=last,
         holds=holds,
@@ -116,7 +118,7 @@ def judged(view: GroupView, state: StreamsState, row: Row) -> tuple[StreamsState
         floor=_floor(state.floor, one),
         past=now,
     )
-    return next_state, [replace(published, detail=detail_of(one, found.roles)), *outputs]
+    return next_state, [replace(published, detail=detail), *outputs]
 
 
 def _counts(view: GroupView, one: Observed, at_ms: int) -> dict[str, int]:

@@ -4,6 +4,7 @@ What the record does not show is which copies are warm-ups, and where a withheld
 recomputation adds both (`roles`).
 """
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -11,6 +12,7 @@ from rebalance_monitor.assignors.streams.tasks import ProcessId, TaskId, TopicPa
 from rebalance_monitor.streaming.core.model.streams_detail import (
     StreamsDetail,
     StreamsProcess,
+    StreamsProgress,
     SubtopologyTasks,
     ThreadTasks,
 )
@@ -77,8 +79,18 @@ def _named(tasks: Iterable[TaskId], role: str) -> tuple[str, ...]:
     return tuple(f"{task} {role}" for task in sorted_tasks(tasks))
 
 
-def detail_of(one: Observed, roles: Roles | None) -> StreamsDetail:
-    """What is published of the record; `roles` where a recomputed answer equals it."""
+def detail_of(
+    one: Observed,
+    roles: Roles | None,
+    *,
+    wanted: int | None,
+    stateful: tuple[int, int],
+    stateless: tuple[int, int],
+    progress: StreamsProgress | None,
+) -> StreamsDetail:
+    """What is published of the record; `roles` where a recomputed answer equals it. `wanted`: how many copies a task
+    with state has at least."""
+    parts = tuple(_subtopology(one, part, wanted) for part in one.seen)
     leader = next((thread.process_id for thread in one.threads if thread.id == one.leader), None)
     times = [thread.next_rebalance_ms for thread in one.threads if thread.next_rebalance_ms is not None]
     return StreamsDetail(
@@ -87,10 +99,14 @@ def detail_of(one: Observed, roles: Roles | None) -> StreamsDetail:
             _process(one, process_id, threads, roles, leads=process_id == leader)
             for process_id, threads in one.processes().items()
         ),
-        subtopologies=tuple(_subtopology(one, part) for part in one.seen),
+        subtopologies=parts,
         withheld=_texts(one.withheld()),
         next_rebalance_ms=min(times, default=None),
         roles_known=roles is not None,
+        stateful=stateful,
+        stateless=stateless,
+        missing_standbys=None if wanted is None else sum(part.missing_standbys or 0 for part in parts),
+        progress=progress,
     )
 
 
@@ -137,13 +153,17 @@ def _thread(one: Observed, thread: StreamsThread, roles: Roles | None) -> Thread
     )
 
 
-def _subtopology(one: Observed, part: SubtopologySeen) -> SubtopologyTasks:
+def _subtopology(one: Observed, part: SubtopologySeen, wanted: int | None) -> SubtopologyTasks:
     tasks = part.tasks()
     running = one.running()
     shares = [
         sum(key_of(task) == part.key for thread in threads for task in thread.active)
         for threads in one.processes().values()
     ]
+    copies = Counter(task for thread in one.threads for task in thread.standby)
+    missing = None
+    if wanted is not None:
+        missing = sum(max(wanted - copies[task], 0) for task in tasks if task in running) if part.stateful else 0
     return SubtopologyTasks(
         name=f"{part.name}__{part.number}" if part.name else str(part.number),
         topics=dict(part.topics),
@@ -152,6 +172,7 @@ def _subtopology(one: Observed, part: SubtopologySeen) -> SubtopologyTasks:
         least=min(shares, default=0),
         most=max(shares, default=0),
         waiting=_texts(task for task in tasks if task not in running),
+        missing_standbys=missing,
     )
 
 

@@ -93,9 +93,9 @@ def _probing(before: Probing, facts: Facts, source: Source) -> Probing:
         return Probing()
     if not any(time > 0 for time in facts.times):
         return before
-    left = facts.moves_left
-    if left is None:
+    if facts.misplaced is None:
         return before
+    left = len(facts.misplaced)
     nearer = before.least is None or left < before.least
     return replace(
         before,

@@ -9,7 +9,7 @@ as the record does are left out beforehand (`caught_up.fits`).
     frame 1              task 2_0 further: 2 differences   task 2_1 further, too: 0 differences: found
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from heapq import heappop, heappush
@@ -25,7 +25,7 @@ from rebalance_monitor.streaming.core.streams.caught_up import Placed, Possible,
 from rebalance_monitor.streaming.core.streams.hypotheses import Frame
 from rebalance_monitor.streaming.core.streams.observed import Observed
 from rebalance_monitor.streaming.core.streams.rounds import Hypothesis, RoundMaker, difference
-from rebalance_monitor.streaming.core.streams.topology import key_of
+from rebalance_monitor.streaming.core.streams.topology import Key, key_of
 
 MOST_RUNS = 150
 CELLS = 60_000
@@ -37,6 +37,28 @@ ALL_OF = 64
 """So many assumptions are all run, to see whether they answer alike."""
 
 Choice = tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Who runs a task, and who has copies of it."""
+
+    active: ProcessId
+    copies: frozenset[ProcessId]
+
+
+def places_of(answer: LeaderAnswer, stateful: Container[Key]) -> dict[TaskId, Place]:
+    """Where an answer's target has the tasks with state, those included that are withheld."""
+    copies: dict[TaskId, set[ProcessId]] = {}
+    for process, share in answer.shares.items():
+        for task in share.standby:
+            copies.setdefault(task, set()).add(process)
+    return {
+        task: Place(process, frozenset(copies.get(task, ())))
+        for process, share in answer.shares.items()
+        for task in share.active
+        if key_of(task) in stateful
+    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,18 +135,11 @@ class Search:
         answer = self._lead(hypothesis)
         return answer is not None and difference(self._one, answer).size == 0
 
-    def ideal(self, hypothesis: Hypothesis) -> dict[TaskId, ProcessId] | None:
-        """Where each task with state runs once nothing lags; None where the leader fails."""
+    def ideal(self, hypothesis: Hypothesis) -> dict[TaskId, Place] | None:
+        """Where each task with state is once nothing lags; None where the leader fails."""
         configs = replace(hypothesis.configs, acceptable_recovery_lag=UNBOUNDED_LAG)
         answer = self._lead(replace(hypothesis, configs=configs, ends={}))
-        if answer is None:
-            return None
-        return {
-            task: process
-            for process, share in answer.shares.items()
-            for task in share.active
-            if key_of(task) in hypothesis.stateful
-        }
+        return None if answer is None else places_of(answer, hypothesis.stateful)
 
     def _left(self) -> bool:
         return self._runs > 0

@@ -15,7 +15,7 @@ from rebalance_monitor.assignors.streams.eras import era_of
 from rebalance_monitor.assignors.streams.failures import LeaderFailed
 from rebalance_monitor.assignors.streams.leader import ASSIGNMENT_ERROR, INCOMPLETE_SOURCE_TOPICS, LeaderAnswer
 from rebalance_monitor.assignors.streams.members import newest_version
-from rebalance_monitor.assignors.streams.tasks import ProcessId, TaskId
+from rebalance_monitor.assignors.streams.tasks import TaskId
 from rebalance_monitor.schemas.streams_tasks import PROTOCOL
 from rebalance_monitor.streaming.core.model.reasons import Reason, ReasonKind
 from rebalance_monitor.streaming.core.model.results import ConsumerShare, ExpectedShare, Grade, Verdict
@@ -29,7 +29,7 @@ from rebalance_monitor.streaming.core.streams.hypotheses import (
 )
 from rebalance_monitor.streaming.core.streams.observed import Observed, Roles
 from rebalance_monitor.streaming.core.streams.rounds import Hypothesis, roles_of
-from rebalance_monitor.streaming.core.streams.search import Found, Missed, Search
+from rebalance_monitor.streaming.core.streams.search import Found, Missed, Place, Search, places_of
 
 MOST_FRAMES = 300
 _NOT_KNOWN = {
@@ -42,13 +42,19 @@ _NOT_KNOWN = {
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judged:
     """The verdict; where a hypothesis gives the record's answer, also that hypothesis, the answer, the
-    roles, and under the high-availability assignor where each task with state runs once nothing lags."""
+    roles, and under the high-availability assignor where each task with state is once nothing lags."""
 
     verdict: Verdict
     hypothesis: Hypothesis | None = None
     answer: LeaderAnswer | None = None
     roles: Roles | None = None
-    ideal: Mapping[TaskId, ProcessId] | None = None
+    ideal: Mapping[TaskId, Place] | None = None
+
+    def target(self) -> Mapping[TaskId, Place] | None:
+        """Where the leader's target has the tasks with state; None where no answer is known."""
+        if self.answer is None or self.hypothesis is None:
+            return None
+        return places_of(self.answer, self.hypothesis.stateful)
 
 
 def judge(

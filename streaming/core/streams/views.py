@@ -1,0 +1,57 @@
+"""How far a Streams application is from its target placement, how evenly its tasks are shared, which copies it lacks.
+
+A probing rebalance moves the tasks whose copies have caught up, and gives warm-ups to others, at most
+max.warmup.replicas at a time. So at best
+
+    5 tasks to move, 2 of them have copies where they go, 2 warm-ups allowed
+    3 probing rebalances: 2 tasks move and 2 warm up, 2 move and 1 warms up, 1 moves
+
+and the last one is two intervals after the next one.
+"""
+
+from math import ceil
+
+from rebalance_monitor.streaming.core.model.streams_detail import StreamsDetail, StreamsProgress
+from rebalance_monitor.streaming.core.streams.facts import Facts
+from rebalance_monitor.streaming.core.streams.observed import detail_of
+from rebalance_monitor.streaming.core.streams.past import Past
+
+
+def viewed(facts: Facts, past: Past, at_ms: int) -> StreamsDetail:
+    """The record's detail with what is seen in it beyond single tasks; `past` is that after the record."""
+    stateful = [sum(map(facts.with_state, tasks)) for tasks in facts.active.values()]
+    every = [len(tasks) for tasks in facts.active.values()]
+    stateless = [total - part for total, part in zip(every, stateful, strict=True)]
+    wanted = facts.wanted_copies
+    return detail_of(
+        facts.one,
+        facts.judged.roles,
+        wanted=None if facts.failed else wanted,
+        stateful=(min(stateful), max(stateful)),
+        stateless=(min(stateless), max(stateless)),
+        progress=_progress(facts, past, at_ms),
+    )
+
+
+def _progress(facts: Facts, past: Past, at_ms: int) -> StreamsProgress | None:
+    misplaced, found = facts.misplaced, facts.judged.hypothesis
+    ideal, target = facts.judged.ideal, facts.judged.target()
+    if misplaced is None or found is None or ideal is None or target is None:
+        return None
+    left = len(misplaced)
+    next_ms = min((time for time in facts.times if time > 0), default=None)
+    cold = sum(ideal[task].active not in (target[task].active, *target[task].copies) for task in misplaced)
+    rebalances = 1 + ceil(cold / max(found.configs.max_warmup_replicas, 1)) if left else 0
+    interval_ms = facts.settings.probing_interval_ms
+    first_ms = next_ms if next_ms is not None or interval_ms is None else at_ms + interval_ms
+    not_before_ms = first_ms if rebalances else None
+    if rebalances > 1 and first_ms is not None:
+        not_before_ms = None if interval_ms is None else first_ms + (rebalances - 1) * interval_ms
+    return StreamsProgress(
+        moves_left=left,
+        rebalances=rebalances,
+        not_before_ms=not_before_ms,
+        next_ms=next_ms,
+        probed=past.probing.rounds,
+        stuck=past.probing.stuck,
+    )

@@ -1,0 +1,72 @@
+"""What people see of a Streams application: moves that are left, the next probing rebalance, skew, missing copies."""
+
+from typing import Any
+
+from rebalance_monitor.streaming.core.model.objects import as_object
+from rebalance_monitor.streaming.core.model.results import Generation
+from rebalance_monitor.streaming.core.streams.words import summary
+from tests.streaming.core.rules.builders import Story
+from tests.streaming.core.rules.cases_streams_across import LATER_MS, ONE_WARM_UP, never_nearer
+from tests.streaming.core.rules.cases_streams_placement import ONE_OF_TWO_COPIED, one_part_each
+from tests.streaming.core.rules.cases_streams_record import ONE_COPY
+from tests.streaming.core.rules.streams import Thread, group
+
+
+def details(story: Story) -> list[dict[str, Any]]:
+    return [as_object(one)["streams"] for one in story.fold() if isinstance(one, Generation)]
+
+
+def test_moves_that_are_left_are_counted_and_timed() -> None:
+    *_, last = details(never_nearer())
+    assert last["progress"] == {
+        "moves_left": 1,
+        "rebalances": 1,
+        "not_before_ms": LATER_MS,
+        "next_ms": LATER_MS,
+        "probed": 6,
+        "stuck": 5,
+    }
+    assert summary(last).startswith("1 move left, at best 1 probing rebalance, so not before ")
+
+
+def test_a_task_that_has_no_copy_where_it_goes_needs_one_rebalance_more() -> None:
+    """b shall run 1_1 and 1_3, and one copy may warm up at a time."""
+    threads = (
+        Thread(
+            id="a1",
+            active="1_0 1_1 1_2 1_3",
+            owned="1_0 1_1 1_2 1_3",
+            sums="1_0:-2 1_1:-2 1_2:-2 1_3:-2",
+            generation=1,
+            next_ms=LATER_MS,
+        ),
+        Thread(id="b1", standby="1_1", generation=1),
+    )
+    (one,) = details(group(threads, known=ONE_WARM_UP))
+    assert one["progress"] is not None
+    (process, other) = one["processes"]
+    assert [thread["warm_up"] for thread in other["threads"]] == [["1_1"]]
+    assert one["progress"]["moves_left"] == 2
+    assert one["progress"]["rebalances"] == 2
+    assert one["progress"]["not_before_ms"] is None
+    assert process["leads"]
+
+
+def test_missing_copies_and_skew_are_counted() -> None:
+    (one,) = details(group(ONE_OF_TWO_COPIED, known=ONE_COPY))
+    assert one["missing_standbys"] == 1
+    assert "1 standby missing" in summary(one)
+    (uneven,) = details(one_part_each())
+    assert summary(uneven) == "sub-topology 0: 0 to 2 tasks per process; sub-topology 2: 0 to 2 tasks per process"
+    assert uneven["balance"] == {"stateful": [0, 0], "stateless": [2, 2]}
+
+
+def test_each_law_is_graded() -> None:
+    (one,) = details(one_part_each())
+    laws = one["laws"]
+    assert isinstance(laws, dict)
+    assert (laws["STREAMS-S01"], laws["STREAMS-S13"], laws["STREAMS-S18"]) == ("ok", "violated", "undetermined")
+
+
+def test_other_generations_have_nothing_of_it() -> None:
+    assert summary(None) == ""
