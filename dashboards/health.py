@@ -7,7 +7,7 @@ from rebalance_monitor.dashboards.frames import assembled, frame, label_values
 from rebalance_monitor.dashboards.panels import Panel, graph, number, rows
 from rebalance_monitor.dashboards.places import HEALTH as HERE
 from rebalance_monitor.dashboards.queries import FLEET
-from rebalance_monitor.streaming.core import metrics
+from rebalance_monitor.streaming.core import metrics, polling_metrics
 
 _MONITOR = ("cluster",)
 """Each monitor watches one cluster."""
@@ -134,6 +134,33 @@ def _reading() -> list[Panel]:
             unit="s",
             description="Both stay small in a monitor that is well and a cluster that is busy.",
             span=24,
+        ),
+        graph(
+            "Since the last answer to a poller",
+            [(queries.age(polling_metrics.LAST_POLL, ("cluster", "poller"), FLEET), "{{cluster}} {{poller}}")],
+            unit="s",
+            description="What brokers are asked beside the topics that are read: partition counts and racks, and which "
+            "groups rebalance.",
+            span=8,
+        ),
+        graph(
+            "Requests of pollers per minute",
+            [
+                (
+                    f"60 * {queries.rate(polling_metrics.POLL_REQUESTS, ('cluster', 'poller'), FLEET)}",
+                    "{{cluster}} {{poller}}",
+                )
+            ],
+            unit="none",
+            description="What the pollers cost the brokers.",
+            span=8,
+        ),
+        graph(
+            "Groups that the monitor may not list",
+            [(queries.aggregated(polling_metrics.GROUPS_UNSEEN, _MONITOR, FLEET, how="max"), "{{cluster}}")],
+            unit="bool_yes_no",
+            description="Yes: a rebalance of a group that the monitor may not describe is not seen while it lasts.",
+            span=8,
         ),
         rows(
             "Positions",

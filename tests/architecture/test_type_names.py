@@ -19,8 +19,8 @@ LAYERS = {
 }
 SHARED: dict[str, set[str]] = {
     "product": {
-        "Answer", "Finding", "GroupStates", "Hypothesis", "Key", "Law", "NotSetUp", "Observed",
-        "Owner", "Place", "Row", "Sighting", "Topics", "Waiting", "Waits",
+        "Answer", "Deadline", "Finding", "GroupStates", "Hypothesis", "Key", "Law", "NotSetUp", "Observed",
+        "Owner", "Past", "Place", "Row", "Sighting", "Topics", "Waiting", "Waits",
     },
     "schemas": {"Fields", "Partitions", "Record", "TaskId"},
     "assignors/consumer": {"Shares"},
