@@ -1,26 +1,36 @@
-"""What brokers say of all topics and of themselves: two requests, whatever the number of topics."""
+"""What brokers say of all topics and of themselves: three requests, whatever the number of topics.
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+Two of them tell of all topics and brokers. The third tells topics' ids, by which the records of KIP-848 groups name
+them: those of topics that are new or have changed, then those of others in turn, a bounded number each time. A topic
+that was made anew has another id; until it is asked for again, targets that name it are not judged.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import chain, islice
 from typing import Any
 
 from rebalance_monitor.streaming.core.cluster.topics import Replicas
 from rebalance_monitor.streaming.supervision import PartFailed
 
 REQUEST_TIMEOUT_S = 5.0
-REQUESTS = 2
+REQUESTS = 3
 """Of one answer."""
+MOST_DESCRIBED = 500
+"""Topics whose ids are asked for at a time."""
+_HALF = (1 << 64) - 1
 _NO_SUCH_TOPIC, _NOT_AUTHORIZED = 3, 29
 
 
 @dataclass(frozen=True, slots=True)
 class BrokersAnswer:
     """The replicas of each topic that the monitor may describe, and the racks of brokers that are alive and have one.
-    `unclear`: topics of which the broker could not say it now."""
+    `unclear`: topics of which the broker could not say it now. `ids`: the 16 bytes of ids, as far as they are known."""
 
     topics: Mapping[str, Replicas]
     racks: Mapping[int, str]
     unclear: frozenset[str] = frozenset()
+    ids: Mapping[str, bytes] = field(default_factory=dict)
 
 
 class KafkaTopics:
@@ -29,6 +39,8 @@ class KafkaTopics:
     def __init__(self, client: Mapping[str, str]) -> None:
         self._client = client
         self._admin: Any = None
+        self._ids: dict[str, tuple[Replicas, bytes]] = {}
+        """Of each topic the replicas that it had when its id was told; those that were asked for last come last."""
 
     def __call__(self) -> BrokersAnswer:
         """One answer; PartFailed when no broker gives it in time."""
@@ -44,11 +56,43 @@ class KafkaTopics:
         except (KafkaException, TimeoutError) as why:
             raise PartFailed(f"the brokers did not say which topics there are ({reason(why)})") from why
         read = {name: _replicas(topic) for name, topic in listed.topics.items()}
+        topics = {name: replicas for name, replicas in read.items() if replicas}
+        self._learn_ids(topics)
         return BrokersAnswer(
-            topics={name: replicas for name, replicas in read.items() if replicas},
+            topics=topics,
             racks={int(node.id): str(node.rack) for node in described.nodes if node.rack},
             unclear=frozenset(name for name, replicas in read.items() if replicas == ()),
+            ids={name: told for name, (_, told) in self._ids.items()},
         )
+
+    def _learn_ids(self, topics: Mapping[str, Replicas]) -> None:
+        """Without an answer the ids stay as they are known."""
+        self._ids = {name: known for name, known in self._ids.items() if name in topics}
+        changed = [name for name, held in topics.items() if name not in self._ids or self._ids[name][0] != held]
+        asked = list(dict.fromkeys(islice(chain(changed, self._ids), MOST_DESCRIBED)))
+        for name, told in self._described(asked):
+            self._ids.pop(name, None)
+            self._ids[name] = topics[name], told
+
+    def _described(self, names: Iterable[str]) -> Iterator[tuple[str, bytes]]:
+        """Topics with their ids; one of which the brokers do not say it now is left out."""
+        from confluent_kafka import KafkaException, TopicCollection
+
+        listed = list(names)
+        if not listed:
+            return
+        try:
+            told = self._admin.describe_topics(TopicCollection(listed), request_timeout=REQUEST_TIMEOUT_S)
+        except KafkaException:
+            return
+        for name, answer in told.items():
+            try:
+                topic_id = answer.result(REQUEST_TIMEOUT_S + 1).topic_id
+            except (KafkaException, TimeoutError):
+                continue
+            halves = topic_id.get_most_significant_bits(), topic_id.get_least_significant_bits()
+            if any(halves):  # brokers before 2.8 have none
+                yield name, b"".join((half & _HALF).to_bytes(8, "big") for half in halves)
 
 
 def _replicas(topic: Any) -> Replicas | None:

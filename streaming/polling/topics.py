@@ -102,6 +102,6 @@ class TopicPoller:
             topics = {**answer.topics, **{name: known[name] for name in answer.unclear if name in known}}
             # What did not change is kept once, however often it was said.
             topics = {name: known[name] if known.get(name) == held else held for name, held in topics.items()}
-            self._samples.append(TopicSample(asked_ms, answered_ms, topics, dict(answer.racks)))
+            self._samples.append(TopicSample(asked_ms, answered_ms, topics, dict(answer.racks), dict(answer.ids)))
             if self._wanted_ms is not None and self._wanted_ms <= asked_ms:
                 self._wanted_ms = None

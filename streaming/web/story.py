@@ -60,6 +60,7 @@ class Story:
     anchor: str
     source: Object
     judged_by: str = ""
+    target: str = ""
 
 
 def story(row: GenerationRow) -> Story:
@@ -99,7 +100,21 @@ def story(row: GenerationRow) -> Story:
         anchor=f"g-{source['partition']}-{source['offset']}",
         source=source,
         judged_by=row.judged_by,
+        target=_target(one.get("epoch")),
     )
+
+
+def _target(epoch: Object | None) -> str:
+    """How far the members of a KIP-848 group came to the target."""
+    if epoch is None:
+        return ""
+    since_ms = epoch["computed_ms"] if epoch["needed_ms"] is None else epoch["needed_ms"]
+    if epoch["reached_ms"] is not None:
+        return f"every member held its target {duration(epoch['reached_ms'] - since_ms)} after a new one was needed"
+    if epoch["overtaken_by"] is not None:
+        return f"epoch {epoch['overtaken_by']} came before every member held its target"
+    late = [one["member_id"] for one in epoch["progress"] if one["state"] != "STABLE"]
+    return f"not every member holds its target yet: {listed(late, 4)}" if late else "not every member was asked yet"
 
 
 def listed(names: Iterable[str], most: int = MOST_NAMES) -> str:

@@ -1,12 +1,12 @@
 """The history of topics as rows of text: one for each topic, and one for the racks and the time of the last sample.
 
 A row is written when its content changes, so a sample that shows nothing new writes one row, however many topics there
-are. JSON: a topic's row is a list of changes [after_ms, at_ms, replicas by partition, or null]; the row without a
-topic's name is an object.
+are. JSON: a topic's row is an object of two lists of changes: `held` of [after_ms, at_ms, replicas by partition, or
+null], `ids` of [after_ms, at_ms, the id in hexadecimal]; the row without a topic's name is an object, too.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -34,11 +34,12 @@ def changed(cluster_id: str, before: TopicHistory, after: TopicHistory) -> Store
     if after is before:
         return None
     rows = {CLUSTER: _cluster_text(after)}
-    if after.topics is before.topics:
+    if after.topics is before.topics and after.ids is before.ids:
         return StoredTopics(cluster_id=cluster_id, rows=rows)
     for name, changes in after.topics.items():
-        if before.topics.get(name) is not changes:
-            rows[name] = _text([[one.after_ms, one.at_ms, one.content] for one in changes])
+        ids = after.ids.get(name, ())
+        if before.topics.get(name) is not changes or before.ids.get(name, ()) is not ids:
+            rows[name] = _topic_text(changes, ids)
     gone = tuple(name for name in before.topics if name not in after.topics)
     return StoredTopics(cluster_id=cluster_id, rows=rows, gone=gone)
 
@@ -50,8 +51,10 @@ def history_from(rows: Mapping[str, str]) -> TopicHistory:
     try:
         known = json.loads(rows[CLUSTER])
         racks = tuple(map(_racks, known["racks"]))
-        topics = {name: tuple(map(_change, json.loads(text))) for name, text in rows.items() if name != CLUSTER}
-        return TopicHistory(topics, racks, int(known["asked_ms"]), int(known["answered_ms"]))
+        told = {name: json.loads(text) for name, text in rows.items() if name != CLUSTER}
+        topics = {name: tuple(map(_change, one["held"])) for name, one in told.items()}
+        ids = {name: tuple(map(_id, one["ids"])) for name, one in told.items() if one["ids"]}
+        return TopicHistory(topics, racks, int(known["asked_ms"]), int(known["answered_ms"]), ids)
     except (ValueError, KeyError, TypeError, AttributeError) as why:
         raise UnreadableTopics from why
 
@@ -59,6 +62,16 @@ def history_from(rows: Mapping[str, str]) -> TopicHistory:
 def _cluster_text(history: TopicHistory) -> str:
     racks = [[one.after_ms, one.at_ms, one.content] for one in history.racks]
     return _text({"asked_ms": history.asked_ms, "answered_ms": history.answered_ms, "racks": racks})
+
+
+def _topic_text(held: Sequence[ContentChange[Replicas | None]], ids: Sequence[ContentChange[bytes]]) -> str:
+    shown = [[one.after_ms, one.at_ms, one.content] for one in held]
+    return _text({"held": shown, "ids": [[one.after_ms, one.at_ms, one.content.hex()] for one in ids]})
+
+
+def _id(given: Any) -> ContentChange[bytes]:
+    after_ms, at_ms, content = given
+    return ContentChange(int(after_ms), int(at_ms), bytes.fromhex(content))
 
 
 def _change(given: Any) -> ContentChange[Replicas | None]:

@@ -90,7 +90,8 @@ class TopicHistory:
             racks = (*racks, self._change(sample, dict(sample.racks)))
         topics = {**self.topics, **changed} if changed else self.topics
         told = {name: one for name, one in sample.ids.items() if self.id_of(name) != one}
-        ids = {**self.ids, **{name: (*self.ids.get(name, ()), self._change(sample, one)) for name, one in told.items()}}
+        newer = {name: (*self.ids.get(name, ()), self._change(sample, one)) for name, one in told.items()}
+        ids = {**self.ids, **newer} if newer else self.ids
         known = replace(self, topics=topics, racks=racks, ids=ids)
         return replace(known, asked_ms=sample.asked_ms, answered_ms=sample.answered_ms)
 

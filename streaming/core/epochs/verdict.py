@@ -139,8 +139,15 @@ def _views(group: EpochGroup, history: TopicHistory, at_ms: int) -> Iterator[_Vi
     if told is not None or not names:
         yield _View(told or {})
         return
-    for number, view in enumerate(topics.sampled(history, names, at_ms)):
+    views = list(topics.sampled(history, names, at_ms))
+    for number, view in enumerate(views):
         yield _View(view, None if number == 0 else OTHER_TOPICS)
+    # A topic that was deleted may still be in the last sample, and one that was just made not yet known to the broker.
+    given = {topic for one in group.members.values() for topic, _ in one.wanted()}
+    for view in views:
+        known = {name: one for name, one in view.items() if one.id in given}
+        if known != view:
+            yield _View(known, OTHER_TOPICS)
     alike = len({frozenset(group.names_of(one)) for one in group.members.values()}) <= 1
     guessed = topics.inferred(group, names) if alike else None
     if guessed is not None:

@@ -32,6 +32,20 @@ def test_a_sample_that_shows_nothing_new_writes_one_row() -> None:
     assert changed("id", before, before) is None
 
 
+def test_the_ids_of_topics_are_stored_with_them() -> None:
+    first = history([TopicSample(1, 1, {"t": ((1,),), "u": ((1,),)}, ids={"t": b"t" * 16})])
+    stored = changed("id", NO_SAMPLES, first)
+    assert stored is not None
+    assert history_from(stored.rows) == first
+    anew = first.with_sample(TopicSample(2, 3, {"t": ((1,),), "u": ((1,),)}, ids={"t": b"s" * 16}))
+    again = changed("id", first, anew)
+    assert again is not None
+    assert set(again.rows) == {CLUSTER, "t"}
+    known = history_from({**stored.rows, **again.rows})
+    assert (known.id_of("t"), known.id_of("t", 2), known.id_of("u")) == (b"s" * 16, b"t" * 16, None)
+    assert (known.name_of(b"s" * 16), known.name_of(b"t" * 16), known.name_of(b"x" * 16)) == ("t", "t", None)
+
+
 def test_nothing_is_stored_of_a_new_cluster() -> None:
     assert history_from({}) == NO_SAMPLES
 

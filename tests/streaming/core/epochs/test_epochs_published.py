@@ -4,6 +4,7 @@ import gzip
 import json
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
@@ -14,9 +15,10 @@ from hypothesis import given
 from hypothesis import settings as profile
 from hypothesis import strategies as st
 
-from rebalance_monitor.streaming.cli.captures import knowledge_of, records_of, settings_of
+from rebalance_monitor.streaming.cli.captures import knowledge_of, metadata_of, records_of, settings_of
+from rebalance_monitor.streaming.core.cluster.topics import history_of
 from rebalance_monitor.streaming.core.epochs.catalogue import RULES
-from rebalance_monitor.streaming.core.epochs.verdict import judge
+from rebalance_monitor.streaming.core.epochs.verdict import OTHER_TOPICS, judge
 from rebalance_monitor.streaming.core.lifecycles import fold_group
 from rebalance_monitor.streaming.core.model.records import Row, Tick
 from rebalance_monitor.streaming.core.model.results import Aftermath, Generation, Incident, Result, Standing
@@ -116,6 +118,22 @@ def test_clients_held_no_more_than_their_targets_and_all_of_them_once_these_were
             seen["same" if owned == wanted else "topic not resolved"] += 1
     assert seen["same"] > 200
     assert seen["topic not resolved"] < 10
+
+
+def test_a_topic_that_was_deleted_since_the_last_sample_makes_nothing_unexplained() -> None:
+    """The coordinator knows at once; the sample that shows it comes later."""
+    (first, *_) = metadata_of(CAPTURE)
+    more = {**first.topics, "gone": (frozenset[str](),) * 3}
+    known = history_of([replace(first, topics=more, ids={**first.ids, "gone": b"g" * 16})])
+    at_ms, computed = next(one for one in computed_ones() if one[1].after.members)
+    members = {
+        name: replace(view, metadata=replace(view.metadata, names=(*view.metadata.names, "gone")))
+        for name, view in computed.after.members.items()
+        if view.metadata is not None
+    }
+    asked = replace(computed, after=replace(computed.after, members=members))
+    verdict = judge(asked, known, at_ms, lambda topic: topic.hex(), trusted=True)
+    assert (verdict.grade.value, verdict.reason) == ("explainable", OTHER_TOPICS)
 
 
 @pytest.mark.parametrize("group", ["k-uniform", "k-migrate"])
