@@ -11,7 +11,7 @@ from itertools import chain, combinations, permutations, product
 
 from rebalance_monitor.assignors.streams.application import AssignmentConfigs
 from rebalance_monitor.assignors.streams.built_in import BuiltIn
-from rebalance_monitor.assignors.streams.eras import release_of
+from rebalance_monitor.assignors.streams.eras import era_of, release_of
 from rebalance_monitor.assignors.streams.tasks import Release, TaskId
 from rebalance_monitor.streaming.core.model.streams_settings import StreamsSettings
 from rebalance_monitor.streaming.core.streams.described import stores_by_part
@@ -108,9 +108,10 @@ def frames(settings: StreamsSettings, one: Observed, remembered: Remembered) -> 
         _tags(settings, one),
     )
     first = lags[0], warming[0], tagged[0]  # the sticky assignors look at none of these
-    for assignor, release, lag, standbys, warm_ups, tags, stateful in product(
+    for wanted, release, lag, standbys, warm_ups, tags, stateful in product(
         assignors(settings), tried, lags, copies, warming, tagged, sets
     ):
+        assignor = wanted if era_of(release).high_availability else BuiltIn.LEGACY_STICKY
         if assignor is not BuiltIn.HIGH_AVAILABILITY and (lag, warm_ups, tags) != first:
             continue
         configs = AssignmentConfigs(

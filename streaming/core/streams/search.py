@@ -30,7 +30,7 @@ from rebalance_monitor.streaming.core.streams.topology import Key, key_of
 MOST_RUNS = 150
 CELLS = 60_000
 """Tasks times processes over all runs: a large group gets fewer runs."""
-FEWEST_RUNS = 12
+FEWEST_RUNS = 4
 DEFAULT_JAVA = 17
 """Matters to the sticky assignors alone."""
 ALL_OF = 64
@@ -103,7 +103,8 @@ class Search:
         self._sums = sums_of(one)
         self._processes = tuple(one.processes())
         cells = max(len(one.tasks) * len(self._processes), 1)
-        self._runs = max(min(MOST_RUNS, CELLS // cells * 4), FEWEST_RUNS)
+        self._runs = self._more = max(min(MOST_RUNS, CELLS // cells), FEWEST_RUNS)
+        self.made = 0
         self._failed = ""
         self._nearest: tuple[int, str, LeaderAnswer | None] = (1 << 30, "", None)
 
@@ -130,8 +131,10 @@ class Search:
         _, nearest, answer = self._nearest
         return Missed(exhausted=exhausted, failed=self._failed, nearest=nearest, answer=answer)
 
-    def gives(self, hypothesis: Hypothesis) -> bool:
-        """Whether this hypothesis gives the record's answer, too."""
+    def gives(self, hypothesis: Hypothesis) -> bool | None:
+        """Whether this hypothesis gives the record's answer, too; None where no run is left to tell."""
+        if not self._left():
+            return None
         answer = self._lead(hypothesis)
         return answer is not None and difference(self._one, answer).size == 0
 
@@ -146,6 +149,7 @@ class Search:
 
     def _lead(self, hypothesis: Hypothesis) -> LeaderAnswer | None:
         self._runs -= 1
+        self.made += 1
         try:
             return lead(self._maker.round(replace(hypothesis, java_version=self._java_version)))
         except LeaderFailed as why:
@@ -270,6 +274,7 @@ class Search:
         return None
 
     def _found(self, space: "_Space", choice: Choice) -> Found:
+        self._runs = self._more  # once more, to see what else gives this answer
         hypothesis = space.hypothesis(choice)
         answer = self._lead(hypothesis)
         assert answer is not None
@@ -286,7 +291,7 @@ class Search:
             listed if self._sums.get(task) else listed[:1]
             for task, listed in zip(space.tasks, space.unpruned, strict=True)
         ]
-        if prod(map(len, options)) > ALL_OF:
+        if prod(map(len, options)) > min(ALL_OF, self._runs):
             return False
         every = _Space(space.frame, space.tasks, options, options)
         return all(self.gives(every.hypothesis(choice)) for choice in every.all_choices())

@@ -74,15 +74,16 @@ def judge(
         return Judged(verdict=_missed(settings, one, remembered, found))
     reason = _unknown(settings, one, found, search)
     own = found.hypothesis.release
-    alike = [
-        release
+    alike = {
+        release: release == own or search.gives(replace(found.hypothesis, release=release))
         for release in releases(settings, one)
-        if release == own or search.gives(replace(found.hypothesis, release=release))
-    ]
+    }
+    # Of a large group not every release can be asked: then none is named.
+    asked = None not in alike.values()
     verdict = Verdict(
         grade=Grade.MATCH if reason is None else Grade.EXPLAINABLE,
         assignor=PROTOCOL,
-        eras=tuple(dict.fromkeys(era_of(release).name for release in alike)),
+        eras=tuple(dict.fromkeys(era_of(release).name for release, gives in alike.items() if gives and asked)),
         reason=reason,
         expected=_expected(found.answer),
     )
@@ -133,6 +134,8 @@ def _racks(one: Observed) -> bool:
 def _missed(settings: StreamsSettings, one: Observed, remembered: Remembered, missed: Missed) -> Verdict:
     if missed.answer is None and missed.failed:
         return not_judged(ReasonKind.CANNOT_RUN, f"the leader's computation fails: {missed.failed}")
+    if not any(era_of(release).high_availability for release in releases(settings, one)):
+        return not_judged(ReasonKind.CANNOT_RUN, "what leaders up to 2.5 answer is not known exactly")
     if settings.rack_strategy is None and _racks(one):
         return not_judged(ReasonKind.UNKNOWN_SETTINGS, "rack.aware.assignment.strategy is not known")
     if settings.assignor is None and not remembered.built_in:
