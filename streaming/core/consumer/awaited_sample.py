@@ -11,7 +11,7 @@ verdict that the samples so far do not support waits for one that was surely ask
 from collections.abc import Sequence
 
 from rebalance_monitor.schemas.consumer_protocol import ConsumerSubscription
-from rebalance_monitor.streaming.core.consumer.topic_views import SAMPLE_AGE_MS
+from rebalance_monitor.streaming.core.consumer.topic_views import CLOCKS_APART_MS, SAMPLE_AGE_MS
 from rebalance_monitor.streaming.core.fold.clocks import SKEW_MS
 from rebalance_monitor.streaming.core.fold.published import body_of
 from rebalance_monitor.streaming.core.fold.state import Waiting
@@ -22,9 +22,6 @@ from rebalance_monitor.streaming.core.model.results import Grade, Verdict
 MISSING = "a sample of the topics that was taken after the record"
 METADATA_AGE_MS = 2_000
 """A broker learns of new topics and partitions at most so long after another one, where both are well."""
-CLOCKS_APART_MS = 60_000
-"""Clocks of brokers and of the monitor differ by less than this. A record that was read later than so long after its
-time was surely written before."""
 
 
 def rests_on_samples(verdict: Verdict) -> bool:
@@ -36,6 +33,7 @@ def rests_on_samples(verdict: Verdict) -> bool:
 def asked_from_ms(head: Waiting, *, racks: bool) -> int:
     """From when on a sample must have been asked, by the monitor's clock, to know what this record's leader knew.
     `racks`: the cluster has some; that of a dead broker is shown for a while."""
+    # A record that was read later than so long after its time was surely written before.
     written_ms = min(head.arrived_ms, head.row.timestamp_ms + CLOCKS_APART_MS)
     members = body_of(head.row).members
     states_one = any(isinstance(one.subscription, ConsumerSubscription) and one.subscription.rack for one in members)

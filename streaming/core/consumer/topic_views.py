@@ -22,6 +22,11 @@ Topics: TypeAlias = Mapping[str, Racks]
 SAMPLE_AGE_MS = 30_000
 """How much older than its time stamp what a sample shows may be: the brokers asked learn of a dead one by its session
 time-out, and may answer from what they knew before."""
+CLOCKS_APART_MS = 60_000
+"""Clocks of brokers and of the monitor differ by less than this: records carry the brokers' times, samples the
+monitor's."""
+METADATA_MAX_AGE_MS = 300_000
+"""A leader refreshes what it knows of topics at least this often (`metadata.max.age.ms`, the default)."""
 MOST_EARLIER = 2
 MOST_LATER = 3
 MOST_COMBINED_RACKS = 4
@@ -60,6 +65,7 @@ def others(history: TopicHistory, wanted: Sequence[str], at_ms: int, given: Give
     yield from near[1:]
     before = [one for one in moments if one.at_ms <= at_ms][-MOST_SEARCHED:]
     yield from _other_racks(near, _all_racks([*near, *(history.shown(wanted, one.at_ms) for one in before)]))
+    yield from (one for one in _old(history, moments, wanted, at_ms) if one not in near)
     yield from islice(_mixed(near, wanted, given), MAX_MIXED)
 
 
@@ -73,7 +79,9 @@ def unsure(history: TopicHistory, wanted: Sequence[str], at_ms: int) -> frozense
     differ in their number."""
     if current(history, wanted, at_ms) is None:
         return frozenset(wanted)
-    counts = [{name: len(racks) for name, racks in one.items()} for one in near(history, wanted, at_ms)]
+    moments = history.moments(wanted)
+    shown = (*_near(history, moments, wanted, at_ms), *_old(history, moments, wanted, at_ms))
+    counts = [{name: len(racks) for name, racks in one.items()} for one in shown]
     return frozenset(name for name in wanted if None in (found := {one.get(name) for one in counts}) or len(found) > 1)
 
 
@@ -81,10 +89,9 @@ def _near(
     history: TopicHistory, moments: Sequence[SampleMoment], wanted: Sequence[str], at_ms: int
 ) -> Iterator[dict[str, Racks]]:
     """The last sample, those before it, those after it; each content once. A change after `at_ms` counts if it may have
-    happened before, or was shown soon."""
+    happened before, by the monitor's clock."""
     before = [one for one in moments if one.at_ms <= at_ms]
-    after = [one for one in moments if one.at_ms > at_ms]
-    later = [one for one in after if one.after_ms <= at_ms or one.at_ms <= at_ms + SAMPLE_AGE_MS]
+    later = [one for one in moments if one.at_ms > at_ms and one.after_ms <= at_ms + CLOCKS_APART_MS]
     found: list[dict[str, Racks]] = []
     for samples, most in ((reversed(before), 1 + MOST_EARLIER), (iter(later), MOST_LATER)):
         distinct = 0
@@ -96,18 +103,25 @@ def _near(
                 yield shown
 
 
+def _old(
+    history: TopicHistory, moments: Sequence[SampleMoment], wanted: Sequence[str], at_ms: int
+) -> Iterator[dict[str, Racks]]:
+    """What a leader may still know that has not refreshed its metadata since, newest first: the contents that held at
+    any time so long before."""
+    before = [one for one in moments if one.at_ms <= at_ms]
+    oldest_ms = at_ms - METADATA_MAX_AGE_MS - CLOCKS_APART_MS
+    recent = [one for one in before if one.at_ms > oldest_ms]
+    for moment in reversed(before[-len(recent) - 1 :][-MOST_SEARCHED:]):
+        yield history.shown(wanted, moment.at_ms)
+
+
 def _other_racks(
     near: Sequence[Mapping[str, Racks]], known: Mapping[str, Sequence[frozenset[str]]]
 ) -> Iterator[dict[str, Racks]]:
-    """Where these samples lack racks that are `known` of a partition: with each choice of racks that the leader did
-    not know. A broker that comes back or dies between two samples shows in none of them, so any may be among them."""
+    """With each choice of the racks that are `known` of partitions, as not known to the leader. A broker that restarts,
+    comes back or dies between two samples shows in none of them, so any may be among them."""
     everything = sorted({rack for partitions in known.values() for racks in partitions for rack in racks})
-    if not any(
-        known[topic][number] - racks
-        for sample in near
-        for topic, partitions in sample.items()
-        for number, racks in enumerate(partitions)
-    ):
+    if not everything:
         return
     for sample, unknown in product(near, _choices(everything)):
         yield {

@@ -27,8 +27,6 @@ from rebalance_monitor.streaming.core.consumer.guessed_counts import MOST_HOLES
 from rebalance_monitor.streaming.core.incidents.finding import Finding
 from rebalance_monitor.streaming.core.model.results import Certainty, Evidence, Severity, Source, Subject
 
-METADATA_MAX_AGE_MS = 300_000
-"""A leader refreshes what it knows of topics at least this often (`metadata.max.age.ms`, the default)."""
 MOST_WAITING = 1_000
 """Partitions of one group that are waited for at a time."""
 CODES = frozenset({WITHOUT_OWNER.code, TRANSFER_UNFINISHED.code})
@@ -123,7 +121,7 @@ def _without_owner(
         highest[topic] = max(number, highest.get(topic, -1))
     for topic in topics:
         if sample is not None and history.ever(topic):
-            count, certainty, more_ms = len(sample.get(topic, ())), Certainty.CERTAIN, METADATA_MAX_AGE_MS
+            count, certainty, more_ms = len(sample.get(topic, ())), Certainty.CERTAIN, topic_views.METADATA_MAX_AGE_MS
         else:
             # A sticky leader may keep numbers that a topic made anew no longer has.
             certainty = Certainty.LIKELY if answer.assignor in STICKY_ONES else Certainty.CERTAIN

@@ -72,6 +72,11 @@ def racked(seed: int) -> Racked:
     return Racked(generations, tuple(sorted(samples, key=lambda one: one.at_ms)))
 
 
+def all_alive() -> TopicHistory:
+    """Samples as they would be if all brokers lived whenever one was taken."""
+    return history_of(TopicMetadata(one.at_ms, _racks(one, frozenset(RACKS))) for one in metadata_of(CAPTURE))
+
+
 def _records() -> Iterator[tuple[RawRecord, GroupGeneration]]:
     settings = ClusterSettings(name="racked")
     for record in records_of(CAPTURE):

@@ -60,6 +60,12 @@ class Live:
         return self.outcome.sample_from_ms
 
 
+def sampled_later(live: Live, **counts: int) -> Verdict:
+    """The verdict when a sample has come that no record need wait longer for."""
+    live.sampled(live.story.now_ms + 120_000, **counts)
+    return live.reads(live.story.now_ms + 120_500)
+
+
 def pending(verdict: Verdict) -> bool:
     return verdict.pending_until_ms is not None
 
@@ -179,6 +185,31 @@ def test_a_topic_that_was_deleted_is_no_alarm() -> None:
     live = Live(group("range", shares("a b", m1="b-0", m2="b-1")))
     live.sampled(live.story.now_ms - 1_000, a=3, b=2)
     verdict = live.reads()
+    assert (verdict.grade, kind(verdict)) == (Grade.EXPLAINABLE, ReasonKind.UNKNOWN_TOPICS)
+
+
+@pytest.mark.parametrize("behind_ms", [45_000, 60_000])
+def test_a_clock_of_the_broker_that_is_behind_hides_no_sample(behind_ms: int) -> None:
+    """By the monitor's clock the partition was added 15 s before the record; by the broker's, after it."""
+    live = Live(group("range", GROWN))
+    real_ms = live.story.now_ms + behind_ms
+    live.sampled(live.story.now_ms - 10_000, a=3)
+    live.sampled(real_ms - 45_000, a=3)
+    live.sampled(real_ms - 15_000, a=4)
+    verdict = sampled_later(live, a=4)
+    assert (verdict.grade, kind(verdict)) == (Grade.EXPLAINABLE, ReasonKind.UNKNOWN_TOPICS)
+
+
+@pytest.mark.parametrize("protocol", ["range", "cooperative-sticky"])
+def test_a_leader_that_is_as_old_as_it_may_be_is_right(protocol: str) -> None:
+    """Its metadata are of 4 min ago; since then each minute a partition was added to another topic."""
+    live = Live(group(protocol, shares("a b c d", m1="a-0 b-0 c-0 d-0")))
+    counts = dict.fromkeys("abcd", 1)
+    live.sampled(live.story.now_ms - 240_000, **counts)
+    for number, topic in enumerate("abcd", start=1):
+        counts[topic] = 2
+        live.sampled(live.story.now_ms - 240_000 + number * 50_000, **counts)
+    verdict = sampled_later(live, **counts)
     assert (verdict.grade, kind(verdict)) == (Grade.EXPLAINABLE, ReasonKind.UNKNOWN_TOPICS)
 
 
