@@ -28,6 +28,8 @@ DEFAULT_ASSIGNOR = "uniform"
 _ASSIGNORS: Mapping[str, Callable[..., Outcome]] = {"uniform": uniform.assign, "range": range_assignor.assign}
 _ASSIGNED, _TARGET = 6, 7
 _MOST_ORDERS = 720
+_MOST_WORK = 100_000
+"""Members and partitions of all orders together that are tried for one target: large groups get fewer."""
 
 
 def preferred(group: EpochGroup) -> tuple[str, ...]:
@@ -132,8 +134,15 @@ def run(computed: Computed, topics: Mapping[str, BrokerTopic], assignor: str, re
     return None if group is None else _ASSIGNORS[assignor](group, release=release)
 
 
-def explained(computed: Computed, topics: Mapping[str, BrokerTopic], assignor: str, release: Release) -> Answer:
-    """Whether this assignor of the release computes the target from these topics.
+def explained(
+    computed: Computed,
+    topics: Mapping[str, BrokerTopic],
+    assignor: str,
+    release: Release,
+    *,
+    assign: Callable[..., Outcome] | None = None,
+) -> Answer:
+    """Whether this assignor of the release computes the target from these topics. `assign`: its function, if not ours.
 
     The coordinator's own order of members whose ids share a hash bucket is not in the records. Any of them counts.
     """
@@ -141,10 +150,13 @@ def explained(computed: Computed, topics: Mapping[str, BrokerTopic], assignor: s
     if group is None:
         return Answer.FAILED
     wanted = {member: view.wanted() for member, view in computed.after.members.items()}
+    run_one = assign or _ASSIGNORS[assignor]
     orders = member_orders(group.members)
+    size = len(group.members) + sum(topic.partitions for topic in topics.values())
+    most = min(_MOST_ORDERS, max(1, _MOST_WORK // max(1, size)))
     ran = unsure = False
-    for members in islice(orders, _MOST_ORDERS):
-        outcome = _ASSIGNORS[assignor](replace(group, members=members), release=release)
+    for members in islice(orders, most):
+        outcome = run_one(replace(group, members=members), release=release)
         if not isinstance(outcome, BrokerResult):
             continue
         ran = True

@@ -18,7 +18,7 @@ from rebalance_monitor.streaming.core.fold.published import MemberShares
 from rebalance_monitor.streaming.core.fold.state import Envelope, LastRecord
 from rebalance_monitor.streaming.core.incidents.notice import Output
 from rebalance_monitor.streaming.core.incidents.rule import Rule
-from rebalance_monitor.streaming.core.model.codec import dumps, loads
+from rebalance_monitor.streaming.core.model.codec import CodecError, dumps, loads
 from rebalance_monitor.streaming.core.model.reasons import Reason
 from rebalance_monitor.streaming.core.model.records import Body, MemberRow, OtherGroup, Row
 from rebalance_monitor.streaming.core.model.results import Source, Standing
@@ -49,7 +49,10 @@ class EpochsLifecycle(NoTopics):
     def salvage(self, stored: str) -> str | None:
         """The group as it was last known to be: a member's record comes only when it changes. What failed may be one of
         its records, so nothing is concluded from it until it is seen to be in order."""
-        state = loads(EpochsState, stored)
+        try:
+            state = loads(EpochsState, stored)
+        except CodecError:
+            return None
         return dumps(replace(state, begun=(), trusted=False, underway=None, cause=(), left={}))
 
 

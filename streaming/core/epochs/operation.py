@@ -41,6 +41,8 @@ from rebalance_monitor.streaming.core.model.results import Aftermath, Cause, Evi
 FIRST_EPOCHS = 2
 """A new group's first record states epoch 1 or 2."""
 PROTOCOL_CHANGED = "protocol_changed"
+MOST_BEGUN = 20_000
+"""Records of one moment that are put by: more than a batch of 1 MiB holds. In a log without times all have one."""
 
 
 def record_of(row: Row) -> GroupRecord | None:
@@ -52,6 +54,8 @@ def record_of(row: Row) -> GroupRecord | None:
 def begins_another(state: EpochsState, row: Row) -> bool:
     """Whether a row is of another moment than the records that were put by."""
     first = state.begun[0] if state.begun else row
+    if len(state.begun) >= MOST_BEGUN:
+        return True
     return (row.topic, row.partition, row.timestamp_ms) != (first.topic, first.partition, first.timestamp_ms)
 
 

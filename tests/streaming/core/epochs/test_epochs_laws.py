@@ -4,6 +4,8 @@ from dataclasses import replace
 
 import pytest
 
+from rebalance_monitor.assignors.broker import uniform
+from rebalance_monitor.assignors.broker.model import NEWEST, BrokerGroup, BrokerTopic, Outcome, Release
 from rebalance_monitor.schemas.group_records import GroupRecord, Value
 from rebalance_monitor.schemas.group_values import (
     AssignmentEpoch,
@@ -17,7 +19,7 @@ from rebalance_monitor.schemas.group_values import (
     TopicPartitions,
     UnknownState,
 )
-from rebalance_monitor.streaming.core.epochs.expected import assignor_of
+from rebalance_monitor.streaming.core.epochs.expected import Answer, Computed, assignor_of, explained
 from rebalance_monitor.streaming.core.epochs.group import STATIC_AWAY, EpochGroup, take_all
 from rebalance_monitor.streaming.core.epochs.laws import (
     Finding,
@@ -28,6 +30,9 @@ from rebalance_monitor.streaming.core.epochs.laws import (
     target_incomplete,
     waiting_for,
 )
+from rebalance_monitor.streaming.core.epochs.lifecycle import EpochsLifecycle
+from rebalance_monitor.streaming.core.epochs.state import EpochsState
+from rebalance_monitor.streaming.core.model.codec import dumps, loads
 
 T = bytes(16)
 SUBSCRIPTION = ConsumerMember(
@@ -179,3 +184,35 @@ def test_the_assignor_that_most_members_prefer() -> None:
     assert assignor_of(take_all(SOUND, [prefers], 2_000)) == "range"
     other = record(5, replace(SUBSCRIPTION, server_assignor="uniform"), "b")
     assert assignor_of(take_all(SOUND, [prefers, other], 2_000)) is None
+
+
+def test_of_a_large_group_fewer_orders_are_tried() -> None:
+    """Ids that share places in the coordinator's map have more orders than anybody can try in time."""
+    names = [f"member-{number}" for number in range(300)]
+    records = [record(3, GroupEpoch(2)), *(record(5, SUBSCRIPTION, name) for name in names)]
+    before = take_all(EpochGroup(), records, 1_000)
+    after = take_all(before, [record(7, Target(of(*range(3_000))), names[0]), record(6, AssignmentEpoch(2))], 1_000)
+    tried: list[int] = []
+
+    def assign(group: BrokerGroup, *, release: Release) -> Outcome:
+        tried.append(len(group.members))
+        return uniform.assign(group, release=release)
+
+    topics = {"t": BrokerTopic(id=T, partitions=3_000)}
+    answer = explained(Computed(before, after), topics, "uniform", NEWEST, assign=assign)
+    assert answer is Answer.UNSURE
+    assert 1 < len(tried) < 50
+
+
+def test_after_a_failed_fold_the_group_is_known_and_not_trusted() -> None:
+    known = EpochsState(view=SOUND, trusted=True, shown="Stable")
+    left = EpochsLifecycle().salvage(dumps(known))
+    assert left is not None
+    assert loads(EpochsState, left) == EpochsState(view=SOUND, shown="Stable")
+    assert EpochsLifecycle().salvage("not a state") is None
+
+
+def test_a_state_of_a_later_release_is_stored_as_it_is() -> None:
+    later = group(a=(of(0), current(5, of(0), UnknownState(7))))
+    state = EpochsState(view=later)
+    assert loads(EpochsState, dumps(state)) == state
