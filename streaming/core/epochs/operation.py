@@ -36,7 +36,7 @@ from rebalance_monitor.streaming.core.fold.state import LastRecord
 from rebalance_monitor.streaming.core.incidents import finding as incidents_finding
 from rebalance_monitor.streaming.core.incidents.notice import Notice, Output
 from rebalance_monitor.streaming.core.model.records import OtherGroup, Row
-from rebalance_monitor.streaming.core.model.results import Aftermath, Cause, Evidence, Standing
+from rebalance_monitor.streaming.core.model.results import Aftermath, Cause, Evidence, Generation, Standing
 
 FIRST_EPOCHS = 2
 """A new group's first record states epoch 1 or 2."""
@@ -127,9 +127,10 @@ def _found(view: GroupView, state: EpochsState, breaches: Iterable[Finding]) -> 
 def stands(
     view: GroupView, state: EpochsState, outputs: Sequence[Output], at_ms: int
 ) -> tuple[EpochsState, list[Output]]:
-    """The group's state in Kafka's words behind the rest, where it changed."""
+    """The group's state in Kafka's words behind the rest, where it changed, and behind each target: who only counts
+    members takes a group with a new generation for stable."""
     word = state_word(state)
-    if word == state.shown:
+    if word == state.shown and not any(isinstance(one, Generation) for one in outputs):
         return state, list(outputs)
     standing = Standing(cluster=view.settings.name, group=view.group, state=word, at_ms=at_ms)
     return replace(state, shown=word), [*outputs, standing]

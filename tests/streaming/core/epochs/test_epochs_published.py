@@ -136,6 +136,15 @@ def test_a_topic_that_was_deleted_since_the_last_sample_makes_nothing_unexplaine
     assert (verdict.grade.value, verdict.reason) == ("explainable", OTHER_TOPICS)
 
 
+def test_behind_each_target_stands_the_groups_state() -> None:
+    said = folded("k-uniform", [rows_by_group()["k-uniform"]])
+    at = [number for number, one in enumerate(said) if isinstance(one, Generation)]
+    assert len(at) > 50
+    for start, end in pairwise([*at, len(said)]):
+        assert isinstance(next(one for one in said[start:end] if not isinstance(one, Generation)), Standing | Aftermath)
+        assert any(isinstance(one, Standing) for one in said[start:end])
+
+
 @pytest.mark.parametrize("group", ["k-uniform", "k-migrate"])
 def test_one_record_at_a_time_says_the_same_as_all_at_once(group: str) -> None:
     rows = rows_by_group()[group]
