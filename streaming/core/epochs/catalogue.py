@@ -133,7 +133,10 @@ LAGGING = Rule(
     for_ms=0,
     patience="after the broker's session time-out (45 s) and 5 s more",
     meaning="A member moves to a new target with its next heartbeat; one that sends none is removed.",
-    exceptions=("it has partitions to give up first",),
+    exceptions=(
+        "it has partitions to give up first",
+        "a member of the classic protocol has its rebalance time-out, too",
+    ),
     confirm=_CONFIRM,
     advice=(
         _CLIENT,
@@ -148,7 +151,7 @@ WAITING_LONG = Rule(
     wrong="A consumer does not reach its target.",
     severity=Severity.HIGH,
     for_ms=0,
-    patience="after the longest rebalance time-out, the session time-out and 10 s more",
+    patience="after twice the longest rebalance time-out, the session time-out and 10 s more",
     meaning="A member that waits gets its partitions within the time that their holders may take.",
     exceptions=("a newer target came meanwhile",),
     confirm=_CONFIRM,
@@ -165,14 +168,14 @@ NO_TARGET = Rule(
     wrong="A KIP-848 group needs a new target and gets none.",
     severity=Severity.HIGH,
     for_ms=0,
-    patience="after two heartbeat intervals of 5 s and 5 s more",
+    patience="after the broker's session time-out (45 s) and 5 s more",
     meaning="The coordinator computes a target with the next heartbeat after a new group epoch.",
-    exceptions=("nobody is in the group",),
+    exceptions=("nobody is in the group", "members of the classic protocol alone have their rebalance time-out, too"),
     confirm=_CONFIRM,
     advice=(
         _COORDINATOR,
         looks("An assignor of the broker's own (`group.consumer.assignors`) may fail: its errors are in that log."),
-        looks("A broker with a longer `group.consumer.heartbeat.interval.ms` takes longer than 5 s."),
+        looks("A broker with a longer `group.consumer.session.timeout.ms` waits longer than 45 s."),
     ),
     resolves="With the next target.",
 )

@@ -26,6 +26,7 @@ from rebalance_monitor.schemas.group_values import (
     ResolvedRegex,
     ShareMember,
     ShareStates,
+    State,
     Target,
 )
 from rebalance_monitor.schemas.streams_values import (
@@ -49,8 +50,8 @@ _EPOCH, _METADATA, _MEMBER, _ASSIGNED, _TARGET, _CURRENT, _REGEX = 3, 4, 5, 6, 7
 class MemberView:
     """What the records say of one member. Times in ms.
 
-    `epoch_since_ms`: since when it is at its epoch and in its state; `heard_ms`: its last type-8 record; both count
-    only time that has surely passed. `wrote_ms`: the time of that record.
+    `epoch_since_ms`: since when it is at its epoch and in its state, with the same partitions to give up; `heard_ms`:
+    its last type-8 record; both count only time that has surely passed. `wrote_ms`: the time of that record.
     """
 
     metadata: ConsumerMember | None = None
@@ -187,9 +188,14 @@ def _changed(group: EpochGroup, record: GroupRecord, member: MemberView) -> Epoc
 
 def _moved(member: MemberView, current: Current, at_ms: int) -> MemberView:
     before = member.current
-    same = before is not None and (before.epoch, before.state) == (current.epoch, current.state)
+    same = before is not None and _standing(before) == _standing(current)
     since = member.epoch_since_ms if same else at_ms
     return replace(member, current=current, epoch_since_ms=since, heard_ms=at_ms, wrote_ms=at_ms)
+
+
+def _standing(current: Current) -> tuple[int, State | None, frozenset[TopicPartition]]:
+    """What keeps its time-out running: with other partitions to give up, the coordinator begins it anew."""
+    return current.epoch, current.state, flat(current.pending_revocation)
 
 
 def _deleted(group: EpochGroup, record: GroupRecord) -> EpochGroup:

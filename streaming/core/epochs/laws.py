@@ -42,7 +42,7 @@ class Law(Enum):
     LAGGING = auto()
     """A member did not move to the newest epoch for longer than its session time-out."""
     NO_TARGET = auto()
-    """The group needs a target and got none for longer than a heartbeat."""
+    """The group needs a target and got none for longer than any member may take to ask for it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,7 +94,7 @@ def deadlines(
     yield from stuck_revoking(group, heartbeat_ms)
     yield from lagging(group, session_ms)
     yield from waiting_long(group, session_ms, heartbeat_ms)
-    yield from no_target(group, heartbeat_ms)
+    yield from no_target(group, session_ms)
 
 
 def overdue_findings(
@@ -185,31 +185,46 @@ def stuck_revoking(group: EpochGroup, heartbeat_ms: int) -> Iterator[Deadline]:
 
 
 def lagging(group: EpochGroup, session_ms: int) -> Iterator[Deadline]:
-    """Law 8: who is not revoking moves to a new epoch within the session time-out, or the broker removes it."""
+    """Law 8: who is not revoking moves to a new epoch when it next asks, or the broker removes it."""
     for name, member in _present(group):
         if member.state in (None, MemberState.UNREVOKED) or member.epoch is None or group.assignment_epoch is None:
             continue
-        if member.epoch >= group.assignment_epoch or member.heard_ms is None or group.assignment_ms is None:
+        asks_ms = _asks_ms(member, session_ms)
+        if member.epoch >= group.assignment_epoch or None in (member.heard_ms, group.assignment_ms, asks_ms):
             continue
-        since_ms = max(member.heard_ms, group.assignment_ms)
-        yield Deadline(since_ms, session_ms + SLACK_MS, Finding(law=Law.LAGGING, member=name))
+        since_ms = max(member.heard_ms or 0, group.assignment_ms or 0)
+        yield Deadline(since_ms, (asks_ms or 0) + SLACK_MS, Finding(law=Law.LAGGING, member=name))
 
 
 def waiting_long(group: EpochGroup, session_ms: int, heartbeat_ms: int) -> Iterator[Deadline]:
-    """Law 9: nobody waits for longer than the others may take to give up what they hold, or to be removed."""
+    """Law 9: nobody waits for longer than the others may take to give up what they hold, or to be removed. A holder
+    that was revoking for the target before gives that up first, and has its time-out twice."""
     known = [member.metadata for member in group.members.values()]
     longest_ms = max((one.rebalance_timeout_ms for one in known if one is not None), default=0)
+    classic_ms = (one.classic.session_timeout_ms for one in known if one is not None and one.classic is not None)
+    silent_ms = max(session_ms, *classic_ms, 0)
     for name, member in _present(group):
         if member.state is not MemberState.UNRELEASED or member.epoch_since_ms is None or None in known:
             continue
         found = Finding(law=Law.WAITING_LONG, member=name, partitions=member.wanted() - member.assigned())
-        yield Deadline(member.epoch_since_ms, longest_ms + session_ms + heartbeat_ms + SLACK_MS, found)
+        yield Deadline(member.epoch_since_ms, 2 * longest_ms + silent_ms + heartbeat_ms + SLACK_MS, found)
 
 
-def no_target(group: EpochGroup, heartbeat_ms: int) -> Iterator[Deadline]:
-    """Law 10: a target follows a new group epoch within a heartbeat, as long as there are members."""
-    if group.behind and group.epoch_ms is not None and any(True for _ in _present(group)):
-        yield Deadline(group.epoch_ms, 2 * heartbeat_ms + SLACK_MS, Finding(law=Law.NO_TARGET))
+def no_target(group: EpochGroup, session_ms: int) -> Iterator[Deadline]:
+    """Law 10: a target follows a new group epoch as soon as a member asks, which one of them does in time or is
+    removed."""
+    times = [asks_ms for _, member in _present(group) if (asks_ms := _asks_ms(member, session_ms)) is not None]
+    if group.behind and group.epoch_ms is not None and times:
+        yield Deadline(group.epoch_ms, min(times) + SLACK_MS, Finding(law=Law.NO_TARGET))
+
+
+def _asks_ms(member: MemberView, session_ms: int) -> int | None:
+    """After how long at most a member asks for the newest target, or is removed; None where that is not known. One of
+    the classic protocol does so by joining, for which it has its rebalance time-out once its heartbeat was refused."""
+    if member.metadata is None:
+        return None
+    classic = member.metadata.classic
+    return session_ms if classic is None else classic.session_timeout_ms + member.metadata.rebalance_timeout_ms
 
 
 def waiting_for(group: EpochGroup) -> dict[str, dict[str, frozenset[TopicPartition]]]:

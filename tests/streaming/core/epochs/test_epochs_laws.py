@@ -9,6 +9,7 @@ from rebalance_monitor.assignors.broker.model import NEWEST, BrokerGroup, Broker
 from rebalance_monitor.schemas.group_records import GroupRecord, Value
 from rebalance_monitor.schemas.group_values import (
     AssignmentEpoch,
+    ClassicMember,
     ConsumerMember,
     Current,
     GroupEpoch,
@@ -142,9 +143,47 @@ def test_a_member_that_stays_at_an_old_epoch() -> None:
 
 def test_a_group_that_gets_no_target() -> None:
     waiting = group(epoch=6, a=((), current(5, ())))
-    assert overdue_findings(waiting, 1_000 + 15_000) == []
-    assert laws(overdue_findings(waiting, 1_000 + 15_001)) == [Law.NO_TARGET]
+    assert overdue_findings(waiting, 1_000 + 50_000) == [], "its only member may be silent so long"
+    assert laws(overdue_findings(waiting, 1_000 + 50_001)) == [Law.NO_TARGET]
     assert overdue_findings(group(epoch=6), 10**9) == [], "without members nobody asks for one"
+
+
+CLASSIC = replace(SUBSCRIPTION, classic=ClassicMember(session_timeout_ms=10_000, protocols=()))
+
+
+def test_a_classic_member_moves_by_joining_and_has_its_rebalance_time_out_for_it() -> None:
+    late = take_all(group(a=((), current(4, ()))), [record(5, replace(CLASSIC, rebalance_timeout_ms=300_000), "a")], 1)
+    assert overdue_findings(late, 1_000 + 315_000) == []
+    assert laws(overdue_findings(late, 1_000 + 315_001)) == [Law.LAGGING]
+
+
+def test_classic_members_alone_bring_a_target_by_joining() -> None:
+    slow = replace(CLASSIC, rebalance_timeout_ms=300_000)
+    waiting = take_all(group(epoch=6, a=((), current(5, ())), b=((), current(5, ()))), [record(5, slow, "a")], 1)
+    assert laws(overdue_findings(waiting, 1_000 + 50_001)) == [Law.NO_TARGET], "b is none"
+    waiting = take_all(waiting, [record(5, slow, "b")], 1)
+    assert overdue_findings(waiting, 1_000 + 315_000) == []
+    assert laws(overdue_findings(waiting, 1_000 + 315_001)) == [Law.NO_TARGET]
+
+
+def test_other_partitions_to_give_up_begin_the_time_anew() -> None:
+    """A member that shrinks its subscription while it revokes has its rebalance time-out for what is added."""
+    slow = group(a=((), current(4, of(0), MemberState.UNREVOKED, of(1))))
+    again = take_all(slow, [record(8, current(4, (), MemberState.UNREVOKED, of(0, 1)), "a")], 7_000)
+    assert overdue_findings(again, 7_000 + 18_000) == []
+    assert laws(overdue_findings(again, 7_000 + 18_001)) == [Law.STUCK_REVOKING]
+
+
+def test_who_waits_may_wait_for_two_revocations_of_one_holder() -> None:
+    """b was revoking for the target before when the one came that gives its partition to a."""
+    waiting = group(
+        a=(of(0, 1), current(5, of(0), MemberState.UNRELEASED)),
+        b=(of(2), current(4, of(2), MemberState.UNREVOKED, of(1))),
+    )
+    found = overdue_findings(waiting, 1_000 + 2 * 8_000 + 45_000 + 10_000)
+    assert Law.WAITING_LONG not in laws(found)
+    found = overdue_findings(waiting, 1_000 + 2 * 8_000 + 45_000 + 10_001)
+    assert Law.WAITING_LONG in laws(found)
 
 
 def test_who_waits_for_whom() -> None:

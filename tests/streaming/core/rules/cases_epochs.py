@@ -16,8 +16,8 @@ from tests.streaming.core.rules.epochs import (
 
 HEARTBEAT_MS, SLACK_MS, AWAY = 5_000, 5_000, -2
 REVOKE_MS = REBALANCE_MS + HEARTBEAT_MS + SLACK_MS
-WAIT_MS = REVOKE_MS + SESSION_MS
-TARGET_MS = 2 * HEARTBEAT_MS + SLACK_MS
+WAIT_MS = REBALANCE_MS + REVOKE_MS + SESSION_MS
+TARGET_MS = SESSION_MS + SLACK_MS
 OWNER_MS = REBALANCE_MS + SESSION_MS + COVERED_MS
 
 
@@ -140,6 +140,15 @@ def silent_while_it_revokes() -> Story:
     return revoking(pair()).until(SESSION_MS + SLACK_MS + 1)
 
 
+def silent_until_it_joins() -> Story:
+    story = pair()
+    story.after().member("b", classic=True)
+    story.after().epoch(3)
+    story.target(3, a="0", b="1 2 3")
+    story.holds("a", 3, "0")
+    return story.until(SESSION_MS + REBALANCE_MS)
+
+
 def waits_for_an_away_member() -> Story:
     """b is static and away, and the coordinator keeps its partitions for longer than any time-out."""
     story = pair()
@@ -166,6 +175,14 @@ def no_target_comes() -> Story:
     story = pair()
     story.after().epoch(3)
     return story.until(TARGET_MS + 1)
+
+
+def classic_members_alone() -> Story:
+    story = pair()
+    for name in "ab":
+        story.after().member(name, classic=True)
+    story.after().epoch(3)
+    return story.until(SESSION_MS + REBALANCE_MS)
 
 
 def nobody_there() -> Story:
@@ -217,12 +234,16 @@ CASES: tuple[Case, ...] = (
     NearMiss(code="EPOCHS-E7", exception="the coordinator removed the member in time", story=removed_in_time),
     Broken(code="EPOCHS-E8", story=silent, subjects=("member b",), severity=Severity.MEDIUM, says="is at epoch 2 for"),
     NearMiss(code="EPOCHS-E8", exception="it has partitions to give up first", story=silent_while_it_revokes),
+    NearMiss(code="EPOCHS-E8", exception="a member of the classic protocol has its rebalance time-out, too",
+             story=silent_until_it_joins),
     Broken(code="EPOCHS-E9", story=waits_for_an_away_member, subjects=("member a",), severity=Severity.HIGH,
            says="has waited for a-3"),
     NearMiss(code="EPOCHS-E9", exception="a newer target came meanwhile", story=waits_anew),
     Broken(code="EPOCHS-E10", story=no_target_comes, subjects=("group g",), severity=Severity.HIGH,
-           says="is at epoch 3 for 15 s, with a target of epoch 2"),
+           says="is at epoch 3 for 50 s, with a target of epoch 2"),
     NearMiss(code="EPOCHS-E10", exception="nobody is in the group", story=nobody_there),
+    NearMiss(code="EPOCHS-E10", exception="members of the classic protocol alone have their rebalance time-out, too",
+             story=classic_members_alone),
     Broken(code="EPOCHS-E11", story=partition_left_out, subjects=("partition a-4",), severity=Severity.CRITICAL,
            says="a-4 is in no member's target"),
     NearMiss(code="EPOCHS-E11", exception="a new target is due", story=left_out_while_a_target_is_due),

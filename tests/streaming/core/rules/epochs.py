@@ -55,14 +55,18 @@ class Epochs(Story):
         self.offsets[OFFSETS] += 1
         self.rows.append(row)
 
-    def member(self, name: str, *, instance: str | None = None, topics: Iterable[str] = (TOPIC,)) -> None:
-        """Type 5."""
+    def member(
+        self, name: str, *, instance: str | None = None, topics: Iterable[str] = (TOPIC,), classic: bool = False
+    ) -> None:
+        """Type 5; `classic`: it joins and syncs."""
+        joins = {"sessionTimeoutMs": SESSION_MS, "supportedProtocols": []} if classic else None
         self.write(
             5,
             {
                 "instanceId": instance, "rackId": None, "clientId": "consumer", "clientHost": "/10.0.0.1",
                 "subscribedTopicNames": list(topics), "subscribedTopicRegex": None,
                 "rebalanceTimeoutMs": REBALANCE_MS, "serverAssignor": "uniform",
+                **({"classicMemberMetadata": joins} if joins else {}),
             },
             name,
         )  # fmt: skip
