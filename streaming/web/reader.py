@@ -311,7 +311,7 @@ class Reader:
 
 
 def _generation(document: Document, *more: Any) -> GenerationRow:
-    return GenerationRow(present(document), *more)
+    return GenerationRow(document, *more)
 
 
 def _connector_or_task(document: Document, *more: Any) -> ConnectorOrTaskRow:

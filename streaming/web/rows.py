@@ -6,17 +6,11 @@ from typing import Any, NamedTuple
 Document = dict[str, Any]
 GroupName = tuple[str, str]
 """(cluster, group)."""
-_FORMER = (("moves", "job"), ("interrupted", "job"), ("downtime", "jobs"))
 
 
 def present(document: Document) -> Document:
-    """The stored document of a generation, connector or task without the names that only the release before reads."""
+    """The stored document of a connector or task without the name that only the release before reads."""
     document.pop("job", None)
-    for listed, former in _FORMER:
-        for one in document.get(listed, ()):
-            one.pop(former, None)
-    if document.get("wait"):
-        document["wait"].pop("jobs", None)
     return document
 
 

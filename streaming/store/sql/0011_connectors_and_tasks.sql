@@ -1,6 +1,7 @@
--- What users read says connectors and tasks instead of jobs, notified instead of told. The release before goes on with
--- the old names until its end: the view `jobs` and the old fields in documents are for it alone, and the release after
--- this one drops them, with the triggers. The triggers are made before rows are updated, so that none is missed.
+-- What users read says connectors and tasks instead of jobs, notified instead of told. The release before may go on for a
+-- while, beside this one: the view `jobs` is for it alone, and triggers give what it writes the present names. A document
+-- of a generation has these alone, as `replay` prints it. The release after this one drops the view and the triggers.
+-- They are made before rows are updated, so that none is missed.
 --
 --     table jobs, column job                            table connectors_and_tasks, column id
 --     generations.document: moves[].job                 moves[].subject
@@ -10,20 +11,18 @@
 --     jobs.document: job                                subject
 --     incidents, outbox: times_told                     times_notified (the release before does not need the old one)
 
--- The objects of a list, each with a field under both of its names.
-create function rebalance_monitor.with_both_names(list jsonb, former text, present text) returns jsonb
+-- The objects of a list, each with a field under its present name.
+create function rebalance_monitor.with_present_name(list jsonb, former text, present text) returns jsonb
 language sql immutable as $$
     select coalesce(
         jsonb_agg(
-            one || jsonb_build_object(
-                former, coalesce(one -> present, one -> former), present, coalesce(one -> present, one -> former)
-            ) order by place
+            (one - former) || jsonb_build_object(present, coalesce(one -> present, one -> former)) order by place
         ), '[]'
     )
     from jsonb_array_elements(list) with ordinality as each (one, place)
 $$;
 
-create function rebalance_monitor.generation_with_both_names(document jsonb) returns jsonb
+create function rebalance_monitor.generation_with_present_names(document jsonb) returns jsonb
 language plpgsql immutable as $$
 declare
     field text;
@@ -35,14 +34,14 @@ begin
     loop
         if jsonb_typeof(document -> field) = 'array' then
             document := document || jsonb_build_object(
-                field, rebalance_monitor.with_both_names(document -> field, former, present)
+                field, rebalance_monitor.with_present_name(document -> field, former, present)
             );
         end if;
     end loop;
     if jsonb_typeof(document -> 'wait') = 'object' then
         document := document || jsonb_build_object(
             'wait',
-            rebalance_monitor.with_both_names(jsonb_build_array(document -> 'wait'), 'jobs', 'subjects') -> 0
+            rebalance_monitor.with_present_name(jsonb_build_array(document -> 'wait'), 'jobs', 'subjects') -> 0
         );
     end if;
     return document;
@@ -74,12 +73,15 @@ update rebalance_monitor.connectors_and_tasks set document = document;
 
 create function rebalance_monitor.generation_names() returns trigger language plpgsql as $$
 begin
-    new.document := rebalance_monitor.generation_with_both_names(new.document);
+    new.document := rebalance_monitor.generation_with_present_names(new.document);
     return new;
 end
 $$;
-create trigger both_names before insert or update on rebalance_monitor.generations
-    for each row when (new.protocol_type = 'connect') execute function rebalance_monitor.generation_names();
+create trigger present_names before insert or update on rebalance_monitor.generations
+    for each row when (
+        new.document #> '{moves,0}' ? 'job' or new.document #> '{interrupted,0}' ? 'job'
+        or new.document #> '{downtime,0}' ? 'jobs' or new.document -> 'wait' ? 'jobs'
+    ) execute function rebalance_monitor.generation_names();
 update rebalance_monitor.generations set document = document where protocol_type = 'connect';
 
 create function rebalance_monitor.incident_names() returns trigger language plpgsql as $$

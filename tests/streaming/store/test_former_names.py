@@ -85,7 +85,7 @@ def documents(connection: Connection, table: str) -> list[dict[str, Any]]:
 
 def reads_all(connection: Connection) -> None:
     """This release finds what it would have written itself."""
-    assert [present(one) for one in documents(connection, "generations")] == [as_object(JUDGED)]
+    assert documents(connection, "generations") == [as_object(JUDGED)]
     assert [present(one) for one in documents(connection, "connectors_and_tasks")] == [as_object(STANDS)]
     assert documents(connection, "incidents") == documents(connection, "outbox") == [as_object(incident())]
     assert [incident_of(one, "fired") for one in documents(connection, "incidents")] == [incident()]
@@ -117,17 +117,13 @@ def test_rows_that_the_release_before_writes_after_the_migration(store: Postgres
 
 
 def test_the_release_before_reads_what_this_one_writes(store: PostgresStore) -> None:
-    rows = contents([JUDGED], 1, lambda *_: "t1")
     with store.database.transaction() as connection:
         for _ in range(2):
-            tables.GENERATIONS.write(connection, rows.generations)
             CONNECTORS_AND_TASKS.write(connection, [row_of(STANDS, 1)])
-        (judged,), (stands,) = documents(connection, "generations"), documents(connection, "jobs")
+        (stands,) = documents(connection, "jobs")
         columns = connection.execute("select type, job, xmin::text::bigint > 0 from rebalance_monitor.jobs").fetchall()
     assert columns == [("task", "a-1", True)]
     assert stands["job"] == {"type": "task", "id": "a-1"}
-    assert judged["moves"][0]["job"] == judged["interrupted"][0]["job"] == judged["wait"]["jobs"][0] == stands["job"]
-    assert judged["downtime"][0]["jobs"] == 1
 
 
 def test_writing_again_changes_no_row(store: PostgresStore) -> None:
