@@ -150,7 +150,7 @@ TRANSFER_UNFINISHED = Rule(
     wrong="Consumers had to give partitions up, and the rebalance that hands them out did not come.",
     severity=Severity.HIGH,
     for_ms=0,
-    patience="after the session and rebalance time-outs together",
+    patience="after the session time-out and twice the rebalance time-out",
     meaning="After a cooperative rebalance in which members lose partitions, they join again, and another generation "
     "follows.",
     exceptions=("the next generation comes",),

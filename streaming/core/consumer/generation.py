@@ -66,8 +66,8 @@ def judged(
         if not (repeated or (first and body.generation > 1)):
             outputs += _answered(answer, body, moment)
         if not repeated and answer is not None:
-            patience_ms = timeouts_of(view.settings, view.group, body).both_ms
-            waits = unowned.noted(state.waits, answer, view.knowledge.topics, row.timestamp_ms, patience_ms, source)
+            timeouts = timeouts_of(view.settings, view.group, body)
+            waits = unowned.noted(state.waits, answer, view.knowledge.topics, row.timestamp_ms, timeouts, source)
         if not repeated and (answer is not None or body.protocol not in KNOWN):
             outputs.append(Notice(moment=moment, found=unowned.still(waits), evaluated=unowned.CODES))
     joined = LastJoin(body.state_ms, departures.shortest_ms(body.members))

@@ -24,6 +24,7 @@ from rebalance_monitor.streaming.core.consumer import topic_views
 from rebalance_monitor.streaming.core.consumer.answer import STICKY_ONES, Answer, shown
 from rebalance_monitor.streaming.core.consumer.catalogue import TRANSFER_UNFINISHED, WITHOUT_OWNER
 from rebalance_monitor.streaming.core.consumer.guessed_counts import MOST_HOLES
+from rebalance_monitor.streaming.core.fold.timeouts import Timeouts
 from rebalance_monitor.streaming.core.incidents.finding import Finding
 from rebalance_monitor.streaming.core.model.results import Certainty, Evidence, Severity, Source, Subject
 
@@ -67,15 +68,23 @@ class Waits:
         return replace(self, partitions=partitions, transfer_until_ms=until_ms)
 
 
-def noted(before: Waits, answer: Answer, history: TopicHistory, at_ms: int, patience_ms: int, source: Source) -> Waits:
-    """What waits after this answer. A partition that waited already goes on to wait."""
+def noted(
+    before: Waits, answer: Answer, history: TopicHistory, at_ms: int, timeouts: Timeouts, source: Source
+) -> Waits:
+    """What waits after this answer. A partition that waited already goes on to wait.
+
+    The member that has to give partitions up may handle what it holds until its rebalance time-out ends before it joins
+    again, and the others have theirs from then on.
+    """
+    patience_ms = timeouts.both_ms
     found: dict[str, Wait] = {}
     for partition, certainty, more_ms in islice(_without_owner(answer, history, at_ms), MOST_WAITING):
         key = shown(partition)
         found[key] = before.partitions.get(key) or Wait(at_ms + patience_ms + more_ms, certainty, source)
     if not _lost_something(answer):
         return Waits(found)
-    return Waits(found, at_ms + patience_ms, Certainty.CERTAIN if answer.java else Certainty.LIKELY, source)
+    until_ms = at_ms + patience_ms + timeouts.rebalance_ms
+    return Waits(found, until_ms, Certainty.CERTAIN if answer.java else Certainty.LIKELY, source)
 
 
 def still(waits: Waits) -> tuple[Finding, ...]:
@@ -170,6 +179,6 @@ def _unfinished(waits: Waits, group: str) -> Finding:
         severity=TRANSFER_UNFINISHED.severity,
         certainty=waits.transfer_certainty,
         subjects=(Subject("group", group),),
-        message="members had to give partitions up, and no generation followed within the group's time-outs",
+        message="members had to give partitions up, and no generation followed within the time that all have to join",
         evidence=(Evidence(source=waits.transfer_source),),
     )

@@ -11,6 +11,7 @@ from tests.streaming.core.rules.consumers import Consumer, group, record, shares
 
 COOPERATIVE, ROUNDROBIN = "cooperative-sticky", "roundrobin"
 TIMEOUTS_MS = 70_000
+TRANSFER_MS = TIMEOUTS_MS + 60_000
 METADATA_AGE_MS = 300_000
 MINUTE_MS = 60_000
 WITH_A_HOLE = shares(m1="a-0", m2="a-2")
@@ -65,7 +66,7 @@ def hole_of_an_unknown_client() -> Story:
 
 
 def unfinished_transfer() -> Story:
-    return group(COOPERATIVE, HELD_BACK).until(TIMEOUTS_MS)
+    return group(COOPERATIVE, HELD_BACK).until(TRANSFER_MS)
 
 
 def finished_transfer() -> Story:
