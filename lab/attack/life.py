@@ -1,6 +1,6 @@
 """One life of a Connect cluster, simulated or captured, that can be told with other clocks."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -80,7 +80,7 @@ def captured(path: Path) -> Life:
     """A capture; all its clocks agreed, so its times are true."""
     settings = settings_of(path)
     (group,) = settings.connect
-    records = sorted(records_of(path), key=lambda one: one.timestamp_ms)
+    records = _as_appended(records_of(path))
     leader = COORDINATOR
     written = []
     for record in records:
@@ -96,6 +96,18 @@ def captured(path: Path) -> Life:
             clock = f"worker:{row.body.record.worker_id}"
         written.append(_written(record, clock, value))
     return Life(path.name, group, settings, written, None)
+
+
+def _as_appended(records: Iterable[RawRecord]) -> list[RawRecord]:
+    """In the order in which they were appended, as far as times tell. A time stamp is the writer's: of two records of a
+    partition the one with the lower offset came first, whatever they state."""
+    newest_ms: dict[tuple[str, int], int] = {}
+    appended = []
+    for record in sorted(records, key=lambda one: one.offset):
+        place = record.topic, record.partition
+        newest_ms[place] = max(record.timestamp_ms, newest_ms.get(place, record.timestamp_ms))
+        appended.append((newest_ms[place], record))
+    return [record for _, record in sorted(appended, key=lambda one: one[0])]
 
 
 def _written(record: RawRecord, clock: str, group: GroupMetadata | None) -> Written:

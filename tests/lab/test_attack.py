@@ -33,6 +33,16 @@ def wrong(done: Sequence[Done], *kinds: str) -> list[str]:
     return [f"{one.cell}, {one.life}: {line}" for one in done for kind in kinds for line in one.outcome[kind]]
 
 
+def test_a_capture_is_read_in_the_order_of_its_topics() -> None:
+    """Statuses of several workers stand in a partition whatever times they state."""
+    for life in captures():
+        reached: dict[tuple[str, int], int] = {}
+        for one in life.records:
+            place = one.topic, one.partition
+            assert one.offset > reached.get(place, -1)
+            reached[place] = one.offset
+
+
 def test_no_clock_makes_an_alarm(lives: list[Life]) -> None:
     done = list(finished(list(clocks.pieces(lives))))
     assert wrong(done, "false") == []
