@@ -14,10 +14,9 @@ MAY_DESCRIBE = "DESCRIBE"
 
 @dataclass(frozen=True, slots=True)
 class StateAnswer:
-    """Groups that rebalance, each with its state. `unanswered`: some broker did not answer; `requests`: how many."""
+    """Groups that rebalance, each with its state, as far as brokers answered; `requests`: how many it took."""
 
     states: Mapping[str, str]
-    unanswered: bool
     requests: int
 
 
@@ -43,7 +42,7 @@ class KafkaGroupStates:
         except (KafkaException, TimeoutError) as why:
             raise PartFailed(f"the brokers did not say which groups rebalance ({reason(why)})") from why
         states = {str(one.group_id): names[one.state] for one in listed.valid if one.state in names}
-        return StateAnswer(states, bool(listed.errors), self._brokers)
+        return StateAnswer(states, self._brokers)
 
     def group(self, name: str) -> StateAnswer:
         """The state of one group of any kind. PartFailed when no broker answers."""
@@ -53,9 +52,8 @@ class KafkaGroupStates:
             found = self._admin().list_groups(name, timeout=REQUEST_TIMEOUT_S)
         except KafkaException as why:
             raise PartFailed(f"the brokers did not say whether {name} rebalances ({reason(why)})") from why
-        sound = [one for one in found if one.error is None]
-        states = {str(one.id): str(one.state) for one in sound if one.state in REBALANCING}
-        return StateAnswer(states, len(sound) < len(found), self._brokers + len(found))
+        states = {str(one.id): str(one.state) for one in found if one.error is None and one.state in REBALANCING}
+        return StateAnswer(states, self._brokers + len(found))
 
     def refused(self) -> bool:
         """Whether the monitor may not describe the cluster: then only groups that it may describe one by one are

@@ -119,7 +119,7 @@ class StatePoller:
         try:
             answer = self._timed(ask)
             answered_ms, requests = self._now_ms(), answer.requests
-            poll = StatePoll(asked_ms, answered_ms, answer.states, of=of, apart=apart, unanswered=answer.unanswered)
+            poll = StatePoll(asked_ms, answered_ms, answer.states, of=of, apart=apart)
             with self._lock:
                 self._polls.append(poll)
         finally:

@@ -24,8 +24,8 @@ class StatePoll:
     """One answer: the groups that rebalance, each with its state.
 
     Times by the monitor's clock, ms: what is shown was true at a moment between `asked_ms` and `answered_ms`. `of`: the
-    groups that were asked for (None: all but those in `apart`). `unanswered`: some broker did not answer, so a group
-    that is missing in `states` may rebalance all the same.
+    groups that were asked for (None: all but those in `apart`). A group that is missing in `states` does not rebalance,
+    or its coordinator did not answer: then another broker takes over, and its members join again from the beginning.
     """
 
     asked_ms: int
@@ -33,12 +33,10 @@ class StatePoll:
     states: Mapping[str, str]
     of: frozenset[str] | None = None
     apart: frozenset[str] = frozenset()
-    unanswered: bool = False
 
-    def tells_of(self, group: str) -> bool:
-        """Whether it says of the group that it does not rebalance, where it is missing in `states`."""
-        asked = group not in self.apart if self.of is None else group in self.of
-        return asked and not self.unanswered
+    def asked_for(self, group: str) -> bool:
+        """Whether the group would be in `states` if its coordinator had answered that it rebalances."""
+        return group not in self.apart if self.of is None else group in self.of
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +59,7 @@ class GroupStates:
 
     def with_poll(self, poll: StatePoll) -> "GroupStates":
         """After one more poll. A poll that failed is none: what was known stays as it is."""
-        now = {group: known for group, known in self.rebalancing.items() if not poll.tells_of(group)}
+        now = {group: known for group, known in self.rebalancing.items() if not poll.asked_for(group)}
         for group, state in poll.states.items():
             if state in REBALANCING and (group in self.rebalancing or len(now) < MOST_REBALANCING):
                 now[group] = _seen(self.rebalancing.get(group), state, poll)

@@ -49,13 +49,13 @@ class Polled:
         self.now_ms = max(self.now_ms, self.story.now_ms)
         return self._fold(new)
 
-    def polls(self, state: str | None, for_ms: int, *, unanswered: bool = False) -> list[tuple[str, str]]:
+    def polls(self, state: str | None, for_ms: int) -> list[tuple[str, str]]:
         """The group is seen in this state so long (None: not rebalancing). Returns what was said of the rule."""
         said = []
         for _ in range(for_ms // EVERY_MS):
             self.now_ms += EVERY_MS
             states = {} if state is None else {GROUP: state}
-            poll = StatePoll(self.now_ms - ANSWERED_MS, self.now_ms, states, unanswered=unanswered)
+            poll = StatePoll(self.now_ms - ANSWERED_MS, self.now_ms, states)
             self.groups = self.groups.with_poll(poll)
             said += self._fold([])
         return said
@@ -148,8 +148,16 @@ def test_a_poll_that_fails_opens_nothing_and_ends_nothing() -> None:
     polled.polls(PREPARING, EVERY_MS)
     assert polled.waits(10 * CONSUMER_MS) == [], "seen once, ten minutes ago: nobody knows of the time since"
     assert polled.polls(PREPARING, EVERY_MS) == OPENED
-    assert polled.polls(None, 10 * EVERY_MS, unanswered=True) == []
     assert polled.polls(None, 10 * EVERY_MS) == [], "the record that ends it is still to come"
+
+
+def test_a_coordinator_that_does_not_answer_begins_the_time_anew() -> None:
+    """Its group is in no answer. The broker that takes over knows nothing of the joins before."""
+    polled = consumers()
+    polled.polls(PREPARING, CONSUMER_MS)
+    polled.polls(None, EVERY_MS)
+    assert polled.polls(PREPARING, CONSUMER_MS) == []
+    assert polled.polls(PREPARING, 2 * EVERY_MS) == OPENED
 
 
 def test_nobody_knows_how_long_a_group_without_members_may_take() -> None:
@@ -176,20 +184,18 @@ def test_what_is_polled_after_the_last_record_that_is_read_does_not_count() -> N
     assert polled.waits(0) == []
 
 
-@given(st.lists(st.tuples(st.integers(1, 20_000), st.sampled_from([PREPARING, COMPLETING, None]), st.booleans())))
-def test_what_is_said_to_last_was_seen_by_two_polls_so_far_apart(polls: list[tuple[int, str | None, bool]]) -> None:
-    """No group is said to rebalance for longer than from the answer to one poll to the question of another, with no
-    complete answer in between that shows it otherwise."""
+@given(st.lists(st.tuples(st.integers(1, 20_000), st.sampled_from([PREPARING, COMPLETING, None]))))
+def test_what_is_said_to_last_was_seen_by_every_poll_meanwhile(polls: list[tuple[int, str | None]]) -> None:
+    """No group is said to rebalance for longer than from the answer to one poll to the question of another, with none
+    in between that lacks it."""
     states, now_ms, first_ms = GroupStates(), 0, None
-    for after_ms, state, unanswered in polls:
+    for after_ms, state in polls:
         asked_ms, now_ms = now_ms + after_ms, now_ms + after_ms + ANSWERED_MS
-        states = states.with_poll(
-            StatePoll(asked_ms, now_ms, {} if state is None else {GROUP: state}, unanswered=unanswered)
-        )
-        if state is not None:
-            first_ms = now_ms if first_ms is None else first_ms
-        elif not unanswered:
+        states = states.with_poll(StatePoll(asked_ms, now_ms, {} if state is None else {GROUP: state}))
+        if state is None:
             first_ms = None
+        elif first_ms is None:
+            first_ms = now_ms
         seen = states.rebalancing.get(GROUP)
         assert (seen is None) == (first_ms is None)
         if seen is not None and first_ms is not None:

@@ -11,7 +11,7 @@ from rebalance_monitor.streaming.polling.topics import HANGS_S, LOOK_EVERY_S
 from rebalance_monitor.streaming.supervision import PartFailed
 
 EVERY_S = 10.0
-NOBODY = StateAnswer({}, unanswered=False, requests=3)
+NOBODY = StateAnswer({}, requests=3)
 
 
 class Asked:
@@ -35,7 +35,7 @@ class Asked:
 
     def group(self, name: str) -> StateAnswer:
         self.by_name.append(name)
-        return StateAnswer({name: PREPARING}, unanswered=False, requests=4)
+        return StateAnswer({name: PREPARING}, requests=4)
 
     def refused(self) -> bool:
         self.rights += 1
@@ -95,7 +95,7 @@ def test_the_list_of_consumer_groups_says_nothing_of_connect_groups() -> None:
     asked = Asked()
     asked.poller.name(["c"])
     asked.passes(EVERY_S * 2 + 1)
-    asked.answer = lambda: StateAnswer({"g": PREPARING}, unanswered=False, requests=1)
+    asked.answer = lambda: StateAnswer({"g": PREPARING}, requests=1)
     asked.passes(EVERY_S)
     assert set(asked.states().rebalancing) == {"c", "g"}
 
