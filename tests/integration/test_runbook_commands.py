@@ -57,6 +57,8 @@ SHOWN = {
     "kafka-groups.sh --bootstrap-server $BROKERS --list | wc": r"(?m)^\s*[3-9]$",
     "kafka-groups": r"(?m)^runbooks\s+Classic\s+connect",
     "Preparing to rebalance": r"Preparing to rebalance group runbooks in state",
+    "--state --verbose": r"(?m)^readers\s.*\sStable\s",
+    "--list --state": r"(?m)^GROUP\s+STATE\s*$",
     "--members --verbose": r"(?m)^readers\s+rdkafka-.*orders",
     "$STATUS_TOPIC": r"CreateTime:\d+\tstatus-task-orders-\d\t.*RUNNING",
     "kafka-broker-api-versions": r"127\.0\.0\.1:\d+ \(id: 1 ",
@@ -184,5 +186,5 @@ def test_a_command_of_the_runbooks_shows_what_its_page_says(desk: Desk, command:
 
 def test_a_connect_group_is_refused_by_the_consumer_groups_tool(desk: Desk) -> None:
     """What the page says of it."""
-    (command,) = [one for one in COMMANDS if "kafka-consumer-groups" in one]
+    (command,) = [one for one in COMMANDS if "kafka-consumer-groups" in one and "--members" in one]
     assert "is not a consumer group" in desk.run(command).stdout + desk.run(command).stderr

@@ -6,17 +6,11 @@ from rebalance_monitor.streaming.core.incidents.rule import Check, Rule
 from rebalance_monitor.streaming.core.incidents.step import looks
 from rebalance_monitor.streaming.core.model.results import Severity
 
-RECORD = Check(
-    "kafka-console-consumer.sh --bootstrap-server $BROKERS --topic __consumer_offsets --partition $PARTITION "
-    "--offset $OFFSET --max-messages 1 --timeout-ms 10000 "
-    "--formatter org.apache.kafka.tools.consumer.CoordinatorRecordMessageFormatter",
-    "the record of the evidence (Kafka 4.0 and later; `rebalance-monitor decode` reads it, too)",
-)
 STATE = Check(
     "kafka-consumer-groups.sh --bootstrap-server $BROKERS --describe --group $GROUP --state --verbose",
     "the group's state, its assignor, and how far the group epoch is ahead of the target's",
 )
-_CONFIRM = (STATE, MEMBERS, RECORD)
+_CONFIRM = (STATE, MEMBERS)
 _COORDINATOR = looks("The coordinator computes this by itself: look for errors of the group in its broker's log.")
 _REPORT = looks("Compare the broker's release with Kafka's issues: no client can bring this about.")
 _CLIENT = looks("Look at the client that the message names: it may be in a long poll loop, paused, or cut off.")
