@@ -6,19 +6,15 @@ now and then        whether the monitor may describe all groups
 brokers fail        pauses that grow to 30 s; the part is stated as failing, nothing else happens
 """
 
-import threading
 import time
-from collections import deque
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection
 from functools import partial
-from typing import Protocol, TypeVar
+from typing import Protocol
 
 from rebalance_monitor.streaming.core.cluster.group_states import StatePoll
 from rebalance_monitor.streaming.polling.asking_states import StateAnswer, next_of
-from rebalance_monitor.streaming.polling.topics import HANGS_S, LOOK_EVERY_S, Polled
-from rebalance_monitor.streaming.supervision import Supervised
+from rebalance_monitor.streaming.polling.poller import LOOK_EVERY_S, Polled, Poller
 
-T = TypeVar("T")
 PART = "group_states"
 MOST_BY_NAME = 5
 """Connect groups that are asked for each time: each takes a request to every broker."""
@@ -51,8 +47,8 @@ class Watched(Polled, Protocol):
         ...
 
 
-class StatePoller:
-    """A thread from `start` to `stop`."""
+class StatePoller(Poller[StatePoll]):
+    """Asks the questions of `States`."""
 
     def __init__(
         self,
@@ -63,37 +59,15 @@ class StatePoller:
         clock_s: Callable[[], float] = time.monotonic,
     ) -> None:
         self._states, self._observer, self._every_s = states, observer, every_s
-        self._now_ms, self._clock_s = now_ms, clock_s
-        self._lock = threading.Lock()
-        self._polls: deque[StatePoll] = deque(maxlen=MOST_KEPT)
+        self._now_ms = now_ms
         self._named: frozenset[str] = frozenset()
         self._last_named: str | None = None
         self._asked_s, self._rights_s = -every_s, -RIGHTS_EVERY_S
-        self._asking_since_s: float | None = None
-        self._thread = Supervised(PART, self.step, observer)
-
-    def start(self) -> None:
-        """Returns at once."""
-        self._thread.start()
-
-    def stop(self) -> None:
-        """No further request."""
-        self._thread.stop(timeout_s=1.0)
-
-    def since(self, answered_ms: int | None) -> Sequence[StatePoll]:
-        """The polls after the one that was answered then, oldest first; None: all that are kept."""
-        with self._lock:
-            return [one for one in self._polls if answered_ms is None or one.answered_ms > answered_ms]
+        super().__init__(PART, observer, MOST_KEPT, clock_s)
 
     def name(self, groups: Collection[str]) -> None:
         """The groups that must be asked for by name."""
         self._named = frozenset(groups)
-
-    def look(self) -> None:
-        """Says so where a request does not end at all."""
-        since_s = self._asking_since_s
-        if since_s is not None and self._clock_s() - since_s > HANGS_S:
-            self._observer.part(PART, f"no answer and no error from the brokers for {self._clock_s() - since_s:.0f} s")
 
     def step(self) -> float:
         """Asks, if it is time; returns the pause in seconds."""
@@ -121,13 +95,6 @@ class StatePoller:
             answered_ms, requests = self._now_ms(), answer.requests
             poll = StatePoll(asked_ms, answered_ms, answer.states, of=of, apart=apart)
             with self._lock:
-                self._polls.append(poll)
+                self._kept.append(poll)
         finally:
             self._observer.polled(PART, requests, answered_ms)
-
-    def _timed(self, ask: Callable[[], T]) -> T:
-        self._asking_since_s = self._clock_s()
-        try:
-            return ask()
-        finally:
-            self._asking_since_s = None

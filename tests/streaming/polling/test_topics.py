@@ -5,7 +5,8 @@ from collections.abc import Callable
 import pytest
 
 from rebalance_monitor.streaming.polling.asking import REQUESTS, BrokersAnswer
-from rebalance_monitor.streaming.polling.topics import HANGS_S, LOOK_EVERY_S, MOST_KEPT, PART, TopicPoller
+from rebalance_monitor.streaming.polling.poller import HANGS_S, LOOK_EVERY_S
+from rebalance_monitor.streaming.polling.topics import MOST_KEPT, PART, TopicPoller
 from rebalance_monitor.streaming.supervision import PartFailed
 
 EVERY_S = 30.0
