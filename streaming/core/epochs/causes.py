@@ -10,17 +10,15 @@ has passed. Its records do not show its heartbeats: only where its last record o
 too young for a time-out, it surely left.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Iterator, Mapping
 
 from rebalance_monitor.schemas.group_values import MemberState
 from rebalance_monitor.streaming.core.epochs.group import STATIC_AWAY, EpochGroup, MemberView
 from rebalance_monitor.streaming.core.epochs.laws import SESSION_MS
 from rebalance_monitor.streaming.core.fold import departures
-from rebalance_monitor.streaming.core.model.results import Cause, Certainty, Evidence, Subject
+from rebalance_monitor.streaming.core.model.results import Cause, Certainty, Evidence
+from rebalance_monitor.streaming.core.targets.causes import members
 
-MOST_SUBJECTS = 100
-MOST_EVIDENCE = 10
 STAYED_AWAY = "a static member that was away did not come back within its session time-out"
 CANNOT_TELL = "it left or was removed: its session time-out may have passed since its last record, so nothing tells"
 
@@ -37,29 +35,15 @@ def causes_of(before: EpochGroup, after: EpochGroup, evidence: tuple[Evidence, .
     came, went = ({named(*one) for one in some.items()} for some in (joined, gone))
     found: list[Cause] = []
     if came & went:
-        found.append(Cause(kind="member_replaced", subjects=_subjects(came & went), evidence=evidence))
+        found.append(Cause(kind="member_replaced", subjects=members(came & went), evidence=evidence))
     if came - went:
-        found.append(Cause(kind="member_joined", subjects=_subjects(came - went), evidence=evidence))
+        found.append(Cause(kind="member_joined", subjects=members(came - went), evidence=evidence))
     found += _departures({name: view for name, view in gone.items() if named(name, view) not in came}, evidence, at_ms)
     if changed := _resubscribed(before, after):
-        found.append(Cause(kind="subscription_changed", subjects=_subjects(changed), evidence=evidence))
+        found.append(Cause(kind="subscription_changed", subjects=members(changed), evidence=evidence))
     if not found and (before.metadata_hash, before.topics) != (after.metadata_hash, after.topics):
         found.append(Cause(kind="topic_changed", evidence=evidence))
     return tuple(found) or (Cause(kind="unknown", certainty=Certainty.POSSIBLE, evidence=evidence),)
-
-
-def merged(before: tuple[Cause, ...], after: tuple[Cause, ...]) -> tuple[Cause, ...]:
-    """Causes of several epochs that share a target: each kind once, with all its subjects up to a bound."""
-    found: dict[tuple[str, Certainty], Cause] = {}
-    for one in (*before, *after):
-        known = found.get((one.kind, one.certainty))
-        if known is None:
-            found[one.kind, one.certainty] = one
-            continue
-        subjects = tuple(dict.fromkeys((*known.subjects, *one.subjects)))[:MOST_SUBJECTS]
-        evidence = tuple(dict.fromkeys((*known.evidence, *one.evidence)))[:MOST_EVIDENCE]
-        found[one.kind, one.certainty] = replace(known, subjects=subjects, evidence=evidence)
-    return tuple(found.values())
 
 
 def _resubscribed(before: EpochGroup, after: EpochGroup) -> set[str]:
@@ -73,9 +57,7 @@ def _departures(gone: Mapping[str, MemberView], evidence: tuple[Evidence, ...], 
     for member_id, view in gone.items():
         by_text.setdefault(_departure(view, at_ms), []).append(named(member_id, view))
     for (kind, certainty, text), names in by_text.items():
-        yield Cause(
-            kind=kind, subjects=_subjects(names), certainty=certainty, evidence=(*evidence, Evidence(text=text))
-        )
+        yield Cause(kind=kind, subjects=members(names), certainty=certainty, evidence=(*evidence, Evidence(text=text)))
 
 
 def _departure(view: MemberView, at_ms: int) -> tuple[str, Certainty, str]:
@@ -99,7 +81,3 @@ def _departure(view: MemberView, at_ms: int) -> tuple[str, Certainty, str]:
         f"{at_ms - (view.wrote_ms or 0)} ms after its last record: too soon for a session time-out of {session_ms} ms"
     )
     return "member_left", asked if classic is not None else Certainty.LIKELY, text
-
-
-def _subjects(names: Iterable[str]) -> tuple[Subject, ...]:
-    return tuple(Subject("member", one) for one in sorted(names))[:MOST_SUBJECTS]

@@ -6,30 +6,25 @@ partition counts are not (since 4.1), so they come in as `topics`. What is not k
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from enum import Enum, auto
-from itertools import islice
+from dataclasses import dataclass
+from functools import partial
 
 from rebalance_monitor.assignors.broker import range_assignor, uniform
 from rebalance_monitor.assignors.broker.model import (
     NEWEST,
     BrokerGroup,
     BrokerMember,
-    BrokerResult,
     BrokerTopic,
     Outcome,
     Release,
-    member_orders,
 )
 from rebalance_monitor.schemas.group_records import GroupRecord
-from rebalance_monitor.streaming.core.epochs.group import EpochGroup, TopicPartition, take
+from rebalance_monitor.streaming.core.epochs.group import EpochGroup, take
+from rebalance_monitor.streaming.core.targets.expected import Answer, compared
 
 DEFAULT_ASSIGNOR = "uniform"
 _ASSIGNORS: Mapping[str, Callable[..., Outcome]] = {"uniform": uniform.assign, "range": range_assignor.assign}
 _ASSIGNED, _TARGET = 6, 7
-_MOST_ORDERS = 720
-_MOST_WORK = 100_000
-"""Members and partitions of all orders together that are tried for one target: large groups get fewer."""
 
 
 def preferred(group: EpochGroup) -> tuple[str, ...]:
@@ -117,17 +112,6 @@ def assignor_input(computed: Computed, topics: Mapping[str, BrokerTopic]) -> Bro
     return BrokerGroup(members=tuple(members), topics=topics)
 
 
-class Answer(Enum):
-    """How a recorded target compares with a computed one."""
-
-    SAME = auto()
-    OTHER = auto()
-    UNSURE = auto()
-    """Members share places in the coordinator's map in more orders than are tried."""
-    FAILED = auto()
-    """The assignor throws on this input, or there is none."""
-
-
 def run(computed: Computed, topics: Mapping[str, BrokerTopic], assignor: str, release: Release) -> Outcome | None:
     """What the assignor gives for the members in the order of the view; None if the input is not known."""
     group = assignor_input(computed, topics)
@@ -142,30 +126,13 @@ def explained(
     *,
     assign: Callable[..., Outcome] | None = None,
 ) -> Answer:
-    """Whether this assignor of the release computes the target from these topics. `assign`: its function, if not ours.
-
-    The coordinator's own order of members whose ids share a hash bucket is not in the records. Any of them counts.
-    """
+    """Whether this assignor of the release computes the target from these topics; `assign`: its function, if not
+    ours."""
     group = assignor_input(computed, topics)
     if group is None:
         return Answer.FAILED
     wanted = {member: view.wanted() for member, view in computed.after.members.items()}
-    run_one = assign or _ASSIGNORS[assignor]
-    orders = member_orders(group.members)
-    size = len(group.members) + sum(topic.partitions for topic in topics.values())
-    most = min(_MOST_ORDERS, max(1, _MOST_WORK // max(1, size)))
-    ran = unsure = False
-    for members in islice(orders, most):
-        outcome = run_one(replace(group, members=members), release=release)
-        if not isinstance(outcome, BrokerResult):
-            continue
-        ran = True
-        if all(flat_target(outcome, one) == of for one, of in wanted.items()):
-            return Answer.SAME
-        unsure |= outcome.unsure
-    if unsure or next(orders, None) is not None:
-        return Answer.UNSURE
-    return Answer.OTHER if ran else Answer.FAILED
+    return compared(group, wanted, partial(assign or _ASSIGNORS[assignor], release=release))
 
 
 def explains(computed: Computed, topics: Mapping[str, BrokerTopic], release: Release = NEWEST) -> bool | None:
@@ -176,8 +143,3 @@ def explains(computed: Computed, topics: Mapping[str, BrokerTopic], release: Rel
         return None
     answer = explained(computed, topics, name, release)
     return answer is Answer.SAME if answer in (Answer.SAME, Answer.OTHER) else None
-
-
-def flat_target(result: BrokerResult, member: str) -> frozenset[TopicPartition]:
-    """A member's computed target without order."""
-    return frozenset((topic, number) for topic, of in result.target(member).items() for number in of)

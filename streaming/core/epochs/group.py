@@ -12,7 +12,7 @@ so `take_all` applies the records of one operation (same partition and timestamp
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TypeAlias, assert_never
+from typing import assert_never
 
 from rebalance_monitor.schemas.group_records import GroupRecord
 from rebalance_monitor.schemas.group_values import (
@@ -22,11 +22,9 @@ from rebalance_monitor.schemas.group_values import (
     GroupEpoch,
     MemberState,
     PartitionMetadata,
-    Partitions,
     ResolvedRegex,
     ShareMember,
     ShareStates,
-    State,
     Target,
 )
 from rebalance_monitor.schemas.streams_values import (
@@ -37,8 +35,7 @@ from rebalance_monitor.schemas.streams_values import (
     StreamsTarget,
     Topology,
 )
-
-TopicPartition: TypeAlias = tuple[bytes, int]
+from rebalance_monitor.streaming.core.targets.group import PartitionsMember, TargetGroup
 
 STATIC_AWAY = -2
 """Member epoch of a static member that left for a while: nobody consumes its partitions, and they stay reserved."""
@@ -47,67 +44,24 @@ _EPOCH, _METADATA, _MEMBER, _ASSIGNED, _TARGET, _CURRENT, _REGEX = 3, 4, 5, 6, 7
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MemberView:
-    """What the records say of one member. Times in ms.
-
-    `epoch_since_ms`: since when it is at its epoch and in its state, with the same partitions to give up; `heard_ms`:
-    its last type-8 record; both count only time that has surely passed. `wrote_ms`: the time of that record.
-    """
+class MemberView(PartitionsMember):
+    """What the records say of one member."""
 
     metadata: ConsumerMember | None = None
-    target: Partitions | None = None
-    current: Current | None = None
-    epoch_since_ms: int | None = None
-    heard_ms: int | None = None
-    wrote_ms: int | None = None
-
-    @property
-    def state(self) -> MemberState | None:
-        """Its state; None without a type-8 record, or with a state that is not known."""
-        return self.current.state if self.current is not None and isinstance(self.current.state, MemberState) else None
-
-    @property
-    def epoch(self) -> int | None:
-        return None if self.current is None else self.current.epoch
 
     @property
     def away(self) -> bool:
         """Whether it is a static member that left for a while."""
         return self.epoch == STATIC_AWAY
 
-    def assigned(self) -> frozenset[TopicPartition]:
-        """What it may consume."""
-        return frozenset() if self.current is None else flat(self.current.assigned)
-
-    def pending(self) -> frozenset[TopicPartition]:
-        """What it has to give up and may still consume."""
-        return frozenset() if self.current is None else flat(self.current.pending_revocation)
-
-    def wanted(self) -> frozenset[TopicPartition]:
-        """Its target."""
-        return flat(self.target or ())
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class EpochGroup:
-    """One group. `epoch` is None before its first type-3 record and after the tombstone of it; `epoch_ms`: its time;
-    `needed_ms`: the time of the first epoch that has no target yet, or had none before the newest target;
-    `metadata_hash`: that of the subscribed topics as of the epoch (4.1)."""
+class EpochGroup(TargetGroup):
+    """One group, as its records show it."""
 
-    epoch: int | None = None
-    epoch_ms: int | None = None
-    needed_ms: int | None = None
-    metadata_hash: int | None = None
-    assignment_epoch: int | None = None
-    assignment_ms: int | None = None
     topics: PartitionMetadata | None = None
     members: Mapping[str, MemberView] = field(default_factory=dict)
     regexes: Mapping[str, ResolvedRegex] = field(default_factory=dict)
-
-    @property
-    def behind(self) -> bool:
-        """Whether a new target is needed and not computed yet."""
-        return self.epoch is not None and self.epoch != self.assignment_epoch
 
     @property
     def reached(self) -> bool:
@@ -131,11 +85,6 @@ class EpochGroup:
         return tuple(dict.fromkeys((*member.metadata.names, *(resolved.topics if resolved is not None else ()))))
 
 
-def flat(partitions: Partitions) -> frozenset[TopicPartition]:
-    """Partitions without order."""
-    return frozenset((one.topic, number) for one in partitions for number in one.numbers)
-
-
 def take_all(group: EpochGroup, records: Iterable[GroupRecord], at_ms: int) -> EpochGroup:
     """The group after all records of one operation."""
     for record in records:
@@ -149,17 +98,17 @@ def take(group: EpochGroup, record: GroupRecord, at_ms: int) -> EpochGroup:
         case None:
             return _deleted(group, record)
         case GroupEpoch(epoch=epoch, metadata_hash=topics_hash) if record.type == _EPOCH:
-            return replace(_raised(group, epoch, at_ms), metadata_hash=topics_hash)
+            return replace(group.raised(epoch, at_ms), metadata_hash=topics_hash)
         case PartitionMetadata() as topics if record.type == _METADATA:
             return replace(group, topics=topics)
         case AssignmentEpoch(epoch=epoch, at_ms=computed_ms) if record.type == _ASSIGNED:
-            return replace(group, assignment_epoch=epoch, assignment_ms=at_ms if computed_ms is None else computed_ms)
+            return group.computed(epoch, at_ms if computed_ms is None else computed_ms)
         case ConsumerMember() as metadata:
             return _changed(group, record, replace(_member(group, record), metadata=metadata))
         case Target(partitions=partitions) if record.type == _TARGET:
             return _changed(group, record, replace(_member(group, record), target=partitions))
         case Current() as current if record.type == _CURRENT:
-            return _changed(group, record, _moved(_member(group, record), current, at_ms))
+            return _changed(group, record, _member(group, record).moved(current, at_ms))
         case ResolvedRegex() as resolved:
             return replace(group, regexes={**group.regexes, record.member or "": resolved})
         case GroupEpoch() | PartitionMetadata() | AssignmentEpoch() | Target() | Current():
@@ -172,30 +121,12 @@ def take(group: EpochGroup, record: GroupRecord, at_ms: int) -> EpochGroup:
             assert_never(record.value)
 
 
-def _raised(group: EpochGroup, epoch: int, at_ms: int) -> EpochGroup:
-    if epoch == group.epoch:
-        return group
-    return replace(group, epoch=epoch, epoch_ms=at_ms, needed_ms=group.needed_ms if group.behind else at_ms)
-
-
 def _member(group: EpochGroup, record: GroupRecord) -> MemberView:
     return group.members.get(record.member or "", MemberView())
 
 
 def _changed(group: EpochGroup, record: GroupRecord, member: MemberView) -> EpochGroup:
     return replace(group, members={**group.members, record.member or "": member})
-
-
-def _moved(member: MemberView, current: Current, at_ms: int) -> MemberView:
-    before = member.current
-    same = before is not None and _standing(before) == _standing(current)
-    since = member.epoch_since_ms if same else at_ms
-    return replace(member, current=current, epoch_since_ms=since, heard_ms=at_ms, wrote_ms=at_ms)
-
-
-def _standing(current: Current) -> tuple[int, State | None, frozenset[TopicPartition]]:
-    """What keeps its time-out running: with other partitions to give up, the coordinator begins it anew."""
-    return current.epoch, current.state, flat(current.pending_revocation)
 
 
 def _deleted(group: EpochGroup, record: GroupRecord) -> EpochGroup:
@@ -225,6 +156,6 @@ def _without(group: EpochGroup, record: GroupRecord) -> EpochGroup:
         case 7:
             member = replace(member, target=None)
         case _:
-            member = replace(member, current=None, epoch_since_ms=None, heard_ms=None, wrote_ms=None)
+            member = member.without_current()
     others = {one: view for one, view in group.members.items() if one != name}
     return replace(group, members=others if member == MemberView() else {**group.members, name: member})

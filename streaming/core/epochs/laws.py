@@ -10,7 +10,8 @@ from dataclasses import dataclass, replace
 from enum import Enum, auto
 
 from rebalance_monitor.schemas.group_values import MemberState
-from rebalance_monitor.streaming.core.epochs.group import EpochGroup, MemberView, TopicPartition
+from rebalance_monitor.streaming.core.epochs.group import EpochGroup, MemberView
+from rebalance_monitor.streaming.core.targets.group import TopicPartition
 
 HEARTBEAT_MS, SESSION_MS, SLACK_MS = 5_000, 45_000, 5_000
 """A broker's defaults for the heartbeat interval and the session time-out, and what a busy machine adds."""

@@ -1,13 +1,4 @@
-"""One operation of the coordinator: what its records say together, published once it is closed.
-
-A heartbeat, a leave or a removal writes several records at one moment, in one batch. In the midst of them the group
-breaks laws that hold before and after, and a reading may end there. So the records of one moment are put by (`begun`)
-until a record of another moment comes, or the clock has gone on; then they are folded together.
-
-    10:00:00.100  3 epoch 7 | 5 m2         reading ends                        nothing is said
-    10:00:00.100  7 m2 | 6 epoch 7 | 8 m2
-    10:00:00.900  8 m1                     the moment before is closed         target 7 is published
-"""
+"""One operation of the coordinator: what its records say together, published once its moment is closed."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -16,63 +7,48 @@ from rebalance_monitor.schemas.group_records import GroupRecord
 from rebalance_monitor.schemas.group_values import GroupEpoch
 from rebalance_monitor.streaming.core.epochs import timing, topics
 from rebalance_monitor.streaming.core.epochs.catalogue import WITHOUT_OWNER
-from rebalance_monitor.streaming.core.epochs.causes import causes_of, merged
+from rebalance_monitor.streaming.core.epochs.causes import causes_of
 from rebalance_monitor.streaming.core.epochs.expected import Computed, targets_of
 from rebalance_monitor.streaming.core.epochs.group import EpochGroup, take_all
 from rebalance_monitor.streaming.core.epochs.laws import Finding, epoch_decreased, state_findings
 from rebalance_monitor.streaming.core.epochs.published import (
-    NameOf,
     detail_of,
     generation_of,
     progress_of,
     targets_by_name,
 )
 from rebalance_monitor.streaming.core.epochs.rules import OF_ONE_MOMENT, findings_of
-from rebalance_monitor.streaming.core.epochs.state import EpochsState, Underway
+from rebalance_monitor.streaming.core.epochs.state import EpochsState
 from rebalance_monitor.streaming.core.epochs.verdict import judge
 from rebalance_monitor.streaming.core.fold.lifecycle import GroupView
 from rebalance_monitor.streaming.core.fold.published import source_of
 from rebalance_monitor.streaming.core.fold.state import LastRecord
 from rebalance_monitor.streaming.core.incidents import finding as incidents_finding
 from rebalance_monitor.streaming.core.incidents.notice import Notice, Output
-from rebalance_monitor.streaming.core.model.records import OtherGroup, Row
-from rebalance_monitor.streaming.core.model.results import Aftermath, Cause, Evidence, Generation, Standing
+from rebalance_monitor.streaming.core.model.records import Row
+from rebalance_monitor.streaming.core.model.results import Cause, Evidence
+from rebalance_monitor.streaming.core.targets.causes import merged
+from rebalance_monitor.streaming.core.targets.moment import records_of
+from rebalance_monitor.streaming.core.targets.published import NameOf
+from rebalance_monitor.streaming.core.targets.state import Underway
+from rebalance_monitor.streaming.core.targets.way import followed, settled, stands
 
-FIRST_EPOCHS = 2
-"""A new group's first record states epoch 1 or 2."""
 PROTOCOL_CHANGED = "protocol_changed"
-MOST_BEGUN = 20_000
-"""Records of one moment that are put by: more than a batch of 1 MiB holds. In a log without times all have one."""
-
-
-def record_of(row: Row) -> GroupRecord | None:
-    """What a row of such a group says; None where only its key was read."""
-    body = row.body
-    return body.record if isinstance(body, OtherGroup) and isinstance(body.record, GroupRecord) else None
-
-
-def begins_another(state: EpochsState, row: Row) -> bool:
-    """Whether a row is of another moment than the records that were put by."""
-    first = state.begun[0] if state.begun else row
-    if len(state.begun) >= MOST_BEGUN:
-        return True
-    return (row.topic, row.partition, row.timestamp_ms) != (first.topic, first.partition, first.timestamp_ms)
 
 
 def closed(view: GroupView, state: EpochsState) -> tuple[EpochsState, list[Output]]:
     """The state after the operation that was put by, and what is published of it."""
-    if not state.begun:
-        return state, []
     began = state
     rows, state = state.begun, replace(state, begun=())
-    records = [one for one in map(record_of, rows) if one is not None]
+    records = records_of(rows)
     at_ms, before = rows[0].timestamp_ms, state.view
     after = take_all(before, records, at_ms)
 
     def name_of(topic: bytes) -> str:
         return topics.name_of(topic, after, view.knowledge.topics)
 
-    state = replace(state, trusted=_followed(view, state, records, rows))
+    epochs = [one.value.epoch for one in records if isinstance(one.value, GroupEpoch)]
+    state = replace(state, trusted=followed(view, state, before.epoch, epochs, rows[0]))
     outputs: list[Output] = []
     earlier = before
     for target in targets_of(before, records, at_ms):
@@ -93,7 +69,7 @@ def closed(view: GroupView, state: EpochsState) -> tuple[EpochsState, list[Outpu
     state = replace(state, last=LastRecord(source_of(rows[-1]), at_ms))
     state = timing.noted(view, began, state, at_ms)
     outputs += _notices(view, state, went_back, at_ms)
-    return stands(view, state, outputs, at_ms)
+    return stands(view, state, state_word(state), outputs, at_ms)
 
 
 def fired(view: GroupView, state: EpochsState, at_ms: int, *, historic: bool) -> tuple[EpochsState, list[Output]]:
@@ -124,18 +100,6 @@ def _found(view: GroupView, state: EpochsState, breaches: Iterable[Finding]) -> 
     return findings_of(view.group, state.view, breaches, name_of, here)
 
 
-def stands(
-    view: GroupView, state: EpochsState, outputs: Sequence[Output], at_ms: int
-) -> tuple[EpochsState, list[Output]]:
-    """The group's state in Kafka's words behind the rest, where it changed, and behind each target: who only counts
-    members takes a group with a new generation for stable."""
-    word = state_word(state)
-    if word == state.shown and not any(isinstance(one, Generation) for one in outputs):
-        return state, list(outputs)
-    standing = Standing(cluster=view.settings.name, group=view.group, state=word, at_ms=at_ms)
-    return replace(state, shown=word), [*outputs, standing]
-
-
 def state_word(state: EpochsState) -> str:
     """As Kafka's coordinator computes it; `Unknown` where the records do not tell."""
     group = state.view
@@ -146,23 +110,6 @@ def state_word(state: EpochsState) -> str:
     if group.behind:
         return "Assigning"
     return "Stable" if all(group.arrived(one) for one in group.members.values()) else "Reconciling"
-
-
-def _followed(view: GroupView, state: EpochsState, records: Sequence[GroupRecord], rows: Sequence[Row]) -> bool:
-    """Whether the view is still that of all records: each group epoch is one more than the one before."""
-    trusted, epoch, unread = state.trusted, state.view.epoch, view.envelope.unread
-    for record in records:
-        if isinstance(record.value, GroupEpoch):
-            new = record.value.epoch
-            if epoch is None:
-                trusted = new <= FIRST_EPOCHS or view.envelope.seen_from_start
-            elif new not in (epoch, epoch + 1):
-                trusted = False
-            epoch = new
-    if unread is None or (unread.topic, unread.partition) != (rows[0].topic, rows[0].partition):
-        return trusted
-    since = -1 if state.last is None else state.last.source.offset
-    return trusted and unread.offset < since
 
 
 def _in_order(state: EpochsState) -> bool:
@@ -177,7 +124,7 @@ def _targeted(
 ) -> tuple[EpochsState, list[Output]]:
     """A target: the one before is over, this one is published."""
     at_ms, source, epoch = row.timestamp_ms, source_of(row), target.after.assignment_epoch or 0
-    state, outputs = _settled(view, state, earlier, overtaken_by=epoch)
+    state, outputs = settled(view, state, progress_of(earlier), overtaken_by=epoch)
     here = (Evidence(source=source),)
     if target.converted:
         cause: tuple[Cause, ...] = (Cause(kind=PROTOCOL_CHANGED, evidence=here),)
@@ -201,31 +148,8 @@ def _reached(view: GroupView, state: EpochsState, at_ms: int) -> tuple[EpochsSta
     if underway is None or group.assignment_epoch != underway.epoch:
         return state, []
     if not group.members:
-        return _settled(view, state, group)
-    return _settled(view, state, group, reached_ms=at_ms) if group.reached else (state, [])
-
-
-def _settled(
-    view: GroupView,
-    state: EpochsState,
-    group: EpochGroup,
-    *,
-    reached_ms: int | None = None,
-    overtaken_by: int | None = None,
-) -> tuple[EpochsState, list[Output]]:
-    underway = state.underway
-    if underway is None:
-        return state, []
-    detail = replace(underway.detail, progress=progress_of(group), reached_ms=reached_ms, overtaken_by=overtaken_by)
-    last_word = Aftermath(
-        cluster=view.settings.name,
-        group=view.group,
-        generation=underway.epoch,
-        source=underway.source,
-        cause=underway.cause,
-        epoch=detail,
-    )
-    return replace(state, underway=None), [last_word]
+        return settled(view, state, progress_of(group))
+    return settled(view, state, progress_of(group), reached_ms=at_ms) if group.reached else (state, [])
 
 
 def _raising(rows: Sequence[Row], records: Sequence[GroupRecord]) -> Row:

@@ -1,11 +1,11 @@
 """A target as it is published: members with what they have, should have and have yet to give up, and who waits."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
-from rebalance_monitor.schemas.group_values import Current, MemberState
+from rebalance_monitor.schemas.group_values import Current
 from rebalance_monitor.streaming.core.epochs.causes import named
 from rebalance_monitor.streaming.core.epochs.expected import Computed
-from rebalance_monitor.streaming.core.epochs.group import EpochGroup, MemberView, TopicPartition
+from rebalance_monitor.streaming.core.epochs.group import EpochGroup, MemberView
 from rebalance_monitor.streaming.core.epochs.laws import waiting_for
 from rebalance_monitor.streaming.core.fold.lifecycle import GroupView
 from rebalance_monitor.streaming.core.fold.published import diff_of
@@ -18,16 +18,8 @@ from rebalance_monitor.streaming.core.model.results import (
     Source,
     Verdict,
 )
-
-NameOf = Callable[[bytes], str]
-"""The name of a topic by its id."""
-
-STATE_WORDS: Mapping[MemberState, str] = {
-    MemberState.STABLE: "STABLE",
-    MemberState.UNREVOKED: "UNREVOKED_PARTITIONS",
-    MemberState.UNRELEASED: "UNRELEASED_PARTITIONS",
-}
-UNKNOWN = "UNKNOWN"
+from rebalance_monitor.streaming.core.targets.group import TopicPartition
+from rebalance_monitor.streaming.core.targets.published import NameOf, share_of, shown, state_word
 
 
 def generation_of(
@@ -79,31 +71,15 @@ def progress_of(group: EpochGroup) -> tuple[MemberProgress, ...]:
     waits = waiting_for(group)
     return tuple(
         MemberProgress(
-            member_id=name, epoch=one.epoch, state=state_word(one), waits_for=tuple(sorted(waits.get(name, ())))
+            member_id=name, epoch=one.epoch, state=state_word(one.state), waits_for=tuple(sorted(waits.get(name, ())))
         )
         for name, one in sorted(group.members.items())
     )
 
 
-def state_word(member: MemberView) -> str:
-    """The state of a member in Kafka's words."""
-    return UNKNOWN if member.state is None else STATE_WORDS[member.state]
-
-
 def targets_by_name(group: EpochGroup, name_of: NameOf) -> dict[str, tuple[str, ...]]:
     """What each member should have, as `topic-number`."""
     return {named(member_id, one): shown(one.wanted(), name_of) for member_id, one in group.members.items()}
-
-
-def shown(partitions: frozenset[TopicPartition], name_of: NameOf) -> tuple[str, ...]:
-    """Partitions as `topic-number`, in order."""
-    return tuple(f"{topic}-{number}" for topic, number in share_of(partitions, name_of).partitions)
-
-
-def share_of(partitions: frozenset[TopicPartition], name_of: NameOf) -> ConsumerShare:
-    """Partitions by name, in order."""
-    names = {topic: name_of(topic) for topic, _ in partitions}
-    return ConsumerShare(tuple(sorted((names[topic], number) for topic, number in partitions)))
 
 
 def _member(member_id: str, one: MemberView, name_of: NameOf) -> MemberResult:

@@ -8,13 +8,14 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from rebalance_monitor.streaming.core.epochs import catalogue
 from rebalance_monitor.streaming.core.epochs.causes import named
-from rebalance_monitor.streaming.core.epochs.group import EpochGroup, MemberView, TopicPartition
+from rebalance_monitor.streaming.core.epochs.group import EpochGroup, MemberView
 from rebalance_monitor.streaming.core.epochs.laws import Finding as Breach
 from rebalance_monitor.streaming.core.epochs.laws import Law, waiting_for
-from rebalance_monitor.streaming.core.epochs.published import NameOf, shown, state_word
 from rebalance_monitor.streaming.core.incidents.finding import Finding
 from rebalance_monitor.streaming.core.incidents.rule import Rule
 from rebalance_monitor.streaming.core.model.results import Certainty, Evidence, Subject
+from rebalance_monitor.streaming.core.targets.group import TopicPartition
+from rebalance_monitor.streaming.core.targets.published import NameOf, shown, state_word
 
 RULE_OF: Mapping[Law, Rule] = {
     Law.SEVERAL_HOLDERS: catalogue.TWO_HOLDERS,
@@ -90,7 +91,7 @@ def _of_partition(group: EpochGroup, law: Law, partition: TopicPartition) -> str
 def _text(group: EpochGroup, breach: Breach, member: MemberView | None, name_of: NameOf) -> tuple[str, str]:
     """What is wrong, and what to do first in this very group."""
     waited = f"{(breach.waited_ms or 0) // 1_000} s"
-    epoch, state = (None, "") if member is None else (member.epoch, state_word(member))
+    epoch, state = (None, "") if member is None else (member.epoch, state_word(member.state))
     partitions = _some(breach.partitions, name_of)
     match breach.law:
         case Law.EPOCH_ORDER if member is None:
@@ -126,7 +127,7 @@ def _waiting(group: EpochGroup, breach: Breach, waited: str, partitions: str) ->
     name, slowest = min(holders, key=lambda one: (one[1].epoch_since_ms or 0, one[0]))
     who = named(name, slowest)
     return (
-        f"{text}: {who} holds them ({state_word(slowest)}, epoch {slowest.epoch})",
+        f"{text}: {who} holds them ({state_word(slowest.state)}, epoch {slowest.epoch})",
         f"Look at the client {who} first.",
     )
 

@@ -1,46 +1,19 @@
 """What is remembered of a group that is no classic one between batches."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from rebalance_monitor.streaming.core.epochs.group import EpochGroup
-from rebalance_monitor.streaming.core.fold.state import LastRecord
-from rebalance_monitor.streaming.core.model.epoch_detail import EpochDetail
-from rebalance_monitor.streaming.core.model.records import Row
-from rebalance_monitor.streaming.core.model.results import Cause, Source
+from rebalance_monitor.streaming.core.targets.state import TargetsState
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Underway:
-    """The target that was published last, while members are on their way to it, as it was published."""
-
-    epoch: int
-    source: Source
-    cause: tuple[Cause, ...]
-    detail: EpochDetail
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EpochsState:
-    """`view`: the group after its last closed operation; `begun`: records of an operation that may go on (one moment).
-
-    `trusted`: every record since the group began, or since it was last seen to be in order, was read. `cause`: what
-    asked for the target that is due; `left`: what members had, by name, that have gone since the last target;
-    `uncovered_ms`: since when the newest target lacks a partition; `fired_ms`: up to when timers have fired.
+class EpochsState(TargetsState):
+    """`view`: the group after its last closed moment.
 
     `members`: known by their ids alone (of a kind that is only counted, or by an earlier release), if their newest
-    record is no tombstone. `shown`: the state of the group that was published last.
+    record is no tombstone; `deleted`: the newest record of such a group's epoch is one.
     """
 
     members: frozenset[str] = frozenset()
     deleted: bool = False
-    shown: str | None = None
     view: EpochGroup = field(default_factory=EpochGroup)
-    begun: tuple[Row, ...] = ()
-    last: LastRecord | None = None
-    trusted: bool = False
-    cause: tuple[Cause, ...] = ()
-    left: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    underway: Underway | None = None
-    uncovered_ms: int | None = None
-    fired_ms: int | None = None

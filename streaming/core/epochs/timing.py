@@ -14,6 +14,7 @@ from rebalance_monitor.streaming.core.epochs.group import EpochGroup, MemberView
 from rebalance_monitor.streaming.core.epochs.laws import Finding
 from rebalance_monitor.streaming.core.epochs.state import EpochsState
 from rebalance_monitor.streaming.core.fold.lifecycle import GroupView
+from rebalance_monitor.streaming.core.targets.topics import sampled
 
 COVERED_MS = 300_000
 """So long after the time-outs a partition that a sample shows may still be in no target."""
@@ -46,7 +47,7 @@ def uncovered(view: GroupView, group: EpochGroup, at_ms: int) -> list[Finding]:
     """Partitions of subscribed topics that no target holds, by the last sample until then."""
     known = topics.recorded(group)
     if known is None:
-        known = next(topics.sampled(view.knowledge.topics, topics.subscribed(group), at_ms), {})
+        known = next(sampled(view.knowledge.topics, topics.subscribed(group), at_ms), {})
     counts = {name: (one.id, one.partitions) for name, one in known.items()}
     return list(laws.target_incomplete(group, counts))
 

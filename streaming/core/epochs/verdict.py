@@ -14,10 +14,11 @@ from rebalance_monitor.streaming.core.cluster.topics import TopicHistory
 from rebalance_monitor.streaming.core.epochs import expected, topics
 from rebalance_monitor.streaming.core.epochs.expected import Computed
 from rebalance_monitor.streaming.core.epochs.group import EpochGroup
-from rebalance_monitor.streaming.core.epochs.published import NameOf, share_of
-from rebalance_monitor.streaming.core.epochs.topics import Topics
 from rebalance_monitor.streaming.core.model.reasons import Reason, ReasonKind
 from rebalance_monitor.streaming.core.model.results import ConsumerShare, ExpectedShare, Grade, Verdict
+from rebalance_monitor.streaming.core.targets.expected import Answer, flat_target
+from rebalance_monitor.streaming.core.targets.published import NameOf, share_of
+from rebalance_monitor.streaming.core.targets.topics import Topics, sampled
 
 ERAS: dict[str, tuple[tuple[str, Release], ...]] = {
     "uniform": ((">=4.0", NEWEST), ("3.8-3.9", (3, 9)), ("3.7", (3, 7))),
@@ -94,13 +95,13 @@ def _compared(
     for choice, view in _choices(computed.after, named, views):
         answer = expected.explained(computed, view.topics, choice.assignor, choice.release)
         match answer:
-            case expected.Answer.SAME:
+            case Answer.SAME:
                 return _explained(choice, view, computed.after, name_of), None
-            case expected.Answer.UNSURE:
+            case Answer.UNSURE:
                 why_not = MANY_ORDERS
-            case expected.Answer.FAILED:
+            case Answer.FAILED:
                 continue
-            case expected.Answer.OTHER:
+            case Answer.OTHER:
                 first = first or _unexplained(computed, view, choice, name_of)
             case _:
                 assert_never(answer)
@@ -139,7 +140,7 @@ def _views(group: EpochGroup, history: TopicHistory, at_ms: int) -> Iterator[_Vi
     if told is not None or not names:
         yield _View(told or {})
         return
-    views = list(topics.sampled(history, names, at_ms))
+    views = list(sampled(history, names, at_ms))
     for number, view in enumerate(views):
         yield _View(view, None if number == 0 else OTHER_TOPICS)
     # A topic that was deleted may still be in the last sample, and one that was just made not yet known to the broker.
@@ -164,9 +165,7 @@ def _explained(choice: _Choice, view: _View, group: EpochGroup, name_of: NameOf)
 def _unexplained(computed: Computed, view: _View, choice: _Choice, name_of: NameOf) -> Verdict:
     outcome = expected.run(computed, view.topics, choice.assignor, choice.release)
     members = computed.after.members
-    wanted = (
-        {name: expected.flat_target(outcome, name) for name in members} if isinstance(outcome, BrokerResult) else {}
-    )
+    wanted = {name: flat_target(outcome, name) for name in members} if isinstance(outcome, BrokerResult) else {}
     other = next((name for name, of in wanted.items() if of != members[name].wanted()), "a member")
     shares = {name: ExpectedShare(assigned=share_of(of, name_of)) for name, of in wanted.items()}
     reason = Reason(ReasonKind.OTHER_ANSWER, f"{other} was given other partitions than {choice.assignor} computes")

@@ -301,7 +301,7 @@ class _Fold(Intake):
         session = self._owner(row)
         name = self.registry.owner(body).name
         if self.envelope.lifecycle not in (None, name) and not self.envelope.deleted and not body.deleted:
-            self._deleted(row, historic=historic)
+            self._converted(row, historic=historic)
         read = body.record is not None
         if read:
             self._before_other(session, head, body)
@@ -319,6 +319,14 @@ class _Fold(Intake):
             self.envelope = clocks.read(self.envelope, head, live=live)
         if not body.deleted:
             self.envelope = replace(self.envelope, lifecycle=name)
+
+    def _converted(self, row: Row, *, historic: bool) -> None:
+        """The group goes on under another lifecycle. If an earlier release only counted its records, nothing ends."""
+        if self.envelope.generation is not None or self.open():
+            self._deleted(row, historic=historic)
+            return
+        for session in self.sessions.values():
+            session.end(row, historic=historic)
 
     def _before_other(self, session: Session, head: Waiting, body: OtherGroup) -> None:
         """What the moment before this record's still had to say, and the timers between the two."""

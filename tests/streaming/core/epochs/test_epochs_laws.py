@@ -20,7 +20,7 @@ from rebalance_monitor.schemas.group_values import (
     TopicPartitions,
     UnknownState,
 )
-from rebalance_monitor.streaming.core.epochs.expected import Answer, Computed, assignor_of, explained
+from rebalance_monitor.streaming.core.epochs.expected import Computed, assignor_of, explained
 from rebalance_monitor.streaming.core.epochs.group import STATIC_AWAY, EpochGroup, take_all
 from rebalance_monitor.streaming.core.epochs.laws import (
     Finding,
@@ -34,6 +34,7 @@ from rebalance_monitor.streaming.core.epochs.laws import (
 from rebalance_monitor.streaming.core.epochs.lifecycle import EpochsLifecycle
 from rebalance_monitor.streaming.core.epochs.state import EpochsState
 from rebalance_monitor.streaming.core.model.codec import dumps, loads
+from rebalance_monitor.streaming.core.targets.expected import Answer
 
 T = bytes(16)
 SUBSCRIPTION = ConsumerMember(

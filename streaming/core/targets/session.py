@@ -1,0 +1,120 @@
+"""One group with targets in one call of the fold: its records by moments, its deadlines, its stored state.
+
+A protocol derives its session from `TargetsSession` and says what a closed moment and a passed deadline mean.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Generic, TypeVar
+
+from rebalance_monitor.streaming.core.fold import clocks
+from rebalance_monitor.streaming.core.fold.clocks import Leap, Passing
+from rebalance_monitor.streaming.core.fold.lifecycle import GroupView, QuietSession
+from rebalance_monitor.streaming.core.fold.published import MemberShares
+from rebalance_monitor.streaming.core.fold.state import Envelope, LastRecord
+from rebalance_monitor.streaming.core.incidents.notice import Output
+from rebalance_monitor.streaming.core.model.codec import dumps
+from rebalance_monitor.streaming.core.model.reasons import Reason
+from rebalance_monitor.streaming.core.model.records import MemberRow, Row
+from rebalance_monitor.streaming.core.model.results import Source
+from rebalance_monitor.streaming.core.targets.moment import CLOSED_MS, begins_another, carried_on, record_of
+from rebalance_monitor.streaming.core.targets.state import TargetsState
+
+S = TypeVar("S", bound=TargetsState)
+
+
+class TargetsSession(QuietSession, ABC, Generic[S]):
+    """A group whose records are put by until their moment is closed."""
+
+    def __init__(self, view: GroupView, state: S) -> None:
+        self.view, self.state = view, replace(state, begun=carried_on(state.begun))
+
+    @abstractmethod
+    def blank(self) -> S:
+        """The state of a group that nothing is known of."""
+
+    @abstractmethod
+    def close(self) -> tuple[S, Sequence[Output]]:
+        """The state after the moment that was put by, and what is published of it."""
+
+    @abstractmethod
+    def shifted(self, by_ms: int) -> S:
+        """The state by a clock that is so far ahead."""
+
+    @abstractmethod
+    def overdue(self, at_ms: int, *, historic: bool) -> tuple[S, Sequence[Output]]:
+        """The state after this time, and what has lasted too long."""
+
+    def closed_before(self, row: Row) -> Sequence[Output]:
+        """What the records of an earlier moment say together."""
+        return self._closed() if begins_another(self.state.begun, row) else ()
+
+    def closed_by(self, at_ms: int) -> Sequence[Output]:
+        """The same where no record of that moment can come any more."""
+        begun = self.state.begun
+        return self._closed() if begun and begun[0].timestamp_ms + CLOSED_MS <= at_ms else ()
+
+    def take(self, row: Row, *, hole: bool) -> Sequence[Output]:
+        """A record of the moment that was begun."""
+        if record_of(row) is not None:
+            self.state = replace(self.state, begun=(*self.state.begun, row))
+        return ()
+
+    def judge(self, row: Row, never_came: Reason | None, before: Envelope, leap: Leap) -> Sequence[Output]:
+        """No record of these groups is a generation by itself."""
+        return ()
+
+    def shares(self, member: MemberRow) -> MemberShares:
+        """No record of a classic group is read for it."""
+        return MemberShares()
+
+    def last(self) -> LastRecord | None:
+        """The last record of the last closed moment."""
+        return self.state.last
+
+    def rebase(self, passing: Passing) -> Sequence[Output]:
+        """What lasts has lasted as long as is sure; the records of one moment count once."""
+        if self.state.last is not None and not self.state.begun:
+            self.state = self.shifted(passing.unsure_ms(self.state.last.at_ms))
+        return ()
+
+    def fire(self, at_ms: int, *, historic: bool) -> Sequence[Output]:
+        """What has lasted too long."""
+        due_ms = self.due_ms()
+        if due_ms is None or due_ms > at_ms:
+            return ()
+        self.state, outputs = self.overdue(at_ms, historic=historic)
+        return outputs
+
+    def timed_from(self) -> tuple[Source, int] | None:
+        """The last record, where something lasts."""
+        last = self.state.last
+        return None if last is None or self.due_ms() is None else (last.source, last.at_ms)
+
+    def live_due_ms(self) -> int | None:
+        """When the moment that was begun is over."""
+        if not self.state.begun:
+            return None
+        due_ms = clocks.monitors_time(self.view.envelope, self.state.begun[0].timestamp_ms + CLOSED_MS)
+        tick = self.view.tick
+        # In history time stands still: the group is to be folded once that is over.
+        return max(due_ms, tick.now_ms + 1) if tick is not None and tick.historic else due_ms
+
+    def begin_life(self) -> None:
+        """Nothing is known of anybody."""
+        self.state = replace(self.blank(), shown=self.state.shown)
+
+    def end(self, row: Row, *, historic: bool) -> None:
+        """The group is deleted, or goes on under another protocol."""
+        self.state = self.blank()
+
+    def stored(self) -> str | None:
+        """The state, where anything is known."""
+        return None if self.state == self.blank() else dumps(self.state)
+
+    def _closed(self) -> Sequence[Output]:
+        if not self.state.begun:
+            return ()
+        self.state, outputs = self.close()
+        return outputs

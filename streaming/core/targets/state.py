@@ -1,0 +1,40 @@
+"""What is remembered between batches of every group that has targets, whatever its protocol."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from rebalance_monitor.streaming.core.fold.state import LastRecord
+from rebalance_monitor.streaming.core.model.epoch_detail import EpochDetail
+from rebalance_monitor.streaming.core.model.records import Row
+from rebalance_monitor.streaming.core.model.results import Cause, Source
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Underway:
+    """The target that was published last, while members are on their way to it, as it was published."""
+
+    epoch: int
+    source: Source
+    cause: tuple[Cause, ...]
+    detail: EpochDetail
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TargetsState:
+    """`begun`: records of a moment that may go on; `last`: the last record of the last closed one.
+
+    `trusted`: every record since the group began, or since it was last seen to be in order, was read. `cause`: what
+    asked for the target that is due; `left`: what members had, by name, that have gone since the last target;
+    `uncovered_ms`: since when the newest target lacks a partition; `fired_ms`: up to when timers have fired.
+    `shown`: the state of the group that was published last.
+    """
+
+    shown: str | None = None
+    begun: tuple[Row, ...] = ()
+    last: LastRecord | None = None
+    trusted: bool = False
+    cause: tuple[Cause, ...] = ()
+    left: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    underway: Underway | None = None
+    uncovered_ms: int | None = None
+    fired_ms: int | None = None

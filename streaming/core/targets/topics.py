@@ -1,0 +1,81 @@
+"""What the coordinator may have known of the topics: names, ids and partition counts.
+
+Records name topics by their ids. Up to 4.0 the coordinator writes what it knows of them (types 4 and 9); since 4.1
+names and counts come from samples of the cluster's topics. The coordinator learns of a change some time before or after
+a sample shows it, so around a record there are several views.
+"""
+
+import base64
+from collections.abc import Collection, Iterator, Mapping, Sequence
+
+from rebalance_monitor.assignors.broker.model import BrokerTopic
+from rebalance_monitor.schemas.group_values import PartitionMetadata
+from rebalance_monitor.streaming.core.cluster.topics import TopicHistory
+from rebalance_monitor.streaming.core.targets.group import TopicPartition
+
+Topics = Mapping[str, BrokerTopic]
+
+DELAY_MS = 5_000
+"""How much later than a sample, or earlier, the coordinator may have seen what it shows."""
+MOST_EARLIER = 3
+MOST_LATER = 2
+
+
+def name_of(topic: bytes, told: PartitionMetadata | None, history: TopicHistory) -> str:
+    """The topic's name; its id as Kafka prints it where nobody has told the name."""
+    for one in () if told is None else told.topics:
+        if one.topic == topic:
+            return one.name
+    return history.name_of(topic) or base64.urlsafe_b64encode(topic).decode().rstrip("=")
+
+
+def recorded(told: PartitionMetadata | None) -> dict[str, BrokerTopic] | None:
+    """The topics as the coordinator wrote them down; None from 4.1 on."""
+    if told is None:
+        return None
+    return {
+        one.name: BrokerTopic(
+            id=one.topic, partitions=one.partitions, racks=tuple(frozenset(racks) for _, racks in sorted(one.racks))
+        )
+        for one in told.topics
+    }
+
+
+def sampled(history: TopicHistory, names: Sequence[str], at_ms: int) -> Iterator[dict[str, BrokerTopic]]:
+    """The views of these topics around a time, the likeliest first, each once. A view in which a topic has no id is of
+    no use: targets name topics by their ids."""
+    moments = history.moments(names)
+    earlier = [one.at_ms for one in moments if one.at_ms <= at_ms]
+    later = [one.at_ms for one in moments if one.at_ms > at_ms and min(one.after_ms, one.at_ms - DELAY_MS) <= at_ms]
+    found: list[dict[str, BrokerTopic]] = []
+    for shown_ms in (*reversed(earlier[-MOST_EARLIER:]), *later[:MOST_LATER]):
+        view = {}
+        for name, racks in history.shown(names, shown_ms).items():
+            topic = history.id_of(name, shown_ms)
+            if topic is not None:
+                view[name] = BrokerTopic(id=topic, partitions=len(racks), racks=racks)
+        if view and view not in found:
+            found.append(view)
+            yield view
+
+
+def inferred(wanted: Collection[TopicPartition], names: Sequence[str]) -> dict[str, BrokerTopic] | None:
+    """The topics as the targets show them, if these leave no hole: a target holds every partition of a topic.
+
+    Which name belongs to which id is not known, and is of no account where all members subscribe to the same names.
+    """
+    numbers: dict[bytes, set[int]] = {}
+    for topic, number in wanted:
+        numbers.setdefault(topic, set()).add(number)
+    if len(numbers) > len(names) or any(max(of) + 1 != len(of) for of in numbers.values()):
+        return None
+    return {
+        name: BrokerTopic(id=topic, partitions=len(numbers[topic]))
+        for name, topic in zip(sorted(names), sorted(numbers), strict=False)
+    }
+
+
+def fits(wanted: Collection[TopicPartition], topics: Topics) -> bool:
+    """Whether the targets hold partitions of these topics alone."""
+    counts = {one.id: one.partitions for one in topics.values()}
+    return all(number < counts.get(topic, 0) for topic, number in wanted)

@@ -1,0 +1,68 @@
+"""The way of a group from target to target: whether every record of it was read, and the last word on each target."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import TypeVar
+
+from rebalance_monitor.streaming.core.fold.lifecycle import GroupView
+from rebalance_monitor.streaming.core.incidents.notice import Output
+from rebalance_monitor.streaming.core.model.epoch_detail import MemberProgress
+from rebalance_monitor.streaming.core.model.records import Row
+from rebalance_monitor.streaming.core.model.results import Aftermath, Generation, Standing
+from rebalance_monitor.streaming.core.targets.state import TargetsState
+
+S = TypeVar("S", bound=TargetsState)
+
+FIRST_EPOCHS = 2
+"""A new group's first record states epoch 1 or 2."""
+
+
+def followed(view: GroupView, state: TargetsState, epoch: int | None, stated: Iterable[int], row: Row) -> bool:
+    """Whether the state is still that of all records: each group epoch is one more than the one before.
+
+    `epoch`: the group's before the moment, `stated`: those of its records; `row`: one of them, for its partition.
+    """
+    trusted, unread = state.trusted, view.envelope.unread
+    for new in stated:
+        if epoch is None:
+            trusted = new <= FIRST_EPOCHS or view.envelope.seen_from_start
+        elif new not in (epoch, epoch + 1):
+            trusted = False
+        epoch = new
+    if unread is None or (unread.topic, unread.partition) != (row.topic, row.partition):
+        return trusted
+    since = -1 if state.last is None else state.last.source.offset
+    return trusted and unread.offset < since
+
+
+def settled(
+    view: GroupView,
+    state: S,
+    progress: Sequence[MemberProgress],
+    *,
+    reached_ms: int | None = None,
+    overtaken_by: int | None = None,
+) -> tuple[S, list[Output]]:
+    """The last word on the target that is under way: it was reached, another one came first, or nobody is left."""
+    underway = state.underway
+    if underway is None:
+        return state, []
+    detail = replace(underway.detail, progress=tuple(progress), reached_ms=reached_ms, overtaken_by=overtaken_by)
+    last_word = Aftermath(
+        cluster=view.settings.name,
+        group=view.group,
+        generation=underway.epoch,
+        source=underway.source,
+        cause=underway.cause,
+        epoch=detail,
+    )
+    return replace(state, underway=None), [last_word]
+
+
+def stands(view: GroupView, state: S, word: str, outputs: Sequence[Output], at_ms: int) -> tuple[S, list[Output]]:
+    """The group's state in Kafka's words behind the rest, where it changed, and behind each target: who only counts
+    members takes a group with a new generation for stable."""
+    if word == state.shown and not any(isinstance(one, Generation) for one in outputs):
+        return state, list(outputs)
+    standing = Standing(cluster=view.settings.name, group=view.group, state=word, at_ms=at_ms)
+    return replace(state, shown=word), [*outputs, standing]
