@@ -16,6 +16,7 @@ from rebalance_monitor.streaming.core.fold.lifecycle import GroupView
 from rebalance_monitor.streaming.core.fold.published import body_of, diff_of, published_as, source_of
 from rebalance_monitor.streaming.core.fold.state import LastRecord
 from rebalance_monitor.streaming.core.fold.timeouts import timeouts_of
+from rebalance_monitor.streaming.core.fold.written_again import first_verdict
 from rebalance_monitor.streaming.core.incidents.monitor_error import MONITOR_ERROR
 from rebalance_monitor.streaming.core.incidents.notice import Notice, Output
 from rebalance_monitor.streaming.core.incidents.transitions import Moment
@@ -24,9 +25,10 @@ from rebalance_monitor.streaming.core.model.results import Cause, Certainty, Evi
 
 
 def judged(
-    view: GroupView, state: ConsumerState, row: Row, laws: Iterable[ConsumerLaw], verdict: Verdict
+    view: GroupView, state: ConsumerState, row: Row, laws: Iterable[ConsumerLaw], verdict: Verdict, *, again: bool
 ) -> tuple[ConsumerState, list[Output]]:
-    """The state after this record with this verdict, what is published of it, and what it says of incidents."""
+    """The state after this record with this verdict, what is published of it, and what it says of incidents. `again`:
+    it repeats the record before."""
     body, source = body_of(row), source_of(row)
     moment = view.moment(row.timestamp_ms, generation=body.generation)
     last = LastRecord(source, row.timestamp_ms)
@@ -34,8 +36,7 @@ def judged(
         over = frozenset(one.code for one in view.open().values()) - {MONITOR_ERROR.code}
         known = ConsumerState(last=last if body.protocol_type else None)
         return known, [Notice(moment=moment, evaluated=over)]
-    newest = view.envelope.generation
-    repeated, first = body.generation == newest, newest is None
+    first = view.envelope.generation is None
     holds = {
         member.instance_id or member.member_id: tuple(
             f"{topic}-{number}" for topic, number in member.assignment.partitions
@@ -55,7 +56,7 @@ def judged(
         cause=_causes(view, state, holds, static_members.replaced(state.sightings, sightings), row),
     )
     outputs: list[Output] = [published]
-    waits = state.waits if repeated else Waits()
+    waits = state.waits if again else Waits()
     if body.protocol_type == CONSUMER:
         asked, here = tuple(laws), Evidence(source=source)
         found = tuple(finding for law in asked for finding in law.broken(view.group, body, here))
@@ -63,15 +64,16 @@ def judged(
         contested = tuple(static_members.contested(CONTESTED, sightings, row.timestamp_ms, here))
         outputs.append(Notice(moment=moment, found=contested, evaluated=frozenset({CONTESTED.code})))
         answer = answer_of(view.group, body, state.holds, here, view.settings.client_libraries)
-        if not (repeated or (first and body.generation > 1)):
+        if not (again or (first and body.generation > 1)):
             outputs += _answered(answer, body, moment)
-        if not repeated and answer is not None:
+        if not again and answer is not None:
             timeouts = timeouts_of(view.settings, view.group, body)
             waits = unowned.noted(state.waits, answer, view.knowledge.topics, row.timestamp_ms, timeouts, source)
-        if not repeated and (answer is not None or body.protocol not in KNOWN):
+        if not again and (answer is not None or body.protocol not in KNOWN):
             outputs.append(Notice(moment=moment, found=unowned.still(waits), evaluated=unowned.CODES))
     joined = LastJoin(body.state_ms, departures.shortest_ms(body.members))
-    after = ConsumerState(last=last, holds=holds, last_join=joined, waits=waits, sightings=sightings)
+    kept = state.first if again else first_verdict(body, source, verdict)
+    after = ConsumerState(last=last, holds=holds, last_join=joined, waits=waits, sightings=sightings, first=kept)
     return after, outputs
 
 

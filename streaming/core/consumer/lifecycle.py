@@ -12,7 +12,7 @@ from rebalance_monitor.streaming.core.consumer.member_shares import shares_of
 from rebalance_monitor.streaming.core.consumer.state import ConsumerState
 from rebalance_monitor.streaming.core.consumer.unowned import Waits
 from rebalance_monitor.streaming.core.consumer.verdict import judge
-from rebalance_monitor.streaming.core.fold import static_members
+from rebalance_monitor.streaming.core.fold import static_members, written_again
 from rebalance_monitor.streaming.core.fold.clocks import Leap, Passing
 from rebalance_monitor.streaming.core.fold.lifecycle import GroupView, NoTopics, QuietSession, Session
 from rebalance_monitor.streaming.core.fold.published import MemberShares, body_of, source_of
@@ -77,13 +77,15 @@ class ConsumerSession(QuietSession):
         if never_came is not None:
             verdict = awaited_sample.without(verdict)
         self._sample_from_ms = None
-        self.state, outputs = judged(self.view, self.state, row, self._laws, verdict)
+        self.state, outputs = judged(self.view, self.state, row, self._laws, verdict, again=self._again(row))
         return outputs
 
     def missing(self, row: Row) -> str | None:
         """A sample that tells what the leader may have known, where those so far do not explain its answer."""
         topics, head = self.view.knowledge.topics, self.view.waiting.head()
         if not self.view.knowledge.asked or head is None or head.row is not row or not body_of(row).members:
+            return None
+        if self._again(row):
             return None
         from_ms = awaited_sample.asked_from_ms(head, racks=topics.any_racks())
         if topics.asked_ms is not None and topics.asked_ms >= from_ms:
@@ -99,16 +101,25 @@ class ConsumerSession(QuietSession):
 
     def _verdict(self, row: Row) -> Verdict:
         """By what is known now; looked for once, although a record that need not wait asks twice."""
-        body, newest = body_of(row), self.view.envelope.generation
-        repeated, first = body.generation == newest, newest is None
-        if self._said is None or self._said[:3] != (source_of(row), repeated, first):
-            topics = self.view.knowledge.topics
-            for at_ms in awaited_sample.times_of(row, self.view.waiting.head()):
-                verdict = judge(self.view.settings, topics, body, at_ms, repeated=repeated, first=first)
-                if verdict.grade is not Grade.UNEXPLAINED:
-                    break
-            self._said = source_of(row), repeated, first, verdict
+        body = body_of(row)
+        again, first = self._again(row), self.view.envelope.generation is None
+        if self._said is None or self._said[:3] != (source_of(row), again, first):
+            verdict = written_again.taken_over(self.state.first, body) if again else self._recomputed(row, first=first)
+            self._said = source_of(row), again, first, verdict
         return self._said[3]
+
+    def _recomputed(self, row: Row, *, first: bool) -> Verdict:
+        """By the record itself and what samples show."""
+        body, topics = body_of(row), self.view.knowledge.topics
+        for at_ms in awaited_sample.times_of(row, self.view.waiting.head()):
+            verdict = judge(self.view.settings, topics, body, at_ms, first=first)
+            if verdict.grade is not Grade.UNEXPLAINED:
+                break
+        return written_again.otherwise(self.state.first, body, verdict)
+
+    def _again(self, row: Row) -> bool:
+        """Whether the record repeats the one before."""
+        return written_again.repeats(self.view.envelope, self.state.first, body_of(row))
 
     def rebase(self, passing: Passing) -> Sequence[Output]:
         """What waits has waited as long as is sure."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from rebalance_monitor.streaming.core.consumer.unowned import Waits
 from rebalance_monitor.streaming.core.fold.state import LastRecord
 from rebalance_monitor.streaming.core.fold.static_members import Sightings
+from rebalance_monitor.streaming.core.fold.written_again import FirstVerdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,10 +21,12 @@ class LastJoin:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConsumerState:
     """`holds`: the partitions of each member after the last record. `waits`: what that record left to be done.
-    `sightings`: the processes of static members."""
+    `sightings`: the processes of static members. `first`: the verdict on the newest generation, in case it is written
+    again."""
 
     last: LastRecord | None = None
     holds: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     last_join: LastJoin = LastJoin()
     waits: Waits = field(default_factory=Waits)
     sightings: Sightings = field(default_factory=dict)
+    first: FirstVerdict | None = None

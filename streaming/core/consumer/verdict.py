@@ -35,13 +35,11 @@ def judge(
     body: GroupGeneration,
     at_ms: int,
     *,
-    repeated: bool,
     first: bool,
 ) -> Verdict:
     """The verdict on one generation of a group that is not a Connect cluster.
 
-    `history`: what samples showed of the topics. `repeated`: the same generation was written before.
-    `first`: the first record of this life of the group.
+    `history`: what samples showed of the topics. `first`: the first record of this life of the group.
     """
     assignor = body.protocol
     if body.protocol_type != "consumer":
@@ -52,9 +50,6 @@ def judge(
     if plain is None and not sticky:
         text = f"assignor {assignor} is not recomputed by this version"
         return _not_judged(assignor, ReasonKind.ASSIGNOR_UNKNOWN, text)
-    if repeated:
-        text = "the same generation was written again, as when a static member is replaced"
-        return _not_judged(assignor, ReasonKind.WRITTEN_AGAIN, text)
     told = _told(body)
     if isinstance(told, str):
         return _not_judged(assignor, ReasonKind.MEMBER_UNREADABLE, told)

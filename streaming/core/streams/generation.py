@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from rebalance_monitor.assignors.streams.tasks import task_of
 from rebalance_monitor.schemas.consumer_protocol import ConsumerAssignment, ConsumerSubscription
-from rebalance_monitor.streaming.core.fold import departures, static_members
+from rebalance_monitor.streaming.core.fold import departures, static_members, written_again
 from rebalance_monitor.streaming.core.fold.lifecycle import GroupView
 from rebalance_monitor.streaming.core.fold.published import (
     MemberShares,
@@ -71,17 +71,21 @@ def judged(view: GroupView, state: StreamsState, row: Row) -> tuple[StreamsState
         Notice(moment=moment, found=tuple(_unreadable(body, here)), evaluated=frozenset({STREAMS_UNDECODABLE.code})),
         Notice(moment=moment, found=contested, evaluated=frozenset({STREAMS_CONTESTED.code}), over=foreign),
     ]
+    again = written_again.repeats(view.envelope, state.first, body)
     threads = threads_of(body)
     if isinstance(threads, UnreadableThread):
         text = f"the {threads.what} of {threads.member_id} cannot be decoded: {threads.reason}"
         verdict = not_judged(ReasonKind.MEMBER_UNREADABLE, text)
         published = published_as(view.settings, view.group, view.envelope, row, shares=shares_of, verdict=verdict)
-        return replace(state, last=last, sightings=sightings), [published, *outputs]
+        first = state.first if again else written_again.first_verdict(body, source, verdict)
+        return replace(state, last=last, sightings=sightings, first=first), [published, *outputs]
     seen = learnt(state.seen, threads)
     one = observed(view.group, body.leader, threads, seen)
     holds = holds_of(one)
     settings = view.settings.streams.get(view.group, NOTHING_SAID)
-    found = _judged(view, settings, state, one, body, row.timestamp_ms)
+    found = Judged(verdict=written_again.taken_over(state.first, body))
+    if not again:
+        found = _judged(view, settings, state, one, body, row.timestamp_ms)
     verdict = found.verdict
     published = published_as(
         view.settings,
@@ -102,7 +106,7 @@ def judged(view: GroupView, state: StreamsState, row: Row) -> tuple[StreamsState
         counts=_counts(view, one, row.timestamp_ms),
     )
     now, grades = state.past, dict[str, str]()
-    if body.generation != view.envelope.generation:
+    if not again:
         now = after(state.past, facts, source)
         examination = examined(facts, state.past, now)
         grades = dict(examination.grades)
@@ -117,6 +121,7 @@ def judged(view: GroupView, state: StreamsState, row: Row) -> tuple[StreamsState
         remembered=_remembered(state.remembered, found),
         floor=_floor(state.floor, one),
         past=now,
+        first=state.first if again else written_again.first_verdict(body, source, verdict),
     )
     return next_state, [replace(published, detail=detail), *outputs]
 
@@ -130,17 +135,14 @@ def _counts(view: GroupView, one: Observed, at_ms: int) -> dict[str, int]:
 def _judged(
     view: GroupView, settings: StreamsSettings, state: StreamsState, one: Observed, body: GroupGeneration, at_ms: int
 ) -> Judged:
-    """The verdict; a second try without tasks that only earlier records showed."""
+    """The verdict by the record itself."""
     newest = view.envelope.generation
-    if body.generation == newest:
-        text = "the same generation was written again, as when a static member is replaced"
-        return Judged(verdict=not_judged(ReasonKind.WRITTEN_AGAIN, text))
     floor = {task_of(task): total for task, total in state.floor.items()}
     found = judge(settings, one, at_ms, state.remembered, floor)
     if found.verdict.grade is Grade.UNEXPLAINED and newest is None and body.generation > 1:
         text = "first record of the group: it may come from a conversion, not from an assignor"
         return Judged(verdict=not_judged(ReasonKind.CONVERSION, text))
-    return found
+    return replace(found, verdict=written_again.otherwise(state.first, body, found.verdict))
 
 
 def _remembered(before: Remembered, found: Judged) -> Remembered:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from rebalance_monitor.streaming.core.fold.state import LastRecord
 from rebalance_monitor.streaming.core.fold.static_members import Sightings
+from rebalance_monitor.streaming.core.fold.written_again import FirstVerdict
 from rebalance_monitor.streaming.core.streams.hypotheses import NOTHING_REMEMBERED, Remembered
 from rebalance_monitor.streaming.core.streams.past import Past
 from rebalance_monitor.streaming.core.streams.topology import Seen
@@ -30,7 +31,8 @@ class StreamsState:
     """`holds`: the tasks and roles of each thread after the last record. `seen`: what records showed of the topology.
     `asked`: what the last record asks for. `sightings`: the processes of static members. `remembered`: what explained
     the last answer; `floor`: the largest offset sum ever reported of each task, which its changelogs reach.
-    `past`: what laws across records look at."""
+    `past`: what laws across records look at. `first`: the verdict on the newest generation, in case it is written
+    again."""
 
     last: LastRecord | None = None
     holds: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -40,3 +42,4 @@ class StreamsState:
     remembered: Remembered = NOTHING_REMEMBERED
     floor: Mapping[str, int] = field(default_factory=dict)
     past: Past = field(default_factory=Past)
+    first: FirstVerdict | None = None

@@ -53,6 +53,15 @@ def test_a_replaced_static_member_is_no_assignment() -> None:
     assert any(reason.startswith("the same generation was written again") for reason in reasons)
 
 
+def test_the_generations_of_java_leaders_are_judged_and_match() -> None:
+    """Those included that were written again: the verdict on their first record stands."""
+    grades = Counter(one["verdict"]["grade"] for one in replayed("java-classic").objects if one["kind"] == "generation")
+    assert set(grades) <= {Grade.MATCH, Grade.EXPLAINABLE, Grade.NOT_JUDGED}
+    judged = grades[Grade.MATCH] + grades[Grade.EXPLAINABLE]
+    assert judged / grades.total() >= 0.95
+    assert grades[Grade.MATCH] / judged >= 0.98
+
+
 def test_leaders_of_other_clients_are_explained_where_they_sort_static_members_their_own_way() -> None:
     reasons = Counter(
         (one["group"], one["verdict"]["reason"])
@@ -87,7 +96,7 @@ def test_a_foreign_order_excuses_no_other_share() -> None:
 
 
 def consumer_verdict(history: TopicHistory, body: GroupGeneration, at_ms: int) -> Grade:
-    return judge(SETTINGS, history, body, at_ms, repeated=False, first=False).grade
+    return judge(SETTINGS, history, body, at_ms, first=False).grade
 
 
 def swapped(members: tuple[MemberRow, ...]) -> Iterator[tuple[MemberRow, ...]]:

@@ -99,7 +99,7 @@ def given(member: MemberRow, *partitions: tuple[str, int]) -> MemberRow:
 
 
 def judged(history: TopicHistory, row: Row, body: GroupGeneration) -> Verdict:
-    return judge(ClusterSettings(name="c"), history, body, row.timestamp_ms, repeated=False, first=False)
+    return judge(ClusterSettings(name="c"), history, body, row.timestamp_ms, first=False)
 
 
 def test_exchanged_partitions_of_java_groups_never_match() -> None:
@@ -211,7 +211,7 @@ def small(*members: MemberRow, protocol: str, partitions: int) -> Verdict:
         protocol_type="consumer", generation=5, protocol=protocol, leader="m1", state_ms=1_000, members=members
     )
     metadata = (TopicMetadata(at_ms=0, topics={"t": NO_RACKS * partitions}),)
-    return judge(ClusterSettings(name="c"), history_of(metadata), body, 1_000, repeated=False, first=False)
+    return judge(ClusterSettings(name="c"), history_of(metadata), body, 1_000, first=False)
 
 
 def test_a_cooperative_leader_may_hold_back_what_changes_hands() -> None:

@@ -1,0 +1,116 @@
+"""A generation that is written again as a static member comes back: the verdict on its first record stands."""
+
+from dataclasses import replace
+
+import pytest
+
+from rebalance_monitor.streaming.core.cluster.knowledge import knowledge_of
+from rebalance_monitor.streaming.core.cluster.topics import TopicMetadata
+from rebalance_monitor.streaming.core.fold.state import read, stored
+from rebalance_monitor.streaming.core.lifecycles import fold_group
+from rebalance_monitor.streaming.core.model.reasons import ReasonKind
+from rebalance_monitor.streaming.core.model.results import Generation, Grade, Severity
+from rebalance_monitor.streaming.core.model.streams_settings import StreamsSettings
+from tests.streaming.core.rules import streams
+from tests.streaming.core.rules.builders import GROUP, Story, generations, incidents
+from tests.streaming.core.rules.consumers import Consumer, record
+
+NO_RACKS = (frozenset[str](),)
+STAYS = Consumer(id="m2", given="a-1")
+GOES = Consumer(id="m1", given="a-0", instance="i")
+BACK = Consumer(id="m1-2", given="a-0", instance="i", topics="b")
+"""The new process subscribes to another topic, so the record is no input of the assignor."""
+
+
+def consumers(*records: tuple[Consumer, ...], partitions: int = 2, protocol: str = "roundrobin") -> Story:
+    story = Story()
+    story.knowledge = knowledge_of([TopicMetadata(at_ms=0, topics={"a": NO_RACKS * partitions, "b": NO_RACKS})])
+    for number, members in enumerate(records):
+        record(story, protocol, *members, again=number > 0)
+    return story
+
+
+def told(story: Story) -> list[Generation]:
+    return generations(story.fold())
+
+
+def test_the_first_verdict_stands_for_every_record_that_repeats_the_assignments() -> None:
+    first, *copies = told(consumers((GOES, STAYS), (BACK, STAYS), (replace(BACK, id="m1-3"), STAYS)))
+    assert first.verdict.grade is Grade.MATCH
+    assert first.verdict.reason is None
+    for copy in copies:
+        assert copy.verdict.grade is Grade.MATCH
+        assert copy.verdict.assignor == "roundrobin"
+        assert copy.verdict.reason is not None
+        assert copy.verdict.reason.kind is ReasonKind.WRITTEN_AGAIN
+        assert "the assignment at offset 0 stands" in copy.verdict.why
+        assert not copy.diff
+
+
+def test_a_wrong_assignment_is_not_right_because_it_was_written_again() -> None:
+    swapped = (replace(GOES, given="a-0 a-1"), replace(STAYS, given=""))
+    story = consumers(swapped, (replace(BACK, given="a-0 a-1"), replace(STAYS, given="")))
+    first, copy = told(story)
+    assert first.verdict.grade is copy.verdict.grade is Grade.UNEXPLAINED
+    assert first.verdict.why in copy.verdict.why
+    assert len([one for one in incidents(story.fold(), "CONSUMER-C07") if one.transition == "opened"]) == 1
+
+
+def test_what_was_not_judged_is_not_judged_by_its_copy() -> None:
+    first, copy = told(consumers((GOES, STAYS), (BACK, STAYS), protocol="somebodys-own"))
+    assert first.verdict.grade is copy.verdict.grade is Grade.NOT_JUDGED
+    assert copy.verdict.reason is not None
+    assert copy.verdict.reason.kind is ReasonKind.ASSIGNOR_UNKNOWN
+
+
+def test_other_assignments_in_the_same_generation_are_unexplained() -> None:
+    """No coordinator writes this: partitions change hands without a rebalance."""
+    first, copy = told(consumers((GOES, STAYS), (replace(BACK, given="a-1"), replace(STAYS, given="a-0"))))
+    assert first.verdict.grade is Grade.MATCH
+    assert copy.verdict.grade is Grade.UNEXPLAINED
+    assert "written again with other assignments than at offset 0" in copy.verdict.why
+
+
+def test_other_assignments_that_an_assignor_gives_are_a_round_of_their_own() -> None:
+    """A coordinator that lost the record hands the number out once more."""
+    again = (GOES, STAYS, Consumer(id="m3"))
+    first, second = told(consumers((GOES, replace(STAYS, given="a-1")), again))
+    assert first.verdict.grade is second.verdict.grade is Grade.MATCH
+    assert second.verdict.reason is None
+
+
+def test_a_copy_whose_first_record_nobody_saw_is_not_judged() -> None:
+    """As in a state that an earlier release stored: it holds no verdict."""
+    story = consumers((GOES, STAYS), (BACK, STAYS))
+    state = fold_group(story.settings, GROUP, None, story.rows[:1], None, knowledge=story.knowledge).state
+    assert state is not None
+    envelope, bodies = read(state)
+    without = {name: text.replace('"first":', '"unknown":') for name, text in bodies.items()}
+    before = stored(envelope, without)
+    results = fold_group(story.settings, GROUP, before, story.rows[1:], None, knowledge=story.knowledge).results
+    (copy,) = generations(results)
+    assert copy.verdict.grade is Grade.NOT_JUDGED
+    assert copy.verdict.reason is not None
+    assert copy.verdict.reason.kind is ReasonKind.WRITTEN_AGAIN
+
+
+RUNS = (
+    streams.Thread(id="a1", active="0_0", sums="0_0:-2", instance="i"),
+    streams.Thread(id="b1", active="0_1", sums="0_1:-2"),
+)
+
+
+@pytest.mark.parametrize("moved", [False, True])
+def test_a_streams_thread_that_comes_back_keeps_the_verdict(moved: bool) -> None:
+    story = streams.group(RUNS, known=StreamsSettings(standbys=0, warm_ups=2, acceptable_lag=10_000))
+    back = replace(RUNS[0], id="a2", sums="", process="c", active="0_0 0_1" if moved else "0_0")
+    streams.record(story, back, replace(RUNS[1], active="" if moved else "0_1"), again=True)
+    results = story.fold()
+    first, copy = generations(results)
+    assert first.verdict.grade in (Grade.MATCH, Grade.EXPLAINABLE)
+    if moved:
+        assert copy.verdict.grade is Grade.UNEXPLAINED
+        return
+    assert copy.verdict.grade is first.verdict.grade
+    assert "the assignment at offset 0 stands" in copy.verdict.why
+    assert not [one for one in incidents(results) if one.severity is not Severity.INFO]
