@@ -34,19 +34,20 @@ where (old.cluster, old.topic_id, old.partition, old."offset")
 """
 
 
-def row_of(one: JobState, batch_id: int) -> Row:
+def row_of(state: JobState, batch_id: int) -> Row:
     """The row of a connector or task."""
-    document = as_object(one)
+    document = as_object(state)
     return (
-        one.cluster, name(one.group), one.job.type, name(one.job.id, LONGEST_ID), one.incarnation, one.generation,
-        json_text(document["assigned"]), _clean(one.expected), one.judged, _clean(one.state), _clean(one.running),
-        one.running_generation, one.running_at_ms, one.since_ms, one.agreement, json_text(document), batch_id,
+        state.cluster, name(state.group), state.job.type, name(state.job.id, LONGEST_ID), state.incarnation,
+        state.generation, json_text(document["assigned"]), _clean(state.expected), state.judged, _clean(state.state),
+        _clean(state.running),
+        state.running_generation, state.running_at_ms, state.since_ms, state.agreement, json_text(document), batch_id,
     )  # fmt: skip
 
 
-def aftermath_row(one: Aftermath, place: tuple[str, str, int, int]) -> Row:
+def aftermath_row(aftermath: Aftermath, place: tuple[str, str, int, int]) -> Row:
     """What the generation's document is completed with."""
-    return (*place, json_text(aftermath_patch(one)))
+    return (*place, json_text(aftermath_patch(aftermath)))
 
 
 def complete(connection: Connection[Any], rows: Iterable[Sequence[Any]]) -> None:

@@ -37,7 +37,7 @@ class Contents:
     members: list[Row] = field(default_factory=list)
     incidents: list[Row] = field(default_factory=list)
     parts: list[Row] = field(default_factory=list)
-    part_ends: list[Row] = field(default_factory=list)
+    part_ends: dict[Row, Row] = field(default_factory=dict)  # by the part's key: a batch may bring 100,000
     undecodable: list[Row] = field(default_factory=list)
     gaps: list[Row] = field(default_factory=list)
     transitions: list[Incident] = field(default_factory=list)
@@ -77,21 +77,27 @@ def contents(results: Iterable[Result], batch_id: int, topic_id: TopicId, judged
     return rows
 
 
-def _generation(rows: Contents, one: Generation, batch_id: int, topic_id: TopicId, judged_by: str) -> None:
-    at = one.source
-    place = (one.cluster, topic_id(one.cluster, at.topic, at.partition, at.offset), at.partition, at.offset)
-    document = as_object(one)
-    verdict = one.verdict
+def _generation(rows: Contents, generation: Generation, batch_id: int, topic_id: TopicId, judged_by: str) -> None:
+    at = generation.source
+    place = (
+        generation.cluster,
+        topic_id(generation.cluster, at.topic, at.partition, at.offset),
+        at.partition,
+        at.offset,
+    )
+    document = as_object(generation)
+    verdict = generation.verdict
     rows.generations.append(
         (
-            *place, at.topic, name(one.group), one.incarnation, one.lifecycle, clean(one.protocol_type),
-            _clean(one.protocol), one.generation, _clean(one.leader), one.at_ms, one.state_ms, len(one.members),
-            len(one.connect.unassigned), one.connect.delay_ms, verdict.grade.value, verdict.assignor, verdict.era,
-            _clean(verdict.why or None), verdict.pending_until_ms, one.historic, json_text(document), judged_by,
-            batch_id,
+            *place, at.topic, name(generation.group), generation.incarnation, generation.lifecycle,
+            clean(generation.protocol_type), _clean(generation.protocol), generation.generation,
+            _clean(generation.leader), generation.at_ms, generation.state_ms, len(generation.members),
+            len(generation.connect.unassigned), generation.connect.delay_ms, verdict.grade.value, verdict.assignor,
+            verdict.era, _clean(verdict.why or None), verdict.pending_until_ms, generation.historic,
+            json_text(document), judged_by, batch_id,
         )
     )  # fmt: skip
-    for ordinal, (member, shown) in enumerate(zip(one.members, document["members"], strict=True)):
+    for ordinal, (member, shown) in enumerate(zip(generation.members, document["members"], strict=True)):
         shares = (_json_or_null(shown[share]) for share in ("assigned", "revoked", "owned"))
         rows.members.append(
             (
@@ -102,13 +108,14 @@ def _generation(rows: Contents, one: Generation, batch_id: int, topic_id: TopicI
         )  # fmt: skip
 
 
-def _incident(one: Incident, batch_id: int, judged_by: str) -> Row:
-    document = as_object(one)
+def _incident(incident: Incident, batch_id: int, judged_by: str) -> Row:
+    document = as_object(incident)
     return (
-        one.incident_id, one.cluster, name(one.group), one.rule, one.code, one.severity.value, one.certainty.value,
-        one.transition, one.opened_generation, one.opened_at_ms, one.resolved_at_ms, json_text(document["subjects"]),
-        clean(one.message), json_text(document["evidence"]), one.historic, json_text(document), one.alert.value,
-        one.firing, one.fired_at_ms, clean(one.team), judged_by, batch_id,
+        incident.incident_id, incident.cluster, name(incident.group), incident.rule, incident.code,
+        incident.severity.value, incident.certainty.value, incident.transition, incident.opened_generation,
+        incident.opened_at_ms, incident.resolved_at_ms, json_text(document["subjects"]), clean(incident.message),
+        json_text(document["evidence"]), incident.historic, json_text(document), incident.alert.value,
+        incident.firing, incident.fired_at_ms, clean(incident.team), judged_by, batch_id,
     )  # fmt: skip
 
 
@@ -119,9 +126,9 @@ def _part(rows: Contents, part: Part, batch_id: int) -> None:
     if not ends or part.message:
         rows.parts.append(row)
     if ends:
-        rows.part_ends.append(part_end(part))
+        rows.part_ends[row[:3]] = part_end(part)
     else:
-        rows.part_ends = [one for one in rows.part_ends if one[:3] != row[:3]]
+        rows.part_ends.pop(row[:3], None)
 
 
 def outbox_rows(
@@ -135,46 +142,55 @@ def outbox_rows(
     latest: dict[str, Incident] = {name: incident_of(document, "") for name, document in before.items()}
     told: list[tuple[Incident, Incident | None]] = []
     at: dict[str, int] = {}
-    for one in transitions:
-        known, place = latest.get(one.incident_id), at.get(one.incident_id)
-        latest[one.incident_id] = one
-        if one.transition == "updated" and one.firing and place is not None and told[place][0].firing:
-            told[place] = replace(one, transition=told[place][0].transition), told[place][1]
-        elif one.incident_id not in hushed and _tells(one, known):
-            at[one.incident_id] = len(told)
-            told.append((one, known if one.transition == "updated" else None))
+    for incident in transitions:
+        known, place = latest.get(incident.incident_id), at.get(incident.incident_id)
+        latest[incident.incident_id] = incident
+        if incident.transition == "updated" and incident.firing and place is not None and told[place][0].firing:
+            told[place] = replace(incident, transition=told[place][0].transition), told[place][1]
+        elif incident.incident_id not in hushed and _tells(incident, known):
+            at[incident.incident_id] = len(told)
+            told.append((incident, known if incident.transition == "updated" else None))
     return [_outbox_row(one, previous, batch_id) for one, previous in told]
 
 
-def _outbox_row(one: Incident, previous: Incident | None, batch_id: int) -> Row:
-    document = as_object(one)
+def _outbox_row(incident: Incident, previous: Incident | None, batch_id: int) -> Row:
+    document = as_object(incident)
     before = None if previous is None else json_text(as_object(previous))
-    return notification_key(one, document), one.incident_id, one.transition, json_text(document), before, batch_id
+    return (
+        notification_key(incident, document),
+        incident.incident_id,
+        incident.transition,
+        json_text(document),
+        before,
+        batch_id,
+    )
 
 
-def _tells(one: Incident, before: Incident | None) -> bool:
+def _tells(incident: Incident, before: Incident | None) -> bool:
     """Whether this transition changes what people know. What joins or leaves an incident does not, unless it becomes
     worse, or its labels change: an alert is known by these."""
     was_told = before is not None and before.firing and before.alert is not AlertSeverity.INFO
-    if one.historic or (one.alert is AlertSeverity.INFO and not was_told):
+    if incident.historic or (incident.alert is AlertSeverity.INFO and not was_told):
         return False
-    if not one.firing:
-        return one.transition == "ended" or (one.transition == "resolved" and one.fired_at_ms is not None)
-    if one.transition == "updated" and before is not None and was_told and before.resolved_at_ms is None:
-        return _worse(one, before) or _labels(one) != _labels(before)
-    return one.transition in ("fired", "updated")
+    if not incident.firing:
+        return incident.transition == "ended" or (
+            incident.transition == "resolved" and incident.fired_at_ms is not None
+        )
+    if incident.transition == "updated" and before is not None and was_told and before.resolved_at_ms is None:
+        return _worse(incident, before) or _labels(incident) != _labels(before)
+    return incident.transition in ("fired", "updated")
 
 
-def _worse(one: Incident, before: Incident) -> bool:
+def _worse(incident: Incident, before: Incident) -> bool:
     """What joins an incident makes it worse by its severity alone; what was known of it, by its certainty too."""
-    severity, certainty = harm(one)
+    severity, certainty = harm(incident)
     known_severity, known_certainty = harm(before)
-    joined = one.parts > before.parts
+    joined = incident.parts > before.parts
     return severity < known_severity or (severity == known_severity and certainty < known_certainty and not joined)
 
 
-def _labels(one: Incident) -> dict[str, str]:
-    return incident_labels(one, "")
+def _labels(incident: Incident) -> dict[str, str]:
+    return incident_labels(incident, "")
 
 
 def notification_key(incident: Incident, document: Mapping[str, Any]) -> str:

@@ -11,9 +11,9 @@ WorkerShares = tuple[Share | None, Share | None, Share | None]
 """Assigned, revoked and owned, as the record has them."""
 
 
-def loads_of(one: Generation) -> dict[str, Load]:
+def loads_of(generation: Generation) -> dict[str, Load]:
     """What each worker of a Connect generation holds after it."""
-    return loads((member.worker, (member.assigned, member.revoked, member.owned)) for member in one.members)
+    return loads((member.worker, (member.assigned, member.revoked, member.owned)) for member in generation.members)
 
 
 def loads(shares: Iterable[tuple[str | None, WorkerShares]]) -> dict[str, Load]:

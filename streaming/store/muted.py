@@ -49,17 +49,17 @@ class Muting:
     hushed: set[str] = field(default_factory=set)
     marks: dict[str, str | None] = field(default_factory=dict)
 
-    def hushes(self, one: Incident) -> bool:
+    def hushes(self, incident: Incident) -> bool:
         """Whether this transition is told to nobody; notes the window of one that fires inside it."""
-        if one.incident_id in self.hushed:
+        if incident.incident_id in self.hushed:
             return True
-        window = self.windows.muting(one.cluster, one.group, self.now_ms) if one.firing else None
+        window = self.windows.muting(incident.cluster, incident.group, self.now_ms) if incident.firing else None
         if window is None:
-            if one.transition == "fired":
-                self.marks[one.incident_id] = None  # a window of long ago says nothing about this time
+            if incident.transition == "fired":
+                self.marks[incident.incident_id] = None  # a window of long ago says nothing about this time
             return False
-        self.hushed.add(one.incident_id)
-        self.marks[one.incident_id] = window_name(window)
+        self.hushed.add(incident.incident_id)
+        self.marks[incident.incident_id] = window_name(window)
         return True
 
 
@@ -73,18 +73,18 @@ def before_transitions(
     over: list[tuple[Incident, str]] = []
     marks: dict[str, str | None] = {}
     for incident_id, document, transition, muted_by in connection.execute(_TOLD).fetchall():
-        one = replace(incident_of(document, transition), firing=True)
-        window = windows.muting(one.cluster, one.group, now_ms)
+        incident = replace(incident_of(document, transition), firing=True)
+        window = windows.muting(incident.cluster, incident.group, now_ms)
         if window is not None:
             muting.hushed.add(incident_id)
             if muted_by is None:
                 marks[incident_id] = window_name(window)
-                begun.append((replace(one, transition=MUTED, firing=False), window_name(window)))
+                begun.append((replace(incident, transition=MUTED, firing=False), window_name(window)))
         elif muted_by is not None and incident_id in ending:
             muting.hushed.add(incident_id)
         elif muted_by is not None:
             marks[incident_id] = None
-            over.append((replace(one, transition=UNMUTED), muted_by))
+            over.append((replace(incident, transition=UNMUTED), muted_by))
     if tell:
         _tell(connection, begun, over, batch_id)
     mark(connection, marks)
@@ -114,14 +114,14 @@ def _tell(
             if previous is not None:
                 before.setdefault(incident_id, previous)
     rows = []
-    for one, window in (*begun, *over):
+    for incident, window in (*begun, *over):
         # A report that was never told has labels before it only if it was louder once.
-        if one.alert is not AlertSeverity.INFO or one.incident_id in before:
-            previous = before.get(one.incident_id) if one.transition == MUTED else None
-            key = _free(connection, f"{one.incident_id}:{one.transition}:{window}")
+        if incident.alert is not AlertSeverity.INFO or incident.incident_id in before:
+            previous = before.get(incident.incident_id) if incident.transition == MUTED else None
+            key = _free(connection, f"{incident.incident_id}:{incident.transition}:{window}")
             rows.append(
                 (
-                    key, one.incident_id, one.transition, json_text(as_object(one)),
+                    key, incident.incident_id, incident.transition, json_text(as_object(incident)),
                     None if previous is None else json_text(previous), batch_id,
                 )
             )  # fmt: skip

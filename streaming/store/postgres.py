@@ -251,10 +251,10 @@ class PostgresStore(Past):
         return writing.refused
 
     def _tell_refused(self, batch_id: int, refused: Sequence[Refused]) -> None:
-        for one in refused:
-            fields = {"batch": batch_id, "table": one.table, "key": list(one.key), "why": one.why}
+        for row in refused:
+            fields = {"batch": batch_id, "table": row.table, "key": list(row.key), "why": row.why}
             log.error("row_refused", extra={"fields": fields})
-            self._refused(one.table)
+            self._refused(row.table)
 
     def look_for_windows(self) -> None:
         """Learns of the maintenance windows now, without waiting for a batch."""
@@ -293,7 +293,7 @@ class PostgresStore(Past):
         writing.table(tables.INCIDENTS, rows.incidents)
         writing.rows("incidents", 1, known_rows(notified.known), partial(write_known, connection))
         writing.table(parts.PARTS, rows.parts)
-        writing.rows(parts.PARTS.name, 3, rows.part_ends, partial(parts.end_parts, connection))
+        writing.rows(parts.PARTS.name, 3, list(rows.part_ends.values()), partial(parts.end_parts, connection))
         over = [one.incident_id for one in rows.transitions if one.resolved_at_ms is not None]
         if over:
             parts.end_parts_of(connection, over)
@@ -349,12 +349,12 @@ def _new_undecodable(rows: Contents, stored: Mapping[tuple[str, int], int]) -> l
 
 def _begin_anew(connection: Connection, refused: Sequence[Refused]) -> None:
     """A group whose state was refused must not go on from the one before: its records lie below the positions now."""
-    for one in refused:
-        if one.table == tables.STATES.name:
-            keep_waiting(connection, [(clean(one.key[0]), one.key[1], 0, 0)])
+    for row in refused:
+        if row.table == tables.STATES.name:
+            keep_waiting(connection, [(clean(row.key[0]), row.key[1], 0, 0)])
             connection.execute(
                 'delete from rebalance_monitor.states where (cluster, "group") = (%s, %s)',
-                (clean(one.key[0]), one.key[1]),
+                (clean(row.key[0]), row.key[1]),
             )
 
 

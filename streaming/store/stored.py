@@ -69,7 +69,7 @@ def _subjects(found: Iterable[Mapping[str, str]]) -> tuple[Subject, ...]:
     return tuple(Subject(one["type"], one["id"]) for one in found)
 
 
-def _evidence(one: Mapping[str, Any]) -> Evidence:
-    if "text" in one:
-        return Evidence(text=one["text"])
-    return Evidence(source=Source(one["topic"], one["partition"], one["offset"]))
+def _evidence(document: Mapping[str, Any]) -> Evidence:
+    if "text" in document:
+        return Evidence(text=document["text"])
+    return Evidence(source=Source(document["topic"], document["partition"], document["offset"]))
