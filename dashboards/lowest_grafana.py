@@ -21,7 +21,7 @@ PANEL_TYPES: Mapping[str, str] = {
 def lowest_grafana(dashboards: Iterable[Mapping[str, Any]]) -> str:
     """The highest of the releases that the dashboards need. KeyError: a schema version or panel type not listed."""
     needed: set[str] = set()
-    for one in dashboards:
-        needed.add(SCHEMA_VERSIONS[one["schemaVersion"]])
-        needed.update(PANEL_TYPES[panel["type"]] for panel in one["panels"])
+    for dashboard in dashboards:
+        needed.add(SCHEMA_VERSIONS[dashboard["schemaVersion"]])
+        needed.update(PANEL_TYPES[panel["type"]] for panel in dashboard["panels"])
     return max(needed, key=lambda release: tuple(map(int, release.split("."))))

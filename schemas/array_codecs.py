@@ -55,7 +55,7 @@ def rows(*numbers: Codec, name: Name | None = None) -> Codec:
     While no row has a name all have the same size: they are unpacked at one go, and that the lengths of all names are
     those of none is seen by looking at every so many bytes.
     """
-    one = row(*numbers, name=name)
+    codec = row(*numbers, name=name)
     size = Packer(">" + "".join(c.code for c in numbers)).size
     stride = size + len(name.absent if name else b"")
     unpack = Packer(">" + "".join(c.code for c in numbers) + f"{stride - size}x").iter_unpack
@@ -64,14 +64,14 @@ def rows(*numbers: Codec, name: Name | None = None) -> Codec:
         count, pos = read_count(buf, pos, stride)
         found = []
         for _ in range(count):
-            values, pos = one.read(buf, pos)
+            values, pos = codec.read(buf, pos)
             found.append(values)
         return tuple(found), pos
 
     def write(out: bytearray, values: Sequence[Row]) -> None:
         out += _INT32.pack(len(values))
         for each in values:
-            one.write(out, each)
+            codec.write(out, each)
 
     def emit(source: Source, target: str) -> None:
         count = source.length("I", target)

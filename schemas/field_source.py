@@ -163,10 +163,10 @@ class FieldSource(Source):
                 self.flush()
                 self.add(f"{name}.append(({''.join(f'{v}, ' for values in held.values() for v in values)}))")
             else:
-                one = self.variable(f"one_of_{name}")
-                self.field(Field(one, of), one, version, limit)
+                item = self.variable(f"one_of_{name}")
+                self.field(Field(item, of), item, version, limit)
                 self.flush()
-                self.add(f"{name}.append({one})")
+                self.add(f"{name}.append({item})")
         if not isinstance(of, Group):
             self.add(f"{name} = tuple({name})")
         if nullable:

@@ -30,9 +30,9 @@ def memory_after(
     """All jobs that members end with, and lost ones even where they were just placed, or placed and taken back."""
     stopped_connectors: set[str] = set()
     stopped_tasks: set[TaskId] = set()
-    for one in revoked:
-        stopped_connectors.update(one.connectors)
-        stopped_tasks.update(one.tasks)
+    for taken in revoked:
+        stopped_connectors.update(taken.connectors)
+        stopped_tasks.update(taken.tasks)
     connectors = {name for load in loads for name in load.connectors}
     tasks = {task for load in loads for task in load.tasks}
     return LeaderMemory(

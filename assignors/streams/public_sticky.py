@@ -91,15 +91,15 @@ class _Sticky:
         tasks = self._state.all_tasks
         per_thread = len(tasks) // sum(client.num_processing_threads for client in self._clients.values())
 
-        def has_room(one: ProcessId) -> bool:
-            actives = len(self.assignments[one].of_type(TaskType.ACTIVE))
-            return actives < self._clients[one].num_processing_threads * per_thread
+        def has_room(process: ProcessId) -> bool:
+            actives = len(self.assignments[process].of_type(TaskType.ACTIVE))
+            return actives < self._clients[process].num_processing_threads * per_thread
 
         placed = set()
         for task in self._orders.tasks(self._previous_active):
-            one = self._previous_active[task]
-            if task in tasks and (must_preserve or has_room(one)):
-                self._give(task, one, TaskType.ACTIVE)
+            process = self._previous_active[task]
+            if task in tasks and (must_preserve or has_room(process)):
+                self._give(task, process, TaskType.ACTIVE)
                 placed.add(task)
         left = []
         for task in self._orders.tasks_copied(list(tasks)):
@@ -123,15 +123,15 @@ class _Sticky:
                     break
                 self._give(task, self._find(task, self._orders.processes(free)), TaskType.STANDBY)
 
-    def _give(self, task: TaskId, one: ProcessId, role: TaskType) -> None:
-        self._pairs.add(self._number[task], [self._number[other] for other in self.assignments[one].tasks])
-        self.assignments[one].assign_task(AssignedTask(task, role))
+    def _give(self, task: TaskId, process: ProcessId, role: TaskType) -> None:
+        self._pairs.add(self._number[task], [self._number[other] for other in self.assignments[process].tasks])
+        self.assignments[process].assign_task(AssignedTask(task, role))
 
     def _standby_hosts(self, task: TaskId) -> list[ProcessId]:
         return self._orders.processes(self._previous_standby.get(task, ()))
 
-    def _load(self, one: ProcessId) -> float:
-        return len(self.assignments[one]) / self._clients[one].num_processing_threads
+    def _load(self, process: ProcessId) -> float:
+        return len(self.assignments[process]) / self._clients[process].num_processing_threads
 
     def _find(self, task: TaskId, within: Sequence[ProcessId]) -> ProcessId:
         """The best of these clients, which stand in the order of their hash set."""
@@ -152,19 +152,19 @@ class _Sticky:
         copied = self._orders.processes_copied(self._standby_hosts(task))
         return self._least_loaded(task, [one for one in copied if one in within])
 
-    def _overloaded(self, one: ProcessId) -> bool:
-        load = self._load(one)
+    def _overloaded(self, process: ProcessId) -> bool:
+        load = self._load(process)
         return load >= 1 and any(self._load(other) < load for other in self._clients)
 
     def _least_loaded(self, task: TaskId, within: Sequence[ProcessId]) -> ProcessId | None:
         """The first empty client; else the least loaded one that makes a new pair; else the least loaded one."""
         best: ProcessId | None = None
-        for one in within:
-            load = self._load(one)
+        for process in within:
+            load = self._load(process)
             if load == 0:
-                return one
+                return process
             if (best is None or load < self._load(best)) and self._pairs.any_new(
-                self._number[task], [self._number[other] for other in self.assignments[one].tasks]
+                self._number[task], [self._number[other] for other in self.assignments[process].tasks]
             ):
-                best = one
+                best = process
         return best if best is not None or not within else min(within, key=self._load)

@@ -78,14 +78,14 @@ def optimize_rack_aware_standby_tasks(params: RackAwareOptimizationParams, assig
         raise LeaderFailed("IndexOutOfBoundsException", "a process has an assignment, but is no client")
     for _ in range(STANDBY_ROUNDS):
         moved = False
-        for at, one in enumerate(clients):
+        for at, client in enumerate(clients):
             for other in clients[at + 1 :]:
-                if found.racks[one] == found.racks[other]:
+                if found.racks[client] == found.racks[other]:
                     continue
-                there = [task for task in placement.standby[one] if not placement.holds(other, task)]
-                back = [task for task in placement.standby[other] if not placement.holds(one, task)]
+                there = [task for task in placement.standby[client] if not placement.holds(other, task)]
+                back = [task for task in placement.standby[other] if not placement.holds(client, task)]
                 if there and back:
-                    network = found.network(sorted(there + back), sorted((one, other)))
+                    network = found.network(sorted(there + back), sorted((client, other)))
                     moved |= network.solve(
                         placement.standby, placement.take, placement.give_standby, from_each_node=False
                     )

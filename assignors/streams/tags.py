@@ -95,8 +95,8 @@ class TagAware:
             if key not in self._keys:
                 continue
             if len(self._values[key]) <= used:
-                for one in self._values[key]:
-                    blocked.pop((key, one), None)
+                for known in self._values[key]:
+                    blocked.pop((key, known), None)
             else:
                 blocked[key, value] = self._holders[key, value]
 

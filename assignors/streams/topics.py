@@ -144,8 +144,8 @@ class TopicPlanner:
         groups = self._walk(self._subtopologies, copied=True)
         listed: list[TaskId] = []
         sources: dict[TaskId, tuple[TopicPartition, ...]] = {}
-        for one in self._walk(groups, copied=False):
-            for task, partitions in self._tasks(one):
+        for subtopology in self._walk(groups, copied=False):
+            for task, partitions in self._tasks(subtopology):
                 listed.append(task)
                 sources[task] = partitions
         stateful, changelogs, new = self._changelogs(groups, hash_orders.tasks(listed), hash_orders)
@@ -171,8 +171,8 @@ class TopicPlanner:
             lags_known=not (self._cluster.offsets_fail and stateful),
         )
 
-    def _tasks(self, one: Subtopology) -> list[tuple[TaskId, tuple[TopicPartition, ...]]]:
-        topics = hash_map_order(one.sources).keys()
+    def _tasks(self, subtopology: Subtopology) -> list[tuple[TaskId, tuple[TopicPartition, ...]]]:
+        topics = hash_map_order(subtopology.sources).keys()
         if empty := [topic for topic in topics if not self._counts[topic]]:
             raise LeaderFailed("RuntimeException", f"topic {empty[0]} has no partitions")
         made = []
@@ -181,7 +181,7 @@ class TopicPlanner:
             for topic in topics:
                 if partition < self._counts[topic]:
                     order.add((topic, partition))
-            made.append((TaskId(one.number, partition, one.topology), tuple(order.keys())))
+            made.append((TaskId(subtopology.number, partition, subtopology.topology), tuple(order.keys())))
         return made
 
     def _changelogs(
@@ -193,14 +193,14 @@ class TopicPlanner:
             of_group.setdefault((task.subtopology, task.topology), []).append(task)
         changelogs: dict[TaskId, tuple[TopicPartition, ...]] = {}
         new: set[str] = set()
-        for one in groups:
-            tasks = of_group.get((one.number, one.topology), [])
-            if not tasks or not one.changelogs:
+        for subtopology in groups:
+            tasks = of_group.get((subtopology.number, subtopology.topology), [])
+            if not tasks or not subtopology.changelogs:
                 continue
             for task in hash_orders.tasks(tasks):
-                changelogs[task] = tuple((topic, task.partition) for topic in one.changelogs)
+                changelogs[task] = tuple((topic, task.partition) for topic in subtopology.changelogs)
             count = max(task.partition for task in tasks) + 1
-            new.update(topic for topic in one.own_changelogs() if self._make_ready(topic, count))
+            new.update(topic for topic in subtopology.own_changelogs() if self._make_ready(topic, count))
         return hash_orders.tasks(changelogs), changelogs, new
 
     def _end_offset_sums(

@@ -38,19 +38,19 @@ def solve(case: dict[str, Any]) -> dict[str, Any]:
 
 
 def _round(
-    given: dict[str, Any], one: dict[str, Any], parts: tuple[Subtopology, ...], release: Release
+    given: dict[str, Any], this: dict[str, Any], parts: tuple[Subtopology, ...], release: Release
 ) -> dict[str, Any]:
     try:
-        members = tuple(_member(member, release) for member in one["members"])
+        members = tuple(_member(member, release) for member in this["members"])
         answer = lead(
             LeaderRound(
                 release=release,
-                now_ms=one["now"],
-                leader_process_id=UUID(one["leaderProcessId"]),
+                now_ms=this["now"],
+                leader_process_id=UUID(this["leaderProcessId"]),
                 future_process_id=UUID(given["futureProcessId"]),
                 members=members,
                 subtopologies=parts,
-                cluster=_cluster(given, one),
+                cluster=_cluster(given, this),
                 configs=configs_of(given["config"]),
                 assignor=_assignor(given["config"]),
             )
@@ -84,12 +84,12 @@ def _partition(text: str) -> TopicPartition:
     return topic, int(number)
 
 
-def _cluster(given: dict[str, Any], one: dict[str, Any]) -> ClusterView:
+def _cluster(given: dict[str, Any], this: dict[str, Any]) -> ClusterView:
     return ClusterView(
-        topics={topic: [tuple(racks) for racks in partitions] for topic, partitions in one["topics"].items()},
-        end_offsets={_partition(text): offset for text, offset in one["endOffsets"].items()},
-        committed={_partition(text): offset for text, offset in one["committed"].items()},
-        offsets_fail=bool(one.get("offsetsFail")),
+        topics={topic: [tuple(racks) for racks in partitions] for topic, partitions in this["topics"].items()},
+        end_offsets={_partition(text): offset for text, offset in this["endOffsets"].items()},
+        committed={_partition(text): offset for text, offset in this["committed"].items()},
+        offsets_fail=bool(this.get("offsetsFail")),
         new_topic_racks=tuple(given.get("defaultReplicaRacks") or (None,)),
     )
 

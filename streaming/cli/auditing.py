@@ -134,8 +134,8 @@ def _objects(lines: Sequence[str]) -> Iterator[Mapping[str, Any]]:
     for line in lines:
         if line.startswith("{"):
             try:
-                one = json.loads(line)
+                found = json.loads(line)
             except ValueError:
                 continue
-            if isinstance(one, Mapping) and "kind" in one:
-                yield one
+            if isinstance(found, Mapping) and "kind" in found:
+                yield found

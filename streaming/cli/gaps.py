@@ -57,22 +57,22 @@ def _not_set_up() -> InputError:
     return InputError("the database has no gaps to acknowledge yet; start `rebalance-monitor run` of this version once")
 
 
-def _object(one: Any) -> dict[str, Any]:
+def _object(gap: Any) -> dict[str, Any]:
     shown: dict[str, Any] = {
         "kind": "gap",
-        "cluster": one.cluster,
-        "topic": one.topic,
-        "partition": one.partition,
-        "from_offset": one.from_offset,
-        "to_offset": one.to_offset,
-        "reason": one.reason,
-        "found": one.found_at.isoformat(timespec="seconds"),
+        "cluster": gap.cluster,
+        "topic": gap.topic,
+        "partition": gap.partition,
+        "from_offset": gap.from_offset,
+        "to_offset": gap.to_offset,
+        "reason": gap.reason,
+        "found": gap.found_at.isoformat(timespec="seconds"),
         "acknowledged": None,
     }
-    if one.acknowledged_at is not None:
+    if gap.acknowledged_at is not None:
         shown["acknowledged"] = {
-            "at": one.acknowledged_at.isoformat(timespec="seconds"),
-            "by": one.acknowledged_by,
-            "operator": one.acknowledged_operator,
+            "at": gap.acknowledged_at.isoformat(timespec="seconds"),
+            "by": gap.acknowledged_by,
+            "operator": gap.acknowledged_operator,
         }
     return shown

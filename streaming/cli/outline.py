@@ -23,13 +23,13 @@ _FIRST_MS, _LAST_MS = 0, 253_402_300_799_999
 def outline(value: Mapping[str, Any], indent: str = "") -> Iterator[str]:
     """The lines of `value`: texts, numbers, and mappings and lists of these."""
     width = max((len(visible(name)) for name, one in value.items() if not _parts(name, one)), default=0)
-    for name, one in value.items():
-        parts = _parts(name, one)
+    for name, held in value.items():
+        parts = _parts(name, held)
         for title, part in parts:
             yield f"{indent}{visible(title)}"
             yield from outline(part, indent + INDENT)
         if not parts:
-            yield f"{indent}{visible(name):{width}}  {_leaf(name, one)}"
+            yield f"{indent}{visible(name):{width}}  {_leaf(name, held)}"
 
 
 def _parts(name: str, value: Any) -> list[tuple[str, Mapping[str, Any]]]:

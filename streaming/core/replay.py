@@ -234,15 +234,15 @@ def _told(
 def parts_of(published: Iterable[Part]) -> dict[str, list[Part]]:
     """Every finding of each incident as it was last, in the order of their first records."""
     latest: dict[tuple[str, str, int], Part] = {}
-    for one in published:
-        key = one.incident_id, key_of(one.code, one.subjects), one.opened_at_ms
+    for part in published:
+        key = part.incident_id, key_of(part.code, part.subjects), part.opened_at_ms
         said = latest.get(key)
-        if said is not None and not one.message:  # the end of a part whose texts are not stored any more
-            one = replace(one, message=said.message, evidence=said.evidence, next_step=said.next_step)
-        latest[key] = one
+        if said is not None and not part.message:  # the end of a part whose texts are not stored any more
+            part = replace(part, message=said.message, evidence=said.evidence, next_step=said.next_step)
+        latest[key] = part
     found: dict[str, list[Part]] = {}
-    for one in sorted(latest.values(), key=lambda one: (one.opened_at_ms, one.subjects)):
-        found.setdefault(one.incident_id, []).append(one)
+    for part in sorted(latest.values(), key=lambda part: (part.opened_at_ms, part.subjects)):
+        found.setdefault(part.incident_id, []).append(part)
     return found
 
 

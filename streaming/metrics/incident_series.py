@@ -79,10 +79,10 @@ class Incidents:
             self._families.gauge(metrics.INCIDENT, *labels).set(int(not quiet))
             if quiet:
                 muted[cluster, group, labels[_TEAM]] += len(incidents)
-        for one in self._muted - muted.keys():
-            self._families.remove(metrics.MUTED_INCIDENTS, *one)
-        for one, count in muted.items():
-            self._families.gauge(metrics.MUTED_INCIDENTS, *one).set(count)
+        for place in self._muted - muted.keys():
+            self._families.remove(metrics.MUTED_INCIDENTS, *place)
+        for place, count in muted.items():
+            self._families.gauge(metrics.MUTED_INCIDENTS, *place).set(count)
         self._muted = set(muted)
         self._show_windows(now_ms)
 

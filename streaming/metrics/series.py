@@ -130,13 +130,13 @@ class Series:
     def incidents(self, some: Iterable[Incident], led: Mapping[str, str]) -> None:
         """Incidents known from before; `led` has the leaders of those that are part of another's notification."""
         leaders = set(led.values())
-        for one in some:
-            led_by = led.get(one.incident_id, "") if one.firing else ""
-            if one.firing or one.incident_id in leaders:
-                known = self._known.setdefault(key_of(one.cluster, one.group), {})
-                known[one.incident_id] = NotifiedIncident(one, led_by)
+        for incident in some:
+            led_by = led.get(incident.incident_id, "") if incident.firing else ""
+            if incident.firing or incident.incident_id in leaders:
+                known = self._known.setdefault(key_of(incident.cluster, incident.group), {})
+                known[incident.incident_id] = NotifiedIncident(incident, led_by)
             if not led_by:
-                self._incident(replace(one, firing=one.firing or one.incident_id in leaders))
+                self._incident(replace(incident, firing=incident.firing or incident.incident_id in leaders))
 
     def _incident(self, incident: Incident) -> None:
         self._incidents.state(incident)

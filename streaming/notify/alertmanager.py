@@ -57,8 +57,8 @@ class Alertmanager:
             refused = push(lambda some=some, key=key: self._send_again(some, key), key)  # type: ignore[misc]
             if refused is not None and len(some) > 1:
                 # One that it does not like, or too many at once: the others must not end for it.
-                for one in some:
-                    push(lambda one=one, key=key: self._send_again([one], f"{key}:{one.incident_id}"), key)  # type: ignore[misc]
+                for alone in some:
+                    push(lambda alone=alone, key=key: self._send_again([alone], f"{key}:{alone.incident_id}"), key)  # type: ignore[misc]
         resent = dict.fromkeys((one.incident_id for one in due), began_ms)
         self._pushed_ms = {one.incident_id: self._pushed_ms.get(one.incident_id, 0) for one in incidents} | resent
         self._resend_at_ms = min(self._pushed_ms.values(), default=began_ms) + self._resend_ms

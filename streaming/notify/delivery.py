@@ -192,8 +192,8 @@ class _Thread:
             # Before the first attempt too: while nobody accepts anything, no round comes to its end.
             self._count(connection)
             todo = waiting(connection, self._name)
-            for one in todo:
-                self._push(connection, lambda one=one: self._receiver.send(one), one.key, mark=True)  # type: ignore[misc]
+            for due in todo:
+                self._push(connection, lambda due=due: self._receiver.send(due), due.key, mark=True)  # type: ignore[misc]
             if todo:
                 self._count(connection)
             self._receiver.again(connection, lambda attempt, key: self._push(connection, attempt, key, mark=False))

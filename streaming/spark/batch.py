@@ -331,8 +331,8 @@ def _error_types(outcomes: Mapping[str, FoldOutcome]) -> dict[str, int]:
 def _kinds(rows: Sequence[RawRow], folded: Iterable[Folded]) -> dict[tuple[str, str], int]:
     """Rows per (topic, class name of the body)."""
     counts = Counter((raw.topic, raw.kind) for raw in rows)
-    for one in folded:
-        for (topic, kind), unreadable in one.seen.unreadable.items():
+    for group in folded:
+        for (topic, kind), unreadable in group.seen.unreadable.items():
             counts[topic, kind] -= unreadable
             counts[topic, Undecodable.__name__] += unreadable
     return {key: count for key, count in counts.items() if count}
@@ -341,6 +341,6 @@ def _kinds(rows: Sequence[RawRow], folded: Iterable[Folded]) -> dict[tuple[str, 
 def _unknown_tags(folded: Iterable[Folded]) -> dict[str, int]:
     """Tagged fields of group records that nobody has described, per topic."""
     counts = Counter[str]()
-    for one in folded:
-        counts.update(one.seen.unknown_tags)
+    for group in folded:
+        counts.update(group.seen.unknown_tags)
     return dict(counts)

@@ -55,10 +55,10 @@ def _java_cause(problem: BaseException) -> str | None:
 
 def _origin(problem: BaseException) -> Any:
     """The error in Java. PySpark keeps it at the error itself, or at what that was caused by."""
-    one: Any = problem
+    error: Any = problem
     for _ in range(MOST_CAUSES):
-        found = getattr(one, "_origin", None) or getattr(one, "java_exception", None)
-        if found is not None or one is None:
+        found = getattr(error, "_origin", None) or getattr(error, "java_exception", None)
+        if found is not None or error is None:
             return found
-        one = getattr(one, "_cause", None)
+        error = getattr(error, "_cause", None)
     return None

@@ -68,9 +68,9 @@ def end(folder: Path, name: str, pid: int) -> None:
 
 def _holds(pid: int, path: Path) -> bool:
     with suppress(OSError):
-        for one in Path(f"/proc/{pid}/fd").iterdir():
+        for descriptor in Path(f"/proc/{pid}/fd").iterdir():
             with suppress(OSError):
-                if one.readlink() == path.resolve():
+                if descriptor.readlink() == path.resolve():
                     return True
     return False
 

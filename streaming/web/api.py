@@ -82,11 +82,11 @@ def groups(source: PageSource, scope: Scope, values: Values) -> Object:
     after = place(values.get("cursor"), (str, str))
     wanted, sought = values.get("cluster"), values.get("q", "").lower()
     known = [
-        one
-        for one in source.shown(scope).groups
-        if (wanted is None or one.row.cluster == wanted)
-        and sought in one.row.group.lower()
-        and (after is None or one.row.key > (after[0], after[1]))
+        group
+        for group in source.shown(scope).groups
+        if (wanted is None or group.row.cluster == wanted)
+        and sought in group.row.group.lower()
+        and (after is None or group.row.key > (after[0], after[1]))
     ]
     known.sort(key=lambda one: one.row.key)
     limit = values["limit"]

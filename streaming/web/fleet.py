@@ -60,20 +60,20 @@ class Fleet:
 
 def told_of(row: IncidentRow, windows: Sequence[Maintenance], now_ms: int) -> ShownIncident:
     """Whether people hear of this incident at `now_ms`, and if not, why."""
-    one = row.document
+    document = row.document
     if row.over:
         return ShownIncident(row, "over")
     window = muting(windows, row.cluster, row.group, now_ms)
     if window is not None:
         return ShownIncident(row, "muted", f"maintenance by {window.owner}: {window.reason}")
-    if one["firing"] and one["alert"] != "info":
+    if document["firing"] and document["alert"] != "info":
         why = f"in the notification of {row.led_by}" if row.led_by else ""
         return ShownIncident(row, "notified", why)
     if row.historic:
         return ShownIncident(row, "suppressed", "found in records from before the monitor's start")
-    if one["firing"]:
+    if document["firing"]:
         return ShownIncident(row, "suppressed", "for reports only")
-    if one["fired_at_ms"] is not None:
+    if document["fired_at_ms"] is not None:
         return ShownIncident(row, "suppressed", "absorbed by a rebalance storm, or people were notified of its end")
     return ShownIncident(row, "suppressed", "it has not lasted long enough, or a rebalance storm absorbs it")
 

@@ -23,12 +23,12 @@ def parsed(route: Route, given: Iterable[tuple[str, str]]) -> dict[str, Any]:
         if name in values:
             raise BadRequest(f"the parameter {name} stands twice; give it once")
         values[name] = _value(known[name], text)
-    for name, one in known.items():
+    for name, parameter in known.items():
         if name not in values:
-            if one.required:
+            if parameter.required:
                 raise BadRequest(f"the parameter {name} is missing; add it")
-            if "default" in one.schema:
-                values[name] = one.schema["default"]
+            if "default" in parameter.schema:
+                values[name] = parameter.schema["default"]
     return values
 
 

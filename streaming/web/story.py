@@ -65,42 +65,42 @@ class Story:
 
 def story(row: GenerationRow) -> Story:
     """All that is told of the generation in this row."""
-    one = row.document
-    verdict, source = one["verdict"], one["source"]
+    document = row.document
+    verdict, source = document["verdict"], document["source"]
     workers: dict[str, str] = {
-        m["member_id"]: m["worker"] or m["instance_id"] or m["member_id"] for m in one["members"]
+        m["member_id"]: m["worker"] or m["instance_id"] or m["member_id"] for m in document["members"]
     }
-    moves = one.get("moves") or []
-    wait_text, wait_until_ms = _wait(one.get("wait"))
+    moves = document.get("moves") or []
+    wait_text, wait_until_ms = _wait(document.get("wait"))
     return Story(
         cluster=row.cluster,
         group=row.group,
-        generation=one["generation"],
-        at_ms=one["at_ms"],
+        generation=document["generation"],
+        at_ms=document["at_ms"],
         grade=verdict["grade"],
         meaning=GRADES[verdict["grade"]],
         reason=verdict["reason"] or "",
         assignor=_assignor(verdict),
-        leader=_named(workers, one["leader"]),
-        members=len(one["members"]),
-        causes=tuple(_cause(cause) for cause in one["cause"]),
+        leader=_named(workers, document["leader"]),
+        members=len(document["members"]),
+        causes=tuple(_cause(cause) for cause in document["cause"]),
         hands=tuple(
             Hands(worker, listed(change["gained"]), listed(change["lost"]))
-            for worker, change in islice(one["diff"].items(), MOST_WORKERS)
+            for worker, change in islice(document["diff"].items(), MOST_WORKERS)
         ),
-        more_hands=max(0, len(one["diff"]) - MOST_WORKERS),
-        expected=() if verdict["grade"] == "match" else _shortened(list(_expected(one, workers))),
-        moved=_moved(moves, one.get("stayed")),
-        moves=len(moves) or sum(len(change["gained"]) + len(change["lost"]) for change in one["diff"].values()),
+        more_hands=max(0, len(document["diff"]) - MOST_WORKERS),
+        expected=() if verdict["grade"] == "match" else _shortened(list(_expected(document, workers))),
+        moved=_moved(moves, document.get("stayed")),
+        moves=len(moves) or sum(len(change["gained"]) + len(change["lost"]) for change in document["diff"].values()),
         wait=wait_text,
         wait_until_ms=wait_until_ms,
-        progress=summary(one.get("streams")),
-        downtime=tuple(_downtime(sums) for sums in one.get("downtime") or ()),
-        burst=_burst(one.get("burst")),
+        progress=summary(document.get("streams")),
+        downtime=tuple(_downtime(sums) for sums in document.get("downtime") or ()),
+        burst=_burst(document.get("burst")),
         anchor=f"g-{source['partition']}-{source['offset']}",
         source=source,
         judged_by=row.judged_by,
-        target=_target(one.get("epoch")),
+        target=_target(document.get("epoch")),
     )
 
 
@@ -159,10 +159,10 @@ def _cause(cause: Object) -> str:
     return f"{words(cause['kind'])}{' ' if subjects else ''}{subjects}{sure}{why}"
 
 
-def _expected(one: Object, workers: dict[str, str]) -> Iterable[str]:
+def _expected(document: Object, workers: dict[str, str]) -> Iterable[str]:
     """Where the recomputed assignment differs from what was seen."""
-    observed = {member["member_id"]: member for member in one["members"]}
-    for member_id, share in (one["verdict"]["expected"] or {}).items():
+    observed = {member["member_id"]: member for member in document["members"]}
+    for member_id, share in (document["verdict"]["expected"] or {}).items():
         member = observed.get(member_id)
         has, should = held(member) if member else set(), held({**(member or {}), **share})
         missing, extra = sorted(should - has), sorted(has - should)

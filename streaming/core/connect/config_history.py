@@ -311,11 +311,11 @@ def _targets(entries: Iterable[ConfigEntry]) -> Iterator[TargetEntry]:
 def resting_after(resting: frozenset[str], targets: Iterable[TargetEntry]) -> frozenset[str]:
     """Paused and stopped connectors after these records. A removed target state means STARTED, as for a worker."""
     found = set(resting)
-    for one in targets:
-        if one.resting:
-            found.add(one.name)
+    for target in targets:
+        if target.resting:
+            found.add(target.name)
         else:
-            found.discard(one.name)
+            found.discard(target.name)
     return frozenset(found)
 
 

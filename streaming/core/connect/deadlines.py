@@ -50,9 +50,9 @@ def unsure(
     if sure is not None:
         known |= {key_of(one.rule.code, one.subjects) for one in _due(view, sure, at_ms)}
     return tuple(
-        replace(one, severity=Severity.INFO, certainty=Certainty.POSSIBLE, message=f"{one.message}: {by}")
-        for one in _due(view, plain, at_ms)
-        if key_of(one.rule.code, one.subjects) not in known
+        replace(deadline, severity=Severity.INFO, certainty=Certainty.POSSIBLE, message=f"{deadline.message}: {by}")
+        for deadline in _due(view, plain, at_ms)
+        if key_of(deadline.rule.code, deadline.subjects) not in known
     )
 
 

@@ -92,9 +92,9 @@ def _spent(idle: Mapping[JobKey, IdleJob], now: Observed, last: Observed) -> Ite
     """Idle time of tasks since the record before, by cause, in ms."""
     gone_ms = max(now.at_ms - last.at_ms, 0)
     spent = dict.fromkeys(IDLE_CAUSES, 0)
-    for job, one in idle.items():
+    for job, since in idle.items():
         if job.startswith("task "):
-            spent[_cause(one, last)] += gone_ms
+            spent[_cause(since, last)] += gone_ms
     return ((cause, ms) for cause, ms in spent.items() if ms)
 
 

@@ -116,9 +116,9 @@ def _reason(
 def ahead(body: GroupGeneration, history: ConfigHistory) -> str:
     """Who has read further than the topic goes, to be said once the wait for the rest of it is over."""
     read = {
-        one.member_id: (worker_of(one.subscription.url), one.subscription.config_offset)
-        for one in body.members
-        if isinstance(one.subscription, WorkerState)
+        member.member_id: (worker_of(member.subscription.url), member.subscription.config_offset)
+        for member in body.members
+        if isinstance(member.subscription, WorkerState)
     }
     end = history.next_offset
     beyond = sorted(worker for worker, offset in read.values() if offset > end)

@@ -39,11 +39,11 @@ def to_run(history: ConfigHistory, from_ms: int) -> Iterator[tuple[int, frozense
     configured, resting = set(history.base.counts), set(history.resting)
     at_ms = from_ms
     entries: list[ConfigEntry | TargetEntry] = [*history.entries, *history.targets]
-    for one in sorted(entries, key=lambda one: one.offset):
-        if one.at_ms > at_ms:
+    for entry in sorted(entries, key=lambda one: one.offset):
+        if entry.at_ms > at_ms:
             yield at_ms, frozenset(configured - resting)
-            at_ms = one.at_ms
-        match one:
+            at_ms = entry.at_ms
+        match entry:
             case TargetEntry(name=name, resting=rests):
                 (resting.add if rests else resting.discard)(name)
             case ConfigEntry(record=ConnectorConfigured(name=name)):

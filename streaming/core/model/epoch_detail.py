@@ -40,16 +40,16 @@ class EpochDetail:
     overtaken_by: int | None = None
 
 
-def epoch_object(one: EpochDetail) -> Object:
+def epoch_object(detail: EpochDetail) -> Object:
     """The detail as JSON."""
     return {
-        "group_epoch": one.group_epoch,
-        "needed_ms": one.needed_ms,
-        "computed_ms": one.computed_ms,
-        "reached_ms": one.reached_ms,
-        "overtaken_by": one.overtaken_by,
+        "group_epoch": detail.group_epoch,
+        "needed_ms": detail.needed_ms,
+        "computed_ms": detail.computed_ms,
+        "reached_ms": detail.reached_ms,
+        "overtaken_by": detail.overtaken_by,
         "progress": [
             {"member_id": each.member_id, "epoch": each.epoch, "state": each.state, "waits_for": list(each.waits_for)}
-            for each in one.progress
+            for each in detail.progress
         ],
     }

@@ -119,8 +119,8 @@ def aftermath_patch(aftermath: Aftermath) -> Object:
     }
 
 
-def _epoch(one: EpochDetail | None) -> Object:
-    return {} if one is None else {"epoch": epoch_object(one)}
+def _epoch(detail: EpochDetail | None) -> Object:
+    return {} if detail is None else {"epoch": epoch_object(detail)}
 
 
 def share_object(share: Share | None) -> Object | None:

@@ -13,67 +13,67 @@ from rebalance_monitor.streaming.core.model.streams_detail import (
 Object = dict[str, Any]
 
 
-def streams_object(one: StreamsDetail) -> Object:
+def streams_object(detail: StreamsDetail) -> Object:
     """Processes with the tasks of their threads, sub-topologies, and what comes next. Times in ms."""
     return {
-        "version": one.version,
-        "processes": [_process(process) for process in one.processes],
-        "subtopologies": [_subtopology(part) for part in one.subtopologies],
-        "withheld": list(one.withheld),
-        "next_rebalance_ms": one.next_rebalance_ms,
-        "roles_known": one.roles_known,
-        "balance": {"stateful": list(one.stateful), "stateless": list(one.stateless)},
-        "missing_standbys": one.missing_standbys,
-        "progress": None if one.progress is None else _progress(one.progress),
-        "laws": dict(one.laws),
+        "version": detail.version,
+        "processes": [_process(process) for process in detail.processes],
+        "subtopologies": [_subtopology(part) for part in detail.subtopologies],
+        "withheld": list(detail.withheld),
+        "next_rebalance_ms": detail.next_rebalance_ms,
+        "roles_known": detail.roles_known,
+        "balance": {"stateful": list(detail.stateful), "stateless": list(detail.stateless)},
+        "missing_standbys": detail.missing_standbys,
+        "progress": None if detail.progress is None else _progress(detail.progress),
+        "laws": dict(detail.laws),
     }
 
 
-def _progress(one: StreamsProgress) -> Object:
+def _progress(progress: StreamsProgress) -> Object:
     return {
-        "moves_left": one.moves_left,
-        "rebalances": one.rebalances,
-        "not_before_ms": one.not_before_ms,
-        "next_ms": one.next_ms,
-        "probed": one.probed,
-        "stuck": one.stuck,
+        "moves_left": progress.moves_left,
+        "rebalances": progress.rebalances,
+        "not_before_ms": progress.not_before_ms,
+        "next_ms": progress.next_ms,
+        "probed": progress.probed,
+        "stuck": progress.stuck,
     }
 
 
-def _process(one: StreamsProcess) -> Object:
+def _process(process: StreamsProcess) -> Object:
     return {
-        "process_id": one.process_id,
-        "host": one.host,
-        "end_point": one.end_point,
-        "rack": one.rack,
-        "tags": dict(one.tags),
-        "leads": one.leads,
-        "offset_sums": dict(one.offset_sums),
-        "threads": [_thread(thread) for thread in one.threads],
+        "process_id": process.process_id,
+        "host": process.host,
+        "end_point": process.end_point,
+        "rack": process.rack,
+        "tags": dict(process.tags),
+        "leads": process.leads,
+        "offset_sums": dict(process.offset_sums),
+        "threads": [_thread(thread) for thread in process.threads],
     }
 
 
-def _thread(one: ThreadTasks) -> Object:
+def _thread(thread: ThreadTasks) -> Object:
     return {
-        "member_id": one.member_id,
-        "active": list(one.active),
-        "standby": list(one.standby),
-        "warm_up": list(one.warm_up),
-        "transient": list(one.transient),
-        "withheld": list(one.withheld),
-        "revoked": list(one.revoked),
-        "next_rebalance_ms": one.next_rebalance_ms,
+        "member_id": thread.member_id,
+        "active": list(thread.active),
+        "standby": list(thread.standby),
+        "warm_up": list(thread.warm_up),
+        "transient": list(thread.transient),
+        "withheld": list(thread.withheld),
+        "revoked": list(thread.revoked),
+        "next_rebalance_ms": thread.next_rebalance_ms,
     }
 
 
-def _subtopology(one: SubtopologyTasks) -> Object:
+def _subtopology(subtopology: SubtopologyTasks) -> Object:
     return {
-        "name": one.name,
-        "topics": dict(one.topics),
-        "tasks": one.tasks,
-        "stateful": one.stateful,
-        "least": one.least,
-        "most": one.most,
-        "waiting": list(one.waiting),
-        "missing_standbys": one.missing_standbys,
+        "name": subtopology.name,
+        "topics": dict(subtopology.topics),
+        "tasks": subtopology.tasks,
+        "stateful": subtopology.stateful,
+        "least": subtopology.least,
+        "most": subtopology.most,
+        "waiting": list(subtopology.waiting),
+        "missing_standbys": subtopology.missing_standbys,
     }

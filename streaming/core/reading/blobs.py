@@ -88,15 +88,15 @@ class MemberBlobs:
             kind: (memory(budget_bytes), memory(budget_bytes)) if budget_bytes else () for kind in self._formats
         }
         self._by_type: dict[tuple[str, str | None], Readers] = {}
-        for kind, one in self._formats.items():
-            subscription, assignment = _sound(one.subscription), _sound(one.assignment)
+        for kind, form in self._formats.items():
+            subscription, assignment = _sound(form.subscription), _sound(form.assignment)
             memories = self._memories[kind]
             if memories:
                 subscription, assignment = _recalling(subscription, memories[0]), _recalling(assignment, memories[1])
             self._by_type[kind, None] = subscription, assignment
-            if one.exception is not None:
+            if form.exception is not None:
                 # Same bytes, other fields: what is read in them is remembered apart.
-                protocol, read = one.exception
+                protocol, read = form.exception
                 other = remembering(_sound(read), budget_bytes) if budget_bytes else _sound(read)
                 self._by_type[kind, protocol] = other, assignment
         self._kinds = _by_beginning(self._formats)
@@ -116,11 +116,11 @@ class MemberBlobs:
         subscription, assignment = self.readers(body.protocol_type, body.protocol)
         members = tuple(
             replace(
-                one,
-                subscription=subscription(one.subscription_bytes),
-                assignment=assignment(one.assignment_bytes),
+                member,
+                subscription=subscription(member.subscription_bytes),
+                assignment=assignment(member.assignment_bytes),
             )
-            for one in body.members
+            for member in body.members
         )
         return replace(body, members=members)
 

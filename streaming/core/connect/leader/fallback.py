@@ -99,9 +99,9 @@ def _balances(era: str, counts: Iterable[int]) -> tuple[LeaderMemory, ...]:
 
 def recounted(hypotheses: Iterable[Hypothesis]) -> Iterator[Hypothesis]:
     """The same with every other number of balancing rounds in a row: the number is kept, whatever comes between."""
-    for one, count in product(hypotheses, range(BACK_OFFS)):
-        if ERAS[one.era].balances_fully and count != one.memory.successive_revocations:
-            yield replace(one, memory=replace(one.memory, successive_revocations=count))
+    for hypothesis, count in product(hypotheses, range(BACK_OFFS)):
+        if ERAS[hypothesis.era].balances_fully and count != hypothesis.memory.successive_revocations:
+            yield replace(hypothesis, memory=replace(hypothesis.memory, successive_revocations=count))
 
 
 def after_unknown(

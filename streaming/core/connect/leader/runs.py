@@ -100,7 +100,7 @@ def _answers(
     javas: Sequence[int],
 ) -> Iterator[tuple[ConnectResult, LeaderMemory]]:
     """One answer for each clock reading, Java release and completed generation that makes a difference."""
-    for one in rounds:
+    for asked in rounds:
         for completed in completions:
             rests_on: frozenset[str] = frozenset()
             for java, now_ms in product(javas, readings):
@@ -108,7 +108,7 @@ def _answers(
                     now_ms != readings[0] and "now_ms" not in rests_on
                 ):
                     continue
-                attempt = replace(one, now_ms=now_ms, last_completed_generation=completed)
+                attempt = replace(asked, now_ms=now_ms, last_completed_generation=completed)
                 try:
                     result, after = incremental.assign(
                         mind.memory, attempt, max_delay_ms=mind.max_delay_ms, era=mind.era, java_version=java

@@ -100,9 +100,9 @@ def rebalance_storm(scene: Scene) -> Iterator[Finding]:
     """CONNECT-K10: more generations than members, config changes, revocations and delays explain, or rounds in a row
     that nothing asked for."""
     last = scene.last
-    one = round_of(scene.observed, last, config_changes=scene.config_changes)
+    latest = round_of(scene.observed, last, config_changes=scene.config_changes)
     repeats = scene.observed.error != 0 and scene.memory.errors_in_row > 0
-    rounds = with_round(scene.memory.rounds, one, repeats_error=repeats)
+    rounds = with_round(scene.memory.rounds, latest, repeats_error=repeats)
     in_row = aimless_rounds(scene.memory, scene.observed, last, gap=scene.gap, config_changes=scene.config_changes)
     if surplus(rounds) > 0:
         message = (

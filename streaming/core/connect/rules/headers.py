@@ -51,8 +51,8 @@ def header_inconsistent(scene: Scene) -> Iterator[Finding]:
         worker = scene.worker(first_id)
         message = f"the answer's header is not that of its generation, as {worker} received it: {', '.join(wrong)}"
         yield found(scene, HEADER_INCONSISTENT, scene.subjects([first_id]), message)
-    for member_id, one in sorted(given.items()):
-        wrong = _differences(one, first)
+    for member_id, header in sorted(given.items()):
+        wrong = _differences(header, first)
         if wrong:
             worker = scene.worker(member_id)
             message = f"{worker} received another header than {scene.worker(first_id)}: {', '.join(wrong)}"

@@ -164,14 +164,17 @@ def round_of(now: Observed, last: Observed | None, *, config_changes: int) -> Ro
     )
 
 
-def with_round(rounds: tuple[Round, ...], one: Round, *, repeats_error: bool) -> tuple[Round, ...]:
+def with_round(rounds: tuple[Round, ...], latest: Round, *, repeats_error: bool) -> tuple[Round, ...]:
     """The rounds of the last STORM_SPAN_MS. A row of config mismatches counts once: it has its own rule."""
-    recent = tuple(old for old in rounds if old.at_ms > one.at_ms - STORM_SPAN_MS)
+    recent = tuple(old for old in rounds if old.at_ms > latest.at_ms - STORM_SPAN_MS)
     if repeats_error and recent:
         before = recent[-1]
-        allowed, changes = before.allowed + one.allowed, before.changes + one.changes
-        return (*recent[:-1], replace(one, allowed=allowed, changes=changes, revoking=before.revoking + one.revoking))
-    return (*recent, one)[-MAX_ROUNDS:]
+        allowed, changes = before.allowed + latest.allowed, before.changes + latest.changes
+        return (
+            *recent[:-1],
+            replace(latest, allowed=allowed, changes=changes, revoking=before.revoking + latest.revoking),
+        )
+    return (*recent, latest)[-MAX_ROUNDS:]
 
 
 def surplus(rounds: tuple[Round, ...]) -> int:

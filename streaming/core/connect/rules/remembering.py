@@ -44,12 +44,12 @@ def remember(scene: Scene) -> RuleMemory:
     """The memory after this record."""
     before, now = scene.memory, scene.observed
     failed = now.error != 0
-    one = round_of(now, scene.last, config_changes=scene.config_changes)
+    latest = round_of(now, scene.last, config_changes=scene.config_changes)
     kept = RuleMemory(
         errors_in_row=before.errors_in_row + 1 if failed else 0,
         lagging=lagging_members(before, now, scene.last),
         top_offset=before.top_offset if failed or scene.foreign else now.config_offset,
-        rounds=with_round(before.rounds, one, repeats_error=failed and before.errors_in_row > 0),
+        rounds=with_round(before.rounds, latest, repeats_error=failed and before.errors_in_row > 0),
         aimless_rounds=aimless_rounds(before, now, scene.last, gap=scene.gap, config_changes=scene.config_changes),
         downgrade=downgrade_after(scene),
         window=window_of(scene),

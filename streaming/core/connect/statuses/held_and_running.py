@@ -211,9 +211,9 @@ def _in_time_perhaps(work: Work, job: JobKey, due_ms: int) -> bool:
     """Whether its worker, by a status that is read but dated later, may have taken it up before this time: by a clock
     that may be so far ahead."""
     facts = work.facts(job)
-    for one in work.coming.get(job, ()):
-        if one.worker in facts.holders and one.generation >= facts.since and one.at_ms > due_ms:
-            earliest_ms = work.offsets.earliest_ms(one)
+    for status in work.coming.get(job, ()):
+        if status.worker in facts.holders and status.generation >= facts.since and status.at_ms > due_ms:
+            earliest_ms = work.offsets.earliest_ms(status)
             if earliest_ms is None or earliest_ms <= due_ms:
                 return True
     return False

@@ -342,9 +342,9 @@ def _reports(work: Work, step: RecordStep, worker: str, job: JobKey) -> bool:
 def silent(work: Work, now_ms: int) -> None:
     """Old owners that kept silent long enough do not run anything: their claims are void."""
     due = [one for one in work.suspicions if one.due_ms <= now_ms]
-    for one in due:
-        _doubt(work, one.job, one.old, None)
-        _close(work, [one], one.due_ms)
+    for suspicion in due:
+        _doubt(work, suspicion.job, suspicion.old, None)
+        _close(work, [suspicion], suspicion.due_ms)
 
 
 def _doubt(work: Work, job: JobKey, worker: str, void_ms: int | None) -> None:

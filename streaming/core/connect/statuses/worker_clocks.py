@@ -206,12 +206,12 @@ class Offsets:
                 )
             prompt = any(_prompt(self.known.get(worker), one) for worker, one in told.items())
             vouched = prompt or generation <= heard_until
-            for worker, one in told.items():
+            for worker, bounds in told.items():
                 before = self.known.get(worker, NOT_KNOWN)
-                known = self.known[worker] = before.narrowed(one)
-                if known.quick and not before.quick and before.allows(one):
+                known = self.known[worker] = before.narrowed(bounds)
+                if known.quick and not before.quick and before.allows(bounds):
                     self._confirm(worker, known)
-                self._of[worker, generation] = known if vouched else replace(known, slow_ms=one.high_ms)
+                self._of[worker, generation] = known if vouched else replace(known, slow_ms=bounds.high_ms)
 
     def _confirm(self, worker: str, known: ClockOffset) -> None:
         """Two starts were equally late: the first one was quick, too."""
