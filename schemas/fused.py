@@ -70,7 +70,7 @@ class Memory:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Record:
+class FusedRecord:
     """A record whose last field is an array of members, each to become a `made`: the member's fields in order, then the
     bytes of its blobs. `only` are texts that fields must have, `never` texts that they must not have; `instead` names
     the field that counts where another is -1; `memories` of blobs that were seen before, if there are any."""
@@ -85,7 +85,7 @@ class Record:
     memories: Mapping[str, Memory] = field(default_factory=dict)
 
 
-def record_reader(record: Record) -> RecordReader:
+def record_reader(record: FusedRecord) -> RecordReader:
     """The compiled reader; it answers None for whatever it was not made for, and never raises."""
     source = RecordSource(record)
     return source.function(source.name(), source.written())
@@ -94,7 +94,7 @@ def record_reader(record: Record) -> RecordReader:
 class RecordSource(FieldSource):
     """Lines of the reader of one kind of record."""
 
-    def __init__(self, record: Record) -> None:
+    def __init__(self, record: FusedRecord) -> None:
         super().__init__()
         self._record = record
         self._blobs = _blobs(record.holds)

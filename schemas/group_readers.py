@@ -25,25 +25,25 @@ from rebalance_monitor.schemas.group_values import (
     UnknownState,
 )
 
-Fields: TypeAlias = Mapping[str, Any]
+FieldValues: TypeAlias = Mapping[str, Any]
 
 STATES = {0: MemberState.STABLE, 1: MemberState.UNREVOKED, 2: MemberState.UNRELEASED}
 
 
-def partitions_of(listed: Sequence[Fields]) -> Partitions:
+def partitions_of(listed: Sequence[FieldValues]) -> Partitions:
     """Partitions by topic, in record order."""
     return tuple(
         TopicPartitions(one["topicId"], tuple(one["partitions"]), aligned_of(one, "partitions")) for one in listed
     )
 
 
-def aligned_of(fields: Fields, beside: str) -> tuple[int, ...] | None:
+def aligned_of(fields: FieldValues, beside: str) -> tuple[int, ...] | None:
     """Epochs that stand beside other numbers; None without them, or where their number differs."""
     epochs = fields.get("assignmentEpochs")
     return tuple(epochs) if epochs is not None and len(epochs) == len(fields[beside]) else None
 
 
-def pairs_of(listed: Sequence[Fields]) -> tuple[tuple[str, str], ...]:
+def pairs_of(listed: Sequence[FieldValues]) -> tuple[tuple[str, str], ...]:
     """Keys and values, in record order."""
     return tuple((one["key"], one["value"]) for one in listed)
 
@@ -53,12 +53,12 @@ def state_of(code: int, states: Mapping[int, MemberState]) -> State:
     return states.get(code, UnknownState(code))
 
 
-def read_group_epoch(fields: Fields) -> GroupEpoch:
+def read_group_epoch(fields: FieldValues) -> GroupEpoch:
     """Type 3 or 11."""
     return GroupEpoch(fields["epoch"], fields.get("metadataHash"))
 
 
-def read_metadata(fields: Fields) -> PartitionMetadata | ShareStates:
+def read_metadata(fields: FieldValues) -> PartitionMetadata | ShareStates:
     """Type 4, 9 or 18; type 9 of 3.9 lists share states."""
     if "topics" not in fields:
         return read_share_states(fields)  # type 9 of 3.9
@@ -75,7 +75,7 @@ def read_metadata(fields: Fields) -> PartitionMetadata | ShareStates:
     )
 
 
-def read_consumer_member(fields: Fields) -> ConsumerMember:
+def read_consumer_member(fields: FieldValues) -> ConsumerMember:
     """Type 5."""
     classic = fields.get("classicMemberMetadata")
     return ConsumerMember(
@@ -96,7 +96,7 @@ def read_consumer_member(fields: Fields) -> ConsumerMember:
     )
 
 
-def read_share_member(fields: Fields) -> ShareMember:
+def read_share_member(fields: FieldValues) -> ShareMember:
     """Type 10."""
     return ShareMember(
         rack=fields["rackId"],
@@ -106,18 +106,18 @@ def read_share_member(fields: Fields) -> ShareMember:
     )
 
 
-def read_assignment_epoch(fields: Fields) -> AssignmentEpoch:
+def read_assignment_epoch(fields: FieldValues) -> AssignmentEpoch:
     """Type 6, 12 or 20."""
     # Tag 0 is left out by brokers before 4.3 and where the epoch comes from a classic group.
     return AssignmentEpoch(fields["assignmentEpoch"], fields.get("assignmentTimestamp") or None)
 
 
-def read_target(fields: Fields) -> Target:
+def read_target(fields: FieldValues) -> Target:
     """Type 7 or 13."""
     return Target(partitions_of(fields["topicPartitions"]))
 
 
-def read_current(fields: Fields) -> Current:
+def read_current(fields: FieldValues) -> Current:
     """Type 8 or 14."""
     code = fields.get("state")
     return Current(
@@ -131,15 +131,15 @@ def read_current(fields: Fields) -> Current:
     )
 
 
-def read_regex(fields: Fields) -> ResolvedRegex:
+def read_regex(fields: FieldValues) -> ResolvedRegex:
     """Type 16."""
     return ResolvedRegex(tuple(fields["topics"]), fields["version"], fields["timestamp"])
 
 
-def read_share_states(fields: Fields) -> ShareStates:
+def read_share_states(fields: FieldValues) -> ShareStates:
     """Type 15, and type 9 of 3.9."""
 
-    def named(listed: Sequence[Fields]) -> tuple[NamedPartitions, ...]:
+    def named(listed: Sequence[FieldValues]) -> tuple[NamedPartitions, ...]:
         return tuple(NamedPartitions(one["topicId"], one["topicName"], tuple(one["partitions"])) for one in listed)
 
     return ShareStates(

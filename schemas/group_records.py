@@ -11,7 +11,7 @@ from typing import TypeAlias, assert_never
 
 from rebalance_monitor.schemas import group_readers, streams_readers
 from rebalance_monitor.schemas.coordinator_records import Record, decode_record
-from rebalance_monitor.schemas.group_readers import Fields
+from rebalance_monitor.schemas.group_readers import FieldValues
 from rebalance_monitor.schemas.group_values import (
     AssignmentEpoch,
     ConsumerMember,
@@ -100,7 +100,7 @@ def _as_early_access(key: bytes | None, value: bytes | None, record: Record) -> 
     return early.value if isinstance(early, Decoded) and early.value.value_remaining == 0 else record
 
 
-def _typed(record: Record, read: Callable[[Fields], Value]) -> Outcome[GroupRecord]:
+def _typed(record: Record, read: Callable[[FieldValues], Value]) -> Outcome[GroupRecord]:
     typed = GroupRecord(
         type=record.type,
         group=record.key["groupId"],
@@ -111,7 +111,7 @@ def _typed(record: Record, read: Callable[[Fields], Value]) -> Outcome[GroupReco
     return Decoded(typed, record.value_remaining)
 
 
-_READERS: Mapping[int, Callable[[Fields], Value]] = {
+_READERS: Mapping[int, Callable[[FieldValues], Value]] = {
     3: group_readers.read_group_epoch,
     4: group_readers.read_metadata,
     5: group_readers.read_consumer_member,

@@ -21,12 +21,12 @@ from rebalance_monitor.schemas.streams_tasks import (
     NEWEST_VERSION,
     NO_REBALANCE_MS,
     UNKNOWN_VERSION,
-    TaskId,
+    StreamsTaskId,
     newest_version,
 )
 
 # A topic is None where the number of a host map stands in no dictionary: Kafka reads a null name then.
-Partitions: TypeAlias = tuple[tuple[str | None, int], ...]
+OwnedPartitions: TypeAlias = tuple[tuple[str | None, int], ...]
 Host: TypeAlias = tuple[str, int]
 # Host, port, and its partitions: (topic, partition) up to version 4; from 5 on the number of a topic and a partition
 # in turn, without a tuple for each of what may be thousands.
@@ -46,30 +46,30 @@ class AssignmentInfo:
 
     version: int
     commonly_supported: int = UNKNOWN_VERSION
-    active: tuple[TaskId, ...] = ()
-    standby: tuple[tuple[TaskId, tuple[tuple[str, int], ...]], ...] = ()
+    active: tuple[StreamsTaskId, ...] = ()
+    standby: tuple[tuple[StreamsTaskId, tuple[tuple[str, int], ...]], ...] = ()
     topics: tuple[tuple[int, str], ...] = ()
     hosts: tuple[HostEntry, ...] = ()
     standby_hosts: tuple[HostEntry, ...] = ()
     error: int = 0
     next_rebalance_ms: int = NO_REBALANCE_MS
 
-    def standby_tasks(self) -> dict[TaskId, Partitions]:
+    def standby_tasks(self) -> dict[StreamsTaskId, OwnedPartitions]:
         """Standby tasks and the source partitions of each, in wire order. Of two entries for one task the later
         counts."""
         return dict(self.standby)
 
-    def partitions_by_host(self) -> dict[Host, Partitions]:
+    def partitions_by_host(self) -> dict[Host, OwnedPartitions]:
         """Where the partitions of active tasks are served."""
         return self._by_host(self.hosts)
 
-    def standby_partitions_by_host(self) -> dict[Host, Partitions]:
+    def standby_partitions_by_host(self) -> dict[Host, OwnedPartitions]:
         """Where the partitions of standby tasks are served."""
         return self._by_host(self.standby_hosts)
 
-    def _by_host(self, entries: Iterable[HostEntry]) -> dict[Host, Partitions]:
+    def _by_host(self, entries: Iterable[HostEntry]) -> dict[Host, OwnedPartitions]:
         if self.version < FIRST_WITH_DICTIONARY:
-            return {(host, port): cast(Partitions, found) for host, port, found in entries}
+            return {(host, port): cast(OwnedPartitions, found) for host, port, found in entries}
         names: dict[int, str] = dict(self.topics)
         return {
             (host, port): tuple(

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from rebalance_monitor.schemas.group_readers import Fields, aligned_of, pairs_of, state_of
+from rebalance_monitor.schemas.group_readers import FieldValues, aligned_of, pairs_of, state_of
 from rebalance_monitor.schemas.group_values import MemberState
 from rebalance_monitor.schemas.streams_values import (
     CopartitionGroup,
@@ -22,7 +22,7 @@ _STATES = {1: MemberState.STABLE, 2: MemberState.UNREVOKED, 3: MemberState.UNREL
 _NOT_VALIDATED = -1
 
 
-def tasks_of(listed: Sequence[Fields]) -> Tasks:
+def tasks_of(listed: Sequence[FieldValues]) -> Tasks:
     """Tasks by subtopology, in record order."""
     return tuple(
         SubtopologyTasks(one["subtopologyId"], tuple(one["partitions"]), aligned_of(one, "partitions"))
@@ -30,7 +30,7 @@ def tasks_of(listed: Sequence[Fields]) -> Tasks:
     )
 
 
-def read_streams_epoch(fields: Fields) -> StreamsEpoch:
+def read_streams_epoch(fields: FieldValues) -> StreamsEpoch:
     """Type 17."""
     configs = fields.get("lastAssignmentConfigs")
     validated = fields.get("validatedTopologyEpoch", _NOT_VALIDATED)
@@ -42,7 +42,7 @@ def read_streams_epoch(fields: Fields) -> StreamsEpoch:
     )
 
 
-def read_streams_member(fields: Fields) -> StreamsMember:
+def read_streams_member(fields: FieldValues) -> StreamsMember:
     """Type 19."""
     endpoint = fields["userEndpoint"]
     return StreamsMember(
@@ -58,7 +58,7 @@ def read_streams_member(fields: Fields) -> StreamsMember:
     )
 
 
-def read_streams_target(fields: Fields) -> StreamsTarget:
+def read_streams_target(fields: FieldValues) -> StreamsTarget:
     """Type 21."""
     return StreamsTarget(
         active=tasks_of(fields["activeTasks"]),
@@ -67,7 +67,7 @@ def read_streams_target(fields: Fields) -> StreamsTarget:
     )
 
 
-def read_streams_current(fields: Fields) -> StreamsCurrent:
+def read_streams_current(fields: FieldValues) -> StreamsCurrent:
     """Type 22."""
     return StreamsCurrent(
         epoch=fields["memberEpoch"],
@@ -82,12 +82,12 @@ def read_streams_current(fields: Fields) -> StreamsCurrent:
     )
 
 
-def read_topology(fields: Fields) -> Topology:
+def read_topology(fields: FieldValues) -> Topology:
     """Type 23."""
     return Topology(fields["epoch"], tuple(_subtopology(one) for one in fields["subtopologies"]))
 
 
-def _subtopology(fields: Fields) -> SubtopologyInfo:
+def _subtopology(fields: FieldValues) -> SubtopologyInfo:
     """One subtopology of type 23."""
     return SubtopologyInfo(
         id=fields["subtopologyId"],
@@ -107,7 +107,7 @@ def _subtopology(fields: Fields) -> SubtopologyInfo:
     )
 
 
-def _topic_infos(listed: Sequence[Fields]) -> tuple[TopicInfo, ...]:
+def _topic_infos(listed: Sequence[FieldValues]) -> tuple[TopicInfo, ...]:
     """Internal topics of a subtopology."""
     return tuple(
         TopicInfo(
@@ -120,7 +120,7 @@ def _topic_infos(listed: Sequence[Fields]) -> tuple[TopicInfo, ...]:
     )
 
 
-def read_resolved_topics(fields: Fields) -> ResolvedTopics:
+def read_resolved_topics(fields: FieldValues) -> ResolvedTopics:
     """Type 24."""
     return ResolvedTopics(
         fields["assignmentEpoch"],

@@ -21,7 +21,7 @@ from rebalance_monitor.schemas.streams_tasks import (
     RUNNING,
     STANDBY_OF_UNKNOWN_SUM,
     UNKNOWN_VERSION,
-    TaskId,
+    StreamsTaskId,
     newest_version,
 )
 
@@ -45,28 +45,28 @@ class SubscriptionInfo:
     version: int
     latest_supported: int = UNKNOWN_VERSION
     process_id: bytes = bytes(16)
-    previous_tasks: tuple[TaskId, ...] = ()
-    standby_tasks: tuple[TaskId, ...] = ()
+    previous_tasks: tuple[StreamsTaskId, ...] = ()
+    standby_tasks: tuple[StreamsTaskId, ...] = ()
     end_point: str = ""
     offset_sums: tuple[OffsetSum, ...] = ()
     unique: int = 0
     error: int = 0
     client_tags: tuple[tuple[str, str], ...] = ()
 
-    def sums(self) -> dict[TaskId, int]:
+    def sums(self) -> dict[StreamsTaskId, int]:
         """Offset sum of every reported task; -2 marks a running active one, -3 a standby of versions without sums. Of
         two entries for one task the later counts."""
         if self.version >= _FIRST_WITH_SUMS:
             return {(row[0], row[1], row[3]) if len(row) > 3 else row[:2]: row[2] for row in self.offset_sums}
         return {**dict.fromkeys(self.previous_tasks, RUNNING), **dict.fromkeys(self.standby_tasks, _STANDBY)}
 
-    def was_active(self) -> tuple[TaskId, ...]:
+    def was_active(self) -> tuple[StreamsTaskId, ...]:
         """Tasks the member ran as active."""
         if self.version < _FIRST_WITH_SUMS:
             return tuple(dict.fromkeys(self.previous_tasks))
         return tuple(task for task, total in self.sums().items() if total == RUNNING)
 
-    def was_standby(self) -> tuple[TaskId, ...]:
+    def was_standby(self) -> tuple[StreamsTaskId, ...]:
         """All other tasks of which it has state."""
         if self.version < _FIRST_WITH_SUMS:
             return tuple(dict.fromkeys(self.standby_tasks))

@@ -6,7 +6,7 @@ from typing import TypeAlias
 from rebalance_monitor.schemas.layouts import Release
 
 # Subtopology and partition, and the topology's name if it has one, which is very rare. Texts: "0_1", "name__0_1".
-TaskId: TypeAlias = tuple[int, int] | tuple[int, int, str]
+StreamsTaskId: TypeAlias = tuple[int, int] | tuple[int, int, str]
 
 # What Streams groups call their protocol; their protocol type is that of plain consumers.
 PROTOCOL = "stream"
@@ -38,19 +38,19 @@ def newest_version(release: Release) -> int:
     return next((version for first, version in _FIRST_RELEASE_OF if release >= first), 2)
 
 
-def task_text(task: TaskId) -> str:
+def task_text(task: StreamsTaskId) -> str:
     """Kafka's spelling of a task id."""
     topology = topology_of(task)
     return f"{task[0]}_{task[1]}" if topology is None else f"{topology}__{task[0]}_{task[1]}"
 
 
-def task_of(text: str) -> TaskId:
+def task_of(text: str) -> StreamsTaskId:
     """The task id spelled `text`; raises ValueError for anything else."""
     topology, named, rest = text.partition("__")
     subtopology, _, partition = (rest if named else text).partition("_")
     return (int(subtopology), int(partition), topology) if named else (int(subtopology), int(partition))
 
 
-def topology_of(task: TaskId) -> str | None:
+def topology_of(task: StreamsTaskId) -> str | None:
     """The name of the topology, None without one."""
     return task[2] if len(task) > 2 else None

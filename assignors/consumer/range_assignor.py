@@ -12,7 +12,7 @@ pass deals the rest as before. A topic's racks count only if they can matter: so
 not every partition has a replica in every rack.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 from rebalance_monitor.assignors.consumer.model import (
     NEWEST,
@@ -28,7 +28,7 @@ from rebalance_monitor.assignors.consumer.model import (
 )
 from rebalance_monitor.assignors.java_order import utf16_key
 
-Shares = Mapping[str, list[TopicPartition]]
+Shares = dict[str, list[TopicPartition]]
 
 
 class _TopicState:

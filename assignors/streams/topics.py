@@ -13,7 +13,7 @@ from rebalance_monitor.assignors.streams.failures import LeaderFailed, illegal_s
 from rebalance_monitor.assignors.streams.subtopologies import Subtopology
 from rebalance_monitor.assignors.streams.tasks import HashOrders, Release, TaskId, TopicPartition, partition_hash
 
-Racks = tuple[str | None, ...]
+ReplicaRacks = tuple[str | None, ...]
 
 _LARGEST_SUM = (1 << 63) - 1
 _MASK = 0xFFFFFFFF
@@ -36,11 +36,11 @@ class ClusterView:
     without one; `end_offsets` those of changelogs, `committed` the group's offsets of sources that serve as changelogs.
     `offsets_fail`: the offsets cannot be read. New topics get replicas in `new_topic_racks`."""
 
-    topics: Mapping[str, Sequence[Racks]]
+    topics: Mapping[str, Sequence[ReplicaRacks]]
     end_offsets: Mapping[TopicPartition, int] = field(default_factory=dict)
     committed: Mapping[TopicPartition, int] = field(default_factory=dict)
     offsets_fail: bool = False
-    new_topic_racks: Racks = (None,)
+    new_topic_racks: ReplicaRacks = (None,)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +50,7 @@ class TopicPlan:
 
     tasks: tuple[StreamsTask, ...]
     stateful: tuple[TaskId, ...]
-    racks: Mapping[TopicPartition, Racks]
+    racks: Mapping[TopicPartition, ReplicaRacks]
     lags_known: bool
 
 
@@ -220,7 +220,7 @@ class TopicPlanner:
             sums[task] = total
         return sums
 
-    def _racks(self, partition: TopicPartition) -> Racks | None:
+    def _racks(self, partition: TopicPartition) -> ReplicaRacks | None:
         topic, number = partition
         if topic in self.created:
             return self._cluster.new_topic_racks

@@ -22,8 +22,8 @@ from rebalance_monitor.streaming.core.reading.decoding import glance
 from rebalance_monitor.streaming.spark.batch import BatchFunction
 from rebalance_monitor.streaming.spark.rows import (
     SCHEMA,
-    Place,
     Reached,
+    RecordAt,
     arrow_batches,
     position_line,
     record_line,
@@ -45,7 +45,7 @@ def table(first: int, count: int) -> pa.Table:
         value = connect(at)
         seen = glance(KEY, value)
         assert seen is not None
-        lines.append(record_line("c", "id", Place(TOPIC, 0, at, at), seen, KEY, value))
+        lines.append(record_line("c", "id", RecordAt(TOPIC, 0, at, at), seen, KEY, value))
     lines.append(position_line("c", partition, Reached(first, first + count, first + count, count, 0)))
     lines.append(tick_line("c", Tick(0)))
     return pa.Table.from_batches(list(arrow_batches(lines)), SCHEMA)

@@ -12,7 +12,7 @@ from rebalance_monitor.assignors.java_order import utf16_key
 from rebalance_monitor.assignors.streams.tasks import HashOrders, TaskId, partition_hash
 from rebalance_monitor.schemas.errors import SchemaError
 from rebalance_monitor.schemas.outcomes import Decoded, Outcome, Unreadable
-from rebalance_monitor.schemas.streams_assignment import AssignmentInfo, Host, Partitions, decode_assignment_info
+from rebalance_monitor.schemas.streams_assignment import AssignmentInfo, Host, OwnedPartitions, decode_assignment_info
 from rebalance_monitor.schemas.streams_subscription import (
     SubscriptionInfo,
     decode_subscription_info,
@@ -26,7 +26,7 @@ from rebalance_monitor.schemas.streams_tasks import (
     task_text,
     topology_of,
 )
-from rebalance_monitor.schemas.streams_tasks import TaskId as WireTask
+from rebalance_monitor.schemas.streams_tasks import StreamsTaskId as WireTask
 from rebalance_monitor.streaming.calculator.streams_bytes import assignment_bytes, hash_order, plain
 
 MajorMinor = tuple[int, int]
@@ -119,13 +119,13 @@ def _task_texts(tasks: Iterable[WireTask]) -> list[str]:
     return [task_text(task) for task in sorted(tasks, key=lambda task: (utf16_key(topology_of(task) or ""), *task[:2]))]
 
 
-def _texts(partitions: Partitions) -> list[str]:
+def _texts(partitions: OwnedPartitions) -> list[str]:
     """A set of partitions, sorted; a topic without name is spelled as Java spells it."""
     named = {("null" if topic is None else topic, partition) for topic, partition in partitions}
     return [f"{topic}-{number}" for topic, number in sorted(named, key=lambda item: (utf16_key(item[0]), item[1]))]
 
 
-def _by_host(hosts: Mapping[Host, Partitions]) -> dict[str, list[str]]:
+def _by_host(hosts: Mapping[Host, OwnedPartitions]) -> dict[str, list[str]]:
     return {f"{host}:{port}": _texts(found) for (host, port), found in hosts.items()}
 
 

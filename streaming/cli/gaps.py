@@ -17,10 +17,11 @@ def show(config: str | None, *, everything: bool, output: str) -> int:
     """Prints the gaps that nobody has acknowledged; with `everything` all."""
     with writer(settings_from(config)) as connection:
         from rebalance_monitor.streaming.store import gaps
+        from rebalance_monitor.streaming.store.database import NotSetUp
 
         try:
             stored = gaps.listed(connection, everything=everything)
-        except gaps.NotSetUp:
+        except NotSetUp:
             raise _not_set_up() from None
     objects = [_object(one) for one in stored]
     if output == "json":
@@ -44,10 +45,11 @@ def acknowledge(config: str | None, cluster: str | None, topic: str | None) -> i
     """Takes note of gaps; the monitor says no more of them within seconds."""
     with writer(settings_from(config)) as connection:
         from rebalance_monitor.streaming.store import gaps
+        from rebalance_monitor.streaming.store.database import NotSetUp
 
         try:
             count = gaps.acknowledge(connection, operator(), cluster, topic)
-        except gaps.NotSetUp:
+        except NotSetUp:
             raise _not_set_up() from None
     print(f"{count} {'gap is' if count == 1 else 'gaps are'} acknowledged")
     return DONE

@@ -125,8 +125,7 @@ def moment_ms(text: str) -> int:
 def writer(settings: Settings) -> "Iterator[Connection]":
     """The database as the role that may write windows."""
     need("run", "psycopg")
-    from rebalance_monitor.streaming.store.database import Database, DatabaseUnreachable
-    from rebalance_monitor.streaming.store.maintenance import NotSetUp
+    from rebalance_monitor.streaming.store.database import Database, DatabaseUnreachable, NotSetUp
 
     dsn = settings.database.maintenance_dsn or settings.database.dsn
     if dsn is None:

@@ -11,7 +11,7 @@ from rebalance_monitor.streaming.notify.alerts import AlertObject, AlertStyle, a
 from rebalance_monitor.streaming.notify.delivery import Delivery, DeliveryCounts, now_ms
 from rebalance_monitor.streaming.notify.http_sender import HttpSender
 from rebalance_monitor.streaming.store.database import Connection
-from rebalance_monitor.streaming.store.outbox import Waiting, firing
+from rebalance_monitor.streaming.store.outbox import Notification, firing
 
 RESENT_AT_ONCE = 50
 
@@ -33,7 +33,7 @@ class Alertmanager:
         """The base URL, without what may stand before an @ in it."""
         return self._name
 
-    def send(self, waiting: Waiting) -> None:
+    def send(self, waiting: Notification) -> None:
         """Its alerts, made anew for every attempt, because times are cut to the clock."""
         at_ms = self._now_ms()
         self._post(

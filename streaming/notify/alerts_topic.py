@@ -14,7 +14,7 @@ from rebalance_monitor.streaming.core.runbooks import Addresses
 from rebalance_monitor.streaming.notify.delivery import NeverAccepted, NotAccepted
 from rebalance_monitor.streaming.notify.webhook import message
 from rebalance_monitor.streaming.store.database import Connection
-from rebalance_monitor.streaming.store.outbox import Waiting
+from rebalance_monitor.streaming.store.outbox import Notification
 
 SEND_WITHIN_S = 20.0
 _SILENT = logging.getLogger("rebalance_monitor.librdkafka")
@@ -44,7 +44,7 @@ class AlertsTopic:
         except KafkaException as why:
             raise ProducerRefused(why.args[0].str()) from None
 
-    def send(self, waiting: Waiting) -> None:
+    def send(self, waiting: Notification) -> None:
         """Produces one record and waits until every replica has it."""
         outcome: list[KafkaError | None] = []
 

@@ -29,7 +29,7 @@ from rebalance_monitor.streaming.core.ports import Deposed
 from rebalance_monitor.streaming.store.database import Connection, Database, DatabaseUnreachable
 from rebalance_monitor.streaming.store.outbox import (
     CHANNEL,
-    Waiting,
+    Notification,
     mark_sent,
     settle,
     still_waits,
@@ -81,7 +81,7 @@ class Receiver(Protocol):
 
     @property
     def name(self) -> str: ...
-    def send(self, waiting: Waiting) -> None:
+    def send(self, waiting: Notification) -> None:
         """One attempt. NotAccepted or Refused."""
         ...
 

@@ -14,10 +14,10 @@ from rebalance_monitor.streaming.core.runbooks import Addresses, headline, next_
 from rebalance_monitor.streaming.notify.alerts import group_url
 from rebalance_monitor.streaming.notify.http_sender import HttpSender
 from rebalance_monitor.streaming.store.database import Connection
-from rebalance_monitor.streaming.store.outbox import Waiting
+from rebalance_monitor.streaming.store.outbox import Notification
 
 
-def message(waiting: Waiting, addresses: Addresses) -> dict[str, Any]:
+def message(waiting: Notification, addresses: Addresses) -> dict[str, Any]:
     """The object that programs get. `addresses`: where people read on."""
     return {
         "key": waiting.key,
@@ -39,7 +39,7 @@ class Webhook:
         self._url, self._headers, self._addresses = url, dict(headers), addresses or Addresses()
         self._sender = HttpSender()
 
-    def send(self, waiting: Waiting) -> None:
+    def send(self, waiting: Notification) -> None:
         """Posts the transition."""
         self._sender.post(
             self._url, message(waiting, self._addresses), {**self._headers, "Idempotency-Key": waiting.key}

@@ -25,7 +25,7 @@ from rebalance_monitor.streaming.guarding.decoding import counted
 from rebalance_monitor.streaming.guarding.fold import configs_first
 from rebalance_monitor.streaming.spark.channel import Control
 from rebalance_monitor.streaming.spark.folding import Folded, FoldMany, fold_here
-from rebalance_monitor.streaming.spark.group_states import GroupStates
+from rebalance_monitor.streaming.spark.group_states import StoredGroups
 from rebalance_monitor.streaming.spark.learning import Learning, StatePolls, TopicSamples
 from rebalance_monitor.streaming.spark.offsets import TopicKind
 from rebalance_monitor.streaming.spark.rows import Batch, RawRow, read_batch
@@ -128,7 +128,7 @@ class BatchFunction:
         rows = self._rows(batch, tick, own.connect_groups)
         for group in (*self._learning.answered(knowledge), *self._learning.rebalancing(knowledge, tick)):
             rows.setdefault(group, [])
-        groups = GroupStates(self._store, self._settings, rows)
+        groups = StoredGroups(self._store, self._settings, rows)
         fold = self._fold_for(len(batch.rows))
         folded = fold(self._settings, groups.tasks, tick, knowledge)
         outcomes = {group: self._went_on(groups, group, one.outcome, tick, knowledge) for group, one in folded.items()}
@@ -181,7 +181,7 @@ class BatchFunction:
         self._complete(batch)
 
     def _went_on(
-        self, groups: GroupStates, group: str, outcome: FoldOutcome, tick: Tick | None, knowledge: Knowledge
+        self, groups: StoredGroups, group: str, outcome: FoldOutcome, tick: Tick | None, knowledge: Knowledge
     ) -> FoldOutcome:
         """The outcome of a group that is folded on as long as it can judge more of what waits."""
         while outcome.wants_waiting:

@@ -29,26 +29,26 @@ class TopicInfo:
 
 
 @dataclass(frozen=True, slots=True)
-class Topics:
+class FoundTopics:
     """What the cluster says about the wanted topics; `missing` = name -> why."""
 
     found: Mapping[str, TopicInfo] = field(default_factory=dict)
     missing: Mapping[str, str] = field(default_factory=dict)
 
 
-Place = tuple[str, int]
+NamedPartition = tuple[str, int]
 
 
 class ClusterView(Protocol):
     """The three questions asked of a cluster. Any may raise ClusterError."""
 
-    def topics(self, names: tuple[str, ...]) -> Topics: ...
+    def topics(self, names: tuple[str, ...]) -> FoundTopics: ...
 
-    def ends(self, places: tuple[Place, ...], committed: bool) -> Mapping[Place, int | None]:
+    def ends(self, places: tuple[NamedPartition, ...], committed: bool) -> Mapping[NamedPartition, int | None]:
         """End offsets (`committed`: last stable offsets); None where the partition gave no answer."""
         ...
 
-    def beginnings(self, places: tuple[Place, ...]) -> Mapping[Place, int | None]: ...
+    def beginnings(self, places: tuple[NamedPartition, ...]) -> Mapping[NamedPartition, int | None]: ...
 
 
 class KafkaView:
@@ -88,7 +88,7 @@ class KafkaView:
             raise
         return str(found.cluster_id)
 
-    def topics(self, names: tuple[str, ...]) -> Topics:
+    def topics(self, names: tuple[str, ...]) -> FoundTopics:
         from confluent_kafka import KafkaException, TopicCollection
 
         found: dict[str, TopicInfo] = {}
@@ -96,7 +96,7 @@ class KafkaView:
         missing = {name: f"{INVALID_NAME}: {why}" for name in names if (why := why_illegal(name)) is not None}
         legal = [name for name in names if name not in missing]
         if not legal:
-            return Topics(missing=missing)
+            return FoundTopics(missing=missing)
         answers = self._admin.describe_topics(TopicCollection(legal), request_timeout=REQUEST_TIMEOUT_S)
         failed: BaseException | None = None
         definite = False
@@ -115,19 +115,21 @@ class KafkaView:
         # An error of every topic concerns the request; any other error concerns its own topic only.
         if failed is not None and not definite:
             raise ClusterError(_reason(failed)) from failed
-        return Topics(found, missing)
+        return FoundTopics(found, missing)
 
-    def ends(self, places: tuple[Place, ...], committed: bool) -> Mapping[Place, int | None]:
+    def ends(self, places: tuple[NamedPartition, ...], committed: bool) -> Mapping[NamedPartition, int | None]:
         from confluent_kafka.admin import OffsetSpec
 
         return self._list(places, OffsetSpec.latest(), committed)
 
-    def beginnings(self, places: tuple[Place, ...]) -> Mapping[Place, int | None]:
+    def beginnings(self, places: tuple[NamedPartition, ...]) -> Mapping[NamedPartition, int | None]:
         from confluent_kafka.admin import OffsetSpec
 
         return self._list(places, OffsetSpec.earliest(), False)
 
-    def _list(self, places: tuple[Place, ...], spec: Any, committed: bool) -> Mapping[Place, int | None]:
+    def _list(
+        self, places: tuple[NamedPartition, ...], spec: Any, committed: bool
+    ) -> Mapping[NamedPartition, int | None]:
         from confluent_kafka import IsolationLevel, KafkaException, TopicPartition
 
         if not places:
@@ -135,7 +137,7 @@ class KafkaView:
         level = IsolationLevel.READ_COMMITTED if committed else IsolationLevel.READ_UNCOMMITTED
         asked = {TopicPartition(topic, partition): spec for topic, partition in places}
         answers = self._admin.list_offsets(asked, isolation_level=level, request_timeout=REQUEST_TIMEOUT_S)
-        out: dict[Place, int | None] = {}
+        out: dict[NamedPartition, int | None] = {}
         last: BaseException | None = None
         for place, answer in answers.items():
             try:

@@ -18,7 +18,7 @@ GONE = b""
 """In the place of a waiting record whose row is not there any more: no fold can read it, so its group is isolated."""
 
 
-class GroupStates:
+class StoredGroups:
     """What is stored of these groups, and their `tasks`: the state of each with its rows."""
 
     def __init__(self, store: Store, settings: ClusterSettings, rows: Mapping[str, Sequence[RawRow]]) -> None:

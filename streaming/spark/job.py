@@ -70,7 +70,7 @@ class Observer(Watched, Protocol):
 
 
 class KnownEnds(Protocol):
-    """What was known of partitions and not read, kept for the job after this one. Keys are texts of `Key`."""
+    """What was known of partitions and not read, kept for the job after this one. Keys: texts of `SourcePartition`."""
 
     def stored(self, cluster_id: str) -> dict[str, tuple[int, int]]:
         """What the job before this one knew last: first offset and last known end of each partition."""

@@ -22,7 +22,7 @@ DELETED = "topic_deleted"
 MADE_ANEW = "topic_made_anew"
 
 
-class Key(NamedTuple):
+class SourcePartition(NamedTuple):
     """One partition of one incarnation of a topic."""
 
     topic: str
@@ -34,7 +34,7 @@ class Key(NamedTuple):
         return f"{self.topic}|{self.topic_id}|{self.partition}"
 
     @classmethod
-    def parse(cls, text: str) -> "Key":
+    def parse(cls, text: str) -> "SourcePartition":
         # A topic's name has no "|", and neither has the base64 of an id.
         topic, topic_id, partition = text.split("|")
         return cls(topic, topic_id, int(partition))
@@ -57,19 +57,19 @@ class Sample:
     """
 
     tick_ms: int
-    bounds: Mapping[Key, Bounds]
+    bounds: Mapping[SourcePartition, Bounds]
     complete: bool = True
-    gone: Mapping[Key, Bounds] = field(default_factory=dict)
+    gone: Mapping[SourcePartition, Bounds] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class Offset:
     """Spark's offset as a value; see the module's text."""
 
-    partitions: Mapping[Key, int] = field(default_factory=dict)
-    begins: Mapping[Key, int] = field(default_factory=dict)
+    partitions: Mapping[SourcePartition, int] = field(default_factory=dict)
+    begins: Mapping[SourcePartition, int] = field(default_factory=dict)
     tick_ms: int = 0
-    gone: Mapping[Key, str] = field(default_factory=dict)
+    gone: Mapping[SourcePartition, str] = field(default_factory=dict)
 
     def json(self) -> dict[str, Any]:
         return {
@@ -82,22 +82,22 @@ class Offset:
     @classmethod
     def parse(cls, raw: Mapping[str, Any]) -> "Offset":
         return cls(
-            partitions={Key.parse(text): int(offset) for text, offset in raw["partitions"].items()},
-            begins={Key.parse(text): int(offset) for text, offset in raw["begins"].items()},
+            partitions={SourcePartition.parse(text): int(offset) for text, offset in raw["partitions"].items()},
+            begins={SourcePartition.parse(text): int(offset) for text, offset in raw["begins"].items()},
             tick_ms=int(raw["tick"]),
-            gone={Key.parse(text): why for text, why in raw["gone"].items()},
+            gone={SourcePartition.parse(text): why for text, why in raw["gone"].items()},
         )
 
 
 class Span(NamedTuple):
     """Offsets [start, end) of one partition, to be read by one task."""
 
-    key: Key
+    key: SourcePartition
     start: int
     end: int
 
 
-def backlog(start: Offset, sample: Sample) -> dict[Key, tuple[int, int]]:
+def backlog(start: Offset, sample: Sample) -> dict[SourcePartition, tuple[int, int]]:
     """Per sampled partition (from, to) of what is not read yet; `to` never lies below `from`, even after truncation."""
     ranges = {}
     for key, bounds in sample.bounds.items():
@@ -146,7 +146,7 @@ def advance(
     )
 
 
-def _given_up(start: Offset, sample: Sample) -> dict[Key, tuple[int, int, str]]:
+def _given_up(start: Offset, sample: Sample) -> dict[SourcePartition, tuple[int, int, str]]:
     """Per partition that is gone (from, to, why) of what can't be read any more and was not stated yet.
 
     A topic that was made anew is stated even where all that is known of it was read: its state begins anew as well.
@@ -173,8 +173,8 @@ def _given_up(start: Offset, sample: Sample) -> dict[Key, tuple[int, int, str]]:
 
 
 def _limited(
-    ranges: Mapping[Key, tuple[int, int]], sample: Sample, allowed_records: Mapping[int, int] | None
-) -> dict[Key, int]:
+    ranges: Mapping[SourcePartition, tuple[int, int]], sample: Sample, allowed_records: Mapping[int, int] | None
+) -> dict[SourcePartition, int]:
     """Ends cut down so that no broker sends more than allowed; every partition with news gets a share."""
     if allowed_records is None:
         return {key: to for key, (_, to) in ranges.items()}

@@ -20,7 +20,7 @@ from rebalance_monitor.streaming.core.ports import PartitionKey
 from rebalance_monitor.streaming.core.reading.decoding import wanted_key_prefix
 from rebalance_monitor.streaming.guarding.decoding import DecodeRecord, decoded, glanced
 from rebalance_monitor.streaming.spark.offsets import Span, TopicKind
-from rebalance_monitor.streaming.spark.rows import Line, Place, Reached, position_line, record_line, row_line
+from rebalance_monitor.streaming.spark.rows import Line, Reached, RecordAt, position_line, record_line, row_line
 
 # One at a time while little is left: `consume` would wait for its count or the whole time-out.
 POLL_BELOW_RECORDS = 500
@@ -193,7 +193,7 @@ def _record(reading: Reading, progress: _Progress, message: Any) -> Iterator[Lin
     progress.bytes += len(key or b"") + len(value or b"") + 20  # about what a record costs around its key and value
     if progress.kind == "offsets" and not wanted_key_prefix(key):
         return
-    place = Place(message.topic(), message.partition(), offset, message.timestamp()[1])
+    place = RecordAt(message.topic(), message.partition(), offset, message.timestamp()[1])
     seen = glanced(key, value) if progress.kind == "offsets" else None
     if seen is not None:
         yield record_line(reading.cluster, progress.span.key.topic_id, place, seen, key, value)

@@ -69,7 +69,7 @@ class Line(NamedTuple):
     body: str | None = None
 
 
-class Place(NamedTuple):
+class RecordAt(NamedTuple):
     """Coordinates of a record, and its time."""
 
     topic: str
@@ -79,7 +79,7 @@ class Place(NamedTuple):
 
 
 def record_line(
-    cluster: str, topic_id: str, place: Place, seen: Glance, key: bytes | None, value: bytes | None
+    cluster: str, topic_id: str, place: RecordAt, seen: Glance, key: bytes | None, value: bytes | None
 ) -> Line:
     """A record of the coordinator's log, with what was seen of it so far."""
     topic, partition, offset, timestamp_ms = place

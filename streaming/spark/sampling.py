@@ -12,8 +12,15 @@ import time
 from collections.abc import Callable, Mapping
 from itertools import islice
 
-from rebalance_monitor.streaming.spark.ends import LASTING, NO_SUCH_TOPIC, ClusterError, ClusterView, Place, Topics
-from rebalance_monitor.streaming.spark.offsets import Bounds, Key, Offset, Sample, TopicKind
+from rebalance_monitor.streaming.spark.ends import (
+    LASTING,
+    NO_SUCH_TOPIC,
+    ClusterError,
+    ClusterView,
+    FoundTopics,
+    NamedPartition,
+)
+from rebalance_monitor.streaming.spark.offsets import Bounds, Offset, Sample, SourcePartition, TopicKind
 from rebalance_monitor.streaming.supervision import Supervised
 
 METADATA_EVERY_S = 5.0
@@ -41,22 +48,22 @@ class Sampler:
         now_ms: Callable[[], int],
         on_change: Callable[["Sampler"], None],
         made_on_demand: str | None = None,
-        known: Mapping[Key, Bounds] | None = None,
+        known: Mapping[SourcePartition, Bounds] | None = None,
     ) -> None:
         self._view, self._wanted, self._now_ms, self._on_change = view, wanted, now_ms, on_change
         self._longest_pause_s, self._made_on_demand = longest_pause_s, made_on_demand
         self._looks_without: dict[str, int] = {}
         self._pause_s = SHORTEST_PAUSE_S
-        self._lows: dict[Key, int] = {}
-        self._ends: dict[Key, Bounds] = dict(known or {})
-        self._gone: dict[Key, Bounds] = {}
+        self._lows: dict[SourcePartition, int] = {}
+        self._ends: dict[SourcePartition, Bounds] = dict(known or {})
+        self._gone: dict[SourcePartition, Bounds] = {}
         self._topics_at_s = -METADATA_EVERY_S
         self._kinds: Mapping[str, TopicKind] = {}
         self.names: tuple[str, ...] = ()
         self.sampled_s = 0.0
         self._sampled = threading.Event()
         self._thread = Supervised("sampler", self._step, self, first_pause_s=longest_pause_s)
-        self.topics = Topics()
+        self.topics = FoundTopics()
         self.sample: Sample | None = None
         self.problem: str | None = None
 
@@ -79,7 +86,7 @@ class Sampler:
                 return f"{name} ({self.topics.missing.get(name, 'no partitions')})" if self._looked_at(name) else None
         return None
 
-    def unread(self, start: Offset) -> dict[Key, Bounds]:
+    def unread(self, start: Offset) -> dict[SourcePartition, Bounds]:
         """What is known of partitions that are not read to their last known end, deleted ones too, from `start` on.
 
         Of a topic that was made anew, and of which the new life is read, nothing is left to state.
@@ -129,7 +136,7 @@ class Sampler:
         plain = tuple(place for place in places if self._kind(place[0]) != "config")
         ends = {**self._view.ends(plain, committed=False), **self._view.ends(stable, committed=True)}
         lows = self._beginnings(places)
-        bounds: dict[Key, Bounds] = {}
+        bounds: dict[SourcePartition, Bounds] = {}
         for place in places:
             key, end = self._key(place), ends.get(place)
             low, leader = lows.get(key), self.topics.found[place[0]].leaders[place[1]]
@@ -182,7 +189,7 @@ class Sampler:
             for name, why in self.topics.missing.items()
         )
 
-    def _depart(self, bounds: Mapping[Key, Bounds]) -> None:
+    def _depart(self, bounds: Mapping[SourcePartition, Bounds]) -> None:
         """Partitions of topics that were deleted, or made anew, with what is known of them last."""
         self._ends.update(bounds)
         for key in [one for one in self._ends if one not in bounds]:
@@ -194,10 +201,10 @@ class Sampler:
         while len(self._gone) > MOST_GONE:
             del self._gone[next(iter(self._gone))]
 
-    def _key(self, place: Place) -> Key:
-        return Key(place[0], self.topics.found[place[0]].topic_id, place[1])
+    def _key(self, place: NamedPartition) -> SourcePartition:
+        return SourcePartition(place[0], self.topics.found[place[0]].topic_id, place[1])
 
-    def _beginnings(self, places: list[Place]) -> Mapping[Key, int]:
+    def _beginnings(self, places: list[NamedPartition]) -> Mapping[SourcePartition, int]:
         """Low watermarks of partitions not seen before; later ones show themselves when a read starts below them."""
         new = tuple(place for place in places if self._key(place) not in self._lows)
         for place, low in self._view.beginnings(new).items():

@@ -29,9 +29,9 @@ from rebalance_monitor.streaming.spark.ends import KafkaView
 from rebalance_monitor.streaming.spark.lag import Lag
 from rebalance_monitor.streaming.spark.offsets import (
     Bounds,
-    Key,
     Offset,
     Sample,
+    SourcePartition,
     Span,
     TokenBucket,
     TopicKind,
@@ -127,7 +127,9 @@ class KafkaReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  # type:
         self._bytes_per_record = FIRST_GUESS_BYTES
         self._target: Sample | None = None
         self._start = Offset(
-            partitions={Key(topic, topic_id, number): at for topic, topic_id, number, at in options.positions}
+            partitions={
+                SourcePartition(topic, topic_id, number): at for topic, topic_id, number, at in options.positions
+            }
         )
         self._lag: Lag | None = None
         self._control = Control()
@@ -222,7 +224,10 @@ class KafkaReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  # type:
                 lambda: time.time_ns() // 1_000_000,
                 self._report,
                 self._made_on_demand(),
-                {Key.parse(text): Bounds(low, end, NO_LEADER) for text, (low, end) in self._options.unread.items()},
+                {
+                    SourcePartition.parse(text): Bounds(low, end, NO_LEADER)
+                    for text, (low, end) in self._options.unread.items()
+                },
             )
             self._sampler.start()
             self._sampler.wait(FIRST_SAMPLE_WAIT_S)

@@ -10,7 +10,7 @@ from rebalance_monitor.streaming.core.model.results import Aftermath, JobState
 from rebalance_monitor.streaming.store.tables import CHUNK, Table
 from rebalance_monitor.streaming.store.text import LONGEST_ID, clean, json_text, name
 
-Row = tuple[Any, ...]
+TableRow = tuple[Any, ...]
 
 CONNECTORS_AND_TASKS = Table(
     "connectors_and_tasks",
@@ -34,7 +34,7 @@ where (old.cluster, old.topic_id, old.partition, old."offset")
 """
 
 
-def row_of(state: JobState, batch_id: int) -> Row:
+def row_of(state: JobState, batch_id: int) -> TableRow:
     """The row of a connector or task."""
     document = as_object(state)
     return (
@@ -45,7 +45,7 @@ def row_of(state: JobState, batch_id: int) -> Row:
     )  # fmt: skip
 
 
-def aftermath_row(aftermath: Aftermath, place: tuple[str, str, int, int]) -> Row:
+def aftermath_row(aftermath: Aftermath, place: tuple[str, str, int, int]) -> TableRow:
     """What the generation's document is completed with."""
     return (*place, json_text(aftermath_patch(aftermath)))
 

@@ -26,24 +26,24 @@ from rebalance_monitor.streaming.store.stored import incident_of
 from rebalance_monitor.streaming.store.text import clean, json_text, name
 
 TopicId = Callable[[str, str, int, int], str]  # (cluster, topic, partition, offset) -> id of that topic
-Row = tuple[Any, ...]
+TableRow = tuple[Any, ...]
 
 
 @dataclass(slots=True)
 class Contents:
     """Rows for each table, in the order of the columns in `tables`."""
 
-    generations: list[Row] = field(default_factory=list)
-    members: list[Row] = field(default_factory=list)
-    incidents: list[Row] = field(default_factory=list)
-    parts: list[Row] = field(default_factory=list)
-    part_ends: dict[Row, Row] = field(default_factory=dict)  # by the part's key: a batch may bring 100,000
-    undecodable: list[Row] = field(default_factory=list)
-    gaps: list[Row] = field(default_factory=list)
+    generations: list[TableRow] = field(default_factory=list)
+    members: list[TableRow] = field(default_factory=list)
+    incidents: list[TableRow] = field(default_factory=list)
+    parts: list[TableRow] = field(default_factory=list)
+    part_ends: dict[TableRow, TableRow] = field(default_factory=dict)  # by the part's key: a batch may bring 100,000
+    undecodable: list[TableRow] = field(default_factory=list)
+    gaps: list[TableRow] = field(default_factory=list)
     transitions: list[Incident] = field(default_factory=list)
-    aftermaths: list[Row] = field(default_factory=list)
-    connectors_and_tasks: list[Row] = field(default_factory=list)
-    groups: list[Row] = field(default_factory=list)
+    aftermaths: list[TableRow] = field(default_factory=list)
+    connectors_and_tasks: list[TableRow] = field(default_factory=list)
+    groups: list[TableRow] = field(default_factory=list)
 
 
 def contents(results: Iterable[Result], batch_id: int, topic_id: TopicId, judged_by: str = "") -> Contents:
@@ -108,7 +108,7 @@ def _generation(rows: Contents, generation: Generation, batch_id: int, topic_id:
         )  # fmt: skip
 
 
-def _incident(incident: Incident, batch_id: int, judged_by: str) -> Row:
+def _incident(incident: Incident, batch_id: int, judged_by: str) -> TableRow:
     document = as_object(incident)
     return (
         incident.incident_id, incident.cluster, name(incident.group), incident.rule, incident.code,
@@ -133,7 +133,7 @@ def _part(rows: Contents, part: Part, batch_id: int) -> None:
 
 def outbox_rows(
     transitions: Sequence[Incident], before: Mapping[str, Any], batch_id: int, hushed: Collection[str] = ()
-) -> list[Row]:
+) -> list[TableRow]:
     """What people are to be told: that it fires, that its alert changed, that it is over. Reports (info) stay silent.
 
     What a batch brings of one incident while it fires is one notification: how it began, with the last state.
@@ -153,7 +153,7 @@ def outbox_rows(
     return [_outbox_row(one, previous, batch_id) for one, previous in told]
 
 
-def _outbox_row(incident: Incident, previous: Incident | None, batch_id: int) -> Row:
+def _outbox_row(incident: Incident, previous: Incident | None, batch_id: int) -> TableRow:
     document = as_object(incident)
     before = None if previous is None else json_text(as_object(previous))
     return (

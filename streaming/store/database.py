@@ -23,6 +23,10 @@ _OUTSIDE = (
 ADVICE = "check database.dsn, that the server runs, and that the user may create a schema there"
 
 
+class NotSetUp(Exception):
+    """The database has no such table, or one of a version before."""
+
+
 class DatabaseUnreachable(Exception):
     """The database can't be reached or used. The text says which, why, and what to do; it holds no password."""
 

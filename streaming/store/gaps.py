@@ -11,7 +11,7 @@ from typing import Protocol
 
 from psycopg.errors import UndefinedColumn, UndefinedTable
 
-from rebalance_monitor.streaming.store.database import Connection, Database, DatabaseUnreachable
+from rebalance_monitor.streaming.store.database import Connection, Database, DatabaseUnreachable, NotSetUp
 from rebalance_monitor.streaming.store.text import clean
 from rebalance_monitor.streaming.supervision import Answerable, Supervised
 
@@ -33,10 +33,6 @@ update rebalance_monitor.gaps
 set acknowledged_at = now(), acknowledged_by = session_user, acknowledged_operator = %s
 where acknowledged_at is null and (%s::text is null or cluster = %s) and (%s::text is null or topic = %s)
 """
-
-
-class NotSetUp(Exception):
-    """The database has no such table, or one of a version before."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from typing import Any
 from psycopg.errors import RaiseException, UndefinedTable
 
 from rebalance_monitor.streaming.core.incidents.maintenance import Maintenance, muting
-from rebalance_monitor.streaming.store.database import Connection
+from rebalance_monitor.streaming.store.database import Connection, NotSetUp
 from rebalance_monitor.streaming.store.text import clean
 
 # A window given on the command line is seen by the job after this time at the latest, while it commits.
@@ -32,10 +32,6 @@ _LIST = (
 
 class NoSuchWindow(Exception):
     """The window can't be ended; the text says why."""
-
-
-class NotSetUp(Exception):
-    """The database has no table of windows yet."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

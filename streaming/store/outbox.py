@@ -14,7 +14,7 @@ AT_ONCE = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting:
+class Notification:
     """One notification; `previous` is the incident before an update."""
 
     key: str
@@ -23,14 +23,14 @@ class Waiting:
     previous: Mapping[str, Any] | None
 
 
-def waiting(connection: Connection, url: str) -> list[Waiting]:
+def waiting(connection: Connection, url: str) -> list[Notification]:
     """The oldest notifications this URL has not got yet, in the order of their transitions."""
     rows = connection.execute(
         "select key, transition, document, previous from rebalance_monitor.outbox o where not done and not exists"
         " (select from rebalance_monitor.outbox_sent s where s.key = o.key and s.url = %s) order by sequence limit %s",
         (url, AT_ONCE),
     ).fetchall()
-    return [Waiting(*row) for row in rows]
+    return [Notification(*row) for row in rows]
 
 
 def still_waits(connection: Connection, key: str, url: str) -> bool:

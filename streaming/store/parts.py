@@ -11,7 +11,7 @@ from rebalance_monitor.streaming.core.model.results import Part
 from rebalance_monitor.streaming.store.tables import Table
 from rebalance_monitor.streaming.store.text import json_text, name
 
-Row = tuple[Any, ...]
+TableRow = tuple[Any, ...]
 
 PARTS = Table(
     "incident_parts",
@@ -39,7 +39,7 @@ where i.incident_id = old.incident_id and i.incident_id = any(%s)
 """
 
 
-def part_row(one: Part, batch_id: int) -> Row:
+def part_row(one: Part, batch_id: int) -> TableRow:
     """The row of a part."""
     document = part_object(one)
     return (
@@ -49,7 +49,7 @@ def part_row(one: Part, batch_id: int) -> Row:
     )  # fmt: skip
 
 
-def part_end(one: Part) -> Row:
+def part_end(one: Part) -> TableRow:
     """The key of a part, and the time of its end."""
     return one.incident_id, name(key_of(one.code, one.subjects)), one.opened_at_ms, one.resolved_at_ms
 

@@ -22,7 +22,7 @@ where worker is not null and assigned ? 'connectors'
 """
 
 
-class Past:
+class StoredPast:
     """Reads what was committed before."""
 
     def __init__(self, database: Database) -> None:

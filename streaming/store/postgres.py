@@ -25,7 +25,7 @@ from rebalance_monitor.streaming.store.maintenance import Windows
 from rebalance_monitor.streaming.store.migrations import migrate
 from rebalance_monitor.streaming.store.muted import Muting, before_transitions, mark
 from rebalance_monitor.streaming.store.outbox import CHANNEL
-from rebalance_monitor.streaming.store.past import Past
+from rebalance_monitor.streaming.store.past import StoredPast
 from rebalance_monitor.streaming.store.refused import REFUSED, Refused, Writing
 from rebalance_monitor.streaming.store.text import clean, name, original, restored
 from rebalance_monitor.streaming.store.topic_ids import TopicIds
@@ -37,14 +37,14 @@ log = logging.getLogger("rebalance_monitor.store")
 
 KEPT_UNDECODABLE = 100
 
-Place = tuple[str, str, int]  # cluster id, topic id, partition
+PartitionPlace = tuple[str, str, int]  # cluster id, topic id, partition
 
 
 def _now_ms() -> int:
     return time.time_ns() // 1_000_000
 
 
-class PostgresStore(Past):
+class PostgresStore(StoredPast):
     """Implements `streaming.core.ports.Store`. `notify=False` writes no outbox (nobody would drain it).
 
     `version` is stored with every verdict and incident: whose judgement it is. `windows`: maintenance, looked up anew
@@ -319,7 +319,7 @@ def _length(waits: tuple[int, int] | None) -> int:
     return 0 if waits is None else waits[1] - waits[0]
 
 
-def _lock_positions(connection: Connection, ranges: Mapping[PartitionKey, Range]) -> dict[Place, int]:
+def _lock_positions(connection: Connection, ranges: Mapping[PartitionKey, Range]) -> dict[PartitionPlace, int]:
     """Stored positions of these partitions, locked; OutOfStep if one range would leave a hole.
 
     A partition without a row is read for the first time, from wherever its log begins. Rows that went missing under a
@@ -334,7 +334,9 @@ def _lock_positions(connection: Connection, ranges: Mapping[PartitionKey, Range]
         " order by 1, 2, 3 for update",
         [list(column) for column in zip(*wanted, strict=True)],
     ).fetchall()
-    stored: dict[Place, int] = {(cluster_id, topic_id, part): offset for cluster_id, topic_id, part, offset in rows}
+    stored: dict[PartitionPlace, int] = {
+        (cluster_id, topic_id, part): offset for cluster_id, topic_id, part, offset in rows
+    }
     for key, span in ranges.items():
         expected = stored.get((key.cluster_id, key.topic_id, key.partition), span.start)
         if span.start > expected:

@@ -13,7 +13,7 @@ from psycopg import Connection
 
 from rebalance_monitor.streaming.store.tables import Table
 
-Row = Sequence[Any]
+TableRow = tuple[Any, ...]
 REFUSED = (psycopg.DataError, psycopg.IntegrityError, psycopg.errors.ProgramLimitExceeded, UnicodeError, OverflowError)
 """A value that does not fit its column, its index or its constraint: the row's own fault."""
 NAMED = 1_100
@@ -36,11 +36,11 @@ class Writing:
     one_by_one: bool = False
     refused: list[Refused] = field(default_factory=list)
 
-    def table(self, table: Table, rows: Iterable[Row]) -> None:
+    def table(self, table: Table, rows: Iterable[TableRow]) -> None:
         """Writes the rows of a table."""
         self.rows(table.name, table.key, list(rows), lambda some: table.write(self.connection, some))
 
-    def rows(self, what: str, key: int, rows: Sequence[Row], write: Callable[[Sequence[Row]], None]) -> None:
+    def rows(self, what: str, key: int, rows: Sequence[TableRow], write: Callable[[Sequence[TableRow]], None]) -> None:
         """Writes rows, of which the first `key` values name each, with a statement of their own."""
         if not rows:
             return
@@ -58,5 +58,5 @@ class Writing:
             self.rows(what, key, rows[len(rows) // 2 :], write)
 
 
-def _named(values: Row) -> tuple[str, ...]:
+def _named(values: TableRow) -> tuple[str, ...]:
     return tuple(str(one)[:NAMED] for one in values)

@@ -22,7 +22,7 @@ from rebalance_monitor.streaming.core.model.results import (
 )
 from rebalance_monitor.streaming.core.ports import PartitionKey, Range
 
-Place = tuple[str, str, int, int]  # cluster, topic, partition, offset
+RecordCoordinates = tuple[str, str, int, int]  # cluster, topic, partition, offset
 
 
 class TopicIds:
@@ -33,7 +33,7 @@ class TopicIds:
         self._ranges: dict[tuple[str, int], list[tuple[Range, str]]] = {}
         for key, span in ranges.items():
             self._ranges.setdefault((key.topic, key.partition), []).append((span, key.topic_id))
-        self._stored: dict[Place, str] = {}
+        self._stored: dict[RecordCoordinates, str] = {}
 
     def prepare(self, results: Iterable[Result]) -> None:
         """Looks up, in one query, the records that lie outside the ranges."""
@@ -56,7 +56,7 @@ class TopicIds:
             known = self._stored[place] = self._newest(topic, partition)
         return known
 
-    def _read(self, place: Place) -> str | None:
+    def _read(self, place: RecordCoordinates) -> str | None:
         _, topic, partition, offset = place
         for span, topic_id in self._ranges.get((topic, partition), ()):
             if span.start <= offset < span.end:
@@ -75,7 +75,7 @@ class TopicIds:
         return "" if row is None else str(row[0])
 
 
-def _place(result: Result) -> Place | None:
+def _place(result: Result) -> RecordCoordinates | None:
     match result:
         case Incident() | Part() | JobState() | Standing():
             return None

@@ -15,32 +15,34 @@ WAITING_ROWS = Table(
 )
 AT_ONCE = 512
 """Rows that are read at once: twice what a lifecycle may look ahead, so that half of them can be judged."""
-Owner = tuple[str, str]
+ClusterAndGroup = tuple[str, str]
 """Cluster and stored name of the group."""
 
 
-def first_waiting(connection: Connection[Any], owners: Sequence[Owner]) -> dict[Owner, dict[int, bytes]]:
+def first_waiting(
+    connection: Connection[Any], groups: Sequence[ClusterAndGroup]
+) -> dict[ClusterAndGroup, dict[int, bytes]]:
     """The first two rows of each of these groups: the record whose turn it is, and what follows it."""
-    found: dict[Owner, dict[int, bytes]] = {}
-    if owners:
+    found: dict[ClusterAndGroup, dict[int, bytes]] = {}
+    if groups:
         rows = connection.execute(
             'select asked.cluster, asked."group", position, record'
             ' from unnest(%s::text[], %s::text[]) as asked (cluster, "group") cross join lateral ('
             " select position, record from rebalance_monitor.waiting_rows as one"
             ' where (one.cluster, one."group") = (asked.cluster, asked."group") order by position limit 2) as first',
-            [list(column) for column in zip(*owners, strict=True)],
+            [list(column) for column in zip(*groups, strict=True)],
         ).fetchall()
         for cluster, group, position, record in rows:
             found.setdefault((cluster, group), {})[position] = bytes(record)
     return found
 
 
-def next_waiting(connection: Connection[Any], owner: Owner, position: int) -> dict[int, bytes]:
+def next_waiting(connection: Connection[Any], group: ClusterAndGroup, position: int) -> dict[int, bytes]:
     """The next rows of a group from this position on."""
     rows = connection.execute(
         "select position, record from rebalance_monitor.waiting_rows"
         ' where cluster = %s and "group" = %s and position >= %s order by position limit %s',
-        (*owner, position, AT_ONCE),
+        (*group, position, AT_ONCE),
     ).fetchall()
     return {at: bytes(record) for at, record in rows}
 

@@ -19,12 +19,8 @@ LAYERS = {
 }
 SHARED: dict[str, set[str]] = {
     "product": {
-        "Answer", "Deadline", "Finding", "GroupStates", "Hypothesis", "Key", "Law", "NotSetUp", "Observed",
-        "Owner", "Past", "Place", "Row", "Sighting", "Topics", "Waiting", "Waits",
+        "Answer", "Deadline", "Finding", "Hypothesis", "Law", "Observed", "Topics", "Waits",
     },
-    "schemas": {"Fields", "Partitions", "Record", "TaskId"},
-    "assignors/consumer": {"Shares"},
-    "assignors/streams": {"Racks"},
 }  # fmt: skip
 """Names that still stand for several things. A name may leave this list, none may come."""
 

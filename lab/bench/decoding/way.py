@@ -12,7 +12,15 @@ from time import process_time
 import pyarrow as pa
 
 from rebalance_monitor.streaming.core.reading.decoding import glance
-from rebalance_monitor.streaming.spark.rows import SCHEMA, Batch, Line, Place, arrow_batches, read_batch, record_line
+from rebalance_monitor.streaming.spark.rows import (
+    SCHEMA,
+    Batch,
+    Line,
+    RecordAt,
+    arrow_batches,
+    read_batch,
+    record_line,
+)
 
 TOPIC = "__consumer_offsets"
 STEPS = ("hand on", "carry", "decode")
@@ -42,7 +50,7 @@ def _hand_on(key: bytes, values: list[bytes], lines: list[Line]) -> None:
     for at, value in enumerate(values):
         seen = glance(key, value)
         assert seen is not None
-        lines.append(record_line("c", "id", Place(TOPIC, 0, at, at), seen, key, value))
+        lines.append(record_line("c", "id", RecordAt(TOPIC, 0, at, at), seen, key, value))
 
 
 def _carry(lines: list[Line], batches: list[Batch]) -> None:

@@ -23,7 +23,7 @@ TURNS = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Sighting:
+class StaticProcess:
     """A process that joined under an instance id: its member id, its host, and the time (ms) of the first record."""
 
     member_id: str
@@ -31,7 +31,7 @@ class Sighting:
     at_ms: int
 
 
-Sightings = Mapping[str, tuple[Sighting, ...]]
+Sightings = Mapping[str, tuple[StaticProcess, ...]]
 """The last processes of each instance id in the group, the newest last."""
 
 
@@ -42,7 +42,7 @@ def seen(before: Sightings, body: GroupGeneration, at_ms: int) -> Sightings:
         if member.instance_id is not None:
             known = before.get(member.instance_id, ())
             if not known or known[-1].member_id != member.member_id:
-                known = (*known, Sighting(member.member_id, member.client_host, at_ms))[-TURNS:]
+                known = (*known, StaticProcess(member.member_id, member.client_host, at_ms))[-TURNS:]
             now[member.instance_id] = known
     return now
 
@@ -83,7 +83,7 @@ def calmed(sightings: Sightings, at_ms: int) -> Sightings:
     }
 
 
-def _alternates(known: tuple[Sighting, ...]) -> bool:
+def _alternates(known: tuple[StaticProcess, ...]) -> bool:
     hosts = [one.host for one in known]
     if len(hosts) < TURNS or hosts[0] == hosts[1] or hosts[:2] != hosts[2:]:
         return False

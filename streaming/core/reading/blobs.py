@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeAlias, TypeVar
 
 from rebalance_monitor.schemas.errors import SchemaError
-from rebalance_monitor.schemas.fused import Blob, Memory, Record, RecordReader, record_reader
+from rebalance_monitor.schemas.fused import Blob, FusedRecord, Memory, RecordReader, record_reader
 from rebalance_monitor.schemas.offsets_topic import GROUP_METADATA
 from rebalance_monitor.streaming.core.model.records import BadBlob, GroupGeneration, MemberRow
 
@@ -136,10 +136,10 @@ class MemberBlobs:
             read = self._whole[beginning] = record_reader(self._record(kind, beginning[1]))
         return read(value, 2)
 
-    def _record(self, kind: str, version: int) -> Record:
+    def _record(self, kind: str, version: int) -> FusedRecord:
         names = ("subscription", "assignment")
         declared = self._formats[kind]
-        return Record(
+        return FusedRecord(
             layout=GROUP_METADATA,
             version=version,
             made=MemberRow,

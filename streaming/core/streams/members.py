@@ -18,7 +18,7 @@ from rebalance_monitor.schemas.outcomes import Decoded
 from rebalance_monitor.schemas.streams_assignment import AssignmentInfo, decode_assignment_info
 from rebalance_monitor.schemas.streams_subscription import SubscriptionInfo, decode_subscription_info
 from rebalance_monitor.schemas.streams_tasks import NO_REBALANCE_MS
-from rebalance_monitor.schemas.streams_tasks import TaskId as RawTaskId
+from rebalance_monitor.schemas.streams_tasks import StreamsTaskId as RawTaskId
 from rebalance_monitor.streaming.core.model.records import BadBlob, GroupGeneration, MemberRow
 
 

@@ -11,7 +11,7 @@ from rebalance_monitor.streaming.notify.alertmanager import Pusher
 from rebalance_monitor.streaming.notify.alerts import AlertStyle
 from rebalance_monitor.streaming.notify.delivery import Delivery
 from rebalance_monitor.streaming.notify.webhook import Webhook
-from rebalance_monitor.streaming.store.outbox import Waiting
+from rebalance_monitor.streaming.store.outbox import Notification
 from rebalance_monitor.streaming.store.postgres import PostgresStore
 from tests.streaming.builders import apart, commit, incident, writer_epoch
 from tests.streaming.notify.receiver import receiving
@@ -181,7 +181,7 @@ def test_a_mark_that_is_lost_means_the_same_notification_again(store: PostgresSt
     class Cut(Webhook):
         times = 0
 
-        def send(self, one: Waiting) -> None:
+        def send(self, one: Notification) -> None:
             super().send(one)
             self.times += 1
             if self.times <= 2:
@@ -206,7 +206,7 @@ def test_an_error_of_ours_is_counted_and_tried_again_with_pauses(
     class Broken(Webhook):
         tries = 0
 
-        def send(self, one: Waiting) -> None:
+        def send(self, one: Notification) -> None:
             self.tries += 1
             if self.tries < 3:
                 raise KeyError(one.key)

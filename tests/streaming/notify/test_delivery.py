@@ -14,7 +14,7 @@ from rebalance_monitor.streaming.notify.alerts import AlertStyle
 from rebalance_monitor.streaming.notify.alerts_topic import AlertsTopic, ProducerRefused
 from rebalance_monitor.streaming.notify.delivery import Delivery, NotAccepted, Receiver
 from rebalance_monitor.streaming.notify.webhook import Webhook
-from rebalance_monitor.streaming.store.outbox import Waiting, waiting_count
+from rebalance_monitor.streaming.store.outbox import Notification, waiting_count
 from rebalance_monitor.streaming.store.postgres import PostgresStore
 from tests.streaming.builders import commit, incident, writer_epoch
 from tests.streaming.notify.receiver import receiving
@@ -149,7 +149,7 @@ def test_a_broker_that_does_not_answer_is_tried_again(monkeypatch: pytest.Monkey
     monkeypatch.setattr("rebalance_monitor.streaming.notify.alerts_topic.SEND_WITHIN_S", 0.2)
     topic = AlertsTopic("t", {"bootstrap.servers": "127.0.0.1:9"})
     document = {"rule": "imbalance", "cluster": "c", "group": "g"}
-    send: Callable[[], None] = lambda: topic.send(Waiting("k", "fired", document, None))  # noqa: E731
+    send: Callable[[], None] = lambda: topic.send(Notification("k", "fired", document, None))  # noqa: E731
     for _ in range(2):
         with pytest.raises(NotAccepted, match="no answer within"):
             send()

@@ -13,7 +13,7 @@ from rebalance_monitor.streaming.notify.alerts import AlertStyle
 from rebalance_monitor.streaming.notify.delivery import Delivery, Receiver
 from rebalance_monitor.streaming.notify.webhook import Webhook
 from rebalance_monitor.streaming.store.database import Database, DatabaseUnreachable
-from rebalance_monitor.streaming.store.outbox import Waiting, waiting_count
+from rebalance_monitor.streaming.store.outbox import Notification, waiting_count
 from rebalance_monitor.streaming.store.postgres import PostgresStore
 from rebalance_monitor.streaming.store.writer import TurnTaken, Writer, turn
 from tests.streaming.builders import apart, commit, incident
@@ -86,7 +86,7 @@ class Slow(Webhook):
         super().__init__(name, url, {})
         self.sent, self.go_on = threading.Event(), threading.Event()
 
-    def send(self, one: Waiting) -> None:
+    def send(self, one: Notification) -> None:
         super().send(one)
         self.sent.set()
         assert self.go_on.wait(20)

@@ -13,14 +13,22 @@ from rebalance_monitor.schemas.offsets_topic import (
 from rebalance_monitor.schemas.wire import write_int16, write_nullable_string
 from rebalance_monitor.streaming.core.model.records import GroupDeleted, GroupGeneration, OtherGroup, Row
 from rebalance_monitor.streaming.core.reading.decoding import CLASSIC, Glance
-from rebalance_monitor.streaming.spark.rows import Line, Place, RawRow, arrow_batches, read_batch, record_line, row_line
+from rebalance_monitor.streaming.spark.rows import (
+    Line,
+    RawRow,
+    RecordAt,
+    arrow_batches,
+    read_batch,
+    record_line,
+    row_line,
+)
 
 VERSION = 3
 
 
 def line_of(cluster: str, topic_id: str, row: Row) -> Line:
     """The line of a row."""
-    place = Place(row.topic, row.partition, row.offset, row.timestamp_ms)
+    place = RecordAt(row.topic, row.partition, row.offset, row.timestamp_ms)
     body = row.body
     match body:
         case GroupGeneration():

@@ -5,29 +5,38 @@ from collections.abc import Mapping
 
 import pytest
 
-from rebalance_monitor.streaming.spark.ends import NO_SUCH_TOPIC, Place, TopicInfo, Topics
-from rebalance_monitor.streaming.spark.offsets import Bounds, Key, Offset, Sample, Span, TopicKind, advance, spans
+from rebalance_monitor.streaming.spark.ends import NO_SUCH_TOPIC, FoundTopics, NamedPartition, TopicInfo
+from rebalance_monitor.streaming.spark.offsets import (
+    Bounds,
+    Offset,
+    Sample,
+    SourcePartition,
+    Span,
+    TopicKind,
+    advance,
+    spans,
+)
 from rebalance_monitor.streaming.spark.sampling import METADATA_EVERY_S, Sampler
 
 OFFSETS = "__consumer_offsets"
 HEARTBEAT_MS = 500
-THERE = Topics(found={OFFSETS: TopicInfo("id", {0: 1})})
-NEVER = Topics(missing={OFFSETS: NO_SUCH_TOPIC})
+THERE = FoundTopics(found={OFFSETS: TopicInfo("id", {0: 1})})
+NEVER = FoundTopics(missing={OFFSETS: NO_SUCH_TOPIC})
 
 
 class Cluster:
     """A cluster that says what it is told to say, at the ends as well."""
 
-    def __init__(self, says: Topics) -> None:
+    def __init__(self, says: FoundTopics) -> None:
         self.says = says
 
-    def topics(self, names: tuple[str, ...]) -> Topics:
+    def topics(self, names: tuple[str, ...]) -> FoundTopics:
         return self.says
 
-    def ends(self, places: tuple[Place, ...], committed: bool) -> Mapping[Place, int | None]:
+    def ends(self, places: tuple[NamedPartition, ...], committed: bool) -> Mapping[NamedPartition, int | None]:
         return dict.fromkeys(places, 7)
 
-    def beginnings(self, places: tuple[Place, ...]) -> Mapping[Place, int | None]:
+    def beginnings(self, places: tuple[NamedPartition, ...]) -> Mapping[NamedPartition, int | None]:
         return dict.fromkeys(places, 3)
 
 
@@ -35,7 +44,10 @@ class Looks:
     """A sampler whose metadata is always due; each look is one sample."""
 
     def __init__(
-        self, says: Topics, made_on_demand: str | None = OFFSETS, known: Mapping[Key, Bounds] | None = None
+        self,
+        says: FoundTopics,
+        made_on_demand: str | None = OFFSETS,
+        known: Mapping[SourcePartition, Bounds] | None = None,
     ) -> None:
         self.cluster, self._at_s = Cluster(says), 0.0
         wanted: dict[str, TopicKind] = {OFFSETS: "offsets", "connect-configs": "config"}
@@ -45,7 +57,7 @@ class Looks:
     def blind(self) -> str | None:
         return self._sampler.blind
 
-    def unread(self, start: Offset) -> Mapping[Key, Bounds]:
+    def unread(self, start: Offset) -> Mapping[SourcePartition, Bounds]:
         return self._sampler.unread(start)
 
     def look(self) -> Sample:
@@ -62,12 +74,12 @@ def test_a_topic_that_never_was_is_nothing_to_wait_for_once_that_is_sure() -> No
     assert (begun.partitions, begun.tick_ms) == ({}, 1_000), "the clock goes on"
     looks.cluster.says = THERE
     grown = advance(begun, looks.look(), None, None, HEARTBEAT_MS)
-    assert spans(begun, grown) == [Span(Key(OFFSETS, "id", 0), 3, 7)], "and its first records are read"
+    assert spans(begun, grown) == [Span(SourcePartition(OFFSETS, "id", 0), 3, 7)], "and its first records are read"
 
 
 @pytest.mark.parametrize("why", ["not_authorized", ""])
 def test_a_topic_that_is_hidden_or_unknown_is_waited_for(why: str) -> None:
-    looks = Looks(Topics(missing={OFFSETS: why} if why else {}))
+    looks = Looks(FoundTopics(missing={OFFSETS: why} if why else {}))
     assert not any(looks.look().complete for _ in range(3))
 
 
@@ -85,17 +97,17 @@ def test_a_topic_that_was_there_is_waited_for() -> None:
 )
 def test_a_passing_error_of_a_topic_that_was_read_holds_the_clock(why: str, complete: bool) -> None:
     both = {OFFSETS: TopicInfo("id", {0: 1}), "connect-configs": TopicInfo("id", {0: 1})}
-    looks = Looks(Topics(found=both))
+    looks = Looks(FoundTopics(found=both))
     assert looks.look().complete
-    looks.cluster.says = Topics(found={OFFSETS: both[OFFSETS]}, missing={"connect-configs": why})
+    looks.cluster.says = FoundTopics(found={OFFSETS: both[OFFSETS]}, missing={"connect-configs": why})
     assert looks.look().complete is complete
 
 
 def test_the_error_of_a_topic_that_was_never_read_is_its_own() -> None:
-    looks = Looks(Topics(found=THERE.found, missing={"connect-configs": "Broker: Unknown error"}))
+    looks = Looks(FoundTopics(found=THERE.found, missing={"connect-configs": "Broker: Unknown error"}))
     assert looks.look().complete
     looks = Looks(
-        Topics(found={"connect-configs": TopicInfo("id", {0: 1})}, missing={OFFSETS: "Broker: Unknown error"})
+        FoundTopics(found={"connect-configs": TopicInfo("id", {0: 1})}, missing={OFFSETS: "Broker: Unknown error"})
     )
     assert not looks.look().complete, "without the offsets topic nothing is known"
 
@@ -108,19 +120,19 @@ CONFIGS = TopicInfo("id", {0: 1})
 def test_without_the_offsets_topic_the_clock_stands_whatever_else_can_be_read(
     why: str, others: dict[str, TopicInfo]
 ) -> None:
-    looks = Looks(Topics(found={**THERE.found, **others}))
+    looks = Looks(FoundTopics(found={**THERE.found, **others}))
     assert looks.look().complete
     assert looks.blind is None
-    looks.cluster.says = Topics(found=others, missing={OFFSETS: why})
+    looks.cluster.says = FoundTopics(found=others, missing={OFFSETS: why})
     assert not any(looks.look().complete for _ in range(3))
     assert looks.blind == f"{OFFSETS} ({why})"
-    looks.cluster.says = Topics(found={**THERE.found, **others})
+    looks.cluster.says = FoundTopics(found={**THERE.found, **others})
     assert looks.look().complete
     assert looks.blind is None
 
 
 def test_a_new_cluster_is_not_blind_and_neither_is_one_that_has_only_just_been_asked() -> None:
-    looks = Looks(Topics(found={"connect-configs": CONFIGS}, missing=NEVER.missing))
+    looks = Looks(FoundTopics(found={"connect-configs": CONFIGS}, missing=NEVER.missing))
     assert [looks.look().complete for _ in range(3)] == [False, True, True]
     assert looks.blind is None
     read_before = Looks(NEVER, made_on_demand=None)
@@ -131,27 +143,27 @@ def test_a_new_cluster_is_not_blind_and_neither_is_one_that_has_only_just_been_a
 
 
 def test_what_was_last_known_of_a_deleted_topic_is_kept() -> None:
-    both = Topics(found={**THERE.found, "connect-configs": CONFIGS})
+    both = FoundTopics(found={**THERE.found, "connect-configs": CONFIGS})
     looks = Looks(both)
     looks.look()
-    looks.cluster.says = Topics(found=THERE.found, missing={"connect-configs": NO_SUCH_TOPIC})
+    looks.cluster.says = FoundTopics(found=THERE.found, missing={"connect-configs": NO_SUCH_TOPIC})
     assert not looks.look().gone, "one look is not enough"
-    assert looks.look().gone == {Key("connect-configs", "id", 0): Bounds(3, 7, 1)}
-    looks.cluster.says = Topics(found={**THERE.found, "connect-configs": TopicInfo("id-2", {0: 1})})
+    assert looks.look().gone == {SourcePartition("connect-configs", "id", 0): Bounds(3, 7, 1)}
+    looks.cluster.says = FoundTopics(found={**THERE.found, "connect-configs": TopicInfo("id-2", {0: 1})})
     sample = looks.look()
-    assert Key("connect-configs", "id-2", 0) in sample.bounds
-    looks.cluster.says = Topics(found={OFFSETS: TopicInfo("id-2", {0: 1})}, missing={"connect-configs": "hidden"})
-    assert Key(OFFSETS, "id", 0) in looks.look().gone, "made anew between two looks"
+    assert SourcePartition("connect-configs", "id-2", 0) in sample.bounds
+    looks.cluster.says = FoundTopics(found={OFFSETS: TopicInfo("id-2", {0: 1})}, missing={"connect-configs": "hidden"})
+    assert SourcePartition(OFFSETS, "id", 0) in looks.look().gone, "made anew between two looks"
 
 
 def test_the_next_reader_knows_what_was_unread_of_a_topic_that_is_deleted_meanwhile() -> None:
-    key = Key("connect-configs", "id", 0)
-    before = Looks(Topics(found={**THERE.found, "connect-configs": CONFIGS}))
+    key = SourcePartition("connect-configs", "id", 0)
+    before = Looks(FoundTopics(found={**THERE.found, "connect-configs": CONFIGS}))
     before.look()
-    partly = Offset(partitions={key: 5, Key(OFFSETS, "id", 0): 7})
+    partly = Offset(partitions={key: 5, SourcePartition(OFFSETS, "id", 0): 7})
     unread = before.unread(partly)
     assert unread == {key: Bounds(3, 7, 1)}, "what is read to its end is not named"
-    after = Looks(Topics(found=THERE.found, missing={"connect-configs": NO_SUCH_TOPIC}), known=unread)
+    after = Looks(FoundTopics(found=THERE.found, missing={"connect-configs": NO_SUCH_TOPIC}), known=unread)
     assert advance(partly, after.look(), None, None, HEARTBEAT_MS).gone == {}, "one look is not enough"
     assert after.unread(partly) == unread, "nor is it forgotten by then"
     given_up = advance(partly, after.look(), None, None, HEARTBEAT_MS)
@@ -161,8 +173,8 @@ def test_the_next_reader_knows_what_was_unread_of_a_topic_that_is_deleted_meanwh
 
 
 def test_of_a_topic_whose_new_life_is_read_nothing_is_left_to_state() -> None:
-    old, new = Key("connect-configs", "old", 0), Key("connect-configs", "new", 0)
-    there = Topics(found={**THERE.found, "connect-configs": TopicInfo("new", {0: 1})})
+    old, new = SourcePartition("connect-configs", "old", 0), SourcePartition("connect-configs", "new", 0)
+    there = FoundTopics(found={**THERE.found, "connect-configs": TopicInfo("new", {0: 1})})
     looks = Looks(there, known={old: Bounds(3, 7, 1)})
     looks.look()
     assert old in looks.unread(Offset({old: 5}))

@@ -5,18 +5,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rebalance_monitor.streaming.spark.lag import MARKS, Lag
-from rebalance_monitor.streaming.spark.offsets import Bounds, Key, Offset, Sample
+from rebalance_monitor.streaming.spark.offsets import Bounds, Offset, Sample, SourcePartition
 
-A, B, NEW = Key("t", "id", 0), Key("t", "id", 1), Key("new", "id", 0)
+A, B, NEW = SourcePartition("t", "id", 0), SourcePartition("t", "id", 1), SourcePartition("new", "id", 0)
 MAX_LAG_S = 10.0
 BATCH_S = 0.1
 
 
-def sample(ends: dict[Key, int], *, complete: bool = True) -> Sample:
+def sample(ends: dict[SourcePartition, int], *, complete: bool = True) -> Sample:
     return Sample(1, {key: Bounds(0, end, 1) for key, end in ends.items()}, complete)
 
 
-def offset(at: dict[Key, int], tick_ms: int = 1) -> Offset:
+def offset(at: dict[SourcePartition, int], tick_ms: int = 1) -> Offset:
     return Offset(partitions=at, tick_ms=tick_ms)
 
 
@@ -71,7 +71,7 @@ def test_a_topic_found_a_moment_ago_is_part_of_all_only_once_it_is_read() -> Non
 
 
 def test_a_topic_made_anew_is_not_waited_for_in_its_old_life() -> None:
-    lag, anew = Lag(MAX_LAG_S), Key("t", "id-2", 0)
+    lag, anew = Lag(MAX_LAG_S), SourcePartition("t", "id-2", 0)
     lag.committed(offset({A: 5}))
     lag.sampled(0.0, sample({A: 9}), ("t",))
     lag.sampled(1.0, sample({anew: 2}), ("t",))

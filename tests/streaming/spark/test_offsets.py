@@ -8,9 +8,9 @@ from rebalance_monitor.streaming.spark.offsets import (
     DELETED,
     MADE_ANEW,
     Bounds,
-    Key,
     Offset,
     Sample,
+    SourcePartition,
     Span,
     TokenBucket,
     advance,
@@ -18,12 +18,12 @@ from rebalance_monitor.streaming.spark.offsets import (
     spans,
 )
 
-A, B = Key("t", "id", 0), Key("t", "id", 1)
+A, B = SourcePartition("t", "id", 0), SourcePartition("t", "id", 1)
 HEARTBEAT_MS = 10_000
 
 
 def sample(tick_ms: int, *ends: int, low: int = 0, complete: bool = True) -> Sample:
-    bounds = {Key("t", "id", number): Bounds(low, end, broker=1) for number, end in enumerate(ends)}
+    bounds = {SourcePartition("t", "id", number): Bounds(low, end, broker=1) for number, end in enumerate(ends)}
     return Sample(tick_ms, bounds, complete)
 
 
@@ -72,7 +72,7 @@ def test_a_new_partition_begins_at_its_beginning() -> None:
     assert spans(Offset({A: 5}, {}, 1_000), end) == [Span(B, 3, 9)]
 
 
-OLD = Key("t", "old", 0)
+OLD = SourcePartition("t", "old", 0)
 
 
 def test_a_topic_made_anew_is_stated_first_and_then_read_from_its_own_beginning() -> None:
@@ -88,9 +88,13 @@ def test_a_topic_made_anew_is_stated_first_and_then_read_from_its_own_beginning(
 
 @pytest.mark.parametrize("again", [False, True])
 def test_what_was_known_of_a_deleted_topic_and_not_read_is_given_up(again: bool) -> None:
-    gone = {OLD: Bounds(0, 620, 1), Key("t", "old", 1): Bounds(3, 9, 1), Key("t", "old", 2): Bounds(0, 7, 1)}
+    gone = {
+        OLD: Bounds(0, 620, 1),
+        SourcePartition("t", "old", 1): Bounds(3, 9, 1),
+        SourcePartition("t", "old", 2): Bounds(0, 7, 1),
+    }
     seen = Sample(1_500, {A: Bounds(0, 4, 1)} if again else {}, again, gone)
-    start = Offset({OLD: 500, Key("t", "old", 2): 7}, {}, 1_000)
+    start = Offset({OLD: 500, SourcePartition("t", "old", 2): 7}, {}, 1_000)
     stated = advance(start, seen, None, None, HEARTBEAT_MS)
     told = [(span.key.partition, span.start, span.end) for span in spans(start, stated)]
     assert told == [(0, 500, 620), (1, 3, 9), *([(2, 7, 7)] if again else [])]
@@ -127,9 +131,12 @@ def test_without_allowance_nothing_is_planned() -> None:
 )
 def test_limited_steps_reach_the_end_without_gap_or_overlap(sizes: list[tuple[int, int]], allowed: int) -> None:
     ends = [low + size for low, size in sizes]
-    bounds = {Key("t", "id", n): Bounds(low, end, 1) for n, ((low, _), end) in enumerate(zip(sizes, ends, strict=True))}
+    bounds = {
+        SourcePartition("t", "id", n): Bounds(low, end, 1)
+        for n, ((low, _), end) in enumerate(zip(sizes, ends, strict=True))
+    }
     seen, offset = Sample(1_000, bounds), Offset()
-    read: dict[Key, int] = {key: b.low for key, b in bounds.items()}
+    read: dict[SourcePartition, int] = {key: b.low for key, b in bounds.items()}
     for _ in range(4_000):
         after = advance(offset, seen, {1: allowed}, None, HEARTBEAT_MS)
         if after is offset:
@@ -146,7 +153,7 @@ def test_limited_steps_reach_the_end_without_gap_or_overlap(sizes: list[tuple[in
 
 @given(st.lists(st.integers(0, 5_000), max_size=20), st.integers(1, 4))
 def test_bundles_keep_every_span_once(sizes: list[int], at_most: int) -> None:
-    todo = [Span(Key("t", "id", n), 0, size) for n, size in enumerate(sizes)]
+    todo = [Span(SourcePartition("t", "id", n), 0, size) for n, size in enumerate(sizes)]
     groups = bundles(todo, at_most)
     assert sorted(span for group in groups for span in group) == sorted(todo)
     assert len(groups) <= max(1, at_most)

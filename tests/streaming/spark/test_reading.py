@@ -14,7 +14,7 @@ from lab.paths import BUILD
 from lab.ports import free_ports
 from lab.process import Lab, Progress
 from rebalance_monitor.streaming.spark.ends import ClusterError, KafkaView
-from rebalance_monitor.streaming.spark.offsets import Key, Span, TopicKind
+from rebalance_monitor.streaming.spark.offsets import SourcePartition, Span, TopicKind
 from rebalance_monitor.streaming.spark.reading import Reading, read_spans
 from rebalance_monitor.streaming.spark.rows import POSITION, Line
 from rebalance_monitor.streaming.spark.sampling import Sampler
@@ -64,7 +64,7 @@ def test_ranges_end_by_position(server: Broker) -> None:
     assert view.ends((PLACE,), committed=True) == {PLACE: end}
 
     reading = Reading("c", "kafka", client, 10_000, {TOPIC: "config"})
-    key = Key(TOPIC, "id", 0)
+    key = SourcePartition(TOPIC, "id", 0)
 
     def read(start: int, to: int) -> tuple[list[tuple[int, str]], dict[str, int]]:
         return outline(list(read_spans(reading, [Span(key, start, to)])))
@@ -143,5 +143,5 @@ def test_an_address_where_nobody_answers_is_a_sentence_and_a_short_read() -> Non
     (port,) = free_ports(1)
     client = {"bootstrap.servers": f"127.0.0.1:{port}"}
     reading = Reading("c", "kafka", client, 500, {})
-    lines = list(read_spans(reading, [Span(Key("t", "id", 0), 3, 9)]))
+    lines = list(read_spans(reading, [Span(SourcePartition("t", "id", 0), 3, 9)]))
     assert outline(lines)[1] == {"start": 3, "end": 3, "planned": 9, "records": 0, "bytes": 0, "why": ""}

@@ -7,10 +7,10 @@ import pytest
 pytest.importorskip("pyspark")
 from pyspark.sql.streaming.datasource import ReadMaxBytes
 
-from rebalance_monitor.streaming.spark.offsets import Bounds, Key, Offset, Sample
+from rebalance_monitor.streaming.spark.offsets import Bounds, Offset, Sample, SourcePartition
 from rebalance_monitor.streaming.spark.source import FIRST_GUESS_BYTES, KafkaReader, SourceOptions
 
-KEY = Key("__consumer_offsets", "id", 0)
+KEY = SourcePartition("__consumer_offsets", "id", 0)
 RATE = int(20 * FIRST_GUESS_BYTES)  # records a second
 
 
