@@ -143,7 +143,7 @@ def _run_again(view: GroupView, state: ConnectState, row: Row, never_came: Reaso
     body, last, topics = body_of(row), state.last, connect_settings(view.settings, view.group)
     known_generation, from_start = view.envelope.generation, view.envelope.seen_from_start
     before = last if last is not None and last.views else None
-    gap = body.generation - known_generation - 1 if known_generation is not None else 0
+    gap = body.skipped_since(known_generation) if known_generation is not None else 0
     observed = observe(body, source_of(row), row.timestamp_ms, last)
     observed, missed = replace(observed, unseen=_unseen(view, state, body)), _skipped(view, state, body)
     state = replace(carry.met(state, observed, topics, missed), history=state.history.referred(_stated(observed)))
@@ -203,7 +203,7 @@ def _skipped(view: GroupView, state: ConnectState, body: GroupGeneration) -> int
     """
     known = view.envelope.generation
     if known is not None:
-        return body.generation - known - 1
+        return body.skipped_since(known)
     return max(body.generation - 1, 0) if view.envelope.seen_from_start or state.processes else 0
 
 

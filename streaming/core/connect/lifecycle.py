@@ -281,7 +281,8 @@ class ConnectSession:
         self.state, outputs = generation.judged(self.view, self.state, row, never_came)
         self.state = replace(self.state, apart_ms=0, hidden_ms=0)
         now = self.state.last
-        if now is not None and now.source == source_of(row):
+        # A status names the generation of its worker, which nobody knows of what was polled.
+        if now is not None and now.source == source_of(row) and body_of(row).sampled is None:
             published = next((one for one in outputs if isinstance(one, Generation)), None)
             self._steps.append(step_after(self.view, before, last, now, row, published, leap))
         return outputs

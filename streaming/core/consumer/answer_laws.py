@@ -32,10 +32,12 @@ NAMED = 5
 
 @dataclass(frozen=True, slots=True)
 class AnswerLaw:
-    """A rule, and what looks for it in an answer."""
+    """A rule, and what looks for it in an answer. `subscribed`: it holds what members were given against what they
+    subscribed to or held."""
 
     rule: Rule
     broken: Callable[[Answer], Iterator[Finding]]
+    subscribed: bool = True
 
 
 def _found(rule: Rule, answer: Answer, subject: Subject, message: str, *, sure: bool = True) -> Finding:
@@ -214,7 +216,7 @@ def _needless_moves(answer: Answer) -> Iterator[Finding]:
 
 
 ANSWER_LAWS = (
-    AnswerLaw(TWO_OWNERS, _two_owners),
+    AnswerLaw(TWO_OWNERS, _two_owners, subscribed=False),
     AnswerLaw(UNSUBSCRIBED, _unsubscribed),
     AnswerLaw(TAKEN_EARLY, _taken_early),
     AnswerLaw(UNEVEN_STICKY, _uneven_sticky),

@@ -31,7 +31,11 @@ _GENERATION_BYTES = 4
 
 
 def leaders_library(body: GroupGeneration, configured: Mapping[str, ClientLibrary]) -> ClientLibrary | None:
-    """The library of the leader of a generation; None if nothing tells, or the record names no leader."""
+    """The library of the leader of a generation; None if nothing tells, or the record names no leader. What was polled
+    never does: then it is the library of all members, where they show the same."""
+    if body.sampled is not None and body.leader is None:
+        shown = {library_of(member, body.protocol or "", configured) for member in body.members}
+        return shown.pop() if len(shown) == 1 else None
     leader = next((member for member in body.members if member.member_id == body.leader), None)
     return None if leader is None else library_of(leader, body.protocol or "", configured)
 

@@ -66,10 +66,10 @@ def judged(
         answer = answer_of(view.group, body, state.holds, here, view.settings.client_libraries)
         if not (again or (first and body.generation > 1)):
             outputs += _answered(answer, body, moment)
-        if not again and answer is not None:
+        if not again and answer is not None and not _outdated(body):
             timeouts = timeouts_of(view.settings, view.group, body)
             waits = unowned.noted(state.waits, answer, view.knowledge.topics, row.timestamp_ms, timeouts, source)
-        if not again and (answer is not None or body.protocol not in KNOWN):
+        if not (again or _outdated(body)) and (answer is not None or body.protocol not in KNOWN):
             outputs.append(Notice(moment=moment, found=unowned.still(waits), evaluated=unowned.CODES))
     joined = LastJoin(body.state_ms, departures.shortest_ms(body.members))
     kept = state.first if again else first_verdict(body, source, verdict)
@@ -80,8 +80,15 @@ def judged(
 def _answered(answer: Answer | None, body: GroupGeneration, moment: Moment) -> Iterator[Notice]:
     """What the laws of the assignor find. Nothing is said of an answer that cannot be read to its end."""
     if answer is not None or body.protocol not in KNOWN:
-        found = () if answer is None else tuple(one for law in ANSWER_LAWS for one in law.broken(answer))
-        yield Notice(moment=moment, found=found, evaluated=frozenset(law.rule.code for law in ANSWER_LAWS))
+        asked = [law for law in ANSWER_LAWS if not (law.subscribed and _outdated(body))]
+        found = () if answer is None else tuple(one for law in asked for one in law.broken(answer))
+        yield Notice(moment=moment, found=found, evaluated=frozenset(law.rule.code for law in asked))
+
+
+def _outdated(body: GroupGeneration) -> bool:
+    """Whether a member may have been given its share before it sent what is polled now: a static member that is
+    replaced keeps its share, and its group writes the same generation again, which a record shows by its number."""
+    return body.sampled is not None and any(member.instance_id is not None for member in body.members)
 
 
 def _causes(

@@ -17,14 +17,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from rebalance_monitor.streaming.core.cluster.knowledge import NOTHING_KNOWN, Knowledge
-from rebalance_monitor.streaming.core.fold import clocks, conversion, group_life, recovery, stuck, timers
+from rebalance_monitor.streaming.core.fold import clocks, conversion, group_life, recovery, sampling, stuck, timers
 from rebalance_monitor.streaming.core.fold.intake import Intake
 from rebalance_monitor.streaming.core.fold.lifecycle import Session
 from rebalance_monitor.streaming.core.fold.other_clocks import Hearing, OtherClocks
 from rebalance_monitor.streaming.core.fold.published import body_of, published_as
 from rebalance_monitor.streaming.core.fold.registry import Registry
 from rebalance_monitor.streaming.core.fold.state import STATE_VERSION, Envelope, LastRecord, Saved, Waiting, stored
-from rebalance_monitor.streaming.core.fold.timeouts import timeouts_of
+from rebalance_monitor.streaming.core.fold.timeouts import are_known, timeouts_of
 from rebalance_monitor.streaming.core.fold.waiting import LOOK_AHEAD
 from rebalance_monitor.streaming.core.incidents.notice import Lane, Notice, Output
 from rebalance_monitor.streaming.core.model.reasons import Reason, ReasonKind
@@ -91,10 +91,11 @@ def fold_group(
     fold.settle(end_of_input=end_of_input)
     queue = fold.waiting.queue
     envelope = replace(fold.envelope, book=fold.book.pages(), queue=queue)
+    results = fold.results if envelope.polled is None else [sampling.marked(one) for one in fold.results]
     return FoldOutcome(
         stored(envelope, fold.bodies(), fold.waiting.stored()),
         fold.due_ms(),
-        tuple(fold.results),
+        tuple(results),
         fold.blobs,
         waits=(queue.first, queue.end),
         wants_waiting=fold.wants_waiting,
@@ -109,6 +110,10 @@ class _Fold(Intake):
     before_record: Callable[[Row], None]
     hearing: Hearing
     wants_waiting = False
+
+    def seen_again(self, row: Row) -> None:
+        """Whatever rebalance there was has ended."""
+        stuck.ended(self, row, self.envelope.member_ids)
 
     def due_ms(self) -> int | None:
         """When the group is to be folded again if no record comes, by the monitor's clock."""
@@ -250,6 +255,7 @@ class _Fold(Intake):
         if body.members:
             self._timers_before(row, body)
         stuck.ended(self, row, before.member_ids)
+        self._no_longer(row, body)
         self.publish(session.judge(row, never_came, before, leap))
         self.results += self.book.attend(row.timestamp_ms)
         for other in self.sessions.values():
@@ -258,7 +264,9 @@ class _Fold(Intake):
         ids = frozenset(member.member_id for member in body.members)
         # An id that nobody has joined yet has no protocol type (coordinator-log.md 5.2, case C).
         owner = self.registry.owner(body)
-        longest_ms = owner.longest_rebalance_ms(timeouts_of(self.settings, self.group, body)) if ids else None
+        longest_ms: int | None = None
+        if ids and are_known(self.settings, self.group, body):
+            longest_ms = owner.longest_rebalance_ms(timeouts_of(self.settings, self.group, body))
         self.envelope = replace(
             self.envelope,
             lifecycle=owner.name if body.protocol_type else self.envelope.lifecycle,
@@ -268,11 +276,17 @@ class _Fold(Intake):
             deleted=False,
         )
 
+    def _no_longer(self, row: Row, body: GroupGeneration) -> None:
+        """A group that is polled, and was read before: incidents of rules that are not judged any more end."""
+        over = () if body.sampled is None else sampling.unjudged(self.registry.catalogue, self.open())
+        if over:
+            self.publish([Notice(moment=self.moment(row.timestamp_ms), over=over, why=sampling.NO_LONGER)])
+
     def _timers_before(self, row: Row, body: GroupGeneration) -> None:
         """Fire every timer due before this record of a generation. Where generations between the last record and this
         one left none, what a timer waits for may have come with one of them: then no timer of a rule fires."""
         known = self.envelope.generation
-        if known is not None and body.generation > known + 1:
+        if known is not None and body.skipped_since(known) > 0:
             timers.attend_until(self, row.timestamp_ms)
         else:
             timers.overdue(self, row.timestamp_ms, historic=self.envelope.historic)

@@ -21,7 +21,7 @@ def lived_on(state: Envelope, body: GroupGeneration) -> Envelope:
     What processes remember outlives the group: it disappears ten minutes after its last member.
     """
     if state.generation is None:
-        return replace(state, seen_from_start=state.seen_from_start or body.generation <= 1)
+        return replace(state, seen_from_start=state.seen_from_start or _first(body))
     ids = frozenset(member.member_id for member in body.members)
     # A static member that is replaced has another id in the same generation, and may be the only one.
     static = any(member.instance_id is not None for member in body.members)
@@ -32,8 +32,13 @@ def lived_on(state: Envelope, body: GroupGeneration) -> Envelope:
         state,
         incarnation=state.incarnation + 1,
         generation=None,
-        seen_from_start=state.deleted or body.generation <= 1,
+        seen_from_start=state.deleted or _first(body),
     )
+
+
+def _first(body: GroupGeneration) -> bool:
+    """Whether nothing of this life of the group id can have been before this record."""
+    return body.generation <= 1 and body.sampled is None
 
 
 def begun_anew(state: Envelope) -> Envelope:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import assert_never
 
 from rebalance_monitor.streaming.core.cluster.knowledge import NOTHING_KNOWN, Knowledge
-from rebalance_monitor.streaming.core.fold import clocks
+from rebalance_monitor.streaming.core.fold import clocks, sampling
 from rebalance_monitor.streaming.core.fold.lifecycle import Session
 from rebalance_monitor.streaming.core.fold.published import blobs_of, source_of
 from rebalance_monitor.streaming.core.fold.registry import Registry
@@ -21,6 +21,7 @@ from rebalance_monitor.streaming.core.incidents.transitions import Moment, PartK
 from rebalance_monitor.streaming.core.model.codec import loads
 from rebalance_monitor.streaming.core.model.records import (
     PASSED_OVER,
+    POLLED,
     Body,
     Gap,
     GroupDeleted,
@@ -97,6 +98,8 @@ class Intake:
         for output in outputs:
             match output:
                 case Notice():
+                    if self.envelope.polled is not None:
+                        output = sampling.admitted(self.registry.catalogue, output)
                     self.results += self.book.note(output)
                 case Passed(at_ms=at_ms):
                     self.results += self.book.attend_until(at_ms, Lane.EVENTS)
@@ -106,7 +109,11 @@ class Intake:
                     self.results.append(output)
 
     def take(self, row: Row) -> None:
-        """Sort one row into the state; rows that were folded before are dropped."""
+        """Sort one row into the state; rows that were folded before are dropped, and so is what was polled before."""
+        polled = self._polled(row)
+        if polled is None:
+            return
+        row = polled
         session = self._reader(row.topic)
         self._recreated(row, session)
         place = f"{row.topic}-{row.partition}"
@@ -130,6 +137,29 @@ class Intake:
                 self._missing(row, body, session)
             case _:
                 assert_never(body)
+
+    def _polled(self, row: Row) -> Row | None:
+        """A row that was polled, at its place; None if it shows what the one before showed. Any other as it is."""
+        body, known = row.body, self.envelope.polled
+        name: str | None = None
+        if isinstance(body, GroupGeneration) and body.sampled is not None:
+            name = sampling.contents_of(body)
+            row = sampling.placed(self.envelope, self.waiting.queue, row, body)
+            if name == known:
+                self.seen_again(row)
+                return None
+        elif row.topic == POLLED:
+            name = ""
+            row = replace(
+                row, offset=max(row.offset, self.envelope.next_offsets.get(f"{row.topic}-{row.partition}", 0))
+            )
+        elif row.group is None or known is None or not isinstance(body, GroupGeneration | GroupDeleted | OtherGroup):
+            return row
+        self.envelope = replace(self.envelope, polled=name)
+        return row
+
+    def seen_again(self, row: Row) -> None:
+        """The group is stable, and as it was polled before."""
 
     def _reader(self, topic: str) -> Session | None:
         """The session that reads this topic; asked for each row, so each topic is looked up once."""

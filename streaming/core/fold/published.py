@@ -4,6 +4,7 @@ import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from rebalance_monitor.streaming.core.fold import sampling
 from rebalance_monitor.streaming.core.fold.state import Envelope
 from rebalance_monitor.streaming.core.model.records import GroupGeneration, MemberRow, Row
 from rebalance_monitor.streaming.core.model.results import (
@@ -78,8 +79,9 @@ def published_as(
         members=tuple(_member(member, shares(member)) for member in body.members),
         diff=diff or {},
         cause=cause,
-        verdict=verdict,
+        verdict=verdict if body.sampled is None else sampling.capped(verdict),
         historic=state.historic,
+        sampled=body.sampled,
     )
 
 

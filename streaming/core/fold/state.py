@@ -76,7 +76,8 @@ class Envelope:
     offsets (from, to; the end exclusive) in the group's partition that were gone before they were read, the newest;
     `longest_rebalance_ms`: how long a rebalance may take by the newest record's members, None without any; `written`:
     generation and end of the join phase (ms) of the newest records (`group_life`); `orphans`: incidents of a
-    state that could not be read, to be ended; `failing`: while `monitor_error` is open (`isolation`).
+    state that could not be read, to be ended; `failing`: while `monitor_error` is open (`isolation`); `polled`: a name
+    of what was polled last (`sampling`), None where the group's records are read.
     """
 
     lifecycle: str | None = None
@@ -99,6 +100,7 @@ class Envelope:
     written: tuple[tuple[int, int], ...] = ()
     failing: Failing | None = None
     longest_rebalance_ms: int | None = None
+    polled: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,13 +23,28 @@ class Timeouts:
         return self.session_ms + self.rebalance_ms
 
 
+ASSUMED = Timeouts(session_ms=45_000, rebalance_ms=300_000)
+"""Of members that were polled, which state none: what Kafka's consumers have by default (session.timeout.ms,
+max.poll.interval.ms); Connect's workers have less."""
+
+
 def timeouts_of(settings: ClusterSettings, group: str, body: GroupGeneration) -> Timeouts:
     """The longest of the record's members, unless the group's owner says otherwise."""
     owner = settings.owner_of(group)
     session_ms = None if owner is None else owner.session_timeout_ms
     rebalance_ms = None if owner is None else owner.rebalance_timeout_ms
+    if body.sampled is not None:
+        assumed = ASSUMED if body.members else Timeouts(0, 0)
+        session_ms = assumed.session_ms if session_ms is None else session_ms
+        rebalance_ms = assumed.rebalance_ms if rebalance_ms is None else rebalance_ms
     if session_ms is None:
         session_ms = max((member.session_timeout_ms for member in body.members), default=0)
     if rebalance_ms is None:
         rebalance_ms = max((member.rebalance_timeout_ms for member in body.members), default=0)
     return Timeouts(max(session_ms, 0), max(rebalance_ms, 0))
+
+
+def are_known(settings: ClusterSettings, group: str, body: GroupGeneration) -> bool:
+    """Whether anybody states how long a rebalance of the group may take."""
+    owner = settings.owner_of(group)
+    return body.sampled is None or (owner is not None and owner.rebalance_timeout_ms is not None)

@@ -11,6 +11,7 @@ MONITOR_ERROR = Rule(
     alert="KafkaRebalanceMonitorError",
     wrong="The monitor failed on records of this group and judges the group anew from the next ones.",
     severity=Severity.MEDIUM,
+    needs_every_generation=False,
     for_ms=0,
     meaning="The monitor can fold every record of the group.",
     confirm=(FOLD_ERRORS, KEPT_STATES),

@@ -31,6 +31,9 @@ class Rule:
     `patience` names, for a rule with a timer of its own, how long that timer waits before the incident opens; people
     are told at once then, and a configured `for_ms` is the timer's patience instead.
 
+    `needs_every_generation`: what it finds may be wrong where generations were not seen, so it is not judged where a
+    group is polled (`fold.sampling`).
+
     For whoever is told: `confirm`, `advice` (steps, in order) and `resolves`, when it ends without anybody's help.
     """
 
@@ -54,6 +57,7 @@ class Rule:
     advice: tuple[Step, ...] = ()
     resolves: str = ""
     former_title: str = ""
+    needs_every_generation: bool = True
 
     @property
     def titles(self) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ STUCK_REBALANCE = Rule(
     alert="KafkaGroupStuckRebalance",
     wrong="A rebalance of the group does not end: nobody gets an assignment.",
     severity=Severity.CRITICAL,
+    needs_every_generation=False,
     for_ms=0,
     pages=True,
     patience="after the longest rebalance time-out of the last record's members (Connect: and their session time-out)",

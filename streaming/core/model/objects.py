@@ -22,6 +22,7 @@ from rebalance_monitor.streaming.core.model.results import (
     MemberResult,
     Part,
     Result,
+    Sampled,
     Share,
     Source,
     Standing,
@@ -107,7 +108,12 @@ def _generation(generation: Generation) -> Object:
         **({"streams": streams_object(generation.detail)} if isinstance(generation.detail, StreamsDetail) else {}),
         **aftermath_object(detail.downtime, detail.interrupted, detail.burst, settled=generation.settled),
         **_epoch(generation.epoch),
+        **_sampled(generation.sampled),
     }
+
+
+def _sampled(one: Sampled | None) -> Object:
+    return {} if one is None else {"sampled": {"after_ms": one.after_ms, "at_ms": one.at_ms}}
 
 
 def aftermath_patch(aftermath: Aftermath) -> Object:
@@ -237,4 +243,5 @@ def _violation(incident: Incident) -> Object:
         "cause": [_subject(subject) for subject in incident.cause],
         "common": [_subject(subject) for subject in incident.common],
         "also_broken": list(incident.also),
+        **({"sampled": True} if incident.sampled else {}),
     }

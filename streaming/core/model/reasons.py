@@ -17,6 +17,7 @@ class ReasonKind(StrEnum):
     MISSING_GENERATIONS = "missing_generations"
     UNSEEN_REBALANCES = "unseen_rebalances"
     MEMORY_BOUND = "memory_bound"
+    GENERATIONS_MAY_BE_MISSING = "generations_may_be_missing"
     # A setting is not known.
     UNKNOWN_MAXIMUM_DELAY = "unknown_maximum_delay"
     UNKNOWN_TOPICS = "unknown_topics"
@@ -56,6 +57,7 @@ class ReasonKind(StrEnum):
     CLIENT_UNKNOWN = "client_unknown"
     CONVERSION = "conversion"
     WRITTEN_AGAIN = "written_again"
+    SAMPLED = "sampled"
     INTERNAL_ERROR = "internal_error"
 
 

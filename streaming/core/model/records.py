@@ -10,6 +10,11 @@ from typing import TypeAlias
 
 from rebalance_monitor.streaming.core.model.codec import DERIVED
 
+POLLED = "(polled)"
+"""Stands for the topic in the place of what was polled: no topic may be called so."""
+MAYBE_SKIPPED = 2
+"""How many generations may be missing between two polled assignments, as rules count them: more than one."""
+
 
 @dataclass(frozen=True, slots=True)
 class BadBlob:
@@ -35,10 +40,24 @@ class MemberRow:
     assignment_bytes: bytes
 
 
+@dataclass(frozen=True, slots=True)
+class Sampled:
+    """When an assignment came about that was polled, by the monitor's clock, ms: after `after_ms`, when the question
+    was asked that still showed another one (None: there was none), and by `at_ms`, when the answer came that showed
+    it."""
+
+    after_ms: int | None
+    at_ms: int
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupGeneration:
     """A classic group's record: one completed generation, or an empty group. `unknown_tags` counts tagged fields that
-    nobody has described, `remaining` the bytes behind the last field; both are skipped, as Kafka does."""
+    nobody has described, `remaining` the bytes behind the last field; both are skipped, as Kafka does.
+
+    `sampled`: it is no record but what a broker said when it was asked. Then `generation` counts the assignments that
+    were seen, nobody knows how many came in between, and time-outs are not known (-1).
+    """
 
     protocol_type: str
     generation: int
@@ -48,6 +67,11 @@ class GroupGeneration:
     members: tuple[MemberRow, ...]
     unknown_tags: int = 0
     remaining: int = 0
+    sampled: Sampled | None = None
+
+    def skipped_since(self, known: int) -> int:
+        """Generations between that of this number and this one; below zero if this one was there before."""
+        return MAYBE_SKIPPED if self.sampled is not None else self.generation - known - 1
 
 
 @dataclass(frozen=True, slots=True)

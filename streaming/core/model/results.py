@@ -11,6 +11,7 @@ from typing import TypeAlias
 from rebalance_monitor.streaming.core.model.effects import Burst, ConnectDetail, DowntimeSum, JobDowntime
 from rebalance_monitor.streaming.core.model.epoch_detail import EpochDetail
 from rebalance_monitor.streaming.core.model.reasons import Reason
+from rebalance_monitor.streaming.core.model.records import Sampled as Sampled
 from rebalance_monitor.streaming.core.model.streams_detail import StreamsDetail
 from rebalance_monitor.streaming.core.model.subjects import Source as Source
 from rebalance_monitor.streaming.core.model.subjects import Subject as Subject
@@ -140,7 +141,8 @@ class Verdict:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Generation:
     """Who should have what from a record on: a classic group's record with members, or a target that the coordinator
-    of a KIP-848 group computed. Its key is (cluster, source). `detail` is its lifecycle's own.
+    of a KIP-848 group computed. Its key is (cluster, source). `detail` is its lifecycle's own. `sampled`: it was
+    polled, and `generation` counts the assignments that were seen; None where it was read.
 
     Of a target, `generation` is the assignment epoch; its members are `assigned` their target, have `owned`, and have
     yet to give up `revoked`; nobody leads.
@@ -163,6 +165,7 @@ class Generation:
     detail: Detail | None = None
     settled: bool = False
     historic: bool = False
+    sampled: Sampled | None = None
 
     @property
     def connect(self) -> ConnectDetail:
@@ -255,6 +258,7 @@ class Incident:
     end, those it had last. `parts`: how many are open; `more`: how many of their connectors, tasks, partitions or
     members `subjects` leaves out; `cause`: what the rule names as the cause of all parts; `common`: the worker and the
     connector that all parts share. `also`: titles of the rules whose incidents are part of this one's notification.
+    `sampled`: its group is polled.
     """
 
     incident_id: str
@@ -284,6 +288,7 @@ class Incident:
     cause: tuple[Subject, ...] = ()
     common: tuple[Subject, ...] = ()
     also: tuple[str, ...] = ()
+    sampled: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,6 +16,7 @@ from rebalance_monitor.streaming.core.model.records import BadBlob, GroupGenerat
 
 T = TypeVar("T")
 ReadBlob: TypeAlias = Callable[[bytes], tuple[Any, int]]
+LeaderOf: TypeAlias = Callable[[object], str | None]
 BlobReader: TypeAlias = Callable[[bytes], object]
 Readers: TypeAlias = tuple[BlobReader, BlobReader]
 
@@ -69,13 +70,15 @@ def _recalling(decode: Callable[[bytes], T], known: Memory) -> Callable[[bytes],
 class MemberFormat:
     """How the bytes of members of one protocol type are read: the subscription and the assignment, as a layout to be
     compiled and as functions that return (value, end) or raise SchemaError. `exception`: a protocol whose subscription
-    has other fields in the same bytes, and its reader."""
+    has other fields in the same bytes, and its reader; `leader`: who led, by a member's assignment (None: it does not
+    say so)."""
 
     protocol_type: str
     layouts: tuple[Blob, Blob]
     subscription: ReadBlob
     assignment: ReadBlob
     exception: tuple[str, ReadBlob] | None = None
+    leader: LeaderOf | None = None
 
 
 class MemberBlobs:
@@ -123,6 +126,14 @@ class MemberBlobs:
             for member in body.members
         )
         return replace(body, members=members)
+
+    def leader_of(self, body: GroupGeneration) -> str | None:
+        """Who led, by what the members were given; None where that does not tell, or they were told different ones."""
+        described = self._formats.get(body.protocol_type)
+        if described is None or described.leader is None:
+            return None
+        told = {described.leader(one.assignment) for one in body.members}
+        return told.pop() if len(told) == 1 else None
 
     def read_whole(self, value: bytes) -> tuple[tuple[Any, ...], int] | None:
         """The fields of a group's record, its members as `MemberRow`s, and its end; None for a record that has to be

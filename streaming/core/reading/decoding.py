@@ -152,7 +152,7 @@ def _group_body(value: bytes | None, blobs: MemberBlobs) -> Body:
     whole = blobs.read_whole(value)
     if whole is not None:
         fields, end = whole
-        return _make_generation(*fields, 0, len(value) - end)
+        return _make_generation(*fields, 0, len(value) - end, None)
     try:
         read = read_group_metadata(value)
     except SchemaError as why:
@@ -176,7 +176,7 @@ def _group_body(value: bytes | None, blobs: MemberBlobs) -> Body:
     ]
     left = len(value) - read.end
     return _make_generation(
-        protocol_type, generation, protocol, leader, state_ms, tuple(members), read.unknown_tags, left
+        protocol_type, generation, protocol, leader, state_ms, tuple(members), read.unknown_tags, left, None
     )
 
 

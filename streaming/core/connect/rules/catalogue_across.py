@@ -48,6 +48,7 @@ UNASSIGNED_TOO_LONG = Rule(
     wrong="Nobody holds a configured connector or task although its delay and both time-outs are over: it does "
     "no work.",
     severity=Severity.HIGH,
+    needs_every_generation=False,
     issues=("KAFKA-9848", "KAFKA-15693", "KAFKA-15676"),
     for_ms=0,
     pages=True,
@@ -85,6 +86,7 @@ ALL_WORKERS_GONE = Rule(
     alert="KafkaConnectAllWorkersGone",
     wrong="The group has no worker, and connectors are configured that are neither paused nor stopped: nothing runs.",
     severity=Severity.CRITICAL,
+    needs_every_generation=False,
     for_ms=0,
     pages=True,
     patience="after the larger of the delay and the session time-out",

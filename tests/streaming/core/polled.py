@@ -1,0 +1,111 @@
+"""A capture as it looks to somebody who may only ask: each generation as DescribeGroups would have shown it."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from rebalance_monitor.streaming.cli.captures import knowledge_of, records_of, settings_of
+from rebalance_monitor.streaming.core.cluster.knowledge import NOTHING_KNOWN, Knowledge
+from rebalance_monitor.streaming.core.connect.records import ConfigChange
+from rebalance_monitor.streaming.core.fold.routing import route
+from rebalance_monitor.streaming.core.fold.state import Saved
+from rebalance_monitor.streaming.core.lifecycles import REGISTRY, fold_group
+from rebalance_monitor.streaming.core.model.records import GroupDeleted, GroupGeneration, Row, Tick
+from rebalance_monitor.streaming.core.model.results import Result
+from rebalance_monitor.streaming.core.model.settings import ClusterSettings
+from rebalance_monitor.streaming.core.reading.snapshots import (
+    EMPTY,
+    STABLE,
+    Snapshot,
+    SnapshotMember,
+    SnapshotPoll,
+    gone_row,
+    instance_of,
+    row_of,
+)
+from rebalance_monitor.streaming.core.replay import decode
+
+VECTORS = Path(__file__).parents[2] / "vectors"
+ASKED_MS, ANSWER_MS, TAIL_MS = 900, 100, 1_200_000
+"""After a record the group is asked for; an answer takes so long; how long the monitor looks on after the last."""
+Seen = Callable[[int], bool]
+
+
+def everything(_number: int) -> bool:
+    """Every generation lasts until the next question."""
+    return True
+
+
+def snapshot_of(group: str, body: GroupGeneration) -> Snapshot:
+    """What a broker would say of the group after this record."""
+    members = tuple(
+        SnapshotMember(
+            one.member_id,
+            one.client_id,
+            one.client_host,
+            one.subscription_bytes,
+            one.assignment_bytes,
+            instance_of(one.member_id, one.client_id),
+        )
+        for one in body.members
+    )
+    state = STABLE if members else EMPTY
+    return Snapshot(group, state, body.protocol_type, body.protocol or "", members)
+
+
+class Asked:
+    """One group that is polled; `results` is what came out so far."""
+
+    def __init__(self, settings: ClusterSettings, group: str, knowledge: Knowledge = NOTHING_KNOWN) -> None:
+        self._settings, self._group, self._knowledge = settings, group, knowledge
+        self.state: Saved | None = None
+        self.results: list[Result] = []
+
+    def told(self, body: GroupGeneration, at_ms: int, after_ms: int | None = None) -> list[Result]:
+        """A poll that is answered at this time; returns what follows."""
+        snapshot = snapshot_of(self._group, body)
+        poll = SnapshotPoll(at_ms - ANSWER_MS, at_ms, {self._group: snapshot}, complete=True)
+        return self.fold([row_of(snapshot, poll, 0, after_ms, REGISTRY.blobs)], at_ms)
+
+    def gone(self, at_ms: int) -> list[Result]:
+        """The group is not there any more."""
+        return self.fold([gone_row(self._group, SnapshotPoll(at_ms - ANSWER_MS, at_ms, {}, complete=True), 0)], at_ms)
+
+    def fold(self, rows: list[Row], now_ms: int) -> list[Result]:
+        """These rows at this time."""
+        made = fold_group(self._settings, self._group, self.state, rows, Tick(now_ms), knowledge=self._knowledge)
+        self.state = made.state
+        self.results += made.results
+        return list(made.results)
+
+
+def rows_of(name: str) -> tuple[ClusterSettings, Knowledge, dict[str, list[Row]]]:
+    """Settings, knowledge and rows by group of a capture."""
+    path = VECTORS / name
+    settings = settings_of(path)
+    rows = [row for one in records_of(path) if (row := decode(one, settings)) is not None]
+    return settings, knowledge_of(path), route(rows, settings)
+
+
+def asked(
+    settings: ClusterSettings, knowledge: Knowledge, group: str, rows: Sequence[Row], seen: Seen = everything
+) -> Asked:
+    """One group of a capture, polled after those generations that `seen` (by their number in order) lets last, and
+    after the last one; what its config topic says is read."""
+    one = Asked(settings, group, knowledge)
+    number, now_ms = 0, 0
+    last = sum(isinstance(row.body, GroupGeneration) for row in rows)
+    for row in sorted(rows, key=lambda row: row.timestamp_ms):
+        now_ms = max(now_ms, row.timestamp_ms)
+        match row.body:
+            case GroupGeneration():
+                number += 1
+                if seen(number) or number == last:
+                    one.told(row.body, now_ms + ASKED_MS + ANSWER_MS)
+            case GroupDeleted():
+                one.gone(now_ms + ASKED_MS + ANSWER_MS)
+            case ConfigChange():
+                one.fold([row], now_ms)
+            case _:
+                pass
+    one.fold([], now_ms + TAIL_MS)
+    return one
