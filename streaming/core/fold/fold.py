@@ -24,7 +24,7 @@ from rebalance_monitor.streaming.core.fold.other_clocks import Hearing, OtherClo
 from rebalance_monitor.streaming.core.fold.published import body_of, published_as
 from rebalance_monitor.streaming.core.fold.registry import Registry
 from rebalance_monitor.streaming.core.fold.state import STATE_VERSION, Envelope, LastRecord, Saved, Waiting, stored
-from rebalance_monitor.streaming.core.fold.timeouts import are_known, timeouts_of
+from rebalance_monitor.streaming.core.fold.timeouts import stated_timeouts
 from rebalance_monitor.streaming.core.fold.waiting import LOOK_AHEAD
 from rebalance_monitor.streaming.core.incidents.notice import Lane, Notice, Output
 from rebalance_monitor.streaming.core.model.reasons import Reason, ReasonKind
@@ -255,7 +255,7 @@ class _Fold(Intake):
         if body.members:
             self._timers_before(row, body)
         stuck.ended(self, row, before.member_ids)
-        self._no_longer(row, body)
+        self.publish(sampling.no_longer(self.registry.catalogue, body, self.open(), self.moment(row.timestamp_ms)))
         self.publish(session.judge(row, never_came, before, leap))
         self.results += self.book.attend(row.timestamp_ms)
         for other in self.sessions.values():
@@ -264,9 +264,8 @@ class _Fold(Intake):
         ids = frozenset(member.member_id for member in body.members)
         # An id that nobody has joined yet has no protocol type (coordinator-log.md 5.2, case C).
         owner = self.registry.owner(body)
-        longest_ms: int | None = None
-        if ids and are_known(self.settings, self.group, body):
-            longest_ms = owner.longest_rebalance_ms(timeouts_of(self.settings, self.group, body))
+        stated = stated_timeouts(self.settings, self.group, body) if ids else None
+        longest_ms = None if stated is None else owner.longest_rebalance_ms(stated)
         self.envelope = replace(
             self.envelope,
             lifecycle=owner.name if body.protocol_type else self.envelope.lifecycle,
@@ -275,12 +274,6 @@ class _Fold(Intake):
             longest_rebalance_ms=longest_ms,
             deleted=False,
         )
-
-    def _no_longer(self, row: Row, body: GroupGeneration) -> None:
-        """A group that is polled, and was read before: incidents of rules that are not judged any more end."""
-        over = () if body.sampled is None else sampling.unjudged(self.registry.catalogue, self.open())
-        if over:
-            self.publish([Notice(moment=self.moment(row.timestamp_ms), over=over, why=sampling.NO_LONGER)])
 
     def _timers_before(self, row: Row, body: GroupGeneration) -> None:
         """Fire every timer due before this record of a generation. Where generations between the last record and this

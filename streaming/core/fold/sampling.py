@@ -22,7 +22,7 @@ from rebalance_monitor.streaming.core.fold.state import Envelope, Queue
 from rebalance_monitor.streaming.core.incidents.catalogue import Catalogue
 from rebalance_monitor.streaming.core.incidents.finding import Finding
 from rebalance_monitor.streaming.core.incidents.notice import Notice
-from rebalance_monitor.streaming.core.incidents.transitions import PartKey
+from rebalance_monitor.streaming.core.incidents.transitions import Moment, PartKey
 from rebalance_monitor.streaming.core.model.codec import dumps
 from rebalance_monitor.streaming.core.model.reasons import Reason, ReasonKind
 from rebalance_monitor.streaming.core.model.records import GroupGeneration, Row
@@ -78,9 +78,12 @@ def _likely(finding: Finding) -> Finding:
     return replace(finding, certainty=certainty, message=f"{finding.message}; {MISSING}")
 
 
-def unjudged(catalogue: Catalogue, open_parts: Mapping[PartKey, Part]) -> tuple[PartKey, ...]:
-    """Keys of the open parts of incidents whose rules need every generation."""
-    return tuple(key for key, one in open_parts.items() if catalogue.rule(one.code).needs_every_generation)
+def no_longer(
+    catalogue: Catalogue, body: GroupGeneration, open_parts: Mapping[PartKey, Part], moment: Moment
+) -> tuple[Notice, ...]:
+    """What ends with a generation that was polled: incidents of rules that are not judged any more."""
+    over = tuple(key for key, one in open_parts.items() if catalogue.rule(one.code).needs_every_generation)
+    return (Notice(moment=moment, over=over, why=NO_LONGER),) if over and body.sampled is not None else ()
 
 
 def marked(result: Result) -> Result:

@@ -44,7 +44,8 @@ def timeouts_of(settings: ClusterSettings, group: str, body: GroupGeneration) ->
     return Timeouts(max(session_ms, 0), max(rebalance_ms, 0))
 
 
-def are_known(settings: ClusterSettings, group: str, body: GroupGeneration) -> bool:
-    """Whether anybody states how long a rebalance of the group may take."""
+def stated_timeouts(settings: ClusterSettings, group: str, body: GroupGeneration) -> Timeouts | None:
+    """The same, where somebody states how long a rebalance of the group may take; else None."""
     owner = settings.owner_of(group)
-    return body.sampled is None or (owner is not None and owner.rebalance_timeout_ms is not None)
+    stated = body.sampled is None or (owner is not None and owner.rebalance_timeout_ms is not None)
+    return timeouts_of(settings, group, body) if stated else None
