@@ -11,8 +11,9 @@ from urllib.parse import urlsplit
 
 from rebalance_monitor.streaming.cli.opening import need
 from rebalance_monitor.streaming.config import Settings
-from rebalance_monitor.streaming.config.clusters import ClusterSection
+from rebalance_monitor.streaming.config.clusters import POLL, ClusterSection
 
+OR_POLL = "; where nobody can grant that, set clusters[].source: poll (docs/sampled.md)"
 PATIENCE_S = 5.0
 READ_PATIENCE_S = 3.0
 
@@ -67,9 +68,13 @@ def _cluster(settings: Settings, cluster: ClusterSection) -> Iterator[Connection
         yield _described(cluster)
     if settings.polling.group_states:
         yield _asked(f"states of groups in {cluster.name}", partial(_states, cluster))
-    wanted = [settings.source.offsets_topic]
+    polled = cluster.source == POLL
+    if polled:
+        yield _groups(cluster)
+    wanted = [] if polled else [settings.source.offsets_topic]
     for section in cluster.core().connect.values():
-        wanted += [one for one in (section.config_topic, section.status_topic) if one is not None]
+        read = (section.config_topic, None if polled else section.status_topic)
+        wanted += [one for one in read if one is not None]
     try:
         topics = view.topics(tuple(dict.fromkeys(wanted)))
     except ClusterError as why:
@@ -77,11 +82,12 @@ def _cluster(settings: Settings, cluster: ClusterSection) -> Iterator[Connection
         return
     for name in dict.fromkeys(wanted):
         if name in topics.missing:
-            yield ConnectionCheck(f"topic {name}", _why_missing(topics.missing[name]))
+            problem: str | None = _why_missing(topics.missing[name])
         else:
-            yield ConnectionCheck(
-                f"topic {name}", _unreadable(cluster, name, min(topics.found[name].leaders, default=0))
-            )
+            problem = _unreadable(cluster, name, min(topics.found[name].leaders, default=0))
+        if problem is not None and name == settings.source.offsets_topic:
+            problem += OR_POLL
+        yield ConnectionCheck(f"topic {name}", problem)
 
 
 def _described(cluster: ClusterSection) -> ConnectionCheck:
@@ -95,6 +101,26 @@ def _described(cluster: ClusterSection) -> ConnectionCheck:
         return ConnectionCheck(f"partition counts in {cluster.name}", str(why))
     count = sum(not name.startswith("__") for name in topics)
     return ConnectionCheck(f"partition counts in {cluster.name} (topics that this user may describe: {count})")
+
+
+def _groups(cluster: ClusterSection) -> ConnectionCheck:
+    """How many groups the job will see, where it can only ask for them."""
+    from rebalance_monitor.streaming.polling.asking_snapshots import KafkaSnapshots
+    from rebalance_monitor.streaming.supervision import PartFailed
+
+    what = f"groups of {cluster.name}"
+    try:
+        answer = KafkaSnapshots(cluster.librdkafka())()
+    except PartFailed as why:
+        return ConnectionCheck(what, str(why))
+    counted = f"{what} (classic groups that this user may describe: {len(answer.groups)})"
+    if answer.complete:
+        return ConnectionCheck(counted)
+    return ConnectionCheck(
+        counted,
+        "this user may not Describe the cluster, so nobody can tell a deleted group from a hidden one, and incidents of "
+        "a deleted group stay open; grant it",
+    )
 
 
 def _states(cluster: ClusterSection) -> str | None:

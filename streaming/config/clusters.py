@@ -17,6 +17,10 @@ from rebalance_monitor.streaming.core.model.settings import (
 from rebalance_monitor.streaming.core.model.streams_settings import StreamsSettings
 from rebalance_monitor.streaming.core.streams.described import topology_error
 
+LOG: Literal["log"] = "log"
+POLL: Literal["poll"] = "poll"
+"""Where the groups of a cluster are known from: the coordinator's log, or what brokers say when they are asked."""
+
 TaskName = Annotated[str, Field(min_length=1)]
 """A connector's name, or `name-n` for its task."""
 WorkerPattern = Annotated[str, Field(pattern=r"^[^\s/]+$")]
@@ -104,6 +108,7 @@ class ClusterSection(KafkaSection):
     """One Kafka cluster. The time-outs are those of its Connect workers."""
 
     name: Annotated[str, Field(min_length=1, max_length=200)]
+    source: Literal["log", "poll"] = LOG
     connect: Annotated[dict[str, Annotated[ConnectSection, FromText]], FromText] = Field(default_factory=dict)
     client_libraries: Annotated[dict[ClientId, ClientLibrary], FromText] = Field(default_factory=dict)
     streams: Annotated[dict[str, Annotated[StreamsSection, FromText]], FromText] = Field(default_factory=dict)

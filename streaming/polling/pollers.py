@@ -4,24 +4,27 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
-from rebalance_monitor.streaming.config.clusters import ClusterSection
+from rebalance_monitor.streaming.config.clusters import POLL, ClusterSection
 from rebalance_monitor.streaming.config.polling import PollingSection
 from rebalance_monitor.streaming.polling.asking import KafkaTopics
+from rebalance_monitor.streaming.polling.asking_snapshots import KafkaSnapshots
 from rebalance_monitor.streaming.polling.asking_states import KafkaGroupStates
+from rebalance_monitor.streaming.polling.snapshots import SnapshotPoller
 from rebalance_monitor.streaming.polling.states import StatePoller, Watched
 from rebalance_monitor.streaming.polling.topics import TopicPoller
 
 
 @dataclass(frozen=True, slots=True)
 class Pollers:
-    """None: nobody is to ask."""
+    """None: nobody is to ask. `groups`: the source of a cluster whose groups are polled."""
 
     topics: TopicPoller | None = None
     states: StatePoller | None = None
+    groups: SnapshotPoller | None = None
 
     def look(self) -> None:
         """Each says so where a request does not end at all."""
-        for poller in (self.topics, self.states):
+        for poller in (self.topics, self.states, self.groups):
             if poller is not None:
                 poller.look()
 
@@ -34,9 +37,12 @@ def polled(section: ClusterSection, polling: PollingSection, observer: Watched) 
     states = None
     if polling.group_states:
         states = StatePoller(KafkaGroupStates(client), observer, polling.group_states_every_ms / 1000)
+    groups = None
+    if section.source == POLL:
+        groups = SnapshotPoller(KafkaSnapshots(client), observer, polling.groups_every_ms / 1000)
     with ExitStack() as running:
-        for poller in (topics, states):
+        for poller in (topics, states, groups):
             if poller is not None:
                 poller.start()
                 running.callback(poller.stop)
-        yield Pollers(topics, states)
+        yield Pollers(topics, states, groups)

@@ -26,7 +26,7 @@ from rebalance_monitor.streaming.guarding.fold import configs_first
 from rebalance_monitor.streaming.spark.channel import Control
 from rebalance_monitor.streaming.spark.folding import Folded, FoldMany, fold_here
 from rebalance_monitor.streaming.spark.group_states import StoredGroups
-from rebalance_monitor.streaming.spark.learning import Learning, StatePolls, TopicSamples
+from rebalance_monitor.streaming.spark.learning import GroupSnapshots, Learning, StatePolls, TopicSamples
 from rebalance_monitor.streaming.spark.offsets import TopicKind
 from rebalance_monitor.streaming.spark.rows import Batch, RawRow, read_batch
 
@@ -90,13 +90,15 @@ class BatchFunction:
         spread: tuple[FoldMany, int] | None = None,
         samples: TopicSamples | None = None,
         polls: StatePolls | None = None,
+        snapshots: GroupSnapshots | None = None,
     ) -> None:
         self._store, self._settings, self._epoch = store, settings, writer_epoch
         self._cluster_id, self._started_ms = cluster_id, started_ms
         self._on_results, self._publish = on_results, publish
         self._here, self._spread = here, spread
         self._traced: set[str] = set()
-        self._learning = Learning(store, settings.name, cluster_id, samples, polls)
+        self._learning = Learning(store, settings.name, cluster_id, samples, polls, snapshots)
+        self._polled = snapshots is not None
         self._positions = {key: at for key, at in store.positions().items() if key.cluster_id == cluster_id}
         # No cluster can be configured without a name, so this key never meets a group's.
         self._own_key = GroupKey("", settings.name)
@@ -122,14 +124,17 @@ class BatchFunction:
             # The tick says that everything before it is in the batch. What could not be read in time is not.
             batch = replace(batch, tick=None)
         ranges = self._in_step(batch)
-        own = self._remember(batch)
         tick = self._tick(batch)
+        polled = self._learning.polled(tick)
+        own = self._remember(batch, polled)
         knowledge = self._learning.knowledge()
         rows = self._rows(batch, tick, own.connect_groups)
+        for raw in polled:
+            rows.setdefault(raw.group or "", []).append(raw)
         for group in (*self._learning.answered(knowledge), *self._learning.rebalancing(knowledge, tick)):
             rows.setdefault(group, [])
         groups = StoredGroups(self._store, self._settings, rows)
-        fold = self._fold_for(len(batch.rows))
+        fold = self._fold_for(len(batch.rows) + len(polled))
         folded = fold(self._settings, groups.tasks, tick, knowledge)
         outcomes = {group: self._went_on(groups, group, one.outcome, tick, knowledge) for group, one in folded.items()}
         others = _other_groups(self._settings.name, batch.rows)
@@ -241,9 +246,9 @@ class BatchFunction:
             return batch.tick
         return Tick(batch.tick.now_ms if batch.tick else self._started_ms, historic=True)
 
-    def _remember(self, batch: Batch) -> ClusterState:
-        known = set(self._own.connect_groups)
-        known |= {row.group for row in batch.rows if row.group is not None and row.protocol_type == CONNECT}
+    def _remember(self, batch: Batch, polled: Sequence[RawRow]) -> ClusterState:
+        known, rows = set(self._own.connect_groups), (*batch.rows, *polled)
+        known |= {row.group for row in rows if row.group is not None and row.protocol_type == CONNECT}
         return ClusterState(self._own.caught_up or batch.tick is not None, tuple(sorted(known)))
 
     def _rows(self, batch: Batch, tick: Tick | None, connect_groups: Sequence[str]) -> dict[str, list[RawRow]]:
@@ -278,7 +283,7 @@ class BatchFunction:
         connect_groups = {*self._own.connect_groups, *self._settings.connect}
         self._learning.ask_by_name(connect_groups)
         for group in connect_groups:
-            topics.update(topics_of(connect_settings(self._settings, group)))
+            topics.update(topics_of(connect_settings(self._settings, group), polled=self._polled))
         measured = bytes_per_record or self._control.bytes_per_record
         if self._control.bytes_per_record and abs(measured / self._control.bytes_per_record - 1) < 0.2:
             measured = self._control.bytes_per_record  # not worth a write
@@ -289,12 +294,13 @@ class BatchFunction:
             self._publish(control)
 
 
-def topics_of(connect: ConnectSettings) -> dict[str, TopicKind]:
-    """The topics of a Connect group that are known, each with what it holds."""
+def topics_of(connect: ConnectSettings, *, polled: bool) -> dict[str, TopicKind]:
+    """The topics of a Connect group that are known, each with what it holds. `polled`: the group is; its statuses name
+    generations, of which nobody knows then."""
     named: dict[str, TopicKind] = {}
     if connect.config_topic is not None:
         named[connect.config_topic] = "config"
-    if connect.status_topic is not None:
+    if connect.status_topic is not None and not polled:
         named[connect.status_topic] = "status"
     return named
 

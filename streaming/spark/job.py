@@ -213,6 +213,7 @@ class Job:
             spread=(SpreadFold(self._spark, self._fold), self._settings.spark.distributed_rows),
             samples=self._pollers.topics,
             polls=self._pollers.states,
+            snapshots=self._pollers.groups,
         )
 
         def on_batch(frame: Any, batch_id: int) -> None:
@@ -243,9 +244,10 @@ class Job:
 
     def _options(self, function: BatchFunction) -> SourceOptions:
         source = self._settings.source
-        topics: dict[str, TopicKind] = {source.offsets_topic: "offsets"}
+        polled = self._pollers.groups is not None
+        topics: dict[str, TopicKind] = {} if polled else {source.offsets_topic: "offsets"}
         for group in self._core.connect:
-            topics.update(topics_of(connect_settings(self._core, group)))
+            topics.update(topics_of(connect_settings(self._core, group), polled=polled))
         # A topic that was made anew has positions of every life; only the last one can have ended unseen.
         latest = {key.topic: key.topic_id for key in function.positions}
         return SourceOptions(
@@ -320,6 +322,8 @@ class Job:
             problem = f"blind: {status.blind} can't be read, so nothing is judged"
         if problem is None and self._watchdog.spoke and silent_s > self._settings.ready.max_lag_s:
             problem = f"the reader has said nothing for {silent_s:.0f} s"
+        if problem is None and self._pollers.groups is not None:
+            problem = self._pollers.groups.problem(self._settings.ready.max_lag_s)
         if problem is not None:
             status = replace(status, problem=problem, caught_up=False)
         known = self._function is not None and status.revision == self._function.revision

@@ -1,4 +1,5 @@
 """What a job learns of its cluster from batch to batch: samples of topics, groups that wait for one, groups' states.
+Of a cluster whose groups are polled, also what is new of them.
 
 batch 7   a record waits for a sample asked from 10:00:09 on    wanted; a batch is due shortly after
 10:00:09  the poller asks, and has the answer
@@ -17,12 +18,17 @@ from rebalance_monitor.streaming.core.cluster.knowledge import NOTHING_KNOWN, Kn
 from rebalance_monitor.streaming.core.cluster.stored import StoredTopics, UnreadableTopics, changed, history_from
 from rebalance_monitor.streaming.core.cluster.topics import TopicHistory, TopicSample
 from rebalance_monitor.streaming.core.fold.fold import FoldOutcome
-from rebalance_monitor.streaming.core.model.records import Tick
+from rebalance_monitor.streaming.core.model.records import POLLED, Tick
 from rebalance_monitor.streaming.core.ports import Store
+from rebalance_monitor.streaming.core.reading.snapshots import SnapshotPoll
+from rebalance_monitor.streaming.polling.seen_groups import SeenGroups
+from rebalance_monitor.streaming.spark.rows import RawRow, polled_row
 
 SAMPLED_AFTER_MS = 500
 """A sample is there so long after it was wanted, where brokers are well."""
 TRIM_EVERY_MS = 3_600_000
+HOME = f"{POLLED}-0"
+"""The home of groups that are polled."""
 log = logging.getLogger("rebalance_monitor.job")
 
 
@@ -50,14 +56,35 @@ class StatePolls(Protocol):
         ...
 
 
+class GroupSnapshots(Protocol):
+    """Who asks brokers for all groups. Both methods return at once."""
+
+    def since(self, answered_ms: int | None) -> Sequence[SnapshotPoll]:
+        """The answers after the one of that time, oldest first."""
+        ...
+
+    def due_ms(self) -> int:
+        """When the next answer may be there."""
+        ...
+
+
 class Learning:
-    """What was committed last, and what comes after it. Nothing is learned where nobody asks (`samples` and `polls` are
-    None)."""
+    """What was committed last, and what comes after it. Nothing is learned where nobody asks (`samples`, `polls` and
+    `snapshots` are None)."""
 
     def __init__(
-        self, store: Store, cluster: str, cluster_id: str, samples: TopicSamples | None, polls: StatePolls | None
+        self,
+        store: Store,
+        cluster: str,
+        cluster_id: str,
+        samples: TopicSamples | None,
+        polls: StatePolls | None,
+        snapshots: GroupSnapshots | None = None,
     ) -> None:
         self._samples, self._polls, self._cluster_id = samples, polls, cluster_id
+        self._snapshots = snapshots
+        self._seen = SeenGroups() if snapshots is None else SeenGroups.known(_polled_before(store, cluster))
+        self._seen_next = self._seen
         self._committed = NOTHING_KNOWN if samples is None else _known(store.topic_samples(cluster_id))
         self._trimmed_ms = 0
         # The job before this one did not store which of them wait for a sample: any sample wakes them once.
@@ -81,6 +108,17 @@ class Learning:
         if topics is not self._committed.topics and now_ms - self._trimmed_ms >= TRIM_EVERY_MS:
             topics, self._trimmed_ms = topics.kept(now_ms), now_ms
         return topics
+
+    def polled(self, tick: Tick | None) -> list[RawRow]:
+        """The groups that are not as they were when a batch last used an answer. Nothing that is polled is history."""
+        if self._snapshots is None or tick is None or tick.historic:
+            return []
+        seen, rows = self._seen, list[RawRow]()
+        for poll in self._snapshots.since(seen.answered_ms):
+            seen, changed_rows = seen.with_poll(poll)
+            rows += map(polled_row, changed_rows)
+        self._seen_next = seen
+        return rows
 
     def answered(self, knowledge: Knowledge) -> list[str]:
         """The groups whose records waited for a sample that has come."""
@@ -106,7 +144,7 @@ class Learning:
 
     def committed(self, knowledge: Knowledge, outcomes: Mapping[str, FoldOutcome]) -> None:
         """The batch is over: which groups wait for a sample now."""
-        self._committed = knowledge
+        self._committed, self._seen = knowledge, self._seen_next
         for group, outcome in outcomes.items():
             self._from_ms.pop(group, None)
             if outcome.sample_from_ms is not None and self._samples is not None:
@@ -114,8 +152,15 @@ class Learning:
                 self._samples.want(outcome.sample_from_ms)
 
     def due_ms(self) -> list[int]:
-        """When samples that are waited for are there."""
-        return [one + SAMPLED_AFTER_MS for one in self._from_ms.values()]
+        """When samples that are waited for are there, and the next answer about groups."""
+        groups = [] if self._snapshots is None else [self._snapshots.due_ms()]
+        return [one + SAMPLED_AFTER_MS for one in (*self._from_ms.values(), *groups)]
+
+
+def _polled_before(store: Store, cluster: str) -> list[str]:
+    """Groups that a job before this one polled."""
+    keys = store.at_home(cluster, HOME)
+    return [key.group for key, one in store.load(keys).items() if one.home == HOME]
 
 
 def _known(rows: Mapping[str, str]) -> Knowledge:

@@ -22,7 +22,7 @@ import pyarrow as pa
 
 from rebalance_monitor.streaming.core.lifecycles import REGISTRY, decode_offsets_record
 from rebalance_monitor.streaming.core.model.codec import CodecError, dumps, loads
-from rebalance_monitor.streaming.core.model.records import Row, Tick, TopicRecord, Undecodable
+from rebalance_monitor.streaming.core.model.records import GroupGeneration, Row, Tick, TopicRecord, Undecodable
 from rebalance_monitor.streaming.core.ports import PartitionKey, Range
 from rebalance_monitor.streaming.core.reading.decoding import Glance
 from rebalance_monitor.streaming.guarding.decoding import decoded
@@ -187,7 +187,7 @@ class RawRow(NamedTuple):
             return None if row is None else replace(row, topic_id=self.topic_id)
         try:
             if self.lifecycle is None:
-                return loads(Row, self.body or "")
+                return _read_again(loads(Row, self.body or ""))
             return self._row(REGISTRY.named(self.lifecycle).topic_record(self.body or ""))
         except (CodecError, KeyError) as why:
             return self._row(Undecodable(f"internal_error_{fingerprint_of(why)}", self.bytes))
@@ -202,6 +202,29 @@ class RawRow(NamedTuple):
             body=body,
             topic_id=self.topic_id,
         )
+
+
+def _read_again(row: Row) -> Row:
+    """A row with what its members' bytes say: what was polled crosses with the bytes alone."""
+    return replace(row, body=REGISTRY.blobs.read_again(row.body)) if isinstance(row.body, GroupGeneration) else row
+
+
+def polled_row(row: Row) -> RawRow:
+    """A row that was polled, as those are that were read."""
+    return RawRow(
+        topic=row.topic,
+        topic_id="",
+        partition=row.partition,
+        offset=row.offset,
+        kind=type(row.body).__name__,
+        timestamp_ms=row.timestamp_ms,
+        group=row.group,
+        protocol_type=row.body.protocol_type if isinstance(row.body, GroupGeneration) else None,
+        key=None,
+        value=None,
+        lifecycle=None,
+        body=arrow_text(dumps(row)),
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,8 @@ Spark asks for offsets in its trigger loop, so the answer must never wait for a 
 and `latestOffset` only reads the last sample. The pause between two samples grows while nothing happens.
 
 A sample is complete when it holds the end of everything that can be read. Without the offsets topic there is nothing
-to judge from: such a sample is never complete, so the clock stands still, unless a new cluster has none yet.
+to judge from: such a sample is never complete, so the clock stands still, unless a new cluster has none yet. Where it
+is not wanted, because groups are polled, a sample is complete without any topic, and the clock goes on.
 """
 
 import threading
@@ -177,6 +178,8 @@ class Sampler:
         if any(not info.leaders for info in self.topics.found.values()):
             return False  # the client answers with an empty partition list while it has no metadata of the topic
         absent = [name for name, kind in self._kinds.items() if kind == "offsets" and not self._readable(name)]
+        if not any(kind == "offsets" for kind in self._kinds.values()):
+            return all(self._readable(name) or self._looked_at(name) for name in self._kinds)
         if not absent:
             return anything
         return all(self._never_was(name) and self._looked_at(name) for name in absent)

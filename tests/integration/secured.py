@@ -20,6 +20,10 @@ class Secured:
 
     def grant(self, user: str, topic: str, operation: str) -> None:
         """Read or Write on a topic; both imply Describe."""
+        self.allow(user, "topic", topic, operation)
+
+    def allow(self, user: str, kind: str, name: str, operation: str) -> None:
+        """Any operation on a resource of this kind (topic, group, cluster as `broker`), or on all with the name `*`."""
         from confluent_kafka.admin import (
             AclBinding,
             AclOperation,
@@ -30,7 +34,7 @@ class Secured:
         )
 
         rule = AclBinding(
-            ResourceType.TOPIC, topic, ResourcePatternType.LITERAL, f"User:{user}", "*",
+            ResourceType[kind.upper()], name, ResourcePatternType.LITERAL, f"User:{user}", "*",
             AclOperation[operation.upper()], AclPermissionType.ALLOW,
         )  # fmt: skip
         admin = AdminClient({"bootstrap.servers": self.watched.broker.address, "log_level": 0})

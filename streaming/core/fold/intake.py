@@ -149,6 +149,8 @@ class Intake:
                 self.seen_again(row)
                 return None
         elif row.topic == POLLED:
+            if self.envelope.deleted and known == "":
+                return None
             name = ""
             row = replace(
                 row, offset=max(row.offset, self.envelope.next_offsets.get(f"{row.topic}-{row.partition}", 0))

@@ -71,12 +71,13 @@ class Snapshot:
 @dataclass(frozen=True, slots=True)
 class SnapshotPoll:
     """One answer of all brokers. Times by the monitor's clock, ms: what it shows was true at a moment between
-    `asked_ms` and `answered_ms`. `complete`: a group that is missing in it is not there."""
+    `asked_ms` and `answered_ms`. `complete`: a group that is missing in it is not there, but for those in `unclear`."""
 
     asked_ms: int
     answered_ms: int
     groups: Mapping[str, Snapshot]
     complete: bool
+    unclear: frozenset[str] = frozenset()
 
 
 def row_of(snapshot: Snapshot, poll: SnapshotPoll, place: int, after_ms: int | None, blobs: MemberBlobs) -> Row:

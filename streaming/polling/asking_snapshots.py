@@ -1,0 +1,92 @@
+"""What brokers say of all groups and of the bytes of their members: two requests per broker, however many groups.
+
+librdkafka's `rd_kafka_list_groups` sends ListGroups and DescribeGroups to each broker, and hands members' bytes on as
+they are, whatever the protocol type. Its newer calls decode what consumers are given, and leave other groups out. It
+sends version 0 of DescribeGroups, which every broker answers; that one names no instance ids. A broker that does not
+answer fails the whole question.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from rebalance_monitor.streaming.core.reading.snapshots import Snapshot, SnapshotMember, instance_of
+from rebalance_monitor.streaming.polling.asking import reason
+from rebalance_monitor.streaming.polling.asking_states import MAY_DESCRIBE
+from rebalance_monitor.streaming.supervision import PartFailed
+
+REQUEST_TIMEOUT_S = 10.0
+REQUESTS_PER_BROKER = 2
+DEAD = "Dead"
+"""The state of a group that is gone, or is no classic one."""
+
+
+@dataclass(frozen=True, slots=True)
+class GroupsAnswer:
+    """All classic groups that the monitor may describe. `complete`: it may describe all, and each could be; `unclear`:
+    those that could not be; `requests`: how many it took."""
+
+    groups: Mapping[str, Snapshot]
+    complete: bool
+    requests: int
+    unclear: frozenset[str] = frozenset()
+
+
+class KafkaSnapshots:
+    """Asks a real cluster, through librdkafka's admin client."""
+
+    def __init__(self, client: Mapping[str, str]) -> None:
+        self._client = client
+        self._made: Any = None
+
+    def __call__(self) -> GroupsAnswer:
+        """One answer; PartFailed when a broker does not give it in time."""
+        from confluent_kafka import KafkaException
+
+        try:
+            asked = self._admin().describe_cluster(
+                request_timeout=REQUEST_TIMEOUT_S, include_authorized_operations=True
+            )
+            cluster = asked.result(REQUEST_TIMEOUT_S + 1)
+            listed = self._admin().list_groups(timeout=REQUEST_TIMEOUT_S)
+        except (KafkaException, TimeoutError) as why:
+            raise PartFailed(f"the brokers did not describe their groups ({reason(why)})") from why
+        unclear = frozenset(str(one.id) for one in listed if one.error is not None)
+        return GroupsAnswer(
+            groups={str(one.id): _snapshot(one) for one in listed if one.error is None and str(one.state) != DEAD},
+            complete=MAY_DESCRIBE in {one.name for one in cluster.authorized_operations or ()},
+            requests=1 + REQUESTS_PER_BROKER * max(len(cluster.nodes), 1),
+            unclear=unclear,
+        )
+
+    def _admin(self) -> Any:
+        from confluent_kafka.admin import AdminClient
+
+        if self._made is None:
+            settings = {"client.id": "rebalance-monitor-groups", "log_level": "0", "error_cb": _nothing}
+            self._made = AdminClient({**settings, **self._client})
+        return self._made
+
+
+def _snapshot(group: Any) -> Snapshot:
+    return Snapshot(
+        group=str(group.id),
+        state=str(group.state),
+        protocol_type=str(group.protocol_type),
+        protocol=str(group.protocol),
+        members=tuple(
+            SnapshotMember(
+                member_id=str(one.id),
+                client_id=str(one.client_id),
+                client_host=str(one.client_host),
+                subscription=bytes(one.metadata or b""),
+                assignment=bytes(one.assignment or b""),
+                instance_id=instance_of(str(one.id), str(one.client_id)),
+            )
+            for one in group.members
+        ),
+    )
+
+
+def _nothing(_error: Any) -> None:
+    """Broken connections show as requests that fail."""

@@ -1,0 +1,64 @@
+"""Which groups of an answer are not as they were in the answer before: these are folded.
+
+poll 1    g: m1 has a-0         a row
+poll 2    g: the same           nothing
+poll 3    g: rebalances         nothing; when it is stable again, it is folded, though it be as it was
+poll 4    g is not there        nothing yet: a coordinator may be on its way to another broker
+poll 6    g is not there        the row of a group that is gone
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from rebalance_monitor.streaming.core.fold.sampling import contents_of
+from rebalance_monitor.streaming.core.lifecycles import REGISTRY
+from rebalance_monitor.streaming.core.model.records import GroupGeneration, Row
+from rebalance_monitor.streaming.core.reading.snapshots import SnapshotPoll, gone_row, row_of
+
+GONE_AFTER = 3
+"""Complete answers in a row without a group, before it counts as deleted."""
+
+
+@dataclass(frozen=True, slots=True)
+class SeenGroup:
+    """One group. `contents`: the name of what was folded last, "" if that is to be folded again; `asked_ms`: when the
+    question was asked that last showed it settled, None before the first; `absent`: complete answers without it."""
+
+    contents: str = ""
+    asked_ms: int | None = None
+    absent: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class SeenGroups:
+    """All groups, after the answer of `answered_ms` (None: before the first)."""
+
+    groups: Mapping[str, SeenGroup] = field(default_factory=dict)
+    answered_ms: int | None = None
+
+    @classmethod
+    def known(cls, names: Iterable[str]) -> "SeenGroups":
+        """Groups of which a job before this one has folded something."""
+        return cls({name: SeenGroup() for name in names})
+
+    def with_poll(self, poll: SnapshotPoll) -> tuple["SeenGroups", list[Row]]:
+        """After one more answer, and the rows that are to be folded because of it."""
+        groups, rows = dict(self.groups), list[Row]()
+        for name, snapshot in sorted(poll.groups.items()):
+            before = groups.get(name, SeenGroup())
+            if not snapshot.settled:
+                groups[name] = SeenGroup("", before.asked_ms)
+                continue
+            row = row_of(snapshot, poll, len(rows), before.asked_ms, REGISTRY.blobs)
+            contents = contents_of(row.body) if isinstance(row.body, GroupGeneration) else ""
+            if contents != before.contents:
+                rows.append(row)
+            groups[name] = SeenGroup(contents, poll.asked_ms)
+        for name in [one for one in groups if one not in poll.groups and one not in poll.unclear and poll.complete]:
+            absent = groups[name].absent + 1
+            if absent >= GONE_AFTER:
+                rows.append(gone_row(name, poll, len(rows)))
+                del groups[name]
+            else:
+                groups[name] = SeenGroup("", groups[name].asked_ms, absent)
+        return SeenGroups(groups, poll.answered_ms), rows

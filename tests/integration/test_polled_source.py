@@ -1,0 +1,139 @@
+"""A cluster whose coordinator's log is closed to the monitor: its groups are polled, found and explained.
+
+The broker is real, with ACLs that deny `__consumer_offsets`. Real consumers make one group; simulated workers, over the
+real protocol, make a Connect group whose leader then goes wrong.
+"""
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+from confluent_kafka import Consumer
+from confluent_kafka.admin import AdminClient, NewTopic
+
+from lab.cluster import workers
+from rebalance_monitor.streaming.core.fold.sampling import MISSING
+from tests.integration.secured import Secured, client, secured
+from tests.integration.told import heal, sections, simulated, spoil, topics
+from tests.integration.watched import PATIENCE_S
+
+pytestmark = pytest.mark.integration
+PASSWORD = "open sesame"
+PLAIN, CONNECT, TOPIC, PARTITIONS = "plain", "workers", "orders", 4
+
+
+@pytest.fixture(scope="module")
+def stage() -> Iterator[Secured]:
+    with secured("polled-source", {"monitor": PASSWORD}) as made:
+        admin = AdminClient({"bootstrap.servers": made.watched.broker.address, "log_level": 0})
+        admin.create_topics([NewTopic(TOPIC, PARTITIONS, 1)])[TOPIC].result(30)
+        made.allow("monitor", "broker", "kafka-cluster", "describe")
+        made.allow("monitor", "group", "*", "describe")
+        made.allow("monitor", "topic", TOPIC, "describe")
+        made.allow("monitor", "topic", workers.config_topic(CONNECT), "read")
+        yield made
+
+
+def configuration(stage: Secured, source: str) -> dict[str, Any]:
+    """The monitor's, as a user that may not read the coordinator's log."""
+    made = sections(stage.watched, CONNECT, {})
+    (cluster,) = made["clusters"]
+    cluster |= {"bootstrap_servers": stage.address, "client": client("monitor", PASSWORD), "source": source}
+    return {**made, "polling": {"groups_every_ms": 1_000, "topics_every_ms": 1_000}}
+
+
+def checked(stage: Secured, source: str) -> str:
+    """What `config check --connect` prints."""
+    path = stage.watched.configuration(**configuration(stage, source))
+    command = [str(Path(sys.executable).parent / "rebalance-monitor"), "config", "check", "--connect", "--config"]
+    done = subprocess.run([*command, str(path)], capture_output=True, text=True, env={**os.environ}, check=False)
+    assert "sesame" not in done.stdout + done.stderr
+    return done.stdout
+
+
+def member(stage: Secured, name: str) -> Consumer:
+    made = Consumer(
+        {
+            "bootstrap.servers": stage.watched.broker.address, "group.id": PLAIN, "client.id": name,
+            "partition.assignment.strategy": "range", "enable.auto.commit": False, "log_level": 0,
+        }
+    )  # fmt: skip
+    made.subscribe([TOPIC])
+    return made
+
+
+def documents(stage: Secured, table: str, group: str) -> list[dict[str, Any]]:
+    with psycopg.connect(stage.watched.postgres.dsn) as database:
+        found = database.execute(
+            f"select document from rebalance_monitor.{table} where \"group\" = %s order by document->>'at_ms'", (group,)
+        ).fetchall()
+    return [one for (one,) in found]
+
+
+def test_a_cluster_that_can_only_be_asked_is_found_and_explained(stage: Secured) -> None:
+    watched = stage.watched
+    with (
+        simulated(watched, CONNECT) as group,
+        closing(member(stage, "one")) as one,
+        closing(member(stage, "two")) as two,
+    ):
+
+        def both() -> bool:
+            shares = [each.poll(0.1) or each.assignment() for each in (one, two)]
+            return all(isinstance(share, list) and len(share) == PARTITIONS // 2 for share in shares)
+
+        watched.lab.wait_for("both consumers have partitions", both, timeout_s=PATIENCE_S)
+
+        said = checked(stage, "log")
+        assert "topic __consumer_offsets: this user may not describe it" in said
+        assert "set clusters[].source: poll" in said
+        said = checked(stage, "poll")
+        assert "groups of own (classic groups that this user may describe: 2): sound" in said
+        assert "__consumer_offsets" not in said
+
+        with watched.job("polled", **configuration(stage, "poll")) as job:
+            watched.wait_ready(job)
+            assert watched.readiness()[1].get("parts") is None
+
+            def explained(name: str) -> bool:
+                both()  # members that do not poll leave
+                return any(grade == "explainable" for grade, _ in watched.verdicts(name))
+
+            for name in (PLAIN, CONNECT):
+                watched.lab.wait_for(f"{name} is explained", lambda name=name: explained(name), job, PATIENCE_S)
+                assert all(MISSING in why for grade, why in watched.verdicts(name) if grade == "explainable")
+            plain = documents(stage, "generations", PLAIN)[-1]
+            assert {len(each["assigned"]["partitions"]) for each in plain["members"]} == {PARTITIONS // 2}
+
+            spoil(watched, group)
+
+            def found() -> bool:
+                both()
+                return "duplicate_active" in {each["rule"] for each in documents(stage, "incidents", CONNECT)}
+
+            watched.lab.wait_for("the planted duplicate", found, job, PATIENCE_S)
+            heal(watched, group)
+
+            def over() -> bool:
+                both()
+                ends = [each["resolved_at_ms"] for each in documents(stage, "incidents", CONNECT)]
+                return all(end is not None for end in ends)
+
+            watched.lab.wait_for("its end", over, job, PATIENCE_S)
+            generations = [each for name in (PLAIN, CONNECT) for each in documents(stage, "generations", name)]
+            incidents = [each for name in (PLAIN, CONNECT) for each in documents(stage, "incidents", name)]
+            assert all(each["sampled"]["at_ms"] == each["at_ms"] for each in generations)
+            assert {each["verdict"]["grade"] for each in generations} <= {"explainable", "not_judged"}
+            assert all(each["sampled"] and each["certainty"] != "certain" for each in incidents)
+            assert documents(stage, "incidents", PLAIN) == []
+            (requests,) = watched.metric('rebalance_monitor_poll_requests_total{cluster="own",poller="groups"}')
+            assert float(requests.split()[-1]) >= 3 * len(generations)
+            print(f"\n{len(generations)} assignments seen; {sorted({each['rule'] for each in incidents})} found")
+    assert set(topics(CONNECT).values()) != set()
+    assert "sesame" not in job.log.read_text()

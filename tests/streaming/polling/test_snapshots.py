@@ -1,0 +1,179 @@
+"""When brokers are asked for all groups, and which of them are folded. The clock is the test's."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from rebalance_monitor.streaming.core.model.records import POLLED, GroupDeleted, GroupGeneration, Sampled
+from rebalance_monitor.streaming.core.reading.snapshots import EMPTY, STABLE, Snapshot, SnapshotMember, SnapshotPoll
+from rebalance_monitor.streaming.polling.asking_snapshots import GroupsAnswer
+from rebalance_monitor.streaming.polling.poller import HANGS_S, LOOK_EVERY_S
+from rebalance_monitor.streaming.polling.seen_groups import GONE_AFTER, SeenGroups
+from rebalance_monitor.streaming.polling.snapshots import MOST_KEPT, PART, SnapshotPoller
+from rebalance_monitor.streaming.supervision import PartFailed
+
+EVERY_S, ALLOWED_S = 10.0, 10.0
+ONE = SnapshotMember("c-1", "c", "/h", b"wants", b"given")
+GROUP = Snapshot("g", STABLE, "consumer", "range", (ONE,))
+
+
+class AskedForGroups:
+    """A poller of a cluster whose answers the test sets; what it said of itself."""
+
+    def __init__(self) -> None:
+        self.now_s = 1_000.0
+        self.wall_ms: int | None = None
+        self.answer: Callable[[], GroupsAnswer] = lambda: GroupsAnswer({"g": GROUP}, complete=True, requests=7)
+        self.asked = self.requests = 0
+        self.problems: list[str | None] = []
+        self.answered: list[int | None] = []
+        self.poller = SnapshotPoller(self.ask, self, EVERY_S, now_ms=self._ms, clock_s=lambda: self.now_s)
+
+    def _ms(self) -> int:
+        return round(self.now_s * 1000) if self.wall_ms is None else self.wall_ms
+
+    def ask(self) -> GroupsAnswer:
+        self.asked += 1
+        return self.answer()
+
+    def part(self, name: str, problem: str | None) -> None:
+        assert name == PART
+        self.problems.append(problem)
+
+    def polled(self, poller: str, requests: int, answered_ms: int | None) -> None:
+        assert poller == PART
+        self.requests += requests
+        self.answered.append(answered_ms)
+
+    def passes(self, seconds: float) -> None:
+        until_s = self.now_s + seconds
+        while self.now_s < until_s:
+            self.poller.step()
+            self.now_s += LOOK_EVERY_S
+
+
+def refuse() -> GroupsAnswer:
+    raise PartFailed("the brokers did not describe their groups (_TIMED_OUT)")
+
+
+def test_it_asks_once_each_interval_and_counts_its_requests() -> None:
+    asked = AskedForGroups()
+    asked.passes(60)
+    assert asked.asked == 6
+    assert asked.requests == 6 * 7
+    assert None not in asked.answered
+
+
+def test_what_no_batch_takes_is_bounded() -> None:
+    asked = AskedForGroups()
+    asked.passes(600)
+    assert len(asked.poller.since(None)) == MOST_KEPT
+
+
+def test_an_answer_after_a_clock_that_was_set_back_is_newer_than_the_one_before() -> None:
+    asked = AskedForGroups()
+    asked.passes(1)
+    (first,) = asked.poller.since(None)
+    asked.wall_ms = 1
+    asked.passes(10)
+    (second,) = asked.poller.since(first.answered_ms)
+    assert second.answered_ms == first.answered_ms + 1
+
+
+def test_a_failure_is_counted_and_raised_to_be_stated_and_after_a_while_the_job_is_blind() -> None:
+    asked = AskedForGroups()
+    asked.passes(1)
+    asked.answer = refuse
+    asked.now_s += EVERY_S
+    with pytest.raises(PartFailed):
+        asked.poller.step()
+    assert asked.answered[-1] is None
+    assert asked.poller.problem(ALLOWED_S) is None
+    asked.now_s += EVERY_S + ALLOWED_S
+    assert str(asked.poller.problem(ALLOWED_S)).startswith("blind: no answer about the groups for ")
+    asked.answer = AskedForGroups().answer
+    asked.passes(1)
+    assert asked.poller.problem(ALLOWED_S) is None
+
+
+def test_a_question_that_does_not_end_is_stated() -> None:
+    asked = AskedForGroups()
+
+    def hang() -> GroupsAnswer:
+        asked.now_s += HANGS_S + 1
+        asked.poller.look()
+        return GroupsAnswer({}, complete=True, requests=1)
+
+    asked.answer = hang
+    asked.passes(0.1)
+    assert str(asked.problems[0]).startswith("no answer and no error from the brokers for ")
+
+
+def test_a_batch_is_due_when_the_next_answer_may_be_there() -> None:
+    asked = AskedForGroups()
+    asked.passes(1)
+    assert abs(asked.poller.due_ms() - (1_000 + EVERY_S) * 1_000) <= LOOK_EVERY_S * 1_000
+
+
+# -- which groups are folded ---------------------------------------------------------------------------------------
+
+
+def poll(at_s: int, *groups: Snapshot, complete: bool = True, unclear: frozenset[str] = frozenset()) -> SnapshotPoll:
+    return SnapshotPoll(at_s * 1000 - 100, at_s * 1000, {one.group: one for one in groups}, complete, unclear)
+
+
+def rows_of(*polls: SnapshotPoll, seen: SeenGroups | None = None) -> list[list[object]]:
+    """What is to be folded after each of them."""
+    seen, found = seen or SeenGroups(), list[list[object]]()
+    for one in polls:
+        seen, rows = seen.with_poll(one)
+        assert all(row.topic == POLLED and row.timestamp_ms == one.answered_ms for row in rows)
+        found.append([row.body for row in rows])
+    return found
+
+
+def test_a_group_is_folded_when_it_is_another_than_before() -> None:
+    other = replace(GROUP, members=(replace(ONE, assignment=b"other"),))
+    first, second, third = rows_of(poll(10, GROUP), poll(20, GROUP), poll(30, other))
+    assert second == []
+    sampled = [one.sampled for one in (*first, *third) if isinstance(one, GroupGeneration)]
+    assert sampled == [Sampled(None, 10_000), Sampled(19_900, 30_000)]
+
+
+def test_a_rebalance_between_two_polls_is_no_assignment_and_what_follows_is_folded_though_it_be_the_same() -> None:
+    moving = replace(GROUP, state="PreparingRebalance", members=(replace(ONE, subscription=b"", assignment=b""),))
+    first, second, third = rows_of(poll(10, GROUP), poll(20, moving), poll(30, GROUP))
+    assert (len(first), second, len(third)) == (1, [], 1)
+    (again,) = third
+    assert isinstance(again, GroupGeneration)
+    assert again.sampled == Sampled(9_900, 30_000)
+
+
+def test_an_empty_group_has_no_members_whatever_its_members_were() -> None:
+    ((body,),) = rows_of(poll(10, replace(GROUP, state=EMPTY, protocol="")))
+    assert isinstance(body, GroupGeneration)
+    assert (body.members, body.protocol) == ((), None)
+
+
+def test_a_group_is_gone_after_several_complete_answers_without_it() -> None:
+    gone = rows_of(poll(10, GROUP), *(poll(20 + number) for number in range(GONE_AFTER + 1)))
+    assert gone[1:] == [[]] * (GONE_AFTER - 1) + [[GroupDeleted()], []]
+
+
+@pytest.mark.parametrize("missing", [poll(20, complete=False), poll(20, unclear=frozenset({"g"}))])
+def test_nothing_is_gone_that_may_only_be_hidden(missing: SnapshotPoll) -> None:
+    later = [replace(missing, answered_ms=20_000 + number) for number in range(2 * GONE_AFTER)]
+    assert rows_of(poll(10, GROUP), *later)[1:] == [[]] * len(later)
+
+
+def test_a_group_of_a_job_before_this_one_is_gone_too() -> None:
+    polls = (poll(20 + number) for number in range(GONE_AFTER))
+    assert rows_of(*polls, seen=SeenGroups.known(["g"]))[-1] == [GroupDeleted()]
+
+
+def test_rows_of_one_answer_have_places_of_their_own() -> None:
+    _, rows = SeenGroups().with_poll(poll(10, *(replace(GROUP, group=f"g{number}") for number in range(2_000))))
+    assert len({row.offset for row in rows}) == 2_000
+    _, later = SeenGroups().with_poll(poll(12, GROUP))
+    assert later[0].offset > max(row.offset for row in rows)
