@@ -8,17 +8,38 @@ from rebalance_monitor.assignors.streams.application import ClientShare, Streams
 from rebalance_monitor.assignors.streams.clients import Client, Topology, clients_of
 from rebalance_monitor.assignors.streams.eras import Era
 from rebalance_monitor.assignors.streams.failures import LeaderFailed
+from rebalance_monitor.assignors.streams.plug_in import application_state_of, apply
+from rebalance_monitor.assignors.streams.public_sticky import StickyTaskAssignor
 from rebalance_monitor.assignors.streams.racks import Racks
 from rebalance_monitor.assignors.streams.tasks import HashOrders, sorted_tasks
 from rebalance_monitor.assignors.streams.threads import assign_to_threads
 
 
 class BuiltIn(Enum):
-    """Kafka's own assignors. The fallback runs where end offsets could not be read."""
+    """Kafka's own assignors. The fallback runs where end offsets could not be read; `PUBLIC_STICKY` is the one that
+    applications name in `task.assignor.class` (since 3.8)."""
 
     HIGH_AVAILABILITY = "high_availability"
     LEGACY_STICKY = "legacy_sticky"
     FALLBACK_PRIOR = "fallback_prior"
+    PUBLIC_STICKY = "sticky_924"
+
+
+_PACKAGE = "org.apache.kafka.streams.processor"
+_BY_CLASS = {
+    f"{_PACKAGE}.internals.assignment.HighAvailabilityTaskAssignor": BuiltIn.HIGH_AVAILABILITY,
+    # The class had this name up to 3.7.
+    f"{_PACKAGE}.internals.assignment.StickyTaskAssignor": BuiltIn.LEGACY_STICKY,
+    f"{_PACKAGE}.internals.assignment.LegacyStickyTaskAssignor": BuiltIn.LEGACY_STICKY,
+    f"{_PACKAGE}.internals.assignment.FallbackPriorTaskAssignor": BuiltIn.FALLBACK_PRIOR,
+    f"{_PACKAGE}.assignment.assignors.StickyTaskAssignor": BuiltIn.PUBLIC_STICKY,
+}
+
+
+def built_in_of(name: str) -> BuiltIn | None:
+    """The assignor of this short name, or of this class as the configuration of Kafka Streams names it; None for a
+    class that is not Kafka's."""
+    return next((one for one in BuiltIn if one.value == name), _BY_CLASS.get(name))
 
 
 def recompute(application: StreamsApplication, assignor: BuiltIn) -> StreamsResult:
@@ -54,8 +75,20 @@ def run(
             return legacy_sticky.assign(*given, racks, configs, era, hash_orders)
         case BuiltIn.FALLBACK_PRIOR:
             return legacy_sticky.assign(*given, None, configs, era, hash_orders, must_preserve=True)
+        case BuiltIn.PUBLIC_STICKY:
+            _assign_by_plug_in(application, clients, topology, hash_orders)
+            return False
         case _:
             assert_never(assignor)
+
+
+def _assign_by_plug_in(
+    application: StreamsApplication, clients: list[Client], topology: Topology, hash_orders: HashOrders
+) -> None:
+    tasks = [topology.tasks[task] for task in hash_orders.tasks(topology.ids)]
+    state = application_state_of(tasks, clients, application.racks, application.configs, hash_orders)
+    assignment = StickyTaskAssignor(java_version=application.java_version).assign(state)
+    apply(assignment, {client.process_id: client for client in clients}, hash_orders)
 
 
 def share_of(client: Client, era: Era, hash_orders: HashOrders) -> ClientShare:

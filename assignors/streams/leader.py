@@ -235,7 +235,8 @@ class _Leader:
 
 def _without_lags(assignor: BuiltIn, plan: TopicPlan) -> BuiltIn:
     """The assignor that runs: one that needs lags is replaced if there are none."""
-    return assignor if plan.lags_known or assignor is BuiltIn.LEGACY_STICKY else BuiltIn.FALLBACK_PRIOR
+    needs_none = assignor in (BuiltIn.LEGACY_STICKY, BuiltIn.PUBLIC_STICKY)
+    return assignor if plan.lags_known or needs_none else BuiltIn.FALLBACK_PRIOR
 
 
 def _by_host(

@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import TypeAlias
 
 from rebalance_monitor.assignors.streams.application import RackStrategy
-from rebalance_monitor.assignors.streams.built_in import BuiltIn
+from rebalance_monitor.assignors.streams.built_in import BuiltIn, built_in_of
 from rebalance_monitor.assignors.streams.eras import Era, era_of
 from rebalance_monitor.assignors.streams.tasks import ProcessId, TaskId, TopicPartition, sorted_tasks
 from rebalance_monitor.streaming.core.incidents.finding import Finding
@@ -98,7 +98,7 @@ class Facts:
         """Whether one of Kafka's own assignors surely runs."""
         known = self.settings.assignor
         if known is not None:
-            return known in {one.value for one in BuiltIn}
+            return built_in_of(known) is not None
         return self.judged.hypothesis is not None
 
     @cached_property
@@ -108,7 +108,7 @@ class Facts:
         if found is not None and (found.assignor is not BuiltIn.HIGH_AVAILABILITY or found.blind):
             return False
         known = self.settings.assignor
-        named = known == BuiltIn.HIGH_AVAILABILITY.value if known is not None else found is not None
+        named = built_in_of(known) is BuiltIn.HIGH_AVAILABILITY if known is not None else found is not None
         return named and self.version >= FIRST_WITH_NEXT and all(era.high_availability for era in self.eras)
 
     @cached_property

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import chain, combinations, permutations, product
 
 from rebalance_monitor.assignors.streams.application import AssignmentConfigs
-from rebalance_monitor.assignors.streams.built_in import BuiltIn
+from rebalance_monitor.assignors.streams.built_in import BuiltIn, built_in_of
 from rebalance_monitor.assignors.streams.eras import era_of, release_of
 from rebalance_monitor.assignors.streams.tasks import Release, TaskId
 from rebalance_monitor.streaming.core.model.streams_settings import StreamsSettings
@@ -81,15 +81,24 @@ def releases(settings: StreamsSettings, one: Observed) -> tuple[Release, ...]:
 def assignors(settings: StreamsSettings) -> tuple[BuiltIn, ...]:
     """The assignors that may have run; empty where the configured one is none of Kafka's."""
     if settings.assignor is None:
-        return BuiltIn.HIGH_AVAILABILITY, BuiltIn.LEGACY_STICKY
-    return tuple(one for one in BuiltIn if one.value == settings.assignor)
+        return BuiltIn.HIGH_AVAILABILITY, BuiltIn.LEGACY_STICKY, BuiltIn.PUBLIC_STICKY
+    known = built_in_of(settings.assignor)
+    return () if known is None else (known,)
 
 
-def stateful_sets(settings: StreamsSettings, one: Observed) -> tuple[list[frozenset[Key]], bool]:
-    """Which sub-topologies may have state, the likeliest first, and whether all combinations are there."""
+def stateful_sets(
+    settings: StreamsSettings, one: Observed, *, doubted: bool = False
+) -> tuple[list[frozenset[Key]], bool]:
+    """Which sub-topologies may have state, the likeliest first, and whether all combinations are there. `doubted`: also
+    those that seem to have none, because members that owned their tasks reported nothing. A task that is not set up yet
+    is not reported either."""
     stores = stores_by_part(settings.topology) if settings.topology is not None else {}
     sure = frozenset(part.key for part in one.seen if part.stateful)
-    unknown = [part.key for part in one.seen if part.state_known is None and stores.get(part.key, True)]
+    unknown = [
+        part.key
+        for part in one.seen
+        if (not part.stateful if doubted else part.state_known is None) and stores.get(part.key, True)
+    ]
     likely = sure | {key for key in unknown if stores.get(key, False)}
     if len(unknown) > MOST_UNKNOWN_PARTS:
         return list(dict.fromkeys((likely, sure, sure | frozenset(unknown)))), False
@@ -97,9 +106,15 @@ def stateful_sets(settings: StreamsSettings, one: Observed) -> tuple[list[frozen
     return sorted((sure | frozenset(some) for some in sizes), key=lambda keys: len(keys ^ likely)), True
 
 
-def frames(settings: StreamsSettings, one: Observed, remembered: Remembered) -> Iterator[Frame]:
-    """Every combination, the likeliest first: the release changes last."""
-    sets, _ = stateful_sets(settings, one)
+def frames(
+    settings: StreamsSettings, one: Observed, remembered: Remembered, *, doubted: bool = False
+) -> Iterator[Frame]:
+    """Every combination, the likeliest first: the release changes last. `doubted`: only those in which a sub-topology
+    has state that seemed to have none."""
+    sets, _ = stateful_sets(settings, one, doubted=doubted)
+    if doubted:
+        plain, _ = stateful_sets(settings, one)
+        sets = [one_set for one_set in sets if one_set not in plain]
     tried = _tried(settings, one)
     lags: Sequence[int] = (DEFAULT_LAG, ANY_LAG) if settings.acceptable_lag is None else (settings.acceptable_lag,)
     copies, warming, tagged = (
@@ -111,7 +126,10 @@ def frames(settings: StreamsSettings, one: Observed, remembered: Remembered) -> 
     for wanted, release, lag, standbys, warm_ups, tags, stateful in product(
         assignors(settings), tried, lags, copies, warming, tagged, sets
     ):
-        assignor = wanted if era_of(release).high_availability else BuiltIn.LEGACY_STICKY
+        era = era_of(release)
+        if wanted is BuiltIn.PUBLIC_STICKY and not era.plug_ins:
+            continue
+        assignor = wanted if era.high_availability else BuiltIn.LEGACY_STICKY
         if assignor is not BuiltIn.HIGH_AVAILABILITY and (lag, warm_ups, tags) != first:
             continue
         configs = AssignmentConfigs(

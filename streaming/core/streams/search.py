@@ -24,8 +24,9 @@ from rebalance_monitor.assignors.streams.tasks import ProcessId, TaskId
 from rebalance_monitor.streaming.core.streams.caught_up import Placed, Possible, firsts, fits, possible, sums_of
 from rebalance_monitor.streaming.core.streams.hypotheses import Frame
 from rebalance_monitor.streaming.core.streams.observed import Observed
-from rebalance_monitor.streaming.core.streams.rounds import Hypothesis, RoundMaker, difference
+from rebalance_monitor.streaming.core.streams.rounds import Difference, Hypothesis, RoundMaker, difference
 from rebalance_monitor.streaming.core.streams.topology import Key, key_of
+from rebalance_monitor.streaming.core.streams.unsure_copies import difference_but_copies
 
 MOST_RUNS = 150
 CELLS = 60_000
@@ -136,13 +137,18 @@ class Search:
         if not self._left():
             return None
         answer = self._lead(hypothesis)
-        return answer is not None and difference(self._one, answer).size == 0
+        return answer is not None and self._difference(hypothesis, answer).size == 0
 
     def ideal(self, hypothesis: Hypothesis) -> dict[TaskId, Place] | None:
         """Where each task with state is once nothing lags; None where the leader fails."""
         configs = replace(hypothesis.configs, acceptable_recovery_lag=UNBOUNDED_LAG)
         answer = self._lead(replace(hypothesis, configs=configs, ends={}))
         return None if answer is None else places_of(answer, hypothesis.stateful)
+
+    def _difference(self, hypothesis: Hypothesis, answer: LeaderAnswer) -> Difference:
+        if hypothesis.copies_unsure:
+            return difference_but_copies(self._one, answer, hypothesis)
+        return difference(self._one, answer)
 
     def _left(self) -> bool:
         return self._runs > 0
@@ -214,11 +220,12 @@ class Search:
 
     def _try(self, space: "_Space", choice: Choice) -> int:
         """How far the answer under this assumption is from the record; 0 if it is the record's."""
-        answer = self._lead(space.hypothesis(choice))
+        hypothesis = space.hypothesis(choice)
+        answer = self._lead(hypothesis)
         if answer is None:
             space.seen[choice] = Worth(frozenset(space.tasks))
             return 1 << 20
-        found = difference(self._one, answer)
+        found = self._difference(hypothesis, answer)
         space.seen[choice] = self._worth_changing(space, answer) if found.size else NOTHING
         if found.size < self._nearest[0]:
             self._nearest = found.size, found.first, answer

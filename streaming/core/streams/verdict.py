@@ -67,7 +67,17 @@ def judge(
         return Judged(verdict=not_judged(*why))
     try:
         search = Search(one, at_ms, floor, settings.java_version)
-        found = search.run(list(islice(frames(settings, one, remembered), MOST_FRAMES)))
+        tried = list(islice(frames(settings, one, remembered), MOST_FRAMES))
+        if not tried:
+            text = f"task assignor {settings.assignor} is not in any release that the leader can be of"
+            return Judged(verdict=not_judged(ReasonKind.ASSIGNOR_UNKNOWN, text))
+        found = search.run(tried)
+        if isinstance(found, Missed):
+            less_likely = list(islice(frames(settings, one, remembered, doubted=True), MOST_FRAMES))
+            again = Search(one, at_ms, floor, settings.java_version).run(less_likely) if less_likely else found
+            if isinstance(again, Found):
+                return Judged(verdict=_with_silent_state(again))
+            found = replace(found, exhausted=found.exhausted and again.exhausted)
     except LeaderFailed as failed:
         return Judged(verdict=not_judged(ReasonKind.CANNOT_RUN, f"the leader's computation fails: {failed}"))
     if isinstance(found, Missed):
@@ -85,16 +95,23 @@ def judge(
         assignor=PROTOCOL,
         eras=tuple(dict.fromkeys(era_of(release).name for release, gives in alike.items() if gives and asked)),
         reason=reason,
-        expected=_expected(found.answer),
+        expected=None if found.hypothesis.copies_unsure else _expected(found.answer),
     )
     by_lag = found.hypothesis.assignor is BuiltIn.HIGH_AVAILABILITY and not found.hypothesis.blind
     return Judged(
         verdict=verdict,
         hypothesis=found.hypothesis,
         answer=found.answer,
-        roles=roles_of(one, found.answer),
+        roles=None if found.hypothesis.copies_unsure else roles_of(one, found.answer),
         ideal=search.ideal(found.hypothesis) if by_lag else None,
     )
+
+
+def _with_silent_state(found: Found) -> Verdict:
+    """An answer that fits only if a sub-topology has state of which members reported nothing."""
+    with_state = ", ".join(str(number) for number, _ in sorted(found.hypothesis.stateful))
+    text = f"members reported no state of a sub-topology that must have some; it fits with state in {with_state}"
+    return Verdict(grade=Grade.EXPLAINABLE, assignor=PROTOCOL, reason=Reason(ReasonKind.UNKNOWN_STATE, text))
 
 
 def not_judged(kind: ReasonKind, text: str) -> Verdict:
@@ -176,6 +193,9 @@ def _unknown(settings: StreamsSettings, one: Observed, found: Found, search: Sea
         return Reason(
             ReasonKind.UNKNOWN_SETTINGS, f"settings that are not known give this answer with these values: {listed}"
         )
+    if hypothesis.copies_unsure:
+        text = "the public sticky assignor places copies by memory address; all else is as it gives it"
+        return Reason(ReasonKind.EQUAL_CHOICE, text)
     if not found.only:
         text = "it depends on the end offsets of changelogs, which no record holds: possible ones give this answer"
         return Reason(ReasonKind.UNKNOWN_END_OFFSETS, text)
