@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-HIGH_AVAILABILITY, LEGACY_STICKY = "high_availability", "legacy_sticky"
+HIGH_AVAILABILITY, LEGACY_STICKY, PUBLIC_STICKY = "high_availability", "legacy_sticky", "sticky_924"
 """Kafka's own assignors, as `assignor` names them."""
 
 
@@ -11,10 +11,10 @@ class StreamsSettings:
     """One application, by its `application.id`. None means "not known": the fold then tries what is possible.
 
     `release` is that of the leader's Kafka Streams; `assignor` one of Kafka's own (`high_availability`,
-    `legacy_sticky`), or the name of a class that this version does not run. The others are the leader's configuration:
-    `standbys` num.standby.replicas, `warm_ups` max.warmup.replicas, `acceptable_lag` acceptable.recovery.lag (records),
-    `probing_interval_ms`, `rack_strategy` and `rack_tags` of the rack-aware assignment. `topology` is the text that
-    Kafka Streams prints (`Topology.describe()`).
+    `legacy_sticky`, `sticky_924`) or the name of a class: one of Kafka's, or one that this version does not run. The
+    others are the leader's configuration: `standbys` num.standby.replicas, `warm_ups` max.warmup.replicas,
+    `acceptable_lag` acceptable.recovery.lag (records), `probing_interval_ms`, `rack_strategy` and `rack_tags` of the
+    rack-aware assignment. `topology` is the text that Kafka Streams prints (`Topology.describe()`).
     """
 
     release: str | None = None

@@ -102,7 +102,7 @@ class Search:
         self._maker = RoundMaker(one, at_ms)
         self._floor = floor
         self._sums = sums_of(one)
-        self._processes = tuple(one.processes())
+        self._processes = one.processes()
         cells = max(len(one.tasks) * len(self._processes), 1)
         self._runs = self._more = max(min(MOST_RUNS, CELLS // cells), FEWEST_RUNS)
         self.made = 0
@@ -248,7 +248,7 @@ class Search:
         for thread in self._one.threads:
             given = answer.assignments[thread.id]
             differs = (frozenset(given.active) ^ thread.active) | (given.standby.keys() ^ thread.standby.keys())
-            if differs & stateful:
+            if differs & stateful and len(self._processes[thread.process_id]) > 1:
                 order.update(thread.offset_sums)
         return Worth(stateful - active.keys(), frozenset(order))
 
@@ -347,11 +347,14 @@ class _Space:
         yield from found
 
     def ordered_by_lag(self, one: Observed) -> bool:
-        """Whether a thread's own order depends on exact end offsets: it reports two tasks that it does not run."""
+        """Whether the order in which a thread keeps its tasks depends on exact end offsets: it reports two tasks that
+        it does not run. A process with one thread gives it everything, in any order."""
         stateful = self.frame.stateful
         return any(
             sum(total >= 0 and key_of(task) in stateful for task, total in thread.offset_sums.items()) > 1
-            for thread in one.threads
+            for threads in one.processes().values()
+            for thread in threads
+            if len(threads) > 1
         )
 
 

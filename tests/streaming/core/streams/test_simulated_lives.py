@@ -1,0 +1,128 @@
+"""Simulated applications: whatever happens to them, what their leader answers is no alarm, and what it does not, is."""
+
+import random
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+
+from rebalance_monitor.assignors.streams.built_in import BuiltIn
+from rebalance_monitor.assignors.streams.tasks import TaskId, sorted_partitions
+from rebalance_monitor.schemas.consumer_protocol import encode_assignment
+from rebalance_monitor.schemas.streams_assignment import encode_assignment_info
+from rebalance_monitor.streaming.core.fold.state import Saved
+from rebalance_monitor.streaming.core.lifecycles import fold_group
+from rebalance_monitor.streaming.core.model.records import GroupGeneration, MemberRow
+from rebalance_monitor.streaming.core.model.results import Grade, Incident, Result, Severity
+from rebalance_monitor.streaming.core.streams.members import StreamsThread, UnreadableThread, task_id, threads_of
+from tests.streaming.core.rules.builders import GROUP, generations
+from tests.streaming.core.streams.simulated import Life, Part, Truth
+
+PARTS = (Part(0, "in", 4), Part(1, "re", 5, stateful=True), Part(2, "zz", 3, stateful=True))
+OWN = (BuiltIn.HIGH_AVAILABILITY, BuiltIn.LEGACY_STICKY, BuiltIn.PUBLIC_STICKY)
+
+
+def lived(seed: int, assignor: BuiltIn, *, known: bool = True) -> Life:
+    """Joins, leaves and restarts, each with its follow-up generations; copies catch up now fast, now slowly."""
+    dice = random.Random(seed)
+    truth = Truth(parts=PARTS, assignor=assignor, standbys=seed % 3, warm_ups=1 + seed % 2)
+    life = Life(dice, truth, known=truth.known() if known else None)
+    life.join("a", threads=2)
+    life.settle()
+    for number in range(9):
+        life.advance(catch_up=dice.random())
+        names = list(life.processes)
+        match dice.randrange(5) if number else 0:
+            case 0:
+                life.join(f"p{number}", threads=dice.randint(1, 2))
+            case 1 if len(names) > 1:
+                life.leave(dice.choice(names))
+            case 2:
+                life.restart(dice.choice(names))
+            case _:
+                pass
+        life.settle()
+    return life
+
+
+def loud(results: list[Result]) -> list[Incident]:
+    return [one for one in results if isinstance(one, Incident) and one.severity is not Severity.INFO]
+
+
+@pytest.mark.parametrize("known", [True, False])
+@pytest.mark.parametrize("assignor", OWN)
+def test_no_answer_is_an_alarm(assignor: BuiltIn, known: bool) -> None:
+    grades: Counter[Grade] = Counter()
+    for seed in range(6 if known else 3):
+        results = lived(seed, assignor, known=known).story.fold()
+        assert not loud(results), seed
+        grades.update(one.verdict.grade for one in generations(results))
+    assert grades[Grade.UNEXPLAINED] == 0
+    assert grades[Grade.NOT_JUDGED] <= 0.05 * grades.total()
+    assert grades.total() > 30
+
+
+def mutants(body: GroupGeneration, dice: random.Random) -> Iterator[tuple[str, GroupGeneration]]:
+    """The answer with one active task of a process moved to another process, given to nobody, or to both."""
+    threads = threads_of(body)
+    assert not isinstance(threads, UnreadableThread)
+    givers = [thread for thread in threads if thread.pairs]
+    if not givers:
+        return
+    giver = dice.choice(givers)
+    takers = [thread for thread in threads if thread.process_id != giver.process_id]
+    pair = dice.choice(giver.pairs)
+    less = [one for one in giver.pairs if one[1] != pair[1]]
+    yield "removed", _with(body, (giver, less))
+    if takers:
+        taker = dice.choice(takers)
+        yield "moved", _with(body, (giver, less), (taker, [*taker.pairs, pair]))
+        yield "doubled", _with(body, (taker, [*taker.pairs, pair]))
+
+
+def _with(body: GroupGeneration, *given: tuple[StreamsThread, list[tuple[tuple[str, int], TaskId]]]) -> GroupGeneration:
+    rows = {thread.id: _row(thread, pairs) for thread, pairs in given}
+    return replace(body, members=tuple(rows.get(one.member_id, one) for one in body.members))
+
+
+def _row(thread: StreamsThread, pairs: list[tuple[tuple[str, int], TaskId]]) -> MemberRow:
+    tasks = {part: task for part, task in pairs}
+    partitions = tuple(sorted_partitions(tasks))
+    told = replace(
+        thread.told,
+        active=tuple(tasks[part][:2] for part in partitions),
+        standby=tuple(one for one in thread.told.standby if task_id(one[0]) not in tasks.values()),
+    )
+    answer = replace(thread.given, partitions=partitions, user_data=encode_assignment_info(told))
+    return replace(thread.row, assignment=answer, assignment_bytes=encode_assignment(answer))
+
+
+@pytest.mark.parametrize("assignor", OWN)
+def test_changed_answers_are_caught(assignor: BuiltIn) -> None:
+    """By the verdict or by a rule. A task that is taken away may look withheld: its owner gives it up, and which thread
+    of another process will get it may depend on end offsets. Then nobody can tell, and nobody calls it right."""
+    caught: Counter[str] = Counter()
+    explained: Counter[str] = Counter()
+    every: Counter[str] = Counter()
+    dice = random.Random(5)
+    for seed in range(8):
+        story = lived(seed, assignor).story
+        state: Saved | None = None
+        for number, row in enumerate(story.rows):
+            assert isinstance(row.body, GroupGeneration)
+            for kind, body in mutants(row.body, dice) if number % 3 == 1 else ():
+                results = fold_group(story.settings, GROUP, state, [replace(row, body=body)], None).results
+                grade = generations(results)[0].verdict.grade
+                seen = bool(loud(list(results))) or grade is Grade.UNEXPLAINED
+                every[kind] += 1
+                caught[kind] += seen
+                explained[kind] += not seen and grade is not Grade.NOT_JUDGED
+            state = fold_group(story.settings, GROUP, state, [row], None).state
+    print(assignor.value, {kind: f"{caught[kind]} of {count}" for kind, count in every.items()}, dict(explained))
+    assert min(every.values()) > 15
+    assert caught["moved"] >= 0.95 * every["moved"]
+    assert caught["doubled"] == every["doubled"]
+    assert caught["removed"] >= 0.5 * every["removed"]
+    assert explained["moved"] == 0
+    assert explained["removed"] <= 0.1 * every["removed"]
