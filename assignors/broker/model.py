@@ -11,7 +11,7 @@ no release known so far changed a result between two patch releases.
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby, permutations, product
-from typing import TypeAlias, TypeVar
+from typing import Protocol, TypeAlias, TypeVar
 
 from rebalance_monitor.assignors.java_order import (
     HashOrder,
@@ -156,7 +156,17 @@ class Orders:
         return order.keys()
 
 
-def member_orders(members: Sequence[BrokerMember]) -> Iterator[tuple[BrokerMember, ...]]:
+class HasId(Protocol):
+    """What has the id of a member."""
+
+    @property
+    def id(self) -> str: ...
+
+
+M = TypeVar("M", bound=HasId)
+
+
+def member_orders(members: Sequence[M]) -> Iterator[tuple[M, ...]]:
     """All orders of members that a default-capacity hash map can walk differently; the given one comes first.
 
     Only members that share a bucket of the table can change places.

@@ -19,12 +19,12 @@ from rebalance_monitor.assignors.broker.model import (
     Release,
 )
 from rebalance_monitor.schemas.group_records import GroupRecord
-from rebalance_monitor.streaming.core.epochs.group import EpochGroup, take
+from rebalance_monitor.schemas.group_values import ConsumerMember
+from rebalance_monitor.streaming.core.epochs.group import PARTS, EpochGroup, Part, take
 from rebalance_monitor.streaming.core.targets.expected import Answer, compared
 
 DEFAULT_ASSIGNOR = "uniform"
 _ASSIGNORS: Mapping[str, Callable[..., Outcome]] = {"uniform": uniform.assign, "range": range_assignor.assign}
-_ASSIGNED, _TARGET = 6, 7
 
 
 def preferred(group: EpochGroup) -> tuple[str, ...]:
@@ -42,7 +42,8 @@ def names_one(group: EpochGroup) -> bool:
 
 def _named(group: EpochGroup) -> list[str]:
     known = (member.metadata for member in group.members.values())
-    return [one.server_assignor for one in known if one is not None and one.server_assignor is not None]
+    named = (one.server_assignor for one in known if isinstance(one, ConsumerMember))
+    return [name for name in named if name is not None]
 
 
 def assignor_of(group: EpochGroup) -> str | None:
@@ -53,9 +54,9 @@ def assignor_of(group: EpochGroup) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class Computed:
-    """A target that an operation brought: the group just before its type-7 records, and just after the type-6 one,
-    which is the record number `at` of the operation. `converted`: a conversion from the classic protocol brought it, so
-    no assignor of the broker computed it."""
+    """A target that an operation brought: the group just before the records of members' targets, and just after the
+    record of its epoch, which is the record number `at` of the operation. `converted`: a conversion from the classic
+    protocol brought it, so no assignor of the broker computed it."""
 
     before: EpochGroup
     after: EpochGroup
@@ -66,15 +67,17 @@ class Computed:
 def targets_of(group: EpochGroup, records: Sequence[GroupRecord], at_ms: int) -> list[Computed]:
     """The targets that one operation brings to `group`; several batches may share a timestamp.
 
-    A replaced static member is given its predecessor's target by type-7 records of their own; a computed target's stand
-    right before the type-6 record. A conversion brings members of the classic protocol alone, and the first target.
+    A replaced static member is given its predecessor's target by records of their own; those of a computed target stand
+    right before the record of its epoch. A conversion brings members of the classic protocol alone, and the first
+    target.
     """
     found = []
     before = group
     for at, record in enumerate(records):
-        if record.type != _TARGET:
+        part = PARTS.get(record.type)
+        if part is not Part.TARGET:
             after = take(group, record, at_ms)
-            if record.type == _ASSIGNED and record.value is not None:
+            if part is Part.ASSIGNED and record.value is not None:
                 found.append(Computed(before, after, at, group.assignment_epoch is None and _all_classic(after)))
             before = group = after
         else:
@@ -88,15 +91,14 @@ def computed_targets(group: EpochGroup, records: Sequence[GroupRecord], at_ms: i
 
 
 def _all_classic(group: EpochGroup) -> bool:
-    views = group.members.values()
-    return all(one.metadata is not None and one.metadata.classic is not None for one in views)
+    return all(one.classic is not None for one in group.members.values())
 
 
 def assignor_input(computed: Computed, topics: Mapping[str, BrokerTopic]) -> BrokerGroup | None:
     """What the assignor was given; None if a member's subscription is not known."""
     members = []
     for name, member in computed.after.members.items():
-        if member.metadata is None:
+        if not isinstance(member.metadata, ConsumerMember):
             return None
         known = computed.before.members.get(name)
         earlier = (known.target if known is not None else None) or ()

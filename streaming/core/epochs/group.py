@@ -1,4 +1,4 @@
-"""State of one KIP-848 consumer group, built from its records (types 3 to 8 and 16).
+"""State of one KIP-848 consumer group or Streams group, built from its records (types 3 to 8 and 16; 17 to 23).
 
 Every key stands for itself: the last value wins, a tombstone deletes. Nothing rests on the order of tombstones, because
 compaction removes keys one by one. A tombstone of the group epoch ends the group; what is left of it is garbage.
@@ -8,23 +8,29 @@ so `take_all` applies the records of one operation (same partition and timestamp
 
     3 epoch 2 | 5 m1 | 7 m1 {t-0} | 6 epoch 2 | 8 m1 epoch 2 STABLE {t-0}
     -> group epoch 2, assignment epoch 2, m1: target {t-0}, holds {t-0} at epoch 2
+
+The records of a Streams group (KIP-1071) say the same of tasks in a role, and once what the topology is.
 """
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from enum import Enum, auto
 from typing import assert_never
 
 from rebalance_monitor.schemas.group_records import GroupRecord
 from rebalance_monitor.schemas.group_values import (
     AssignmentEpoch,
+    ClassicMember,
     ConsumerMember,
     Current,
     GroupEpoch,
     MemberState,
     PartitionMetadata,
+    Partitions,
     ResolvedRegex,
     ShareMember,
     ShareStates,
+    State,
     Target,
 )
 from rebalance_monitor.schemas.streams_values import (
@@ -35,33 +41,122 @@ from rebalance_monitor.schemas.streams_values import (
     StreamsTarget,
     Topology,
 )
-from rebalance_monitor.streaming.core.targets.group import PartitionsMember, TargetGroup
+from rebalance_monitor.streaming.core.epochs import units
+from rebalance_monitor.streaming.core.epochs.units import Units
+from rebalance_monitor.streaming.core.targets.group import TargetGroup, TimedMember
 
 STATIC_AWAY = -2
 """Member epoch of a static member that left for a while: nobody consumes its partitions, and they stay reserved."""
 
-_EPOCH, _METADATA, _MEMBER, _ASSIGNED, _TARGET, _CURRENT, _REGEX = 3, 4, 5, 6, 7, 8, 16
+CONSUMER, STREAMS = "consumer", "streams"
+"""Kinds of groups."""
+
+
+class Part(Enum):
+    """What of a group a record states, whatever the kind of the group."""
+
+    EPOCH = auto()
+    ASSIGNED = auto()
+    MEMBER = auto()
+    TARGET = auto()
+    CURRENT = auto()
+    METADATA = auto()
+    REGEX = auto()
+    TOPOLOGY = auto()
+
+
+PARTS: Mapping[int, Part] = {
+    3: Part.EPOCH,
+    4: Part.METADATA,
+    5: Part.MEMBER,
+    6: Part.ASSIGNED,
+    7: Part.TARGET,
+    8: Part.CURRENT,
+    16: Part.REGEX,
+    17: Part.EPOCH,
+    19: Part.MEMBER,
+    20: Part.ASSIGNED,
+    21: Part.TARGET,
+    22: Part.CURRENT,
+    23: Part.TOPOLOGY,
+}
+"""By record type. Types 9 to 15 are those of share groups; 18 and 24 are written by no release up to 4.3."""
+FIRST_OF_STREAMS = 17
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MemberView(PartitionsMember):
-    """What the records say of one member."""
+class MemberView(TimedMember):
+    """What the records say of one member. `target`: its partitions; `tasks`: its tasks, in a Streams group."""
 
-    metadata: ConsumerMember | None = None
+    metadata: ConsumerMember | StreamsMember | None = None
+    target: Partitions | None = None
+    current: Current | StreamsCurrent | None = None
+    tasks: StreamsTarget | None = None
+
+    @property
+    def state(self) -> MemberState | None:
+        """Its state; None where no record says what it holds, or with a state that is not known."""
+        return self.current.state if self.current is not None and isinstance(self.current.state, MemberState) else None
+
+    @property
+    def epoch(self) -> int | None:
+        return None if self.current is None else self.current.epoch
 
     @property
     def away(self) -> bool:
         """Whether it is a static member that left for a while."""
         return self.epoch == STATIC_AWAY
 
+    @property
+    def process(self) -> str | None:
+        """The process that a member of a Streams group runs in."""
+        return self.metadata.process_id if isinstance(self.metadata, StreamsMember) else None
+
+    @property
+    def classic(self) -> ClassicMember | None:
+        """What a member says that speaks the classic protocol inside a KIP-848 group."""
+        return self.metadata.classic if isinstance(self.metadata, ConsumerMember) else None
+
+    def assigned(self) -> Units:
+        """What it may use."""
+        return units.assigned(self.current)
+
+    def pending(self) -> Units:
+        """What it has to give up and may still use."""
+        return units.pending(self.current)
+
+    def held(self) -> Units:
+        """What nobody else may get who may not share it."""
+        return self.assigned() | self.pending()
+
+    def wanted(self) -> Units:
+        """Its target."""
+        return units.targeted(self.target, self.tasks)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class EpochGroup(TargetGroup):
-    """One group, as its records show it."""
+class EpochGroup:
+    """One group. `epoch` is None before the first record of it and after its tombstone; `epoch_ms`: its time;
+    `needed_ms`: the time of the first epoch that has no target yet, or had none before the newest target;
+    `metadata_hash`: that of the subscribed topics as of the epoch (4.1).
 
+    Of a Streams group: `topology`; `validated`: the topology epoch for which the coordinator found all topics, and
+    `configs` of the last assignment, both None up to 4.1 and where no record states them."""
+
+    kind: str = CONSUMER
+
+    epoch: int | None = None
+    epoch_ms: int | None = None
+    needed_ms: int | None = None
+    metadata_hash: int | None = None
+    assignment_epoch: int | None = None
+    assignment_ms: int | None = None
     topics: PartitionMetadata | None = None
     members: Mapping[str, MemberView] = field(default_factory=dict)
     regexes: Mapping[str, ResolvedRegex] = field(default_factory=dict)
+    topology: Topology | None = None
+    validated: int | None = None
+    configs: tuple[tuple[str, str], ...] | None = None
 
     @property
     def reached(self) -> bool:
@@ -78,8 +173,9 @@ class EpochGroup(TargetGroup):
         return member.state is MemberState.STABLE and member.epoch == self.assignment_epoch
 
     def names_of(self, member: MemberView) -> tuple[str, ...]:
-        """Topic names that a member subscribes to: its own, then those of its regular expression."""
-        if member.metadata is None:
+        """Topic names that a member subscribes to: its own, then those of its regular expression. The members of a
+        Streams group subscribe to none by themselves."""
+        if not isinstance(member.metadata, ConsumerMember):
             return ()
         resolved = self.regexes.get(member.metadata.regex) if member.metadata.regex is not None else None
         return tuple(dict.fromkeys((*member.metadata.names, *(resolved.topics if resolved is not None else ()))))
@@ -93,30 +189,38 @@ def take_all(group: EpochGroup, records: Iterable[GroupRecord], at_ms: int) -> E
 
 
 def take(group: EpochGroup, record: GroupRecord, at_ms: int) -> EpochGroup:
-    """The group after one record; records of share and Streams groups change nothing."""
+    """The group after one record; records of share groups change nothing."""
+    part = PARTS.get(record.type)
+    if part is None:
+        return group
+    if record.type >= FIRST_OF_STREAMS and group.kind != STREAMS:
+        group = replace(group, kind=STREAMS)
     match record.value:
         case None:
-            return _deleted(group, record)
-        case GroupEpoch(epoch=epoch, metadata_hash=topics_hash) if record.type == _EPOCH:
+            return _deleted(group, record, part)
+        case GroupEpoch(epoch=epoch, metadata_hash=topics_hash):
             return replace(group.raised(epoch, at_ms), metadata_hash=topics_hash)
-        case PartitionMetadata() as topics if record.type == _METADATA:
+        case StreamsEpoch(epoch=epoch, metadata_hash=topics_hash, validated_topology_epoch=validated, configs=configs):
+            raised = group.raised(epoch, at_ms)
+            return replace(raised, metadata_hash=topics_hash, validated=validated, configs=configs)
+        case PartitionMetadata() as topics:
             return replace(group, topics=topics)
-        case AssignmentEpoch(epoch=epoch, at_ms=computed_ms) if record.type == _ASSIGNED:
+        case Topology() as topology:
+            return replace(group, topology=topology)
+        case AssignmentEpoch(epoch=epoch, at_ms=computed_ms):
             return group.computed(epoch, at_ms if computed_ms is None else computed_ms)
-        case ConsumerMember() as metadata:
+        case ConsumerMember() | StreamsMember() as metadata:
             return _changed(group, record, replace(_member(group, record), metadata=metadata))
-        case Target(partitions=partitions) if record.type == _TARGET:
+        case Target(partitions=partitions):
             return _changed(group, record, replace(_member(group, record), target=partitions))
-        case Current() as current if record.type == _CURRENT:
-            return _changed(group, record, _member(group, record).moved(current, at_ms))
+        case StreamsTarget() as tasks:
+            return _changed(group, record, replace(_member(group, record), tasks=tasks))
+        case Current() | StreamsCurrent() as current:
+            return _changed(group, record, _moved(_member(group, record), current, at_ms))
         case ResolvedRegex() as resolved:
             return replace(group, regexes={**group.regexes, record.member or "": resolved})
-        case GroupEpoch() | PartitionMetadata() | AssignmentEpoch() | Target() | Current():
-            return group  # of a share or Streams group
-        case ShareMember() | ShareStates() | StreamsEpoch() | StreamsMember() | StreamsTarget() | StreamsCurrent():
-            return group
-        case Topology() | ResolvedTopics():
-            return group
+        case ShareMember() | ShareStates() | ResolvedTopics():
+            return group  # their types are no part of such a group
         case _:
             assert_never(record.value)
 
@@ -129,33 +233,45 @@ def _changed(group: EpochGroup, record: GroupRecord, member: MemberView) -> Epoc
     return replace(group, members={**group.members, record.member or "": member})
 
 
-def _deleted(group: EpochGroup, record: GroupRecord) -> EpochGroup:
-    match record.type:
-        case 3:
+def _moved(member: MemberView, current: Current | StreamsCurrent, at_ms: int) -> MemberView:
+    before = member.current
+    same = before is not None and _standing(before) == _standing(current)
+    return replace(member.heard(at_ms, same=same), current=current)
+
+
+def _standing(current: Current | StreamsCurrent) -> tuple[int, State | None, Units]:
+    """What keeps its time-out running: with other units to give up, the coordinator begins it anew."""
+    return current.epoch, current.state, units.pending(current)
+
+
+def _deleted(group: EpochGroup, record: GroupRecord, part: Part) -> EpochGroup:
+    match part:
+        case Part.EPOCH:
             return EpochGroup()
-        case 4:
+        case Part.METADATA:
             return replace(group, topics=None)
-        case 6:
+        case Part.ASSIGNED:
             return replace(group, assignment_epoch=None, assignment_ms=None)
-        case 16:
+        case Part.TOPOLOGY:
+            return replace(group, topology=None)
+        case Part.REGEX:
             return replace(group, regexes={name: one for name, one in group.regexes.items() if name != record.member})
-        case 5 | 7 | 8:
-            return _without(group, record)
+        case Part.MEMBER | Part.TARGET | Part.CURRENT:
+            return _without(group, record.member or "", part)
         case _:
-            return group
+            assert_never(part)
 
 
-def _without(group: EpochGroup, record: GroupRecord) -> EpochGroup:
-    name = record.member or ""
+def _without(group: EpochGroup, name: str, part: Part) -> EpochGroup:
     if name not in group.members:
         return group
     member = group.members[name]
-    match record.type:
-        case 5:
+    match part:
+        case Part.MEMBER:
             member = replace(member, metadata=None)
-        case 7:
-            member = replace(member, target=None)
+        case Part.TARGET:
+            member = replace(member, target=None, tasks=None)
         case _:
-            member = member.without_current()
+            member = replace(member.unheard(), current=None)
     others = {one: view for one, view in group.members.items() if one != name}
     return replace(group, members=others if member == MemberView() else {**group.members, name: member})

@@ -1,31 +1,35 @@
-"""Laws of a KIP-848 consumer group's state, as functions from states to findings.
+"""Laws of the state of a KIP-848 consumer group or a Streams group, as functions from states to findings.
 
 They hold between two operations, not in the midst of one. What is not known (a record that was compacted away, a topic
 without a partition count, a state of a later release) makes a law silent, never broken. Members that are static and
-away (epoch -2) count for ownership only. Source: docs/protocol/coordinator-log.md, section 6.4.
+away (epoch -2) count for ownership only. What members share out are units (`units`): partitions, or tasks in a role.
+Source: docs/protocol/coordinator-log.md, sections 6.4 and 7.1.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from enum import Enum, auto
 
 from rebalance_monitor.schemas.group_values import MemberState
-from rebalance_monitor.streaming.core.epochs.group import EpochGroup, MemberView
-from rebalance_monitor.streaming.core.targets.group import TopicPartition
+from rebalance_monitor.streaming.core.epochs import units
+from rebalance_monitor.streaming.core.epochs.group import STREAMS, EpochGroup, MemberView
+from rebalance_monitor.streaming.core.epochs.units import ACTIVE, NONE, WARM_UP, RoleTask, Unit, Units
 
 HEARTBEAT_MS, SESSION_MS, SLACK_MS = 5_000, 45_000, 5_000
 """A broker's defaults for the heartbeat interval and the session time-out, and what a busy machine adds."""
+FIRST_TARGET_MS = 3_000
+"""A broker's default for the time that it waits for more members of a Streams group that was empty (4.2)."""
 
 
 class Law(Enum):
     """What a finding breaks."""
 
     SEVERAL_HOLDERS = auto()
-    """A partition is assigned to, or pending revocation from, more than one member."""
+    """What one member alone may hold is assigned to, or pending revocation from, more than one."""
     SEVERAL_TARGETS = auto()
-    """A partition stands in more than one target."""
+    """What one member alone may hold stands in more than one target."""
     TARGET_INCOMPLETE = auto()
-    """A partition of a subscribed topic stands in no target."""
+    """A partition of a subscribed topic, or a task of the topology, stands in no target."""
     EPOCH_ORDER = auto()
     """A member is ahead of the assignment epoch, or that of the group epoch."""
     EPOCH_DECREASED = auto()
@@ -33,26 +37,32 @@ class Law(Enum):
     STABLE_UNLIKE_TARGET = auto()
     """A member is stable at the newest epoch and holds something else than its target."""
     PENDING_UNLIKE_STATE = auto()
-    """A member has partitions to revoke though it should not, or none though it should."""
+    """A member has something to revoke though it should not, or nothing though it should."""
     UNRELEASED_HOLDS_ALL = auto()
-    """A member waits for partitions although it holds its target, or holds others."""
+    """A member waits although it holds its target, or holds something else."""
     STUCK_REVOKING = auto()
     """A member has not revoked for longer than its rebalance time-out."""
     WAITING_LONG = auto()
-    """A member waits for partitions for longer than those who hold them may take."""
+    """A member waits for longer than those who hold what it waits for may take."""
     LAGGING = auto()
     """A member did not move to the newest epoch for longer than its session time-out."""
     NO_TARGET = auto()
     """The group needs a target and got none for longer than any member may take to ask for it."""
+    COPIES_TOGETHER = auto()
+    """One process holds two copies of a task."""
+    TARGET_COPIES_TOGETHER = auto()
+    """The targets of one process hold two copies of a task."""
+    WARM_UP_ALONE = auto()
+    """A task warms up that nobody is to run."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """A law that is broken. `member` where one is concerned; `partitions` where some are."""
+    """A law that is broken. `member` where one is concerned; `partitions` where some are: of a Streams group, tasks."""
 
     law: Law
     member: str | None = None
-    partitions: frozenset[TopicPartition] = frozenset()
+    partitions: Units = NONE
     waited_ms: int | None = None
 
 
@@ -67,6 +77,8 @@ def state_findings(group: EpochGroup, counts: Mapping[str, tuple[bytes, int]] | 
         stable_unlike_target,
         pending_unlike_state,
         unreleased_holds_all,
+        copies_together,
+        warm_up_alone,
     )
     found = [finding for law in laws for finding in law(group)]
     return found if counts is None else [*found, *target_incomplete(group, counts)]
@@ -107,15 +119,14 @@ def overdue_findings(
 
 
 def several_holders(group: EpochGroup) -> Iterator[Finding]:
-    """Law 1: over all members, what is assigned or pending revocation is disjoint."""
-    held = {name: member.assigned() | member.pending() for name, member in group.members.items()}
-    if twice := _in_several(held):
+    """Law 1: over all members, what one alone may hold is disjoint, assigned or pending revocation."""
+    if twice := _in_several(units.alone(member.held()) for member in group.members.values()):
         yield Finding(law=Law.SEVERAL_HOLDERS, partitions=twice)
 
 
 def several_targets(group: EpochGroup) -> Iterator[Finding]:
     """Law 2, first part: targets are disjoint."""
-    if twice := _in_several({name: member.wanted() for name, member in group.members.items()}):
+    if twice := _in_several(units.alone(member.wanted()) for member in group.members.values()):
         yield Finding(law=Law.SEVERAL_TARGETS, partitions=twice)
 
 
@@ -127,10 +138,54 @@ def target_incomplete(group: EpochGroup, counts: Mapping[str, tuple[bytes, int]]
     if group.behind or any(member.metadata is None for member in group.members.values()):
         return
     names = {name for member in group.members.values() for name in group.names_of(member)}
-    wanted = {(counts[name][0], number) for name in names & counts.keys() for number in range(counts[name][1])}
-    missing = frozenset(wanted).difference(*(member.wanted() for member in group.members.values()))
+    wanted: Units = frozenset(
+        (counts[name][0], number) for name in names & counts.keys() for number in range(counts[name][1])
+    )
+    yield from _without_owner(group, wanted)
+
+
+def tasks_incomplete(group: EpochGroup, tasks: Mapping[str, int]) -> Iterator[Finding]:
+    """The same of a Streams group: every task is active with one member. `tasks`: their number by subtopology."""
+    if group.behind or not group.members:
+        return
+    yield from _without_owner(group, frozenset((ACTIVE, name, at) for name, of in tasks.items() for at in range(of)))
+
+
+def _without_owner(group: EpochGroup, wanted: Units) -> Iterator[Finding]:
+    missing = wanted.difference(*(member.wanted() for member in group.members.values()))
     if missing:
         yield Finding(law=Law.TARGET_INCOMPLETE, partitions=missing)
+
+
+def copies_together(group: EpochGroup) -> Iterator[Finding]:
+    """A process has one copy of a task at most, in whatever role. Members whose process is not known are left out."""
+    if twice := _copies(group, MemberView.held):
+        yield Finding(law=Law.COPIES_TOGETHER, partitions=twice)
+    if twice := _copies(group, MemberView.wanted):
+        yield Finding(law=Law.TARGET_COPIES_TOGETHER, partitions=twice)
+
+
+def _copies(group: EpochGroup, units_of: Callable[[MemberView], Units]) -> Units:
+    seen: dict[tuple[str, str, int], RoleTask] = {}
+    twice: set[Unit] = set()
+    for member in group.members.values():
+        if member.process is None:
+            continue
+        for task in units.tasks_in(units_of(member)):
+            _, name, number = task
+            other = seen.setdefault((member.process, name, number), task)
+            if other is not task:
+                twice |= {other, task}
+    return frozenset(twice)
+
+
+def warm_up_alone(group: EpochGroup) -> Iterator[Finding]:
+    """A task warms up where another member is to run it until then."""
+    wanted = units.tasks_in(unit for member in group.members.values() for unit in member.wanted())
+    active = {one[1:] for one in wanted if one[0] == ACTIVE}
+    warming = frozenset(one for one in wanted if one[0] == WARM_UP and one[1:] not in active)
+    if warming:
+        yield Finding(law=Law.WARM_UP_ALONE, partitions=warming)
 
 
 def epoch_order(group: EpochGroup) -> Iterator[Finding]:
@@ -202,7 +257,8 @@ def waiting_long(group: EpochGroup, session_ms: int, heartbeat_ms: int) -> Itera
     that was revoking for the target before gives that up first, and has its time-out twice."""
     known = [member.metadata for member in group.members.values()]
     longest_ms = max((one.rebalance_timeout_ms for one in known if one is not None), default=0)
-    classic_ms = (one.classic.session_timeout_ms for one in known if one is not None and one.classic is not None)
+    classics = (member.classic for member in group.members.values())
+    classic_ms = (one.session_timeout_ms for one in classics if one is not None)
     silent_ms = max(session_ms, *classic_ms, 0)
     for name, member in _present(group):
         if member.state is not MemberState.UNRELEASED or member.epoch_since_ms is None or None in known:
@@ -215,8 +271,9 @@ def no_target(group: EpochGroup, session_ms: int) -> Iterator[Deadline]:
     """Law 10: a target follows a new group epoch as soon as a member asks, which one of them does in time or is
     removed."""
     times = [asks_ms for _, member in _present(group) if (asks_ms := _asks_ms(member, session_ms)) is not None]
+    delay_ms = FIRST_TARGET_MS if group.kind == STREAMS else 0
     if group.behind and group.epoch_ms is not None and times:
-        yield Deadline(group.epoch_ms, min(times) + SLACK_MS, Finding(law=Law.NO_TARGET))
+        yield Deadline(group.epoch_ms, min(times) + delay_ms + SLACK_MS, Finding(law=Law.NO_TARGET))
 
 
 def _asks_ms(member: MemberView, session_ms: int) -> int | None:
@@ -224,19 +281,25 @@ def _asks_ms(member: MemberView, session_ms: int) -> int | None:
     the classic protocol does so by joining, for which it has its rebalance time-out once its heartbeat was refused."""
     if member.metadata is None:
         return None
-    classic = member.metadata.classic
+    classic = member.classic
     return session_ms if classic is None else classic.session_timeout_ms + member.metadata.rebalance_timeout_ms
 
 
-def waiting_for(group: EpochGroup) -> dict[str, dict[str, frozenset[TopicPartition]]]:
-    """Law 9: for each member that waits, who still holds which of its partitions; "" for nobody."""
-    held = {name: member.assigned() | member.pending() for name, member in group.members.items()}
-    chains: dict[str, dict[str, frozenset[TopicPartition]]] = {}
+def waiting_for(group: EpochGroup) -> dict[str, dict[str, Units]]:
+    """Law 9: for each member that waits, who still holds what of its target, or another copy of it in its process; ""
+    for nobody."""
+    held = {name: member.held() for name, member in group.members.items()}
+    chains: dict[str, dict[str, Units]] = {}
     for name, member in _present(group):
         if member.state is not MemberState.UNRELEASED:
             continue
         missing = member.wanted() - member.assigned()
-        by_holder = {other: missing & of for other, of in held.items() if other != name and missing & of}
+        by_holder = {}
+        for other, of in held.items():
+            together = member.process is not None and group.members[other].process == member.process
+            kept = units.kept_back(missing, of, same_process=together) if other != name else NONE
+            if kept:
+                by_holder[other] = kept
         free = missing.difference(*by_holder.values()) if by_holder else missing
         chains[name] = by_holder | ({"": free} if free else {})
     return chains
@@ -246,10 +309,10 @@ def _present(group: EpochGroup) -> Iterator[tuple[str, MemberView]]:
     return ((name, member) for name, member in group.members.items() if not member.away)
 
 
-def _in_several(sets: Mapping[str, frozenset[TopicPartition]]) -> frozenset[TopicPartition]:
-    seen: set[TopicPartition] = set()
-    twice: set[TopicPartition] = set()
-    for one in sets.values():
+def _in_several(sets: Iterable[Units]) -> Units:
+    seen: set[Unit] = set()
+    twice: set[Unit] = set()
+    for one in sets:
         twice |= seen & one
         seen |= one
     return frozenset(twice)

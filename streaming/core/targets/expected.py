@@ -27,15 +27,19 @@ class Answer(Enum):
     """The assignor throws on this input, or there is none."""
 
 
+def orders_to_try(size: int) -> int:
+    """How many orders of members are tried where one computation is of this size: members and what they share out."""
+    return min(_MOST_ORDERS, max(1, _MOST_WORK // max(1, size)))
+
+
 def compared(
-    group: BrokerGroup, wanted: Mapping[str, frozenset[TopicPartition]], assign: Callable[[BrokerGroup], Outcome]
+    group: BrokerGroup, wanted: Mapping[str, frozenset[object]], assign: Callable[[BrokerGroup], Outcome]
 ) -> Answer:
     """Whether the assignor gives each member of the group what it was given (`wanted`)."""
     orders = member_orders(group.members)
     size = len(group.members) + sum(topic.partitions for topic in group.topics.values())
-    most = min(_MOST_ORDERS, max(1, _MOST_WORK // max(1, size)))
     ran = unsure = False
-    for members in islice(orders, most):
+    for members in islice(orders, orders_to_try(size)):
         outcome = assign(replace(group, members=members))
         if not isinstance(outcome, BrokerResult):
             continue

@@ -42,18 +42,33 @@ class TargetGroup:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PartitionsMember:
-    """What the records say of one member. Times in ms.
+class TimedMember:
+    """The times of one member, in ms.
 
-    `epoch_since_ms`: since when it is at its epoch and in its state, with the same partitions to give up; `heard_ms`:
-    its last record of what it holds; both count only time that has surely passed. `wrote_ms`: the time of that record.
+    `epoch_since_ms`: since when it is at its epoch and in its state, with the same to give up; `heard_ms`: its last
+    record of what it holds; both count only time that has surely passed. `wrote_ms`: the time of that record.
     """
 
-    target: Partitions | None = None
-    current: Current | None = None
     epoch_since_ms: int | None = None
     heard_ms: int | None = None
     wrote_ms: int | None = None
+
+    def heard(self, at_ms: int, *, same: bool) -> Self:
+        """The member by a new record of what it holds; `same`: it is where it was."""
+        since_ms = self.epoch_since_ms if same else at_ms
+        return replace(self, epoch_since_ms=since_ms, heard_ms=at_ms, wrote_ms=at_ms)
+
+    def unheard(self) -> Self:
+        """The member without such a record."""
+        return replace(self, epoch_since_ms=None, heard_ms=None, wrote_ms=None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartitionsMember(TimedMember):
+    """What the records say of one member whose target is partitions."""
+
+    target: Partitions | None = None
+    current: Current | None = None
 
     @property
     def state(self) -> MemberState | None:
@@ -79,12 +94,11 @@ class PartitionsMember:
     def moved(self, current: Current, at_ms: int) -> Self:
         """The member by its newest record of what it holds."""
         same = self.current is not None and _standing(self.current) == _standing(current)
-        since_ms = self.epoch_since_ms if same else at_ms
-        return replace(self, current=current, epoch_since_ms=since_ms, heard_ms=at_ms, wrote_ms=at_ms)
+        return replace(self.heard(at_ms, same=same), current=current)
 
     def without_current(self) -> Self:
         """The member after the tombstone of that record."""
-        return replace(self, current=None, epoch_since_ms=None, heard_ms=None, wrote_ms=None)
+        return replace(self.unheard(), current=None)
 
 
 def flat(partitions: Partitions) -> frozenset[TopicPartition]:

@@ -1,0 +1,77 @@
+"""What the members of a group share out: partitions of a consumer group, or tasks of a Streams group in a role.
+
+    consumer    (topic id, 3)              one member alone may hold it
+    streams     ("active", "0", 3)         one member alone may hold it
+                ("standby", "0", 3)        any member may, in a process that has no other copy of task 0_3
+
+Laws, progress and deadlines of all kinds of groups speak of such units.
+"""
+
+from collections.abc import Iterable
+from typing import TypeAlias
+
+from rebalance_monitor.schemas.group_values import Current, Partitions
+from rebalance_monitor.schemas.streams_values import StreamsCurrent, StreamsTarget, Tasks
+from rebalance_monitor.streaming.core.targets.group import TopicPartition, flat
+
+RoleTask: TypeAlias = tuple[str, str, int]
+"""Role, subtopology id, partition."""
+Unit: TypeAlias = TopicPartition | RoleTask
+Units: TypeAlias = frozenset[Unit]
+
+ACTIVE, STANDBY, WARM_UP = "active", "standby", "warm-up"
+ROLES = (ACTIVE, STANDBY, WARM_UP)
+NONE: Units = frozenset()
+
+
+def in_roles(active: Tasks, standby: Tasks, warm_up: Tasks) -> Units:
+    """Tasks without order."""
+    by_role = zip(ROLES, (active, standby, warm_up), strict=True)
+    return frozenset((role, one.subtopology, number) for role, of in by_role for one in of for number in one.numbers)
+
+
+def assigned(current: Current | StreamsCurrent | None) -> Units:
+    """What a member may use."""
+    if current is None:
+        return NONE
+    if isinstance(current, StreamsCurrent):
+        return in_roles(current.active, current.standby, current.warmup)
+    return flat(current.assigned)
+
+
+def pending(current: Current | StreamsCurrent | None) -> Units:
+    """What a member has to give up and may still use."""
+    if current is None:
+        return NONE
+    if isinstance(current, StreamsCurrent):
+        return in_roles(
+            current.active_pending_revocation, current.standby_pending_revocation, current.warmup_pending_revocation
+        )
+    return flat(current.pending_revocation)
+
+
+def targeted(target: Partitions | None, tasks: StreamsTarget | None) -> Units:
+    """What a member is to have."""
+    if tasks is not None:
+        return in_roles(tasks.active, tasks.standby, tasks.warmup)
+    return flat(target or ())
+
+
+def tasks_in(units: Iterable[Unit]) -> frozenset[RoleTask]:
+    """The tasks among them."""
+    return frozenset(one for one in units if len(one) == 3)
+
+
+def alone(units: Iterable[Unit]) -> Units:
+    """What one member alone may hold: everything but copies of tasks."""
+    return frozenset(one for one in units if len(one) == 2 or one[0] == ACTIVE)
+
+
+def kept_back(missing: Units, held: Units, *, same_process: bool) -> Units:
+    """What of `missing` a member is not given as long as a member holds `held`: what one alone may hold, and in the
+    same process every copy of a task, whatever its role."""
+    found = missing & alone(held)
+    if not same_process:
+        return found
+    there = {(one[1], one[2]) for one in tasks_in(held)}
+    return found | frozenset(one for one in tasks_in(missing) if (one[1], one[2]) in there)
