@@ -1,9 +1,12 @@
-"""Why a KIP-848 group needs a new target, by the records that raised its epoch (coordinator-log.md 10.5).
+"""Why a KIP-848 or Streams group needs a new target, by the records that raised its epoch (coordinator-log.md 10.5).
 
     new type 5                               a member joined
     type 5 with other topics, or type 16     a subscription changed
     tombstone of type 5                      a member left, was removed, or nobody can tell
     nothing of these                         the subscribed topics changed (type 4, or another hash)
+
+Of a Streams group types 19, 23 and 17 tell the same; another topology (23), and another process, tags or topology epoch
+of a member, is a changed subscription, and other configs (17) are the group's.
 
 A member that leaves asks for it, and is gone at once. A member that falls silent is removed when its session time-out
 has passed. Its records do not show its heartbeats: only where its last record of type 8, which it asked for itself, is
@@ -13,6 +16,7 @@ too young for a time-out, it surely left.
 from collections.abc import Iterator, Mapping
 
 from rebalance_monitor.schemas.group_values import MemberState
+from rebalance_monitor.schemas.streams_values import StreamsMember
 from rebalance_monitor.streaming.core.epochs.group import STATIC_AWAY, EpochGroup, MemberView
 from rebalance_monitor.streaming.core.epochs.laws import SESSION_MS
 from rebalance_monitor.streaming.core.fold import departures
@@ -41,15 +45,29 @@ def causes_of(before: EpochGroup, after: EpochGroup, evidence: tuple[Evidence, .
     found += _departures({name: view for name, view in gone.items() if named(name, view) not in came}, evidence, at_ms)
     if changed := _resubscribed(before, after):
         found.append(Cause(kind="subscription_changed", subjects=members(changed), evidence=evidence))
+    if before.topology is not None and before.topology != after.topology and not changed:
+        found.append(Cause(kind="subscription_changed", evidence=evidence))
+    if not found and before.configs is not None and before.configs != after.configs:
+        text = ", ".join(f"{name}={value}" for name, value in after.configs or ())
+        told = Evidence(text=f"the group's configuration changed: {text or 'nothing is set'}")
+        found.append(Cause(kind="unknown", certainty=Certainty.LIKELY, evidence=(*evidence, told)))
     if not found and (before.metadata_hash, before.topics) != (after.metadata_hash, after.topics):
         found.append(Cause(kind="topic_changed", evidence=evidence))
     return tuple(found) or (Cause(kind="unknown", certainty=Certainty.POSSIBLE, evidence=evidence),)
 
 
 def _resubscribed(before: EpochGroup, after: EpochGroup) -> set[str]:
-    earlier = {named(*one): set(before.names_of(one[1])) for one in before.members.items() if one[1].metadata}
-    later = {named(*one): set(after.names_of(one[1])) for one in after.members.items() if one[1].metadata}
+    earlier = {named(*one): _subscription(before, one[1]) for one in before.members.items() if one[1].metadata}
+    later = {named(*one): _subscription(after, one[1]) for one in after.members.items() if one[1].metadata}
     return {name for name in earlier.keys() & later.keys() if earlier[name] != later[name]}
+
+
+def _subscription(group: EpochGroup, member: MemberView) -> tuple[object, ...]:
+    """What of a member asks for a new target where it changes."""
+    metadata = member.metadata
+    if isinstance(metadata, StreamsMember):
+        return metadata.process_id, metadata.topology_epoch, metadata.client_tags, metadata.rack
+    return (frozenset(group.names_of(member)),)
 
 
 def _departures(gone: Mapping[str, MemberView], evidence: tuple[Evidence, ...], at_ms: int) -> Iterator[Cause]:
@@ -68,11 +86,11 @@ def _departure(view: MemberView, at_ms: int) -> tuple[str, Certainty, str]:
         waited_ms = at_ms - view.epoch_since_ms
         if waited_ms >= metadata.rebalance_timeout_ms:
             text = (
-                f"it did not give its partitions up within its rebalance time-out of {metadata.rebalance_timeout_ms} ms"
+                f"it did not give up what it had to within its rebalance time-out of {metadata.rebalance_timeout_ms} ms"
             )
             return "member_lost", Certainty.LIKELY, text
     # The session time-out is the broker's, or the classic member's own; no record shows the broker's.
-    classic = None if metadata is None else metadata.classic
+    classic = view.classic
     session_ms = SESSION_MS if classic is None else classic.session_timeout_ms
     asked = departures.left(view.wrote_ms or 0, at_ms, session_ms)
     if asked is None:

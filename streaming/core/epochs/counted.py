@@ -1,4 +1,4 @@
-"""Groups that are only counted: share groups, Streams groups (KIP-1071), and types of records that nobody knows.
+"""Groups that are only counted: share groups, and types of records that nobody knows.
 
 Their records are not read. What is published is whether the group lives and has members, as far as keys and tombstones
 tell it: `Empty` without a member, `Dead` once its epoch was deleted, and `Unknown`, Kafka's own word, for a group with

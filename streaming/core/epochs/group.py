@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from enum import Enum, auto
 from typing import assert_never
 
-from rebalance_monitor.schemas.group_records import GroupRecord
+from rebalance_monitor.schemas.group_records import GroupRecord, Value
 from rebalance_monitor.schemas.group_values import (
     AssignmentEpoch,
     ClassicMember,
@@ -135,22 +135,14 @@ class MemberView(TimedMember):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class EpochGroup:
-    """One group. `epoch` is None before the first record of it and after its tombstone; `epoch_ms`: its time;
-    `needed_ms`: the time of the first epoch that has no target yet, or had none before the newest target;
-    `metadata_hash`: that of the subscribed topics as of the epoch (4.1).
+class EpochGroup(TargetGroup):
+    """One group, as its records show it.
 
     Of a Streams group: `topology`; `validated`: the topology epoch for which the coordinator found all topics, and
-    `configs` of the last assignment, both None up to 4.1 and where no record states them."""
+    `configs` of the last assignment, both None up to 4.1 and where no record states them.
+    """
 
     kind: str = CONSUMER
-
-    epoch: int | None = None
-    epoch_ms: int | None = None
-    needed_ms: int | None = None
-    metadata_hash: int | None = None
-    assignment_epoch: int | None = None
-    assignment_ms: int | None = None
     topics: PartitionMetadata | None = None
     members: Mapping[str, MemberView] = field(default_factory=dict)
     regexes: Mapping[str, ResolvedRegex] = field(default_factory=dict)
@@ -195,9 +187,17 @@ def take(group: EpochGroup, record: GroupRecord, at_ms: int) -> EpochGroup:
         return group
     if record.type >= FIRST_OF_STREAMS and group.kind != STREAMS:
         group = replace(group, kind=STREAMS)
-    match record.value:
-        case None:
-            return _deleted(group, record, part)
+    if record.value is None:
+        return _deleted(group, record, part)
+    if part in (Part.MEMBER, Part.TARGET, Part.CURRENT):
+        member = group.members.get(record.member or "", MemberView())
+        return replace(group, members={**group.members, record.member or "": _said(member, record.value, at_ms)})
+    return _stated(group, record.value, record.member or "", at_ms)
+
+
+def _stated(group: EpochGroup, value: Value, name: str, at_ms: int) -> EpochGroup:
+    """The group after a record about itself; `name`: a regular expression."""
+    match value:
         case GroupEpoch(epoch=epoch, metadata_hash=topics_hash):
             return replace(group.raised(epoch, at_ms), metadata_hash=topics_hash)
         case StreamsEpoch(epoch=epoch, metadata_hash=topics_hash, validated_topology_epoch=validated, configs=configs):
@@ -209,28 +209,25 @@ def take(group: EpochGroup, record: GroupRecord, at_ms: int) -> EpochGroup:
             return replace(group, topology=topology)
         case AssignmentEpoch(epoch=epoch, at_ms=computed_ms):
             return group.computed(epoch, at_ms if computed_ms is None else computed_ms)
-        case ConsumerMember() | StreamsMember() as metadata:
-            return _changed(group, record, replace(_member(group, record), metadata=metadata))
-        case Target(partitions=partitions):
-            return _changed(group, record, replace(_member(group, record), target=partitions))
-        case StreamsTarget() as tasks:
-            return _changed(group, record, replace(_member(group, record), tasks=tasks))
-        case Current() | StreamsCurrent() as current:
-            return _changed(group, record, _moved(_member(group, record), current, at_ms))
         case ResolvedRegex() as resolved:
-            return replace(group, regexes={**group.regexes, record.member or "": resolved})
-        case ShareMember() | ShareStates() | ResolvedTopics():
-            return group  # their types are no part of such a group
+            return replace(group, regexes={**group.regexes, name: resolved})
         case _:
-            assert_never(record.value)
+            return group
 
 
-def _member(group: EpochGroup, record: GroupRecord) -> MemberView:
-    return group.members.get(record.member or "", MemberView())
-
-
-def _changed(group: EpochGroup, record: GroupRecord, member: MemberView) -> EpochGroup:
-    return replace(group, members={**group.members, record.member or "": member})
+def _said(member: MemberView, value: Value, at_ms: int) -> MemberView:
+    """The member after a record about it."""
+    match value:
+        case ConsumerMember() | StreamsMember() as metadata:
+            return replace(member, metadata=metadata)
+        case Target(partitions=partitions):
+            return replace(member, target=partitions)
+        case StreamsTarget() as tasks:
+            return replace(member, tasks=tasks)
+        case Current() | StreamsCurrent() as current:
+            return _moved(member, current, at_ms)
+        case _:
+            return member
 
 
 def _moved(member: MemberView, current: Current | StreamsCurrent, at_ms: int) -> MemberView:

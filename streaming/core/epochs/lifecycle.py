@@ -1,6 +1,6 @@
-"""The lifecycle of KIP-848 consumer groups, and of all groups that are only counted (`counted`).
+"""The lifecycle of KIP-848 consumer groups and KIP-1071 Streams groups, and of all that are only counted (`counted`).
 
-The records of a KIP-848 group state its epochs, members and assignments one by one. The session keeps the group as they
+The records of such a group state its epochs, members and assignments one by one. The session keeps the group as they
 show it, closes one operation of the coordinator after the other (`operation`), and publishes each target with who has
 to have what, its cause and its verdict, when its members have reached it, and the state of the group.
 """
@@ -8,7 +8,7 @@ to have what, its cause and its verdict, when its members have reached it, and t
 from collections.abc import Sequence
 from dataclasses import replace
 
-from rebalance_monitor.streaming.core.epochs import catalogue, counted, operation, timing
+from rebalance_monitor.streaming.core.epochs import catalogue, counted, operation, tasks_catalogue, timing
 from rebalance_monitor.streaming.core.epochs.state import EpochsState
 from rebalance_monitor.streaming.core.fold.lifecycle import GroupView, NoTopics, Session
 from rebalance_monitor.streaming.core.incidents.notice import Output
@@ -25,7 +25,7 @@ class EpochsLifecycle(NoTopics):
     """Every group whose records are not those of a classic one."""
 
     name = "epochs"
-    rules: tuple[Rule, ...] = catalogue.RULES
+    rules: tuple[Rule, ...] = (*catalogue.RULES, *tasks_catalogue.RULES)
     outlive: frozenset[str] = frozenset()
     converts = True
     members: MemberFormat | None = None

@@ -5,19 +5,20 @@ from dataclasses import replace
 
 from rebalance_monitor.schemas.group_records import GroupRecord
 from rebalance_monitor.schemas.group_values import GroupEpoch
-from rebalance_monitor.streaming.core.epochs import timing, topics
-from rebalance_monitor.streaming.core.epochs.catalogue import WITHOUT_OWNER
+from rebalance_monitor.schemas.streams_values import StreamsEpoch
+from rebalance_monitor.streaming.core.epochs import tasks, tasks_verdict, timing, topics
 from rebalance_monitor.streaming.core.epochs.causes import causes_of
 from rebalance_monitor.streaming.core.epochs.expected import Computed, targets_of
-from rebalance_monitor.streaming.core.epochs.group import EpochGroup, take_all
+from rebalance_monitor.streaming.core.epochs.group import STREAMS, EpochGroup, take_all
 from rebalance_monitor.streaming.core.epochs.laws import Finding, epoch_decreased, state_findings
 from rebalance_monitor.streaming.core.epochs.published import (
     detail_of,
     generation_of,
     progress_of,
+    share_of,
     targets_by_name,
 )
-from rebalance_monitor.streaming.core.epochs.rules import OF_ONE_MOMENT, findings_of
+from rebalance_monitor.streaming.core.epochs.rules import evaluated, findings_of
 from rebalance_monitor.streaming.core.epochs.state import EpochsState
 from rebalance_monitor.streaming.core.epochs.verdict import judge
 from rebalance_monitor.streaming.core.fold.lifecycle import GroupView
@@ -26,7 +27,8 @@ from rebalance_monitor.streaming.core.fold.state import LastRecord
 from rebalance_monitor.streaming.core.incidents import finding as incidents_finding
 from rebalance_monitor.streaming.core.incidents.notice import Notice, Output
 from rebalance_monitor.streaming.core.model.records import Row
-from rebalance_monitor.streaming.core.model.results import Cause, Evidence
+from rebalance_monitor.streaming.core.model.results import Cause, Evidence, ExpectedShare, Verdict
+from rebalance_monitor.streaming.core.model.streams_settings import NOTHING_SAID
 from rebalance_monitor.streaming.core.targets.causes import merged
 from rebalance_monitor.streaming.core.targets.moment import records_of
 from rebalance_monitor.streaming.core.targets.published import NameOf
@@ -47,7 +49,7 @@ def closed(view: GroupView, state: EpochsState) -> tuple[EpochsState, list[Outpu
     def name_of(topic: bytes) -> str:
         return topics.name_of(topic, after, view.knowledge.topics)
 
-    epochs = [one.value.epoch for one in records if isinstance(one.value, GroupEpoch)]
+    epochs = [one.value.epoch for one in records if isinstance(one.value, GroupEpoch | StreamsEpoch)]
     state = replace(state, trusted=followed(view, state, before.epoch, epochs, rows[0]))
     outputs: list[Output] = []
     earlier = before
@@ -87,9 +89,8 @@ def _notices(view: GroupView, state: EpochsState, went_back: Sequence[Finding], 
             yield Notice(moment=moment, found=_found(view, state, went_back))
         return
     breaches = [*state_findings(state.view), *went_back, *timing.overdue(view, state, at_ms)]
-    of_targets = frozenset[str]() if state.view.behind else frozenset({WITHOUT_OWNER.code})
     found = _found(view, state, breaches)
-    yield Notice(moment=moment, found=found, evaluated=OF_ONE_MOMENT | of_targets)
+    yield Notice(moment=moment, found=found, evaluated=evaluated(state.view))
 
 
 def _found(view: GroupView, state: EpochsState, breaches: Iterable[Finding]) -> tuple[incidents_finding.Finding, ...]:
@@ -132,7 +133,7 @@ def _targeted(
         cause = state.cause
     else:
         cause = merged(state.cause, causes_of(earlier, target.after, here, at_ms))
-    verdict = judge(target, view.knowledge.topics, at_ms, name_of, trusted=state.trusted)
+    verdict = _verdict(view, target, at_ms, name_of, trusted=state.trusted)
     outputs.append(
         generation_of(
             view, target, source=source, at_ms=at_ms, verdict=verdict, cause=cause, left=state.left, name_of=name_of
@@ -140,6 +141,19 @@ def _targeted(
     )
     underway = Underway(epoch=epoch, source=source, cause=cause, detail=replace(detail_of(target.after), progress=()))
     return replace(state, underway=underway, cause=(), left={}), outputs
+
+
+def _verdict(view: GroupView, target: Computed, at_ms: int, name_of: NameOf, *, trusted: bool) -> Verdict:
+    history = view.knowledge.topics
+    if target.after.kind != STREAMS:
+        return judge(target, history, at_ms, name_of, trusted=trusted)
+    settings = view.settings.streams.get(view.group, NOTHING_SAID)
+    found = tasks_verdict.judge(target, settings, history, at_ms, trusted=trusted)
+    if found.expected is None:
+        return found.verdict
+    reads = tasks.reads(target.after, history, at_ms)
+    expected = {name: ExpectedShare(assigned=share_of(of, name_of, reads)) for name, of in found.expected.items()}
+    return replace(found.verdict, expected=expected)
 
 
 def _reached(view: GroupView, state: EpochsState, at_ms: int) -> tuple[EpochsState, list[Output]]:
@@ -154,5 +168,7 @@ def _reached(view: GroupView, state: EpochsState, at_ms: int) -> tuple[EpochsSta
 
 def _raising(rows: Sequence[Row], records: Sequence[GroupRecord]) -> Row:
     """The record that raised the group epoch."""
-    found = (row for row, record in zip(rows, records, strict=False) if isinstance(record.value, GroupEpoch))
+    found = (
+        row for row, record in zip(rows, records, strict=False) if isinstance(record.value, GroupEpoch | StreamsEpoch)
+    )
     return next(found, rows[0])

@@ -1,12 +1,16 @@
 """A target as it is published: members with what they have, should have and have yet to give up, and who waits."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
-from rebalance_monitor.schemas.group_values import Current
+from rebalance_monitor.schemas.group_values import MemberState
+from rebalance_monitor.streaming.core.epochs import tasks, tasks_published, units
 from rebalance_monitor.streaming.core.epochs.causes import named
 from rebalance_monitor.streaming.core.epochs.expected import Computed
-from rebalance_monitor.streaming.core.epochs.group import EpochGroup, MemberView
+from rebalance_monitor.streaming.core.epochs.group import STREAMS, EpochGroup, MemberView
 from rebalance_monitor.streaming.core.epochs.laws import waiting_for
+from rebalance_monitor.streaming.core.epochs.tasks_published import Reads
+from rebalance_monitor.streaming.core.epochs.units import Units
 from rebalance_monitor.streaming.core.fold.lifecycle import GroupView
 from rebalance_monitor.streaming.core.fold.published import diff_of
 from rebalance_monitor.streaming.core.model.epoch_detail import EpochDetail, MemberProgress
@@ -18,8 +22,14 @@ from rebalance_monitor.streaming.core.model.results import (
     Source,
     Verdict,
 )
-from rebalance_monitor.streaming.core.targets.group import TopicPartition
-from rebalance_monitor.streaming.core.targets.published import NameOf, share_of, shown, state_word
+from rebalance_monitor.streaming.core.targets import published as partitions
+from rebalance_monitor.streaming.core.targets.published import UNKNOWN, NameOf
+
+STREAMS_WORDS: Mapping[MemberState, str] = {
+    MemberState.STABLE: "STABLE",
+    MemberState.UNREVOKED: "UNREVOKED_TASKS",
+    MemberState.UNRELEASED: "UNRELEASED_TASKS",
+}
 
 
 def generation_of(
@@ -35,23 +45,27 @@ def generation_of(
 ) -> Generation:
     """A target. `left`: what members had, by name, that have gone since the target before."""
     group = target.after
+    reads = tasks.reads(group, view.knowledge.topics, at_ms)
+    detail = detail_of(group)
+    if group.kind == STREAMS:
+        detail = replace(detail, streams=tasks_published.detail_of(group, view.knowledge.topics, at_ms))
     had = {**left, **targets_by_name(target.before, name_of)}
     return Generation(
         cluster=view.settings.name,
         group=view.group,
         incarnation=view.envelope.incarnation,
-        protocol_type="consumer",
+        protocol_type=group.kind,
         protocol=verdict.assignor,
         generation=group.assignment_epoch or 0,
         leader=None,
         at_ms=at_ms,
         state_ms=group.assignment_ms,
         source=source,
-        members=tuple(_member(name, one, name_of) for name, one in sorted(group.members.items())),
+        members=tuple(_member(name, one, name_of, reads) for name, one in sorted(group.members.items())),
         diff=diff_of(had, targets_by_name(group, name_of)),
         cause=cause,
         verdict=verdict,
-        detail=detail_of(group),
+        detail=detail,
         historic=view.envelope.historic,
     )
 
@@ -63,6 +77,7 @@ def detail_of(group: EpochGroup) -> EpochDetail:
         needed_ms=group.needed_ms,
         computed_ms=group.assignment_ms,
         progress=progress_of(group),
+        kind=group.kind,
     )
 
 
@@ -71,30 +86,48 @@ def progress_of(group: EpochGroup) -> tuple[MemberProgress, ...]:
     waits = waiting_for(group)
     return tuple(
         MemberProgress(
-            member_id=name, epoch=one.epoch, state=state_word(one.state), waits_for=tuple(sorted(waits.get(name, ())))
+            member_id=name,
+            epoch=one.epoch,
+            state=state_word(group, one),
+            waits_for=tuple(sorted(waits.get(name, ()))),
         )
         for name, one in sorted(group.members.items())
     )
 
 
+def state_word(group: EpochGroup, member: MemberView) -> str:
+    """The state of a member in Kafka's words."""
+    if group.kind != STREAMS:
+        return partitions.state_word(member.state)
+    return UNKNOWN if member.state is None else STREAMS_WORDS[member.state]
+
+
 def targets_by_name(group: EpochGroup, name_of: NameOf) -> dict[str, tuple[str, ...]]:
-    """What each member should have, as `topic-number`."""
+    """What each member should have, as `shown`."""
     return {named(member_id, one): shown(one.wanted(), name_of) for member_id, one in group.members.items()}
 
 
-def _member(member_id: str, one: MemberView, name_of: NameOf) -> MemberResult:
+def shown(some: Units, name_of: NameOf) -> tuple[str, ...]:
+    """Partitions as `topic-number` and tasks as `tasks_published.shown`, in order."""
+    return (*partitions.shown(units.partitions_in(some), name_of), *tasks_published.shown(units.tasks_in(some)))
+
+
+def share_of(some: Units, name_of: NameOf, reads: Reads) -> ConsumerShare:
+    """Partitions by name, and those that active tasks read, in order."""
+    own = partitions.share_of(units.partitions_in(some), name_of)
+    return own if own.partitions else tasks_published.share_of(units.tasks_in(some), reads)
+
+
+def _member(member_id: str, one: MemberView, name_of: NameOf, reads: Reads) -> MemberResult:
     metadata = one.metadata
+    known = one.current is not None
     return MemberResult(
         member_id=member_id,
         client_id="" if metadata is None else metadata.client_id,
         client_host="" if metadata is None else metadata.client_host,
         instance_id=None if metadata is None else metadata.instance_id,
         worker=None,
-        assigned=share_of(one.wanted(), name_of),
-        revoked=_held(one.current, one.pending(), name_of),
-        owned=_held(one.current, one.assigned(), name_of),
+        assigned=share_of(one.wanted(), name_of, reads),
+        revoked=share_of(one.pending(), name_of, reads) if known else None,
+        owned=share_of(one.assigned(), name_of, reads) if known else None,
     )
-
-
-def _held(current: Current | None, partitions: frozenset[TopicPartition], name_of: NameOf) -> ConsumerShare | None:
-    return None if current is None else share_of(partitions, name_of)

@@ -6,16 +6,18 @@ broker's session time-out and heartbeat interval, which no record shows, so what
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from rebalance_monitor.streaming.core.epochs import catalogue
+from rebalance_monitor.streaming.core.epochs import catalogue, tasks_catalogue
 from rebalance_monitor.streaming.core.epochs.causes import named
-from rebalance_monitor.streaming.core.epochs.group import EpochGroup, MemberView
+from rebalance_monitor.streaming.core.epochs.group import STREAMS, EpochGroup, MemberView
 from rebalance_monitor.streaming.core.epochs.laws import Finding as Breach
 from rebalance_monitor.streaming.core.epochs.laws import Law, waiting_for
+from rebalance_monitor.streaming.core.epochs.published import shown, state_word
+from rebalance_monitor.streaming.core.epochs.units import Unit, Units, partitions_in, tasks_in
 from rebalance_monitor.streaming.core.incidents.finding import Finding
 from rebalance_monitor.streaming.core.incidents.rule import Rule
 from rebalance_monitor.streaming.core.model.results import Certainty, Evidence, Subject
 from rebalance_monitor.streaming.core.targets.group import TopicPartition
-from rebalance_monitor.streaming.core.targets.published import NameOf, shown, state_word
+from rebalance_monitor.streaming.core.targets.published import NameOf
 
 RULE_OF: Mapping[Law, Rule] = {
     Law.SEVERAL_HOLDERS: catalogue.TWO_HOLDERS,
@@ -31,13 +33,42 @@ RULE_OF: Mapping[Law, Rule] = {
     Law.NO_TARGET: catalogue.NO_TARGET,
     Law.TARGET_INCOMPLETE: catalogue.WITHOUT_OWNER,
 }
-OF_ONE_MOMENT = frozenset(rule.code for rule in catalogue.RULES) - {catalogue.WITHOUT_OWNER.code}
-"""Codes that every closed moment says anew whether they are broken."""
+STREAMS_RULE_OF: Mapping[Law, Rule] = {
+    Law.SEVERAL_HOLDERS: tasks_catalogue.TWO_HOLDERS,
+    Law.SEVERAL_TARGETS: tasks_catalogue.TWO_TARGETS,
+    Law.EPOCH_ORDER: tasks_catalogue.EPOCHS_FALL,
+    Law.EPOCH_DECREASED: tasks_catalogue.EPOCHS_FALL,
+    Law.STABLE_UNLIKE_TARGET: tasks_catalogue.UNLIKE_TARGET,
+    Law.PENDING_UNLIKE_STATE: tasks_catalogue.UNLIKE_STATE,
+    Law.UNRELEASED_HOLDS_ALL: tasks_catalogue.WAITS_FOR_NOTHING,
+    Law.STUCK_REVOKING: tasks_catalogue.STUCK_REVOKING,
+    Law.LAGGING: tasks_catalogue.LAGGING,
+    Law.WAITING_LONG: tasks_catalogue.WAITING_LONG,
+    Law.NO_TARGET: tasks_catalogue.NO_TARGET,
+    Law.TARGET_INCOMPLETE: tasks_catalogue.WITHOUT_OWNER,
+    Law.COPIES_TOGETHER: tasks_catalogue.COPIES_TOGETHER,
+    Law.TARGET_COPIES_TOGETHER: tasks_catalogue.COPIES_TOGETHER,
+    Law.WARM_UP_ALONE: tasks_catalogue.WARM_UP_ALONE,
+}
 
+_WITHOUT_OWNER = frozenset({catalogue.WITHOUT_OWNER.code, tasks_catalogue.WITHOUT_OWNER.code})
 _UNSURE = frozenset({Law.STUCK_REVOKING, Law.LAGGING, Law.WAITING_LONG, Law.NO_TARGET, Law.EPOCH_DECREASED})
 _OF_PARTITIONS = frozenset({Law.SEVERAL_HOLDERS, Law.SEVERAL_TARGETS, Law.TARGET_INCOMPLETE})
+_OF_HOLDERS = frozenset({Law.SEVERAL_HOLDERS, Law.COPIES_TOGETHER})
 MOST_PARTITIONS = 50
 _MOST_NAMED = 5
+
+
+def rules_of(group: EpochGroup) -> Mapping[Law, Rule]:
+    """The rule of each law in this kind of group."""
+    return STREAMS_RULE_OF if group.kind == STREAMS else RULE_OF
+
+
+def evaluated(group: EpochGroup) -> frozenset[str]:
+    """Codes of which a closed moment says whether they are broken: who has no owner is not known while a target is
+    due."""
+    codes = frozenset(rule.code for rule in rules_of(group).values())
+    return codes - _WITHOUT_OWNER if group.behind else codes
 
 
 def findings_of(
@@ -48,10 +79,23 @@ def findings_of(
 
 
 def _findings(group_id: str, group: EpochGroup, breach: Breach, name_of: NameOf, here: Evidence) -> Iterator[Finding]:
-    rule = RULE_OF[breach.law]
+    rule = rules_of(group)[breach.law]
     certainty = Certainty.LIKELY if breach.law in _UNSURE else Certainty.CERTAIN
+    if group.kind == STREAMS and breach.member is None and breach.partitions:
+        for holders, some in _by_holders(group, breach).items():
+            subjects = tuple(Subject("member", one) for one in holders) or (Subject("group", group_id),)
+            text = " and ".join(holders)
+            yield Finding(
+                rule=rule,
+                severity=rule.severity,
+                certainty=certainty,
+                subjects=subjects,
+                message=f"{_some(some, name_of)}: {_of_tasks(group, breach.law)}{text}",
+                evidence=(here,),
+            )
+        return
     if breach.law in _OF_PARTITIONS:
-        for partition in sorted(breach.partitions)[:MOST_PARTITIONS]:
+        for partition in sorted(partitions_in(breach.partitions))[:MOST_PARTITIONS]:
             (name,) = shown(frozenset({partition}), name_of)
             yield Finding(
                 rule=rule,
@@ -76,14 +120,47 @@ def _findings(group_id: str, group: EpochGroup, breach: Breach, name_of: NameOf,
     )
 
 
+def _by_holders(group: EpochGroup, breach: Breach) -> dict[tuple[str, ...], Units]:
+    """Tasks by those who have them, held or in their targets; nobody has the ones that are missing."""
+    found: dict[tuple[str, ...], set[Unit]] = {}
+    for task in breach.partitions:
+        having = {
+            name: one.held() if breach.law in _OF_HOLDERS else one.wanted() for name, one in group.members.items()
+        }
+        who = sorted(named(name, group.members[name]) for name, of in having.items() if _concerns(breach.law, task, of))
+        found.setdefault(tuple(who), set()).add(task)
+    return {who: frozenset(some) for who, some in sorted(found.items())}
+
+
+def _concerns(law: Law, task: Unit, having: Units) -> bool:
+    """Whether somebody with these tasks is concerned; of copies that are together, in whatever role."""
+    if law in (Law.COPIES_TOGETHER, Law.TARGET_COPIES_TOGETHER):
+        return any(one[1:] == task[1:] for one in tasks_in(having))
+    return task in having
+
+
+def _of_tasks(group: EpochGroup, law: Law) -> str:
+    match law:
+        case Law.TARGET_INCOMPLETE:
+            return f"active in no member's target (epoch {group.assignment_epoch})"
+        case Law.SEVERAL_HOLDERS:
+            return "held by "
+        case Law.COPIES_TOGETHER:
+            return "in one process by the members "
+        case Law.TARGET_COPIES_TOGETHER:
+            return "in the targets of one process: "
+        case Law.WARM_UP_ALONE:
+            return "nobody is to run it until it is warm on "
+        case _:
+            return "in the targets of "
+
+
 def _of_partition(group: EpochGroup, law: Law, partition: TopicPartition) -> str:
     if law is Law.TARGET_INCOMPLETE:
         return f"is in no member's target (epoch {group.assignment_epoch})"
     held = law is Law.SEVERAL_HOLDERS
     members = sorted(
-        named(name, one)
-        for name, one in group.members.items()
-        if partition in (one.assigned() | one.pending() if held else one.wanted())
+        named(name, one) for name, one in group.members.items() if partition in (one.held() if held else one.wanted())
     )
     return f"is {'held by' if held else 'in the targets of'} {' and '.join(members)}"
 
@@ -91,7 +168,7 @@ def _of_partition(group: EpochGroup, law: Law, partition: TopicPartition) -> str
 def _text(group: EpochGroup, breach: Breach, member: MemberView | None, name_of: NameOf) -> tuple[str, str]:
     """What is wrong, and what to do first in this very group."""
     waited = f"{(breach.waited_ms or 0) // 1_000} s"
-    epoch, state = (None, "") if member is None else (member.epoch, state_word(member.state))
+    epoch, state = (None, "") if member is None else (member.epoch, state_word(group, member))
     partitions = _some(breach.partitions, name_of)
     match breach.law:
         case Law.EPOCH_ORDER if member is None:
@@ -103,7 +180,7 @@ def _text(group: EpochGroup, breach: Breach, member: MemberView | None, name_of:
         case Law.STABLE_UNLIKE_TARGET:
             return f"is stable at epoch {epoch} and does not hold exactly its target: {partitions}", ""
         case Law.PENDING_UNLIKE_STATE:
-            return f"is {state} with {len(breach.partitions)} partitions to give up", ""
+            return f"is {state} with {len(breach.partitions)} {_things(group)} to give up", ""
         case Law.UNRELEASED_HOLDS_ALL:
             return f"is {state} at epoch {epoch}, but does not hold a proper part of its target", ""
         case Law.STUCK_REVOKING:
@@ -127,12 +204,16 @@ def _waiting(group: EpochGroup, breach: Breach, waited: str, partitions: str) ->
     name, slowest = min(holders, key=lambda one: (one[1].epoch_since_ms or 0, one[0]))
     who = named(name, slowest)
     return (
-        f"{text}: {who} holds them ({state_word(slowest.state)}, epoch {slowest.epoch})",
+        f"{text}: {who} holds them ({state_word(group, slowest)}, epoch {slowest.epoch})",
         f"Look at the client {who} first.",
     )
 
 
-def _some(partitions: frozenset[TopicPartition], name_of: NameOf) -> str:
-    names = shown(partitions, name_of)
+def _things(group: EpochGroup) -> str:
+    return "tasks" if group.kind == STREAMS else "partitions"
+
+
+def _some(units: Units, name_of: NameOf) -> str:
+    names = shown(units, name_of)
     more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
     return ", ".join(names[:_MOST_NAMED]) + more

@@ -19,6 +19,7 @@ from rebalance_monitor.streaming.core.cluster.topics import TopicHistory
 from rebalance_monitor.streaming.core.epochs.group import EpochGroup
 from rebalance_monitor.streaming.core.epochs.units import ACTIVE, tasks_in
 from rebalance_monitor.streaming.core.model.reasons import Reason, ReasonKind
+from rebalance_monitor.streaming.core.targets.topics import moments_around
 
 OTHER_TOPICS = Reason(
     ReasonKind.UNKNOWN_TOPICS, "the coordinator may have known other topics or partitions at that time"
@@ -122,8 +123,13 @@ def inferred(group: EpochGroup, topology: Topology) -> TopologyView | None:
 
 def _sampled(history: TopicHistory, names: list[str], at_ms: int) -> Iterator[dict[str, int]]:
     """Partition counts of these topics around a time, the likeliest first; of none that was not there."""
-    moments = history.moments(names)
-    earlier = [one.at_ms for one in moments if one.at_ms <= at_ms]
-    later = [one.at_ms for one in moments if one.at_ms > at_ms and min(one.after_ms, one.at_ms - DELAY_MS) <= at_ms]
-    for shown_ms in (*reversed(earlier[-MOST_EARLIER:]), *later[:MOST_LATER]):
+    for shown_ms in moments_around(history, names, at_ms):
         yield {name: len(racks) for name, racks in history.shown(names, shown_ms).items()}
+
+
+def reads(group: EpochGroup, history: TopicHistory, at_ms: int) -> dict[str, dict[str, int | None]]:
+    """The source topics of each subtopology with their partition counts, None where no sample tells."""
+    if group.topology is None:
+        return {}
+    counts = {name: len(racks) for name, racks in history.shown(topics_of(group.topology), at_ms).items()}
+    return {one.id: {name: counts.get(name) for name in sources_of(one)} for one in group.topology.subtopologies}

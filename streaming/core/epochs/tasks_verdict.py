@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import islice, product
 
 from rebalance_monitor.assignors.broker import streams_sticky
-from rebalance_monitor.assignors.broker.model import NEWEST, Release, member_orders, release_of
+from rebalance_monitor.assignors.broker.model import NEWEST, Release, member_orders
 from rebalance_monitor.assignors.broker.streams_model import (
     StreamsGroup,
     StreamsMember,

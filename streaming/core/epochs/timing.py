@@ -1,4 +1,4 @@
-"""What only time shows of a KIP-848 group: when a law about time is broken, and partitions that no target holds.
+"""What only time shows of a group: when a law about time is broken, and partitions that no target holds.
 
 A law about time has a deadline by the view alone (`laws.deadlines`), so nothing of it is stored but up to when
 deadlines were told (`fired_ms`). That a target lacks a partition is nobody's concern at first: the coordinator may
@@ -9,8 +9,8 @@ time-outs.
 from collections.abc import Iterator
 from dataclasses import replace
 
-from rebalance_monitor.streaming.core.epochs import laws, topics
-from rebalance_monitor.streaming.core.epochs.group import EpochGroup, MemberView
+from rebalance_monitor.streaming.core.epochs import laws, tasks, topics
+from rebalance_monitor.streaming.core.epochs.group import STREAMS, EpochGroup, MemberView
 from rebalance_monitor.streaming.core.epochs.laws import Finding
 from rebalance_monitor.streaming.core.epochs.state import EpochsState
 from rebalance_monitor.streaming.core.fold.lifecycle import GroupView
@@ -44,7 +44,10 @@ def overdue(view: GroupView, state: EpochsState, at_ms: int) -> Iterator[Finding
 
 
 def uncovered(view: GroupView, group: EpochGroup, at_ms: int) -> list[Finding]:
-    """Partitions of subscribed topics that no target holds, by the last sample until then."""
+    """Partitions of subscribed topics, or tasks of the topology, that no target holds, by the last sample until
+    then."""
+    if group.kind == STREAMS:
+        return list(laws.tasks_incomplete(group, tasks.shown(group, view.knowledge.topics, at_ms)))
     known = topics.recorded(group)
     if known is None:
         known = next(sampled(view.knowledge.topics, topics.subscribed(group), at_ms), {})

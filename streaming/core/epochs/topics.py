@@ -3,6 +3,7 @@
 from rebalance_monitor.assignors.broker.model import BrokerTopic
 from rebalance_monitor.streaming.core.cluster.topics import TopicHistory
 from rebalance_monitor.streaming.core.epochs.group import EpochGroup
+from rebalance_monitor.streaming.core.epochs.units import partitions_in
 from rebalance_monitor.streaming.core.targets import topics
 from rebalance_monitor.streaming.core.targets.group import TopicPartition
 from rebalance_monitor.streaming.core.targets.topics import Topics
@@ -34,4 +35,4 @@ def fits(group: EpochGroup, known: Topics) -> bool:
 
 
 def _wanted(group: EpochGroup) -> list[TopicPartition]:
-    return [one for view in group.members.values() for one in view.wanted()]
+    return [one for view in group.members.values() for one in partitions_in(view.wanted())]

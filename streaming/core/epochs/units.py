@@ -62,6 +62,11 @@ def tasks_in(units: Iterable[Unit]) -> frozenset[RoleTask]:
     return frozenset(one for one in units if len(one) == 3)
 
 
+def partitions_in(units: Iterable[Unit]) -> frozenset[TopicPartition]:
+    """The partitions among them."""
+    return frozenset(one for one in units if len(one) == 2)
+
+
 def alone(units: Iterable[Unit]) -> Units:
     """What one member alone may hold: everything but copies of tasks."""
     return frozenset(one for one in units if len(one) == 2 or one[0] == ACTIVE)

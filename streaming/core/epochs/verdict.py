@@ -14,6 +14,7 @@ from rebalance_monitor.streaming.core.cluster.topics import TopicHistory
 from rebalance_monitor.streaming.core.epochs import expected, topics
 from rebalance_monitor.streaming.core.epochs.expected import Computed
 from rebalance_monitor.streaming.core.epochs.group import EpochGroup
+from rebalance_monitor.streaming.core.epochs.units import partitions_in
 from rebalance_monitor.streaming.core.model.reasons import Reason, ReasonKind
 from rebalance_monitor.streaming.core.model.results import ConsumerShare, ExpectedShare, Grade, Verdict
 from rebalance_monitor.streaming.core.targets.expected import Answer, flat_target
@@ -144,7 +145,7 @@ def _views(group: EpochGroup, history: TopicHistory, at_ms: int) -> Iterator[_Vi
     for number, view in enumerate(views):
         yield _View(view, None if number == 0 else OTHER_TOPICS)
     # A topic that was deleted may still be in the last sample, and one that was just made not yet known to the broker.
-    given = {topic for one in group.members.values() for topic, _ in one.wanted()}
+    given = {topic for one in group.members.values() for topic, _ in partitions_in(one.wanted())}
     for view in views:
         known = {name: one for name, one in view.items() if one.id in given}
         if known != view:
@@ -157,7 +158,10 @@ def _views(group: EpochGroup, history: TopicHistory, at_ms: int) -> Iterator[_Vi
 
 def _explained(choice: _Choice, view: _View, group: EpochGroup, name_of: NameOf) -> Verdict:
     why = choice.why or view.why
-    shares = {name: ExpectedShare(assigned=share_of(one.wanted(), name_of)) for name, one in group.members.items()}
+    shares = {
+        name: ExpectedShare(assigned=share_of(partitions_in(one.wanted()), name_of))
+        for name, one in group.members.items()
+    }
     grade = Grade.MATCH if why is None else Grade.EXPLAINABLE
     return Verdict(grade=grade, assignor=choice.assignor, eras=(choice.era,), reason=why, expected=shares)
 

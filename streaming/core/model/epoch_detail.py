@@ -7,14 +7,17 @@ needed, the assignment epoch that it was computed, and each member's epoch how f
 from dataclasses import dataclass
 from typing import Any
 
+from rebalance_monitor.streaming.core.model.streams_detail import StreamsDetail
+
 Object = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemberProgress:
-    """One member on its way. `state` in Kafka's words: STABLE, UNREVOKED_PARTITIONS, UNRELEASED_PARTITIONS, or UNKNOWN.
+    """One member on its way. `state` in Kafka's words: STABLE, UNREVOKED_PARTITIONS, UNRELEASED_PARTITIONS (_TASKS in a
+    Streams group), or UNKNOWN.
 
-    `waits_for`: members that still hold what it is to get, or "" for partitions that nobody holds.
+    `waits_for`: members that still hold what it is to get, or "" for what nobody holds.
     """
 
     member_id: str
@@ -29,7 +32,8 @@ class EpochDetail:
 
     `group_epoch`: the epoch that asked for it; `needed_ms`: since when a target was needed; `computed_ms`: when the
     assignor had finished (4.3; else the record's time). `reached_ms`: when every member held its target; None while one
-    does not, and where another target came first (`overtaken_by`: its assignment epoch).
+    does not, and where another target came first (`overtaken_by`: its assignment epoch). `kind`: the group's type in
+    Kafka's words. `streams`: tasks by process and subtopology, of a Streams group.
     """
 
     group_epoch: int | None
@@ -38,6 +42,8 @@ class EpochDetail:
     progress: tuple[MemberProgress, ...] = ()
     reached_ms: int | None = None
     overtaken_by: int | None = None
+    kind: str = "consumer"
+    streams: StreamsDetail | None = None
 
 
 def epoch_object(detail: EpochDetail) -> Object:

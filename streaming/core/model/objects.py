@@ -30,7 +30,6 @@ from rebalance_monitor.streaming.core.model.results import (
     UndecodableRecord,
     Verdict,
 )
-from rebalance_monitor.streaming.core.model.streams_detail import StreamsDetail
 from rebalance_monitor.streaming.core.model.streams_objects import streams_object
 
 Object = dict[str, Any]
@@ -105,7 +104,7 @@ def _generation(generation: Generation) -> Object:
         "cause": [_cause(cause) for cause in generation.cause],
         "verdict": _verdict(generation.verdict),
         **effects_object(detail),
-        **({"streams": streams_object(generation.detail)} if isinstance(generation.detail, StreamsDetail) else {}),
+        **({} if generation.streams is None else {"streams": streams_object(generation.streams)}),
         **aftermath_object(detail.downtime, detail.interrupted, detail.burst, settled=generation.settled),
         **_epoch(generation.epoch),
         **_sampled(generation.sampled),

@@ -179,8 +179,15 @@ class Generation:
 
     @property
     def lifecycle(self) -> str:
-        """The group's type in Kafka's words: `classic`, or `consumer` for a KIP-848 group."""
-        return "classic" if self.epoch is None else "consumer"
+        """The group's type in Kafka's words: `classic`; `consumer` for a KIP-848 group, `streams` for KIP-1071."""
+        return "classic" if self.epoch is None else self.epoch.kind
+
+    @property
+    def streams(self) -> StreamsDetail | None:
+        """Tasks of a Streams group of either protocol; None of any other generation."""
+        if isinstance(self.detail, StreamsDetail):
+            return self.detail
+        return None if self.epoch is None else self.epoch.streams
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -200,9 +207,11 @@ class Aftermath:
     def completed(self, generation: Generation) -> Generation:
         """The generation with its last word."""
         if self.epoch is not None:
-            return replace(generation, cause=self.cause, detail=self.epoch, settled=True)
-        detail = replace(generation.connect, downtime=self.downtime, interrupted=self.interrupted, burst=self.burst)
-        return replace(generation, cause=self.cause, detail=detail, settled=True)
+            # The last word is about members on their way; who is to have which tasks stands in the generation.
+            detail = replace(self.epoch, streams=generation.streams)
+            return replace(generation, cause=self.cause, detail=detail, settled=True)
+        connect = replace(generation.connect, downtime=self.downtime, interrupted=self.interrupted, burst=self.burst)
+        return replace(generation, cause=self.cause, detail=connect, settled=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

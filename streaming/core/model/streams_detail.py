@@ -76,17 +76,17 @@ class StreamsProgress:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StreamsDetail:
-    """`version`: of the payloads that the leader wrote. `withheld`: tasks that nobody runs in this generation, since
-    their owners give them up first. `next_rebalance_ms`: when a thread joins again at the latest by the leader's word;
-    0 at once, None never. `roles_known`: whether warm-ups, transient and withheld tasks are told apart. `progress`:
-    None where the target placement is not known. `missing_standbys`: copies that tasks with state lack against
-    num.standby.replicas; None where that is not known. `laws`: each rule's grade by its code: ok, violated or
-    undetermined.
+    """`version`: of the payloads that the leader wrote; None in a KIP-1071 group, which has no leader. `withheld`:
+    tasks that nobody runs in this generation, since their owners give them up first. `next_rebalance_ms`: when a thread
+    joins again at the latest by the leader's word; 0 at once, None never. `roles_known`: whether warm-ups, transient
+    and withheld tasks are told apart. `progress`: None where the target placement is not known. `missing_standbys`:
+    copies that tasks with state lack against num.standby.replicas; None where that is not known. `laws`: each rule's
+    grade by its code: ok, violated or undetermined.
 
     `stateful`, `stateless`: the least and the most active tasks that a process has with state, and without.
     """
 
-    version: int
+    version: int | None
     processes: tuple[StreamsProcess, ...]
     subtopologies: tuple[SubtopologyTasks, ...]
     withheld: tuple[str, ...] = ()

@@ -41,14 +41,19 @@ def recorded(told: PartitionMetadata | None) -> dict[str, BrokerTopic] | None:
     }
 
 
-def sampled(history: TopicHistory, names: Sequence[str], at_ms: int) -> Iterator[dict[str, BrokerTopic]]:
-    """The views of these topics around a time, the likeliest first, each once. A view in which a topic has no id is of
-    no use: targets name topics by their ids."""
+def moments_around(history: TopicHistory, names: Sequence[str], at_ms: int) -> tuple[int, ...]:
+    """The times of samples that may show what the coordinator knew of these topics, the likeliest first."""
     moments = history.moments(names)
     earlier = [one.at_ms for one in moments if one.at_ms <= at_ms]
     later = [one.at_ms for one in moments if one.at_ms > at_ms and min(one.after_ms, one.at_ms - DELAY_MS) <= at_ms]
+    return (*reversed(earlier[-MOST_EARLIER:]), *later[:MOST_LATER])
+
+
+def sampled(history: TopicHistory, names: Sequence[str], at_ms: int) -> Iterator[dict[str, BrokerTopic]]:
+    """The views of these topics around a time, the likeliest first, each once. A view in which a topic has no id is of
+    no use: targets name topics by their ids."""
     found: list[dict[str, BrokerTopic]] = []
-    for shown_ms in (*reversed(earlier[-MOST_EARLIER:]), *later[:MOST_LATER]):
+    for shown_ms in moments_around(history, names, at_ms):
         view = {}
         for name, racks in history.shown(names, shown_ms).items():
             topic = history.id_of(name, shown_ms)

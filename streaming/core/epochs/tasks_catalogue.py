@@ -1,0 +1,190 @@
+"""Rules about Streams groups of the new protocol (KIP-1071): EPOCHS-T1 to T11 are the laws EPOCHS-E1 to E11 of tasks,
+T12 and T13 are about copies (docs/protocol/coordinator-log.md 7.1)."""
+
+from dataclasses import replace
+
+from rebalance_monitor.streaming.core.epochs import catalogue
+from rebalance_monitor.streaming.core.incidents.confirming import GROUPS
+from rebalance_monitor.streaming.core.incidents.rule import Rule
+from rebalance_monitor.streaming.core.incidents.step import looks
+from rebalance_monitor.streaming.core.model.results import Severity
+
+_CONFIRM = (GROUPS,)
+_COORDINATOR = looks("The coordinator computes this by itself: look for errors of the group in its broker's log.")
+_REPORT = looks("Compare the broker's release with Kafka's issues: no client can bring this about.")
+_CLIENT = looks("Look at the thread that the message names: it may be restoring, in a long poll loop, or cut off.")
+
+TWO_HOLDERS = replace(
+    catalogue.TWO_HOLDERS,
+    code="EPOCHS-T1",
+    title="streams_task_with_two_actives",
+    alert="KafkaStreamsTaskWithTwoActives",
+    wrong="Two threads of a Streams application were given the same task to run.",
+    meaning="What members run, or have yet to give up, is disjoint: an active task is handed out when nobody has it.",
+    confirm=_CONFIRM,
+    advice=(
+        looks("Both threads handle the task's records, and both write its changelog: results may be wrong since then."),
+        _COORDINATOR,
+        _REPORT,
+    ),
+)
+TWO_TARGETS = replace(
+    TWO_HOLDERS,
+    code="EPOCHS-T2",
+    meaning="A task is active in one member's target at most.",
+    advice=(
+        looks("The second of the two waits for a task that it never gets, or both run it."),
+        _COORDINATOR,
+        _REPORT,
+    ),
+)
+EPOCHS_FALL = replace(
+    catalogue.EPOCHS_FALL,
+    code="EPOCHS-T3",
+    title="streams_epochs_out_of_order",
+    alert="KafkaStreamsEpochsOutOfOrder",
+    wrong="An epoch of a Streams group went back, or passed the one that it follows.",
+    confirm=_CONFIRM,
+)
+UNLIKE_TARGET = replace(
+    catalogue.UNLIKE_TARGET,
+    code="EPOCHS-T4",
+    title="streams_held_unlike_target",
+    alert="KafkaStreamsHeldUnlikeTarget",
+    wrong="A thread of a Streams application is stable and has other tasks than its target.",
+    meaning="A member that is stable at the newest target's epoch has exactly the tasks of its target, in their roles.",
+    exceptions=("a target is due, and it has less", "a static member that is away"),
+    confirm=_CONFIRM,
+)
+UNLIKE_STATE = replace(
+    catalogue.UNLIKE_STATE,
+    code="EPOCHS-T5",
+    title="streams_member_state_inconsistent",
+    alert="KafkaStreamsMemberStateInconsistent",
+    wrong="The state of a thread of a Streams application does not fit the tasks that it has.",
+    meaning="Exactly the members that revoke have tasks to give up.",
+    confirm=_CONFIRM,
+)
+WAITS_FOR_NOTHING = replace(
+    UNLIKE_STATE,
+    code="EPOCHS-T6",
+    meaning="A member that waits for tasks has a proper part of its target.",
+    exceptions=(),
+)
+STUCK_REVOKING = replace(
+    catalogue.STUCK_REVOKING,
+    code="EPOCHS-T7",
+    title="streams_stuck_reconciliation",
+    alert="KafkaStreamsStuckReconciliation",
+    wrong="A thread of a Streams application does not reach its target.",
+    meaning="A member gives up what it has to within its rebalance time-out (`max.poll.interval.ms`); if not, the "
+    "coordinator removes it.",
+    confirm=_CONFIRM,
+    advice=(
+        _CLIENT,
+        looks("Other threads wait for what it has: the group's page names them."),
+        looks("The coordinator begins to count anew when another broker takes over: look for a failover."),
+    ),
+    resolves="When the member gives the tasks up, or is removed.",
+)
+LAGGING = replace(
+    catalogue.LAGGING,
+    code="EPOCHS-T8",
+    title="streams_member_lagging",
+    alert="KafkaStreamsMemberLagging",
+    wrong="A thread of a Streams application has not asked for the newest target for longer than its session time-out.",
+    exceptions=("it has tasks to give up first",),
+    confirm=_CONFIRM,
+    advice=(
+        _CLIENT,
+        looks("A broker with a longer `group.streams.session.timeout.ms` waits longer than 45 s."),
+    ),
+)
+WAITING_LONG = replace(
+    STUCK_REVOKING,
+    code="EPOCHS-T9",
+    patience="after twice the longest rebalance time-out, the session time-out and 10 s more",
+    meaning="A member that waits gets its tasks within the time that their holders may take. A copy also waits for "
+    "every other copy of the task in its process.",
+    exceptions=("a newer target came meanwhile",),
+    advice=(
+        looks("The message names who has what it waits for: look at that thread first."),
+        looks("Tasks that nobody has are handed out with the waiting member's own heartbeat."),
+    ),
+    resolves="When the member has its target, or gets another one.",
+)
+NO_TARGET = replace(
+    catalogue.NO_TARGET,
+    code="EPOCHS-T10",
+    title="streams_target_overdue",
+    alert="KafkaStreamsTargetOverdue",
+    wrong="A Streams group needs a new target and gets none.",
+    patience="after the broker's session time-out (45 s) and 8 s more",
+    meaning="The coordinator computes a target with the next heartbeat after a new group epoch; for a group that was "
+    "empty it waits 3 s for more members.",
+    exceptions=("nobody is in the group",),
+    confirm=_CONFIRM,
+    advice=(
+        _COORDINATOR,
+        looks("A broker with a longer `group.streams.session.timeout.ms` waits longer than 45 s."),
+        looks("A broker with a longer `group.streams.initial.rebalance.delay.ms` waits longer than 3 s for members."),
+    ),
+)
+WITHOUT_OWNER = replace(
+    catalogue.WITHOUT_OWNER,
+    code="EPOCHS-T11",
+    title="streams_task_without_thread",
+    alert="KafkaStreamsTaskWithoutThread",
+    wrong="No thread of a Streams application was given a task of it.",
+    meaning="In the newest target each task of the topology is active with a member, once its topics are there.",
+    exceptions=("a new target is due", "a topic of the topology is missing"),
+    confirm=_CONFIRM,
+    advice=(
+        looks("Nobody handles the records of these partitions: their lag grows until a thread has the task."),
+        looks("Topics that must have equally many partitions and have not keep the coordinator from giving tasks."),
+        _COORDINATOR,
+    ),
+    resolves="With the target that gives the tasks to a member.",
+)
+COPIES_TOGETHER = Rule(
+    code="EPOCHS-T12",
+    title="streams_copies_in_one_process",
+    alert="KafkaStreamsCopiesInOneProcess",
+    wrong="One process of a Streams application has two copies of a task.",
+    severity=Severity.HIGH,
+    meaning="A process has one copy of a task at most: it runs it, or keeps a standby, or warms it up.",
+    exceptions=("two processes on one host",),
+    confirm=_CONFIRM,
+    advice=(
+        looks("Both copies use one directory of state, and are lost together: the task has a standby less than asked."),
+        looks("Two processes with one process id break this: see whether a container image has a state directory."),
+        _COORDINATOR,
+    ),
+    resolves="With the next records of the group in which it is not so.",
+)
+WARM_UP_ALONE = Rule(
+    code="EPOCHS-T13",
+    title="streams_warm_up_without_active",
+    alert="KafkaStreamsWarmUpWithoutActive",
+    wrong="A task of a Streams application warms up, and nobody is to run it until then.",
+    severity=Severity.HIGH,
+    meaning="A task that warms up is active with another member.",
+    confirm=_CONFIRM,
+    advice=(_COORDINATOR, _REPORT),
+    resolves="With the next records of the group in which it is not so.",
+)
+RULES = (
+    TWO_HOLDERS,
+    TWO_TARGETS,
+    EPOCHS_FALL,
+    UNLIKE_TARGET,
+    UNLIKE_STATE,
+    WAITS_FOR_NOTHING,
+    STUCK_REVOKING,
+    LAGGING,
+    WAITING_LONG,
+    NO_TARGET,
+    WITHOUT_OWNER,
+    COPIES_TOGETHER,
+    WARM_UP_ALONE,
+)
