@@ -28,13 +28,10 @@ from rebalance_monitor.schemas.group_values import (
     PartitionMetadata,
     Partitions,
     ResolvedRegex,
-    ShareMember,
-    ShareStates,
     State,
     Target,
 )
 from rebalance_monitor.schemas.streams_values import (
-    ResolvedTopics,
     StreamsCurrent,
     StreamsEpoch,
     StreamsMember,

@@ -10,7 +10,7 @@ from typing import TypeAlias
 from rebalance_monitor.schemas.streams_values import StreamsMember, SubtopologyInfo
 from rebalance_monitor.streaming.core.cluster.topics import TopicHistory
 from rebalance_monitor.streaming.core.epochs import tasks
-from rebalance_monitor.streaming.core.epochs.group import EpochGroup, MemberView
+from rebalance_monitor.streaming.core.epochs.group import EpochGroup
 from rebalance_monitor.streaming.core.epochs.tasks_verdict import standbys_of
 from rebalance_monitor.streaming.core.epochs.units import ACTIVE, STANDBY, WARM_UP, RoleTask, tasks_in
 from rebalance_monitor.streaming.core.model.results import ConsumerShare
@@ -90,15 +90,16 @@ def _process(group: EpochGroup, process_id: str, names: list[str]) -> StreamsPro
     return StreamsProcess(
         process_id=process_id,
         host="" if metadata is None else metadata.client_host,
-        threads=tuple(_thread(name, group.members[name]) for name in names),
+        threads=tuple(_thread(group, name) for name in names),
         end_point="" if endpoint is None else f"{endpoint[0]}:{endpoint[1]}",
         rack=None if metadata is None else metadata.rack,
         tags={} if metadata is None else dict(metadata.client_tags),
     )
 
 
-def _thread(member_id: str, member: MemberView) -> ThreadTasks:
-    wanted, held = tasks_in(member.wanted()), tasks_in(member.assigned())
+def _thread(group: EpochGroup, member_id: str) -> ThreadTasks:
+    member = group.members[member_id]
+    wanted = tasks_in(member.wanted())
 
     def of(some: Iterable[RoleTask], *roles: str) -> tuple[str, ...]:
         return tuple(map(named, sorted(task for task in some if task[0] in roles)))
@@ -108,9 +109,16 @@ def _thread(member_id: str, member: MemberView) -> ThreadTasks:
         active=of(wanted, ACTIVE),
         standby=of(wanted, STANDBY, WARM_UP),
         warm_up=of(wanted, WARM_UP),
-        withheld=of(wanted - held, ACTIVE),
+        withheld=of(_kept(group, member_id, wanted), ACTIVE),
         revoked=of(tasks_in(member.pending()), ACTIVE),
     )
+
+
+def _kept(group: EpochGroup, member_id: str, wanted: Iterable[RoleTask]) -> frozenset[RoleTask]:
+    """Tasks of a member's target that others run, or have yet to give up."""
+    others = (one.held() for name, one in group.members.items() if name != member_id)
+    held = {task for of in others for task in tasks_in(of)}
+    return frozenset(wanted) & held
 
 
 def _subtopology(
@@ -119,6 +127,7 @@ def _subtopology(
     wanted = [task for member in group.members.values() for task in tasks_in(member.wanted()) if task[1] == one.id]
     active = {task for task in wanted if task[0] == ACTIVE}
     run = {task for member in group.members.values() for task in tasks_in(member.assigned())}
+    held = {task for member in group.members.values() for task in tasks_in(member.held())}
     standbys = standbys_of(group.configs)
     copies = sum(task[0] == STANDBY for task in wanted)
     each = [_count(group, of, lambda task: task[1] == one.id) for of in processes.values()]
@@ -129,6 +138,6 @@ def _subtopology(
         stateful=bool(one.changelogs),
         least=min(each, default=0),
         most=max(each, default=0),
-        waiting=tuple(map(named, sorted(active - run))),
+        waiting=tuple(map(named, sorted((active & held) - run))),
         missing_standbys=None if standbys is None else max(0, standbys * len(active) * bool(one.changelogs) - copies),
     )

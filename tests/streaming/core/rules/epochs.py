@@ -44,7 +44,8 @@ class Epochs(Story):
 
     def write(self, type_: int, values: Mapping[str, Any] | None, *names: str) -> None:
         """One record at the present moment."""
-        key = type_.to_bytes(2, "big") + b"".join(len(one).to_bytes(2, "big") + one.encode() for one in (GROUP, *names))
+        texts = [one.encode() for one in (GROUP, *names)]
+        key = type_.to_bytes(2, "big") + b"".join(len(one).to_bytes(2, "big") + one for one in texts)
         value = None
         if values is not None:
             out = bytearray(b"\x00\x00")
