@@ -15,10 +15,9 @@ from rebalance_monitor.streaming.core.streams.words import summary as streams_li
 COLOURS = {"match": "green", "explainable": "cyan", "unexplained": "red", "not_judged": "yellow"}
 OTHER_KINDS = {
     "share": "KIP-932 share group",
-    "streams": "KIP-1071 Streams group",
     "unknown": "unknown record type",
 }
-NOT_JUDGED_YET = frozenset({"share", "streams"})
+NOT_JUDGED_YET = frozenset({"share"})
 SEVERITY_COLOURS = {"critical": "bold red", "high": "red", "medium": "yellow", "low": "cyan", "info": "dim"}
 
 

@@ -47,10 +47,9 @@ def causes_of(before: EpochGroup, after: EpochGroup, evidence: tuple[Evidence, .
         found.append(Cause(kind="subscription_changed", subjects=members(changed), evidence=evidence))
     if before.topology is not None and before.topology != after.topology and not changed:
         found.append(Cause(kind="subscription_changed", evidence=evidence))
-    if not found and before.configs is not None and before.configs != after.configs:
-        text = ", ".join(f"{name}={value}" for name, value in after.configs or ())
-        told = Evidence(text=f"the group's configuration changed: {text or 'nothing is set'}")
-        found.append(Cause(kind="unknown", certainty=Certainty.LIKELY, evidence=(*evidence, told)))
+    if before.configs is not None and before.configs != after.configs:
+        told = ", ".join(f"{name}={value}" for name, value in after.configs or ()) or "nothing is set"
+        found.append(Cause(kind="configuration_changed", evidence=(*evidence, Evidence(text=told))))
     if not found and (before.metadata_hash, before.topics) != (after.metadata_hash, after.topics):
         found.append(Cause(kind="topic_changed", evidence=evidence))
     return tuple(found) or (Cause(kind="unknown", certainty=Certainty.POSSIBLE, evidence=evidence),)

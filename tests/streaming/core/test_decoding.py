@@ -67,9 +67,12 @@ def test_offset_commits_are_dropped_before_decoding() -> None:
 
 def test_what_a_record_can_come_to() -> None:
     assert body(GROUP_KEY, None) == GroupDeleted()
-    assert body(b"\x00\x11\x00\x01g", b"") == OtherGroup("streams", whole=True), "only counted"
+    assert body(b"\x00\x11\x00\x01g", b"") == Undecodable("truncated", 0)
+    assert body(b"\x00\x0b\x00\x01g", b"") == OtherGroup("share", whole=True), "only counted"
     assert body(b"\x00\x03\x00\x01g", b"") == Undecodable("truncated", 0)
-    assert body(b"\x00\x11\x00\x01g", None) == OtherGroup("streams", whole=True, deleted=True)
+    gone = body(b"\x00\x11\x00\x01g", None)
+    assert isinstance(gone, OtherGroup)
+    assert (gone.kind, gone.whole, gone.deleted) == ("streams", True, True)
     assert body(b"\x00\x0b\x00\x01g", None) == OtherGroup("share", whole=True, deleted=True)
     assert body(b"\x63\x63", None) == OtherGroup("unknown")
     assert body(GROUP_KEY, b"\x00\x09") == Undecodable("unsupported_version", 2, "0009")

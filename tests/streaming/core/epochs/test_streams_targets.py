@@ -2,8 +2,9 @@
 
 import gzip
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -26,7 +27,7 @@ from rebalance_monitor.streaming.core.cluster.topics import TopicMetadata
 from rebalance_monitor.streaming.core.lifecycles import fold_group
 from rebalance_monitor.streaming.core.model.reasons import ReasonKind
 from rebalance_monitor.streaming.core.model.records import Row, Tick
-from rebalance_monitor.streaming.core.model.results import Generation, Grade, Incident, Result, Verdict
+from rebalance_monitor.streaming.core.model.results import ConsumerShare, Generation, Grade, Incident, Result, Verdict
 from tests.streaming.core.rules.builders import GROUP
 from tests.streaming.core.rules.streams_groups import StreamsGroupStory, threads
 
@@ -200,7 +201,7 @@ def test_every_target_of_random_groups_matches(seed: int, standbys: int) -> None
 def test_cuts_between_batches_change_nothing(seed: int, cuts: set[int]) -> None:
     story = life(seed, 1)
     places = [0, *sorted(cut for cut in cuts if cut < len(story.rows)), len(story.rows)]
-    batches = [story.rows[one:other] for one, other in zip(places, places[1:], strict=False)]
+    batches = [story.rows[one:other] for one, other in pairwise(places)]
     assert [one for one in folded(story, batches) if isinstance(one, Generation | Incident)] == [
         one for one in folded(story) if isinstance(one, Generation | Incident)
     ]
@@ -256,4 +257,5 @@ def test_what_is_published_of_a_target() -> None:
         "a": ("0_2 (standby)", "0_3 (standby)"),
         "b": ("0_0 (standby)", "0_1 (standby)", "0_2", "0_3"),
     }
-    assert [one.assigned for one in target.members if one.member_id == "b"][0].partitions == (("a", 2), ("a", 3))  # type: ignore[union-attr]
+    given_b = {one.member_id: one.assigned for one in target.members}["b"]
+    assert given_b == ConsumerShare((("a", 2), ("a", 3)))
