@@ -20,7 +20,7 @@ from rebalance_monitor.assignors.broker.model import (
 )
 from rebalance_monitor.schemas.group_records import GroupRecord
 from rebalance_monitor.schemas.group_values import ConsumerMember
-from rebalance_monitor.streaming.core.epochs.group import PARTS, EpochGroup, Part, take
+from rebalance_monitor.streaming.core.epochs.group import PARTS, EpochGroup, StatedPart, take
 from rebalance_monitor.streaming.core.targets.expected import Answer, compared
 
 DEFAULT_ASSIGNOR = "uniform"
@@ -75,9 +75,9 @@ def targets_of(group: EpochGroup, records: Sequence[GroupRecord], at_ms: int) ->
     before = group
     for at, record in enumerate(records):
         part = PARTS.get(record.type)
-        if part is not Part.TARGET:
+        if part is not StatedPart.TARGET:
             after = take(group, record, at_ms)
-            if part is Part.ASSIGNED and record.value is not None:
+            if part is StatedPart.ASSIGNED and record.value is not None:
                 found.append(Computed(before, after, at, group.assignment_epoch is None and _all_classic(after)))
             before = group = after
         else:

@@ -49,7 +49,7 @@ CONSUMER, STREAMS = "consumer", "streams"
 """Kinds of groups."""
 
 
-class Part(Enum):
+class StatedPart(Enum):
     """What of a group a record states, whatever the kind of the group."""
 
     EPOCH = auto()
@@ -62,20 +62,20 @@ class Part(Enum):
     TOPOLOGY = auto()
 
 
-PARTS: Mapping[int, Part] = {
-    3: Part.EPOCH,
-    4: Part.METADATA,
-    5: Part.MEMBER,
-    6: Part.ASSIGNED,
-    7: Part.TARGET,
-    8: Part.CURRENT,
-    16: Part.REGEX,
-    17: Part.EPOCH,
-    19: Part.MEMBER,
-    20: Part.ASSIGNED,
-    21: Part.TARGET,
-    22: Part.CURRENT,
-    23: Part.TOPOLOGY,
+PARTS: Mapping[int, StatedPart] = {
+    3: StatedPart.EPOCH,
+    4: StatedPart.METADATA,
+    5: StatedPart.MEMBER,
+    6: StatedPart.ASSIGNED,
+    7: StatedPart.TARGET,
+    8: StatedPart.CURRENT,
+    16: StatedPart.REGEX,
+    17: StatedPart.EPOCH,
+    19: StatedPart.MEMBER,
+    20: StatedPart.ASSIGNED,
+    21: StatedPart.TARGET,
+    22: StatedPart.CURRENT,
+    23: StatedPart.TOPOLOGY,
 }
 """By record type. Types 9 to 15 are those of share groups; 18 and 24 are written by no release up to 4.3."""
 FIRST_OF_STREAMS = 17
@@ -186,7 +186,7 @@ def take(group: EpochGroup, record: GroupRecord, at_ms: int) -> EpochGroup:
         group = replace(group, kind=STREAMS)
     if record.value is None:
         return _deleted(group, record, part)
-    if part in (Part.MEMBER, Part.TARGET, Part.CURRENT):
+    if part in (StatedPart.MEMBER, StatedPart.TARGET, StatedPart.CURRENT):
         member = group.members.get(record.member or "", MemberView())
         return replace(group, members={**group.members, record.member or "": _said(member, record.value, at_ms)})
     return _stated(group, record.value, record.member or "", at_ms)
@@ -238,32 +238,32 @@ def _standing(current: Current | StreamsCurrent) -> tuple[int, State | None, Uni
     return current.epoch, current.state, units.pending(current)
 
 
-def _deleted(group: EpochGroup, record: GroupRecord, part: Part) -> EpochGroup:
+def _deleted(group: EpochGroup, record: GroupRecord, part: StatedPart) -> EpochGroup:
     match part:
-        case Part.EPOCH:
+        case StatedPart.EPOCH:
             return EpochGroup()
-        case Part.METADATA:
+        case StatedPart.METADATA:
             return replace(group, topics=None)
-        case Part.ASSIGNED:
+        case StatedPart.ASSIGNED:
             return replace(group, assignment_epoch=None, assignment_ms=None)
-        case Part.TOPOLOGY:
+        case StatedPart.TOPOLOGY:
             return replace(group, topology=None)
-        case Part.REGEX:
+        case StatedPart.REGEX:
             return replace(group, regexes={name: one for name, one in group.regexes.items() if name != record.member})
-        case Part.MEMBER | Part.TARGET | Part.CURRENT:
+        case StatedPart.MEMBER | StatedPart.TARGET | StatedPart.CURRENT:
             return _without(group, record.member or "", part)
         case _:
             assert_never(part)
 
 
-def _without(group: EpochGroup, name: str, part: Part) -> EpochGroup:
+def _without(group: EpochGroup, name: str, part: StatedPart) -> EpochGroup:
     if name not in group.members:
         return group
     member = group.members[name]
     match part:
-        case Part.MEMBER:
+        case StatedPart.MEMBER:
             member = replace(member, metadata=None)
-        case Part.TARGET:
+        case StatedPart.TARGET:
             member = replace(member, target=None, tasks=None)
         case _:
             member = replace(member.unheard(), current=None)

@@ -13,7 +13,7 @@ from enum import Enum, auto
 from rebalance_monitor.schemas.group_values import MemberState
 from rebalance_monitor.streaming.core.epochs import units
 from rebalance_monitor.streaming.core.epochs.group import STREAMS, EpochGroup, MemberView
-from rebalance_monitor.streaming.core.epochs.units import ACTIVE, NONE, WARM_UP, RoleTask, Unit, Units
+from rebalance_monitor.streaming.core.epochs.units import ACTIVE, NONE, WARM_UP, HeldUnit, RoleTask, Units
 
 HEARTBEAT_MS, SESSION_MS, SLACK_MS = 5_000, 45_000, 5_000
 """A broker's defaults for the heartbeat interval and the session time-out, and what a busy machine adds."""
@@ -167,7 +167,7 @@ def copies_together(group: EpochGroup) -> Iterator[Finding]:
 
 def _copies(group: EpochGroup, units_of: Callable[[MemberView], Units]) -> Units:
     seen: dict[tuple[str, str, int], RoleTask] = {}
-    twice: set[Unit] = set()
+    twice: set[HeldUnit] = set()
     for member in group.members.values():
         if member.process is None:
             continue
@@ -310,8 +310,8 @@ def _present(group: EpochGroup) -> Iterator[tuple[str, MemberView]]:
 
 
 def _in_several(sets: Iterable[Units]) -> Units:
-    seen: set[Unit] = set()
-    twice: set[Unit] = set()
+    seen: set[HeldUnit] = set()
+    twice: set[HeldUnit] = set()
     for one in sets:
         twice |= seen & one
         seen |= one

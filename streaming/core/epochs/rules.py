@@ -12,7 +12,7 @@ from rebalance_monitor.streaming.core.epochs.group import STREAMS, EpochGroup, M
 from rebalance_monitor.streaming.core.epochs.laws import Finding as Breach
 from rebalance_monitor.streaming.core.epochs.laws import Law, waiting_for
 from rebalance_monitor.streaming.core.epochs.published import shown, state_word
-from rebalance_monitor.streaming.core.epochs.units import Unit, Units, partitions_in, tasks_in
+from rebalance_monitor.streaming.core.epochs.units import HeldUnit, Units, partitions_in, tasks_in
 from rebalance_monitor.streaming.core.incidents.finding import Finding
 from rebalance_monitor.streaming.core.incidents.rule import Rule
 from rebalance_monitor.streaming.core.model.results import Certainty, Evidence, Subject
@@ -122,7 +122,7 @@ def _findings(group_id: str, group: EpochGroup, breach: Breach, name_of: NameOf,
 
 def _by_holders(group: EpochGroup, breach: Breach) -> dict[tuple[str, ...], Units]:
     """Tasks by those who have them, held or in their targets; nobody has the ones that are missing."""
-    found: dict[tuple[str, ...], set[Unit]] = {}
+    found: dict[tuple[str, ...], set[HeldUnit]] = {}
     for task in breach.partitions:
         having = {
             name: one.held() if breach.law in _OF_HOLDERS else one.wanted() for name, one in group.members.items()
@@ -132,7 +132,7 @@ def _by_holders(group: EpochGroup, breach: Breach) -> dict[tuple[str, ...], Unit
     return {who: frozenset(some) for who, some in sorted(found.items())}
 
 
-def _concerns(law: Law, task: Unit, having: Units) -> bool:
+def _concerns(law: Law, task: HeldUnit, having: Units) -> bool:
     """Whether somebody with these tasks is concerned; of copies that are together, in whatever role."""
     if law in (Law.COPIES_TOGETHER, Law.TARGET_COPIES_TOGETHER):
         return any(one[1:] == task[1:] for one in tasks_in(having))

@@ -16,8 +16,8 @@ from rebalance_monitor.streaming.core.targets.group import TopicPartition, flat
 
 RoleTask: TypeAlias = tuple[str, str, int]
 """Role, subtopology id, partition."""
-Unit: TypeAlias = TopicPartition | RoleTask
-Units: TypeAlias = frozenset[Unit]
+HeldUnit: TypeAlias = TopicPartition | RoleTask
+Units: TypeAlias = frozenset[HeldUnit]
 
 ACTIVE, STANDBY, WARM_UP = "active", "standby", "warm-up"
 ROLES = (ACTIVE, STANDBY, WARM_UP)
@@ -57,17 +57,17 @@ def targeted(target: Partitions | None, tasks: StreamsTarget | None) -> Units:
     return flat(target or ())
 
 
-def tasks_in(units: Iterable[Unit]) -> frozenset[RoleTask]:
+def tasks_in(units: Iterable[HeldUnit]) -> frozenset[RoleTask]:
     """The tasks among them."""
     return frozenset(one for one in units if len(one) == 3)
 
 
-def partitions_in(units: Iterable[Unit]) -> frozenset[TopicPartition]:
+def partitions_in(units: Iterable[HeldUnit]) -> frozenset[TopicPartition]:
     """The partitions among them."""
     return frozenset(one for one in units if len(one) == 2)
 
 
-def alone(units: Iterable[Unit]) -> Units:
+def alone(units: Iterable[HeldUnit]) -> Units:
     """What one member alone may hold: everything but copies of tasks."""
     return frozenset(one for one in units if len(one) == 2 or one[0] == ACTIVE)
 
