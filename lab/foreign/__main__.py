@@ -52,7 +52,8 @@ def main() -> int:
             for groups in groups_of(asked.libraries):
                 story.play(groups, asked.steps)
             about = {"capture": "foreign-clients", "broker_release": jars.kafka_release(), "libraries": asked.libraries}
-            progress.say(f"{captured.write(asked.capture, running.address, story.samples, about)} records")
+            samples = [captured.sample(*one) for one in story.samples]
+            progress.say(f"{captured.write(asked.capture, running.address, samples, about)} records")
     except LabError as why:
         print(f"foreign: {why}", file=sys.stderr)
         return 2

@@ -17,27 +17,23 @@ COMMIT_VERSIONS = (b"\0\0", b"\0\1")
 READ_S = 30.0
 
 
-def write(folder: Path, bootstrap: str, samples: Sequence[tuple[int, Mapping[str, int]]], about: object) -> int:
-    """The whole log without offset commits; how many records that are."""
+def write(folder: Path, bootstrap: str, samples: Sequence[object], about: object) -> int:
+    """The whole log without offset commits; how many records that are. `samples`: lines that `sample` made."""
     folder.mkdir(parents=True, exist_ok=True)
     records = _records(bootstrap)
     _lines(folder / "records.jsonl.gz", records)
-    _lines(
-        folder / "metadata.jsonl.gz",
-        [
-            {
-                "at_ms": at_ms,
-                "topics": {name: {"partitions": n, "racks": [[]] * n} for name, n in sorted(counts.items())},
-            }
-            for at_ms, counts in samples
-        ],
-    )
+    _lines(folder / "metadata.jsonl.gz", samples)
     (folder / "cluster.json").write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
     return len(records)
 
 
-def _sample(at_ms: int, counts: Mapping[str, int]) -> dict[str, object]:
-    topics = {name: {"partitions": count, "racks": [[]] * count} for name, count in sorted(counts.items())}
+def sample(at_ms: int, counts: Mapping[str, int], ids: Mapping[str, str] | None = None) -> dict[str, object]:
+    """How many partitions the topics had at a time, and their ids where they were asked for."""
+    known = {} if ids is None else ids
+    topics = {
+        name: {**({"id": known[name]} if name in known else {}), "partitions": count, "racks": [[]] * count}
+        for name, count in sorted(counts.items())
+    }
     return {"at_ms": at_ms, "topics": topics}
 
 

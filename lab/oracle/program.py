@@ -21,8 +21,9 @@ FOLDER = BUILD / "oracle"
 COMPILE_TIMEOUT_S = 120
 
 
-def compiled(java: Java, source: Path) -> Path:
-    """Folder with the program's class, compiled anew when its source is newer: by a JDK, else by Eclipse's compiler."""
+def compiled(java: Java, source: Path, class_path: str = "") -> Path:
+    """Folder with the program's class, compiled anew when its source is newer: by a JDK, else by Eclipse's compiler.
+    `class_path`: what the source imports."""
     out = FOLDER / "classes"
     target = out / f"{source.stem}.class"
     if target.is_file() and target.stat().st_mtime >= source.stat().st_mtime:
@@ -32,8 +33,9 @@ def compiled(java: Java, source: Path) -> Path:
     found = str(javac) if javac.is_file() else shutil.which("javac")
     # No --release: it would hide sun.misc.Unsafe, the only way to make a group member without its network.
     command = [found, "-source", "17", "-target", "17"] if found else [*_eclipse(java), "-17"]
+    imports = ["-cp", class_path] if class_path else []
     done = subprocess.run(
-        [*command, "-nowarn", "-encoding", "UTF-8", "-d", str(out), str(source)],
+        [*command, *imports, "-nowarn", "-encoding", "UTF-8", "-d", str(out), str(source)],
         capture_output=True, text=True, timeout=COMPILE_TIMEOUT_S, check=False,
     )  # fmt: skip
     if not target.is_file():

@@ -14,10 +14,8 @@ from rebalance_monitor.streaming.core.streams.words import summary as streams_li
 
 COLOURS = {"match": "green", "explainable": "cyan", "unexplained": "red", "not_judged": "yellow"}
 OTHER_KINDS = {
-    "share": "KIP-932 share group",
     "unknown": "unknown record type",
 }
-NOT_JUDGED_YET = frozenset({"share"})
 SEVERITY_COLOURS = {"critical": "bold red", "high": "red", "medium": "yellow", "low": "cyan", "info": "dim"}
 
 
@@ -118,13 +116,9 @@ def _not_judged(generations: list[dict[str, Any]], others: list[dict[str, Any]])
     )
     for reason, count in reasons.most_common():
         yield f"Not judged: {_counted(count, 'generation')}: {reason}"
-    for kind, count in sorted(Counter(one["group_kind"] for one in others).items()):
-        records = sum(one["records"] for one in others if one["group_kind"] == kind)
-        if kind in NOT_JUDGED_YET:
-            what = _counted(count, OTHER_KINDS[kind])
-            yield f"Not judged yet: {what} ({_counted(records, 'record')}). This version counts their records only."
-        else:
-            yield f"Not read: {_counted(records, 'record')} of a type that this version does not know."
+    records = sum(one["records"] for one in others)
+    if others:
+        yield f"Not read: {_counted(records, 'record')} of a type that this version does not know."
 
 
 def _counted(count: int, what: str) -> str:

@@ -11,6 +11,7 @@ from rebalance_monitor.streaming.core.epochs.lifecycle import EpochsLifecycle
 from rebalance_monitor.streaming.core.fold import fold, isolation
 from rebalance_monitor.streaming.core.fold.registry import Registry
 from rebalance_monitor.streaming.core.reading import decoding
+from rebalance_monitor.streaming.core.share.lifecycle import ShareLifecycle
 from rebalance_monitor.streaming.core.streams.lifecycle import StreamsLifecycle
 
 REGISTRY = Registry(
@@ -18,6 +19,7 @@ REGISTRY = Registry(
         ConnectLifecycle(),
         StreamsLifecycle(),
         ConsumerLifecycle(laws=(ConsumerLaw(RUNNING_TWICE, consumed_twice),)),  # a sink's tasks are consumers
+        ShareLifecycle(),
         EpochsLifecycle(),
     )
 )

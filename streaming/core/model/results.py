@@ -141,8 +141,8 @@ class Verdict:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Generation:
     """Who should have what from a record on: a classic group's record with members, or a target that the coordinator
-    of a KIP-848 group computed. Its key is (cluster, source). `detail` is its lifecycle's own. `sampled`: it was
-    polled, and `generation` counts the assignments that were seen; None where it was read.
+    of a KIP-848 or share group computed. Its key is (cluster, source). `detail` is its lifecycle's own. `sampled`: it
+    was polled, and `generation` counts the assignments that were seen; None where it was read.
 
     Of a target, `generation` is the assignment epoch; its members are `assigned` their target, have `owned`, and have
     yet to give up `revoked`; nobody leads.
@@ -174,12 +174,13 @@ class Generation:
 
     @property
     def epoch(self) -> EpochDetail | None:
-        """The detail of a KIP-848 group's target; None of any other generation."""
+        """The detail of the target of a KIP-848 or share group; None of any other generation."""
         return self.detail if isinstance(self.detail, EpochDetail) else None
 
     @property
     def lifecycle(self) -> str:
-        """The group's type in Kafka's words: `classic`; `consumer` for a KIP-848 group, `streams` for KIP-1071."""
+        """The group's type in Kafka's words: `classic`; `consumer` for a KIP-848 group, `share` and `streams` for
+        KIP-932 and KIP-1071."""
         return "classic" if self.epoch is None else self.epoch.kind
 
     @property

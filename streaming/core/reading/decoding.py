@@ -33,7 +33,7 @@ from rebalance_monitor.streaming.core.model.records import (
 from rebalance_monitor.streaming.core.reading.blobs import MemberBlobs
 
 CLASSIC = 2
-READ_KINDS = frozenset({"consumer", "streams"})
+READ_KINDS = frozenset({"consumer", "share", "streams"})
 """Kinds of groups beside the classic ones whose records are read; those of all others are counted."""
 # Enough to recognise a record's layout by eye; the coordinator's log holds no secrets.
 SAMPLE_BYTES = 32

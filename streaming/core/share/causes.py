@@ -1,0 +1,90 @@
+"""Why a share group needs a new target, by the records that raised its epoch.
+
+    new type 10                              a member joined
+    type 10 with other topics                a subscription changed
+    tombstone of type 10                     a member left, was removed, or nobody can tell
+    other partitions with share state        the coordinator assigns each partition once its state was initialized
+    nothing of these, another hash           the subscribed topics changed
+
+A member that leaves asks for it, and is gone at once. One that falls silent is removed when its session time-out has
+passed; its records do not show its heartbeats.
+"""
+
+from collections.abc import Iterator, Mapping
+
+from rebalance_monitor.streaming.core.fold import departures
+from rebalance_monitor.streaming.core.model.results import Cause, Certainty, Evidence
+from rebalance_monitor.streaming.core.share.group import ShareGroup, ShareView
+from rebalance_monitor.streaming.core.targets.causes import members
+
+CANNOT_TELL = "it left or was removed: its session time-out may have passed since its last record, so nothing tells"
+
+
+def causes_of(
+    before: ShareGroup, after: ShareGroup, evidence: tuple[Evidence, ...], at_ms: int, session_ms: int
+) -> tuple[Cause, ...]:
+    """What changed between two states of a group, of which the later has a higher group epoch.
+
+    Nothing if only partitions of a member that left were in no target: what asked for that epoch asked for this one.
+    """
+    came, gone = after.members.keys() - before.members.keys(), before.members.keys() - after.members.keys()
+    found: list[Cause] = []
+    if came:
+        found.append(Cause(kind="member_joined", subjects=members(came), evidence=evidence))
+    found += _departures({name: before.members[name] for name in gone}, evidence, at_ms, session_ms)
+    if changed := _resubscribed(before, after):
+        found.append(Cause(kind="subscription_changed", subjects=members(changed), evidence=evidence))
+    if after.members and before.anew and unlike_initialized(before):
+        found.append(Cause(kind="partitions_initialized", evidence=evidence))
+    if not found and before.metadata_hash != after.metadata_hash:
+        found.append(Cause(kind="topic_changed", evidence=evidence))
+    if not found and not unlike_initialized(before):
+        found.append(unknown(evidence))
+    return tuple(found)
+
+
+def unknown(evidence: tuple[Evidence, ...]) -> Cause:
+    """Nothing in the records tells why."""
+    return Cause(kind="unknown", certainty=Certainty.POSSIBLE, evidence=evidence)
+
+
+def unlike_initialized(group: ShareGroup) -> bool:
+    """Whether the targets of any subscribed topic are not exactly its partitions with share state: with the next
+    heartbeat the coordinator computes a new target (4.1)."""
+    if group.states is None or group.metadata_hash is None:
+        return False
+    given: dict[bytes, set[int]] = {}
+    for topic, number in group.wanted:
+        given.setdefault(topic, set()).add(number)
+    names = set(group.subscribed)
+    listed = (one for one in group.states.initialized if one.name in names)
+    return any(given.get(one.topic, set()) != set(one.numbers) for one in listed)
+
+
+def _resubscribed(before: ShareGroup, after: ShareGroup) -> set[str]:
+    both = before.members.keys() & after.members.keys()
+    known = {one: (before.members[one], after.members[one]) for one in both}
+    return {
+        name
+        for name, (earlier, later) in known.items()
+        if earlier.metadata is not None and set(earlier.names) != set(later.names)
+    }
+
+
+def _departures(
+    gone: Mapping[str, ShareView], evidence: tuple[Evidence, ...], at_ms: int, session_ms: int
+) -> Iterator[Cause]:
+    by_text: dict[tuple[str, Certainty, str], list[str]] = {}
+    for name, view in gone.items():
+        by_text.setdefault(_departure(view, at_ms, session_ms), []).append(name)
+    for (kind, certainty, text), names in by_text.items():
+        said = (*evidence, Evidence(text=text))
+        yield Cause(kind=kind, subjects=members(names), certainty=certainty, evidence=said)
+
+
+def _departure(view: ShareView, at_ms: int, session_ms: int) -> tuple[str, Certainty, str]:
+    wrote_ms = view.wrote_ms or 0
+    if departures.left(wrote_ms, at_ms, session_ms) is None:
+        return "member_gone", Certainty.CERTAIN, CANNOT_TELL
+    text = f"{at_ms - wrote_ms} ms after its last record: too soon for a session time-out of {session_ms} ms"
+    return "member_left", Certainty.LIKELY, text

@@ -1,0 +1,77 @@
+"""The targets that the coordinator of a share group should have computed, from the records before them.
+
+Its assignor is `simple` (`assignors.broker.simple`). Members, subscriptions, previous targets and, since 4.1, the
+partitions that may be assigned are all in the records.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from rebalance_monitor.assignors.broker import simple
+from rebalance_monitor.assignors.broker.model import BrokerGroup, BrokerMember, BrokerTopic, Outcome, Release
+from rebalance_monitor.schemas.group_records import GroupRecord
+from rebalance_monitor.streaming.core.share.group import ASSIGNED, TARGET, ShareGroup, take
+from rebalance_monitor.streaming.core.targets.expected import Answer, compared
+
+
+@dataclass(frozen=True, slots=True)
+class ComputedShare:
+    """A target that a moment brought: the group just before its type-13 records, and just after the type-12 one, which
+    is the record number `at` of the moment."""
+
+    before: ShareGroup
+    after: ShareGroup
+    at: int = 0
+
+
+def targets_of(group: ShareGroup, records: Sequence[GroupRecord], at_ms: int) -> list[ComputedShare]:
+    """The targets that one moment brings to `group`; several batches may share a timestamp."""
+    found = []
+    before = group
+    for at, record in enumerate(records):
+        group = take(group, record, at_ms)
+        if record.type == TARGET:
+            continue
+        if record.type == ASSIGNED and record.value is not None:
+            found.append(ComputedShare(before, group, at))
+        before = group
+    return found
+
+
+def assignor_input(computed: ComputedShare, topics: Mapping[str, BrokerTopic]) -> BrokerGroup | None:
+    """What the assignor was given; None if a member's subscription is not known."""
+    members = []
+    for name, member in computed.after.members.items():
+        if member.metadata is None:
+            return None
+        known = computed.before.members.get(name)
+        earlier = (known.target if known is not None else None) or ()
+        previous = tuple((one.topic, one.numbers) for one in earlier)
+        members.append(BrokerMember(id=name, names=member.names, previous=previous, rack=member.metadata.rack))
+    return BrokerGroup(members=tuple(members), topics=topics)
+
+
+def run(
+    computed: ComputedShare, topics: Mapping[str, BrokerTopic], release: Release, java_version: int
+) -> Outcome | None:
+    """What the assignor gives for the members in the order of the view; None if the input is not known."""
+    group = assignor_input(computed, topics)
+    assignable = computed.after.initialized()
+    return (
+        None
+        if group is None
+        else simple.assign(group, release=release, java_version=java_version, assignable=assignable)
+    )
+
+
+def explained(
+    computed: ComputedShare, topics: Mapping[str, BrokerTopic], release: Release, java_version: int
+) -> Answer:
+    """Whether the release's assignor computes the target from these topics."""
+    group = assignor_input(computed, topics)
+    if group is None:
+        return Answer.FAILED
+    wanted = {name: member.wanted() for name, member in computed.after.members.items()}
+    assign = partial(simple.assign, release=release, java_version=java_version, assignable=computed.after.initialized())
+    return compared(group, wanted, assign)

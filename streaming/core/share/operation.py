@@ -1,0 +1,146 @@
+"""One moment of a share group's coordinator: what its records say together, published once it is closed."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+
+from rebalance_monitor.schemas.group_records import GroupRecord
+from rebalance_monitor.schemas.group_values import GroupEpoch
+from rebalance_monitor.streaming.core.fold.lifecycle import GroupView
+from rebalance_monitor.streaming.core.fold.published import source_of
+from rebalance_monitor.streaming.core.fold.state import LastRecord
+from rebalance_monitor.streaming.core.incidents.finding import Finding
+from rebalance_monitor.streaming.core.incidents.notice import Notice, Output
+from rebalance_monitor.streaming.core.model.records import Row
+from rebalance_monitor.streaming.core.model.results import Evidence
+from rebalance_monitor.streaming.core.share import timing, topics
+from rebalance_monitor.streaming.core.share.catalogue import WITHOUT_MEMBER
+from rebalance_monitor.streaming.core.share.causes import causes_of, unknown
+from rebalance_monitor.streaming.core.share.expected import ComputedShare, targets_of
+from rebalance_monitor.streaming.core.share.group import ShareGroup, take_all
+from rebalance_monitor.streaming.core.share.laws import ShareBreach, breaches_of, epoch_decreased
+from rebalance_monitor.streaming.core.share.published import detail_of, generation_of, progress_of, targets_by_member
+from rebalance_monitor.streaming.core.share.rules import OF_ONE_MOMENT, findings_of
+from rebalance_monitor.streaming.core.share.state import ShareState
+from rebalance_monitor.streaming.core.share.verdict import judge
+from rebalance_monitor.streaming.core.targets.causes import merged
+from rebalance_monitor.streaming.core.targets.moment import records_of
+from rebalance_monitor.streaming.core.targets.published import NameOf
+from rebalance_monitor.streaming.core.targets.state import Underway
+from rebalance_monitor.streaming.core.targets.way import followed, settled, stands
+
+
+def closed(view: GroupView, state: ShareState) -> tuple[ShareState, list[Output]]:
+    """The state after the moment that was put by, and what is published of it."""
+    began = state
+    rows, state = state.begun, replace(state, begun=())
+    records = records_of(rows)
+    at_ms, before = rows[0].timestamp_ms, state.view
+    after = take_all(before, records, at_ms)
+
+    def name_of(topic: bytes) -> str:
+        return topics.name_of(topic, after, before, view.knowledge.topics)
+
+    epochs = [one.value.epoch for one in records if isinstance(one.value, GroupEpoch)]
+    state = replace(state, trusted=followed(view, state, before.epoch, epochs, rows[0]))
+    outputs: list[Output] = []
+    earlier = before
+    for target in targets_of(before, records, at_ms):
+        state, told = _targeted(view, state, earlier, target, rows[target.at], name_of)
+        outputs += told
+        earlier = target.after
+    gone = {name: one for name, one in earlier.members.items() if name not in after.members}
+    left = {**state.left, **targets_by_member(replace(earlier, members=gone), name_of)}
+    state = replace(state, view=after, left=left if after.members else {})
+    if after.epoch != earlier.epoch and after.epoch is not None:
+        raised = (Evidence(source=source_of(_raising(rows, records))),)
+        found = causes_of(earlier, after, raised, at_ms, timing.session_ms(view))
+        state = replace(state, cause=merged(state.cause, found))
+    state, told = _reached(view, state, at_ms)
+    outputs += told
+    went_back = list(epoch_decreased(before, after)) if began.trusted else []
+    if not state.trusted and _in_order(after):
+        state = replace(state, trusted=True)
+    state = replace(state, last=LastRecord(source_of(rows[-1]), at_ms))
+    state = timing.noted(view, began, state, at_ms)
+    outputs += _notices(view, state, went_back, at_ms)
+    return stands(view, state, state_word(state), outputs, at_ms)
+
+
+def fired(view: GroupView, state: ShareState, at_ms: int, *, historic: bool) -> tuple[ShareState, list[Output]]:
+    """What has lasted too long at this time."""
+    found = _found(view, state, timing.overdue(view, state, at_ms))
+    state = replace(state, fired_ms=at_ms)
+    return state, [Notice(moment=view.moment(at_ms, historic=historic), found=found)] if found else []
+
+
+def state_word(state: ShareState) -> str:
+    """As Kafka's coordinator computes it, which calls a share group with members stable; `Unknown` where the records do
+    not tell."""
+    if not state.view.members:
+        return "Empty"
+    return "Stable" if state.trusted and state.view.epoch is not None else "Unknown"
+
+
+def _notices(view: GroupView, state: ShareState, went_back: Sequence[ShareBreach], at_ms: int) -> Iterator[Output]:
+    """What the laws find after a closed moment. While records are missing they are silent, and end nothing."""
+    moment = view.moment(at_ms)
+    if not state.trusted:
+        if went_back:
+            yield Notice(moment=moment, found=_found(view, state, went_back))
+        return
+    breaches = [*breaches_of(state.view), *went_back, *timing.overdue(view, state, at_ms)]
+    of_targets = frozenset[str]() if state.view.behind else frozenset({WITHOUT_MEMBER.code})
+    yield Notice(moment=moment, found=_found(view, state, breaches), evaluated=OF_ONE_MOMENT | of_targets)
+
+
+def _found(view: GroupView, state: ShareState, breaches: Iterable[ShareBreach]) -> tuple[Finding, ...]:
+    def name_of(topic: bytes) -> str:
+        return topics.name_of(topic, state.view, state.view, view.knowledge.topics)
+
+    here = Evidence(source=None if state.last is None else state.last.source)
+    return findings_of(view.group, state.view, breaches, name_of, here)
+
+
+def _in_order(group: ShareGroup) -> bool:
+    """Whether the view is surely the group's again: everybody is known and holds its target, and no law is broken; and
+    since 4.1 it is known which partitions may be assigned."""
+    known = all(one.metadata is not None for one in group.members.values())
+    known = known and (group.metadata_hash is None or group.states is not None)
+    return bool(group.members) and known and not group.behind and group.reached and not breaches_of(group)
+
+
+def _targeted(
+    view: GroupView, state: ShareState, earlier: ShareGroup, target: ComputedShare, row: Row, name_of: NameOf
+) -> tuple[ShareState, list[Output]]:
+    """A target: the one before is over, this one is published."""
+    at_ms, source, epoch = row.timestamp_ms, source_of(row), target.after.assignment_epoch or 0
+    state, outputs = settled(view, state, progress_of(earlier), overtaken_by=epoch)
+    cause = state.cause
+    if target.after.epoch != earlier.epoch or not cause:
+        here = (Evidence(source=source),)
+        found = causes_of(earlier, target.after, here, at_ms, timing.session_ms(view))
+        cause = merged(cause, found) or (unknown(here),)
+    verdict = judge(target, view.knowledge.topics, at_ms, name_of, trusted=state.trusted)
+    outputs.append(
+        generation_of(
+            view, target, source=source, at_ms=at_ms, verdict=verdict, cause=cause, left=state.left, name_of=name_of
+        )
+    )
+    underway = Underway(epoch=epoch, source=source, cause=cause, detail=replace(detail_of(target.after), progress=()))
+    return replace(state, underway=underway, cause=(), left={}), outputs
+
+
+def _reached(view: GroupView, state: ShareState, at_ms: int) -> tuple[ShareState, list[Output]]:
+    """The last word on a target, once everybody holds it or nobody is left."""
+    group, underway = state.view, state.underway
+    if underway is None or group.assignment_epoch != underway.epoch:
+        return state, []
+    if not group.members:
+        return settled(view, state, progress_of(group))
+    return settled(view, state, progress_of(group), reached_ms=at_ms) if group.reached else (state, [])
+
+
+def _raising(rows: Sequence[Row], records: Sequence[GroupRecord]) -> Row:
+    """The record that raised the group epoch."""
+    found = (row for row, record in zip(rows, records, strict=False) if isinstance(record.value, GroupEpoch))
+    return next(found, rows[0])

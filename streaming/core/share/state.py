@@ -1,0 +1,13 @@
+"""What is remembered of a share group between batches."""
+
+from dataclasses import dataclass, field
+
+from rebalance_monitor.streaming.core.share.group import ShareGroup
+from rebalance_monitor.streaming.core.targets.state import TargetsState
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShareState(TargetsState):
+    """`view`: the group after its last closed moment."""
+
+    view: ShareGroup = field(default_factory=ShareGroup)

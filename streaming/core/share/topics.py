@@ -1,0 +1,66 @@
+"""Topics of a share group: what they are called, and what the coordinator may have known of them."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from rebalance_monitor.assignors.broker.model import BrokerTopic
+from rebalance_monitor.streaming.core.cluster.topics import TopicHistory
+from rebalance_monitor.streaming.core.model.reasons import Reason, ReasonKind
+from rebalance_monitor.streaming.core.share.group import ShareGroup
+from rebalance_monitor.streaming.core.targets import topics
+from rebalance_monitor.streaming.core.targets.topics import Topics
+
+OTHER_TOPICS = Reason(
+    ReasonKind.UNKNOWN_TOPICS, "the coordinator may have known other topics or partitions at that time"
+)
+INFERRED = Reason(ReasonKind.UNKNOWN_TOPICS, "partition counts are not known: taken from the target itself")
+
+
+@dataclass(frozen=True, slots=True)
+class KnownTopics:
+    """Topics as the coordinator may have known them. `why`: what is assumed; None where nothing is."""
+
+    topics: Topics
+    why: Reason | None = None
+
+
+def name_of(topic: bytes, group: ShareGroup, before: ShareGroup, history: TopicHistory) -> str:
+    """The topic's name, by the newest record that tells it; its id as Kafka prints it where nobody has told it."""
+    told = {**before.names(), **group.names()}.get(topic)
+    return topics.name_of(topic, None, history) if told is None else told
+
+
+def known_topics(group: ShareGroup, history: TopicHistory, at_ms: int) -> Iterator[KnownTopics]:
+    """What the coordinator may have known, the likeliest first.
+
+    Since 4.1 it assigns partitions that have share state, and its records tell all of these. A topic may be deleted,
+    though, which it knows sooner than its records and samples show it.
+    """
+    names = group.subscribed
+    told = topics.recorded(group.topics)
+    if told is None and group.metadata_hash is not None:
+        told = dict(_initialized(group))
+    if told is not None or not names:
+        yield KnownTopics(told or {})
+    sampled = list(topics.sampled(history, names, at_ms))
+    for number, view in enumerate(sampled):
+        yield KnownTopics(view, None if told is None and number == 0 else OTHER_TOPICS)
+    given = {topic for topic, _ in group.wanted}
+    for full in (*([] if told is None else [told]), *sampled):
+        left = {name: one for name, one in full.items() if one.id in given}
+        if left != full:
+            yield KnownTopics(left, OTHER_TOPICS)
+    if told is None and len({frozenset(one.names) for one in group.members.values()}) <= 1:
+        guessed = topics.inferred(group.wanted, names)
+        if guessed is not None:
+            yield KnownTopics(guessed, INFERRED)
+
+
+def _initialized(group: ShareGroup) -> Iterator[tuple[str, BrokerTopic]]:
+    """Topics with share state. Of several with one name, all but one were deleted: targets hold the one that is left,
+    or none of them yet."""
+    given = {topic for topic, _ in group.wanted}
+    listed = () if group.states is None else group.states.initialized
+    for one in sorted(listed, key=lambda each: each.topic in given):
+        if one.numbers:
+            yield one.name, BrokerTopic(id=one.topic, partitions=max(one.numbers) + 1)
