@@ -6,7 +6,7 @@ KEEP ?= 0
 DEMO_FLAGS := $(if $(filter-out 0,$(KEEP)),--keep) $(if $(PORTS),--ports $(PORTS))
 
 .DEFAULT_GOAL := help
-.PHONY: help install lock demo stop bench readiness bench-assignors bench-brokers bench-streams bench-decode bench-waiting bench-start fuzz attack foreign oracle test check metrics-page picture clean
+.PHONY: help install lock demo stop bench readiness bench-assignors bench-brokers bench-streams bench-decode bench-waiting bench-start fuzz attack foreign share oracle test check metrics-page picture clean
 
 help:  ## list these targets
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -53,6 +53,9 @@ fuzz: install  ## throw 200,000 damaged records at every decoder and 5,000 damag
 
 foreign: install  ## judge groups that clients of other languages lead: librdkafka, kafka-python, franz-go (needs Go; ARGS="--steps 14")
 	@exec $(BIN)/python -m lab.foreign $(ARGS)
+
+share: install  ## judge real share groups of Kafka's own clients on a broker (ARGS="--steps 14")
+	@exec $(BIN)/python -m lab.share $(ARGS)
 
 attack: install  ## judge captures and simulated clusters with wrong clocks, holes and late starts (at most an hour; resumes)
 	@exec $(BIN)/python -m lab.attack $(ARGS)

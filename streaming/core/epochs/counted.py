@@ -1,8 +1,8 @@
-"""Groups that are only counted: share groups, and types of records that nobody knows.
+"""Groups that are only counted: types of records that nobody knows, and kinds that no lifecycle reads.
 
 Their records are not read. What is published is whether the group lives and has members, as far as keys and tombstones
 tell it: `Empty` without a member, `Dead` once its epoch was deleted, and `Unknown`, Kafka's own word, for a group with
-members, which may be stable or reconciling. A lifecycle for one of these kinds adds the kind to `READ_KINDS` of
+members, which may be stable or reconciling. A lifecycle for such a kind adds the kind to `READ_KINDS` of
 `core/reading/decoding.py` and owns its records.
 """
 

@@ -1,4 +1,4 @@
-"""How far the members of a KIP-848 group have come to a target: what such a generation has that no other one has.
+"""How far the members of a KIP-848 or share group have come to a target: what only such a generation has.
 
 Three epochs order the life of the group (docs/protocol/coordinator-log.md 6.1): the group epoch says that a target is
 needed, the assignment epoch that it was computed, and each member's epoch how far that member has come.

@@ -4,9 +4,11 @@ from dataclasses import replace
 
 import pytest
 
+from rebalance_monitor.streaming.core.epochs.state import EpochsState
 from rebalance_monitor.streaming.core.fold import isolation
-from rebalance_monitor.streaming.core.fold.state import Saved
+from rebalance_monitor.streaming.core.fold.state import Envelope, Saved, read, stored
 from rebalance_monitor.streaming.core.lifecycles import REGISTRY, decode_offsets_record, fold_group
+from rebalance_monitor.streaming.core.model.codec import dumps
 from rebalance_monitor.streaming.core.model.records import PASSED_OVER, GroupDeleted, OtherGroup, Row, Tick
 from rebalance_monitor.streaming.core.model.results import Generation, Standing
 from rebalance_monitor.streaming.core.ports import FoldError
@@ -14,6 +16,7 @@ from rebalance_monitor.streaming.core.stored_states import present
 from tests.streaming.core.rules.builders import CONFIGS, GROUP, OFFSETS, STATUSES, Story
 from tests.streaming.core.rules.cases_across import DELAY_MS, calm
 from tests.streaming.core.rules.cases_workers import left, two_workers
+from tests.streaming.core.rules.share import pair
 from tests.streaming.core.test_workers_gone import CODE, ticked
 from tests.streaming.states import connect_of, envelope_of
 
@@ -108,6 +111,19 @@ def test_a_member_is_there_by_its_share_alone_and_gone_with_the_epoch_of_its_gro
     assert [one.state for one in outcome.results if isinstance(one, Standing)] == ["Assigning", "Dead"]
     outcome = fold_group(story.settings, GROUP, outcome.state, [], Tick(story.now_ms + 2_000))
     assert [one.state for one in outcome.results if isinstance(one, Standing)] == ["Empty"]
+
+
+def test_a_share_group_that_an_earlier_release_counted_goes_on_without_an_end() -> None:
+    """It was not judged then: its records that come are not all there are, and nothing of it ended."""
+    story = pair()
+    counted = Envelope(lifecycle="epochs", next_offsets={f"{OFFSETS}-0": 1}, home=f"{OFFSETS}-0")
+    state = stored(counted, {"epochs": dumps(EpochsState(members=frozenset({"a"}), shown="Unknown"))})
+    first, rest = story.rows[:6], story.rows[6:]
+    outcome = fold_group(story.settings, GROUP, state, first, Tick(story.now_ms))
+    outcome = fold_group(story.settings, GROUP, outcome.state, rest, Tick(story.now_ms + 1_000))
+    known = envelope_of(outcome.state)
+    assert (known.lifecycle, known.incarnation, known.deleted, known.seen_from_start) == ("share", 0, False, False)
+    assert set(read(outcome.state)[1]) == {"share"}
 
 
 @pytest.mark.parametrize(

@@ -249,7 +249,12 @@ def test_a_taken_port_is_one_sentence(exporter: Exporter) -> None:
 def test_a_start_publishes_what_the_database_knows(store: PostgresStore, exporter: Exporter, scrape: Scrape) -> None:
     epoch = store.claim()
     first = generation(5, generation=1)
-    others = {("c", "shared", "share"): 2, ("c", "two", "share"): 1, ("c", "kip848", "consumer"): 1}
+    others = {
+        ("c", "one", "unknown"): 2,
+        ("c", "two", "unknown"): 1,
+        ("c", "s", "share"): 1,
+        ("c", "kip848", "consumer"): 1,
+    }
     gone = Standing(cluster="c", group="gone", state="Dead", at_ms=1)
     here = Standing(cluster="c", group="connect-1", state="Stable", at_ms=1)
     waits = JobState(
@@ -264,7 +269,7 @@ def test_a_start_publishes_what_the_database_knows(store: PostgresStore, exporte
     seen = scrape()
     assert seen[OPEN] == 1
     assert seen['rebalance_monitor_group_generation{cluster="c",group="connect-1"}'] == 2
-    assert seen['rebalance_monitor_other_groups{cluster="c",type="share"}'] == 2
+    assert seen['rebalance_monitor_other_groups{cluster="c",type="unknown"}'] == 2
     assert seen['rebalance_monitor_connect_worker_tasks{cluster="c",group="connect-1",worker="w2:8083"}'] == 1
     assert seen['rebalance_monitor_group_state{cluster="c",group="connect-1",state="Stable"}'] == 1
     assert seen['rebalance_monitor_connect_task_agreement{agreement="unassigned",cluster="c",group="connect-1"}'] == 1
