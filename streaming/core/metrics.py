@@ -187,7 +187,7 @@ HIDDEN_TASKS = Metric(
 OTHER_GROUPS = Metric(
     name="rebalance_monitor_other_groups",
     kind="gauge",
-    help="Groups that are only counted, by type (unknown: no release knows their records); those that are gone still count.",
+    help="Groups that are only counted, by type (unknown: of no known release); those that are gone count, too.",
     labels=("cluster", "type"),
 )
 
