@@ -37,6 +37,12 @@ def sample(at_ms: int, counts: Mapping[str, int], ids: Mapping[str, str] | None 
     return {"at_ms": at_ms, "topics": topics}
 
 
+def groups(bootstrap: str) -> set[str]:
+    """The groups that the log names so far."""
+    keys = (base64.b64decode(str(one["key"])) for one in _records(bootstrap))
+    return {key[4 : 4 + int.from_bytes(key[2:4], "big")].decode() for key in keys}
+
+
 def _lines(file: Path, values: Sequence[object]) -> None:
     with gzip.GzipFile(file, "wb", mtime=0) as packed:
         for value in values:

@@ -18,7 +18,6 @@ from pathlib import Path
 from lab.cluster import broker, jars, java
 from lab.errors import LabError
 from lab.foreign import captured
-from lab.oracle.program import compiled
 from lab.paths import BUILD
 from lab.ports import free_ports
 from lab.process import Lab, Progress, signals_stop
@@ -26,7 +25,6 @@ from lab.share.story import BROKER, Story
 
 FOLDER = BUILD / "share" / "run"
 CAPTURE = BUILD / "share" / "capture"
-SOURCE = Path(__file__).parent / "ShareMembers.java"
 GRADES = ("match", "explainable", "not_judged", "unexplained")
 
 
@@ -57,8 +55,7 @@ def take(lab: Lab, capture: Path, *, steps: int, seed: int) -> None:
         port, controller_port = free_ports(2)
         class_path = jars.fetch(runtime)
         running = broker.start(lab, runtime, class_path, port, controller_port, BROKER)
-    members = f"{compiled(runtime, SOURCE, class_path)}:{class_path}"
-    story = Story(lab, runtime, members, running.address, random.Random(seed))
+    story = Story(lab, runtime, class_path, running.address, random.Random(seed))
     story.play(steps)
     samples = [captured.sample(*one) for one in story.samples]
     about = {"capture": "share-groups", "broker_release": jars.kafka_release()}

@@ -8,14 +8,18 @@ import random
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from confluent_kafka import TopicCollection
 from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic
 
 from lab.cluster import jvm
 from lab.cluster.java import Java
+from lab.foreign import captured
+from lab.oracle.program import compiled
 from lab.process import Child, Lab
 
+SOURCE = Path(__file__).with_name("ShareMembers.java")
 BROKER = {
     "group.share.min.session.timeout.ms": 1000,
     "group.share.session.timeout.ms": 6000,
@@ -56,6 +60,15 @@ class Group:
 GROUPS = (("share-equal", False), ("share-mixed", True))
 
 
+def start(
+    lab: Lab, java: Java, class_path: str, bootstrap: str, name: str, *, group: str, members: Sequence[str]
+) -> Child:
+    """A process of members; each is told what it subscribes to, as `ShareMembers.java` says."""
+    classes = f"{compiled(java, SOURCE, class_path)}:{class_path}"
+    command = jvm.command(java, lab.folder / name, classes, 96, "ShareMembers", bootstrap, group, *members)
+    return lab.start(name, command, environment=java.environment())
+
+
 @dataclass(slots=True)
 class Story:
     """Plays on one broker. `samples`: (time in ms, topic -> partitions, topic -> id), one before and after each
@@ -80,6 +93,8 @@ class Story:
         self.sample(admin)
         for group in groups:
             self.start(group)
+        named = {group.name for group in groups}
+        self.lab.wait_for("the first members", lambda: named <= captured.groups(self.bootstrap))
         for step in range(steps):
             time.sleep(self.dice.uniform(*STEP_S))
             self.lab.progress.say(f"step {step + 1} of {steps}")
@@ -112,10 +127,9 @@ class Story:
         group.started += 1
         name = f"{group.name}-{group.started}"
         members = group.members(self.dice)
-        command = jvm.command(
-            self.java, self.lab.folder / name, self.class_path, 96, "ShareMembers", self.bootstrap, group.name, *members
+        group.processes[name] = start(
+            self.lab, self.java, self.class_path, self.bootstrap, name, group=group.name, members=members
         )
-        group.processes[name] = self.lab.start(name, command, environment=self.java.environment())
 
     def grow(self, admin: AdminClient, topic: str) -> None:
         """The topic gets one or two more partitions."""

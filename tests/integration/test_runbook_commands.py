@@ -20,13 +20,15 @@ from confluent_kafka.admin import (
 )
 
 from lab.cluster import broker, config_topic, jars, java, offsets_reader, workers
+from lab.foreign import captured
 from lab.ports import HOST, free_ports
+from lab.share import story as sharers
 from rebalance_monitor.dashboards.alerts import alerts
 from rebalance_monitor.streaming.core.catalogue import RULES
 from tests.integration.watched import own_lab
 
 pytestmark = pytest.mark.integration
-GROUP, READERS, CONNECTOR = "runbooks", "readers", "orders"
+GROUP, READERS, SHARERS, CONNECTOR = "runbooks", "readers", "sharers", "orders"
 
 TOOLS = {
     "kafka-acls.sh": "org.apache.kafka.tools.AclCommand",
@@ -36,6 +38,7 @@ TOOLS = {
     "kafka-get-offsets.sh": "org.apache.kafka.tools.GetOffsetShell",
     "kafka-groups.sh": "org.apache.kafka.tools.GroupsCommand",
     "kafka-jmx.sh": "org.apache.kafka.tools.JmxTool",
+    "kafka-share-groups.sh": "org.apache.kafka.tools.consumer.group.ShareGroupCommand",
     "kafka-topics.sh": "org.apache.kafka.tools.TopicCommand",
 }
 """What the scripts of Kafka's `bin` folder run."""
@@ -46,6 +49,8 @@ ALL = {check.run for rule in RULES for check in rule.confirm} | {
 COMMANDS = sorted(one for one in ALL if one.startswith(("kafka", "grep")) or "$WORKER" in one)
 """Those that ask Kafka; the others ask the monitor, its database, Prometheus or Alertmanager."""
 SHOWN = {
+    "kafka-share-groups.sh --bootstrap-server $BROKERS --describe --group $GROUP --st": r"(?m)^sharers\s.*\sStable\s",
+    "kafka-share-groups.sh --bootstrap-server $BROKERS --describe --group $GROUP --mem": r"(?m)^sharers\s.*orders",
     "got assignment": r"Joined group at generation \d+ .*connectorIds=\[orders\]",
     "connector-task-metrics": r"connector=orders.*:status",
     "$CONNECTOR/status": r'"worker_id":"127\.0\.0\.1:\d+"',
@@ -124,8 +129,10 @@ def desk() -> Iterator[Desk]:
         producer.produce(CONNECTOR, b"a record", b"its key: the topic is compacted")
         producer.flush(20)
         lab.wait_for("the tasks", lambda: _running(worker))
+        sharers.start(lab, runtime, class_path, server.address, SHARERS, group=SHARERS, members=[CONNECTOR])
         reader.subscribe([CONNECTOR])
         lab.wait_for("the reader", lambda: reader.poll(0.1) is None and bool(reader.assignment()))
+        lab.wait_for("the sharer", lambda: SHARERS in captured.groups(server.address))
         folder = lab.folder / "desk"
         folder.mkdir()
         (folder / "connect.log").symlink_to(worker.child.log)
@@ -169,6 +176,8 @@ def filled_in(desk: Desk, command: str) -> dict[str, str]:
         of_group = [one for one in offsets_reader.read(desk.environment["BROKERS"]) if one.group == GROUP]
         last = max((one.at for one in of_group if one.members), key=lambda at: at.offset)
         return {"PARTITION": str(last.partition), "OFFSET": str(last.offset)}
+    if "kafka-share-groups" in command:
+        return {"GROUP": SHARERS}
     return {"GROUP": READERS} if "kafka-consumer-groups" in command else {}
 
 
