@@ -6,7 +6,8 @@ POLL_REQUESTS = Metric(
     name="rebalance_monitor_poll_requests_total",
     kind="counter",
     help="Requests that a poller made to brokers beside reading, by poller: topics (partition counts and racks), "
-    "group_states (which groups rebalance), groups (all groups, on a cluster whose source is poll).",
+    "group_states (which groups rebalance), groups (all groups, on a cluster whose source is poll), progress "
+    "(committed offsets and end offsets).",
     labels=("cluster", "poller"),
 )
 LAST_POLL = Metric(

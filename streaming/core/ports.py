@@ -139,6 +139,14 @@ class Store(Protocol):
         """Groups of a cluster that have waiting records."""
         ...
 
+    def present_groups(self, cluster: str) -> Sequence[str]:
+        """Groups of a cluster that were not deleted."""
+        ...
+
+    def troubled_groups(self, cluster: str) -> Sequence[tuple[str, str]]:
+        """Each open incident of a cluster: its group and its id."""
+        ...
+
     def due(self, cluster: str, now_ms: int) -> Sequence[GroupKey]:
         """Groups of a cluster whose timer is due at `now_ms`."""
         ...

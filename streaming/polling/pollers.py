@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from rebalance_monitor.streaming.config.clusters import POLL, ClusterSection
 from rebalance_monitor.streaming.config.polling import PollingSection
 from rebalance_monitor.streaming.polling.asking import KafkaTopics
+from rebalance_monitor.streaming.polling.asking_progress import KafkaProgress
 from rebalance_monitor.streaming.polling.asking_snapshots import KafkaSnapshots
 from rebalance_monitor.streaming.polling.asking_states import KafkaGroupStates
+from rebalance_monitor.streaming.polling.progress import ProgressPoller
 from rebalance_monitor.streaming.polling.snapshots import SnapshotPoller
 from rebalance_monitor.streaming.polling.states import StatePoller, Watched
 from rebalance_monitor.streaming.polling.topics import TopicPoller
@@ -21,10 +23,11 @@ class Pollers:
     topics: TopicPoller | None = None
     states: StatePoller | None = None
     groups: SnapshotPoller | None = None
+    progress: ProgressPoller | None = None
 
     def look(self) -> None:
         """Each says so where a request does not end at all."""
-        for poller in (self.topics, self.states, self.groups):
+        for poller in (self.topics, self.states, self.groups, self.progress):
             if poller is not None:
                 poller.look()
 
@@ -40,9 +43,12 @@ def polled(section: ClusterSection, polling: PollingSection, observer: Watched) 
     groups = None
     if section.source == POLL:
         groups = SnapshotPoller(KafkaSnapshots(client), observer, polling.groups_every_ms / 1000)
+    progress = None
+    if polling.progress:
+        progress = ProgressPoller(KafkaProgress(client), observer, polling.progress_every_ms / 1000)
     with ExitStack() as running:
-        for poller in (topics, states, groups):
+        for poller in (topics, states, groups, progress):
             if poller is not None:
                 poller.start()
                 running.callback(poller.stop)
-        yield Pollers(topics, states, groups)
+        yield Pollers(topics, states, groups, progress)

@@ -26,7 +26,7 @@ from rebalance_monitor.streaming.guarding.fold import configs_first
 from rebalance_monitor.streaming.spark.channel import Control
 from rebalance_monitor.streaming.spark.folding import Folded, FoldMany, fold_here
 from rebalance_monitor.streaming.spark.group_states import StoredGroups
-from rebalance_monitor.streaming.spark.learning import GroupSnapshots, Learning, StatePolls, TopicSamples
+from rebalance_monitor.streaming.spark.learning import NOBODY_ASKS, Askers, Learning
 from rebalance_monitor.streaming.spark.offsets import TopicKind
 from rebalance_monitor.streaming.spark.rows import Batch, RawRow, read_batch
 
@@ -88,17 +88,15 @@ class BatchFunction:
         publish: Callable[[Control], None],
         here: FoldMany = fold_here,
         spread: tuple[FoldMany, int] | None = None,
-        samples: TopicSamples | None = None,
-        polls: StatePolls | None = None,
-        snapshots: GroupSnapshots | None = None,
+        askers: Askers = NOBODY_ASKS,
     ) -> None:
         self._store, self._settings, self._epoch = store, settings, writer_epoch
         self._cluster_id, self._started_ms = cluster_id, started_ms
         self._on_results, self._publish = on_results, publish
         self._here, self._spread = here, spread
         self._traced: set[str] = set()
-        self._learning = Learning(store, settings.name, cluster_id, samples, polls, snapshots)
-        self._polled = snapshots is not None
+        self._learning = Learning(store, settings.name, cluster_id, askers)
+        self._polled = askers.groups is not None
         self._positions = {key: at for key, at in store.positions().items() if key.cluster_id == cluster_id}
         # No cluster can be configured without a name, so this key never meets a group's.
         self._own_key = GroupKey("", settings.name)
@@ -131,7 +129,7 @@ class BatchFunction:
         rows = self._rows(batch, tick, own.connect_groups)
         for raw in polled:
             rows.setdefault(raw.group or "", []).append(raw)
-        for group in (*self._learning.answered(knowledge), *self._learning.rebalancing(knowledge, tick)):
+        for group in self._learning.concerned(knowledge, tick):
             rows.setdefault(group, [])
         groups = StoredGroups(self._store, self._settings, rows)
         fold = self._fold_for(len(batch.rows) + len(polled))

@@ -29,6 +29,7 @@ from rebalance_monitor.streaming.spark.ends import ClientRefused, ClusterError, 
 from rebalance_monitor.streaming.spark.failures import BatchFailed, CannotRun, first_line, no_room
 from rebalance_monitor.streaming.spark.folding import FoldHere, SpreadFold
 from rebalance_monitor.streaming.spark.java import NoJava
+from rebalance_monitor.streaming.spark.learning import Askers
 from rebalance_monitor.streaming.spark.offsets import TopicKind
 from rebalance_monitor.streaming.spark.scratch import full, scratch_folder
 from rebalance_monitor.streaming.spark.session import jvm_ended, stop_session
@@ -201,6 +202,7 @@ class Job:
             self._unread = status.unread
 
     def _start(self, epoch: int, checkpoint: Path) -> "StreamingQuery":
+        asked, polling = self._pollers, self._settings.polling
         function = self._function = BatchFunction(
             self._store,
             self._core,
@@ -211,9 +213,7 @@ class Job:
             publish=self._channel.publish,
             here=FoldHere(self._fold),
             spread=(SpreadFold(self._spark, self._fold), self._settings.spark.distributed_rows),
-            samples=self._pollers.topics,
-            polls=self._pollers.states,
-            snapshots=self._pollers.groups,
+            askers=Askers(asked.topics, asked.states, asked.groups, asked.progress, polling.progress_groups),
         )
 
         def on_batch(frame: Any, batch_id: int) -> None:

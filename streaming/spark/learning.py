@@ -1,20 +1,21 @@
-"""What a job learns of its cluster from batch to batch: samples of topics, groups that wait for one, groups' states.
-Of a cluster whose groups are polled, also what is new of them.
+"""What a job learns of its cluster from batch to batch: samples of topics, groups that wait for one, groups' states
+and progress. Of a cluster whose groups are polled, also what is new of them.
 
 batch 7   a record waits for a sample asked from 10:00:09 on    wanted; a batch is due shortly after
 10:00:09  the poller asks, and has the answer
 batch 8   takes the sample, folds the group again, and commits both
 
-Which groups rebalance is not stored: a job that begins anew hears it again.
+Which groups rebalance and how far they have come is not stored: a job that begins anew hears it again.
 """
 
 import logging
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from rebalance_monitor.streaming.core.cluster.group_states import StatePoll
 from rebalance_monitor.streaming.core.cluster.knowledge import NOTHING_KNOWN, Knowledge
+from rebalance_monitor.streaming.core.cluster.progress import ProgressSample
 from rebalance_monitor.streaming.core.cluster.stored import StoredTopics, UnreadableTopics, changed, history_from
 from rebalance_monitor.streaming.core.cluster.topics import TopicHistory, TopicSample
 from rebalance_monitor.streaming.core.fold.fold import FoldOutcome
@@ -23,6 +24,7 @@ from rebalance_monitor.streaming.core.ports import Store
 from rebalance_monitor.streaming.core.reading.snapshots import SnapshotPoll
 from rebalance_monitor.streaming.polling.seen_groups import SeenGroups
 from rebalance_monitor.streaming.spark.rows import RawRow, polled_row
+from rebalance_monitor.streaming.spark.watching import Watching
 
 SAMPLED_AFTER_MS = 500
 """A sample is there so long after it was wanted, where brokers are well."""
@@ -68,22 +70,43 @@ class GroupSnapshots(Protocol):
         ...
 
 
-class Learning:
-    """What was committed last, and what comes after it. Nothing is learned where nobody asks (`samples`, `polls` and
-    `snapshots` are None)."""
+class ProgressSamples(Protocol):
+    """Who asks brokers for groups' offsets. Both methods return at once."""
 
-    def __init__(
-        self,
-        store: Store,
-        cluster: str,
-        cluster_id: str,
-        samples: TopicSamples | None,
-        polls: StatePolls | None,
-        snapshots: GroupSnapshots | None = None,
-    ) -> None:
-        self._samples, self._polls, self._cluster_id = samples, polls, cluster_id
-        self._snapshots = snapshots
-        self._seen = SeenGroups() if snapshots is None else SeenGroups.known(_polled_before(store, cluster))
+    def since(self, answered_ms: int | None) -> Sequence[ProgressSample]:
+        """The samples after the one that was answered then, oldest first."""
+        ...
+
+    def watch(self, groups: Collection[str]) -> None:
+        """The groups that are to be asked for."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Askers:
+    """Who asks brokers, for each of the questions; None: nobody. `progress_groups`: patterns of the groups whose
+    offsets are asked for without an incident."""
+
+    topics: TopicSamples | None = None
+    states: StatePolls | None = None
+    groups: GroupSnapshots | None = None
+    progress: ProgressSamples | None = None
+    progress_groups: tuple[str, ...] = ()
+
+
+NOBODY_ASKS = Askers()
+
+
+class Learning:
+    """What was committed last, and what comes after it. Nothing is learned where nobody asks."""
+
+    def __init__(self, store: Store, cluster: str, cluster_id: str, askers: Askers) -> None:
+        samples = askers.topics
+        self._samples, self._polls, self._cluster_id = samples, askers.states, cluster_id
+        self._progress = askers.progress
+        self._watching = Watching(store, cluster, askers.progress_groups) if askers.progress is not None else None
+        self._snapshots = askers.groups
+        self._seen = SeenGroups() if askers.groups is None else SeenGroups.known(_polled_before(store, cluster))
         self._seen_next = self._seen
         self._committed = NOTHING_KNOWN if samples is None else _known(store.topic_samples(cluster_id))
         self._trimmed_ms = 0
@@ -93,12 +116,15 @@ class Learning:
 
     def knowledge(self) -> Knowledge:
         """What is known with what brokers said since the last batch; the same object where they said nothing."""
-        topics, groups = self._topics(), self._committed.groups
+        before = self._committed
+        topics, groups, progress = self._topics(), before.groups, before.progress
         for poll in () if self._polls is None else self._polls.since(groups.answered_ms):
             groups = groups.with_poll(poll)
-        if topics is self._committed.topics and groups is self._committed.groups:
-            return self._committed
-        return replace(self._committed, topics=topics, groups=groups)
+        for sample in () if self._progress is None else self._progress.since(progress.answered_ms):
+            progress = progress.with_sample(sample)
+        if topics is before.topics and groups is before.groups and progress is before.progress:
+            return before
+        return replace(before, topics=topics, groups=groups, progress=progress)
 
     def _topics(self) -> TopicHistory:
         topics = self._committed.topics
@@ -120,23 +146,37 @@ class Learning:
         self._seen_next = seen
         return rows
 
-    def answered(self, knowledge: Knowledge) -> list[str]:
+    def concerned(self, knowledge: Knowledge, tick: Tick | None) -> list[str]:
+        """The groups of which brokers said something that no batch has used yet."""
+        told = self._rebalancing(knowledge, tick), self._measured(knowledge, tick)
+        return list(dict.fromkeys([*self._answered(knowledge), *(group for groups in told for group in groups)]))
+
+    def _answered(self, knowledge: Knowledge) -> list[str]:
         """The groups whose records waited for a sample that has come."""
         asked_ms = knowledge.topics.asked_ms
         if asked_ms is None:
             return []
         return [group for group, from_ms in self._from_ms.items() if from_ms <= asked_ms]
 
-    def rebalancing(self, knowledge: Knowledge, tick: Tick | None) -> Collection[str]:
+    def _rebalancing(self, knowledge: Knowledge, tick: Tick | None) -> Collection[str]:
         """The groups that were seen to rebalance by a poll that no batch has used yet."""
         if tick is None or tick.historic or knowledge.groups is self._committed.groups:
             return ()
         return knowledge.groups.rebalancing
 
+    def _measured(self, knowledge: Knowledge, tick: Tick | None) -> Collection[str]:
+        """The groups whose offsets were told by a sample that no batch has used yet."""
+        if tick is None or tick.historic:
+            return ()
+        before = self._committed.progress.groups
+        return [name for name, one in knowledge.progress.groups.items() if before.get(name) is not one]
+
     def ask_by_name(self, groups: Collection[str]) -> None:
-        """Groups that brokers do not list as consumer groups."""
+        """Connect groups: brokers do not list them as consumer groups, and they commit no offsets."""
         if self._polls is not None:
             self._polls.name(groups)
+        if self._progress is not None and self._watching is not None:
+            self._progress.watch(self._watching.groups() - frozenset(groups))
 
     def stored(self, knowledge: Knowledge) -> StoredTopics | None:
         """What a batch with this knowledge commits of it."""
@@ -145,6 +185,8 @@ class Learning:
     def committed(self, knowledge: Knowledge, outcomes: Mapping[str, FoldOutcome]) -> None:
         """The batch is over: which groups wait for a sample now."""
         self._committed, self._seen = knowledge, self._seen_next
+        if self._watching is not None:
+            self._watching.saw(result for outcome in outcomes.values() for result in outcome.results)
         for group, outcome in outcomes.items():
             self._from_ms.pop(group, None)
             if outcome.sample_from_ms is not None and self._samples is not None:

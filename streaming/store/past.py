@@ -9,6 +9,7 @@ from rebalance_monitor.streaming.store.gaps import TopicGaps, known
 from rebalance_monitor.streaming.store.leaders import NOTIFIED
 from rebalance_monitor.streaming.store.loads import Load, WorkerShares, loads
 from rebalance_monitor.streaming.store.stored import LastGeneration, incident_of
+from rebalance_monitor.streaming.store.text import restored
 
 _LOADS = """
 with latest as (
@@ -38,6 +39,28 @@ class StoredPast:
                 (resolved_since_ms,),
             ).fetchall()
         return [incident_of(document, transition, historic) for document, transition, historic in rows]
+
+    def present_groups(self, cluster: str) -> list[str]:
+        """Groups of a cluster that were not deleted."""
+        with self.database.session() as connection:
+            rows = connection.execute(
+                'select "group", s.original from rebalance_monitor.groups g'
+                ' join rebalance_monitor.states s using (cluster, "group")'
+                " where cluster = %s and g.state <> 'Dead' order by 1",
+                (cluster,),
+            ).fetchall()
+        return [restored(group, kept) for group, kept in rows]
+
+    def troubled_groups(self, cluster: str) -> list[tuple[str, str]]:
+        """Each open incident of a cluster: its group and its id."""
+        with self.database.session() as connection:
+            rows = connection.execute(
+                'select "group", s.original, incident_id from rebalance_monitor.incidents i'
+                ' join rebalance_monitor.states s using (cluster, "group")'
+                " where cluster = %s and i.resolved_at_ms is null order by 1, 3",
+                (cluster,),
+            ).fetchall()
+        return [(restored(group, kept), incident_id) for group, kept, incident_id in rows]
 
     def led(self) -> dict[str, str]:
         """The leader of each incident that is part of another one's notification."""

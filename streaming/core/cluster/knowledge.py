@@ -8,18 +8,21 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from rebalance_monitor.streaming.core.cluster.group_states import NEVER_POLLED, GroupStates
+from rebalance_monitor.streaming.core.cluster.progress import NO_PROGRESS_KNOWN, ProgressOfGroups
 from rebalance_monitor.streaming.core.cluster.topics import NO_SAMPLES, TopicHistory, TopicMetadata, history_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Knowledge:
-    """`topics`: what brokers said of topics, and when; `groups`: which groups rebalance. Empty where nobody asks.
+    """`topics`: what brokers said of topics, and when; `groups`: which groups rebalance; `progress`: how far some
+    groups have come. Empty where nobody asks.
 
     `asked`: somebody asks for topics, so a later sample may be waited for.
     """
 
     topics: TopicHistory = NO_SAMPLES
     groups: GroupStates = NEVER_POLLED
+    progress: ProgressOfGroups = NO_PROGRESS_KNOWN
     asked: bool = False
 
 

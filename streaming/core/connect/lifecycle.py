@@ -33,7 +33,7 @@ from rebalance_monitor.streaming.core.connect.statuses.round_change import Recor
 from rebalance_monitor.streaming.core.connect.statuses.steps import step_after
 from rebalance_monitor.streaming.core.fold import clocks
 from rebalance_monitor.streaming.core.fold.clocks import Leap, Passing
-from rebalance_monitor.streaming.core.fold.lifecycle import GroupView, Session
+from rebalance_monitor.streaming.core.fold.lifecycle import GroupView, Holdings, Session
 from rebalance_monitor.streaming.core.fold.parts import part_of
 from rebalance_monitor.streaming.core.fold.published import MemberShares, body_of, source_of
 from rebalance_monitor.streaming.core.fold.routing import connect_settings
@@ -251,6 +251,10 @@ class ConnectSession:
     def nobody_left(self) -> None:
         """The members of the last record are not those before the next one."""
         self.state = replace(self.state, last=None)
+
+    def holdings(self) -> Holdings | None:
+        """Workers read no partitions as members of this group; a sink's tasks are members of another."""
+        return None
 
     def doubts(self, at_ms: int, by: str) -> Sequence[Output]:
         """What would be overdue."""

@@ -73,7 +73,16 @@ def judged(
             outputs.append(Notice(moment=moment, found=unowned.still(waits), evaluated=unowned.CODES))
     joined = LastJoin(body.state_ms, departures.shortest_ms(body.members))
     kept = state.first if again else first_verdict(body, source, verdict)
-    after = ConsumerState(last=last, holds=holds, last_join=joined, waits=waits, sightings=sightings, first=kept)
+    since_ms = row.timestamp_ms if state.held_since_ms is None else state.held_since_ms
+    after = ConsumerState(
+        last=last,
+        holds=holds,
+        held_since_ms=since_ms,
+        last_join=joined,
+        waits=waits,
+        sightings=sightings,
+        first=kept,
+    )
     return after, outputs
 
 

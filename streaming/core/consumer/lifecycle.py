@@ -14,7 +14,7 @@ from rebalance_monitor.streaming.core.consumer.unowned import Waits
 from rebalance_monitor.streaming.core.consumer.verdict import judge
 from rebalance_monitor.streaming.core.fold import static_members, written_again
 from rebalance_monitor.streaming.core.fold.clocks import Leap, Passing
-from rebalance_monitor.streaming.core.fold.lifecycle import GroupView, NoTopics, QuietSession, Session
+from rebalance_monitor.streaming.core.fold.lifecycle import GroupView, Holdings, NoTopics, QuietSession, Session
 from rebalance_monitor.streaming.core.fold.published import MemberShares, body_of, source_of
 from rebalance_monitor.streaming.core.fold.state import Envelope, LastRecord
 from rebalance_monitor.streaming.core.incidents.notice import Notice, Output
@@ -130,7 +130,13 @@ class ConsumerSession(QuietSession):
 
     def nobody_left(self) -> None:
         """Nobody holds anything."""
-        self.state = replace(self.state, holds={}, waits=Waits(), sightings={})
+        self.state = replace(self.state, holds={}, held_since_ms=None, waits=Waits(), sightings={})
+
+    def holdings(self) -> Holdings | None:
+        """The partitions of each member; it may be busy until its rebalance time-out ends (`max.poll.interval.ms`)."""
+        if self.state.last is None:
+            return None
+        return Holdings(self.state.holds, self.state.held_since_ms, self.view.envelope.longest_rebalance_ms)
 
     def due_ms(self) -> int | None:
         """When the next patience ends, or a contest of static members is over."""

@@ -20,12 +20,13 @@ class LastJoin:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConsumerState:
-    """`holds`: the partitions of each member after the last record. `waits`: what that record left to be done.
-    `sightings`: the processes of static members. `first`: the verdict on the newest generation, in case it is written
-    again."""
+    """`holds`: the partitions of each member after the last record; `held_since_ms`: the time of the first record since
+    the group had no members, by the coordinator's clock. `waits`: what the last record left to be done. `sightings`:
+    the processes of static members. `first`: the verdict on the newest generation, in case it is written again."""
 
     last: LastRecord | None = None
     holds: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    held_since_ms: int | None = None
     last_join: LastJoin = LastJoin()
     waits: Waits = field(default_factory=Waits)
     sightings: Sightings = field(default_factory=dict)

@@ -9,8 +9,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from rebalance_monitor.streaming.core.epochs import catalogue, counted, operation, tasks_catalogue, timing
+from rebalance_monitor.streaming.core.epochs.holdings import holdings_of
 from rebalance_monitor.streaming.core.epochs.state import EpochsState
-from rebalance_monitor.streaming.core.fold.lifecycle import GroupView, NoTopics, Session
+from rebalance_monitor.streaming.core.fold.lifecycle import GroupView, Holdings, NoTopics, Session
 from rebalance_monitor.streaming.core.incidents.notice import Output
 from rebalance_monitor.streaming.core.incidents.rule import Rule
 from rebalance_monitor.streaming.core.model.codec import CodecError, dumps, loads
@@ -89,6 +90,10 @@ class EpochsSession(TargetsSession[EpochsState]):
         self.state = replace(self.state, shown=word)
         view = self.view
         return [Standing(cluster=view.settings.name, group=view.group, state=word, at_ms=row.timestamp_ms)]
+
+    def holdings(self) -> Holdings | None:
+        """The partitions that each member may consume, while every record was read."""
+        return holdings_of(self.state, self.view.knowledge.topics) if self.state.trusted else None
 
     def begin_life(self) -> None:
         """Nothing is known of anybody. Who is known by the id alone goes on to be."""

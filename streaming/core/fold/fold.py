@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from rebalance_monitor.streaming.core.cluster.knowledge import NOTHING_KNOWN, Knowledge
-from rebalance_monitor.streaming.core.fold import clocks, conversion, group_life, recovery, sampling, stuck, timers
+from rebalance_monitor.streaming.core.fold import clocks, conversion, group_life, lag, recovery, sampling, stuck, timers
 from rebalance_monitor.streaming.core.fold.intake import Intake
 from rebalance_monitor.streaming.core.fold.lifecycle import Session
 from rebalance_monitor.streaming.core.fold.other_clocks import Hearing, OtherClocks
@@ -149,6 +149,7 @@ class _Fold(Intake):
                 self._told(session.closed_by(now_ms))
             self._timers(self.hearing.until_ms(self._timed_from(), now_ms), now_ms)
             stuck.look(self, self.tick, self._last())
+            lag.look(self, self.tick, self._last())
         end_ms = None
         if end_of_input and self.tick is not None:
             end_ms = self.hearing.until_ms(self._timed_from(), self.tick.now_ms)

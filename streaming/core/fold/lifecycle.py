@@ -12,6 +12,7 @@ A session never opens or ends an incident: it returns notices, and the fold sett
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from rebalance_monitor.streaming.core.cluster.knowledge import Knowledge
@@ -29,6 +30,17 @@ from rebalance_monitor.streaming.core.model.records import Body, Gap, MemberRow,
 from rebalance_monitor.streaming.core.model.results import Part, Source
 from rebalance_monitor.streaming.core.model.settings import ClusterSettings
 from rebalance_monitor.streaming.core.reading.blobs import MemberFormat
+
+
+@dataclass(frozen=True, slots=True)
+class Holdings:
+    """The partitions (`topic-number`) that each member may read and commit, by the newest record. `since_ms`: since
+    when somebody has surely held them, by the coordinator's clock; `busy_ms`: how long a member may be busy between two
+    polls. None where nobody knows."""
+
+    members: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    since_ms: int | None = None
+    busy_ms: int | None = None
 
 
 class GroupView(Protocol):
@@ -164,6 +176,10 @@ class Session(Protocol):
         """The record judged last in this life of the group; None before the first."""
         ...
 
+    def holdings(self) -> Holdings | None:
+        """Who may read what; None where this kind of group reads no partitions, or nobody knows which."""
+        ...
+
     def due_ms(self) -> int | None:
         """When the next timer is due, by the coordinator's clock."""
         ...
@@ -261,6 +277,10 @@ class QuietSession:
 
     def nobody_left(self) -> None:
         """Nothing is kept of members."""
+
+    def holdings(self) -> Holdings | None:
+        """No member reads partitions, or nobody knows which."""
+        return None
 
     def due_ms(self) -> int | None:
         """No timers."""

@@ -71,6 +71,11 @@ MEMBERS = Check(
     "kafka-consumer-groups.sh --bootstrap-server $BROKERS --describe --group $GROUP --members --verbose",
     "each member of a consumer group with its partitions (a Connect group is refused here)",
 )
+OFFSETS = Check(
+    "kafka-consumer-groups.sh --bootstrap-server $BROKERS --describe --group $GROUP",
+    "committed offset, end offset and lag of each partition, with the member that holds it: run it twice, and see "
+    "which committed offsets have grown",
+)
 KEPT_STATES = Check(
     'psql -c \'select kept_at, cluster, "group", fingerprint, record, version, length(state) '
     "from rebalance_monitor.kept_states order by kept_at desc limit 5'",

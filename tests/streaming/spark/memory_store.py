@@ -1,8 +1,9 @@
 """A store in memory that keeps the port's promises: epoch and positions are checked, all or nothing is written."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from rebalance_monitor.streaming.core.model.results import Incident, Result, Standing
 from rebalance_monitor.streaming.core.ports import Commit, Deposed, GroupKey, OutOfStep, PartitionKey, StoredState
 
 FIRST, AT_ONCE = 2, 300
@@ -40,6 +41,21 @@ class MemoryStore:
 
     def waiting(self, cluster: str) -> Sequence[GroupKey]:
         return sorted(key for key, rows in self.waiting_rows.items() if key.cluster == cluster and rows)
+
+    def present_groups(self, cluster: str) -> Sequence[str]:
+        stands: dict[str, str] = {}
+        for one in self._published():
+            if isinstance(one, Standing) and one.cluster == cluster:
+                stands[one.group] = one.state
+        return sorted(group for group, state in stands.items() if state != "Dead")
+
+    def troubled_groups(self, cluster: str) -> Sequence[tuple[str, str]]:
+        latest = {one.incident_id: one for one in self._published() if isinstance(one, Incident)}
+        incidents = (one for one in latest.values() if one.cluster == cluster and one.resolved_at_ms is None)
+        return sorted((one.group, one.incident_id) for one in incidents)
+
+    def _published(self) -> Iterator[Result]:
+        return (result for commit in self.commits for result in commit.results)
 
     def due(self, cluster: str, now_ms: int) -> Sequence[GroupKey]:
         return [

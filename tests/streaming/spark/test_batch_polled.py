@@ -11,7 +11,7 @@ from rebalance_monitor.streaming.core.ports import Commit, GroupKey
 from rebalance_monitor.streaming.core.reading.snapshots import Snapshot, SnapshotPoll
 from rebalance_monitor.streaming.spark.batch import BatchFunction, topics_of
 from rebalance_monitor.streaming.spark.channel import Control
-from rebalance_monitor.streaming.spark.learning import HOME
+from rebalance_monitor.streaming.spark.learning import HOME, Askers
 from tests.streaming.core.polled import snapshot_of
 from tests.streaming.core.rules.consumers import Consumer, group, shares
 from tests.streaming.spark.memory_store import MemoryStore
@@ -44,7 +44,7 @@ class PolledJob:
             started_ms=0,
             on_results=lambda _report: None,
             publish=self.controls.append,
-            snapshots=self,
+            askers=Askers(groups=self),
         )
 
     def since(self, answered_ms: int | None) -> Sequence[SnapshotPoll]:

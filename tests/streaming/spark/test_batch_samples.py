@@ -7,7 +7,7 @@ from rebalance_monitor.streaming.core.model.results import Generation, Grade
 from rebalance_monitor.streaming.core.ports import Commit, Range
 from rebalance_monitor.streaming.spark.batch import BatchFunction
 from rebalance_monitor.streaming.spark.channel import Control
-from rebalance_monitor.streaming.spark.learning import SAMPLED_AFTER_MS
+from rebalance_monitor.streaming.spark.learning import SAMPLED_AFTER_MS, Askers
 from tests.streaming.core.rules.builders import OFFSETS, Story
 from tests.streaming.core.rules.consumers import group, record, shares
 from tests.streaming.spark.memory_store import MemoryStore
@@ -48,7 +48,7 @@ class Job:
             started_ms=0,
             on_results=lambda _report: None,
             publish=self.controls.append,
-            samples=brokers,
+            askers=Askers(topics=brokers),
         )
 
     def batch(self, now_ms: int) -> Commit:

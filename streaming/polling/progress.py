@@ -1,0 +1,135 @@
+"""Asks brokers how far some groups have come, every half minute: committed offsets, then end offsets.
+
+each time           the groups in turn, at most 50 of them and not many more than 10,000 partitions
+a group is refused  it is left out, and the part is stated as failing
+brokers fail        what was answered is kept; pauses that grow to 30 s; nothing else happens
+"""
+
+import time
+from collections.abc import Callable, Collection, Mapping
+from functools import partial
+from typing import Protocol
+
+from rebalance_monitor.streaming.core.cluster.progress import PartitionOffsets, ProgressSample
+from rebalance_monitor.streaming.polling.asking_progress import (
+    COMMITTED_REQUESTS,
+    EndsAnswer,
+    GroupRefused,
+    TopicPartition,
+)
+from rebalance_monitor.streaming.polling.asking_states import next_of
+from rebalance_monitor.streaming.polling.poller import LOOK_EVERY_S, Polled, Poller
+from rebalance_monitor.streaming.supervision import PartFailed
+
+PART = "progress"
+MOST_GROUPS = 50
+"""Groups that are asked for each time: two requests each."""
+MOST_PARTITIONS = 10_000
+MOST_KEPT = 8
+"""Samples that are kept for the next batch."""
+NAMED = 5
+"""Refused groups that a problem names before it only counts them."""
+
+Committed = dict[str, Mapping[TopicPartition, int]]
+
+
+class Offsets(Protocol):
+    """Gives one answer to each question and raises PartFailed if there is none."""
+
+    def committed(self, group: str) -> Mapping[TopicPartition, int]:
+        """What a group has committed. Raises GroupRefused."""
+        ...
+
+    def ends(self, partitions: Collection[TopicPartition]) -> EndsAnswer:
+        """Where these partitions end."""
+        ...
+
+
+class ProgressPoller(Poller[ProgressSample]):
+    """Asks the questions of `Offsets`."""
+
+    def __init__(
+        self,
+        offsets: Offsets,
+        observer: Polled,
+        every_s: float,
+        now_ms: Callable[[], int] = lambda: time.time_ns() // 1_000_000,
+        clock_s: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._offsets, self._observer, self._every_s = offsets, observer, every_s
+        self._now_ms = now_ms
+        self._watched: frozenset[str] = frozenset()
+        self._last: str | None = None
+        self._asked_s = -every_s
+        super().__init__(PART, observer, MOST_KEPT, clock_s)
+
+    def watch(self, groups: Collection[str]) -> None:
+        """The groups that are to be asked for."""
+        self._watched = frozenset(groups)
+
+    def step(self) -> float:
+        """Asks, if it is time; returns the pause in seconds."""
+        now_s = self._clock_s()
+        if now_s - self._asked_s < self._every_s:
+            return LOOK_EVERY_S
+        watched = self._watched
+        refused = self._round(watched) if watched else []
+        self._asked_s = now_s
+        if refused:
+            more = f" and {len(refused) - NAMED} more" if len(refused) > NAMED else ""
+            raise PartFailed(
+                f"brokers refuse the committed offsets of {', '.join(refused[:NAMED])}{more}: the monitor needs "
+                "Describe on these groups",
+                again_in_s=self._every_s,
+            )
+        return LOOK_EVERY_S
+
+    def _round(self, watched: frozenset[str]) -> list[str]:
+        """One sample of some groups; returns those that were refused. What was answered before a failure counts."""
+        asked_ms, requests = self._now_ms(), 0
+        answered_ms: int | None = None
+        committed: Committed = {}
+        refused: list[str] = []
+        failed: PartFailed | None = None
+        try:
+            for group in next_of(sorted(watched), self._last, MOST_GROUPS):
+                if sum(map(len, committed.values())) >= MOST_PARTITIONS:
+                    break
+                self._last, requests = group, requests + COMMITTED_REQUESTS
+                try:
+                    committed[group] = self._timed(partial(self._offsets.committed, group))
+                except GroupRefused:
+                    refused.append(group)
+                except PartFailed as why:
+                    failed = why
+                    break
+            ends, more = self._ends(committed)
+            requests += more
+            if committed or refused:
+                answered_ms = self._now_ms()
+            if committed and answered_ms is not None:
+                sample = ProgressSample(asked_ms, answered_ms, _told(committed, ends), watched)
+                with self._lock:
+                    self._kept.append(sample)
+        finally:
+            self._observer.polled(PART, requests, answered_ms)
+        if failed is not None:
+            raise failed
+        return refused
+
+    def _ends(self, committed: Committed) -> tuple[Mapping[TopicPartition, int], int]:
+        wanted = {place for offsets in committed.values() for place in offsets}
+        if not wanted:
+            return {}, 0
+        answer = self._timed(partial(self._offsets.ends, wanted))
+        return answer.ends, answer.requests
+
+
+def _told(committed: Committed, ends: Mapping[TopicPartition, int]) -> dict[str, dict[str, PartitionOffsets]]:
+    return {
+        group: {
+            f"{topic}-{number}": PartitionOffsets(offset, ends.get((topic, number)))
+            for (topic, number), offset in offsets.items()
+        }
+        for group, offsets in committed.items()
+    }

@@ -1,0 +1,52 @@
+"""Which groups' offsets are asked for: those of the configured patterns, and those with an open incident."""
+
+from collections.abc import Iterable
+from fnmatch import fnmatchcase
+
+from rebalance_monitor.streaming.core.model.results import Incident, Result, Standing
+from rebalance_monitor.streaming.core.ports import Store
+
+DEAD = "Dead"
+
+
+class Watching:
+    """As the store has it at the start of the job, and as batches change it."""
+
+    def __init__(self, store: Store, cluster: str, patterns: tuple[str, ...]) -> None:
+        self._patterns = patterns
+        present = store.present_groups(cluster) if patterns else ()
+        self._named = {group for group in present if self._fits(group)}
+        self._open: dict[str, set[str]] = {}
+        for group, incident_id in store.troubled_groups(cluster):
+            self._open.setdefault(group, set()).add(incident_id)
+
+    def groups(self) -> frozenset[str]:
+        """The groups, as of the last batch."""
+        return frozenset({*self._named, *self._open})
+
+    def saw(self, results: Iterable[Result]) -> None:
+        """What a batch has published."""
+        for one in results:
+            if isinstance(one, Standing):
+                self._stands(one)
+            elif isinstance(one, Incident):
+                self._incident(one)
+
+    def _stands(self, one: Standing) -> None:
+        if one.state == DEAD:
+            self._named.discard(one.group)
+        elif self._fits(one.group):
+            self._named.add(one.group)
+
+    def _incident(self, one: Incident) -> None:
+        if one.resolved_at_ms is None:
+            self._open.setdefault(one.group, set()).add(one.incident_id)
+            return
+        left = self._open.get(one.group, set()) - {one.incident_id}
+        if left:
+            self._open[one.group] = left
+        else:
+            self._open.pop(one.group, None)
+
+    def _fits(self, group: str) -> bool:
+        return any(fnmatchcase(group, pattern) for pattern in self._patterns)

@@ -1,0 +1,163 @@
+"""When brokers are asked for offsets, and what is made of their answers. The clock is the test's."""
+
+from collections.abc import Callable, Collection, Mapping
+
+import pytest
+
+from rebalance_monitor.streaming.core.cluster.progress import PartitionOffsets
+from rebalance_monitor.streaming.polling.asking_progress import (
+    COMMITTED_REQUESTS,
+    EndsAnswer,
+    GroupRefused,
+    TopicPartition,
+)
+from rebalance_monitor.streaming.polling.poller import HANGS_S, LOOK_EVERY_S
+from rebalance_monitor.streaming.polling.progress import MOST_GROUPS, MOST_PARTITIONS, PART, ProgressPoller
+from rebalance_monitor.streaming.supervision import PartFailed
+
+EVERY_S = 30.0
+ENDS_REQUESTS = 4
+T0: TopicPartition = ("t", 0)
+
+
+class Asked:
+    """A poller of a cluster whose answers the test sets; what it asked, and what it said of itself."""
+
+    def __init__(self, *groups: str) -> None:
+        self.now_s = 1_000.0
+        self.groups: list[str] = []
+        self.committed_of: Callable[[str], Mapping[TopicPartition, int]] = lambda _: {T0: 7}
+        self.ends_of: Callable[[Collection[TopicPartition]], Mapping[TopicPartition, int]] = lambda all_: dict.fromkeys(
+            all_, 9
+        )
+        self.asked_ends: list[int] = []
+        self.requests = 0
+        self.answered: list[int | None] = []
+        self.problems: list[str | None] = []
+        self.poller = ProgressPoller(
+            self, self, EVERY_S, now_ms=lambda: round(self.now_s * 1000), clock_s=lambda: self.now_s
+        )
+        self.poller.watch(groups)
+
+    def committed(self, group: str) -> Mapping[TopicPartition, int]:
+        self.groups.append(group)
+        self.now_s += 0.01
+        return self.committed_of(group)
+
+    def ends(self, partitions: Collection[TopicPartition]) -> EndsAnswer:
+        self.asked_ends.append(len(partitions))
+        return EndsAnswer(self.ends_of(partitions), ENDS_REQUESTS)
+
+    def part(self, name: str, problem: str | None) -> None:
+        assert name == PART
+        self.problems.append(problem)
+
+    def polled(self, poller: str, requests: int, answered_ms: int | None) -> None:
+        assert poller == PART
+        self.requests += requests
+        self.answered.append(answered_ms)
+
+    def passes(self, seconds: float) -> None:
+        """Steps as the thread makes them, for so long."""
+        until_s = self.now_s + seconds
+        while self.now_s < until_s:
+            self.poller.step()
+            self.now_s += LOOK_EVERY_S
+
+
+def refuse(group: str) -> Mapping[TopicPartition, int]:
+    raise GroupRefused(group)
+
+
+def fail(group: str) -> Mapping[TopicPartition, int]:
+    raise PartFailed(f"the brokers did not say what {group} has committed (timed out)")
+
+
+def test_brokers_are_asked_every_half_minute_and_the_requests_are_counted() -> None:
+    asked = Asked("g", "h")
+    asked.passes(3 * EVERY_S + 1)
+    assert len(asked.asked_ends) in (3, 4)
+    assert asked.requests == len(asked.asked_ends) * (2 * COMMITTED_REQUESTS + ENDS_REQUESTS)
+
+
+def test_nobody_is_asked_where_no_group_is_watched() -> None:
+    asked = Asked()
+    asked.passes(3 * EVERY_S)
+    assert (asked.requests, asked.groups) == (0, [])
+
+
+def test_a_sample_says_when_it_was_asked_and_answered() -> None:
+    asked = Asked("g")
+    asked.poller.step()
+    (sample,) = asked.poller.since(None)
+    assert (sample.asked_ms, sample.answered_ms) == (1_000_000, 1_000_010)
+    assert sample.groups == {"g": {"t-0": PartitionOffsets(7, 9)}}
+    assert asked.poller.since(sample.answered_ms) == []
+
+
+def test_many_groups_have_their_turn_a_bounded_number_each_time() -> None:
+    names = [f"g{number:03}" for number in range(2 * MOST_GROUPS + 1)]
+    asked = Asked(*names)
+    asked.poller.step()
+    assert asked.groups == names[:MOST_GROUPS]
+    asked.passes(3 * EVERY_S)
+    assert set(asked.groups) == set(names)
+    assert len(asked.poller.since(None)[0].watched) == len(names)
+
+
+def test_large_groups_are_spread_over_more_samples() -> None:
+    asked = Asked("a", "b", "c")
+    asked.committed_of = lambda group: {(group, number): 1 for number in range(MOST_PARTITIONS // 2 + 1)}
+    asked.poller.step()
+    assert asked.groups == ["a", "b"]
+    asked.passes(EVERY_S + 1)
+    assert asked.groups[2] == "c"
+
+
+def test_a_partition_whose_end_nobody_tells_has_none() -> None:
+    asked = Asked("g")
+    asked.ends_of = lambda _: {}
+    asked.poller.step()
+    assert asked.poller.since(None)[0].groups == {"g": {"t-0": PartitionOffsets(7, None)}}
+
+
+def test_a_refused_group_is_named_and_the_others_are_told() -> None:
+    asked = Asked("g", "h")
+    asked.committed_of = lambda group: refuse(group) if group == "g" else {T0: 7}
+    with pytest.raises(PartFailed, match=r"refuse the committed offsets of g: .* Describe") as failed:
+        asked.poller.step()
+    assert failed.value.again_in_s == EVERY_S
+    assert set(asked.poller.since(None)[0].groups) == {"h"}
+
+
+def test_what_was_answered_before_brokers_fail_is_kept_and_others_are_asked_next() -> None:
+    asked = Asked("a", "b", "c")
+    asked.committed_of = lambda group: fail(group) if group == "b" else {T0: 7}
+    with pytest.raises(PartFailed, match="what b has committed"):
+        asked.poller.step()
+    assert set(asked.poller.since(None)[0].groups) == {"a"}
+    with pytest.raises(PartFailed):
+        asked.poller.step()
+    assert asked.groups == ["a", "b", "c", "a", "b"]
+
+
+def test_a_round_without_any_answer_is_counted_and_no_sample() -> None:
+    asked = Asked("g")
+    asked.committed_of = fail
+    with pytest.raises(PartFailed):
+        asked.poller.step()
+    assert asked.poller.since(None) == []
+    assert (asked.requests, asked.answered) == (COMMITTED_REQUESTS, [None])
+
+
+def test_a_request_without_end_is_named() -> None:
+    asked = Asked("g")
+
+    def hang(_: str) -> Mapping[TopicPartition, int]:
+        asked.now_s += HANGS_S + 1
+        asked.poller.look()
+        return {}
+
+    asked.committed_of = hang
+    asked.poller.step()
+    assert asked.problems == ["no answer and no error from the brokers for 31 s"]
