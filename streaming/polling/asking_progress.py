@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 from rebalance_monitor.streaming.polling.asking import REQUEST_TIMEOUT_S, reason
 from rebalance_monitor.streaming.supervision import PartFailed
 
-TopicPartition: TypeAlias = tuple[str, int]
+NamedPartition: TypeAlias = tuple[str, int]
 COMMITTED_REQUESTS = 2
 """Who coordinates the group, and its offsets."""
 _GROUP_NOT_AUTHORIZED, _GROUP_NOT_FOUND = 30, 69
@@ -26,7 +26,7 @@ class GroupRefused(Exception):
 class EndsAnswer:
     """The last stable offset of each partition that a broker told; `requests`: how many it took at most."""
 
-    ends: Mapping[TopicPartition, int]
+    ends: Mapping[NamedPartition, int]
     requests: int
 
 
@@ -38,7 +38,7 @@ class KafkaProgress:
         self._made: Any = None
         self._brokers = 1
 
-    def committed(self, group: str) -> Mapping[TopicPartition, int]:
+    def committed(self, group: str) -> Mapping[NamedPartition, int]:
         """The committed offsets of a group; empty for one that is not there. Raises GroupRefused; PartFailed when no
         broker answers."""
         from confluent_kafka import ConsumerGroupTopicPartitions, KafkaException
@@ -58,7 +58,7 @@ class KafkaProgress:
         told = answer.topic_partitions or ()
         return {(one.topic, one.partition): one.offset for one in told if one.error is None and one.offset >= 0}
 
-    def ends(self, partitions: Collection[TopicPartition]) -> EndsAnswer:
+    def ends(self, partitions: Collection[NamedPartition]) -> EndsAnswer:
         """The end offsets of these partitions. Of one that no broker tells nothing is said. Raises PartFailed when
         nobody says anything."""
         from confluent_kafka import IsolationLevel, KafkaException
@@ -66,7 +66,7 @@ class KafkaProgress:
         from confluent_kafka.admin import OffsetSpec
 
         wanted = {Place(topic, number): OffsetSpec.latest() for topic, number in partitions}
-        found: dict[TopicPartition, int] = {}
+        found: dict[NamedPartition, int] = {}
         failed: BaseException | None = None
         try:
             asked = self._admin().list_offsets(

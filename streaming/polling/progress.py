@@ -15,7 +15,7 @@ from rebalance_monitor.streaming.polling.asking_progress import (
     COMMITTED_REQUESTS,
     EndsAnswer,
     GroupRefused,
-    TopicPartition,
+    NamedPartition,
 )
 from rebalance_monitor.streaming.polling.asking_states import next_of
 from rebalance_monitor.streaming.polling.poller import LOOK_EVERY_S, Polled, Poller
@@ -30,27 +30,27 @@ MOST_KEPT = 8
 NAMED = 5
 """Refused groups that a problem names before it only counts them."""
 
-Committed = dict[str, Mapping[TopicPartition, int]]
+Committed = dict[str, Mapping[NamedPartition, int]]
 
 
-class Offsets(Protocol):
+class AskedOffsets(Protocol):
     """Gives one answer to each question and raises PartFailed if there is none."""
 
-    def committed(self, group: str) -> Mapping[TopicPartition, int]:
+    def committed(self, group: str) -> Mapping[NamedPartition, int]:
         """What a group has committed. Raises GroupRefused."""
         ...
 
-    def ends(self, partitions: Collection[TopicPartition]) -> EndsAnswer:
+    def ends(self, partitions: Collection[NamedPartition]) -> EndsAnswer:
         """Where these partitions end."""
         ...
 
 
 class ProgressPoller(Poller[ProgressSample]):
-    """Asks the questions of `Offsets`."""
+    """Asks the questions of `AskedOffsets`."""
 
     def __init__(
         self,
-        offsets: Offsets,
+        offsets: AskedOffsets,
         observer: Polled,
         every_s: float,
         now_ms: Callable[[], int] = lambda: time.time_ns() // 1_000_000,
@@ -117,7 +117,7 @@ class ProgressPoller(Poller[ProgressSample]):
             raise failed
         return refused
 
-    def _ends(self, committed: Committed) -> tuple[Mapping[TopicPartition, int], int]:
+    def _ends(self, committed: Committed) -> tuple[Mapping[NamedPartition, int], int]:
         wanted = {place for offsets in committed.values() for place in offsets}
         if not wanted:
             return {}, 0
@@ -125,7 +125,7 @@ class ProgressPoller(Poller[ProgressSample]):
         return answer.ends, answer.requests
 
 
-def _told(committed: Committed, ends: Mapping[TopicPartition, int]) -> dict[str, dict[str, PartitionOffsets]]:
+def _told(committed: Committed, ends: Mapping[NamedPartition, int]) -> dict[str, dict[str, PartitionOffsets]]:
     return {
         group: {
             f"{topic}-{number}": PartitionOffsets(offset, ends.get((topic, number)))

@@ -80,7 +80,7 @@ def disturb(exporter: Exporter, number: int) -> None:
     exporter.outbox_pending(2)
     exporter.audited(0)
     exporter.part("page", "the page ended with code 2")
-    for poller in ("topics", "group_states"):
+    for poller in ("topics", "group_states", "progress"):
         exporter.polled(poller, 2, at_ms)
     exporter.groups_unseen(unseen=True)
     exporter.gaps([TopicGaps(CLUSTER, TOPIC, 40 + number, 1)])

@@ -9,7 +9,7 @@ from rebalance_monitor.streaming.polling.asking_progress import (
     COMMITTED_REQUESTS,
     EndsAnswer,
     GroupRefused,
-    TopicPartition,
+    NamedPartition,
 )
 from rebalance_monitor.streaming.polling.poller import HANGS_S, LOOK_EVERY_S
 from rebalance_monitor.streaming.polling.progress import MOST_GROUPS, MOST_PARTITIONS, PART, ProgressPoller
@@ -17,7 +17,7 @@ from rebalance_monitor.streaming.supervision import PartFailed
 
 EVERY_S = 30.0
 ENDS_REQUESTS = 4
-T0: TopicPartition = ("t", 0)
+T0: NamedPartition = ("t", 0)
 
 
 class Asked:
@@ -26,8 +26,8 @@ class Asked:
     def __init__(self, *groups: str) -> None:
         self.now_s = 1_000.0
         self.groups: list[str] = []
-        self.committed_of: Callable[[str], Mapping[TopicPartition, int]] = lambda _: {T0: 7}
-        self.ends_of: Callable[[Collection[TopicPartition]], Mapping[TopicPartition, int]] = lambda all_: dict.fromkeys(
+        self.committed_of: Callable[[str], Mapping[NamedPartition, int]] = lambda _: {T0: 7}
+        self.ends_of: Callable[[Collection[NamedPartition]], Mapping[NamedPartition, int]] = lambda all_: dict.fromkeys(
             all_, 9
         )
         self.asked_ends: list[int] = []
@@ -39,12 +39,12 @@ class Asked:
         )
         self.poller.watch(groups)
 
-    def committed(self, group: str) -> Mapping[TopicPartition, int]:
+    def committed(self, group: str) -> Mapping[NamedPartition, int]:
         self.groups.append(group)
         self.now_s += 0.01
         return self.committed_of(group)
 
-    def ends(self, partitions: Collection[TopicPartition]) -> EndsAnswer:
+    def ends(self, partitions: Collection[NamedPartition]) -> EndsAnswer:
         self.asked_ends.append(len(partitions))
         return EndsAnswer(self.ends_of(partitions), ENDS_REQUESTS)
 
@@ -65,11 +65,11 @@ class Asked:
             self.now_s += LOOK_EVERY_S
 
 
-def refuse(group: str) -> Mapping[TopicPartition, int]:
+def refuse(group: str) -> Mapping[NamedPartition, int]:
     raise GroupRefused(group)
 
 
-def fail(group: str) -> Mapping[TopicPartition, int]:
+def fail(group: str) -> Mapping[NamedPartition, int]:
     raise PartFailed(f"the brokers did not say what {group} has committed (timed out)")
 
 
@@ -153,7 +153,7 @@ def test_a_round_without_any_answer_is_counted_and_no_sample() -> None:
 def test_a_request_without_end_is_named() -> None:
     asked = Asked("g")
 
-    def hang(_: str) -> Mapping[TopicPartition, int]:
+    def hang(_: str) -> Mapping[NamedPartition, int]:
         asked.now_s += HANGS_S + 1
         asked.poller.look()
         return {}

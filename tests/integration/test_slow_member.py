@@ -1,0 +1,132 @@
+"""A real consumer that stops in the midst of its work, under a real job: found, explained, and over when it goes on."""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import psycopg
+import pytest
+from confluent_kafka import Consumer, Producer
+from confluent_kafka.admin import AdminClient, NewTopic
+
+from rebalance_monitor.streaming.polling.asking_progress import KafkaProgress
+from tests.integration.watched import PATIENCE_S, Watched
+
+pytestmark = pytest.mark.integration
+GROUP, TOPIC, PARTITIONS = "orders-readers", "orders", 4
+RULE = "partitions_not_advancing"
+PATIENT_MS = 5_000
+SECTIONS = {
+    "polling": {"progress_every_ms": 1_000, "progress_groups": ["orders-*"]},
+    "alerting": {"damping": {RULE: {"for_ms": PATIENT_MS}}},
+}
+
+
+class Readers:
+    """Two consumers in this process, and somebody who writes to every partition. One that is `busy` does not poll."""
+
+    def __init__(self, watched: Watched) -> None:
+        address = watched.broker.address
+        admin = AdminClient({"bootstrap.servers": address, "log_level": 0})
+        admin.create_topics([NewTopic(TOPIC, PARTITIONS, 1)])[TOPIC].result(20)
+        self._producer = Producer({"bootstrap.servers": address, "log_level": 0})
+        self._written_s = 0.0
+        self.busy: set[str] = set()
+        self.consumers = {name: self._consumer(address, name) for name in ("quick", "slow")}
+
+    def _consumer(self, address: str, name: str) -> Consumer:
+        consumer = Consumer(
+            {
+                "bootstrap.servers": address, "group.id": GROUP, "client.id": name, "auto.offset.reset": "earliest",
+                "partition.assignment.strategy": "range", "session.timeout.ms": 10_000, "heartbeat.interval.ms": 500,
+                "auto.commit.interval.ms": 500, "log_level": 0,
+            }
+        )  # fmt: skip
+        consumer.subscribe([TOPIC])
+        return consumer
+
+    def go_on(self) -> None:
+        """Everybody who is not busy reads; each partition gets a record now and then."""
+        if time.monotonic() - self._written_s > 0.2:
+            self._written_s = time.monotonic()
+            for number in range(PARTITIONS):
+                self._producer.produce(TOPIC, b"value", partition=number)
+            self._producer.flush(5)
+        for name, one in self.consumers.items():
+            if name not in self.busy:
+                one.consume(100, 0.05)
+
+    def read(self, for_s: float) -> None:
+        """So long."""
+        until_s = time.monotonic() + for_s
+        while time.monotonic() < until_s:
+            self.go_on()
+
+    def settled(self) -> bool:
+        self.go_on()
+        return [len(one.assignment()) for one in self.consumers.values()] == [PARTITIONS // 2] * 2
+
+
+@contextmanager
+def readers(watched: Watched) -> Iterator[Readers]:
+    made = Readers(watched)
+    try:
+        yield made
+    finally:
+        for one in made.consumers.values():
+            one.close()
+
+
+def incident(watched: Watched) -> dict[str, Any] | None:
+    """The one incident of the rule, as it is now; more than one is an error."""
+    with psycopg.connect(watched.postgres.dsn) as database:
+        rows = database.execute("select document from rebalance_monitor.incidents where rule = %s", (RULE,)).fetchall()
+    assert len(rows) <= 1, rows
+    return dict(rows[0][0]) if rows else None
+
+
+def test_a_consumer_that_stops_is_found_and_explained(watched: Watched) -> None:
+    def firing() -> bool:
+        working.go_on()
+        found = incident(watched)
+        return found is not None and bool(found["firing"]) and found["open_parts"] == PARTITIONS // 2
+
+    def over() -> bool:
+        working.go_on()
+        found = incident(watched)
+        assert found is not None
+        return found["resolved_at_ms"] is not None
+
+    with readers(watched) as working, watched.job("slow-member", **SECTIONS) as job:
+        watched.wait_ready(job)
+        watched.lab.wait_for("a settled group", working.settled, job, PATIENCE_S)
+        working.read(for_s=2 * PATIENT_MS / 1000)
+        assert incident(watched) is None, "everybody reads"
+
+        working.busy.add("slow")
+        watched.lab.wait_for("an incident", firing, job, PATIENCE_S)
+        found = incident(watched)
+        assert found is not None
+        slow = working.consumers["slow"]
+        held = {f"partition {TOPIC}-{one.partition}" for one in slow.assignment()}
+        named = {f"{one['type']} {one['id']}" for one in found["subjects"]}
+        assert named == {*held, f"member {slow.memberid()}"}
+        assert (found["alert"], found["certainty"]) == ("warning", "likely")
+        assert "since generation" in found["message"]
+        assert f"{slow.memberid()} holds {TOPIC}-" in found["message"]
+        print(found["message"])
+
+        working.busy.clear()
+        watched.lab.wait_for("its end", over, job, PATIENCE_S)
+        assert "parts" not in watched.readiness()[1]
+
+
+def test_brokers_tell_what_they_know_and_leave_out_the_rest(watched: Watched) -> None:
+    """Of a group that is not there, and of a partition that is not there."""
+    ask = KafkaProgress({"bootstrap.servers": watched.broker.address})
+    assert set(ask.committed(GROUP)) == {(TOPIC, number) for number in range(PARTITIONS)}
+    assert ask.committed("nobody") == {}
+    answer = ask.ends({(TOPIC, 0), (TOPIC, PARTITIONS), ("no-such-topic", 0)})
+    assert set(answer.ends) == {(TOPIC, 0)}
+    assert answer.ends[TOPIC, 0] >= ask.committed(GROUP)[TOPIC, 0]
