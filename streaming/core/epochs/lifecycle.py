@@ -92,8 +92,8 @@ class EpochsSession(TargetsSession[EpochsState]):
         return [Standing(cluster=view.settings.name, group=view.group, state=word, at_ms=row.timestamp_ms)]
 
     def holdings(self) -> Holdings | None:
-        """The partitions that each member may consume, while every record was read."""
-        return holdings_of(self.state, self.view.knowledge.topics) if self.state.trusted else None
+        """The partitions that each member may consume."""
+        return holdings_of(self.state, self.view.knowledge.topics)
 
     def begin_life(self) -> None:
         """Nothing is known of anybody. Who is known by the id alone goes on to be."""

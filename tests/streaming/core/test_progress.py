@@ -20,8 +20,19 @@ from rebalance_monitor.streaming.core.model.results import AlertSeverity, Incide
 from rebalance_monitor.streaming.core.model.settings import Damping
 from tests.streaming.core.rules.builders import GROUP, Story, incidents
 from tests.streaming.core.rules.cases_consumer_time import ROUNDROBIN, WHOLE
-from tests.streaming.core.rules.cases_progress import BUSY_MS, COMMIT_MS, EVERY_MS, LAGS, LONG_MS, STANDS
+from tests.streaming.core.rules.cases_progress import (
+    BUSY_MS,
+    COMMIT_MS,
+    EVERY_MS,
+    LAGS,
+    LONG_MS,
+    STANDS,
+    polled,
+    steady,
+    still,
+)
 from tests.streaming.core.rules.consumers import group, record, shares
+from tests.streaming.core.rules.epochs import Epochs
 
 ANSWERED_MS = 50
 MOVED = shares(m1="a-0", m2="a-2", m3="a-1")
@@ -239,3 +250,16 @@ def test_what_is_said_to_stand_stood_in_every_sample_meanwhile(told: list[tuple[
 def test_a_group_that_is_not_asked_for_any_more_is_forgotten() -> None:
     known = ProgressOfGroups().with_sample(ProgressSample(0, 1, {GROUP: {}, "h": {}}, frozenset({GROUP, "h"})))
     assert set(known.with_sample(ProgressSample(5, 6, {}, frozenset({"h"}))).groups) == {"h"}
+
+
+def test_a_member_of_a_kip_848_group_is_found_by_its_target() -> None:
+    story = Epochs(2)
+    story.member("m1")
+    story.member("m2")
+    story.epoch(1)
+    story.target(1, m1="0", m2="1")
+    story.holds("m1", 1, "0")
+    story.holds("m2", 1, "1")
+    found = incidents(polled(story, {"a-0": steady, "a-1": still}).fold(), STANDS)
+    assert [one.transition for one in found] == ["opened", "fired"]
+    assert found[0].message.startswith("m2 holds a-1: it stands at offset 100 for ")

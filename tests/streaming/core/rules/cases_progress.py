@@ -1,8 +1,8 @@
 """Cases of how far members come with what they hold: GROUP-G2 and GROUP-G3. What is polled tells of it."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
-from rebalance_monitor.streaming.core.cluster.knowledge import Knowledge
 from rebalance_monitor.streaming.core.cluster.progress import PartitionOffsets, ProgressOfGroups, ProgressSample
 from rebalance_monitor.streaming.core.model.results import Severity
 from tests.streaming.core.rules.builders import GROUP, Story
@@ -37,7 +37,7 @@ def polled(story: Story, partitions: Mapping[str, At], *, for_ms: int = LONG_MS,
         told = {name: of for name, offsets in partitions.items() if (of := offsets(number)) is not None}
         offsets = {name: PartitionOffsets(committed, end) for name, (committed, end) in told.items()}
         progress = progress.with_sample(ProgressSample(at_ms - 100, at_ms, {GROUP: offsets}, frozenset({GROUP})))
-    story.knowledge = Knowledge(progress=progress)
+    story.knowledge = replace(story.knowledge, progress=progress)
     return story.until(after_ms + for_ms)
 
 
