@@ -75,7 +75,8 @@ class LeaderAnswer:
 
     `shares` is the target: it contains tasks that are withheld now, and no transient standbys. Hosts and their
     partitions stand in the order in which the leader's maps were filled; they are empty where the version of the group
-    does not carry them. `stable`: no further rebalance is due.
+    does not carry them. `stable`: no further rebalance is due. Up to 2.5 nobody has described how threads share the
+    tasks of their client: there are `shares` and no `assignments`, unless the answer is an error.
     """
 
     assignments: Mapping[str, MemberAssignment]
@@ -207,9 +208,11 @@ class _Leader:
         stable = not group.has_future_member
         for client in clients:
             share = built_in.share_of(client, era, self._orders)
+            shares[client.process_id] = share
+            if not era.high_availability:
+                continue
             told, withheld = handover.assignments(client, share.threads)
             assignments.update(told)
-            shares[client.process_id] = share
             stable &= not withheld and client.followup_deadline_ms is None
         version = group.least_version
         return LeaderAnswer(
@@ -220,7 +223,7 @@ class _Leader:
             ),
             shares=shares,
             created_topics=self._topics.created,
-            stable=stable,
+            stable=stable and era.high_availability,
             order_unsure=self._orders.unsure,
         )
 

@@ -25,6 +25,7 @@ class ReasonKind(StrEnum):
     UNKNOWN_SETTINGS = "unknown_settings"
     UNKNOWN_END_OFFSETS = "unknown_end_offsets"
     UNKNOWN_STATE = "unknown_state"
+    UNKNOWN_PROCESS_ID = "unknown_process_id"
     COUNTS_INFERRED = "counts_inferred"
     # Another release, or another client.
     OTHER_RELEASE = "other_release"

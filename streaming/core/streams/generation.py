@@ -31,6 +31,7 @@ from rebalance_monitor.streaming.core.model.streams_settings import NOTHING_SAID
 from rebalance_monitor.streaming.core.streams.catalogue import STREAMS_CONTESTED, STREAMS_UNDECODABLE
 from rebalance_monitor.streaming.core.streams.causes import asked_by, causes_of
 from rebalance_monitor.streaming.core.streams.facts import Facts
+from rebalance_monitor.streaming.core.streams.future import pooled
 from rebalance_monitor.streaming.core.streams.hypotheses import Remembered
 from rebalance_monitor.streaming.core.streams.laws import examined
 from rebalance_monitor.streaming.core.streams.members import UnreadableThread, thread_of, threads_of
@@ -39,7 +40,7 @@ from rebalance_monitor.streaming.core.streams.past import after
 from rebalance_monitor.streaming.core.streams.rules import RULES
 from rebalance_monitor.streaming.core.streams.state import StreamsState
 from rebalance_monitor.streaming.core.streams.topology import learnt, tasks_of
-from rebalance_monitor.streaming.core.streams.verdict import Judged, judge, not_judged
+from rebalance_monitor.streaming.core.streams.verdict import Judged, judge, newest_known, not_judged
 from rebalance_monitor.streaming.core.streams.views import viewed
 
 _OWN = frozenset(rule.code for rule in RULES) | {MONITOR_ERROR.code}
@@ -97,8 +98,9 @@ def judged(view: GroupView, state: StreamsState, row: Row) -> tuple[StreamsState
         diff=diff_of(state.holds, holds),
         cause=causes_of(view, state, one, static_members.replaced(state.sightings, sightings), row),
     )
+    # Laws look at what the leader knew; people see what the members said.
     facts = Facts(
-        one=one,
+        one=replace(one, threads=pooled(one.threads, newest_known(settings, one))),
         judged=found,
         settings=settings,
         here=here,
@@ -111,7 +113,7 @@ def judged(view: GroupView, state: StreamsState, row: Row) -> tuple[StreamsState
         examination = examined(facts, state.past, now)
         grades = dict(examination.grades)
         outputs.append(Notice(moment=moment, found=examination.found, evaluated=examination.evaluated))
-    detail = replace(viewed(facts, now, row.timestamp_ms), laws=grades)
+    detail = replace(viewed(replace(facts, one=one), now, row.timestamp_ms), laws=grades)
     next_state = StreamsState(
         last=last,
         holds=holds,

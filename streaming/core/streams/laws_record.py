@@ -32,6 +32,7 @@ from rebalance_monitor.streaming.core.streams.facts import (
     found,
     listed,
 )
+from rebalance_monitor.streaming.core.streams.future import POOL
 from rebalance_monitor.streaming.core.streams.members import StreamsThread
 from rebalance_monitor.streaming.core.streams.topology import FIRST_WITH_SUMS, key_of
 
@@ -173,7 +174,7 @@ def _shared_process_id(facts: Facts) -> Violations:
     """Hosts alone may differ by proxies; two state directories of one id show in tasks that both report."""
     for process, threads in facts.processes.items():
         first = threads[0]
-        for other in threads[1:]:
+        for other in threads[1:] if process != POOL else ():
             what = (
                 "application.server" if other.said.end_point != first.said.end_point
                 else "client tags" if other.said.client_tags != first.said.client_tags

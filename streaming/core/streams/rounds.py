@@ -11,12 +11,14 @@ from uuid import UUID
 
 from rebalance_monitor.assignors.streams.application import AssignmentConfigs
 from rebalance_monitor.assignors.streams.built_in import BuiltIn
+from rebalance_monitor.assignors.streams.eras import era_of
 from rebalance_monitor.assignors.streams.leader import LeaderAnswer, LeaderRound
 from rebalance_monitor.assignors.streams.members import GroupMember, host_info_of
 from rebalance_monitor.assignors.streams.subtopologies import Subtopology
 from rebalance_monitor.assignors.streams.task_assignor import MemberAssignment
 from rebalance_monitor.assignors.streams.tasks import ProcessId, Release, TaskId, TopicPartition
 from rebalance_monitor.assignors.streams.topics import ClusterView
+from rebalance_monitor.schemas.streams_tasks import NEWEST_VERSION
 from rebalance_monitor.streaming.core.streams.members import StreamsThread
 from rebalance_monitor.streaming.core.streams.observed import Observed, Roles
 from rebalance_monitor.streaming.core.streams.topology import Key
@@ -46,6 +48,11 @@ class Hypothesis:
         """Whether nobody can tell who is given copies: the public sticky assignor places them by memory address."""
         return self.assignor is BuiltIn.PUBLIC_STICKY and self.configs.num_standby_replicas > 0 and bool(self.stateful)
 
+    @property
+    def exact(self) -> bool:
+        """Whether every detail of the answer is known."""
+        return era_of(self.release).high_availability and not self.copies_unsure
+
 
 @dataclass(frozen=True)
 class RoundMaker:
@@ -58,6 +65,13 @@ class RoundMaker:
     def members(self) -> tuple[GroupMember, ...]:
         """The members as the leader reads them."""
         return tuple(_member(thread) for thread in self.one.threads)
+
+    @cached_property
+    def pool(self) -> ProcessId:
+        """The process of members whose version the leader does not know."""
+        leader = next((thread for thread in self.one.threads if thread.id == self.one.leader), None)
+        newest = NEWEST_VERSION if leader is None else leader.said.latest_supported
+        return next((one.process_id for one in self.one.threads if one.said.version > newest), _NOBODY)
 
     @cached_property
     def leader(self) -> ProcessId:
@@ -88,7 +102,7 @@ class RoundMaker:
             release=hypothesis.release,
             now_ms=self.at_ms,
             leader_process_id=self.leader,
-            future_process_id=_NOBODY,
+            future_process_id=self.pool,
             members=self.members,
             subtopologies=tuple(subtopologies),
             cluster=ClusterView(topics=topics, end_offsets=ends, offsets_fail=hypothesis.blind),

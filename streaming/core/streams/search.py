@@ -24,9 +24,9 @@ from rebalance_monitor.assignors.streams.tasks import ProcessId, TaskId
 from rebalance_monitor.streaming.core.streams.caught_up import Placed, Possible, firsts, fits, possible, sums_of
 from rebalance_monitor.streaming.core.streams.hypotheses import Frame
 from rebalance_monitor.streaming.core.streams.observed import Observed
+from rebalance_monitor.streaming.core.streams.partly_known import difference_but_copies, difference_by_process
 from rebalance_monitor.streaming.core.streams.rounds import Difference, Hypothesis, RoundMaker, difference
 from rebalance_monitor.streaming.core.streams.topology import Key, key_of
-from rebalance_monitor.streaming.core.streams.unsure_copies import difference_but_copies
 
 MOST_RUNS = 150
 CELLS = 60_000
@@ -96,7 +96,10 @@ NOTHING = Worth()
 class Search:
     """One record's search. `floor`: the least end offset of a task by earlier records."""
 
-    def __init__(self, one: Observed, at_ms: int, floor: Mapping[TaskId, int], java_version: int | None) -> None:
+    def __init__(
+        self, one: Observed, at_ms: int, floor: Mapping[TaskId, int], java_version: int | None, *, parts: int = 1
+    ) -> None:
+        """`parts`: so many searches share the runs of the record."""
         self._one = one
         self._java_version = java_version or DEFAULT_JAVA
         self._maker = RoundMaker(one, at_ms)
@@ -104,7 +107,7 @@ class Search:
         self._sums = sums_of(one)
         self._processes = one.processes()
         cells = max(len(one.tasks) * len(self._processes), 1)
-        self._runs = self._more = max(min(MOST_RUNS, CELLS // cells), FEWEST_RUNS)
+        self._runs = self._more = max(min(MOST_RUNS, CELLS // cells) // parts, FEWEST_RUNS)
         self.made = 0
         self._failed = ""
         self._nearest: tuple[int, str, LeaderAnswer | None] = (1 << 30, "", None)
@@ -146,6 +149,8 @@ class Search:
         return None if answer is None else places_of(answer, hypothesis.stateful)
 
     def _difference(self, hypothesis: Hypothesis, answer: LeaderAnswer) -> Difference:
+        if not answer.assignments:
+            return difference_by_process(self._one, answer)
         if hypothesis.copies_unsure:
             return difference_but_copies(self._one, answer, hypothesis)
         return difference(self._one, answer)
@@ -244,6 +249,8 @@ class Search:
         stateful = frozenset(space.tasks)
         if any(runs.get(task) != active[task] or wanted[task] != copies[task] for task in stateful & active.keys()):
             return Worth(stateful)
+        if not answer.assignments:
+            return NOTHING
         order: set[TaskId] = set()
         for thread in self._one.threads:
             given = answer.assignments[thread.id]

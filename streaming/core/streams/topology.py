@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from rebalance_monitor.assignors.streams.tasks import TaskId, TopicPartition
+from rebalance_monitor.schemas.streams_tasks import NEWEST_VERSION
 from rebalance_monitor.streaming.core.streams.members import StreamsThread
 
 Key: TypeAlias = tuple[int, str]
@@ -83,7 +84,8 @@ def learnt(before: Seen, threads: Iterable[StreamsThread]) -> Seen:
         stateful.update(map(key_of, member.standby))
         reported = frozenset(map(key_of, member.offset_sums))
         # Up to version 6 members list all tasks that they ran, with state or without.
-        sums = member.said.version >= FIRST_WITH_SUMS
+        # What a newer version than all known ones reports, nobody can read.
+        sums = FIRST_WITH_SUMS <= member.said.version <= NEWEST_VERSION
         if sums:
             stateful.update(reported)
         for topic, number in member.wanted.owned:

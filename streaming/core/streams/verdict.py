@@ -11,15 +11,16 @@ from itertools import islice
 
 from rebalance_monitor.assignors.streams.application import RackStrategy
 from rebalance_monitor.assignors.streams.built_in import BuiltIn
-from rebalance_monitor.assignors.streams.eras import era_of
+from rebalance_monitor.assignors.streams.eras import NEWEST, era_of
 from rebalance_monitor.assignors.streams.failures import LeaderFailed
 from rebalance_monitor.assignors.streams.leader import ASSIGNMENT_ERROR, INCOMPLETE_SOURCE_TOPICS, LeaderAnswer
 from rebalance_monitor.assignors.streams.members import newest_version
 from rebalance_monitor.assignors.streams.tasks import TaskId
-from rebalance_monitor.schemas.streams_tasks import PROTOCOL
+from rebalance_monitor.schemas.streams_tasks import NEWEST_VERSION, PROTOCOL
 from rebalance_monitor.streaming.core.model.reasons import Reason, ReasonKind
 from rebalance_monitor.streaming.core.model.results import ConsumerShare, ExpectedShare, Grade, Verdict
 from rebalance_monitor.streaming.core.model.streams_settings import StreamsSettings
+from rebalance_monitor.streaming.core.streams import future
 from rebalance_monitor.streaming.core.streams.hypotheses import (
     Remembered,
     assignors,
@@ -32,6 +33,7 @@ from rebalance_monitor.streaming.core.streams.rounds import Hypothesis, roles_of
 from rebalance_monitor.streaming.core.streams.search import Found, Missed, Place, Search, places_of
 
 MOST_FRAMES = 300
+_POOLED = "the leader takes all members of a newer version for one process, whose id no record shows"
 _NOT_KNOWN = {
     "standbys": "num.standby.replicas",
     "warm_ups": "max.warmup.replicas",
@@ -62,26 +64,70 @@ def judge(
 ) -> Judged:
     """The verdict on one generation whose members can all be read. `floor`: the least end offset sum of each task by
     earlier records."""
+    one = replace(one, threads=future.pooled(one.threads, newest_known(settings, one)))
     why = _cannot(settings, one)
     if why is not None:
         return Judged(verdict=not_judged(*why))
     try:
-        search = Search(one, at_ms, floor, settings.java_version)
-        tried = list(islice(frames(settings, one, remembered), MOST_FRAMES))
-        if not tried:
-            text = f"task assignor {settings.assignor} is not in any release that the leader can be of"
-            return Judged(verdict=not_judged(ReasonKind.ASSIGNOR_UNKNOWN, text))
-        found = search.run(tried)
-        if isinstance(found, Missed):
-            less_likely = list(islice(frames(settings, one, remembered, doubted=True), MOST_FRAMES))
-            again = Search(one, at_ms, floor, settings.java_version).run(less_likely) if less_likely else found
-            if isinstance(again, Found):
-                return Judged(verdict=_with_silent_state(again))
-            found = replace(found, exhausted=found.exhausted and again.exhausted)
+        if future.in_pool(one):
+            return _with_pool(settings, one, at_ms, remembered, floor)
+        return _judged(settings, one, at_ms, remembered, floor)
     except LeaderFailed as failed:
         return Judged(verdict=not_judged(ReasonKind.CANNOT_RUN, f"the leader's computation fails: {failed}"))
+
+
+def newest_known(settings: StreamsSettings, one: Observed) -> int:
+    """The newest version of the payloads that the leader can read, as far as that is known."""
+    return newest_version(min(releases(settings, one), default=NEWEST.since))
+
+
+def _with_pool(
+    settings: StreamsSettings, one: Observed, at_ms: int, remembered: Remembered, floor: Mapping[TaskId, int]
+) -> Judged:
+    """The first place of the pool among the processes that gives the record's answer."""
+    places = future.places(one.processes())
+    tried = [
+        _judged(settings, future.named(one, place), at_ms, remembered, floor, parts=len(places)) for place in places
+    ]
+    fits = next((each for each in tried if each.verdict.grade in (Grade.MATCH, Grade.EXPLAINABLE)), None)
+    if fits is not None:
+        more = "" if fits.verdict.reason is None else f"; {fits.verdict.why}"
+        reason = Reason(ReasonKind.UNKNOWN_PROCESS_ID, f"{_POOLED}: an id that is possible gives this answer{more}")
+        return replace(fits, verdict=replace(fits.verdict, grade=Grade.EXPLAINABLE, reason=reason))
+    if all(each.verdict.grade is Grade.UNEXPLAINED for each in tried) and _by_lag(settings):
+        return tried[0]
+    return Judged(verdict=not_judged(ReasonKind.CANNOT_RUN, f"{_POOLED}; no id that was tried gives this answer"))
+
+
+def _by_lag(settings: StreamsSettings) -> bool:
+    return assignors(settings) == (BuiltIn.HIGH_AVAILABILITY,)
+
+
+def _judged(
+    settings: StreamsSettings,
+    one: Observed,
+    at_ms: int,
+    remembered: Remembered,
+    floor: Mapping[TaskId, int],
+    *,
+    parts: int = 1,
+) -> Judged:
+    """The verdict by all that can be tried, with one of so many `parts` of the runs that a record may cost."""
+    search = Search(one, at_ms, floor, settings.java_version, parts=parts)
+    tried = list(islice(frames(settings, one, remembered), MOST_FRAMES))
+    if not tried:
+        text = f"task assignor {settings.assignor} is not in any release that the leader can be of"
+        return Judged(verdict=not_judged(ReasonKind.ASSIGNOR_UNKNOWN, text))
+    found = search.run(tried)
     if isinstance(found, Missed):
-        return Judged(verdict=_missed(settings, one, remembered, found))
+        less_likely = list(islice(frames(settings, one, remembered, doubted=True), MOST_FRAMES))
+        doubting = Search(one, at_ms, floor, settings.java_version, parts=parts)
+        again = doubting.run(less_likely) if less_likely else found
+        if isinstance(again, Found):
+            return Judged(verdict=_with_silent_state(again))
+        return Judged(
+            verdict=_missed(settings, one, remembered, replace(found, exhausted=found.exhausted and again.exhausted))
+        )
     reason = _unknown(settings, one, found, search)
     own = found.hypothesis.release
     alike = {
@@ -95,14 +141,14 @@ def judge(
         assignor=PROTOCOL,
         eras=tuple(dict.fromkeys(era_of(release).name for release, gives in alike.items() if gives and asked)),
         reason=reason,
-        expected=None if found.hypothesis.copies_unsure else _expected(found.answer),
+        expected=_expected(found.answer) if found.hypothesis.exact else None,
     )
     by_lag = found.hypothesis.assignor is BuiltIn.HIGH_AVAILABILITY and not found.hypothesis.blind
     return Judged(
         verdict=verdict,
         hypothesis=found.hypothesis,
         answer=found.answer,
-        roles=None if found.hypothesis.copies_unsure else roles_of(one, found.answer),
+        roles=roles_of(one, found.answer) if found.hypothesis.exact else None,
         ideal=search.ideal(found.hypothesis) if by_lag else None,
     )
 
@@ -128,9 +174,10 @@ def _cannot(settings: StreamsSettings, one: Observed) -> tuple[ReasonKind, str] 
     errors = {thread.told.error for thread in one.threads}
     if errors & {INCOMPLETE_SOURCE_TOPICS, ASSIGNMENT_ERROR}:
         return ReasonKind.CANNOT_RUN, f"the leader answered with error {max(errors)} instead of an assignment"
-    newest = newest_version(releases(settings, one)[0])
-    if any(thread.said.version > newest for thread in one.threads):
-        return ReasonKind.CANNOT_RUN, "the leader pools members of a newer version under an id that no record shows"
+    leader = next((thread for thread in one.threads if thread.id == one.leader), None)
+    if leader is not None and leader.said.latest_supported > NEWEST_VERSION:
+        text = f"the leader knows version {leader.said.latest_supported} of the payloads, which nobody has described"
+        return ReasonKind.CANNOT_RUN, text
     topics = {topic for part in one.seen for topic in part.topics}
     strange = sorted({topic for topic, _ in one.owner if topic not in topics})
     if strange:
@@ -174,6 +221,9 @@ def _missed(settings: StreamsSettings, one: Observed, remembered: Remembered, mi
 def _unknown(settings: StreamsSettings, one: Observed, found: Found, search: Search) -> Reason | None:
     """On what the answer rests that is not known; None where it follows from what is known."""
     hypothesis = found.hypothesis
+    if not era_of(hypothesis.release).high_availability:
+        text = "leaders up to 2.5: the processes' tasks are as computed; how their threads share them is not recomputed"
+        return Reason(ReasonKind.OTHER_RELEASE, text)
     sets, _ = stateful_sets(settings, one)
     if len(sets) > 1 and not all(search.gives(replace(hypothesis, stateful=other)) for other in sets):
         with_state = ", ".join(str(number) for number, _ in sorted(hypothesis.stateful)) or "none"

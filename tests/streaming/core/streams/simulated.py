@@ -213,6 +213,8 @@ class Life:
         leading = next(process for process, thread in threads if thread.id == self._leader)
         answer = lead(self._asked(leading, threads))
         release = release_of(leading.release)
+        if not answer.assignments:
+            answer = self._dealt(answer, threads)
         told = {
             one: assignment_bytes(
                 release,
@@ -232,6 +234,26 @@ class Life:
             self._take(process, thread, answer.assignments[thread.id])
         self.answers.append(answer)
         return answer
+
+    def _dealt(self, answer: LeaderAnswer, threads: Sequence[tuple[Process, SimulatedThread]]) -> LeaderAnswer:
+        """Up to 2.5: the tasks of a process dealt to its threads, which have given up everything before."""
+        told = {}
+        version = min(thread.version for _, thread in threads)
+        for process in self.processes.values():
+            share = answer.shares[process.id]
+            for at, thread in enumerate(process.threads):
+                active = share.active[at :: len(process.threads)]
+                told[thread.id] = MemberAssignment(
+                    partitions=tuple(self._partition(task) for task in active),
+                    active=active,
+                    standby={task: (self._partition(task),) for task in share.standby[at :: len(process.threads)]},
+                    version=version,
+                    commonly_supported=version,
+                )
+        return replace(answer, assignments=told)
+
+    def _partition(self, task: TaskId) -> TopicPartition:
+        return next(part.topic for part in self.truth.parts if part.number == task.subtopology), task.partition
 
     def settle(self, *, most: int = 6, after_ms: int = 1_000) -> None:
         """Follow-up generations, until nothing is withheld."""
@@ -264,7 +286,7 @@ class Life:
                     version=thread.version,
                     latest_supported=self._latest(process),
                     process_id=process.id,
-                    owned=thread.owned,
+                    owned=self._owned(process, thread),
                     offset_sums=self._sums(process, thread),
                     host_info=host_info_of(process.end_point),
                     tags=process.tags,
@@ -298,6 +320,10 @@ class Life:
             assignor=truth.assignor,
         )
 
+    def _owned(self, process: Process, thread: SimulatedThread) -> tuple[TopicPartition, ...]:
+        """Up to 2.5 these threads are eager: they give everything up before they join."""
+        return thread.owned if release_of(process.release) >= (2, 6) else ()
+
     def _latest(self, process: Process) -> int:
         return UNKNOWN_TO_ALL if process.speaks_future else newest_version(release_of(process.release))
 
@@ -306,7 +332,7 @@ class Life:
             version=3 if release_of(process.release) >= (3, 4) else 1,
             topics=tuple(sorted(part.topic for part in self.truth.parts)),
             user_data=self._user_data(process, thread),
-            owned=thread.owned,
+            owned=self._owned(process, thread),
             generation=thread.generation if release_of(process.release) >= (3, 4) else -1,
             rack=process.rack if release_of(process.release) >= (3, 4) else None,
         )

@@ -63,6 +63,64 @@ def test_no_answer_is_an_alarm(assignor: BuiltIn, known: bool) -> None:
     assert grades.total() > 30
 
 
+UPGRADES = (("3.9.1", None, True), ("2.8.2", "3.9.1", False), ("2.8.2", "4.3.1", False), ("3.3.2", "4.3.1", False))
+"""The release before, the one after, and whether the new one speaks a version that nobody knows."""
+
+
+@pytest.mark.parametrize(("before", "after", "unknown"), UPGRADES)
+def test_a_rolling_upgrade_is_no_alarm(before: str, after: str | None, unknown: bool) -> None:
+    """An old leader pools the threads that it cannot understand. It is upgraded last: then nobody old is left."""
+    grades: Counter[tuple[Grade, str]] = Counter()
+    for seed in range(4):
+        dice = random.Random(seed)
+        truth = Truth(parts=PARTS, release=before, standbys=seed % 2)
+        life = Life(dice, truth, known=replace(truth.known(), release=None, rack_tags=None))
+        for name in ("a", "b", "c"):
+            life.join(name, threads=1 + seed % 2)
+        life.settle()
+        life.advance(catch_up=1)
+        for name in ("b", "c", *(() if unknown else ("a",))):
+            life.restart(name, release=after, speaks_future=unknown)
+            life.settle()
+            life.advance()
+            life.settle(after_ms=60_000)
+        results = life.story.fold()
+        assert not loud(results), seed
+        for one in generations(results):
+            grades[one.verdict.grade, one.verdict.reason.kind if one.verdict.reason else ""] += 1
+    assert not [kind for (grade, kind) in grades if grade is Grade.UNEXPLAINED]
+    not_judged = sum(count for (grade, _), count in grades.items() if grade is Grade.NOT_JUDGED)
+    assert not_judged <= 0.05 * grades.total(), grades
+    assert grades[Grade.EXPLAINABLE, "unknown_process_id"] > 5 or before == "3.3.2"
+
+
+@pytest.mark.parametrize("release", ["2.4.1", "2.5.1"])
+def test_leaders_up_to_2_5_are_judged_as_far_as_they_are_known(release: str) -> None:
+    """The tasks of each process, that is: how threads shared them nobody has described."""
+    grades: Counter[Grade] = Counter()
+    for seed in range(4):
+        dice = random.Random(seed)
+        life = Life(dice, Truth(parts=PARTS, release=release, standbys=seed % 2, assignor=BuiltIn.LEGACY_STICKY))
+        for name in ("a", "b", "c"):
+            life.join(name, threads=2)
+        life.round()
+        life.advance()
+        life.restart("b")
+        life.round()
+        life.leave("c")
+        life.round()
+        results = life.story.fold()
+        assert not loud(results), seed
+        grades.update(one.verdict.grade for one in generations(results))
+        for row in life.story.rows:
+            assert isinstance(row.body, GroupGeneration)
+            moved = dict(mutants(row.body, dice))["moved"]
+            outcome = fold_group(life.story.settings, GROUP, None, [replace(row, body=moved)], None)
+            assert generations(outcome.results)[0].verdict.grade is Grade.NOT_JUDGED
+    assert grades[Grade.EXPLAINABLE] >= 0.7 * grades.total()
+    assert grades[Grade.UNEXPLAINED] == 0
+
+
 def mutants(body: GroupGeneration, dice: random.Random) -> Iterator[tuple[str, GroupGeneration]]:
     """The answer with one active task of a process moved to another process, given to nobody, or to both."""
     threads = threads_of(body)

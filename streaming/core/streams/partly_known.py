@@ -1,10 +1,15 @@
-"""How far a record is from an answer of Kafka's public sticky assignor, whose copies nobody can recompute.
+"""How far a record is from an answer that is only partly known: what is certain of it is compared, and no more.
 
-Theory (streams.md 0.4 N1, 5.3). The assignor places copies in the order of memory addresses of one JVM. It places all
-active tasks before. So a record is held against what is the same in every JVM:
+Theory (streams.md 0.3, 0.4 N1, 5.1, 5.3). Kafka's public sticky assignor places copies in the order of memory addresses
+of one JVM. It places all active tasks before:
 
     certain       each process's active tasks; of each thread, those with state; how many copies a task has
     not certain   who has the copies; which thread of a process runs a task without state: threads fill up behind copies
+
+Of leaders up to 2.5 it is not described how threads share the tasks of their process:
+
+    certain       each process's tasks and copies, of tasks that nobody has to give up first
+    not certain   which thread has them
 """
 
 from rebalance_monitor.assignors.streams.leader import LeaderAnswer
@@ -35,6 +40,22 @@ def difference_but_copies(one: Observed, answer: LeaderAnswer, hypothesis: Hypot
     if one.threads and one.threads[0].told.error == 0:
         told = hosts_of(one.threads[0].told.partitions_by_host())
         count(told != hosts_of(answer.partitions_by_host), "the host maps differ from the computed ones")
+    return Difference(size, first)
+
+
+def difference_by_process(one: Observed, answer: LeaderAnswer) -> Difference:
+    """Like `rounds.difference`, for an answer that does not tell what threads are given."""
+    running, size, first = one.running(), 0, ""
+    for process, threads in one.processes().items():
+        share = answer.shares.get(process)
+        if share is None:
+            return Difference(1, f"{threads[0].id} is no member")
+        active = frozenset(task for thread in threads for task in thread.active)
+        copies = frozenset(task for thread in threads for task in thread.standby)
+        differs = len((frozenset(share.active) & running) ^ active) + len((frozenset(share.standby) ^ copies) & running)
+        if differs and not first:
+            first = f"{threads[0].id} was given other tasks than any leader's computation gives its process"
+        size += differs
     return Difference(size, first)
 
 
