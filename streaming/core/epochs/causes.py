@@ -18,10 +18,10 @@ from collections.abc import Iterator, Mapping
 from rebalance_monitor.schemas.group_values import MemberState
 from rebalance_monitor.schemas.streams_values import StreamsMember
 from rebalance_monitor.streaming.core.epochs.group import STATIC_AWAY, EpochGroup, MemberView
-from rebalance_monitor.streaming.core.epochs.laws import SESSION_MS
 from rebalance_monitor.streaming.core.fold import departures
 from rebalance_monitor.streaming.core.model.results import Cause, Certainty, Evidence
 from rebalance_monitor.streaming.core.targets.causes import members
+from rebalance_monitor.streaming.core.targets.timing import SESSION_MS
 
 STAYED_AWAY = "a static member that was away did not come back within its session time-out"
 CANNOT_TELL = "it left or was removed: its session time-out may have passed since its last record, so nothing tells"

@@ -14,9 +14,10 @@ from rebalance_monitor.schemas.group_values import MemberState
 from rebalance_monitor.streaming.core.epochs import units
 from rebalance_monitor.streaming.core.epochs.group import STREAMS, EpochGroup, MemberView
 from rebalance_monitor.streaming.core.epochs.units import ACTIVE, NONE, WARM_UP, HeldUnit, RoleTask, Units
+from rebalance_monitor.streaming.core.targets.timing import SESSION_MS, SLACK_MS
 
-HEARTBEAT_MS, SESSION_MS, SLACK_MS = 5_000, 45_000, 5_000
-"""A broker's defaults for the heartbeat interval and the session time-out, and what a busy machine adds."""
+HEARTBEAT_MS = 5_000
+"""A broker's default for the heartbeat interval."""
 FIRST_TARGET_MS = 3_000
 """A broker's default for the time that it waits for more members of a Streams group that was empty (4.2)."""
 

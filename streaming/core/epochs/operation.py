@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from rebalance_monitor.schemas.group_records import GroupRecord
 from rebalance_monitor.schemas.group_values import GroupEpoch
 from rebalance_monitor.schemas.streams_values import StreamsEpoch
 from rebalance_monitor.streaming.core.epochs import tasks, tasks_verdict, timing, topics
@@ -33,7 +32,7 @@ from rebalance_monitor.streaming.core.targets.causes import merged
 from rebalance_monitor.streaming.core.targets.moment import records_of
 from rebalance_monitor.streaming.core.targets.published import NameOf
 from rebalance_monitor.streaming.core.targets.state import Underway
-from rebalance_monitor.streaming.core.targets.way import followed, settled, stands
+from rebalance_monitor.streaming.core.targets.way import followed, raising, reached, settled, stands
 
 PROTOCOL_CHANGED = "protocol_changed"
 
@@ -61,9 +60,9 @@ def closed(view: GroupView, state: EpochsState) -> tuple[EpochsState, list[Outpu
     left = {**state.left, **targets_by_name(replace(earlier, members=gone), name_of)}
     state = replace(state, view=after, left=left if after.members else {}, members=state.members - after.members.keys())
     if after.epoch != earlier.epoch and after.epoch is not None:
-        raised = (Evidence(source=source_of(_raising(rows, records))),)
+        raised = (Evidence(source=source_of(raising(rows, records))),)
         state = replace(state, cause=merged(state.cause, causes_of(earlier, after, raised, at_ms)))
-    state, told = _reached(view, state, at_ms)
+    state, told = reached(view, state, after, progress_of(after), at_ms, everybody=after.reached)
     outputs += told
     went_back = [] if not began.trusted else list(epoch_decreased(before, after))
     if not state.trusted and _in_order(state):
@@ -154,21 +153,3 @@ def _verdict(view: GroupView, target: Computed, at_ms: int, name_of: NameOf, *, 
     reads = tasks.reads(target.after, history, at_ms)
     expected = {name: ExpectedShare(assigned=share_of(of, name_of, reads)) for name, of in found.expected.items()}
     return replace(found.verdict, expected=expected)
-
-
-def _reached(view: GroupView, state: EpochsState, at_ms: int) -> tuple[EpochsState, list[Output]]:
-    """The last word on a target, once everybody holds it or nobody is left."""
-    group, underway = state.view, state.underway
-    if underway is None or group.assignment_epoch != underway.epoch:
-        return state, []
-    if not group.members:
-        return settled(view, state, progress_of(group))
-    return settled(view, state, progress_of(group), reached_ms=at_ms) if group.reached else (state, [])
-
-
-def _raising(rows: Sequence[Row], records: Sequence[GroupRecord]) -> Row:
-    """The record that raised the group epoch."""
-    found = (
-        row for row, record in zip(rows, records, strict=False) if isinstance(record.value, GroupEpoch | StreamsEpoch)
-    )
-    return next(found, rows[0])

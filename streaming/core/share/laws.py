@@ -13,9 +13,7 @@ from rebalance_monitor.streaming.core.incidents.rule import Rule
 from rebalance_monitor.streaming.core.share import catalogue
 from rebalance_monitor.streaming.core.share.group import ShareGroup
 from rebalance_monitor.streaming.core.targets.group import TopicPartition
-
-SESSION_MS, SLACK_MS = 45_000, 5_000
-"""A broker's default for the session time-out, and what a busy machine adds."""
+from rebalance_monitor.streaming.core.targets.timing import SESSION_MS, SLACK_MS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

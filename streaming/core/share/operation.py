@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from rebalance_monitor.schemas.group_records import GroupRecord
 from rebalance_monitor.schemas.group_values import GroupEpoch
 from rebalance_monitor.streaming.core.fold.lifecycle import GroupView
 from rebalance_monitor.streaming.core.fold.published import source_of
@@ -26,7 +25,8 @@ from rebalance_monitor.streaming.core.targets.causes import merged
 from rebalance_monitor.streaming.core.targets.moment import records_of
 from rebalance_monitor.streaming.core.targets.published import NameOf
 from rebalance_monitor.streaming.core.targets.state import Underway
-from rebalance_monitor.streaming.core.targets.way import followed, settled, stands
+from rebalance_monitor.streaming.core.targets.timing import session_ms
+from rebalance_monitor.streaming.core.targets.way import followed, raising, reached, settled, stands
 
 
 def closed(view: GroupView, state: ShareState) -> tuple[ShareState, list[Output]]:
@@ -52,10 +52,10 @@ def closed(view: GroupView, state: ShareState) -> tuple[ShareState, list[Output]
     left = {**state.left, **targets_by_member(replace(earlier, members=gone), name_of)}
     state = replace(state, view=after, left=left if after.members else {})
     if after.epoch != earlier.epoch and after.epoch is not None:
-        raised = (Evidence(source=source_of(_raising(rows, records))),)
-        found = causes_of(earlier, after, raised, at_ms, timing.session_ms(view))
+        raised = (Evidence(source=source_of(raising(rows, records))),)
+        found = causes_of(earlier, after, raised, at_ms, session_ms(view))
         state = replace(state, cause=merged(state.cause, found))
-    state, told = _reached(view, state, at_ms)
+    state, told = reached(view, state, after, progress_of(after), at_ms, everybody=after.reached)
     outputs += told
     went_back = list(epoch_decreased(before, after)) if began.trusted else []
     if not state.trusted and _in_order(after):
@@ -118,7 +118,7 @@ def _targeted(
     cause = state.cause
     if target.after.epoch != earlier.epoch or not cause:
         here = (Evidence(source=source),)
-        found = causes_of(earlier, target.after, here, at_ms, timing.session_ms(view))
+        found = causes_of(earlier, target.after, here, at_ms, session_ms(view))
         cause = merged(cause, found) or (unknown(here),)
     verdict = judge(target, view.knowledge.topics, at_ms, name_of, trusted=state.trusted)
     outputs.append(
@@ -128,19 +128,3 @@ def _targeted(
     )
     underway = Underway(epoch=epoch, source=source, cause=cause, detail=replace(detail_of(target.after), progress=()))
     return replace(state, underway=underway, cause=(), left={}), outputs
-
-
-def _reached(view: GroupView, state: ShareState, at_ms: int) -> tuple[ShareState, list[Output]]:
-    """The last word on a target, once everybody holds it or nobody is left."""
-    group, underway = state.view, state.underway
-    if underway is None or group.assignment_epoch != underway.epoch:
-        return state, []
-    if not group.members:
-        return settled(view, state, progress_of(group))
-    return settled(view, state, progress_of(group), reached_ms=at_ms) if group.reached else (state, [])
-
-
-def _raising(rows: Sequence[Row], records: Sequence[GroupRecord]) -> Row:
-    """The record that raised the group epoch."""
-    found = (row for row, record in zip(rows, records, strict=False) if isinstance(record.value, GroupEpoch))
-    return next(found, rows[0])

@@ -11,34 +11,26 @@ from dataclasses import replace
 
 from rebalance_monitor.streaming.core.fold.lifecycle import GroupView
 from rebalance_monitor.streaming.core.share import laws
-from rebalance_monitor.streaming.core.share.group import ShareGroup, ShareView
+from rebalance_monitor.streaming.core.share.group import ShareGroup
 from rebalance_monitor.streaming.core.share.laws import ShareBreach
 from rebalance_monitor.streaming.core.share.state import ShareState
+from rebalance_monitor.streaming.core.targets import timing
+from rebalance_monitor.streaming.core.targets.group import later
 from rebalance_monitor.streaming.core.targets.topics import sampled
-
-COVERED_MS = 300_000
-"""So long after the session time-out a partition may still be in no target."""
-
-
-def session_ms(view: GroupView) -> int:
-    """The broker's session time-out: its default, unless the group's owner says otherwise."""
-    owner = view.settings.owner_of(view.group)
-    configured = None if owner is None else owner.session_timeout_ms
-    return laws.SESSION_MS if configured is None else configured
 
 
 def due_ms(view: GroupView, state: ShareState) -> int | None:
     """When the next deadline passes that was not told yet; None while nothing is sure."""
     if state.begun or not state.trusted:
         return None
-    times = [one.due_ms for one in laws.deadlines(state.view, session_ms(view))]
+    times = [one.due_ms for one in laws.deadlines(state.view, timing.session_ms(view))]
     times += _uncovered_due(view, state)
     return min((one for one in times if state.fired_ms is None or one > state.fired_ms), default=None)
 
 
 def overdue(view: GroupView, state: ShareState, at_ms: int) -> Iterator[ShareBreach]:
     """The laws about time that are broken at this time."""
-    yield from laws.overdue(state.view, at_ms, session_ms(view))
+    yield from laws.overdue(state.view, at_ms, timing.session_ms(view))
     if any(due <= at_ms for due in _uncovered_due(view, state)):
         yield from uncovered(view, state.view, at_ms)
 
@@ -55,32 +47,25 @@ def uncovered(view: GroupView, group: ShareGroup, at_ms: int) -> list[ShareBreac
 
 
 def noted(view: GroupView, before: ShareState, state: ShareState, at_ms: int) -> ShareState:
-    """The state after a closed moment, with what waits to be told. While a target is due nothing is known anew."""
-    fired_ms = None if before.fired_ms is not None and at_ms < before.fired_ms else before.fired_ms
-    if state.view.behind or not state.trusted:
-        return replace(state, fired_ms=fired_ms)
-    since_ms = at_ms if before.uncovered_ms is None else before.uncovered_ms
-    return replace(state, fired_ms=fired_ms, uncovered_ms=since_ms if uncovered(view, state.view, at_ms) else None)
+    """The state after a closed moment, with what waits to be told."""
+    group = state.view
+    return timing.noted(before, state, at_ms, behind=group.behind, lacking=lambda: uncovered(view, group, at_ms))
 
 
 def shifted(state: ShareState, by_ms: int) -> ShareState:
     """The same by a clock that is so far ahead."""
     if not by_ms:
         return state
-
-    def moved(at_ms: int | None) -> int | None:
-        return None if at_ms is None else at_ms + by_ms
-
-    def member(one: ShareView) -> ShareView:
-        return replace(one, epoch_since_ms=moved(one.epoch_since_ms), heard_ms=moved(one.heard_ms))
-
-    group = state.view
-    members = {name: member(one) for name, one in group.members.items()}
-    view = replace(group, epoch_ms=moved(group.epoch_ms), assignment_ms=moved(group.assignment_ms), members=members)
-    return replace(state, view=view, fired_ms=moved(state.fired_ms), uncovered_ms=moved(state.uncovered_ms))
+    members = {name: one.shifted(by_ms) for name, one in state.view.members.items()}
+    return replace(
+        state,
+        view=replace(state.view.shifted(by_ms), members=members),
+        fired_ms=later(state.fired_ms, by_ms),
+        uncovered_ms=later(state.uncovered_ms, by_ms),
+    )
 
 
 def _uncovered_due(view: GroupView, state: ShareState) -> list[int]:
     if state.uncovered_ms is None or state.view.behind:
         return []
-    return [state.uncovered_ms + session_ms(view) + COVERED_MS]
+    return [state.uncovered_ms + timing.session_ms(view) + timing.COVERED_MS]

@@ -40,6 +40,10 @@ class TargetGroup:
         """The group with a target of this epoch."""
         return replace(self, assignment_epoch=epoch, assignment_ms=at_ms)
 
+    def shifted(self, by_ms: int) -> Self:
+        """The same by a clock that is so far ahead, without its members."""
+        return replace(self, epoch_ms=later(self.epoch_ms, by_ms), assignment_ms=later(self.assignment_ms, by_ms))
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TimedMember:
@@ -61,6 +65,10 @@ class TimedMember:
     def unheard(self) -> Self:
         """The member without such a record."""
         return replace(self, epoch_since_ms=None, heard_ms=None, wrote_ms=None)
+
+    def shifted(self, by_ms: int) -> Self:
+        """The same by a clock that is so far ahead; the time of a record stays."""
+        return replace(self, epoch_since_ms=later(self.epoch_since_ms, by_ms), heard_ms=later(self.heard_ms, by_ms))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,6 +107,11 @@ class PartitionsMember(TimedMember):
     def without_current(self) -> Self:
         """The member after the tombstone of that record."""
         return replace(self.unheard(), current=None)
+
+
+def later(at_ms: int | None, by_ms: int) -> int | None:
+    """A time by a clock that is so far ahead."""
+    return None if at_ms is None else at_ms + by_ms
 
 
 def flat(partitions: Partitions) -> frozenset[TopicPartition]:

@@ -4,11 +4,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
+from rebalance_monitor.schemas.group_records import GroupRecord
+from rebalance_monitor.schemas.group_values import GroupEpoch
+from rebalance_monitor.schemas.streams_values import StreamsEpoch
 from rebalance_monitor.streaming.core.fold.lifecycle import GroupView
 from rebalance_monitor.streaming.core.incidents.notice import Output
 from rebalance_monitor.streaming.core.model.epoch_detail import MemberProgress
 from rebalance_monitor.streaming.core.model.records import Row
 from rebalance_monitor.streaming.core.model.results import Aftermath, Generation, Standing
+from rebalance_monitor.streaming.core.targets.group import TargetGroup
 from rebalance_monitor.streaming.core.targets.state import TargetsState
 
 S = TypeVar("S", bound=TargetsState)
@@ -57,6 +61,24 @@ def settled(
         epoch=detail,
     )
     return replace(state, underway=None), [last_word]
+
+
+def reached(
+    view: GroupView, state: S, group: TargetGroup, progress: Sequence[MemberProgress], at_ms: int, *, everybody: bool
+) -> tuple[S, list[Output]]:
+    """The last word on a target, once `everybody` holds it or nobody is left."""
+    underway = state.underway
+    if underway is None or group.assignment_epoch != underway.epoch or not (everybody or not progress):
+        return state, []
+    return settled(view, state, progress, reached_ms=at_ms if progress else None)
+
+
+def raising(rows: Sequence[Row], records: Sequence[GroupRecord]) -> Row:
+    """The record of a moment that raised the group epoch."""
+    found = (
+        row for row, record in zip(rows, records, strict=False) if isinstance(record.value, GroupEpoch | StreamsEpoch)
+    )
+    return next(found, rows[0])
 
 
 def stands(view: GroupView, state: S, word: str, outputs: Sequence[Output], at_ms: int) -> tuple[S, list[Output]]:

@@ -1,7 +1,7 @@
 """Cases of KIP-848 groups: EPOCHS-E1 to E11, and what only looks like them."""
 
-from rebalance_monitor.streaming.core.epochs.timing import COVERED_MS
 from rebalance_monitor.streaming.core.model.results import Severity
+from rebalance_monitor.streaming.core.targets.timing import COVERED_MS
 from tests.streaming.core.rules.builders import Story
 from tests.streaming.core.rules.cases import Broken, Case, NearMiss
 from tests.streaming.core.rules.epochs import (

@@ -1,7 +1,7 @@
 """Cases of share groups: SHARE-H1 to H5, and what only looks like them."""
 
 from rebalance_monitor.streaming.core.model.results import Severity
-from rebalance_monitor.streaming.core.share.timing import COVERED_MS
+from rebalance_monitor.streaming.core.targets.timing import COVERED_MS
 from tests.streaming.core.rules.builders import Story
 from tests.streaming.core.rules.cases import Broken, Case, NearMiss
 from tests.streaming.core.rules.share import LATER_STATE, SESSION_MS, Share, first, numbers, pair

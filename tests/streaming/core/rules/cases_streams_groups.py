@@ -1,8 +1,8 @@
 """Cases of Streams groups of the new protocol: EPOCHS-T1 to T13, and what only looks like them."""
 
 from rebalance_monitor.streaming.core.epochs.laws import FIRST_TARGET_MS
-from rebalance_monitor.streaming.core.epochs.timing import COVERED_MS
 from rebalance_monitor.streaming.core.model.results import Severity
+from rebalance_monitor.streaming.core.targets.timing import COVERED_MS
 from tests.streaming.core.rules.builders import Story
 from tests.streaming.core.rules.cases import Broken, Case, NearMiss
 from tests.streaming.core.rules.streams_groups import (
