@@ -78,8 +78,8 @@ GROUP_STATE = Metric(
     kind="gauge",
     unit="bool",
     help="1 for the state of the group's latest record, 0 for the others: Stable, Empty, Dead; Assigning and "
-    "Reconciling of KIP-848 and KIP-1071 groups. A classic group never writes a rebalance under way to the log, so its "
-    "PreparingRebalance and CompletingRebalance can't be seen.",
+    "Reconciling of KIP-848 and KIP-1071 groups, NotReady of the latter. A classic group never writes a rebalance "
+    "under way to the log, so its PreparingRebalance and CompletingRebalance can't be seen.",
     labels=("cluster", "group", "state"),
 )
 GROUP_INFO = Metric(

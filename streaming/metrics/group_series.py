@@ -2,7 +2,7 @@
 
 Everything known of a group is kept, so that it can be shown the moment a place is free. Rank decides who has a place:
 
-    3 an incident that people are told of   2 Stable, Assigning, Reconciling   1 Empty   0 Dead
+    3 an incident that people are told of   2 Stable, Assigning, Reconciling, NotReady   1 Empty   0 Dead
 
 A group keeps its place until one of higher rank needs it (the longest silent one of the lowest rank goes first), so a
 flood of one-off groups drives nobody out. A dead group's series go an hour after its end, like those of a worker that

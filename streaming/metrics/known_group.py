@@ -12,12 +12,15 @@ from rebalance_monitor.streaming.store.text import name
 STABLE = "Stable"
 STATES = (STABLE, "Empty", "Dead")
 EPOCH_STATES = ("Assigning", "Reconciling")
-"""States that only KIP-848 groups show in their records; both have members."""
+"""States that only KIP-848 and Streams groups show in their records; both have members."""
+STREAMS_STATES = ("NotReady",)
+"""A Streams group of KIP-1071 whose topics are not all there; it has members."""
 
 
 @dataclass(slots=True)
 class KnownGroup:
-    """One group. `left`: workers that are no longer in it, since when; `epochs`: it is known to be a KIP-848 group."""
+    """One group. `left`: workers that are no longer in it, since when; `epochs`: it is known to be a KIP-848 or Streams
+    group; `streams`: it is known to be the latter."""
 
     ignored: bool
     last: LastGeneration | None = None
@@ -32,6 +35,7 @@ class KnownGroup:
     words: dict[Subject, str] = field(default_factory=dict)
     states: Counter[str] = field(default_factory=Counter)
     epochs: bool = False
+    streams: bool = False
 
     def dead_before(self, moment_s: float) -> bool:
         """Whether nothing is to be told of it any more."""
@@ -44,17 +48,19 @@ class KnownGroup:
     @property
     def deserted(self) -> bool:
         """Whether its latest record shows that nobody is in it: its last generation then says nothing of now."""
-        return self.state is not None and self.state not in (STABLE, *EPOCH_STATES)
+        return self.state is not None and self.state not in (STABLE, *EPOCH_STATES, *STREAMS_STATES)
 
     @property
     def possible_states(self) -> tuple[str, ...]:
         """The states that a group of its kind may show, as far as it has shown its kind."""
-        return (*STATES, *EPOCH_STATES) if self.epochs else STATES
+        more = STREAMS_STATES if self.streams else ()
+        return (*STATES, *EPOCH_STATES, *more) if self.epochs else STATES
 
     def stands(self, state: str) -> None:
         """What its latest record shows."""
         self.state = state
-        self.epochs |= state in EPOCH_STATES
+        self.streams |= state in STREAMS_STATES
+        self.epochs |= self.streams or state in EPOCH_STATES
 
     @property
     def members(self) -> int:

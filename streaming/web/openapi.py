@@ -40,7 +40,7 @@ _GROUP = {
         + ".",
     },
     "status": {
-        "enum": ["Stable", "Empty", "Dead", "Unknown", "Assigning", "Reconciling", ""],
+        "enum": ["Stable", "Empty", "Dead", "Unknown", "Assigning", "Reconciling", "NotReady", ""],
         "description": "With members, without, or deleted, by the latest record; Unknown with members, once the group "
         "goes on under another protocol than the classic one, and where the monitor failed at the record; "
         "empty where not known.",

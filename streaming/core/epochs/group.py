@@ -148,6 +148,12 @@ class EpochGroup(TargetGroup):
     configs: tuple[tuple[str, str], ...] | None = None
 
     @property
+    def ready(self) -> bool:
+        """Whether a Streams group has its topics, as far as records show it: while it has not, nobody is given a
+        task."""
+        return self.behind or any(member.wanted() for member in self.members.values())
+
+    @property
     def reached(self) -> bool:
         """Whether every present member is stable at the epoch of the newest target."""
         return all(self.arrived(member) for member in self.members.values() if not member.away)

@@ -289,17 +289,17 @@ def _asks_ms(member: MemberView, session_ms: int) -> int | None:
 def waiting_for(group: EpochGroup) -> dict[str, dict[str, Units]]:
     """Law 9: for each member that waits, who still holds what of its target, or another copy of it in its process; ""
     for nobody."""
-    held = {name: member.held() for name, member in group.members.items()}
+    held = {name: (member.held(), units.alone(member.held())) for name, member in group.members.items()}
     chains: dict[str, dict[str, Units]] = {}
     for name, member in _present(group):
         if member.state is not MemberState.UNRELEASED:
             continue
         missing = member.wanted() - member.assigned()
         by_holder = {}
-        for other, of in held.items():
+        for other, (of, alone) in held.items():
             together = member.process is not None and group.members[other].process == member.process
-            kept = units.kept_back(missing, of, same_process=together) if other != name else NONE
-            if kept:
+            kept = (missing & alone) | (units.copies_of(missing, of) if together else NONE)
+            if kept and other != name:
                 by_holder[other] = kept
         free = missing.difference(*by_holder.values()) if by_holder else missing
         chains[name] = by_holder | ({"": free} if free else {})

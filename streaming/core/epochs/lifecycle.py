@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from rebalance_monitor.streaming.core.epochs import catalogue, counted, operation, tasks_catalogue, timing
 from rebalance_monitor.streaming.core.epochs.holdings import holdings_of
+from rebalance_monitor.streaming.core.epochs.group import EpochGroup
 from rebalance_monitor.streaming.core.epochs.state import EpochsState
 from rebalance_monitor.streaming.core.fold.lifecycle import GroupView, Holdings, NoTopics, Session
 from rebalance_monitor.streaming.core.incidents.notice import Output
@@ -75,6 +76,8 @@ class EpochsSession(TargetsSession[EpochsState]):
     def take(self, row: Row, *, hole: bool) -> Sequence[Output]:
         """A record of the moment that was begun, or of a kind that is only counted."""
         if record_of(row) is not None:
+            if self._is_left(row):
+                return ()
             self.state = replace(self.state, deleted=False)
             return super().take(row, hole=hole)
         body = row.body
@@ -94,6 +97,14 @@ class EpochsSession(TargetsSession[EpochsState]):
     def holdings(self) -> Holdings | None:
         """The partitions that each member may consume."""
         return holdings_of(self.state, self.view.knowledge.topics)
+
+    def _is_left(self, row: Row) -> bool:
+        """Whether the row deletes something of a group that is deleted already, as a coordinator does with the
+        topology."""
+        known = self.view.envelope
+        over = known.deleted or known.seen_from_start
+        deletes = isinstance(row.body, OtherGroup) and row.body.deleted
+        return over and deletes and not self.state.begun and self.state.view == EpochGroup()
 
     def begin_life(self) -> None:
         """Nothing is known of anybody. Who is known by the id alone goes on to be."""

@@ -107,6 +107,8 @@ def state_word(state: EpochsState) -> str:
         return "Empty"
     if state.members or not state.trusted or group.epoch is None:
         return "Unknown"
+    if group.kind == STREAMS and not group.ready:
+        return "NotReady"
     if group.behind:
         return "Assigning"
     return "Stable" if all(group.arrived(one) for one in group.members.values()) else "Reconciling"

@@ -10,7 +10,7 @@ from typing import TypeAlias
 from rebalance_monitor.schemas.streams_values import StreamsMember, SubtopologyInfo
 from rebalance_monitor.streaming.core.cluster.topics import TopicHistory
 from rebalance_monitor.streaming.core.epochs import tasks
-from rebalance_monitor.streaming.core.epochs.group import EpochGroup
+from rebalance_monitor.streaming.core.epochs.group import EpochGroup, MemberView
 from rebalance_monitor.streaming.core.epochs.tasks_verdict import standbys_of
 from rebalance_monitor.streaming.core.epochs.units import ACTIVE, STANDBY, WARM_UP, RoleTask, tasks_in
 from rebalance_monitor.streaming.core.model.results import ConsumerShare
@@ -52,7 +52,7 @@ def detail_of(group: EpochGroup, history: TopicHistory, at_ms: int) -> StreamsDe
     """Who is to run what, and who is to keep copies of it."""
     reads = tasks.reads(group, history, at_ms)
     parts = () if group.topology is None else group.topology.subtopologies
-    processes = _processes(group)
+    processes, holders = _processes(group), _holders(group)
     with_state = {one.id for one in parts if one.changelogs}
     stateful = [_count(group, of, lambda task: task[1] in with_state) for of in processes.values()]
     stateless = [_count(group, of, lambda task: task[1] not in with_state) for of in processes.values()]
@@ -60,7 +60,7 @@ def detail_of(group: EpochGroup, history: TopicHistory, at_ms: int) -> StreamsDe
     missing = [one.missing_standbys for one in subtopologies]
     return StreamsDetail(
         version=None,
-        processes=tuple(_process(group, name, of) for name, of in sorted(processes.items())),
+        processes=tuple(_process(group, name, of, holders) for name, of in sorted(processes.items())),
         subtopologies=subtopologies,
         withheld=tuple(task for one in subtopologies for task in one.waiting),
         roles_known=True,
@@ -83,22 +83,23 @@ def _count(group: EpochGroup, members: Iterable[str], is_meant: Callable[[RoleTa
     return sum(task[0] == ACTIVE and is_meant(task) for task in own)
 
 
-def _process(group: EpochGroup, process_id: str, names: list[str]) -> StreamsProcess:
+def _process(
+    group: EpochGroup, process_id: str, names: list[str], holders: Mapping[RoleTask, set[str]]
+) -> StreamsProcess:
     known = (group.members[name].metadata for name in names)
     metadata = next((one for one in known if isinstance(one, StreamsMember)), None)
     endpoint = None if metadata is None else metadata.endpoint
     return StreamsProcess(
         process_id=process_id,
         host="" if metadata is None else metadata.client_host,
-        threads=tuple(_thread(group, name) for name in names),
+        threads=tuple(_thread(name, group.members[name], holders) for name in names),
         end_point="" if endpoint is None else f"{endpoint[0]}:{endpoint[1]}",
         rack=None if metadata is None else metadata.rack,
         tags={} if metadata is None else dict(metadata.client_tags),
     )
 
 
-def _thread(group: EpochGroup, member_id: str) -> ThreadTasks:
-    member = group.members[member_id]
+def _thread(member_id: str, member: MemberView, holders: Mapping[RoleTask, set[str]]) -> ThreadTasks:
     wanted = tasks_in(member.wanted())
 
     def of(some: Iterable[RoleTask], *roles: str) -> tuple[str, ...]:
@@ -109,16 +110,18 @@ def _thread(group: EpochGroup, member_id: str) -> ThreadTasks:
         active=of(wanted, ACTIVE),
         standby=of(wanted, STANDBY, WARM_UP),
         warm_up=of(wanted, WARM_UP),
-        withheld=of(_kept(group, member_id, wanted), ACTIVE),
+        withheld=of((task for task in wanted if holders.get(task, set()) - {member_id}), ACTIVE),
         revoked=of(tasks_in(member.pending()), ACTIVE),
     )
 
 
-def _kept(group: EpochGroup, member_id: str, wanted: Iterable[RoleTask]) -> frozenset[RoleTask]:
-    """Tasks of a member's target that others run, or have yet to give up."""
-    others = (one.held() for name, one in group.members.items() if name != member_id)
-    held = {task for of in others for task in tasks_in(of)}
-    return frozenset(wanted) & held
+def _holders(group: EpochGroup) -> dict[RoleTask, set[str]]:
+    """Who has a task, or has yet to give it up."""
+    found: dict[RoleTask, set[str]] = {}
+    for name, member in group.members.items():
+        for task in tasks_in(member.held()):
+            found.setdefault(task, set()).add(name)
+    return found
 
 
 def _subtopology(

@@ -72,11 +72,7 @@ def alone(units: Iterable[HeldUnit]) -> Units:
     return frozenset(one for one in units if len(one) == 2 or one[0] == ACTIVE)
 
 
-def kept_back(missing: Units, held: Units, *, same_process: bool) -> Units:
-    """What of `missing` a member is not given as long as a member holds `held`: what one alone may hold, and in the
-    same process every copy of a task, whatever its role."""
-    found = missing & alone(held)
-    if not same_process:
-        return found
+def copies_of(missing: Units, held: Units) -> Units:
+    """The tasks of `missing` that `held` has in whatever role: a process has one copy of a task at most."""
     there = {(one[1], one[2]) for one in tasks_in(held)}
-    return found | frozenset(one for one in tasks_in(missing) if (one[1], one[2]) in there)
+    return frozenset(one for one in tasks_in(missing) if (one[1], one[2]) in there)

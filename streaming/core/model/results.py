@@ -246,7 +246,8 @@ class Standing:
 
     Only states that reach the log: `Stable` with members, `Empty` without, `Dead` once deleted. What lies between two
     generations of a classic group (a rebalance under way) is in the coordinator's memory alone. A KIP-848 group is also
-    `Assigning` while a target is due, and `Reconciling` while members are on their way to it.
+    `Assigning` while a target is due, and `Reconciling` while members are on their way to it. So is a Streams group of
+    KIP-1071, which is `NotReady` while its topics are not all there.
     """
 
     cluster: str

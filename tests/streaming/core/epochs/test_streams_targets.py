@@ -27,7 +27,15 @@ from rebalance_monitor.streaming.core.cluster.topics import TopicMetadata
 from rebalance_monitor.streaming.core.lifecycles import fold_group
 from rebalance_monitor.streaming.core.model.reasons import ReasonKind
 from rebalance_monitor.streaming.core.model.records import Row, Tick
-from rebalance_monitor.streaming.core.model.results import ConsumerShare, Generation, Grade, Incident, Result, Verdict
+from rebalance_monitor.streaming.core.model.results import (
+    ConsumerShare,
+    Generation,
+    Grade,
+    Incident,
+    Result,
+    Standing,
+    Verdict,
+)
 from tests.streaming.core.rules.builders import GROUP
 from tests.streaming.core.rules.streams_groups import StreamsGroupStory, threads
 
@@ -259,3 +267,38 @@ def test_what_is_published_of_a_target() -> None:
     }
     given_b = {one.member_id: one.assigned for one in target.members}["b"]
     assert given_b == ConsumerShare((("a", 2), ("a", 3)))
+
+
+@pytest.mark.parametrize("order", [(20, 17, 23), (23, 20, 17)])
+@pytest.mark.parametrize("together", [True, False])
+def test_a_deleted_group_is_dead_whatever_the_order_of_its_tombstones(
+    order: tuple[int, ...], *, together: bool
+) -> None:
+    """A coordinator deletes the topology last."""
+    story = threads()
+    story.after().gone("a", "b", epoch=3)
+    story.after()
+    for type_ in order:
+        story.write(type_, None)
+        if not together:
+            story.after(1)
+    story.after(5_000)
+    batches = [story.rows] if together else [[row] for row in story.rows]
+    states = [one.state for one in folded(story, batches) if isinstance(one, Standing)]
+    assert states[-2:] == ["Empty", "Dead"]
+
+
+def test_a_group_without_a_topic_is_not_ready() -> None:
+    story = StreamsGroupStory().sampled(0)
+    story.thread("a")
+    story.topology()
+    story.epoch(1)
+    story.target(1, a="")
+    story.holds("a", 1, "")
+    story.after()
+    assert [one.state for one in folded(story) if isinstance(one, Standing)] == ["NotReady"]
+    story.epoch(2)
+    story.target(2, a="0_0")
+    story.holds("a", 2, "0_0")
+    story.after()
+    assert [one.state for one in folded(story) if isinstance(one, Standing)] == ["NotReady", "Stable"]
