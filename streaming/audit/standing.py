@@ -89,7 +89,11 @@ GROUPS = suite(
     "groups",
     "cluster group state at_ms batch_id",
     known_values(
-        "group_state_known", "groups", "state", "Stable Empty Dead Unknown Assigning Reconciling NotReady", 'cluster, "group"'
+        "group_state_known",
+        "groups",
+        "state",
+        "Stable Empty Dead Unknown Assigning Reconciling NotReady",
+        'cluster, "group"',
     ),
     Contract(
         "group_stands_on_generation",

@@ -48,8 +48,8 @@ class GapRow(NamedTuple):
 class GroupRow(NamedTuple):
     """A group's latest generation, without its document. `version` changes with every write of that row;
     `status` is Stable, Empty, Dead, Unknown, of a KIP-848 or KIP-1071 group also Assigning or Reconciling, and of the
-    latter NotReady, by its latest record ("" where it is not known). `generation`, `grade` and `at_ms` are None for a group with an incident of which no
-    generation is known."""
+    latter NotReady, by its latest record ("" where it is not known). `generation`, `grade` and `at_ms` are None for a
+    group with an incident of which no generation is known."""
 
     cluster: str
     group: str

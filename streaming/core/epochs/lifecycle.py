@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from rebalance_monitor.streaming.core.epochs import catalogue, counted, operation, tasks_catalogue, timing
-from rebalance_monitor.streaming.core.epochs.holdings import holdings_of
 from rebalance_monitor.streaming.core.epochs.group import EpochGroup
+from rebalance_monitor.streaming.core.epochs.holdings import holdings_of
 from rebalance_monitor.streaming.core.epochs.state import EpochsState
 from rebalance_monitor.streaming.core.fold.lifecycle import GroupView, Holdings, NoTopics, Session
 from rebalance_monitor.streaming.core.incidents.notice import Output
