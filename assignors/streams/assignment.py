@@ -61,6 +61,23 @@ class KafkaStreamsAssignment:
             made.assign_task(task)
         return made
 
+    @classmethod
+    def restored(
+        cls, process_id: ProcessId, tasks: Iterable[AssignedTask], most: int, deadline_ms: int | None
+    ) -> "KafkaStreamsAssignment":
+        """What `insertions` of another object told of it."""
+        made = cls(process_id)
+        for task in tasks:
+            made.assign_task(task)
+        made._largest = max(made._largest, most)
+        made.followup_rebalance_deadline_ms = deadline_ms
+        return made
+
+    def insertions(self) -> tuple[tuple[AssignedTask, ...], int]:
+        """The tasks in the order in which they were given, and the most that there were at one time: both decide the
+        order of Kafka's hash map."""
+        return tuple(self._tasks.values()), self._largest
+
     def with_followup_rebalance(self, deadline_ms: int) -> "KafkaStreamsAssignment":
         """The same tasks with a time (milliseconds since 1970) at which the client asks for another rebalance; 0 means
         at once. The tasks of the new object can be read only, and follow changes of this one, as in Kafka."""

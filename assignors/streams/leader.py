@@ -186,7 +186,15 @@ class _Leader:
         if error in (AssignmentError.UNKNOWN_PROCESS_ID, AssignmentError.UNKNOWN_TASK_ID):
             assignor.on_assignment_computed(GroupAssignment({}), subscription, error)
             raise LeaderFailed("StreamsException", f"the task assignor's answer is wrong: {error.value}")
-        apply(assignment, {client.process_id: client for client in clients}, self._orders)
+        by_id = {client.process_id: client for client in clients}
+        if any(
+            one.process_id not in by_id or not one.tasks.keys() <= topology.tasks.keys()
+            for one in assignment.assignment
+        ):
+            # Something else was found first, and Kafka goes on until it stumbles over what it does not know.
+            reason = f"{error.value}, and an unknown process or task stands there, too"
+            raise LeaderFailed("NullPointerException", reason)
+        apply(assignment, by_id, self._orders)
         answer = self._told(application, topology, clients)
         assignor.on_assignment_computed(GroupAssignment(answer.assignments), subscription, error)
         if error is not AssignmentError.NONE:

@@ -242,6 +242,24 @@ def test_a_wrong_answer_is_told_and_ends_the_leader() -> None:
     assert assignor.calls[-1][:2] == ("ACTIVE_TASK_ASSIGNED_MULTIPLE_TIMES", {"a", "b"})
 
 
+@pytest.mark.parametrize("unknown", ["process", "task"])
+def test_what_is_unknown_behind_another_error_ends_the_leader_untold(unknown: str) -> None:
+    """Kafka looks at it while it builds the assignment, before the callback."""
+
+    class Twice(Recording):
+        def assign(self, application_state: ApplicationState) -> TaskAssignment:
+            first, second = super().assign(application_state).assignment
+            if unknown == "process":
+                return TaskAssignment((first, second, KafkaStreamsAssignment(UUID(int=77))))
+            second.assign_task(AssignedTask(TaskId(8, 8), TaskType.ACTIVE))
+            return TaskAssignment((first, second))
+
+    assignor = Twice(TaskType.ACTIVE, TaskType.ACTIVE)
+    with pytest.raises(LeaderFailed, match="NullPointerException: ACTIVE_TASK_ASSIGNED_MULTIPLE_TIMES"):
+        lead(round_of(A_RUNS, B_COPIES, assignor=lambda: assignor))
+    assert [call[0] for call in assignor.calls] == ["configure"]
+
+
 def test_unknown_tasks_leave_the_callback_an_empty_assignment() -> None:
     class Stale(Recording):
         def assign(self, application_state: ApplicationState) -> TaskAssignment:
