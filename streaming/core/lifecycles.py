@@ -13,19 +13,27 @@ from rebalance_monitor.streaming.core.fold.registry import Registry
 from rebalance_monitor.streaming.core.reading import decoding
 from rebalance_monitor.streaming.core.share.lifecycle import ShareLifecycle
 from rebalance_monitor.streaming.core.streams.lifecycle import StreamsLifecycle
+from rebalance_monitor.streaming.core.streams.plug_ins import NO_PLUG_INS, PlugIns
 
-REGISTRY = Registry(
-    (
-        ConnectLifecycle(),
-        StreamsLifecycle(),
-        ConsumerLifecycle(laws=(ConsumerLaw(RUNNING_TWICE, consumed_twice),)),  # a sink's tasks are consumers
-        ShareLifecycle(),
-        EpochsLifecycle(),
+
+def registry(plug_ins: PlugIns = NO_PLUG_INS) -> Registry:
+    """All lifecycles. `plug_ins` run the task assignors of the user's own."""
+    return Registry(
+        (
+            ConnectLifecycle(),
+            StreamsLifecycle(plug_ins),
+            ConsumerLifecycle(laws=(ConsumerLaw(RUNNING_TWICE, consumed_twice),)),  # a sink's tasks are consumers
+            ShareLifecycle(),
+            EpochsLifecycle(),
+        )
     )
-)
+
+
+REGISTRY = registry()
 
 FORMATS = tuple(one.members for one in REGISTRY.lifecycles if one.members is not None)
 """How members' bytes are read, for each protocol type that is."""
 decode_offsets_record = partial(decoding.decode_offsets_record, blobs=REGISTRY.blobs)
 fold_group = partial(fold.fold_group, REGISTRY)
+"""The fold that runs no plug-ins."""
 failed = partial(isolation.failed, REGISTRY)

@@ -54,6 +54,8 @@ class ReasonKind(StrEnum):
     TOPOLOGY_UNKNOWN = "topology_unknown"
     TOO_MANY_POSSIBILITIES = "too_many_possibilities"
     ASSIGNOR_UNKNOWN = "assignor_unknown"
+    ASSIGNOR_NOT_DETERMINISTIC = "assignor_not_deterministic"
+    PLUG_IN_FAILED = "plug_in_failed"
     PARTITIONS_UNKNOWN = "partitions_unknown"
     CLIENT_UNKNOWN = "client_unknown"
     CONVERSION = "conversion"

@@ -266,6 +266,22 @@ STREAMS_CONTESTED = Rule(
     ),
     resolves="Half an hour after the last change.",
 )
+PLUG_IN_FAILED = Rule(
+    code="STREAMS-S32",
+    title="plug_in_failed",
+    alert="KafkaRebalanceMonitorPlugInFailed",
+    wrong="The monitor could not use the task assignor that it was given for a Streams application.",
+    severity=Severity.MEDIUM,
+    meaning="The plug-in answers each call in its time and its memory, with an assignment that Kafka's validation "
+    "accepts, and with the same one whatever the order of Python's sets.",
+    confirm=(GROUP_RECORD,),
+    advice=(
+        looks("The message says what the plug-in did; the monitor's log has the last lines that it printed."),
+        looks("Run `rebalance-monitor config check`: it loads every plug-in of the configuration."),
+        looks("The application runs on: its generations are committed as `not_judged` until the plug-in answers."),
+    ),
+    resolves="With the first generation for which the plug-in answers.",
+)
 
 
 RECORD_RULES = (
@@ -283,4 +299,5 @@ RECORD_RULES = (
     TASK_SHAPE,
     STREAMS_UNDECODABLE,
     STREAMS_CONTESTED,
+    PLUG_IN_FAILED,
 )

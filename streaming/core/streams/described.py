@@ -10,12 +10,19 @@ from rebalance_monitor.streaming.core.streams.topology import Key
 
 
 @lru_cache(maxsize=64)
-def stores_by_part(text: str) -> dict[Key, bool]:
-    """Whether each sub-topology has a store; empty for a text that is no description of a topology."""
+def store_names(text: str) -> dict[Key, frozenset[str]]:
+    """The stores of each sub-topology; empty for a text that is no description of a topology."""
     try:
-        return {(part.number, part.topology): bool(part.stores) for part in parse_topology(text) if not part.is_global}
+        return {
+            (part.number, part.topology): frozenset(part.stores) for part in parse_topology(text) if not part.is_global
+        }
     except UnreadableTopology:
         return {}
+
+
+def stores_by_part(text: str) -> dict[Key, bool]:
+    """Whether each sub-topology has a store; empty for a text that is no description of a topology."""
+    return {key: bool(names) for key, names in store_names(text).items()}
 
 
 def topology_error(text: str) -> str | None:

@@ -19,11 +19,11 @@ from rebalance_monitor.streaming.core.model.results import Certainty, Evidence, 
 from rebalance_monitor.streaming.core.model.streams_settings import StreamsSettings
 from rebalance_monitor.streaming.core.streams.caught_up import sums_of
 from rebalance_monitor.streaming.core.streams.described import stores_by_part
+from rebalance_monitor.streaming.core.streams.grading import Judged
 from rebalance_monitor.streaming.core.streams.hypotheses import releases
 from rebalance_monitor.streaming.core.streams.members import StreamsThread
 from rebalance_monitor.streaming.core.streams.observed import Observed
 from rebalance_monitor.streaming.core.streams.topology import SubtopologySeen, key_of
-from rebalance_monitor.streaming.core.streams.verdict import Judged
 
 NAMED = 5
 """Tasks that a message names before it only counts them."""
@@ -97,6 +97,8 @@ class Facts:
     def built_in(self) -> bool:
         """Whether one of Kafka's own assignors surely runs."""
         known = self.settings.assignor
+        if self.settings.plug_in is not None:
+            return False
         if known is not None:
             return built_in_of(known) is not None
         return self.judged.hypothesis is not None
@@ -105,6 +107,8 @@ class Facts:
     def high_availability(self) -> bool:
         """Whether the assignor is the default one since 2.6, with end offsets, and every member reports sums."""
         found = self.judged.hypothesis
+        if self.settings.plug_in is not None:
+            return False
         if found is not None and (found.assignor is not BuiltIn.HIGH_AVAILABILITY or found.blind):
             return False
         known = self.settings.assignor

@@ -18,6 +18,7 @@ from rebalance_monitor.streaming.core.fold.state import LastRecord
 from rebalance_monitor.streaming.core.incidents.finding import Finding
 from rebalance_monitor.streaming.core.incidents.monitor_error import MONITOR_ERROR
 from rebalance_monitor.streaming.core.incidents.notice import Notice, Output
+from rebalance_monitor.streaming.core.incidents.transitions import Moment
 from rebalance_monitor.streaming.core.model.reasons import ReasonKind
 from rebalance_monitor.streaming.core.model.records import GroupGeneration, MemberRow, Row
 from rebalance_monitor.streaming.core.model.results import (
@@ -28,19 +29,22 @@ from rebalance_monitor.streaming.core.model.results import (
     Subject,
 )
 from rebalance_monitor.streaming.core.model.streams_settings import NOTHING_SAID, StreamsSettings
-from rebalance_monitor.streaming.core.streams.catalogue import STREAMS_CONTESTED, STREAMS_UNDECODABLE
+from rebalance_monitor.streaming.core.streams.catalogue import PLUG_IN_FAILED, STREAMS_CONTESTED, STREAMS_UNDECODABLE
 from rebalance_monitor.streaming.core.streams.causes import asked_by, causes_of
 from rebalance_monitor.streaming.core.streams.facts import Facts
 from rebalance_monitor.streaming.core.streams.future import pooled
+from rebalance_monitor.streaming.core.streams.grading import Judged, not_judged
 from rebalance_monitor.streaming.core.streams.hypotheses import Remembered
 from rebalance_monitor.streaming.core.streams.laws import examined
 from rebalance_monitor.streaming.core.streams.members import UnreadableThread, thread_of, threads_of
 from rebalance_monitor.streaming.core.streams.observed import Observed, holds_of, observed
 from rebalance_monitor.streaming.core.streams.past import after
+from rebalance_monitor.streaming.core.streams.plug_ins import NO_PLUG_INS, PlugIns
+from rebalance_monitor.streaming.core.streams.plugged_verdict import name_of
 from rebalance_monitor.streaming.core.streams.rules import RULES
 from rebalance_monitor.streaming.core.streams.state import StreamsState
 from rebalance_monitor.streaming.core.streams.topology import learnt, tasks_of
-from rebalance_monitor.streaming.core.streams.verdict import Judged, judge, newest_known, not_judged
+from rebalance_monitor.streaming.core.streams.verdict import judge, newest_known
 from rebalance_monitor.streaming.core.streams.views import viewed
 
 _OWN = frozenset(rule.code for rule in RULES) | {MONITOR_ERROR.code}
@@ -55,7 +59,9 @@ def shares_of(member: MemberRow) -> MemberShares:
     )
 
 
-def judged(view: GroupView, state: StreamsState, row: Row) -> tuple[StreamsState, list[Output]]:
+def judged(
+    view: GroupView, state: StreamsState, row: Row, plug_ins: PlugIns = NO_PLUG_INS
+) -> tuple[StreamsState, list[Output]]:
     """The state after this record, what is published of it, and what it says of incidents."""
     body, source = body_of(row), source_of(row)
     moment = view.moment(row.timestamp_ms, generation=body.generation)
@@ -86,7 +92,8 @@ def judged(view: GroupView, state: StreamsState, row: Row) -> tuple[StreamsState
     settings = view.settings.streams.get(view.group, NOTHING_SAID)
     found = Judged(verdict=written_again.taken_over(state.first, body))
     if not again:
-        found = _judged(view, settings, state, one, body, row.timestamp_ms)
+        found = _judged(view, settings, state, one, body, row.timestamp_ms, plug_ins)
+        outputs.append(_of_plug_in(view, settings, found, moment, here))
     verdict = found.verdict
     published = published_as(
         view.settings,
@@ -135,20 +142,26 @@ def _counts(view: GroupView, one: Observed, at_ms: int) -> dict[str, int]:
 
 
 def _judged(
-    view: GroupView, settings: StreamsSettings, state: StreamsState, one: Observed, body: GroupGeneration, at_ms: int
+    view: GroupView,
+    settings: StreamsSettings,
+    state: StreamsState,
+    one: Observed,
+    body: GroupGeneration,
+    at_ms: int,
+    plug_ins: PlugIns,
 ) -> Judged:
     """The verdict by the record itself."""
     newest = view.envelope.generation
     floor = {task_of(task): total for task, total in state.floor.items()}
-    found = judge(settings, one, at_ms, state.remembered, floor)
+    found = judge(settings, one, at_ms, state.remembered, floor, plug_ins)
     if found.verdict.grade is Grade.UNEXPLAINED and newest is None and body.generation > 1:
         text = "first record of the group: it may come from a conversion, not from an assignor"
-        return Judged(verdict=not_judged(ReasonKind.CONVERSION, text))
+        return Judged(verdict=not_judged(ReasonKind.CONVERSION, text), plugged=found.plugged)
     return replace(found, verdict=written_again.otherwise(state.first, body, found.verdict))
 
 
 def _remembered(before: Remembered, found: Judged) -> Remembered:
-    if found.hypothesis is None:
+    if found.hypothesis is None or found.plugged is not None:
         return before
     configs = found.hypothesis.configs
     return Remembered(standbys=configs.num_standby_replicas, warm_ups=configs.max_warmup_replicas, built_in=True)
@@ -162,6 +175,26 @@ def _floor(before: Mapping[str, int], one: Observed) -> dict[str, int]:
             if str(task) in found:
                 found[str(task)] = max(found[str(task)], total)
     return {task: total for task, total in found.items() if total > 0}
+
+
+def _of_plug_in(view: GroupView, settings: StreamsSettings, found: Judged, moment: Moment, here: Evidence) -> Notice:
+    """What went wrong with the application's own assignor. Where it was not run, nothing is known of it."""
+    run = found.plugged
+    if run is None:
+        return Notice(moment=moment, evaluated=frozenset() if settings.plug_in else frozenset({PLUG_IN_FAILED.code}))
+    findings: tuple[Finding, ...] = ()
+    if run.failure is not None:
+        findings = (
+            Finding(
+                rule=PLUG_IN_FAILED,
+                severity=PLUG_IN_FAILED.severity,
+                certainty=Certainty.CERTAIN,
+                subjects=(Subject("group", view.group),),
+                message=f"{name_of(run.plug_in)} of application {view.group} fails: {run.failure.text}",
+                evidence=(here,),
+            ),
+        )
+    return Notice(moment=moment, found=findings, evaluated=frozenset({PLUG_IN_FAILED.code}))
 
 
 def _unreadable(body: GroupGeneration, here: Evidence) -> Iterator[Finding]:

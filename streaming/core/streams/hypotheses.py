@@ -13,7 +13,7 @@ from rebalance_monitor.assignors.streams.application import AssignmentConfigs
 from rebalance_monitor.assignors.streams.built_in import BuiltIn, built_in_of
 from rebalance_monitor.assignors.streams.eras import era_of, release_of
 from rebalance_monitor.assignors.streams.tasks import Release, TaskId
-from rebalance_monitor.streaming.core.model.streams_settings import StreamsSettings
+from rebalance_monitor.streaming.core.model.streams_settings import PlugIn, StreamsSettings
 from rebalance_monitor.streaming.core.streams.described import stores_by_part
 from rebalance_monitor.streaming.core.streams.observed import Observed
 from rebalance_monitor.streaming.core.streams.topology import Key, key_of
@@ -26,6 +26,7 @@ MOST_STANDBYS = 3
 MOST_UNKNOWN_PARTS = 4
 """Sub-topologies of which nobody knows whether they have state: of more, not every combination is tried."""
 MOST_TAGS = 2
+FIRST_WITH_PLUG_INS: Release = (3, 8)
 
 _BY_VERSION: tuple[tuple[int, int, tuple[Release, ...]], ...] = (
     # newest Streams version, newest consumer-protocol version, the releases that have both: one of each era
@@ -58,14 +59,20 @@ class Frame:
     """Everything of a hypothesis but end offsets."""
 
     release: Release
-    assignor: BuiltIn
+    assignor: BuiltIn | PlugIn
     configs: AssignmentConfigs
     stateful: frozenset[Key]
     blind: bool = False
 
 
 def releases(settings: StreamsSettings, one: Observed) -> tuple[Release, ...]:
-    """Releases of the leader, newest first; empty where it is older than all whose algorithm is known."""
+    """Releases of the leader, newest first; empty where it is older than all whose algorithm is known, or than all that
+    run plug-ins where it runs one."""
+    found = _releases(settings, one)
+    return tuple(release for release in found if release >= FIRST_WITH_PLUG_INS) if settings.plug_in else found
+
+
+def _releases(settings: StreamsSettings, one: Observed) -> tuple[Release, ...]:
     if settings.release is not None:
         return (release_of(settings.release),)
     leader = next((thread for thread in one.threads if thread.id == one.leader), None)
@@ -78,8 +85,10 @@ def releases(settings: StreamsSettings, one: Observed) -> tuple[Release, ...]:
     return ()
 
 
-def assignors(settings: StreamsSettings) -> tuple[BuiltIn, ...]:
-    """The assignors that may have run; empty where the configured one is none of Kafka's."""
+def assignors(settings: StreamsSettings) -> tuple[BuiltIn | PlugIn, ...]:
+    """The assignors that may have run; empty where the configured one is neither Kafka's nor a plug-in."""
+    if settings.plug_in is not None:
+        return (settings.plug_in,)
     if settings.assignor is None:
         return BuiltIn.HIGH_AVAILABILITY, BuiltIn.LEGACY_STICKY, BuiltIn.PUBLIC_STICKY
     known = built_in_of(settings.assignor)
@@ -130,7 +139,7 @@ def frames(
         if wanted is BuiltIn.PUBLIC_STICKY and not era.plug_ins:
             continue
         assignor = wanted if era.high_availability else BuiltIn.LEGACY_STICKY
-        if assignor is not BuiltIn.HIGH_AVAILABILITY and (lag, warm_ups, tags) != first:
+        if assignor not in (BuiltIn.HIGH_AVAILABILITY, settings.plug_in) and (lag, warm_ups, tags) != first:
             continue
         configs = AssignmentConfigs(
             acceptable_recovery_lag=lag,

@@ -18,6 +18,7 @@ from rebalance_monitor.streaming.core.model.results import Evidence, Source
 from rebalance_monitor.streaming.core.reading.blobs import MemberFormat
 from rebalance_monitor.streaming.core.streams.catalogue import STREAMS_CONTESTED
 from rebalance_monitor.streaming.core.streams.generation import judged, shares_of
+from rebalance_monitor.streaming.core.streams.plug_ins import NO_PLUG_INS, PlugIns
 from rebalance_monitor.streaming.core.streams.rules import RULES
 from rebalance_monitor.streaming.core.streams.state import StreamsState
 
@@ -33,13 +34,16 @@ class StreamsLifecycle(NoTopics):
     converts = True
     members: MemberFormat | None = None
 
+    def __init__(self, plug_ins: PlugIns = NO_PLUG_INS) -> None:
+        self._plug_ins = plug_ins
+
     def owns(self, body: Body) -> bool:
         """Groups of the consumer protocol whose members chose Streams' own assignor."""
         return isinstance(body, GroupGeneration) and (body.protocol_type, body.protocol) == (PROTOCOL_TYPE, PROTOCOL)
 
     def open(self, view: GroupView, stored: str | None) -> Session:
         """Raises CodecError."""
-        return StreamsSession(view, StreamsState() if stored is None else loads(StreamsState, stored))
+        return StreamsSession(view, StreamsState() if stored is None else loads(StreamsState, stored), self._plug_ins)
 
     def salvage(self, stored: str) -> str | None:
         """Nothing: the next record teaches nearly everything again."""
@@ -49,8 +53,8 @@ class StreamsLifecycle(NoTopics):
 class StreamsSession(QuietSession):
     """One Streams group in one call of the fold."""
 
-    def __init__(self, view: GroupView, state: StreamsState) -> None:
-        self.view, self.state = view, state
+    def __init__(self, view: GroupView, state: StreamsState, plug_ins: PlugIns) -> None:
+        self.view, self.state, self._plug_ins = view, state, plug_ins
 
     def last(self) -> LastRecord | None:
         """The record judged last."""
@@ -66,7 +70,7 @@ class StreamsSession(QuietSession):
 
     def judge(self, row: Row, never_came: Reason | None, before: Envelope, leap: Leap) -> Sequence[Output]:
         """The verdict, its causes, and what the rules find."""
-        self.state, outputs = judged(self.view, self.state, row)
+        self.state, outputs = judged(self.view, self.state, row, self._plug_ins)
         return outputs
 
     def nobody_left(self) -> None:

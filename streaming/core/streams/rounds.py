@@ -12,17 +12,20 @@ from uuid import UUID
 from rebalance_monitor.assignors.streams.application import AssignmentConfigs
 from rebalance_monitor.assignors.streams.built_in import BuiltIn
 from rebalance_monitor.assignors.streams.eras import era_of
-from rebalance_monitor.assignors.streams.leader import LeaderAnswer, LeaderRound
+from rebalance_monitor.assignors.streams.leader import LeaderAnswer, LeaderRound, MakeAssignor
 from rebalance_monitor.assignors.streams.members import GroupMember, host_info_of
 from rebalance_monitor.assignors.streams.subtopologies import Subtopology
-from rebalance_monitor.assignors.streams.task_assignor import MemberAssignment
+from rebalance_monitor.assignors.streams.task_assignor import MemberAssignment, MemberSubscription
 from rebalance_monitor.assignors.streams.tasks import ProcessId, Release, TaskId, TopicPartition
 from rebalance_monitor.assignors.streams.topics import ClusterView
 from rebalance_monitor.schemas.streams_tasks import NEWEST_VERSION
+from rebalance_monitor.streaming.core.model.streams_settings import PlugIn
 from rebalance_monitor.streaming.core.streams.members import StreamsThread
 from rebalance_monitor.streaming.core.streams.observed import Observed, Roles
+from rebalance_monitor.streaming.core.streams.plug_ins import PlugInRun
 from rebalance_monitor.streaming.core.streams.topology import Key
 
+_STORE = "store of {}/{}"
 _CHANGELOG = "changelog of {}/{}"
 _NOBODY = UUID(int=0)
 FIRST_WITH_NEXT = 7
@@ -36,7 +39,7 @@ class Hypothesis:
     offsets."""
 
     release: Release
-    assignor: BuiltIn = BuiltIn.HIGH_AVAILABILITY
+    assignor: BuiltIn | PlugIn = BuiltIn.HIGH_AVAILABILITY
     configs: AssignmentConfigs = field(default_factory=AssignmentConfigs)
     stateful: frozenset[Key] = frozenset()
     ends: Mapping[TaskId, int] = field(default_factory=dict)
@@ -56,10 +59,12 @@ class Hypothesis:
 
 @dataclass(frozen=True)
 class RoundMaker:
-    """Rounds of one record. Raises LeaderFailed where a member's endpoint cannot be read."""
+    """Rounds of one record; `plugged` runs the plug-in of hypotheses that have one. Raises LeaderFailed where a
+    member's endpoint cannot be read."""
 
     one: Observed
     at_ms: int
+    plugged: PlugInRun | None = None
 
     @cached_property
     def members(self) -> tuple[GroupMember, ...]:
@@ -79,8 +84,26 @@ class RoundMaker:
         found = (member.process_id for member in self.members if member.id == self.one.leader)
         return next(found, _NOBODY)
 
-    def round(self, hypothesis: Hypothesis) -> LeaderRound:
-        """What the leader read, if the hypothesis is true."""
+    @cached_property
+    def subscriptions(self) -> Mapping[str, MemberSubscription]:
+        """The members' subscriptions, for a plug-in's callback."""
+        return {thread.id: _subscription(thread) for thread in self.one.threads}
+
+    def _stores(self, key: Key, hypothesis: Hypothesis) -> frozenset[str]:
+        """What only plug-ins are told: stores without a changelog are known from the topology's text alone."""
+        if self.plugged is None:
+            return frozenset()
+        names = self.plugged.stores.get(key, frozenset())
+        return names or (frozenset({_STORE.format(*key)}) if key in hypothesis.stateful else frozenset())
+
+    def _assignor(self, hypothesis: Hypothesis, *, performs: bool) -> BuiltIn | MakeAssignor:
+        if isinstance(hypothesis.assignor, BuiltIn):
+            return hypothesis.assignor
+        assert self.plugged is not None  # only frames of an application with a plug-in name one
+        return self.plugged.performance if performs else self.plugged.rehearsal
+
+    def round(self, hypothesis: Hypothesis, *, performs: bool = False) -> LeaderRound:
+        """What the leader read, if the hypothesis is true. `performs`: a plug-in's callback is called, too."""
         topics: dict[str, list[tuple[None, ...]]] = {}
         subtopologies = []
         for part in self.one.seen:
@@ -91,7 +114,11 @@ class RoundMaker:
                 topics[changelogs[0]] = [(None,)] * max(part.topics.values(), default=0)
             subtopologies.append(
                 Subtopology(
-                    number=part.number, topology=part.name, sources=tuple(sorted(part.topics)), changelogs=changelogs
+                    number=part.number,
+                    topology=part.name,
+                    sources=tuple(sorted(part.topics)),
+                    changelogs=changelogs,
+                    stores=self._stores(part.key, hypothesis),
                 )
             )
         ends: dict[TopicPartition, int] = {
@@ -107,9 +134,21 @@ class RoundMaker:
             subtopologies=tuple(subtopologies),
             cluster=ClusterView(topics=topics, end_offsets=ends, offsets_fail=hypothesis.blind),
             configs=hypothesis.configs,
-            assignor=hypothesis.assignor,
+            assignor=self._assignor(hypothesis, performs=performs),
+            subscriptions=self.subscriptions if performs else {},
             java_version=hypothesis.java_version,
         )
+
+
+def _subscription(thread: StreamsThread) -> MemberSubscription:
+    wanted = thread.wanted
+    return MemberSubscription(
+        topics=tuple(wanted.topics),
+        owned=tuple(wanted.owned),
+        generation=wanted.generation,
+        rack=wanted.rack,
+        user_data=wanted.user_data or b"",
+    )
 
 
 def _member(thread: StreamsThread) -> GroupMember:

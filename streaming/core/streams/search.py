@@ -9,7 +9,8 @@ as the record does are left out beforehand (`caught_up.fits`).
     frame 1              task 2_0 further: 2 differences   task 2_1 further, too: 0 differences: found
 """
 
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from heapq import heappop, heappush
@@ -21,45 +22,28 @@ from rebalance_monitor.assignors.streams.eras import era_of
 from rebalance_monitor.assignors.streams.failures import LeaderFailed
 from rebalance_monitor.assignors.streams.leader import LeaderAnswer, lead
 from rebalance_monitor.assignors.streams.tasks import ProcessId, TaskId
+from rebalance_monitor.streaming.core.model.streams_settings import PlugIn
 from rebalance_monitor.streaming.core.streams.caught_up import Placed, Possible, firsts, fits, possible, sums_of
 from rebalance_monitor.streaming.core.streams.hypotheses import Frame
 from rebalance_monitor.streaming.core.streams.observed import Observed
 from rebalance_monitor.streaming.core.streams.partly_known import difference_but_copies, difference_by_process
+from rebalance_monitor.streaming.core.streams.places import Place, places_of
+from rebalance_monitor.streaming.core.streams.plug_ins import LAGS, PlugInRun
 from rebalance_monitor.streaming.core.streams.rounds import Difference, Hypothesis, RoundMaker, difference
-from rebalance_monitor.streaming.core.streams.topology import Key, key_of
+from rebalance_monitor.streaming.core.streams.topology import key_of
 
 MOST_RUNS = 150
 CELLS = 60_000
 """Tasks times processes over all runs: a large group gets fewer runs."""
 FEWEST_RUNS = 4
+MOST_PLUG_IN_RUNS = 30
+"""Each is a call of a process."""
 DEFAULT_JAVA = 17
 """Matters to the sticky assignors alone."""
 ALL_OF = 64
 """So many assumptions are all run, to see whether they answer alike."""
 
 Choice = tuple[int, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Who runs a task, and who has copies of it."""
-
-    active: ProcessId
-    copies: frozenset[ProcessId]
-
-
-def places_of(answer: LeaderAnswer, stateful: Container[Key]) -> dict[TaskId, Place]:
-    """Where an answer's target has the tasks with state, those included that are withheld."""
-    copies: dict[TaskId, set[ProcessId]] = {}
-    for process, share in answer.shares.items():
-        for task in share.standby:
-            copies.setdefault(task, set()).add(process)
-    return {
-        task: Place(process, frozenset(copies.get(task, ())))
-        for process, share in answer.shares.items()
-        for task in share.active
-        if key_of(task) in stateful
-    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,12 +58,14 @@ class Found:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Missed:
     """No hypothesis was found. `exhausted`: every one of these frames was tried; `failed`: the leader fails in all;
-    `nearest`: what the nearest answer has otherwise; its `answer` is what was expected."""
+    `nearest`: what the nearest answer has otherwise; its `answer` is what was expected, under the hypothesis `tried`
+    (without any answer: the likeliest one)."""
 
     exhausted: bool
     failed: str = ""
     nearest: str = ""
     answer: LeaderAnswer | None = None
+    tried: Hypothesis | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,23 +80,33 @@ NOTHING = Worth()
 
 
 class Search:
-    """One record's search. `floor`: the least end offset of a task by earlier records."""
+    """One record's search. `floor`: the least end offset of a task by earlier records; `plugged` runs the plug-in."""
 
     def __init__(
-        self, one: Observed, at_ms: int, floor: Mapping[TaskId, int], java_version: int | None, *, parts: int = 1
+        self,
+        one: Observed,
+        at_ms: int,
+        floor: Mapping[TaskId, int],
+        java_version: int | None,
+        plugged: PlugInRun | None = None,
+        *,
+        parts: int = 1,
     ) -> None:
         """`parts`: so many searches share the runs of the record."""
         self._one = one
         self._java_version = java_version or DEFAULT_JAVA
-        self._maker = RoundMaker(one, at_ms)
+        self._plugged = plugged
+        self._maker = RoundMaker(one, at_ms, plugged)
         self._floor = floor
         self._sums = sums_of(one)
         self._processes = one.processes()
         cells = max(len(one.tasks) * len(self._processes), 1)
-        self._runs = self._more = max(min(MOST_RUNS, CELLS // cells) // parts, FEWEST_RUNS)
+        most = MOST_RUNS if plugged is None else MOST_PLUG_IN_RUNS
+        self._runs = self._more = max(min(most, CELLS // cells) // parts, FEWEST_RUNS)
         self.made = 0
         self._failed = ""
         self._nearest: tuple[int, str, LeaderAnswer | None] = (1 << 30, "", None)
+        self._tried: Hypothesis | None = None
 
     def run(self, frames: Sequence[Frame]) -> Found | Missed:
         """The first hypothesis that gives the record's answer."""
@@ -120,6 +116,8 @@ class Search:
             if not self._left():
                 exhausted = False
                 break
+            if self._answered_alike(frame, (space.frame for _, _, space in spaces)):
+                continue
             space = self._space(frame)
             if space is None:
                 continue
@@ -128,12 +126,14 @@ class Search:
                 return self._found(space, space.start)
             spaces.append((size, number, space))
         for size, _, space in sorted(spaces, key=lambda one: one[:2]):
+            if self._plugged is not None and LAGS not in self._plugged.read:
+                break  # no end offset decides
             choice = self._explore(space, size)
             if choice is not None:
                 return self._found(space, choice)
             exhausted = exhausted and space.exhausted
         _, nearest, answer = self._nearest
-        return Missed(exhausted=exhausted, failed=self._failed, nearest=nearest, answer=answer)
+        return Missed(exhausted=exhausted, failed=self._failed, nearest=nearest, answer=answer, tried=self._tried)
 
     def gives(self, hypothesis: Hypothesis) -> bool | None:
         """Whether this hypothesis gives the record's answer, too; None where no run is left to tell."""
@@ -154,6 +154,24 @@ class Search:
         if hypothesis.copies_unsure:
             return difference_but_copies(self._one, answer, hypothesis)
         return difference(self._one, answer)
+
+    def perform(self, hypothesis: Hypothesis) -> None:
+        """Let the plug-in assign once more, and tell it what came of it."""
+        with suppress(LeaderFailed):
+            lead(self._maker.round(replace(hypothesis, java_version=self._java_version), performs=True))
+
+    def _answered_alike(self, frame: Frame, tried: Iterable[Frame]) -> bool:
+        """Whether a plug-in has looked at nothing in which the frame differs from one that was tried; all there is to
+        try where it is not called any more."""
+        run = self._plugged
+        return run is not None and (
+            run.lost
+            or any(
+                (frame.release, frame.stateful) == (one.release, one.stateful)
+                and run.indifferent_to(frame.configs, one.configs)
+                for one in tried
+            )
+        )
 
     def _left(self) -> bool:
         return self._runs > 0
@@ -179,6 +197,8 @@ class Search:
         ]
         unpruned = listed
         by_lag = frame.assignor is BuiltIn.HIGH_AVAILABILITY and not frame.blind
+        if isinstance(frame.assignor, PlugIn):
+            return _Space(frame, tasks, listed, unpruned)
         if by_lag and len(self._processes) > 1:
             placed = self._placed(frame, tasks)
             if placed is None:
@@ -226,6 +246,7 @@ class Search:
     def _try(self, space: "_Space", choice: Choice) -> int:
         """How far the answer under this assumption is from the record; 0 if it is the record's."""
         hypothesis = space.hypothesis(choice)
+        self._tried = self._tried or hypothesis
         answer = self._lead(hypothesis)
         if answer is None:
             space.seen[choice] = Worth(frozenset(space.tasks))
@@ -234,6 +255,7 @@ class Search:
         space.seen[choice] = self._worth_changing(space, answer) if found.size else NOTHING
         if found.size < self._nearest[0]:
             self._nearest = found.size, found.first, answer
+            self._tried = hypothesis
         return found.size
 
     def _worth_changing(self, space: "_Space", answer: LeaderAnswer) -> "Worth":
@@ -297,6 +319,8 @@ class Search:
     def _only(self, space: "_Space") -> bool:
         """Whether every end offset gives this answer, so that it does not rest on one. One process takes everything
         whatever it lags, and of a task that nobody reports all processes lag alike."""
+        if self._plugged is not None:
+            return LAGS not in self._plugged.read
         if space.ordered_by_lag(self._one):
             return False
         if len(self._processes) == 1:

@@ -6,21 +6,29 @@ there are more possibilities than are tried, or something that the computation n
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice
 
 from rebalance_monitor.assignors.streams.application import RackStrategy
 from rebalance_monitor.assignors.streams.built_in import BuiltIn
 from rebalance_monitor.assignors.streams.eras import NEWEST, era_of
 from rebalance_monitor.assignors.streams.failures import LeaderFailed
-from rebalance_monitor.assignors.streams.leader import ASSIGNMENT_ERROR, INCOMPLETE_SOURCE_TOPICS, LeaderAnswer
+from rebalance_monitor.assignors.streams.leader import ASSIGNMENT_ERROR, INCOMPLETE_SOURCE_TOPICS
 from rebalance_monitor.assignors.streams.members import newest_version
 from rebalance_monitor.assignors.streams.tasks import TaskId
 from rebalance_monitor.schemas.streams_tasks import NEWEST_VERSION, PROTOCOL
 from rebalance_monitor.streaming.core.model.reasons import Reason, ReasonKind
-from rebalance_monitor.streaming.core.model.results import ConsumerShare, ExpectedShare, Grade, Verdict
+from rebalance_monitor.streaming.core.model.results import Grade, Verdict
 from rebalance_monitor.streaming.core.model.streams_settings import StreamsSettings
-from rebalance_monitor.streaming.core.streams import future
+from rebalance_monitor.streaming.core.streams import future, plugged_verdict
+from rebalance_monitor.streaming.core.streams.described import store_names
+from rebalance_monitor.streaming.core.streams.grading import (
+    NOT_KNOWN,
+    Judged,
+    expected_of,
+    not_judged,
+    unknown_settings,
+)
 from rebalance_monitor.streaming.core.streams.hypotheses import (
     Remembered,
     assignors,
@@ -28,47 +36,35 @@ from rebalance_monitor.streaming.core.streams.hypotheses import (
     releases,
     stateful_sets,
 )
-from rebalance_monitor.streaming.core.streams.observed import Observed, Roles
-from rebalance_monitor.streaming.core.streams.rounds import Hypothesis, roles_of
-from rebalance_monitor.streaming.core.streams.search import Found, Missed, Place, Search, places_of
+from rebalance_monitor.streaming.core.streams.observed import Observed
+from rebalance_monitor.streaming.core.streams.plug_ins import NO_PLUG_INS, PlugInRun, PlugIns
+from rebalance_monitor.streaming.core.streams.rounds import roles_of
+from rebalance_monitor.streaming.core.streams.search import Found, Missed, Search
 
 MOST_FRAMES = 300
 _POOLED = "the leader takes all members of a newer version for one process, whose id no record shows"
-_NOT_KNOWN = {
-    "standbys": "num.standby.replicas",
-    "warm_ups": "max.warmup.replicas",
-    "acceptable_lag": "acceptable.recovery.lag",
-}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Judged:
-    """The verdict; where a hypothesis gives the record's answer, also that hypothesis, the answer, the
-    roles, and under the high-availability assignor where each task with state is once nothing lags."""
-
-    verdict: Verdict
-    hypothesis: Hypothesis | None = None
-    answer: LeaderAnswer | None = None
-    roles: Roles | None = None
-    ideal: Mapping[TaskId, Place] | None = None
-
-    def target(self) -> Mapping[TaskId, Place] | None:
-        """Where the leader's target has the tasks with state; None where no answer is known."""
-        if self.answer is None or self.hypothesis is None:
-            return None
-        return places_of(self.answer, self.hypothesis.stateful)
 
 
 def judge(
-    settings: StreamsSettings, one: Observed, at_ms: int, remembered: Remembered, floor: Mapping[TaskId, int]
+    settings: StreamsSettings,
+    one: Observed,
+    at_ms: int,
+    remembered: Remembered,
+    floor: Mapping[TaskId, int],
+    plug_ins: PlugIns = NO_PLUG_INS,
 ) -> Judged:
     """The verdict on one generation whose members can all be read. `floor`: the least end offset sum of each task by
-    earlier records."""
+    earlier records. `plug_ins` run the application's own assignor."""
     one = replace(one, threads=future.pooled(one.threads, newest_known(settings, one)))
     why = _cannot(settings, one)
     if why is not None:
         return Judged(verdict=not_judged(*why))
     try:
+        if settings.plug_in is not None:
+            if future.in_pool(one):
+                return Judged(verdict=not_judged(ReasonKind.CANNOT_RUN, _POOLED))
+            run = PlugInRun(settings.plug_in, plug_ins, store_names(settings.topology or ""))
+            return plugged_verdict.judged(settings, one, at_ms, remembered, floor, run)
         if future.in_pool(one):
             return _with_pool(settings, one, at_ms, remembered, floor)
         return _judged(settings, one, at_ms, remembered, floor)
@@ -141,7 +137,7 @@ def _judged(
         assignor=PROTOCOL,
         eras=tuple(dict.fromkeys(era_of(release).name for release, gives in alike.items() if gives and asked)),
         reason=reason,
-        expected=_expected(found.answer) if found.hypothesis.exact else None,
+        expected=expected_of(found.answer) if found.hypothesis.exact else None,
     )
     by_lag = found.hypothesis.assignor is BuiltIn.HIGH_AVAILABILITY and not found.hypothesis.blind
     return Judged(
@@ -160,19 +156,17 @@ def _with_silent_state(found: Found) -> Verdict:
     return Verdict(grade=Grade.EXPLAINABLE, assignor=PROTOCOL, reason=Reason(ReasonKind.UNKNOWN_STATE, text))
 
 
-def not_judged(kind: ReasonKind, text: str) -> Verdict:
-    """No verdict, and why."""
-    return Verdict(grade=Grade.NOT_JUDGED, assignor=PROTOCOL, reason=Reason(kind, text))
-
-
 def _cannot(settings: StreamsSettings, one: Observed) -> tuple[ReasonKind, str] | None:
     """Why the leader's computation cannot be run at all."""
     if not assignors(settings):
         return ReasonKind.ASSIGNOR_UNKNOWN, f"task assignor {settings.assignor} is not recomputed by this version"
+    plugged = settings.plug_in is not None
     if not releases(settings, one):
-        return ReasonKind.ASSIGNOR_UNKNOWN, "the leader's release is not known, or older than 2.4"
+        oldest = "3.8, the first that runs an application's own assignor" if plugged else "2.4"
+        return ReasonKind.ASSIGNOR_UNKNOWN, f"the leader's release is not known, or older than {oldest}"
     errors = {thread.told.error for thread in one.threads}
-    if errors & {INCOMPLETE_SOURCE_TOPICS, ASSIGNMENT_ERROR}:
+    # A plug-in may find no assignment: then error 3 is the answer.
+    if errors & ({INCOMPLETE_SOURCE_TOPICS} if plugged else {INCOMPLETE_SOURCE_TOPICS, ASSIGNMENT_ERROR}):
         return ReasonKind.CANNOT_RUN, f"the leader answered with error {max(errors)} instead of an assignment"
     leader = next((thread for thread in one.threads if thread.id == one.leader), None)
     if leader is not None and leader.said.latest_supported > NEWEST_VERSION:
@@ -185,7 +179,7 @@ def _cannot(settings: StreamsSettings, one: Observed) -> tuple[ReasonKind, str] 
     if not one.tasks and not any(errors):
         return ReasonKind.TOPOLOGY_UNKNOWN, "no record has shown a task yet"
     strategy = settings.rack_strategy
-    if strategy is not None and strategy != RackStrategy.NONE.value and _racks(one):
+    if not plugged and strategy is not None and strategy != RackStrategy.NONE.value and _racks(one):
         return ReasonKind.CANNOT_RUN, f"rack strategy {strategy} needs the racks of all changelogs"
     return None
 
@@ -205,7 +199,7 @@ def _missed(settings: StreamsSettings, one: Observed, remembered: Remembered, mi
     if settings.assignor is None and not remembered.built_in:
         text = "none of Kafka's own assignors gives this answer: the application may have a task.assignor.class"
         return not_judged(ReasonKind.ASSIGNOR_UNKNOWN, text)
-    names = _unknown_settings(settings, one)
+    names = unknown_settings(settings, one)
     if names:
         text = f"no value that was tried gives this answer; not known: {', '.join(names)}"
         return not_judged(ReasonKind.UNKNOWN_SETTINGS, text)
@@ -213,7 +207,7 @@ def _missed(settings: StreamsSettings, one: Observed, remembered: Remembered, mi
         text = "there are more possible end offsets of the changelogs than are tried"
         return not_judged(ReasonKind.TOO_MANY_POSSIBILITIES, text)
     text = missed.nearest or "no end offsets of the changelogs can place the tasks so"
-    expected = None if missed.answer is None else _expected(missed.answer)
+    expected = None if missed.answer is None else expected_of(missed.answer)
     reason = Reason(ReasonKind.OTHER_ANSWER, text)
     return Verdict(grade=Grade.UNEXPLAINED, assignor=PROTOCOL, reason=reason, expected=expected)
 
@@ -229,15 +223,15 @@ def _unknown(settings: StreamsSettings, one: Observed, found: Found, search: Sea
         with_state = ", ".join(str(number) for number, _ in sorted(hypothesis.stateful)) or "none"
         text = f"which sub-topologies have state is not known yet; it fits with {with_state}"
         return Reason(ReasonKind.UNKNOWN_STATE, text)
-    names = _unknown_settings(settings, one)
+    names = unknown_settings(settings, one)
     if found.only:  # then nothing was moved because of a lag
-        names = {name: value for name, value in names.items() if name == _NOT_KNOWN["standbys"]}
+        names = {name: value for name, value in names.items() if name == NOT_KNOWN["standbys"]}
     if names and hypothesis.stateful:
         configs = hypothesis.configs
         values = {
-            _NOT_KNOWN["standbys"]: configs.num_standby_replicas,
-            _NOT_KNOWN["warm_ups"]: configs.max_warmup_replicas,
-            _NOT_KNOWN["acceptable_lag"]: configs.acceptable_recovery_lag,
+            NOT_KNOWN["standbys"]: configs.num_standby_replicas,
+            NOT_KNOWN["warm_ups"]: configs.max_warmup_replicas,
+            NOT_KNOWN["acceptable_lag"]: configs.acceptable_recovery_lag,
         }
         listed = ", ".join(f"{name} {values[name]}" for name in names)
         return Reason(
@@ -250,16 +244,3 @@ def _unknown(settings: StreamsSettings, one: Observed, found: Found, search: Sea
         text = "it depends on the end offsets of changelogs, which no record holds: possible ones give this answer"
         return Reason(ReasonKind.UNKNOWN_END_OFFSETS, text)
     return None
-
-
-def _unknown_settings(settings: StreamsSettings, one: Observed) -> dict[str, None]:
-    """Kafka's names of the settings that matter here and are not known."""
-    if len(one.processes()) == 1:
-        return {}
-    return {name: None for field, name in _NOT_KNOWN.items() if getattr(settings, field) is None}
-
-
-def _expected(answer: LeaderAnswer) -> dict[str, ExpectedShare]:
-    return {
-        member: ExpectedShare(assigned=ConsumerShare(told.partitions)) for member, told in answer.assignments.items()
-    }

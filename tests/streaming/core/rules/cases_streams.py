@@ -1,8 +1,9 @@
-"""Cases of the laws about Streams groups: STREAMS-S01 to S31."""
+"""Cases of the laws about Streams groups: STREAMS-S01 to S32."""
 
 from rebalance_monitor.schemas.group_metadata import GroupMember, GroupMetadata
 from rebalance_monitor.schemas.offsets_topic import encode_group_metadata
 from rebalance_monitor.streaming.core.model.results import Severity
+from rebalance_monitor.streaming.core.model.streams_settings import PlugIn, StreamsSettings
 from tests.streaming.core.rules.builders import Story
 from tests.streaming.core.rules.cases import Broken, Case, NearMiss
 from tests.streaming.core.rules.streams import Thread, group, record
@@ -70,10 +71,20 @@ def turns_hours_apart() -> Story:
     return story.until(HOUR_MS)
 
 
+# -- S32: the application's own assignor -------------------------------------------------------------------------------
+
+
+def nothing_runs_it() -> Story:
+    """The fold of the stories runs no plug-ins."""
+    known = StreamsSettings(release="4.3.1", plug_in=PlugIn(name="own:Assignor"))
+    return group((Thread(id="a1", active="0_0"), Thread(id="b1", active="0_1")), known=known)
+
+
 CASES: tuple[Case, ...] = (
     Broken(code="STREAMS-S30", story=damaged_payload, subjects=("member b1",), severity=H, says="Streams payload"),
     NearMiss(code="STREAMS-S30", exception="a member that is about to join has neither", story=about_to_join),
     Broken(code="STREAMS-S31", story=two_hosts_in_turn, subjects=("member i",), severity=H),
     NearMiss(code="STREAMS-S31", exception="a process that moves to another host, and back once", story=moved_and_back),
+    Broken(code="STREAMS-S32", story=nothing_runs_it, subjects=("group g",), severity=M, says="own:Assignor"),
     NearMiss(code="STREAMS-S31", exception="changes hours apart", story=turns_hours_apart),
 )

@@ -14,12 +14,12 @@ from rebalance_monitor.streaming.core.model.results import Evidence, Grade, Inci
 from rebalance_monitor.streaming.core.model.settings import ClusterSettings
 from rebalance_monitor.streaming.core.replay import decode
 from rebalance_monitor.streaming.core.streams.facts import Facts
+from rebalance_monitor.streaming.core.streams.grading import Judged
 from rebalance_monitor.streaming.core.streams.laws import examined
 from rebalance_monitor.streaming.core.streams.members import StreamsThread, UnreadableThread, threads_of
 from rebalance_monitor.streaming.core.streams.observed import observed
 from rebalance_monitor.streaming.core.streams.past import Past
 from rebalance_monitor.streaming.core.streams.topology import learnt
-from rebalance_monitor.streaming.core.streams.verdict import Judged
 from tests.streaming.core.rules.cases_streams_placement import THREE_AND_ONE, moving
 from tests.streaming.core.rules.cases_streams_record import KNOWN
 from tests.streaming.core.rules.streams import Thread, group
