@@ -1,0 +1,158 @@
+"""The process of a plug-in: `python -m rebalance_monitor.streaming.plug_ins.child MEMORY_MIB`.
+
+It reads requests from its standard input and writes replies to its standard output, as both are at the start. Then the
+plug-in gets others: nothing to read, and standard error in place of standard output. It ends when the job closes the
+pipe, even in the middle of a call.
+"""
+
+import json
+import os
+import pickle
+import resource
+import select
+import signal
+import sys
+import threading
+from collections.abc import Mapping
+from typing import assert_never
+
+from rebalance_monitor.assignors.streams.task_assignor import TaskAssignmentException, TaskAssignor
+from rebalance_monitor.streaming.plug_ins.loading import NotLoaded, load
+from rebalance_monitor.streaming.plug_ins.watching import WatchedState
+from rebalance_monitor.streaming.plug_ins.wire import (
+    HEAD,
+    AssignRequest,
+    ComputedRequest,
+    LoadRequest,
+    Nonsense,
+    Outcome,
+    Request,
+    clients_of,
+    framed,
+    one_line,
+)
+
+MIB = 1024 * 1024
+LAST_RESORT_S = 60
+"""A call that blocks every thread of the process, while the job is gone, ends after so many seconds."""
+
+
+def main(memory_mib: int) -> None:
+    """Answer requests until the job closes the pipe."""
+    requests, replies = os.dup(0), os.dup(1)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.dup2(2, 1)
+    os.close(nothing)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    threading.Thread(target=_end_with, args=(requests,), daemon=True).start()
+    resource.setrlimit(resource.RLIMIT_AS, (memory_mib * MIB, memory_mib * MIB))
+    plugged, own = _Plugged(), os.getpid()
+    while (request := _read(requests)) is not None:
+        signal.alarm(LAST_RESORT_S)
+        answer = plugged.answer(request)
+        signal.alarm(0)
+        if os.getpid() != own:
+            os._exit(0)  # a copy that the plug-in made of this process
+        _write(replies, framed(json.dumps({"number": request.number, **answer}).encode()))
+
+
+class _Plugged:
+    """The class, and its newest instance."""
+
+    def __init__(self) -> None:
+        self._made: type[TaskAssignor] | None = None
+        self._instance: TaskAssignor | None = None
+        self._configs: Mapping[str, object] = {}
+
+    def answer(self, request: Request) -> dict[str, object]:
+        """What a reply says; whatever the plug-in raises is part of it."""
+        try:
+            return self._answer(request)
+        except MemoryError:
+            self._instance = None
+            return {"outcome": Outcome.OUT_OF_MEMORY}
+        except NotLoaded as why:
+            return {"outcome": Outcome.NOT_LOADED, "text": str(why)}
+        except Nonsense as why:
+            return {"outcome": Outcome.NONSENSE, "text": str(why)}
+        except BaseException as why:  # SystemExit, too
+            return _raised(why)
+
+    def _answer(self, request: Request) -> dict[str, object]:
+        match request:
+            case LoadRequest():
+                self._made, self._configs = load(request.name, request.path), request.configs
+                return {"outcome": Outcome.LOADED}
+            case AssignRequest():
+                return self._assign(request)
+            case ComputedRequest():
+                assert self._instance is not None  # the job asks only after an assignment
+                self._instance.on_assignment_computed(request.assignment, request.subscription, request.error)
+                return {"outcome": Outcome.TOLD}
+            case _:
+                assert_never(request)
+
+    def _assign(self, request: AssignRequest) -> dict[str, object]:
+        assert self._made is not None  # loading is the first request
+        state = WatchedState(request.state)
+        try:
+            self._instance = self._made()
+            self._instance.configure(dict(self._configs))
+            clients = clients_of(self._instance.assign(state))
+        except TaskAssignmentException as why:
+            return {"outcome": Outcome.NO_ASSIGNMENT, "text": _text(why), "read": sorted(state.read)}
+        except (MemoryError, Nonsense):
+            raise
+        except BaseException as why:
+            return {**_raised(why), "read": sorted(state.read)}
+        return {"outcome": Outcome.ASSIGNED, "clients": clients, "read": sorted(state.read)}
+
+
+def _raised(why: BaseException) -> dict[str, object]:
+    return {"outcome": Outcome.RAISED, "name": type(why).__name__, "text": _text(why)}
+
+
+def _text(why: BaseException) -> str:
+    try:
+        return one_line(str(why))
+    except Exception:
+        return "its text cannot be told"
+
+
+def _read(source: int) -> Request | None:
+    head = _exactly(source, HEAD.size)
+    payload = None if head is None else _exactly(source, HEAD.unpack(head)[0])
+    if payload is None:
+        return None
+    request: Request = pickle.loads(payload)
+    return request
+
+
+def _exactly(source: int, count: int) -> bytes | None:
+    """So many bytes; None where the job has closed the pipe."""
+    found = bytearray()
+    while len(found) < count:
+        part = os.read(source, min(count - len(found), MIB))
+        if not part:
+            return None
+        found += part
+    return bytes(found)
+
+
+def _write(target: int, message: bytes) -> None:
+    left = memoryview(message)
+    while left:
+        left = left[os.write(target, left) :]
+
+
+def _end_with(requests: int) -> None:
+    """End this process, and those that the plug-in started, when the job closes the pipe."""
+    waits = select.poll()
+    waits.register(requests, 0)  # that it is closed is always told
+    waits.poll()
+    os.killpg(os.getpgrp(), signal.SIGKILL)
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]))

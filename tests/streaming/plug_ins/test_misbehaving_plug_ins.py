@@ -1,0 +1,218 @@
+"""A plug-in that raises, loops, ends its process, eats memory or answers nonsense: a value says so, and the next call
+of another plug-in works."""
+
+import os
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from rebalance_monitor.assignors.streams.assignment import AssignmentError
+from rebalance_monitor.assignors.streams.task_assignor import GroupAssignment, GroupSubscription
+from rebalance_monitor.streaming.core.model.streams_settings import PlugIn
+from rebalance_monitor.streaming.core.streams.plug_ins import Assigned, AssignOutcome, FailureKind, PlugInFailed, Threw
+from rebalance_monitor.streaming.plug_ins import host as host_module
+from rebalance_monitor.streaming.plug_ins.host import PATIENT_FAILURES, PlugInHost
+from tests.streaming.plug_ins.outside import PATIENT_MS, SHORT_MS, plug_in, state
+from tests.waiting import until
+
+NOTHING = GroupAssignment({}), GroupSubscription({})
+
+
+def lost(outcome: AssignOutcome) -> tuple[FailureKind, str]:
+    assert isinstance(outcome, PlugInFailed), outcome
+    return outcome.kind, outcome.text
+
+
+def sound(host: PlugInHost) -> None:
+    assert isinstance(host.assign(plug_in("misbehaving:Sound"), state()), Assigned)
+
+
+@pytest.mark.parametrize(
+    ("name", "exception", "text"),
+    [
+        ("Raises", "ZeroDivisionError", "by nothing"),
+        ("RaisesUntold", "Untold", "its text cannot be told"),
+        ("Recurses", "RecursionError", "maximum recursion depth exceeded"),
+        ("Leaves", "SystemExit", "3"),
+    ],
+)
+def test_an_exception_is_told(host: PlugInHost, name: str, exception: str, text: str) -> None:
+    for _ in range(2):  # the process goes on
+        outcome = host.assign(plug_in(f"misbehaving:{name}"), state())
+        assert isinstance(outcome, Threw)
+        assert (outcome.exception, text in outcome.text) == (exception, True)
+
+
+@pytest.mark.parametrize(
+    ("name", "budget_ms", "kind", "text"),
+    [
+        ("Loops", SHORT_MS, FailureKind.TIMED_OUT, f"it did not answer within {SHORT_MS} ms and was killed"),
+        ("LoopsWhenConfigured", SHORT_MS, FailureKind.TIMED_OUT, f"it did not answer within {SHORT_MS} ms"),
+        ("Exits", PATIENT_MS, FailureKind.EXITED, "its process ended with exit code 7"),
+        ("Dies", PATIENT_MS, FailureKind.EXITED, "its process was ended by signal SIGABRT"),
+        ("EatsMemory", PATIENT_MS, FailureKind.OUT_OF_MEMORY, "it needs more than 256 MiB of memory"),
+        ("ReturnsNothing", PATIENT_MS, FailureKind.NONSENSE, "assign returned nothing, not a TaskAssignment"),
+        (
+            "ReturnsTexts",
+            PATIENT_MS,
+            FailureKind.NONSENSE,
+            "the TaskAssignment holds a str, not a KafkaStreamsAssignment",
+        ),
+        ("ReturnsUnhashable", PATIENT_MS, FailureKind.NONSENSE, "a process id is a list, not a UUID"),
+        (
+            "ReturnsOddTasks",
+            PATIENT_MS,
+            FailureKind.NONSENSE,
+            "a TaskId holds other values than two whole numbers and a text",
+        ),
+        ("WritesEverywhere", PATIENT_MS, FailureKind.NONSENSE, "reply"),
+        ("ClosesDescriptors", PATIENT_MS, FailureKind.EXITED, "its process ended with exit code 1"),
+        ("WalksASet", PATIENT_MS, FailureKind.NOT_DETERMINISTIC, "gave other answers"),
+        ("Gambles", PATIENT_MS, FailureKind.NOT_DETERMINISTIC, "gave other answers"),
+    ],
+)
+def test_what_cannot_be_used_is_told(host: PlugInHost, name: str, budget_ms: int, kind: FailureKind, text: str) -> None:
+    bad = plug_in(f"misbehaving:{name}", budget_ms=budget_ms)
+    for _ in range(2):
+        found, told = lost(host.assign(bad, state()))
+        assert (found, text in told) == (kind, True), told
+    sound(host)
+
+
+@pytest.mark.parametrize("name", ["Prints", "Forks", "StartsAThread"])
+def test_what_does_no_harm_is_no_failure(host: PlugInHost, name: str) -> None:
+    for _ in range(3):
+        assert isinstance(host.assign(plug_in(f"misbehaving:{name}"), state()), Assigned)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("misbehaving:Nobody", "module misbehaving has no Nobody"),
+        ("misbehaving:NotOne", "misbehaving:NotOne is no subclass of TaskAssignor"),
+        ("nowhere:Nobody", "no module nowhere is found; name its folder in `path`"),
+        ("does_not_import:Any", "it cannot be loaded: RuntimeError: not today"),
+        (
+            "lacks_a_package:Any",
+            "it cannot be loaded: ModuleNotFoundError: No module named 'a_package_that",
+        ),
+        ("nobody", "no entry point nobody is in the group rebalance_monitor.task_assignors (there: none)"),
+        ("rebalance_monitor.assignors.streams.task_assignor:TaskAssignor", "does not define assign"),
+    ],
+)
+def test_what_cannot_be_loaded_is_told(host: PlugInHost, name: str, text: str) -> None:
+    kind, told = lost(host.assign(plug_in(name), state()))
+    assert (kind, text in told) == (FailureKind.NOT_LOADED, True), told
+
+
+def test_an_entry_point_of_an_installed_distribution_is_found(host: PlugInHost) -> None:
+    assert host.loaded(plug_in("static", "installed")) is None
+    assert lost(host.assign(plug_in("other", "installed"), state()))[1].count("(there: static)") == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "budget_ms", "text"),
+    [
+        ("RaisesAfterwards", 20_000, "in on_assignment_computed it raised KeyError: 'afterwards'"),
+        ("LoopsAfterwards", SHORT_MS, "in on_assignment_computed it did not answer within"),
+    ],
+)
+def test_a_callback_that_fails_is_told(host: PlugInHost, name: str, budget_ms: int, text: str) -> None:
+    bad = plug_in(f"misbehaving:{name}", budget_ms=budget_ms)
+    assert isinstance(host.assign(bad, state()), Assigned)
+    failed = host.computed(bad, *NOTHING, AssignmentError.NONE)
+    assert failed is not None
+    assert failed.text.startswith(text)
+    assert isinstance(host.assign(bad, state()), Assigned)
+
+
+def test_after_failures_in_a_row_it_is_left_alone_for_a_while() -> None:
+    now_s = 1_000.0
+    host = PlugInHost(clock_s=lambda: now_s)
+    bad = plug_in("misbehaving:Exits")
+    for _ in range(PATIENT_FAILURES):
+        assert lost(host.assign(bad, state()))[0] is FailureKind.EXITED
+    kind, text = lost(host.assign(bad, state()))
+    assert kind is FailureKind.PAUSED
+    assert text.endswith("the last: its process ended with exit code 7")
+    now_s += 1.0
+    assert lost(host.assign(bad, state()))[0] is FailureKind.EXITED
+    now_s += 1.0
+    assert lost(host.assign(bad, state()))[0] is FailureKind.PAUSED
+    now_s += 1.0
+    assert lost(host.assign(bad, state()))[0] is FailureKind.EXITED
+    host.close()
+
+
+def test_it_sees_no_environment_and_no_descriptor_of_the_job(
+    host: PlugInHost, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DATABASE_PASSWORD", "secret")
+    with (tmp_path / "open").open("w") as held:
+        os.set_inheritable(held.fileno(), True)
+        outcome = host.assign(plug_in("misbehaving:LooksAround"), state())
+    assert isinstance(outcome, Threw)
+    names, _, kinds = outcome.text.partition("] [")
+    assert set(eval(names + "]")) <= {"LC_CTYPE", "PYTHONHASHSEED", "PYTHONPATH"}
+    assert set(eval("[" + kinds)) == {"/dev/null", "pipe"}
+
+
+def alive(process: int) -> bool:
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def test_what_it_has_started_is_killed_with_it(host: PlugInHost, tmp_path: Path) -> None:
+    told = tmp_path / "told"
+    bad = plug_in("misbehaving:LeavesAChild", budget_ms=SHORT_MS, configs={"told": str(told)})
+    assert lost(host.assign(bad, state()))[0] is FailureKind.TIMED_OUT
+    children = [int(line) for line in told.read_text().splitlines()]
+    assert len(children) == 2
+    until(lambda: not any(map(alive, children)), 20)
+
+
+ORPHAN = """
+import os
+from tests.streaming.plug_ins.outside import plug_in, state
+from rebalance_monitor.streaming.plug_ins.host import PlugInHost
+from pathlib import Path
+from threading import Thread
+from tests.waiting import until
+told = Path(os.environ["TOLD"])
+bad = plug_in("misbehaving:LeavesAChild", configs={"told": str(told)})
+Thread(target=PlugInHost().assign, args=(bad, state()), daemon=True).start()
+until(lambda: told.exists() and len(told.read_text().splitlines()) == 2, 20)
+os._exit(0)
+"""
+
+
+def test_the_processes_end_with_the_job(tmp_path: Path) -> None:
+    """Even when the job ends without a word, in the middle of a call."""
+    told = tmp_path / "told"
+    environment = {**os.environ, "TOLD": str(told), "PYTHONPATH": str(Path(__file__).parents[3])}
+    subprocess.run([sys.executable, "-c", ORPHAN], env=environment, check=True)
+    children = [int(line) for line in told.read_text().splitlines()]
+    assert len(children) == 2
+    until(lambda: not any(map(alive, children)), 20)
+
+
+def test_a_host_that_is_sent_elsewhere_is_the_one_of_that_process(host: PlugInHost) -> None:
+    sound(host)
+    sent = pickle.loads(pickle.dumps(host))
+    assert sent is host_module.shared_host()
+    sound(sent)
+    sent.close()
+
+
+def test_an_equal_plug_in_shares_its_processes(host: PlugInHost) -> None:
+    one, other = plug_in("misbehaving:Sound"), plug_in("misbehaving:Sound")
+    assert one is not other
+    host.assign(one, state())
+    host.assign(other, state())
+    assert isinstance(one, PlugIn)
+    assert len(host._running) == 1
