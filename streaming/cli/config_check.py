@@ -9,6 +9,7 @@ from rebalance_monitor.streaming.cli.output import print_json
 from rebalance_monitor.streaming.config import Settings
 from rebalance_monitor.streaming.config.kafka import KafkaSection
 from rebalance_monitor.streaming.config.runnable import lacking
+from rebalance_monitor.streaming.plug_ins.host import PlugInHost
 
 UNCHECKED = "the properties of clusters[].client are not checked: the package confluent-kafka is not installed"
 
@@ -19,7 +20,7 @@ def config_check(path: str | None, *, connect: bool, output: str) -> int:
     InputError names everything that would keep `run` from starting.
     """
     settings = settings_from(path)
-    problems = [f"{source(path)}: {one}" for one in (*lacking(settings), *refused(settings))]
+    problems = [f"{source(path)}: {one}" for one in (*lacking(settings), *refused(settings), *not_loaded(settings))]
     if problems:
         raise InputError("\n".join(problems))
     if output == "json":
@@ -71,6 +72,21 @@ def refused(settings: Settings) -> list[str]:
                 f"database.{key} is not a PostgreSQL connection text;"
                 " write it like postgresql://user:password@host:5432/database"
             )
+    return problems
+
+
+def not_loaded(settings: Settings) -> list[str]:
+    """The plug-ins that cannot be loaded, each in a process of its own."""
+    problems = []
+    host = PlugInHost()
+    try:
+        for index, cluster in enumerate(settings.core_clusters().values()):
+            for application, known in cluster.streams.items():
+                failed = None if known.plug_in is None else host.loaded(known.plug_in)
+                if failed is not None:
+                    problems.append(f"clusters[{index}].streams.{application}.plug_in is not usable: {failed.text}")
+    finally:
+        host.close()
     return problems
 
 

@@ -12,11 +12,12 @@ from rebalance_monitor.streaming.cli.outline import visible
 from rebalance_monitor.streaming.cli.output import print_json
 from rebalance_monitor.streaming.cli.tables import print_generations
 from rebalance_monitor.streaming.core.cluster.knowledge import NOTHING_KNOWN
-from rebalance_monitor.streaming.core.lifecycles import fold_group
 from rebalance_monitor.streaming.core.model.settings import ClusterSettings
 from rebalance_monitor.streaming.core.replay import OFFSETS_TOPIC, Replayed
 from rebalance_monitor.streaming.core.replay import replay as replay_records
 from rebalance_monitor.streaming.guarding.fold import FoldGroup
+from rebalance_monitor.streaming.plug_ins.folding import fold_with
+from rebalance_monitor.streaming.plug_ins.host import PlugInHost
 
 
 def replay(
@@ -26,14 +27,30 @@ def replay(
     use_settings: bool,
     with_commits: bool,
     output: str,
-    fold: FoldGroup = fold_group,
+    fold: FoldGroup | None = None,
 ) -> int:
     """Judge every capture named; FOUND if any holds a harmful violation or an unexplained verdict, else CANNOT_TELL if
     one holds no record of a group; INTERNAL where the fold of a group failed: everything else is judged and printed all
     the same."""
+    plug_ins = PlugInHost()
+    try:
+        return _replay(
+            Guarded(fold or fold_with(plug_ins)),
+            list(map(Path, paths)),
+            config,
+            use_settings=use_settings,
+            with_commits=with_commits,
+            output=output,
+        )
+    finally:
+        plug_ins.close()
+
+
+def _replay(
+    guarded: Guarded, paths: list[Path], config: str | None, *, use_settings: bool, with_commits: bool, output: str
+) -> int:
     found = nothing = False
-    guarded = Guarded(fold)
-    for path in map(Path, paths):
+    for path in paths:
         settings = _settings(path, config, use_settings=use_settings)
         told = replay_records(
             records_of(path),

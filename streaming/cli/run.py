@@ -10,11 +10,12 @@ from rebalance_monitor.streaming.cli.opening import database_dsn, need, settings
 from rebalance_monitor.streaming.cli.version import package_version
 from rebalance_monitor.streaming.config import Settings
 from rebalance_monitor.streaming.config.runnable import lacking
-from rebalance_monitor.streaming.core.lifecycles import fold_group
 from rebalance_monitor.streaming.guarding.fold import FoldGroup
+from rebalance_monitor.streaming.plug_ins.folding import fold_with
+from rebalance_monitor.streaming.plug_ins.host import PlugInHost
 
 
-def run(config: str | None, fold: FoldGroup = fold_group) -> int:
+def run(config: str | None, fold: FoldGroup | None = None) -> int:
     """0 after a graceful stop. InputError where something outside must be mended first."""
     settings = settings_from(config)
     problems = lacking(settings)
@@ -29,7 +30,9 @@ def run(config: str | None, fold: FoldGroup = fold_group) -> int:
     log_to_stderr()
     try:
         with ExitStack() as ending:  # what was started last ends first
-            _run(settings, dsn, config, ending, fold)
+            plug_ins = PlugInHost()
+            ending.callback(plug_ins.close)
+            _run(settings, dsn, config, ending, fold or fold_with(plug_ins))
     except (CannotRun, DatabaseUnreachable, PortTaken) as why:
         raise InputError(str(why)) from why
     return DONE

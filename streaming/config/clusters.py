@@ -1,10 +1,12 @@
 """Which Kafka clusters to watch, and what is known about their Connect groups."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, Field, model_validator
 
+from rebalance_monitor.assignors.streams.eras import release_of
 from rebalance_monitor.streaming.config.kafka import KafkaSection, TopicName
+from rebalance_monitor.streaming.config.plug_ins import PlugInSection
 from rebalance_monitor.streaming.config.section import FromText, Milliseconds, Section
 from rebalance_monitor.streaming.core.fold.routing import guessed_config_topic, guessed_status_topic
 from rebalance_monitor.streaming.core.model.settings import (
@@ -16,6 +18,7 @@ from rebalance_monitor.streaming.core.model.settings import (
 )
 from rebalance_monitor.streaming.core.model.streams_settings import StreamsSettings
 from rebalance_monitor.streaming.core.streams.described import topology_error
+from rebalance_monitor.streaming.core.streams.hypotheses import FIRST_WITH_PLUG_INS
 
 LOG: Literal["log"] = "log"
 POLL: Literal["poll"] = "poll"
@@ -87,6 +90,19 @@ class StreamsSection(Section):
     rack_strategy: Literal["none", "min_traffic", "balance_subtopology"] | None = None
     rack_tags: Annotated[tuple[Annotated[str, Field(min_length=1)], ...], FromText] | None = None
     topology: Annotated[str, AfterValidator(_readable)] | None = None
+    plug_in: Annotated[PlugInSection, FromText] | None = None
+
+    @model_validator(mode="after")
+    def _one_assignor(self) -> Self:
+        if self.plug_in is None:
+            return self
+        if self.assignor is not None:
+            raise ValueError("assignor and plug_in are both set; a plug-in is the assignor, so remove one of them")
+        if self.release is not None and release_of(self.release) < FIRST_WITH_PLUG_INS:
+            raise ValueError(
+                f"release {self.release} runs no assignor of an application's own; remove plug_in or correct it"
+            )
+        return self
 
     def core(self) -> StreamsSettings:
         """What the fold needs."""
@@ -101,6 +117,7 @@ class StreamsSection(Section):
             rack_strategy=self.rack_strategy,
             rack_tags=self.rack_tags,
             topology=self.topology,
+            plug_in=None if self.plug_in is None else self.plug_in.core(),
         )
 
 

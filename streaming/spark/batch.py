@@ -189,7 +189,7 @@ class BatchFunction:
         """The outcome of a group that is folded on as long as it can judge more of what waits."""
         while outcome.wants_waiting:
             task = groups.with_more(group, outcome)
-            more = fold_here(self._settings, [task], tick, knowledge)[group].outcome
+            more = self._here(self._settings, [task], tick, knowledge)[group].outcome
             outcome = replace(
                 more,
                 results=(*outcome.results, *more.results),
