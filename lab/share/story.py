@@ -1,4 +1,5 @@
-"""What happens to the share groups: processes of members start, end and are killed, topics get partitions.
+"""What happens to the share groups: processes of members start, end and are killed, topics get
+partitions or are created again.
 
 Each step is drawn for each group from a seeded generator. A process holds one to three members. The broker removes a
 member that falls silent after the short session time-out of `BROKER`.
@@ -113,7 +114,9 @@ class Story:
     def act(self, admin: AdminClient, group: Group) -> None:
         """One step of a group."""
         drawn = self.dice.random()
-        if drawn < 0.15:
+        if drawn < 0.05:
+            self.renew(admin, self.dice.choice(group.topics))
+        elif drawn < 0.2:
             self.grow(admin, self.dice.choice(group.topics))
         elif not group.processes or (drawn < 0.6 and len(group.processes) < MOST_PROCESSES):
             self.start(group)
@@ -137,6 +140,18 @@ class Story:
         count = len(admin.list_topics(topic, timeout=ASK_S).topics[topic].partitions) + self.dice.randint(1, 2)
         for made in admin.create_partitions([NewPartitions(topic, count)]).values():
             made.result(30)
+        self.sample(admin)
+
+    def renew(self, admin: AdminClient, topic: str) -> None:
+        """The topic is deleted, and created again."""
+        self.sample(admin)
+        for gone in admin.delete_topics([topic]).values():
+            gone.result(30)
+        self.lab.wait_for("the topic to go", lambda: topic not in admin.list_topics(timeout=ASK_S).topics)
+        self.sample(admin)
+        for made in admin.create_topics([NewTopic(topic, self.dice.randint(1, 5), 1)]).values():
+            made.result(30)
+        self.lab.wait_for("the topic", lambda: topic in admin.list_topics(timeout=ASK_S).topics)
         self.sample(admin)
 
     def sample(self, admin: AdminClient) -> None:
