@@ -284,12 +284,12 @@ def test_gaps_are_published_and_other_groups_counted() -> None:
     place = ("__consumer_offsets", 0)
     rows = [
         Row(topic=place[0], partition=0, offset=0, timestamp_ms=-1, group=None, body=Gap(4, "deleted_before_read")),
-        Row(topic=place[0], partition=0, offset=4, timestamp_ms=9, group="g", body=OtherGroup("share")),
-        Row(topic=place[0], partition=0, offset=5, timestamp_ms=9, group="g", body=OtherGroup("share")),
+        Row(topic=place[0], partition=0, offset=4, timestamp_ms=9, group=None, body=OtherGroup("unknown")),
+        Row(topic=place[0], partition=0, offset=5, timestamp_ms=9, group=None, body=OtherGroup("unknown")),
     ]
     run.function(table(rows, {place: Range(0, 6)}, 10), 0)
     assert [type(result) for result in run.results] == [GapRecord]
-    assert run.store.commits[-1].other_groups == {(known.name, "g", "share"): 2}
+    assert run.store.commits[-1].other_groups == {(known.name, "", "unknown"): 2}
     assert run.reports[-1].kinds == {(place[0], "Gap"): 1, (place[0], "OtherGroup"): 2}
 
 
