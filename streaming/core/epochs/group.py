@@ -148,9 +148,16 @@ class EpochGroup(TargetGroup):
     configs: tuple[tuple[str, str], ...] | None = None
 
     @property
+    def topics_there(self) -> bool | None:
+        """Whether the coordinator had found all topics of a Streams group's topology when it raised the epoch; None
+        where the record does not tell (4.1). While it has not, nobody is given a task."""
+        return None if self.configs is None and self.validated is None else self.validated is not None
+
+    @property
     def ready(self) -> bool:
-        """Whether a Streams group has its topics, as far as records show it: while it has not, nobody is given a
-        task."""
+        """The same, and where the record does not tell: whether anybody was given a task."""
+        if self.topics_there is not None:
+            return self.topics_there
         return self.behind or any(member.wanted() for member in self.members.values())
 
     @property

@@ -7,7 +7,8 @@ two subtopologies (repartition topics) counts as a source of the second. It has 
     subtopology 1    reads app-repartition (2), has a changelog     1_0 1_1
 
 The coordinator computes no tasks while one of the topics, changelogs included, is not there: then all targets are
-empty. Which topics there were stands in no record; samples of the topics show it, or else the targets themselves.
+empty. Whether it found them all stands in the record of the group (4.2). How many partitions they have stands in no
+record; samples of the topics show it, or else the targets themselves.
 """
 
 from collections.abc import Iterator, Mapping
@@ -74,10 +75,14 @@ def views(group: EpochGroup, history: TopicHistory, at_ms: int) -> list[Topology
     topology = group.topology
     if topology is None:
         return []
+    if group.topics_there is False:
+        return [TopologyView(None)]
     names = topics_of(topology)
     found: list[TopologyView] = []
     for counts in _sampled(history, names, at_ms):
         known = counted(topology, counts)
+        if known is None and group.topics_there:
+            continue
         if known not in [one.subtopologies for one in found]:
             found.append(TopologyView(known, OTHER_TOPICS if found else None))
     before = any(one.at_ms <= at_ms for one in history.moments(names))
@@ -113,7 +118,7 @@ def inferred(group: EpochGroup, topology: Topology) -> TopologyView | None:
         if role == ACTIVE:
             given[name].add(number)
     if not any(given.values()):
-        return TopologyView(None, NOT_READY, sampled=False)
+        return None if group.topics_there else TopologyView(None, NOT_READY, sampled=False)
     if any(not of or max(of) + 1 != len(of) for of in given.values()):
         return None
     stateful = {one.id for one in topology.subtopologies if one.changelogs}

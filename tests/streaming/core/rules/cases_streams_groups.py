@@ -181,7 +181,7 @@ def topic_missing() -> Story:
     story = StreamsGroupStory().sampled(0)
     story.thread("a")
     story.topology({"0": ["a", "b"]})
-    story.epoch(1)
+    story.epoch(1, ready=False)
     story.target(1, a="")
     story.holds("a", 1, "")
     return story.until(OWNER_MS)

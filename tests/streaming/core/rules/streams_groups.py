@@ -34,7 +34,8 @@ class StreamsGroupStory(Epochs):
         """Samples of the topics, a minute apart, the first at the start; 0: there are none."""
         metadata = (
             TopicMetadata(
-                self.now_ms - 1 + 60_000 * at, {name: (frozenset[str](),) * count for name in ("a", "g-0-changelog")}
+                self.now_ms - 1 + 60_000 * at,
+                {name: (frozenset[str](),) * count for name in ("a", "g-0-changelog") if count},
             )
             for at, count in enumerate(counts)
         )
@@ -68,10 +69,11 @@ class StreamsGroupStory(Epochs):
         }  # fmt: skip
         self.write(19, values, name)
 
-    def epoch(self, number: int, standbys: int | None = 0) -> None:
-        """Type 17; without `standbys` as releases before 4.2 write it."""
+    def epoch(self, number: int, standbys: int | None = 0, *, ready: bool = True) -> None:
+        """Type 17; without `standbys` as releases before 4.2 write it. `ready`: the coordinator found all topics."""
         configs = None if standbys is None else [{"key": "num.standby.replicas", "value": str(standbys)}]
-        known = {} if configs is None else {"validatedTopologyEpoch": 0, "lastAssignmentConfigs": configs}
+        validated = {"validatedTopologyEpoch": 0} if ready else {}
+        known = {} if configs is None else {**validated, "lastAssignmentConfigs": configs}
         self.write(17, {"epoch": number, "metadataHash": 1, **known})
 
     def target(self, number: int, **targets: str) -> None:
