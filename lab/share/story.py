@@ -58,6 +58,8 @@ class Group:
         return ",".join(sorted(dice.sample(self.topics, dice.randint(1, len(self.topics)))))
 
 
+_AS_KAFKA = str.maketrans("+/", "-_")
+"""Kafka's text of a topic id has the alphabet of addresses."""
 GROUPS = (("share-equal", False), ("share-mixed", True))
 
 
@@ -160,5 +162,5 @@ class Story:
         found = admin.describe_topics(TopicCollection(names), request_timeout=ASK_S)
         described = {name: one.result(ASK_S) for name, one in found.items()}
         counts = {name: len(one.partitions) for name, one in described.items()}
-        ids = {name: str(one.topic_id) for name, one in described.items()}
+        ids = {name: str(one.topic_id).translate(_AS_KAFKA) for name, one in described.items()}
         self.samples.append((time.time_ns() // 1_000_000, counts, ids))

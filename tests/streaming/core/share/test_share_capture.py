@@ -61,6 +61,18 @@ def folded(group: str, batches: Iterable[Sequence[Row]], *, knows: bool = True) 
     return found
 
 
+def test_topics_that_are_created_again_make_no_target_unexplained() -> None:
+    """Their share state goes with them, and is initialized anew under another id."""
+    path = CAPTURE.with_name("share-topics")
+    objects = replay(records_of(path), settings_of(path), knowledge=knowledge_of(path)).objects
+    assert Counter(one["kind"] for one in objects) == {"generation": 59, "summary": 1}
+    generations = [one for one in objects if one["kind"] == "generation"]
+    assert {one["verdict"]["grade"] for one in generations} == {"match"}
+    causes = Counter(cause["kind"] for one in generations for cause in one["cause"])
+    assert causes["topic_changed"] > 10
+    assert not causes["unknown"]
+
+
 def test_every_target_matches() -> None:
     assert Counter(one["verdict"]["grade"] for one in targets()) == {"match": 72}
     assert {(one["lifecycle"], one["protocol_type"], one["protocol"]) for one in targets()} == {
