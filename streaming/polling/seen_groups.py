@@ -8,12 +8,12 @@ poll 6    g is not there        the row of a group that is gone
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from rebalance_monitor.streaming.core.fold.sampling import contents_of
 from rebalance_monitor.streaming.core.lifecycles import REGISTRY
 from rebalance_monitor.streaming.core.model.records import GroupGeneration, Row
-from rebalance_monitor.streaming.core.reading.snapshots import SnapshotPoll, gone_row, row_of
+from rebalance_monitor.streaming.core.reading.snapshots import Snapshot, SnapshotPoll, gone_row, row_of
 
 GONE_AFTER = 3
 """Complete answers in a row without a group, before it counts as deleted."""
@@ -22,11 +22,13 @@ GONE_AFTER = 3
 @dataclass(frozen=True, slots=True)
 class SeenGroup:
     """One group. `contents`: the name of what was folded last, "" if that is to be folded again; `asked_ms`: when the
-    question was asked that last showed it settled, None before the first; `absent`: complete answers without it."""
+    question was asked that last showed it settled, None before the first; `absent`: complete answers without it.
+    `snapshot`: that which has these contents: most answers show every group as the one before did, byte by byte."""
 
     contents: str = ""
     asked_ms: int | None = None
     absent: int = 0
+    snapshot: Snapshot | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +51,14 @@ class SeenGroups:
             if not snapshot.settled:
                 groups[name] = SeenGroup("", before.asked_ms)
                 continue
+            if snapshot == before.snapshot:
+                groups[name] = replace(before, asked_ms=poll.asked_ms, absent=0)
+                continue
             row = row_of(snapshot, poll, len(rows), before.asked_ms, REGISTRY.blobs)
             contents = contents_of(row.body) if isinstance(row.body, GroupGeneration) else ""
             if contents != before.contents:
                 rows.append(row)
-            groups[name] = SeenGroup(contents, poll.asked_ms)
+            groups[name] = SeenGroup(contents, poll.asked_ms, snapshot=snapshot)
         for name in [one for one in groups if one not in poll.groups and one not in poll.unclear and poll.complete]:
             absent = groups[name].absent + 1
             if absent >= GONE_AFTER:

@@ -150,6 +150,12 @@ def test_a_rebalance_between_two_polls_is_no_assignment_and_what_follows_is_fold
     assert again.sampled == Sampled(9_900, 30_000)
 
 
+def test_the_order_of_members_says_nothing() -> None:
+    two = replace(GROUP, members=(ONE, replace(ONE, member_id="c-2")))
+    turned = replace(two, members=tuple(reversed(two.members)))
+    assert [len(one) for one in rows_of(poll(10, two), poll(20, turned), poll(30, two))] == [1, 0, 0]
+
+
 def test_an_empty_group_has_no_members_whatever_its_members_were() -> None:
     ((body,),) = rows_of(poll(10, replace(GROUP, state=EMPTY, protocol="")))
     assert isinstance(body, GroupGeneration)
