@@ -1,4 +1,4 @@
-"""Contracts of `connectors_and_tasks`, `groups` and `other_groups`: how things stand now."""
+"""Contracts of `connectors_and_tasks`, `groups`, `group_progress` and `other_groups`: how things stand now."""
 
 from rebalance_monitor.streaming.audit.contract import Contract, known_values, suite
 from rebalance_monitor.streaming.audit.generations import IN_HANDS
@@ -110,6 +110,26 @@ GROUPS = suite(
     ),
 )  # fmt: skip
 
+GROUP_PROGRESS = suite(
+    "group_progress",
+    "cluster group generation asked_ms answered_ms document batch_id",
+    Contract(
+        "progress_was_asked_for",
+        "no answer is older than its question",
+        'select cluster, "group", asked_ms, answered_ms from rebalance_monitor.group_progress'
+        " where answered_ms < asked_ms",
+    ),
+    Contract(
+        "progress_counts_each_partition_once",
+        "each partition of a member advances, is caught up, stands or is unknown",
+        """
+        select p.cluster, p."group", m->>'member' from rebalance_monitor.group_progress p
+        cross join lateral jsonb_array_elements(p.document->'members') as m
+        where (m->>'partitions')::int <> (m->>'advancing')::int + (m->>'caught_up')::int + (m->>'standing')::int
+            + (m->>'unknown')::int
+        """,
+    ),
+)
 OTHER_GROUPS = suite(
     "other_groups",
     "cluster group kind records",

@@ -11,6 +11,7 @@ from rebalance_monitor.streaming.core.model.results import (
     Aftermath,
     GapRecord,
     Generation,
+    GroupProgress,
     Incident,
     JobState,
     Part,
@@ -72,6 +73,8 @@ class Series:
                     self._groups.stands(result)
                 case JobState():
                     self._groups.job(result)
+                case GroupProgress():
+                    pass  # a page's matter: a series for each member of each group is too many
                 case Incident() | Part():
                     pass  # a batch's incidents are looked at together
                 case UndecodableRecord():

@@ -12,6 +12,7 @@ from rebalance_monitor.streaming.core.model.results import (
     AlertSeverity,
     GapRecord,
     Generation,
+    GroupProgress,
     Incident,
     JobState,
     Part,
@@ -44,6 +45,7 @@ class Contents:
     aftermaths: list[TableRow] = field(default_factory=list)
     connectors_and_tasks: list[TableRow] = field(default_factory=list)
     groups: list[TableRow] = field(default_factory=list)
+    progress: list[TableRow] = field(default_factory=list)
 
 
 def contents(results: Iterable[Result], batch_id: int, topic_id: TopicId, judged_by: str = "") -> Contents:
@@ -60,6 +62,12 @@ def contents(results: Iterable[Result], batch_id: int, topic_id: TopicId, judged
                 rows.connectors_and_tasks.append(row_of(result, batch_id))
             case Standing():
                 rows.groups.append((result.cluster, name(result.group), result.state, result.at_ms, batch_id))
+            case GroupProgress():
+                times = (result.asked_ms, result.answered_ms)
+                document = json_text(as_object(result))
+                rows.progress.append(
+                    (result.cluster, name(result.group), result.generation, *times, document, batch_id)
+                )
             case Incident():
                 rows.transitions.append(result)
                 rows.incidents.append(_incident(result, batch_id, judged_by))

@@ -235,6 +235,7 @@ class PostgresStore(StoredPast):
                 writing.rows("generations", 4, rows.aftermaths, partial(connectors_and_tasks.complete, connection))
                 writing.table(connectors_and_tasks.CONNECTORS_AND_TASKS, rows.connectors_and_tasks)
                 writing.table(tables.GROUPS, rows.groups)
+                writing.table(tables.GROUP_PROGRESS, rows.progress)
                 self._write_incidents(writing, rows, notified, muting, commit.batch_id)
                 known = {place[1:]: offset for place, offset in stored.items()}
                 new = _new_undecodable(rows, known)

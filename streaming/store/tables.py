@@ -134,6 +134,15 @@ GROUPS = Table(
     key=2,
     on_conflict="update",
 )
+GROUP_PROGRESS = Table(
+    "group_progress",
+    (
+        ("cluster", "text"), ("group", "text"), ("generation", "int4"), ("asked_ms", "int8"), ("answered_ms", "int8"),
+        ("document", "jsonb"), ("batch_id", "int8"),
+    ),
+    key=2,
+    on_conflict="update",
+)  # fmt: skip
 UNDECODABLE = Table(
     "undecodable",
     (

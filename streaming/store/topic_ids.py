@@ -13,6 +13,7 @@ from rebalance_monitor.streaming.core.model.results import (
     Aftermath,
     GapRecord,
     Generation,
+    GroupProgress,
     Incident,
     JobState,
     Part,
@@ -77,7 +78,7 @@ class TopicIds:
 
 def _place(result: Result) -> RecordCoordinates | None:
     match result:
-        case Incident() | Part() | JobState() | Standing():
+        case Incident() | Part() | JobState() | Standing() | GroupProgress():
             return None
         case GapRecord(cluster=cluster, topic=topic, partition=partition, from_offset=start):
             return (cluster, topic, partition, start)

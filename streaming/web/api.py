@@ -102,6 +102,7 @@ def group(source: PageSource, scope: Scope, values: Values) -> Object:
         "group": fleet.group_object(state),
         "generation": latest.items[0].document if latest.items else None,
         "incidents": [fleet.incident_object(told) for told in state.incidents],
+        "progress": source.reader.progress(key),
     }
 
 

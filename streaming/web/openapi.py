@@ -66,6 +66,10 @@ _OWN: dict[str, Schema] = {
             "group": _ref("group"),
             "generation": {"oneOf": [_ref("generation"), {"type": "null"}]},
             "incidents": {"type": "array", "items": _ref("incident")},
+            "progress": {
+                "oneOf": [_ref("group_progress"), {"type": "null"}],
+                "description": "How far its members had come when brokers were asked last; null if they never were.",
+            },
         }
     ),
     "incident": _object(

@@ -242,6 +242,7 @@ def group_page(source: PageSource, scope: Scope, cluster: str, group: str, befor
         strip=bars(stories),
         stories=stories,
         gaps=source.gaps((cluster, group)),
+        progress=source.reader.progress((cluster, group)),
         paged=after is not None,
         older=cursor(shown.next),
     )

@@ -216,6 +216,13 @@ class Reader:
             ascending=True,
         )
 
+    def progress(self, key: GroupName) -> Document | None:
+        """How far the group's members had come when brokers were asked last; None if they never were."""
+        rows = self._rows(
+            'select document from rebalance_monitor.group_progress where cluster = %s and "group" = %s', key
+        )
+        return rows[0][0] if rows else None
+
     def task_versions(self) -> dict[GroupName, str]:
         """For each group a text that changes with every write of one of its connectors and tasks."""
         rows = self._rows(

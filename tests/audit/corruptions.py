@@ -172,6 +172,10 @@ CORRUPTIONS: dict[str, list[str]] = {
     "group_state_known": [only("groups", "state = 'Empty'", "state = 'Odd'")],
     "group_stands_on_generation": [only("groups", "state = 'Stable'", "at_ms = 0")],
     "group_has_state": [f"delete from {S}.states where cluster = 'zombie'"],
+    "progress_was_asked_for": [only("group_progress", "true", "answered_ms = asked_ms - 1")],
+    "progress_counts_each_partition_once": [
+        only("group_progress", "true", "document = jsonb_set(document, '{members,0,standing}', '7')")
+    ],
     "other_group_kind_known": [only("other_groups", "true", "kind = 'odd'")],
     "other_group_counted": [only("other_groups", "true", "records = 0")],
     "position_in_range": [f"insert into {S}.positions values ('k1', 'id-2', 0, 't', -1, 1)"],

@@ -14,7 +14,9 @@ from rebalance_monitor.streaming.core.model.results import (
     ConnectShare,
     GapRecord,
     Grade,
+    GroupProgress,
     Incident,
+    MemberLag,
     Result,
     Subject,
     Verdict,
@@ -67,6 +69,14 @@ def _rest(store: PostgresStore) -> None:
         *with_part(builders.incident("resolved", "i2")),
         *with_part(
             builders.incident("opened", "i3", subjects=(Subject("task", "b-0"),), firing=False, fired_at_ms=None)
+        ),
+        GroupProgress(
+            cluster="c",
+            group=builders.GROUP.group,
+            generation=8,
+            asked_ms=1_000,
+            answered_ms=1_050,
+            members=(MemberLag(member="m1", partitions=4, advancing=1, caught_up=1, standing=1, unknown=1, lag=120),),
         ),
         builders.undecodable(20),
         GapRecord(cluster="c", topic=builders.TOPIC, partition=3, from_offset=10, to_offset=14, reason="deleted"),

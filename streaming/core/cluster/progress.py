@@ -99,7 +99,7 @@ def begun(committed: int, end: int, sample: ProgressSample, *, first: bool) -> P
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GroupProgress:
+class SampledGroup:
     """A group in its last sample. `commits`: a committed offset of it was seen to grow, so its members commit to
     Kafka."""
 
@@ -114,7 +114,7 @@ class ProgressOfGroups:
     """The groups that are asked for, as far as they were answered. `answered_ms`: of the last sample, None before the
     first. Nothing of it is stored: a job that begins anew hears it again."""
 
-    groups: Mapping[str, GroupProgress] = field(default_factory=dict)
+    groups: Mapping[str, SampledGroup] = field(default_factory=dict)
     answered_ms: int | None = None
 
     def with_sample(self, sample: ProgressSample) -> "ProgressOfGroups":
@@ -128,9 +128,7 @@ class ProgressOfGroups:
 NO_PROGRESS_KNOWN = ProgressOfGroups()
 
 
-def _sampled(
-    before: GroupProgress | None, told: Mapping[str, PartitionOffsets], sample: ProgressSample
-) -> GroupProgress:
+def _sampled(before: SampledGroup | None, told: Mapping[str, PartitionOffsets], sample: ProgressSample) -> SampledGroup:
     known = {} if before is None else before.partitions
     grown = any(name in known and one.committed > known[name].committed for name, one in told.items())
     partitions = {}
@@ -139,7 +137,7 @@ def _sampled(
             partitions[name] = known[name].after(one, sample)
         elif one.end is not None:
             partitions[name] = begun(one.committed, one.end, sample, first=True)
-    return GroupProgress(
+    return SampledGroup(
         asked_ms=sample.asked_ms,
         answered_ms=sample.answered_ms,
         partitions=partitions,

@@ -14,11 +14,11 @@ was never seen to commit. A sample that is older than the group's last record sa
 partitions now. No sample, no conclusion: neither begins an incident, nor ends one.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from rebalance_monitor.streaming.core.cluster.progress import GroupProgress, PartitionProgress
+from rebalance_monitor.streaming.core.cluster.progress import PartitionProgress, SampledGroup
 from rebalance_monitor.streaming.core.fold import clocks
 from rebalance_monitor.streaming.core.fold.intake import Intake
 from rebalance_monitor.streaming.core.fold.lifecycle import Holdings
@@ -29,7 +29,7 @@ from rebalance_monitor.streaming.core.incidents.notice import Notice
 from rebalance_monitor.streaming.core.incidents.progress import LAG_ON_ONE, NOT_ADVANCING
 from rebalance_monitor.streaming.core.incidents.transitions import PartKey
 from rebalance_monitor.streaming.core.model.records import Tick
-from rebalance_monitor.streaming.core.model.results import Certainty, Evidence, Part, Subject
+from rebalance_monitor.streaming.core.model.results import Certainty, Evidence, GroupProgress, MemberLag, Part, Subject
 
 BUSY_MS = 300_000
 """How long a member may be busy between two polls where no record says so: the default of `max.poll.interval.ms`."""
@@ -49,7 +49,7 @@ MOST_FOUND = 500
 class _Known:
     """What is known of one group's progress at a tick. Times by the monitor's clock, ms."""
 
-    progress: GroupProgress
+    progress: SampledGroup
     holdings: Holdings
     held_since_ms: int
     until_ms: int
@@ -89,6 +89,7 @@ def look(fold: Intake, tick: Tick, last: LastRecord | None) -> None:
         notices.append(
             Notice(moment=moment, found=found, over=well, why="its committed offset has grown or reached the end")
         )
+        fold.results.append(_published(fold, known))
         lags = _lags(known)
         if lags is not None:
             already = {key for key, one in fold.open().items() if one.code == LAG_ON_ONE.code}
@@ -151,6 +152,32 @@ def _generation_at(envelope: Envelope, at_ms: int) -> int:
     until_ms = clocks.groups_time(envelope, at_ms)
     before = [generation for generation, ended_ms in envelope.written if ended_ms <= until_ms]
     return before[-1] if before else envelope.generation or 0
+
+
+def _published(fold: Intake, known: _Known) -> GroupProgress:
+    members = tuple(_member(member, names, known) for member, names in sorted(known.holdings.members.items()))
+    return GroupProgress(
+        cluster=fold.settings.name,
+        group=fold.group,
+        generation=fold.envelope.generation or 0,
+        asked_ms=known.progress.asked_ms,
+        answered_ms=known.progress.answered_ms,
+        members=members,
+    )
+
+
+def _member(member: str, names: Sequence[str], known: _Known) -> MemberLag:
+    sampled = [one for name in names if (one := known.progress.partitions.get(name)) is not None]
+    caught_up, advancing = sum(one.caught_up for one in sampled), sum(one.advancing for one in sampled)
+    return MemberLag(
+        member=member,
+        partitions=len(names),
+        advancing=advancing,
+        caught_up=caught_up,
+        standing=len(sampled) - caught_up - advancing,
+        unknown=len(names) - len(sampled),
+        lag=sum(one.lag for one in sampled),
+    )
 
 
 @dataclass(frozen=True, slots=True)

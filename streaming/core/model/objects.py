@@ -17,6 +17,7 @@ from rebalance_monitor.streaming.core.model.results import (
     ExpectedShare,
     GapRecord,
     Generation,
+    GroupProgress,
     Incident,
     JobState,
     MemberResult,
@@ -52,6 +53,8 @@ def as_object(result: Result) -> Object:
                 "state": result.state,
                 "at_ms": result.at_ms,
             }
+        case GroupProgress():
+            return _progress(result)
         case Incident():
             return _violation(result)
         case Part():
@@ -76,6 +79,29 @@ def as_object(result: Result) -> Object:
             }
         case _:
             assert_never(result)
+
+
+def _progress(progress: GroupProgress) -> Object:
+    return {
+        "kind": "group_progress",
+        "cluster": progress.cluster,
+        "group": progress.group,
+        "generation": progress.generation,
+        "asked_ms": progress.asked_ms,
+        "answered_ms": progress.answered_ms,
+        "members": [
+            {
+                "member": one.member,
+                "partitions": one.partitions,
+                "advancing": one.advancing,
+                "caught_up": one.caught_up,
+                "standing": one.standing,
+                "unknown": one.unknown,
+                "lag": one.lag,
+            }
+            for one in progress.members
+        ],
+    }
 
 
 def source_object(source: Source) -> Object:

@@ -334,6 +334,34 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class MemberLag:
+    """How far one member has come with what it holds: how many of its `partitions` are `advancing` (there is something
+    to read, and it was seen to move a short time ago), `caught_up`, `standing` (something to read, and not seen to
+    move) and `unknown` (no offset is known). `lag`: records that it has yet to read, of partitions that are known."""
+
+    member: str
+    partitions: int
+    advancing: int
+    caught_up: int
+    standing: int
+    unknown: int
+    lag: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupProgress:
+    """How far the members of a group have come, by offsets that brokers told between `asked_ms` and `answered_ms` (by
+    the monitor's clock)."""
+
+    cluster: str
+    group: str
+    generation: int
+    asked_ms: int
+    answered_ms: int
+    members: tuple[MemberLag, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class UndecodableRecord:
     cluster: str
     source: Source
@@ -352,4 +380,6 @@ class GapRecord:
     reason: str
 
 
-Result: TypeAlias = Generation | Aftermath | JobState | Standing | Incident | Part | UndecodableRecord | GapRecord
+Result: TypeAlias = (
+    Generation | Aftermath | JobState | Standing | GroupProgress | Incident | Part | UndecodableRecord | GapRecord
+)

@@ -18,6 +18,7 @@ from rebalance_monitor.streaming.core.model.results import (
     GapRecord,
     Generation,
     Grade,
+    GroupProgress,
     Incident,
     JobState,
     Part,
@@ -61,7 +62,7 @@ def published(
                 jobs[one.job] = one
             case Part():
                 incidents[one.incident_id, one.subjects, one.opened_at_ms] = one
-            case Standing() | UndecodableRecord() | GapRecord():
+            case Standing() | GroupProgress() | UndecodableRecord() | GapRecord():
                 pass
             case _:
                 assert_never(one)

@@ -1,6 +1,5 @@
 """Partitions that stand still and lag on one member: found by what is polled, ended by what is polled and written."""
 
-from collections.abc import Mapping
 from dataclasses import replace
 
 from hypothesis import given
@@ -15,8 +14,9 @@ from rebalance_monitor.streaming.core.cluster.progress import (
 )
 from rebalance_monitor.streaming.core.fold.state import Saved
 from rebalance_monitor.streaming.core.lifecycles import fold_group
+from rebalance_monitor.streaming.core.model.codec import dumps, loads
 from rebalance_monitor.streaming.core.model.records import Row, Tick
-from rebalance_monitor.streaming.core.model.results import AlertSeverity, Incident, Result
+from rebalance_monitor.streaming.core.model.results import AlertSeverity, GroupProgress, Incident, MemberLag, Result
 from rebalance_monitor.streaming.core.model.settings import Damping
 from tests.streaming.core.rules.builders import GROUP, Story, incidents
 from tests.streaming.core.rules.cases_consumer_time import ROUNDROBIN, WHOLE
@@ -222,7 +222,20 @@ def test_lag_on_one_member_is_told_for_reports_when_it_lasts() -> None:
     assert polled.incident(LAGS).resolved_at_ms is not None
 
 
-Told = Mapping[str, tuple[int, int | None]]
+def test_what_each_member_has_still_to_read_is_published_with_every_sample() -> None:
+    polled = consumers()
+    polled.offsets = {"a-0": (100, 200), "a-1": (100, 5_000)}
+    polled.goes_on(8 * EVERY_MS, still="a-1")
+    latest = [one for one in polled.results if isinstance(one, GroupProgress)][-1]
+    assert (latest.group, latest.generation) == (GROUP, 1)
+    assert (latest.asked_ms, latest.answered_ms) == (polled.now_ms - ANSWERED_MS, polled.now_ms)
+    m1, m2 = latest.members
+    assert m1 == MemberLag(member="m1", partitions=2, advancing=1, caught_up=0, standing=0, unknown=1, lag=100)
+    assert m2 == MemberLag(member="m2", partitions=1, advancing=0, caught_up=0, standing=1, unknown=0, lag=5_700)
+    assert loads(GroupProgress, dumps(latest)) == latest
+    polled.goes_on(EVERY_MS, to_the_end="a-0")
+    m1, _ = [one for one in polled.results if isinstance(one, GroupProgress)][-1].members
+    assert (m1.caught_up, m1.lag) == (1, 0)
 
 
 @given(st.lists(st.tuples(st.integers(1, 60_000), st.integers(0, 3), st.one_of(st.none(), st.integers(0, 5)))))
