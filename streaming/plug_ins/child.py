@@ -46,7 +46,9 @@ def main(memory_mib: int) -> None:
     os.close(nothing)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     threading.Thread(target=_end_with, args=(requests,), daemon=True).start()
-    resource.setrlimit(resource.RLIMIT_AS, (memory_mib * MIB, memory_mib * MIB))
+    _, hard = resource.getrlimit(resource.RLIMIT_AS)
+    most = memory_mib * MIB if hard == resource.RLIM_INFINITY else min(memory_mib * MIB, hard)
+    resource.setrlimit(resource.RLIMIT_AS, (most, most))
     plugged, own = _Plugged(), os.getpid()
     while (request := _read(requests)) is not None:
         signal.alarm(LAST_RESORT_S)

@@ -43,6 +43,8 @@ log.addHandler(logging.NullHandler())
 SEEDS = (0, 1)
 LOAD_BUDGET_MS = 10_000
 """Starting Python and importing the module: at least so long."""
+BUDGETS_OF_A_GENERATION = 10
+"""All calls of `assign` for one generation together, which are one for each possible value of what is not known."""
 PATIENT_FAILURES = 3
 LONGEST_PAUSE_S = 300.0
 
@@ -58,6 +60,11 @@ class PlugInHost:
 
     def __reduce__(self) -> tuple[Callable[[], "PlugInHost"], tuple[()]]:
         return shared_host, ()
+
+    def begin(self, plug_in: PlugIn) -> None:
+        """The calls for another generation follow."""
+        with self._lock:
+            self._of(plug_in).spent_s = 0.0
 
     def assign(self, plug_in: PlugIn, state: ApplicationState) -> AssignOutcome:
         """A new instance: `configure`, then `assign`."""
@@ -112,6 +119,7 @@ class _Twins:
         self._failures = 0
         self._paused_until_s = 0.0
         self._last: PlugInFailed | None = None
+        self.spent_s = 0.0
 
     def start(self) -> PlugInFailed | None:
         """Start them if they do not run, and load the class; None if it is there."""
@@ -143,7 +151,13 @@ class _Twins:
         failed = self.start()
         if failed is not None:
             return failed
+        most_ms = BUDGETS_OF_A_GENERATION * self._plug_in.budget_ms
+        if self.spent_s * 1000 >= most_ms:
+            text = f"its calls for one generation take longer than {most_ms} ms together"
+            return PlugInFailed(FailureKind.TIMED_OUT, text)
+        began_s = self._clock_s()
         replies = self._ask(AssignRequest(self._next(), state), self._plug_in.budget_ms)
+        self.spent_s += self._clock_s() - began_s
         if isinstance(replies, PlugInFailed):
             return replies
         first, second = replies

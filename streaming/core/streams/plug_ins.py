@@ -83,6 +83,10 @@ AssignOutcome: TypeAlias = Assigned | NoAssignment | Threw | PlugInFailed
 class PlugIns(Protocol):
     """What runs plug-ins."""
 
+    def begin(self, plug_in: PlugIn) -> None:
+        """The calls for another generation follow. Raises nothing."""
+        ...
+
     def assign(self, plug_in: PlugIn, state: ApplicationState) -> AssignOutcome:
         """A new instance: `configure`, then `assign`. Raises nothing."""
         ...
@@ -96,6 +100,9 @@ class PlugIns(Protocol):
 
 class NoPlugIns:
     """Runs none: for the fold of a command that has nothing to run them with."""
+
+    def begin(self, plug_in: PlugIn) -> None:
+        """Nothing follows."""
 
     def assign(self, plug_in: PlugIn, state: ApplicationState) -> AssignOutcome:
         """That nothing runs it."""

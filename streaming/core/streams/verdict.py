@@ -63,6 +63,7 @@ def judge(
         if settings.plug_in is not None:
             if future.in_pool(one):
                 return Judged(verdict=not_judged(ReasonKind.CANNOT_RUN, _POOLED))
+            plug_ins.begin(settings.plug_in)
             run = PlugInRun(settings.plug_in, plug_ins, store_names(settings.topology or ""))
             return plugged_verdict.judged(settings, one, at_ms, remembered, floor, run)
         if future.in_pool(one):

@@ -14,7 +14,7 @@ from rebalance_monitor.assignors.streams.task_assignor import GroupAssignment, G
 from rebalance_monitor.streaming.core.model.streams_settings import PlugIn
 from rebalance_monitor.streaming.core.streams.plug_ins import Assigned, AssignOutcome, FailureKind, PlugInFailed, Threw
 from rebalance_monitor.streaming.plug_ins import host as host_module
-from rebalance_monitor.streaming.plug_ins.host import PATIENT_FAILURES, PlugInHost
+from rebalance_monitor.streaming.plug_ins.host import BUDGETS_OF_A_GENERATION, PATIENT_FAILURES, PlugInHost
 from tests.streaming.plug_ins.outside import PATIENT_MS, SHORT_MS, plug_in, state
 from tests.waiting import until
 
@@ -145,6 +145,31 @@ def test_after_failures_in_a_row_it_is_left_alone_for_a_while() -> None:
     now_s += 1.0
     assert lost(host.assign(bad, state()))[0] is FailureKind.EXITED
     host.close()
+
+
+def test_the_calls_for_one_generation_have_a_budget_together() -> None:
+    """By a clock on which each call takes nine tenths of its own."""
+    now_s = 0.0
+
+    def clock_s() -> float:
+        nonlocal now_s
+        now_s += 0.9 * PATIENT_MS / 1_000
+        return now_s
+
+    host, slow = PlugInHost(clock_s), plug_in("misbehaving:Sound")
+    try:
+        for _ in range(2):
+            host.begin(slow)
+            outcomes = [host.assign(slow, state()) for _ in range(BUDGETS_OF_A_GENERATION + 3)]
+            answered = [isinstance(one, Assigned) for one in outcomes]
+            assert answered == sorted(answered, reverse=True)
+            assert answered.count(True) == BUDGETS_OF_A_GENERATION + 2
+            assert lost(outcomes[-1]) == (
+                FailureKind.TIMED_OUT,
+                f"its calls for one generation take longer than {BUDGETS_OF_A_GENERATION * PATIENT_MS} ms together",
+            )
+    finally:
+        host.close()
 
 
 def test_it_sees_no_environment_and_no_descriptor_of_the_job(
