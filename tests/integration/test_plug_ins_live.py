@@ -1,0 +1,152 @@
+"""Plug-ins that lie outside the package judge applications through a real job, on the driver and on Spark's workers.
+
+The records are those of a captured application, written once for each plug-in under another group id.
+"""
+
+import json
+import struct
+from collections import Counter
+from typing import Any
+
+import psycopg
+import pytest
+
+from rebalance_monitor.streaming.cli.captures import records_of, settings_of
+from rebalance_monitor.streaming.config.plug_ins import PlugInSection
+from rebalance_monitor.streaming.core.replay import replay
+from rebalance_monitor.streaming.plug_ins.host import PlugInHost
+from tests.integration.watched import PATIENCE_S, Watched
+from tests.streaming.plug_ins.outside import OUTSIDE
+from tests.streaming.plug_ins.test_plug_ins_judge_a_capture import (
+    APPLICATION,
+    CAPTURE,
+    GENERATIONS,
+    generations,
+    judged,
+    placement,
+)
+
+pytestmark = pytest.mark.integration
+KEY = struct.Struct(">hh")
+GROUP_RECORD = 2
+PARTITIONS = 3
+HERE, THERE = "driver", "workers"
+
+
+def key_of(group: str) -> bytes:
+    return KEY.pack(GROUP_RECORD, len(group)) + group.encode()
+
+
+def write(watched: Watched, topic: str, groups: list[str]) -> None:
+    """The application's generations, once for each of these groups."""
+    from confluent_kafka import Producer
+    from confluent_kafka.admin import AdminClient, NewTopic
+
+    client = {"bootstrap.servers": watched.broker.address, "log_level": 0}
+    admin = AdminClient(client)  # it must live until the answer comes
+    admin.create_topics([NewTopic(topic, PARTITIONS, 1)])[topic].result(PATIENCE_S)
+    producer = Producer(client)
+    for record in records_of(CAPTURE):
+        if record.key == key_of(APPLICATION):
+            for number, group in enumerate(groups):
+                producer.produce(topic, record.value, key_of(group), number % PARTITIONS, timestamp=record.timestamp_ms)
+    assert producer.flush(PATIENCE_S) == 0
+
+
+def applications(where: str) -> dict[str, dict[str, Any]]:
+    """A plug-in for each application. The jobs share a database, so each has groups of its own."""
+    known = settings_of(CAPTURE).streams[APPLICATION]
+    last = generations(replay(records_of(CAPTURE), settings_of(CAPTURE)))[-1]
+    of_folder = {name: [str(OUTSIDE / name)] for name in ("installed", "judging", "misbehaving")}
+    plug_ins: dict[str, dict[str, Any]] = {
+        "static": {
+            "name": "static",
+            "path": of_folder["installed"],
+            "configs": {"placement": json.dumps(placement(last))},
+        },
+        "identity": {"name": "keeps:Identity", "path": of_folder["judging"]},
+        **{
+            error: {"name": "wrong:Wrong", "path": of_folder["judging"], "configs": {"error": error}}
+            for error in ("UNKNOWN_TASK_ID", "ACTIVE_TASK_ASSIGNED_MULTIPLE_TIMES", "MISSING_PROCESS_ID")
+        },
+        **{
+            name: {"name": f"misbehaving:{name}", "path": of_folder["misbehaving"], "budget_ms": 1_000}
+            for name in ("Raises", "Loops", "Exits", "EatsMemory", "ReturnsNothing")
+        },
+    }
+    return {
+        f"{where}-{group}": {
+            "release": known.release,
+            "standbys": known.standbys,
+            "warm_ups": known.warm_ups,
+            "acceptable_lag": known.acceptable_lag,
+            "topology": known.topology,
+            "plug_in": {"budget_ms": 20_000, "memory_mib": 256, **plug_in},
+        }
+        for group, plug_in in plug_ins.items()
+    }
+
+
+def published(watched: Watched, topic: str) -> dict[str, list[tuple[int, str, str]]]:
+    """Number, grade and reason of each generation with members, by group."""
+    found: dict[str, list[tuple[int, str, str]]] = {}
+    with psycopg.connect(watched.postgres.dsn) as database:
+        rows = database.execute(
+            """select "group", generation, grade, coalesce(reason, '') from rebalance_monitor.generations
+            where topic = %s and member_count > 0 order by "offset"
+            """,
+            (topic,),
+        )
+        for group, number, grade, reason in rows:
+            found.setdefault(str(group), []).append((int(number), str(grade), str(reason)))
+    return found
+
+
+@pytest.mark.parametrize("where", [HERE, THERE])
+def test_plug_ins_judge_and_those_that_misbehave_cost_nothing_else(watched: Watched, where: str) -> None:
+    topic, configured = f"offsets-{where}", applications(where)
+    write(watched, topic, list(configured))
+    job_name = f"plugged-{where}"
+    cluster = {"name": "own", "bootstrap_servers": watched.broker.address, "streams": configured}
+    sections = {
+        "clusters": [cluster],
+        "source": {"offsets_topic": topic, "heartbeat_ms": 2_000},
+        "spark": {
+            "driver_memory": "700m",
+            "checkpoint_dir": str(watched.lab.folder / "spark"),
+            "distributed_rows": 1 if where == THERE else 1_000_000,
+        },
+    }
+    with watched.job(job_name, **sections) as job:
+        watched.wait_ready(job)
+        # A batch folds all records that wait for it, so every generation is there once the job is ready.
+        found = published(watched, topic)
+        lines = [json.loads(line) for line in job.log.read_text().splitlines() if line.startswith("{")]
+        spread = [line["spread"] for line in lines if "spread" in line]
+    assert (True in spread) is (where == THERE)
+    assert {group: len(rows) for group, rows in found.items()} == dict.fromkeys(configured, GENERATIONS)
+    for group, rows in found.items():
+        assert grades_and_reasons(rows) == grades_and_reasons(expected(group, configured)), group
+    with psycopg.connect(watched.postgres.dsn) as database:
+        incidents = Counter(
+            str(group)
+            for (group,) in database.execute(
+                'select "group" from rebalance_monitor.incidents where code = %s', ("STREAMS-S32",)
+            )
+        )
+    assert set(configured) - incidents.keys() == {f"{where}-identity"}
+
+
+def grades_and_reasons(rows: list[tuple[int, str, str]]) -> list[tuple[int, str, str]]:
+    """Without what only says that the plug-in is not called for a while: that depends on the time."""
+    return [(number, grade, reason.rpartition("the last: ")[2].rpartition(": it")[2]) for number, grade, reason in rows]
+
+
+def expected(group: str, configured: dict[str, dict[str, Any]]) -> list[tuple[int, str, str]]:
+    """What `replay` says with the same plug-in."""
+    host = PlugInHost()
+    try:
+        told = judged(host, PlugInSection.model_validate(configured[group]["plug_in"]).core())
+    finally:
+        host.close()
+    return [(one["generation"], one["verdict"]["grade"], one["verdict"]["reason"] or "") for one in generations(told)]
