@@ -17,7 +17,8 @@ HEADINGS = ["Symptom", "Meaning", "How to confirm", "What to do", "When it ends 
 TOOLS = {
     "curl", "grep", "kill", "kubectl", "psql", "rebalance-monitor", "connect-distributed.sh",
     "kafka-acls.sh", "kafka-broker-api-versions.sh", "kafka-console-consumer.sh", "kafka-consumer-groups.sh",
-    "kafka-get-offsets.sh", "kafka-groups.sh", "kafka-jmx.sh", "kafka-share-groups.sh", "kafka-topics.sh",
+    "kafka-get-offsets.sh", "kafka-groups.sh", "kafka-jmx.sh", "kafka-share-groups.sh", "kafka-streams-groups.sh",
+    "kafka-topics.sh",
 }  # fmt: skip
 
 

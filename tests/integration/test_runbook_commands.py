@@ -23,12 +23,13 @@ from lab.cluster import broker, config_topic, jars, java, offsets_reader, worker
 from lab.foreign import captured
 from lab.ports import HOST, free_ports
 from lab.share import story as sharers
+from lab.streams import application
 from rebalance_monitor.dashboards.alerts import alerts
 from rebalance_monitor.streaming.core.catalogue import RULES
 from tests.integration.watched import own_lab
 
 pytestmark = pytest.mark.integration
-GROUP, READERS, SHARERS, CONNECTOR = "runbooks", "readers", "sharers", "orders"
+GROUP, READERS, SHARERS, COUNTERS, CONNECTOR = "runbooks", "readers", "sharers", "counters", "orders"
 
 TOOLS = {
     "kafka-acls.sh": "org.apache.kafka.tools.AclCommand",
@@ -39,6 +40,7 @@ TOOLS = {
     "kafka-groups.sh": "org.apache.kafka.tools.GroupsCommand",
     "kafka-jmx.sh": "org.apache.kafka.tools.JmxTool",
     "kafka-share-groups.sh": "org.apache.kafka.tools.consumer.group.ShareGroupCommand",
+    "kafka-streams-groups.sh": "org.apache.kafka.tools.streams.StreamsGroupCommand",
     "kafka-topics.sh": "org.apache.kafka.tools.TopicCommand",
 }
 """What the scripts of Kafka's `bin` folder run."""
@@ -51,6 +53,7 @@ COMMANDS = sorted(one for one in ALL if one.startswith(("kafka", "grep")) or "$W
 SHOWN = {
     "kafka-share-groups.sh --bootstrap-server $BROKERS --describe --group $GROUP --st": r"(?m)^sharers\s.*\sStable\s",
     "kafka-share-groups.sh --bootstrap-server $BROKERS --describe --group $GROUP --mem": r"(?m)^sharers\s.*orders",
+    "kafka-streams-groups": r"(?m)^counters\s.*(\sStable\s|\sACTIVE: 0:\[)",
     "got assignment": r"Joined group at generation \d+ .*connectorIds=\[orders\]",
     "connector-task-metrics": r"connector=orders.*:status",
     "$CONNECTOR/status": r'"worker_id":"127\.0\.0\.1:\d+"',
@@ -130,9 +133,11 @@ def desk() -> Iterator[Desk]:
         producer.flush(20)
         lab.wait_for("the tasks", lambda: _running(worker))
         sharers.start(lab, runtime, class_path, server.address, SHARERS, group=SHARERS, members=[CONNECTOR])
+        application.start(lab, runtime, server.address, COUNTERS, application=COUNTERS, topics=[CONNECTOR])
         reader.subscribe([CONNECTOR])
         lab.wait_for("the reader", lambda: reader.poll(0.1) is None and bool(reader.assignment()))
         lab.wait_for("the sharer", lambda: SHARERS in captured.groups(server.address))
+        lab.wait_for("the application", lambda: f"{COUNTERS}-KSTREAM" in " ".join(_topics(server.address)))
         folder = lab.folder / "desk"
         folder.mkdir()
         (folder / "connect.log").symlink_to(worker.child.log)
@@ -157,6 +162,11 @@ def _running(worker: workers.Worker) -> bool:
     return [one["state"] for one in tasks] == ["RUNNING"] * 2
 
 
+def _topics(bootstrap: str) -> set[str]:
+    admin = AdminClient({"bootstrap.servers": bootstrap, "log_level": 0})
+    return set(admin.list_topics(timeout=20).topics)
+
+
 def _grant(bootstrap: str) -> None:
     rules = [
         AclBinding(
@@ -178,6 +188,8 @@ def filled_in(desk: Desk, command: str) -> dict[str, str]:
         return {"PARTITION": str(last.partition), "OFFSET": str(last.offset)}
     if "kafka-share-groups" in command:
         return {"GROUP": SHARERS}
+    if "kafka-streams-groups" in command:
+        return {"GROUP": COUNTERS}
     return {"GROUP": READERS} if "kafka-consumer-groups" in command else {}
 
 

@@ -4,12 +4,19 @@ T12 and T13 are about copies (docs/protocol/coordinator-log.md 7.1)."""
 from dataclasses import replace
 
 from rebalance_monitor.streaming.core.epochs import catalogue
-from rebalance_monitor.streaming.core.incidents.confirming import GROUPS
-from rebalance_monitor.streaming.core.incidents.rule import Rule
+from rebalance_monitor.streaming.core.incidents.rule import Check, Rule
 from rebalance_monitor.streaming.core.incidents.step import looks
 from rebalance_monitor.streaming.core.model.results import Severity
 
-_CONFIRM = (GROUPS,)
+STATE = Check(
+    "kafka-streams-groups.sh --bootstrap-server $BROKERS --describe --group $GROUP --state --verbose",
+    "the state of a Streams group of the new protocol, and how far the group epoch is ahead of the target's",
+)
+MEMBERS = Check(
+    "kafka-streams-groups.sh --bootstrap-server $BROKERS --describe --group $GROUP --members --verbose",
+    "each member of a Streams group of the new protocol with its process, its epoch, its tasks and its target",
+)
+_CONFIRM = (STATE, MEMBERS)
 _COORDINATOR = looks("The coordinator computes this by itself: look for errors of the group in its broker's log.")
 _REPORT = looks("Compare the broker's release with Kafka's issues: no client can bring this about.")
 _CLIENT = looks("Look at the thread that the message names: it may be restoring, in a long poll loop, or cut off.")
