@@ -80,9 +80,10 @@ def judge(
         return _not_judged(COUNTS_MISSING)
     first: dict[str, Units] | None = None
     unsure = False
-    for (era, release, early), count, view in product(_releases(computed), _counts(computed, settings), views):
+    assumptions = list(product(_releases(computed), _counts(computed, settings), views))
+    for (era, release, early), count, view in assumptions:
         why = early or view.why or (count.why if _has_state(view) else None)
-        answer, expected = _answer(computed, view, count.number, release)
+        answer, expected = _answer(computed, view, count.number, release, len(assumptions))
         if answer is Answer.SAME:
             grade = Grade.MATCH if why is None else Grade.EXPLAINABLE
             eras = () if view.subtopologies is None else (era,)
@@ -144,9 +145,10 @@ def _counts(computed: Computed, settings: StreamsSettings) -> list[StandbyCount]
 
 
 def _answer(
-    computed: Computed, view: TopologyView, standbys: int, release: Release
+    computed: Computed, view: TopologyView, standbys: int, release: Release, assumptions: int
 ) -> tuple[Answer, dict[str, Units] | None]:
-    """How the target compares with what is computed from this view, and what is computed."""
+    """How the target compares with what is computed from this view, and what is computed; one of so many assumptions,
+    which share what may be tried. Where the assignor itself chose among equals, other orders tell nothing more."""
     wanted = {name: member.wanted() for name, member in computed.after.members.items()}
     if view.subtopologies is None:
         nothing = dict.fromkeys(wanted, NONE)
@@ -155,8 +157,7 @@ def _answer(
     size = len(members) + (1 + standbys) * sum(one.partitions for one in view.subtopologies)
     orders = member_orders(members)
     first: dict[str, Units] | None = None
-    unsure = False
-    for order in islice(orders, orders_to_try(size)):
+    for order in islice(orders, orders_to_try(size * assumptions)):
         outcome = streams_sticky.assign(_group(order, view.subtopologies, standbys), release=release)
         if not isinstance(outcome, StreamsResult):
             return Answer.FAILED, None
@@ -164,8 +165,9 @@ def _answer(
         if expected == wanted:
             return Answer.SAME, expected
         first = first or expected
-        unsure |= outcome.unsure
-    if unsure or next(orders, None) is not None:
+        if outcome.unsure:
+            return Answer.UNSURE, first
+    if next(orders, None) is not None:
         return Answer.UNSURE, first
     return Answer.OTHER, first
 
