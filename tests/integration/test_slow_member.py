@@ -86,6 +86,15 @@ def incident(watched: Watched) -> dict[str, Any] | None:
     return dict(rows[0][0]) if rows else None
 
 
+def members(watched: Watched) -> dict[str, dict[str, Any]]:
+    """How far each has come, as it is shown now."""
+    with psycopg.connect(watched.postgres.dsn) as database:
+        rows = database.execute(
+            'select document from rebalance_monitor.group_progress where "group" = %s', (GROUP,)
+        ).fetchall()
+    return {one["member"]: one for one in rows[0][0]["members"]}
+
+
 def test_a_consumer_that_stops_is_found_and_explained(watched: Watched) -> None:
     def firing() -> bool:
         working.go_on()
@@ -115,7 +124,9 @@ def test_a_consumer_that_stops_is_found_and_explained(watched: Watched) -> None:
         assert (found["alert"], found["certainty"]) == ("warning", "likely")
         assert "since generation" in found["message"]
         assert f"{slow.memberid()} holds {TOPIC}-" in found["message"]
-        print(found["message"])
+        lags = members(watched)
+        assert lags[slow.memberid()]["standing"] == PARTITIONS // 2
+        assert lags[slow.memberid()]["lag"] > lags[working.consumers["quick"].memberid()]["lag"]
 
         working.busy.clear()
         watched.lab.wait_for("its end", over, job, PATIENCE_S)
