@@ -6,6 +6,7 @@ The records are those of a captured application, written once for each plug-in u
 import json
 import struct
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import psycopg
@@ -14,6 +15,7 @@ import pytest
 from rebalance_monitor.streaming.cli.captures import records_of, settings_of
 from rebalance_monitor.streaming.config.plug_ins import PlugInSection
 from rebalance_monitor.streaming.core.replay import replay
+from rebalance_monitor.streaming.plug_ins.channel import CHILD
 from rebalance_monitor.streaming.plug_ins.host import PlugInHost
 from tests.integration.watched import PATIENCE_S, Watched
 from tests.streaming.plug_ins.outside import OUTSIDE
@@ -25,6 +27,7 @@ from tests.streaming.plug_ins.test_plug_ins_judge_a_capture import (
     judged,
     placement,
 )
+from tests.waiting import until
 
 pytestmark = pytest.mark.integration
 KEY = struct.Struct(">hh")
@@ -102,6 +105,39 @@ def published(watched: Watched, topic: str) -> dict[str, list[tuple[int, str, st
     return found
 
 
+def plug_in_processes(job: int) -> dict[int, int]:
+    """Processes of plug-ins that descend from this one, each with the time of its start."""
+    parents, started, of_plug_ins = dict[int, int](), dict[int, int](), set[int]()
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            words = (folder / "stat").read_text().rpartition(")")[2].split()
+            command = (folder / "cmdline").read_bytes()
+        except (FileNotFoundError, ProcessLookupError):
+            continue
+        number = int(folder.name)
+        parents[number], started[number] = int(words[1]), int(words[19])
+        if CHILD.encode() in command:
+            of_plug_ins.add(number)
+
+    def descends(number: int) -> bool:
+        while number in parents:
+            number = parents[number]
+            if number == job:
+                return True
+        return False
+
+    return {number: started[number] for number in of_plug_ins if descends(number)}
+
+
+def runs(number: int, started: int) -> bool:
+    """Whether this process, and no later one of its number, still runs."""
+    try:
+        words = (Path("/proc") / str(number) / "stat").read_text().rpartition(")")[2].split()
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+    return int(words[19]) == started and words[0] != "Z"
+
+
 @pytest.mark.parametrize("where", [HERE, THERE])
 def test_plug_ins_judge_and_those_that_misbehave_cost_nothing_else(watched: Watched, where: str) -> None:
     topic, configured = f"offsets-{where}", applications(where)
@@ -121,8 +157,11 @@ def test_plug_ins_judge_and_those_that_misbehave_cost_nothing_else(watched: Watc
         watched.wait_ready(job)
         # A batch folds all records that wait for it, so every generation is there once the job is ready.
         found = published(watched, topic)
+        processes = plug_in_processes(job.process.pid)
         lines = [json.loads(line) for line in job.log.read_text().splitlines() if line.startswith("{")]
         spread = [line["spread"] for line in lines if "spread" in line]
+    assert processes
+    until(lambda: not any(runs(*one) for one in processes.items()), 20)
     assert (True in spread) is (where == THERE)
     assert {group: len(rows) for group, rows in found.items()} == dict.fromkeys(configured, GENERATIONS)
     for group, rows in found.items():
