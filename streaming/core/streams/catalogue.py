@@ -282,6 +282,26 @@ PLUG_IN_FAILED = Rule(
     ),
     resolves="With the first generation for which the plug-in answers.",
 )
+TOPOLOGY_MISFIT = Rule(
+    code="STREAMS-S33",
+    title="streams_topology_does_not_fit",
+    alert="KafkaStreamsTopologyDoesNotFit",
+    wrong="The topology text in the monitor's configuration is not that of the application that runs.",
+    severity=Severity.LOW,
+    needs_every_generation=False,
+    meaning="A configured topology (`clusters[].streams.<application>.topology`) has the sub-topologies that records "
+    "show, and each reads the topics that records show.",
+    exceptions=("a sub-topology that no record has shown yet",),
+    confirm=(GROUP_RECORD, MEMBERS),
+    advice=(
+        looks("The text is left aside: verdicts rest on what the records show, and may be less certain."),
+        looks(
+            "Print `Topology.describe()` of the release that runs, and put its text into the monitor's configuration; "
+            "or remove `topology` there."
+        ),
+    ),
+    resolves="With the next generation that fits the text.",
+)
 
 
 RECORD_RULES = (
@@ -300,4 +320,5 @@ RECORD_RULES = (
     STREAMS_UNDECODABLE,
     STREAMS_CONTESTED,
     PLUG_IN_FAILED,
+    TOPOLOGY_MISFIT,
 )

@@ -33,12 +33,13 @@ FIRST_WITH_NEXT = 7
 @dataclass(frozen=True, kw_only=True)
 class Facts:
     """One generation. `remembered` are the tasks that records before showed; `counts` the partitions of topics by the
-    last sample, empty where nobody asks brokers."""
+    last sample, empty where nobody asks brokers. `misfit`: why the configured topology is not this application's."""
 
     one: Observed
     judged: Judged
     settings: StreamsSettings
     here: Evidence
+    misfit: str | None = None
     remembered: Mapping[TaskId, tuple[TopicPartition, ...]] = field(default_factory=dict)
     counts: Mapping[str, int] = field(default_factory=dict)
 

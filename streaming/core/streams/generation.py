@@ -31,6 +31,7 @@ from rebalance_monitor.streaming.core.model.results import (
 from rebalance_monitor.streaming.core.model.streams_settings import NOTHING_SAID, StreamsSettings
 from rebalance_monitor.streaming.core.streams.catalogue import PLUG_IN_FAILED, STREAMS_CONTESTED, STREAMS_UNDECODABLE
 from rebalance_monitor.streaming.core.streams.causes import asked_by, causes_of
+from rebalance_monitor.streaming.core.streams.described import misfit
 from rebalance_monitor.streaming.core.streams.facts import Facts
 from rebalance_monitor.streaming.core.streams.future import pooled
 from rebalance_monitor.streaming.core.streams.grading import Judged, not_judged
@@ -90,6 +91,9 @@ def judged(
     one = observed(view.group, body.leader, threads, seen)
     holds = holds_of(one)
     settings = view.settings.streams.get(view.group, NOTHING_SAID)
+    wrong = None if settings.topology is None else misfit(settings.topology, view.group, seen)
+    if wrong is not None:
+        settings = replace(settings, topology=None)
     found = Judged(verdict=written_again.taken_over(state.first, body))
     if not again:
         found = _judged(view, settings, state, one, body, row.timestamp_ms, plug_ins)
@@ -111,6 +115,7 @@ def judged(
         judged=found,
         settings=settings,
         here=here,
+        misfit=wrong,
         remembered=tasks_of(state.seen),
         counts=_counts(view, one, row.timestamp_ms),
     )

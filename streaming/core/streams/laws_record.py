@@ -19,6 +19,7 @@ from rebalance_monitor.streaming.core.streams.catalogue import (
     STANDBY_WITHOUT_STATE,
     TAKEN_EARLY,
     TASK_SHAPE,
+    TOPOLOGY_MISFIT,
     TWO_ACTIVES,
     VERSIONS,
 )
@@ -211,6 +212,12 @@ def _error_assignment(facts: Facts) -> Violations:
     return found(ERROR_ASSIGNMENT, facts, f"the leader handed out error {max(codes)} and no tasks") if codes else OK
 
 
+def _topology(facts: Facts) -> Violations:
+    if facts.misfit is None:
+        return OK
+    return found(TOPOLOGY_MISFIT, facts, f"the configured topology does not fit: {facts.misfit}")
+
+
 def _task_shape(facts: Facts) -> Violations:
     for thread in facts.one.threads:
         if not thread.well_formed:
@@ -236,4 +243,5 @@ RECORD_LAWS = (
     StreamsLaw(VERSIONS, _versions),
     StreamsLaw(ERROR_ASSIGNMENT, _error_assignment),
     StreamsLaw(TASK_SHAPE, _task_shape),
+    StreamsLaw(TOPOLOGY_MISFIT, _topology),
 )

@@ -1,4 +1,4 @@
-"""Cases of the laws about one record of a Streams group: STREAMS-S01 to S06 and S22 to S27."""
+"""Cases of the laws about one record of a Streams group: STREAMS-S01 to S06, S22 to S27, S33."""
 
 from dataclasses import replace
 
@@ -10,7 +10,11 @@ from tests.streaming.core.rules.streams import Thread, group
 
 C, H, M, L, INFO = Severity
 THE_GROUP = (f"group {GROUP}",)
-TEXT = "Topologies:\n   Sub-topology: 0\n    Source: S (topics: [t0])\n      --> none\n"
+TEXT = "Topologies:\n   Sub-topology: 0\n    Source: S (topics: [t0])\n      --> none\n\n" + "".join(
+    f"  Sub-topology: {number}\n    Source: S{number} (topics: [t{number}])\n      --> P{number}\n"
+    f"    Processor: P{number} (stores: [store{number}])\n      <-- S{number}\n\n"
+    for number in range(1, 5)
+)
 KNOWN = StreamsSettings(
     release="4.3.1", assignor="high_availability", standbys=0, warm_ups=2, acceptable_lag=100, topology=TEXT
 )
@@ -176,6 +180,17 @@ def more_partitions_than_tasks() -> Story:
     return group((Thread(id="a1", active="x-0 x-1", tasks="0_0"), Thread(id="b1", active="0_1")), known=KNOWN)
 
 
+def another_applications_text() -> Story:
+    """By the text, sub-topology 0 reads another topic."""
+    text = TEXT.replace("[t0]", "[orders]")
+    threads = (Thread(id="a1", active="0_0"), Thread(id="b1", active="0_1"))
+    return group(threads, known=replace(KNOWN, topology=text))
+
+
+def part_of_the_text() -> Story:
+    return group((Thread(id="a1", active="0_0"), Thread(id="b1", active="0_1")), known=KNOWN)
+
+
 CASES: tuple[Case, ...] = (
     Broken(code="STREAMS-S01", story=two_actives, subjects=THE_GROUP, severity=C, says="0_1"),
     Broken(code="STREAMS-S02", story=forgotten, subjects=THE_GROUP, severity=C, says="0_2 given to no thread"),
@@ -203,4 +218,12 @@ CASES: tuple[Case, ...] = (
     Broken(code="STREAMS-S26", story=error, subjects=THE_GROUP, severity=C, says="error 3"),
     NearMiss(code="STREAMS-S26", exception="an intended shutdown of the application", story=shutdown),
     Broken(code="STREAMS-S27", story=more_partitions_than_tasks, subjects=THE_GROUP, severity=C, says="2 partitions"),
+    Broken(
+        code="STREAMS-S33",
+        story=another_applications_text,
+        subjects=THE_GROUP,
+        severity=L,
+        says="records show that sub-topology 0 reads t0, in the text it does not",
+    ),
+    NearMiss(code="STREAMS-S33", exception="a sub-topology that no record has shown yet", story=part_of_the_text),
 )
