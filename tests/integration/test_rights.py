@@ -6,8 +6,10 @@ from typing import Any
 import pytest
 
 from lab.cluster import config_topic
+from rebalance_monitor.streaming.polling.asking_progress import GroupRefused, KafkaProgress
+from rebalance_monitor.streaming.supervision import PartFailed
 from tests.integration.secured import Secured, client, secured
-from tests.integration.watched import PATIENCE_S
+from tests.integration.watched import PATIENCE_S, TOPIC
 
 pytestmark = pytest.mark.integration
 GROUP, CONFIGS, STATUSES = "sinks", "sinks-configs", "sinks-status"
@@ -34,6 +36,17 @@ def test_a_wrong_password_is_one_sentence_without_it(stage: Secured) -> None:
     assert "check clusters[].bootstrap_servers and clusters[].client" in said
     assert "Traceback" not in said
     assert "guess" not in said
+
+
+def test_a_group_whose_offsets_brokers_refuse_is_told_apart_from_brokers_that_fail(stage: Secured) -> None:
+    ask = KafkaProgress({"bootstrap.servers": stage.address, **client("monitor", PASSWORD)})
+    with pytest.raises(GroupRefused):
+        ask.committed("anybody")
+    stage.watched.rebalance("known")
+    everybody = KafkaProgress({"bootstrap.servers": stage.watched.broker.address})
+    assert everybody.committed("known") == {}, "it has read nothing"
+    with pytest.raises(PartFailed, match="did not say where topics end"):
+        ask.ends({(TOPIC, 0)})
 
 
 def test_read_on_three_topics_is_enough_and_each_missing_right_is_named(stage: Secured) -> None:
