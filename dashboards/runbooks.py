@@ -48,8 +48,8 @@ def _rule_page(title: str, rules: Sequence[Rule]) -> str:
         _MADE,
         "## Symptom",
         f"The alert `{rules[0].alert}`, or an open incident `{title}` on the dashboards, the page and in "
-        "`rebalance_monitor.incidents`. Its message names the workers, connectors and tasks; its evidence the records. "
-        "The group's page names the leader.",
+        "`rebalance_monitor.incidents`. Its message names what is affected; its evidence the records. "
+        "The group's page shows who holds what, and the leader if a member leads.",
         "## Meaning",
         _bullets(f"{rule.code} (usually {rule.severity.value}): {rule.wrong}" for rule in rules),
         "The rule that is broken:",
