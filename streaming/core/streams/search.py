@@ -79,6 +79,12 @@ class Worth:
 NOTHING = Worth()
 
 
+def runs_of(one: Observed, most: int = MOST_RUNS) -> int:
+    """How many runs of the leader a record may cost."""
+    cells = max(len(one.tasks) * len(one.processes()), 1)
+    return max(min(most, CELLS // cells), FEWEST_RUNS)
+
+
 class Search:
     """One record's search. `floor`: the least end offset of a task by earlier records; `plugged` runs the plug-in."""
 
@@ -100,9 +106,8 @@ class Search:
         self._floor = floor
         self._sums = sums_of(one)
         self._processes = one.processes()
-        cells = max(len(one.tasks) * len(self._processes), 1)
         most = MOST_RUNS if plugged is None else MOST_PLUG_IN_RUNS
-        self._runs = self._more = max(min(most, CELLS // cells) // parts, FEWEST_RUNS)
+        self._runs = self._more = max(runs_of(one, most) // parts, FEWEST_RUNS)
         self.made = 0
         self._failed = ""
         self._nearest: tuple[int, str, LeaderAnswer | None] = (1 << 30, "", None)

@@ -39,7 +39,7 @@ from rebalance_monitor.streaming.core.streams.hypotheses import (
 from rebalance_monitor.streaming.core.streams.observed import Observed
 from rebalance_monitor.streaming.core.streams.plug_ins import NO_PLUG_INS, PlugInRun, PlugIns
 from rebalance_monitor.streaming.core.streams.rounds import roles_of
-from rebalance_monitor.streaming.core.streams.search import Found, Missed, Search
+from rebalance_monitor.streaming.core.streams.search import FEWEST_RUNS, Found, Missed, Search, runs_of
 
 MOST_FRAMES = 300
 _POOLED = "the leader takes all members of a newer version for one process, whose id no record shows"
@@ -83,6 +83,9 @@ def _with_pool(
 ) -> Judged:
     """The first place of the pool among the processes that gives the record's answer."""
     places = future.places(one.processes())
+    if FEWEST_RUNS * len(places) > runs_of(one):
+        text = f"{_POOLED}: among {len(places)} places there are more possibilities than are tried"
+        return Judged(verdict=not_judged(ReasonKind.TOO_MANY_POSSIBILITIES, text))
     tried = [
         _judged(settings, future.named(one, place), at_ms, remembered, floor, parts=len(places)) for place in places
     ]

@@ -12,6 +12,7 @@ from rebalance_monitor.assignors.streams.tasks import TaskId, sorted_partitions,
 from rebalance_monitor.schemas.streams_assignment import AssignmentInfo
 from rebalance_monitor.schemas.streams_tasks import NO_REBALANCE_MS
 from rebalance_monitor.streaming.cli.captures import records_of, settings_of
+from rebalance_monitor.streaming.core.model.reasons import ReasonKind
 from rebalance_monitor.streaming.core.model.records import GroupGeneration
 from rebalance_monitor.streaming.core.model.results import Grade, Verdict
 from rebalance_monitor.streaming.core.model.streams_settings import NOTHING_SAID, StreamsSettings
@@ -19,7 +20,7 @@ from rebalance_monitor.streaming.core.replay import decode, replay
 from rebalance_monitor.streaming.core.streams.generation import _floor
 from rebalance_monitor.streaming.core.streams.hypotheses import Remembered, frames
 from rebalance_monitor.streaming.core.streams.members import StreamsThread, UnreadableThread, threads_of
-from rebalance_monitor.streaming.core.streams.observed import observed
+from rebalance_monitor.streaming.core.streams.observed import Observed, observed
 from rebalance_monitor.streaming.core.streams.search import FEWEST_RUNS, Search
 from rebalance_monitor.streaming.core.streams.topology import Seen, learnt
 from rebalance_monitor.streaming.core.streams.verdict import judge
@@ -141,8 +142,9 @@ def cases_of(tag: str) -> StreamsSettings:
     return next(one.settings for one in cases() if tag in one.tags)
 
 
-def test_a_large_group_costs_few_runs() -> None:
-    """40 processes, 1,200 tasks with state, and an answer that no leader gives."""
+def large(unknown: int = 0) -> Observed:
+    """40 processes, 1,200 tasks with state, and an answer that no leader gives; the first so many speak a version that
+    the leader, which is the last, does not know."""
     ids = [f"{chr(97 + at % 26)}{at}" for at in range(40)]
     shares = [[f"1_{number}" for number in range(at, 1_200, 40)] for at in range(40)]
     rows = [
@@ -151,16 +153,31 @@ def test_a_large_group_costs_few_runs() -> None:
             process=chr(200 + at),
             active=" ".join(share if at else share[1:]),
             sums=" ".join(f"{task}:-2" for task in share) + f" 1_{(at + 1) % 1_200}:{at}",
+            version=10 if 0 < unknown <= at else 11,
+            latest=10 if 0 < unknown <= at else 11,
         )
         for at, (name, share) in enumerate(zip(ids, shares, strict=True))
     ]
     rows[1] = replace(rows[1], active=f"{rows[1].active} {shares[0][0]}")
-    body = group(tuple(rows)).rows[-1].body
+    body = group((*rows[-1:], *rows[:-1])).rows[-1].body
     assert isinstance(body, GroupGeneration)
     threads = threads_of(body)
     assert not isinstance(threads, UnreadableThread)
-    one = observed("g", body.leader, threads, learnt((), threads))
+    return observed("g", body.leader, threads, learnt((), threads))
+
+
+LARGE = StreamsSettings(assignor="high_availability", standbys=0, warm_ups=2, acceptable_lag=1)
+
+
+def test_a_large_group_costs_few_runs() -> None:
+    one = large()
     search = Search(one, 0, {}, None)
-    settings = StreamsSettings(release="4.3.1", assignor="high_availability", standbys=0, warm_ups=2, acceptable_lag=1)
-    search.run(list(frames(settings, one, KNOWN)))
+    search.run(list(frames(replace(LARGE, release="4.3.1"), one, KNOWN)))
     assert search.made <= 3 * FEWEST_RUNS
+
+
+def test_a_large_group_with_members_of_a_newer_version_is_not_tried_in_every_place() -> None:
+    verdict = judge(replace(LARGE, release="3.1.2"), large(unknown=2), 0, KNOWN, {}).verdict
+    assert verdict.grade is Grade.NOT_JUDGED
+    assert verdict.reason is not None
+    assert verdict.reason.kind is ReasonKind.TOO_MANY_POSSIBILITIES
