@@ -121,6 +121,24 @@ def test_leaders_up_to_2_5_are_judged_as_far_as_they_are_known(release: str) -> 
     assert grades[Grade.UNEXPLAINED] == 0
 
 
+def test_a_group_that_is_deleted_early_begins_anew_without_an_alarm() -> None:
+    """Everybody leaves, the coordinator forgets the group, and processes come back with what is on their disks."""
+    for seed in range(4):
+        life = lived(seed, BuiltIn.HIGH_AVAILABILITY)
+        life.story.generation += 1
+        life.story.group_record((), "consumer")
+        life.story.tombstone()
+        life.story.generation = 0
+        for name in list(life.processes):
+            life.restart(name)
+        life.settle()
+        life.advance()
+        life.settle()
+        results = life.story.fold()
+        assert not loud(results), seed
+        assert Grade.UNEXPLAINED not in {one.verdict.grade for one in generations(results)}, seed
+
+
 def mutants(body: GroupGeneration, dice: random.Random) -> Iterator[tuple[str, GroupGeneration]]:
     """The answer with one active task of a process moved to another process, given to nobody, or to both."""
     threads = threads_of(body)

@@ -5,6 +5,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from rebalance_monitor.assignors.streams.tasks import sorted_partitions
 from rebalance_monitor.streaming.cli.captures import records_of, settings_of
 from rebalance_monitor.streaming.core.fold.state import Saved
@@ -20,6 +22,7 @@ from rebalance_monitor.streaming.core.streams.members import StreamsThread, Unre
 from rebalance_monitor.streaming.core.streams.observed import observed
 from rebalance_monitor.streaming.core.streams.past import Past
 from rebalance_monitor.streaming.core.streams.topology import learnt
+from tests.streaming.core.rules.builders import incidents
 from tests.streaming.core.rules.cases_streams_placement import THREE_AND_ONE, moving
 from tests.streaming.core.rules.cases_streams_record import KNOWN
 from tests.streaming.core.rules.streams import Thread, group
@@ -113,3 +116,19 @@ def test_what_is_not_known_neither_opens_nor_ends() -> None:
     ]
     assert transitions == [("opened", 1), ("resolved", 1)]
     assert not [one for one in moving().fold() if isinstance(one, Incident) and one.code == "STREAMS-S11"]
+
+
+@pytest.mark.parametrize(
+    ("hosts", "says"),
+    [
+        (({"h:1": "0_0", "h:2": "0_1"}, {"h:1": "0_0 0_1", "h:2": ""}), "threads were given different host maps"),
+        (({"h:1": "0_0"}, {"h:1": "0_0"}), "the host maps lack h:2"),
+    ],
+)
+def test_host_maps_that_contradict_each_other_or_the_members(hosts: tuple[dict[str, str], ...], says: str) -> None:
+    threads = tuple(
+        Thread(id=f"{name}1", active=f"0_{at}", end_point=f"h:{at + 1}", hosts=hosts[at])
+        for at, name in enumerate("ab")
+    )
+    (found,) = incidents(group(threads, known=KNOWN).fold(), "STREAMS-S23")
+    assert says in found.message
