@@ -35,14 +35,14 @@ def application_state_of(
 
 def apply(assignment: TaskAssignment, clients: Mapping[ProcessId, Client], hash_orders: HashOrders) -> None:
     """Give the clients what the assignor wants; of two entries for one client the later counts."""
-    for one in assignment.assignment:
-        client = clients[one.process_id]
-        tasks = list(one.tasks.values())
+    for given in assignment.assignment:
+        client = clients[given.process_id]
+        tasks = list(given.tasks.values())
         client.active, client.standby = (
             hash_orders.tasks(task.id for task in tasks if task.type is role) for role in TaskType
         )
-        if one.followup_rebalance_deadline_ms is not None:
-            client.followup_deadline_ms = one.followup_rebalance_deadline_ms
+        if given.followup_rebalance_deadline_ms is not None:
+            client.followup_deadline_ms = given.followup_rebalance_deadline_ms
 
 
 def state_of_application(application: StreamsApplication, hash_orders: HashOrders) -> ApplicationState:

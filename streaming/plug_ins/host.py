@@ -161,9 +161,9 @@ class _Twins:
         if isinstance(replies, PlugInFailed):
             return replies
         first, second = replies
-        for one in replies:
-            if one.outcome in (Outcome.OUT_OF_MEMORY, Outcome.NONSENSE):
-                return self._lost(self._unusable(one))
+        for reply in replies:
+            if reply.outcome in (Outcome.OUT_OF_MEMORY, Outcome.NONSENSE):
+                return self._lost(self._unusable(reply))
         self._failures, self._last = 0, None
         if _essence(first, state) != _essence(second, state):
             text = "two runs on the same input, in which Python's sets are in other orders, gave other answers"
@@ -221,11 +221,11 @@ class _Twins:
             raise
         self._say(asked)
         replies: list[Reply] = []
-        for one in came:
-            if isinstance(one, PlugInFailed):
-                return self._lost(one)
+        for piece in came:
+            if isinstance(piece, PlugInFailed):
+                return self._lost(piece)
             try:
-                reply = reply_of(one)
+                reply = reply_of(piece)
             except Nonsense as why:
                 return self._lost(PlugInFailed(FailureKind.NONSENSE, str(why)))
             if reply.number != request.number or (reply.outcome is Outcome.ASSIGNED) != (reply.assignment is not None):

@@ -26,27 +26,27 @@ class Watching:
 
     def saw(self, results: Iterable[Result]) -> None:
         """What a batch has published."""
-        for one in results:
-            if isinstance(one, Standing):
-                self._stands(one)
-            elif isinstance(one, Incident):
-                self._incident(one)
+        for result in results:
+            if isinstance(result, Standing):
+                self._stands(result)
+            elif isinstance(result, Incident):
+                self._incident(result)
 
-    def _stands(self, one: Standing) -> None:
-        if one.state == DEAD:
-            self._named.discard(one.group)
-        elif self._fits(one.group):
-            self._named.add(one.group)
+    def _stands(self, standing: Standing) -> None:
+        if standing.state == DEAD:
+            self._named.discard(standing.group)
+        elif self._fits(standing.group):
+            self._named.add(standing.group)
 
-    def _incident(self, one: Incident) -> None:
-        if one.resolved_at_ms is None:
-            self._open.setdefault(one.group, set()).add(one.incident_id)
+    def _incident(self, incident: Incident) -> None:
+        if incident.resolved_at_ms is None:
+            self._open.setdefault(incident.group, set()).add(incident.incident_id)
             return
-        left = self._open.get(one.group, set()) - {one.incident_id}
+        left = self._open.get(incident.group, set()) - {incident.incident_id}
         if left:
-            self._open[one.group] = left
+            self._open[incident.group] = left
         else:
-            self._open.pop(one.group, None)
+            self._open.pop(incident.group, None)
 
     def _fits(self, group: str) -> bool:
         return any(fnmatchcase(group, pattern) for pattern in self._patterns)

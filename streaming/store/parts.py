@@ -39,19 +39,19 @@ where i.incident_id = old.incident_id and i.incident_id = any(%s)
 """
 
 
-def part_row(one: Part, batch_id: int) -> TableRow:
+def part_row(part: Part, batch_id: int) -> TableRow:
     """The row of a part."""
-    document = part_object(one)
+    document = part_object(part)
     return (
-        one.incident_id, name(key_of(one.code, one.subjects)), one.opened_at_ms, one.severity.value,
-        one.certainty.value, one.resolved_at_ms, json_text(document["subjects"]), one.message, json_text(document),
+        part.incident_id, name(key_of(part.code, part.subjects)), part.opened_at_ms, part.severity.value,
+        part.certainty.value, part.resolved_at_ms, json_text(document["subjects"]), part.message, json_text(document),
         batch_id,
     )  # fmt: skip
 
 
-def part_end(one: Part) -> TableRow:
+def part_end(part: Part) -> TableRow:
     """The key of a part, and the time of its end."""
-    return one.incident_id, name(key_of(one.code, one.subjects)), one.opened_at_ms, one.resolved_at_ms
+    return part.incident_id, name(key_of(part.code, part.subjects)), part.opened_at_ms, part.resolved_at_ms
 
 
 def end_parts(connection: Connection[Any], rows: Iterable[Sequence[Any]]) -> None:

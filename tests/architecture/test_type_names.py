@@ -19,7 +19,7 @@ LAYERS = {
 }
 SHARED: dict[str, set[str]] = {
     "product": {
-        "Answer", "Deadline", "Finding", "Hypothesis", "Law", "Observed", "Topics", "Waits",
+        "Deadline", "Finding", "Hypothesis", "Law", "Observed",
     },
 }  # fmt: skip
 """Names that still stand for several things. A name may leave this list, none may come."""

@@ -132,11 +132,11 @@ def _sampled(before: SampledGroup | None, told: Mapping[str, PartitionOffsets], 
     known = {} if before is None else before.partitions
     grown = any(name in known and one.committed > known[name].committed for name, one in told.items())
     partitions = {}
-    for name, one in told.items():
+    for name, offsets in told.items():
         if name in known:
-            partitions[name] = known[name].after(one, sample)
-        elif one.end is not None:
-            partitions[name] = begun(one.committed, one.end, sample, first=True)
+            partitions[name] = known[name].after(offsets, sample)
+        elif offsets.end is not None:
+            partitions[name] = begun(offsets.committed, offsets.end, sample, first=True)
     return SampledGroup(
         asked_ms=sample.asked_ms,
         answered_ms=sample.answered_ms,

@@ -41,7 +41,7 @@ class OpenWait:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Waits:
+class DelayWaits:
     """What is remembered: the idle jobs, and the wait that runs."""
 
     idle: Mapping[JobKey, IdleJob] = field(default_factory=dict)
@@ -49,15 +49,15 @@ class Waits:
 
 
 def follow(
-    waits: Waits,
+    waits: DelayWaits,
     published: Generation,
     now: Observed,
     last: Observed | None,
     configured: frozenset[ConnectorOrTask] | None,
-) -> tuple[Waits, Generation]:
+) -> tuple[DelayWaits, Generation]:
     """The waits after this record, and the record with its moves, its wait and the idle time it ends."""
     if last is None:
-        waits = Waits()
+        waits = DelayWaits()
     before, after = holders(last), holders(now)
     idle = _idle(waits.idle, before, after, now, configured)
     moves, stayed = moves_of(before, after, waits.idle, idle)
@@ -66,7 +66,7 @@ def follow(
     spent = dict(_spent(waits.idle, now, last)) if last is not None else {}
     detail = replace(published.connect, moves=moves, stayed=stayed, wait=told, idle_ms=spent)
     completed = replace(published, detail=detail)
-    return Waits(idle=idle, open=going_on), completed
+    return DelayWaits(idle=idle, open=going_on), completed
 
 
 def _idle(

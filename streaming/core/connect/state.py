@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from rebalance_monitor.streaming.core.connect.config_history import ConfigHistory
-from rebalance_monitor.streaming.core.connect.delay_waits import Waits
+from rebalance_monitor.streaming.core.connect.delay_waits import DelayWaits
 from rebalance_monitor.streaming.core.connect.foreign_workers import ConfigSides
 from rebalance_monitor.streaming.core.connect.leader.hypotheses import Process
 from rebalance_monitor.streaming.core.connect.leader.unseen_leaders import UnseenLeaders
@@ -56,6 +56,6 @@ class ConnectState:
     unseen_leaders: UnseenLeaders = field(default_factory=UnseenLeaders)
     sides: ConfigSides = field(default_factory=ConfigSides)
     timeline: Timeline = field(default_factory=Timeline)
-    waits: Waits = field(default_factory=Waits)
+    waits: DelayWaits = field(default_factory=DelayWaits)
     session_ms: int = 0
     emptied: Emptied | None = None

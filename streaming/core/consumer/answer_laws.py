@@ -60,8 +60,8 @@ def _list(partitions: Iterable[TopicPartition]) -> str:
 
 def _by_topic(partitions: Iterable[TopicPartition]) -> Mapping[str, list[TopicPartition]]:
     topics: dict[str, list[TopicPartition]] = defaultdict(list)
-    for one in sorted(partitions):
-        topics[one[0]].append(one)
+    for partition in sorted(partitions):
+        topics[partition[0]].append(partition)
     return topics
 
 
@@ -184,9 +184,9 @@ def _swapped(answer: Answer) -> Iterator[Finding]:
     holder = {one: member for member, share in answer.held.items() for one in share}
     moves: dict[str, dict[tuple[str, str], TopicPartition]] = defaultdict(dict)
     for member, share in answer.given.items():
-        for one in share:
-            if holder.get(one, member) != member:
-                moves[one[0]][holder[one], member] = one
+        for partition in share:
+            if holder.get(partition, member) != member:
+                moves[partition[0]][holder[partition], member] = partition
     for topic, made in sorted(moves.items()):
         pair = next(((giver, taker) for giver, taker in sorted(made) if (taker, giver) in made), None)
         if pair is not None:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from rebalance_monitor.assignors.consumer.model import ConsumerMember
 from rebalance_monitor.schemas.consumer_protocol import TopicPartition
-from rebalance_monitor.streaming.core.consumer.topic_views import Topics
+from rebalance_monitor.streaming.core.consumer.topic_views import TopicRacks
 
 MOST_HOLES = 1_000
 """More numbers below the highest one than this, and nobody has them: then the numbers are not those of a topic."""
@@ -18,7 +18,7 @@ MOST_HOLES = 1_000
 
 def guessed(
     observed: Mapping[str, Sequence[TopicPartition]], members: Iterable[ConsumerMember], unsure: frozenset[str]
-) -> Iterator[Topics]:
+) -> Iterator[TopicRacks]:
     """The topics in `unsure` with the counts that the answer shows, then with those that owned partitions show too; no
     racks. Nothing where a number is too high for a topic."""
     given, owned = defaultdict[str, set[int]](set), defaultdict[str, set[int]](set)
@@ -35,7 +35,7 @@ def guessed(
         yield second
 
 
-def _counted(numbers: Mapping[str, set[int]]) -> Topics | None:
+def _counted(numbers: Mapping[str, set[int]]) -> TopicRacks | None:
     counts = {topic: max(known) + 1 for topic, known in numbers.items() if known}
     if any(min(numbers[topic]) < 0 or count - len(numbers[topic]) > MOST_HOLES for topic, count in counts.items()):
         return None

@@ -21,7 +21,7 @@ from rebalance_monitor.assignors.consumer.sticky_group import CannotAssign
 from rebalance_monitor.schemas.consumer_protocol import ConsumerAssignment, TopicPartition
 from rebalance_monitor.schemas.sticky_user_data import COOPERATIVE_STICKY
 from rebalance_monitor.streaming.core.consumer.assignors import KEEPING
-from rebalance_monitor.streaming.core.consumer.topic_views import Topics
+from rebalance_monitor.streaming.core.consumer.topic_views import TopicRacks
 from rebalance_monitor.streaming.core.model.reasons import Reason, ReasonKind
 from rebalance_monitor.streaming.core.model.records import GroupGeneration
 from rebalance_monitor.streaming.core.model.results import ConsumerShare, ExpectedShare, Grade, Verdict
@@ -45,8 +45,8 @@ def judge(
     body: GroupGeneration,
     members: Sequence[ConsumerMember],
     observed: Shares,
-    current: Topics,
-    others: Iterator[Topics],
+    current: TopicRacks,
+    others: Iterator[TopicRacks],
     library: ClientLibrary | None,
 ) -> Verdict:
     """The verdict on a generation of `sticky` or `cooperative-sticky`. `current` is what the last sample shows of the
@@ -84,8 +84,8 @@ def _same_answer(
     assignor: str,
     members: Sequence[ConsumerMember],
     observed: Shares,
-    current: Topics,
-    views: Iterable[Topics],
+    current: TopicRacks,
+    views: Iterable[TopicRacks],
     version: int | None,
 ) -> Verdict | None:
     """An era or a state of the topics' metadata in which Kafka's class gives this answer. `version` stands in front of
@@ -124,7 +124,7 @@ def _explained(assignor: str, answer: Shares, reason: Reason) -> Verdict:
     return Verdict(grade=Grade.EXPLAINABLE, assignor=assignor, reason=reason, expected=expected)
 
 
-def _answer(assignor: str, members: Sequence[ConsumerMember], topics: Topics, era: StickyEra) -> Shares:
+def _answer(assignor: str, members: Sequence[ConsumerMember], topics: TopicRacks, era: StickyEra) -> Shares:
     """The shares as a leader writes them, topic by topic; nothing where Kafka's class fails."""
     try:
         result = KEEPING[assignor].recompute(members, topics, era=era)
@@ -147,7 +147,7 @@ def _sets(shares: Shares) -> dict[str, frozenset[TopicPartition]]:
 
 
 def _broken_law(
-    assignor: str, members: Sequence[ConsumerMember], observed: Shares, views: Iterable[Topics]
+    assignor: str, members: Sequence[ConsumerMember], observed: Shares, views: Iterable[TopicRacks]
 ) -> str | None:
     """What no leader may do under any of these states of the topics' metadata; None if some state allows it."""
     broken: str | None = None
@@ -159,7 +159,7 @@ def _broken_law(
     return broken
 
 
-def _broken_under(assignor: str, members: Sequence[ConsumerMember], observed: Shares, topics: Topics) -> str | None:
+def _broken_under(assignor: str, members: Sequence[ConsumerMember], observed: Shares, topics: TopicRacks) -> str | None:
     owners = Counter(tp for share in observed.values() for tp in share)
     twice = [tp for tp, count in owners.items() if count > 1]
     if twice:

@@ -17,7 +17,7 @@ from typing import TypeAlias
 
 from rebalance_monitor.streaming.core.cluster.topics import Racks, SampleMoment, TopicHistory
 
-Topics: TypeAlias = Mapping[str, Racks]
+TopicRacks: TypeAlias = Mapping[str, Racks]
 
 SAMPLE_AGE_MS = 30_000
 """How much older than its time stamp what a sample shows may be: the brokers asked learn of a dead one by its session

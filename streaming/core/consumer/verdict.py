@@ -16,7 +16,7 @@ from rebalance_monitor.streaming.core.consumer.assignors import KEEPING, PLAIN, 
 from rebalance_monitor.streaming.core.consumer.client_library import leaders_library
 from rebalance_monitor.streaming.core.consumer.foreign_orders import foreign_orders
 from rebalance_monitor.streaming.core.consumer.members import as_member
-from rebalance_monitor.streaming.core.consumer.topic_views import Topics
+from rebalance_monitor.streaming.core.consumer.topic_views import TopicRacks
 from rebalance_monitor.streaming.core.model.reasons import Reason, ReasonKind
 from rebalance_monitor.streaming.core.model.records import GroupGeneration
 from rebalance_monitor.streaming.core.model.results import ConsumerShare, ExpectedShare, Grade, Verdict
@@ -59,7 +59,7 @@ def judge(
     members = [as_member(*one, assignor or "", again=sticky) for one in subscriptions]
     library = leaders_library(body, settings.client_libraries) if sticky else None
 
-    def by(view: Topics, others: Iterator[Topics]) -> Verdict:
+    def by(view: TopicRacks, others: Iterator[TopicRacks]) -> Verdict:
         if plain is None:
             return sticky_verdict.judge(body, members, observed, view, others, library)
         return _judged(plain, members, observed, view, others)
@@ -104,8 +104,8 @@ def _told(
 
 
 def _guesses(
-    history: TopicHistory, wanted: Sequence[str], at_ms: int, current: Topics | None, counted: Sequence[Topics]
-) -> Iterator[tuple[Topics, str]]:
+    history: TopicHistory, wanted: Sequence[str], at_ms: int, current: TopicRacks | None, counted: Sequence[TopicRacks]
+) -> Iterator[tuple[TopicRacks, str]]:
     """Views that rest on a guess, with what the guess is."""
     if current is None:
         for later in topic_views.near(history, wanted, at_ms):
@@ -117,7 +117,9 @@ def _guesses(
 
 
 def _by_a_guess(
-    by: Callable[[Topics, Iterator[Topics]], Verdict], guesses: Iterator[tuple[Topics, str]], unsure: frozenset[str]
+    by: Callable[[TopicRacks, Iterator[TopicRacks]], Verdict],
+    guesses: Iterator[tuple[TopicRacks, str]],
+    unsure: frozenset[str],
 ) -> Verdict | None:
     """The verdict by the first guess that fits; None if none does."""
     for view, guess in guesses:
@@ -140,8 +142,8 @@ def _judged(
     assignor: Assignor[ConsumerEra],
     members: Sequence[ConsumerMember],
     observed: Mapping[str, tuple[TopicPartition, ...]],
-    current: Topics,
-    others: Iterator[Topics],
+    current: TopicRacks,
+    others: Iterator[TopicRacks],
 ) -> Verdict:
     verdict = _compared(assignor.name, observed, assignor.newest(members, current).shares)
     if verdict.grade is not Grade.UNEXPLAINED:
@@ -153,8 +155,8 @@ def _explained(
     assignor: Assignor[ConsumerEra],
     members: Sequence[ConsumerMember],
     observed: Mapping[str, tuple[TopicPartition, ...]],
-    current: Topics,
-    views: Iterator[Topics],
+    current: TopicRacks,
+    views: Iterator[TopicRacks],
 ) -> Verdict | None:
     """What the leader may have known or done otherwise and be right; None where nothing gives this answer."""
     for view in views:

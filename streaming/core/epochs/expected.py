@@ -21,7 +21,7 @@ from rebalance_monitor.assignors.broker.model import (
 from rebalance_monitor.schemas.group_records import GroupRecord
 from rebalance_monitor.schemas.group_values import ConsumerMember
 from rebalance_monitor.streaming.core.epochs.group import PARTS, EpochGroup, StatedPart, take
-from rebalance_monitor.streaming.core.targets.expected import Answer, compared
+from rebalance_monitor.streaming.core.targets.expected import Comparison, compared
 
 DEFAULT_ASSIGNOR = "uniform"
 _ASSIGNORS: Mapping[str, Callable[..., Outcome]] = {"uniform": uniform.assign, "range": range_assignor.assign}
@@ -127,12 +127,12 @@ def explained(
     release: Release,
     *,
     assign: Callable[..., Outcome] | None = None,
-) -> Answer:
+) -> Comparison:
     """Whether this assignor of the release computes the target from these topics; `assign`: its function, if not
     ours."""
     group = assignor_input(computed, topics)
     if group is None:
-        return Answer.FAILED
+        return Comparison.FAILED
     wanted = {member: view.wanted() for member, view in computed.after.members.items()}
     return compared(group, wanted, partial(assign or _ASSIGNORS[assignor], release=release))
 
@@ -144,4 +144,4 @@ def explains(computed: Computed, topics: Mapping[str, BrokerTopic], release: Rel
     if name is None or name not in _ASSIGNORS:
         return None
     answer = explained(computed, topics, name, release)
-    return answer is Answer.SAME if answer in (Answer.SAME, Answer.OTHER) else None
+    return answer is Comparison.SAME if answer in (Comparison.SAME, Comparison.OTHER) else None

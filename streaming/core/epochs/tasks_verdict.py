@@ -28,7 +28,7 @@ from rebalance_monitor.streaming.core.epochs.units import ACTIVE, NONE, STANDBY,
 from rebalance_monitor.streaming.core.model.reasons import Reason, ReasonKind
 from rebalance_monitor.streaming.core.model.results import Grade, Verdict
 from rebalance_monitor.streaming.core.model.streams_settings import StreamsSettings
-from rebalance_monitor.streaming.core.targets.expected import Answer, orders_to_try
+from rebalance_monitor.streaming.core.targets.expected import Comparison, orders_to_try
 
 ASSIGNOR = "sticky"
 STANDBYS = "num.standby.replicas"
@@ -84,11 +84,11 @@ def judge(
     for (era, release, early), count, view in assumptions:
         why = early or view.why or (count.why if _has_state(view) else None)
         answer, expected = _answer(computed, view, count.number, release, len(assumptions))
-        if answer is Answer.SAME:
+        if answer is Comparison.SAME:
             grade = Grade.MATCH if why is None else Grade.EXPLAINABLE
             eras = () if view.subtopologies is None else (era,)
             return TasksVerdict(Verdict(grade=grade, assignor=ASSIGNOR, eras=eras, reason=why), expected)
-        unsure |= answer is Answer.UNSURE
+        unsure |= answer is Comparison.UNSURE
         first = first or expected
     if unsure:
         return _not_judged(UNSURE)
@@ -146,13 +146,13 @@ def _counts(computed: Computed, settings: StreamsSettings) -> list[StandbyCount]
 
 def _answer(
     computed: Computed, view: TopologyView, standbys: int, release: Release, assumptions: int
-) -> tuple[Answer, dict[str, Units] | None]:
+) -> tuple[Comparison, dict[str, Units] | None]:
     """How the target compares with what is computed from this view, and what is computed; one of so many assumptions,
     which share what may be tried. Where the assignor itself chose among equals, other orders tell nothing more."""
     wanted = {name: member.wanted() for name, member in computed.after.members.items()}
     if view.subtopologies is None:
         nothing = dict.fromkeys(wanted, NONE)
-        return Answer.SAME if wanted == nothing else Answer.OTHER, nothing
+        return Comparison.SAME if wanted == nothing else Comparison.OTHER, nothing
     members = _members(computed)
     size = len(members) + (1 + standbys) * sum(one.partitions for one in view.subtopologies)
     orders = member_orders(members)
@@ -160,16 +160,16 @@ def _answer(
     for order in islice(orders, orders_to_try(size * assumptions)):
         outcome = streams_sticky.assign(_group(order, view.subtopologies, standbys), release=release)
         if not isinstance(outcome, StreamsResult):
-            return Answer.FAILED, None
+            return Comparison.FAILED, None
         expected = {name: units_of(share) for name, share in outcome.shares.items()}
         if expected == wanted:
-            return Answer.SAME, expected
+            return Comparison.SAME, expected
         first = first or expected
         if outcome.unsure:
-            return Answer.UNSURE, first
+            return Comparison.UNSURE, first
     if next(orders, None) is not None:
-        return Answer.UNSURE, first
-    return Answer.OTHER, first
+        return Comparison.UNSURE, first
+    return Comparison.OTHER, first
 
 
 def _group(members: tuple[StreamsMember, ...], parts: tuple[Subtopology, ...], standbys: int) -> StreamsGroup:

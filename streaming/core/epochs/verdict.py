@@ -17,7 +17,7 @@ from rebalance_monitor.streaming.core.epochs.group import EpochGroup
 from rebalance_monitor.streaming.core.epochs.units import partitions_in
 from rebalance_monitor.streaming.core.model.reasons import Reason, ReasonKind
 from rebalance_monitor.streaming.core.model.results import ConsumerShare, ExpectedShare, Grade, Verdict
-from rebalance_monitor.streaming.core.targets.expected import Answer, flat_target
+from rebalance_monitor.streaming.core.targets.expected import Comparison, flat_target
 from rebalance_monitor.streaming.core.targets.published import NameOf, share_of
 from rebalance_monitor.streaming.core.targets.topics import Topics, sampled
 
@@ -96,13 +96,13 @@ def _compared(
     for choice, view in _choices(computed.after, named, views):
         answer = expected.explained(computed, view.topics, choice.assignor, choice.release)
         match answer:
-            case Answer.SAME:
+            case Comparison.SAME:
                 return _explained(choice, view, computed.after, name_of), None
-            case Answer.UNSURE:
+            case Comparison.UNSURE:
                 why_not = MANY_ORDERS
-            case Answer.FAILED:
+            case Comparison.FAILED:
                 continue
-            case Answer.OTHER:
+            case Comparison.OTHER:
                 first = first or _unexplained(computed, view, choice, name_of)
             case _:
                 assert_never(answer)

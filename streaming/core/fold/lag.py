@@ -55,18 +55,18 @@ class _Known:
     until_ms: int
     patience_ms: int
 
-    def stands_ms(self, one: PartitionProgress) -> int:
+    def stands_ms(self, partition: PartitionProgress) -> int:
         """For how long it has surely stood still in somebody's hands."""
-        return min(one.seen_ms, self.until_ms) - max(one.since_ms, self.held_since_ms)
+        return min(partition.seen_ms, self.until_ms) - max(partition.since_ms, self.held_since_ms)
 
-    def stuck(self, one: PartitionProgress) -> bool:
+    def stuck(self, partition: PartitionProgress) -> bool:
         """Whether that is too long, and more was written meanwhile."""
-        growing = not one.caught_up and one.end > one.end_since and one.samples >= LEAST_SAMPLES
-        return self.progress.commits and growing and self.stands_ms(one) > self.patience_ms
+        growing = not partition.caught_up and partition.end > partition.end_since and partition.samples >= LEAST_SAMPLES
+        return self.progress.commits and growing and self.stands_ms(partition) > self.patience_ms
 
-    def well(self, one: PartitionProgress) -> bool:
+    def well(self, partition: PartitionProgress) -> bool:
         """Whether nothing holds it up: not where nobody has seen it move, nor where it stands for long."""
-        return one.caught_up or (not one.first and self.stands_ms(one) <= self.patience_ms)
+        return partition.caught_up or (not partition.first and self.stands_ms(partition) <= self.patience_ms)
 
 
 def look(fold: Intake, tick: Tick, last: LastRecord | None) -> None:
@@ -128,13 +128,14 @@ def _known(fold: Intake, tick: Tick, last: LastRecord | None, holdings: Holdings
 def _not_advancing(known: _Known, envelope: Envelope, here: Evidence) -> Iterator[Finding]:
     for member, names in known.holdings.members.items():
         for name in names:
-            one = known.progress.partitions.get(name)
-            if one is None or not known.stuck(one):
+            partition = known.progress.partitions.get(name)
+            if partition is None or not known.stuck(partition):
                 continue
-            since_ms = max(one.since_ms, known.held_since_ms)
+            since_ms = max(partition.since_ms, known.held_since_ms)
             text = (
-                f"it stands at offset {one.committed} for {known.stands_ms(one) // 1_000} s, since generation "
-                f"{_generation_at(envelope, since_ms)}, and its end offset grew from {one.end_since} to {one.end}"
+                f"it stands at offset {partition.committed} for {known.stands_ms(partition) // 1_000} s, "
+                f"since generation {_generation_at(envelope, since_ms)}, "
+                f"and its end offset grew from {partition.end_since} to {partition.end}"
             )
             yield Finding(
                 rule=NOT_ADVANCING,
@@ -142,7 +143,7 @@ def _not_advancing(known: _Known, envelope: Envelope, here: Evidence) -> Iterato
                 certainty=Certainty.LIKELY,
                 subjects=(Subject("partition", name), Subject("member", member)),
                 message=f"{member} holds {name}: {text}",
-                evidence=(here, Evidence(text=f"polled {one.samples} times: {text}")),
+                evidence=(here, Evidence(text=f"polled {partition.samples} times: {text}")),
                 cause=(Subject("member", member),),
             )
 
@@ -167,7 +168,7 @@ def _published(fold: Intake, known: _Known) -> GroupProgress:
 
 
 def _member(member: str, names: Sequence[str], known: _Known) -> MemberLag:
-    sampled = [one for name in names if (one := known.progress.partitions.get(name)) is not None]
+    sampled = [partition for name in names if (partition := known.progress.partitions.get(name)) is not None]
     caught_up, advancing = sum(one.caught_up for one in sampled), sum(one.advancing for one in sampled)
     return MemberLag(
         member=member,
@@ -193,7 +194,9 @@ def _lags(known: _Known) -> dict[str, _Lag] | None:
     """The lag of each member that holds a partition; None where an offset of any partition is not known."""
     found = {}
     for member, names in known.holdings.members.items():
-        lags = [(one.lag, name) for name in names if (one := known.progress.partitions.get(name)) is not None]
+        lags = [
+            (partition.lag, name) for name in names if (partition := known.progress.partitions.get(name)) is not None
+        ]
         if len(lags) < len(names):
             return None
         if lags:

@@ -137,8 +137,8 @@ def _generation(generation: Generation) -> Object:
     }
 
 
-def _sampled(one: Sampled | None) -> Object:
-    return {} if one is None else {"sampled": {"after_ms": one.after_ms, "at_ms": one.at_ms}}
+def _sampled(sampled: Sampled | None) -> Object:
+    return {} if sampled is None else {"sampled": {"after_ms": sampled.after_ms, "at_ms": sampled.at_ms}}
 
 
 def aftermath_patch(aftermath: Aftermath) -> Object:

@@ -12,7 +12,7 @@ from rebalance_monitor.assignors.broker import simple
 from rebalance_monitor.assignors.broker.model import BrokerGroup, BrokerMember, BrokerTopic, Outcome, Release
 from rebalance_monitor.schemas.group_records import GroupRecord
 from rebalance_monitor.streaming.core.share.group import ASSIGNED, TARGET, ShareGroup, take
-from rebalance_monitor.streaming.core.targets.expected import Answer, compared
+from rebalance_monitor.streaming.core.targets.expected import Comparison, compared
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,11 +67,11 @@ def run(
 
 def explained(
     computed: ComputedShare, topics: Mapping[str, BrokerTopic], release: Release, java_version: int
-) -> Answer:
+) -> Comparison:
     """Whether the release's assignor computes the target from these topics."""
     group = assignor_input(computed, topics)
     if group is None:
-        return Answer.FAILED
+        return Comparison.FAILED
     wanted = {name: member.wanted() for name, member in computed.after.members.items()}
     assign = partial(simple.assign, release=release, java_version=java_version, assignable=computed.after.initialized())
     return compared(group, wanted, assign)

@@ -17,7 +17,7 @@ from rebalance_monitor.streaming.core.share.expected import ComputedShare, expla
 from rebalance_monitor.streaming.core.share.group import ShareGroup
 from rebalance_monitor.streaming.core.share.topics import INFERRED, KnownTopics, known_topics
 from rebalance_monitor.streaming.core.targets import topics
-from rebalance_monitor.streaming.core.targets.expected import Answer, flat_target
+from rebalance_monitor.streaming.core.targets.expected import Comparison, flat_target
 from rebalance_monitor.streaming.core.targets.published import NameOf, share_of
 
 ASSIGNOR = "simple"
@@ -68,14 +68,14 @@ def _compared(
     for view, at, java_version in _choices(computed.after, views):
         era, release = eras_of(computed.after)[at]
         match explained(computed, view.topics, release, java_version):
-            case Answer.SAME:
+            case Comparison.SAME:
                 why = view.why if at == 0 else _other_release(era)
                 return _explained(computed, _eras(computed, view, java_version), why, name_of), None
-            case Answer.UNSURE:
+            case Comparison.UNSURE:
                 why_not = MANY_ORDERS
-            case Answer.FAILED:
+            case Comparison.FAILED:
                 continue
-            case Answer.OTHER:
+            case Comparison.OTHER:
                 first = first or _unexplained(computed, view, release, java_version, name_of)
             case unknown:
                 assert_never(unknown)
@@ -93,7 +93,7 @@ def _eras(computed: ComputedShare, view: KnownTopics, java_version: int) -> tupl
     return tuple(
         era
         for era, release in eras_of(computed.after)
-        if explained(computed, view.topics, release, java_version) is Answer.SAME
+        if explained(computed, view.topics, release, java_version) is Comparison.SAME
     )
 
 

@@ -12,14 +12,14 @@ MOST_EVIDENCE = 10
 def merged(before: tuple[Cause, ...], after: tuple[Cause, ...]) -> tuple[Cause, ...]:
     """Causes of several epochs that share a target: each kind once, with all its subjects up to a bound."""
     found: dict[tuple[str, Certainty], Cause] = {}
-    for one in (*before, *after):
-        known = found.get((one.kind, one.certainty))
+    for cause in (*before, *after):
+        known = found.get((cause.kind, cause.certainty))
         if known is None:
-            found[one.kind, one.certainty] = one
+            found[cause.kind, cause.certainty] = cause
             continue
-        subjects = tuple(dict.fromkeys((*known.subjects, *one.subjects)))[:MOST_SUBJECTS]
-        evidence = tuple(dict.fromkeys((*known.evidence, *one.evidence)))[:MOST_EVIDENCE]
-        found[one.kind, one.certainty] = replace(known, subjects=subjects, evidence=evidence)
+        subjects = tuple(dict.fromkeys((*known.subjects, *cause.subjects)))[:MOST_SUBJECTS]
+        evidence = tuple(dict.fromkeys((*known.evidence, *cause.evidence)))[:MOST_EVIDENCE]
+        found[cause.kind, cause.certainty] = replace(known, subjects=subjects, evidence=evidence)
     return tuple(found.values())
 
 

@@ -16,7 +16,7 @@ _MOST_WORK = 100_000
 """Members and partitions of all orders together that are tried for one target: large groups get fewer."""
 
 
-class Answer(Enum):
+class Comparison(Enum):
     """How a recorded target compares with a computed one."""
 
     SAME = auto()
@@ -34,7 +34,7 @@ def orders_to_try(size: int) -> int:
 
 def compared(
     group: BrokerGroup, wanted: Mapping[str, frozenset[object]], assign: Callable[[BrokerGroup], Outcome]
-) -> Answer:
+) -> Comparison:
     """Whether the assignor gives each member of the group what it was given (`wanted`)."""
     orders = member_orders(group.members)
     size = len(group.members) + sum(topic.partitions for topic in group.topics.values())
@@ -45,11 +45,11 @@ def compared(
             continue
         ran = True
         if all(flat_target(outcome, one) == of for one, of in wanted.items()):
-            return Answer.SAME
+            return Comparison.SAME
         unsure |= outcome.unsure
     if unsure or next(orders, None) is not None:
-        return Answer.UNSURE
-    return Answer.OTHER if ran else Answer.FAILED
+        return Comparison.UNSURE
+    return Comparison.OTHER if ran else Comparison.FAILED
 
 
 def flat_target(result: BrokerResult, member: str) -> frozenset[TopicPartition]:

@@ -23,9 +23,9 @@ MOST_LATER = 2
 
 def name_of(topic: bytes, told: PartitionMetadata | None, history: TopicHistory) -> str:
     """The topic's name; its id as Kafka prints it where nobody has told the name."""
-    for one in () if told is None else told.topics:
-        if one.topic == topic:
-            return one.name
+    for listed in () if told is None else told.topics:
+        if listed.topic == topic:
+            return listed.name
     return history.name_of(topic) or base64.urlsafe_b64encode(topic).decode().rstrip("=")
 
 

@@ -34,7 +34,7 @@ from rebalance_monitor.streaming.core.epochs.laws import (
 from rebalance_monitor.streaming.core.epochs.lifecycle import EpochsLifecycle
 from rebalance_monitor.streaming.core.epochs.state import EpochsState
 from rebalance_monitor.streaming.core.model.codec import dumps, loads
-from rebalance_monitor.streaming.core.targets.expected import Answer
+from rebalance_monitor.streaming.core.targets.expected import Comparison
 
 T = bytes(16)
 SUBSCRIPTION = ConsumerMember(
@@ -240,7 +240,7 @@ def test_of_a_large_group_fewer_orders_are_tried() -> None:
 
     topics = {"t": BrokerTopic(id=T, partitions=3_000)}
     answer = explained(Computed(before, after), topics, "uniform", NEWEST, assign=assign)
-    assert answer is Answer.UNSURE
+    assert answer is Comparison.UNSURE
     assert 1 < len(tried) < 50
 
 
