@@ -241,6 +241,9 @@ def _unknown(settings: StreamsSettings, one: Observed, found: Found, search: Sea
         return Reason(
             ReasonKind.UNKNOWN_SETTINGS, f"settings that are not known give this answer with these values: {listed}"
         )
+    if settings.rack_strategy is None and _racks(one) and era_of(hypothesis.release).racks and len(one.processes()) > 1:
+        text = "settings that are not known give this answer with these values: rack.aware.assignment.strategy none"
+        return Reason(ReasonKind.UNKNOWN_SETTINGS, text)
     if hypothesis.copies_unsure:
         text = "the public sticky assignor places copies by memory address; all else is as it gives it"
         return Reason(ReasonKind.EQUAL_CHOICE, text)

@@ -24,6 +24,8 @@ from rebalance_monitor.streaming.core.streams.observed import Observed, observed
 from rebalance_monitor.streaming.core.streams.search import FEWEST_RUNS, Search
 from rebalance_monitor.streaming.core.streams.topology import Seen, learnt
 from rebalance_monitor.streaming.core.streams.verdict import judge
+from tests.streaming.core.rules.builders import generations
+from tests.streaming.core.rules.cases_streams_record import TEXT
 from tests.streaming.core.rules.streams import Thread, group
 from tests.streaming.core.streams.leaders import Case, cases
 
@@ -181,3 +183,22 @@ def test_a_large_group_with_members_of_a_newer_version_is_not_tried_in_every_pla
     assert verdict.grade is Grade.NOT_JUDGED
     assert verdict.reason is not None
     assert verdict.reason.kind is ReasonKind.TOO_MANY_POSSIBILITIES
+
+
+@pytest.mark.parametrize(
+    ("strategy", "rack", "grade"),
+    [
+        ("none", "r1", Grade.MATCH),
+        (None, None, Grade.MATCH),
+        (None, "r1", Grade.EXPLAINABLE),
+    ],
+)
+def test_a_match_does_not_rest_on_an_unknown_rack_strategy(
+    strategy: str | None, rack: str | None, grade: Grade
+) -> None:
+    """Where every member states its rack, the leader may look at racks."""
+    threads = (Thread(id="a1", active="0_0", rack=rack), Thread(id="b1", active="0_1", rack=rack))
+    known = replace(LARGE, release="4.3.1", rack_tags=(), rack_strategy=strategy, topology=TEXT)
+    (one,) = generations(group(threads, known=known).fold())
+    assert one.verdict.grade is grade, one.verdict.why
+    assert grade is Grade.MATCH or "rack.aware.assignment.strategy none" in one.verdict.why
