@@ -118,8 +118,8 @@ def _groups(cluster: ClusterSection) -> ConnectionCheck:
         return ConnectionCheck(counted)
     return ConnectionCheck(
         counted,
-        "this user may not Describe the cluster, so a deleted group cannot be told from a hidden one, and incidents of "
-        "such a group stay open; grant it",
+        "this user may not Describe the cluster, so nobody can distinguish a deleted group from a hidden one, and "
+        "incidents of a deleted group stay open; grant it",
     )
 
 

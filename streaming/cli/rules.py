@@ -71,6 +71,7 @@ def rule_object(rule: Rule) -> dict[str, Any]:
         "for_ms": rule.for_ms,
         "keep_firing_ms": rule.keep_firing_ms,
         "absorbed_by_storm": rule.absorbed,
+        "needs_every_generation": rule.needs_every_generation,
         "meaning": rule.meaning,
         "exceptions": list(rule.exceptions),
         "confirm": [{"run": check.run, "shows": check.shows} for check in rule.confirm],

@@ -61,6 +61,7 @@ class Story:
     source: Object
     judged_by: str = ""
     target: str = ""
+    sampled: str = ""
 
 
 def story(row: GenerationRow) -> Story:
@@ -101,7 +102,17 @@ def story(row: GenerationRow) -> Story:
         source=source,
         judged_by=row.judged_by,
         target=_target(document.get("epoch")),
+        sampled=_sampled(document.get("sampled")),
     )
+
+
+def _sampled(between: Object | None) -> str:
+    """When an assignment came about that was polled; "" for one that was read."""
+    if between is None:
+        return ""
+    if between["after_ms"] is None:
+        return "polled, not read: how long it had been so is not known"
+    return f"polled, not read: it came about within the {duration(between['at_ms'] - between['after_ms'])} before"
 
 
 def _target(epoch: Object | None) -> str:

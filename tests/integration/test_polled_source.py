@@ -18,7 +18,10 @@ from confluent_kafka import Consumer
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from lab.cluster import workers
+from rebalance_monitor.schemas.consumer_protocol import read_assignment, read_subscription
 from rebalance_monitor.streaming.core.fold.sampling import MISSING
+from rebalance_monitor.streaming.polling.asking_snapshots import KafkaSnapshots
+from rebalance_monitor.streaming.supervision import PartFailed
 from tests.integration.secured import Secured, client, secured
 from tests.integration.told import heal, sections, simulated, spoil
 from tests.integration.watched import PATIENCE_S
@@ -139,3 +142,35 @@ def test_a_cluster_that_can_only_be_asked_is_found_and_explained(stage: Secured)
             assert float(requests.split()[-1]) >= 3 * len(generations)
             print(f"\n{len(generations)} assignments seen; {sorted({each['rule'] for each in incidents})} found")
     assert "sesame" not in job.log.read_text()
+
+
+def test_what_a_real_broker_says_of_groups_of_each_kind(stage: Secured) -> None:
+    """In the end the broker is stopped: then nobody answers, which says nothing of any group."""
+    ask = KafkaSnapshots({"bootstrap.servers": stage.address, **client("monitor", PASSWORD)})
+    plain = {"bootstrap.servers": stage.watched.broker.address, "enable.auto.commit": False, "log_level": 0}
+    static = Consumer({**plain, "group.id": "static", "client.id": "c", "group.instance.id": "i-1"})
+    epochs = Consumer({**plain, "group.id": "epochs", "group.protocol": "consumer"})
+    with closing(static), closing(epochs):
+        for one in (static, epochs):
+            one.subscribe([TOPIC])
+
+        def assigned() -> bool:
+            return all(one.poll(0.1) is None and len(one.assignment()) == PARTITIONS for one in (static, epochs))
+
+        stage.watched.lab.wait_for("both groups have members", assigned, timeout_s=PATIENCE_S)
+        answer = ask()
+        assert answer.complete
+        assert "epochs" not in answer.groups, "a KIP-848 group cannot be described so"
+        found = answer.groups["static"]
+        (only,) = found.members
+        assert (found.state, found.protocol_type, only.client_id, only.instance_id) == (
+            "Stable",
+            "consumer",
+            "c",
+            "i-1",
+        )
+        assert read_subscription(only.subscription)[0].topics == (TOPIC,)
+        assert len(read_assignment(only.assignment)[0].partitions) == PARTITIONS
+    stage.watched.broker.child.stop()
+    with pytest.raises(PartFailed, match="the brokers did not describe their groups"):
+        ask()

@@ -15,6 +15,7 @@ from rebalance_monitor.streaming.core.model.results import (
     ConnectShare,
     ExpectedShare,
     Grade,
+    Sampled,
     Verdict,
 )
 from rebalance_monitor.streaming.web import fleet
@@ -212,3 +213,11 @@ def test_every_write_of_a_group_shows() -> None:
         fleet.versions([row()], [], {("c", "g"): "5"}),
     )
     assert all(fleet.changed(base, other) == [("c", "g")] for other in others)
+
+
+def test_an_assignment_that_was_polled_says_so() -> None:
+    for sampled, said in ((None, ""), (Sampled(None, 1_000), "not known"), (Sampled(400, 11_400), "within the 11 s")):
+        document = as_object(builders.generation(sampled=sampled))
+        one = story(GenerationRow(document, "c", "g", ""))
+        assert said in one.sampled
+        assert bool(one.sampled) == (sampled is not None)

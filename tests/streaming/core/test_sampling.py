@@ -1,8 +1,10 @@
 """A group that is polled: the same eyes, less certainty. Nothing that was not seen is an alarm, and nothing matches."""
 
+import re
 from collections import Counter
 from dataclasses import replace
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,6 +17,7 @@ from rebalance_monitor.streaming.core.cluster.knowledge import NOTHING_KNOWN, Kn
 from rebalance_monitor.streaming.core.cluster.topics import TopicMetadata
 from rebalance_monitor.streaming.core.connect.rules.catalogue_static import STATIC_ON_WILDCARD
 from rebalance_monitor.streaming.core.fold.sampling import MISSING, contents_of
+from rebalance_monitor.streaming.core.incidents.monitor_error import MONITOR_ERROR
 from rebalance_monitor.streaming.core.model.objects import as_object
 from rebalance_monitor.streaming.core.model.reasons import ReasonKind
 from rebalance_monitor.streaming.core.model.records import POLLED, GroupGeneration, Row, Sampled
@@ -290,3 +293,10 @@ def test_a_stuck_rebalance_ends_with_the_assignment_that_was_there_before() -> N
     assert incidents(one.fold([], NOW_MS + 80_000))
     ended = incidents(one.told(body, NOW_MS + 90_000))
     assert [each.rule for each in ended if each.resolved_at_ms is not None] == ["stuck_rebalance"]
+
+
+def test_the_document_names_the_rules_that_are_judged() -> None:
+    text = (Path(__file__).parents[3] / "docs" / "sampled.md").read_text(encoding="utf-8")
+    listed = text.split("These rules look at one assignment alone")[1].split("Of a group with static members")[0]
+    alone = {rule.title for rule in RULES if not rule.needs_every_generation and rule is not MONITOR_ERROR}
+    assert set(re.findall(r"`(\w+)`", listed)) == alone

@@ -111,6 +111,7 @@ STATIC_IMBALANCE = Rule(
     alert="KafkaConnectImbalance",
     wrong="Workers without declarations differ by two or more in the undeclared connectors or tasks they hold.",
     severity=Severity.MEDIUM,
+    needs_every_generation=False,
     absorbed=True,
     meaning="With nothing pending, workers without declarations differ by at most one wildcard connector and task.",
     exceptions=(
