@@ -1,6 +1,7 @@
 """Contracts of `generations` and `bursts`: each record once, read, its document equal to its columns."""
 
 from rebalance_monitor.streaming.audit.contract import Contract, known_values, suite
+from rebalance_monitor.streaming.core.model.records import POLLED
 
 KEY = 'g.cluster, g.topic_id, g.partition, g."offset"'
 PENDING_SLACK_MS = 600_000
@@ -62,9 +63,10 @@ GENERATIONS = suite(
     " judged_by batch_id",
     Contract(
         "generation_was_read",
-        "the record of a generation lies below the position of its partition",
-        f"select {KEY} from rebalance_monitor.generations g where not exists (select from rebalance_monitor.positions p"
-        ' where p.topic_id = g.topic_id and p.partition = g.partition and g."offset" < p.next_offset)',
+        "the record of a generation lies below the position of its partition; one that was polled has no record",
+        f"select {KEY} from rebalance_monitor.generations g where (g.topic = '{POLLED}') = (g.document -> 'sampled'"
+        f" is null) or (g.topic <> '{POLLED}' and not exists (select from rebalance_monitor.positions p"
+        ' where p.topic_id = g.topic_id and p.partition = g.partition and g."offset" < p.next_offset))',
     ),
     Contract(
         "generation_not_in_gap",

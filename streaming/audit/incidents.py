@@ -1,6 +1,7 @@
 """Contracts of `incidents` and of the notifications about them, `outbox` and `outbox_sent`."""
 
 from rebalance_monitor.streaming.audit.contract import Contract, known_values, suite
+from rebalance_monitor.streaming.core.model.records import POLLED
 
 INCIDENTS = suite(
     "incidents",
@@ -14,11 +15,11 @@ INCIDENTS = suite(
     ),
     Contract(
         "incident_evidence_was_read",
-        "a record named as evidence lies below the position of its partition",
-        """
+        "a record named as evidence lies below the position of its partition; one that was polled has no record",
+        f"""
         select i.incident_id, e.value as record from rebalance_monitor.incidents i
         cross join lateral jsonb_array_elements(i.evidence) as e
-        where e.value ? 'offset' and not exists (
+        where e.value ? 'offset' and e.value ->> 'topic' <> '{POLLED}' and not exists (
             select from rebalance_monitor.positions p
             where p.topic = e.value ->> 'topic' and p.partition = (e.value ->> 'partition')::bigint
             and (e.value ->> 'offset')::bigint < p.next_offset)

@@ -1,9 +1,9 @@
 """What brokers say of all groups and of the bytes of their members: two requests per broker, however many groups.
 
 librdkafka's `rd_kafka_list_groups` sends ListGroups and DescribeGroups to each broker, and hands members' bytes on as
-they are, whatever the protocol type. Its newer calls decode what consumers are given, and leave other groups out. It
-sends version 0 of DescribeGroups, which every broker answers; that one names no instance ids. A broker that does not
-answer fails the whole question.
+they are, whatever the protocol type. Its newer calls, which it recommends instead, decode what consumers are given and
+leave the bytes and other groups out. It sends version 0 of DescribeGroups, which every broker answers; that one names no
+instance ids. A broker that does not answer fails the whole question.
 """
 
 from collections.abc import Mapping
