@@ -2,8 +2,8 @@
 
 librdkafka's `rd_kafka_list_groups` sends ListGroups and DescribeGroups to each broker, and hands members' bytes on as
 they are, whatever the protocol type. Its newer calls, which it recommends instead, decode what consumers are given and
-leave the bytes and other groups out. It sends version 0 of DescribeGroups, which every broker answers; that one names no
-instance ids. A broker that does not answer fails the whole question.
+leave the bytes and other groups out. It sends version 0 of DescribeGroups, which every broker answers; that one names
+no instance ids. A broker that does not answer fails the whole question.
 """
 
 from collections.abc import Mapping
