@@ -36,9 +36,10 @@ def assign(group: BrokerGroup, partitions: Mapping[TopicId, Sequence[int]], *, j
     orders = Orders(group, java_version)
     members = orders.members()
     before, walk = _previous(members, orders)
+    walked = members if not group.homogeneous else members[:1]  # those of one member are those of all
     subscribed = {
         member.id: [(topic, number) for topic in orders.topics_of(member) for number in partitions[topic]]
-        for member in members
+        for member in walked
     }
     if not group.homogeneous:
         shares = _different(members, subscribed, before)

@@ -127,14 +127,15 @@ def explained(
     release: Release,
     *,
     assign: Callable[..., Outcome] | None = None,
+    assumptions: int = 1,
 ) -> Comparison:
-    """Whether this assignor of the release computes the target from these topics; `assign`: its function, if not
-    ours."""
+    """Whether this assignor of the release computes the target from these topics, which is one of so many assumptions;
+    `assign`: its function, if not ours."""
     group = assignor_input(computed, topics)
     if group is None:
         return Comparison.FAILED
     wanted = {member: view.wanted() for member, view in computed.after.members.items()}
-    return compared(group, wanted, partial(assign or _ASSIGNORS[assignor], release=release))
+    return compared(group, wanted, partial(assign or _ASSIGNORS[assignor], release=release), assumptions=assumptions)
 
 
 def explains(computed: Computed, topics: Mapping[str, BrokerTopic], release: Release = NEWEST) -> bool | None:

@@ -28,7 +28,7 @@ from rebalance_monitor.streaming.core.epochs.units import ACTIVE, NONE, STANDBY,
 from rebalance_monitor.streaming.core.model.reasons import Reason, ReasonKind
 from rebalance_monitor.streaming.core.model.results import Grade, Verdict
 from rebalance_monitor.streaming.core.model.streams_settings import StreamsSettings
-from rebalance_monitor.streaming.core.targets.expected import Comparison, orders_to_try
+from rebalance_monitor.streaming.core.targets.expected import OVERTAKEN, Comparison, orders_to_try
 
 ASSIGNOR = "sticky"
 STANDBYS = "num.standby.replicas"
@@ -71,6 +71,8 @@ def judge(
     group = computed.after
     if not trusted:
         return _not_judged(RECORDS_MISSING)
+    if group.behind:
+        return _not_judged(OVERTAKEN)
     if any(member.process is None for member in group.members.values()):
         return _not_judged(MEMBER_MISSING)
     if group.topology is None:

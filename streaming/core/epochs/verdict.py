@@ -17,7 +17,7 @@ from rebalance_monitor.streaming.core.epochs.group import EpochGroup
 from rebalance_monitor.streaming.core.epochs.units import partitions_in
 from rebalance_monitor.streaming.core.model.reasons import Reason, ReasonKind
 from rebalance_monitor.streaming.core.model.results import ConsumerShare, ExpectedShare, Grade, Verdict
-from rebalance_monitor.streaming.core.targets.expected import Comparison, flat_target
+from rebalance_monitor.streaming.core.targets.expected import OVERTAKEN, Comparison, flat_target
 from rebalance_monitor.streaming.core.targets.published import NameOf, share_of
 from rebalance_monitor.streaming.core.targets.topics import Topics, sampled
 
@@ -68,6 +68,8 @@ def judge(computed: Computed, history: TopicHistory, at_ms: int, name_of: NameOf
         return _not_judged(None, CONVERTED)
     if not trusted:
         return _not_judged(assignor, RECORDS_MISSING)
+    if group.behind:
+        return _not_judged(assignor, OVERTAKEN)
     if any(one.metadata is None for one in group.members.values()):
         return _not_judged(assignor, MEMBER_MISSING)
     if not known:
@@ -93,8 +95,9 @@ def _compared(
     """The verdict, as far as any assignor could be run; and why a comparison cannot tell, where one cannot."""
     first: Verdict | None = None
     why_not: Reason | None = None
-    for choice, view in _choices(computed.after, named, views):
-        answer = expected.explained(computed, view.topics, choice.assignor, choice.release)
+    choices = list(_choices(computed.after, named, views))
+    for choice, view in choices:
+        answer = expected.explained(computed, view.topics, choice.assignor, choice.release, assumptions=len(choices))
         match answer:
             case Comparison.SAME:
                 return _explained(choice, view, computed.after, name_of), None

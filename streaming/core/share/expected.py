@@ -66,12 +66,17 @@ def run(
 
 
 def explained(
-    computed: ComputedShare, topics: Mapping[str, BrokerTopic], release: Release, java_version: int
+    computed: ComputedShare,
+    topics: Mapping[str, BrokerTopic],
+    release: Release,
+    java_version: int,
+    *,
+    assumptions: int = 1,
 ) -> Comparison:
-    """Whether the release's assignor computes the target from these topics."""
+    """Whether the release's assignor computes the target from these topics, which is one of so many assumptions."""
     group = assignor_input(computed, topics)
     if group is None:
         return Comparison.FAILED
     wanted = {name: member.wanted() for name, member in computed.after.members.items()}
     assign = partial(simple.assign, release=release, java_version=java_version, assignable=computed.after.initialized())
-    return compared(group, wanted, assign)
+    return compared(group, wanted, assign, assumptions=assumptions)

@@ -17,7 +17,7 @@ from rebalance_monitor.streaming.core.share.expected import ComputedShare, expla
 from rebalance_monitor.streaming.core.share.group import ShareGroup
 from rebalance_monitor.streaming.core.share.topics import INFERRED, KnownTopics, known_topics
 from rebalance_monitor.streaming.core.targets import topics
-from rebalance_monitor.streaming.core.targets.expected import Comparison, flat_target
+from rebalance_monitor.streaming.core.targets.expected import OVERTAKEN, Comparison, flat_target
 from rebalance_monitor.streaming.core.targets.published import NameOf, share_of
 
 ASSIGNOR = "simple"
@@ -46,6 +46,8 @@ def judge(computed: ComputedShare, history: TopicHistory, at_ms: int, name_of: N
     group = computed.after
     if not trusted:
         return _not_judged(RECORDS_MISSING)
+    if group.behind:
+        return _not_judged(OVERTAKEN)
     if any(one.metadata is None for one in group.members.values()):
         return _not_judged(MEMBER_MISSING)
     views = list(known_topics(group, history, at_ms))
@@ -65,12 +67,13 @@ def _compared(
     """The verdict, as far as the assignor could be run; and why a comparison cannot tell, where one cannot."""
     first: Verdict | None = None
     why_not: Reason | None = None
-    for view, at, java_version in _choices(computed.after, views):
+    choices = list(_choices(computed.after, views))
+    for view, at, java_version in choices:
         era, release = eras_of(computed.after)[at]
-        match explained(computed, view.topics, release, java_version):
+        match explained(computed, view.topics, release, java_version, assumptions=len(choices)):
             case Comparison.SAME:
                 why = view.why if at == 0 else _other_release(era)
-                return _explained(computed, _eras(computed, view, java_version), why, name_of), None
+                return _explained(computed, _eras(computed, view, java_version, len(choices)), why, name_of), None
             case Comparison.UNSURE:
                 why_not = MANY_ORDERS
             case Comparison.FAILED:
@@ -89,11 +92,11 @@ def _choices(group: ShareGroup, views: Sequence[KnownTopics]) -> Iterator[tuple[
             yield from ((view, at, java_version) for java_version in JAVAS)
 
 
-def _eras(computed: ComputedShare, view: KnownTopics, java_version: int) -> tuple[str, ...]:
+def _eras(computed: ComputedShare, view: KnownTopics, java_version: int, assumptions: int) -> tuple[str, ...]:
     return tuple(
         era
         for era, release in eras_of(computed.after)
-        if explained(computed, view.topics, release, java_version) is Comparison.SAME
+        if explained(computed, view.topics, release, java_version, assumptions=assumptions) is Comparison.SAME
     )
 
 

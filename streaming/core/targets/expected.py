@@ -9,8 +9,14 @@ from enum import Enum, auto
 from itertools import islice
 
 from rebalance_monitor.assignors.broker.model import BrokerGroup, BrokerResult, Outcome, member_orders
+from rebalance_monitor.streaming.core.model.reasons import Reason, ReasonKind
 from rebalance_monitor.streaming.core.targets.group import TopicPartition
 
+OVERTAKEN = Reason(
+    ReasonKind.EVIDENCE_MISSING, "the group changed while this target was computed: who was in it before is not known"
+)
+"""A target of an earlier epoch than the group's: coordinators after 4.3 compute targets beside the heartbeats
+(KIP-1263), so who joined or left meanwhile was not in the assignor's input."""
 _MOST_ORDERS = 720
 _MOST_WORK = 100_000
 """Members and partitions of all orders together that are tried for one target: large groups get fewer."""
@@ -33,13 +39,18 @@ def orders_to_try(size: int) -> int:
 
 
 def compared(
-    group: BrokerGroup, wanted: Mapping[str, frozenset[object]], assign: Callable[[BrokerGroup], Outcome]
+    group: BrokerGroup,
+    wanted: Mapping[str, frozenset[object]],
+    assign: Callable[[BrokerGroup], Outcome],
+    *,
+    assumptions: int = 1,
 ) -> Comparison:
-    """Whether the assignor gives each member of the group what it was given (`wanted`)."""
+    """Whether the assignor gives each member of the group what it was given (`wanted`); under one of so many
+    assumptions, which share what may be tried."""
     orders = member_orders(group.members)
     size = len(group.members) + sum(topic.partitions for topic in group.topics.values())
     ran = unsure = False
-    for members in islice(orders, orders_to_try(size)):
+    for members in islice(orders, orders_to_try(size * assumptions)):
         outcome = assign(replace(group, members=members))
         if not isinstance(outcome, BrokerResult):
             continue
