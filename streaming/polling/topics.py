@@ -47,14 +47,15 @@ class TopicPoller(Poller[TopicSample]):
         wanted = self._wanted_ms is not None and self._now_ms() >= self._wanted_ms
         if now_s - self._asked_s < (SHORTEST_PAUSE_S if wanted else self._every_s):
             return LOOK_EVERY_S
-        asked_ms, answered_ms = self._now_ms(), None
+        asked_ms, answered_ms, requests = self._now_ms(), None, REQUESTS
         try:
             answer = self._timed(self._ask)
+            requests = answer.requests
             answered_ms = self._now_ms()
             self._keep(answer, asked_ms, answered_ms)
             self._asked_s = now_s
         finally:
-            self._observer.polled(PART, REQUESTS, answered_ms)
+            self._observer.polled(PART, requests, answered_ms)
         return LOOK_EVERY_S
 
     def _keep(self, answer: BrokersAnswer, asked_ms: int, answered_ms: int) -> None:
@@ -64,6 +65,8 @@ class TopicPoller(Poller[TopicSample]):
             topics = {**answer.topics, **{name: known[name] for name in answer.unclear if name in known}}
             # What did not change is kept once, however often it was said.
             topics = {name: known[name] if known.get(name) == held else held for name, held in topics.items()}
-            self._kept.append(TopicSample(asked_ms, answered_ms, topics, dict(answer.racks), dict(answer.ids)))
+            self._kept.append(
+                TopicSample(asked_ms, answered_ms, topics, dict(answer.racks), dict(answer.ids), dict(answer.ends))
+            )
             if self._wanted_ms is not None and self._wanted_ms <= asked_ms:
                 self._wanted_ms = None

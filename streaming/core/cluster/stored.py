@@ -2,7 +2,9 @@
 
 A row is written when its content changes, so a sample that shows nothing new writes one row, however many topics there
 are. JSON: a topic's row is an object of two lists of changes: `held` of [after_ms, at_ms, replicas by partition, or
-null], `ids` of [after_ms, at_ms, the id in hexadecimal]; the row without a topic's name is an object, too.
+null], `ids` of [after_ms, at_ms, the id in hexadecimal]; `ends`, where its end offsets are asked for, lists the samples
+as [asked_ms, answered_ms, the id in hexadecimal, end offsets by partition]. The row without a topic's name is an
+object, too.
 """
 
 import json
@@ -10,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from rebalance_monitor.streaming.core.cluster.end_offsets import EndSample
 from rebalance_monitor.streaming.core.cluster.topics import ContentChange, Replicas, TopicHistory
 
 CLUSTER = ""
@@ -34,12 +37,13 @@ def changed(cluster_id: str, before: TopicHistory, after: TopicHistory) -> Store
     if after is before:
         return None
     rows = {CLUSTER: _cluster_text(after)}
-    if after.topics is before.topics and after.ids is before.ids:
+    if after.topics is before.topics and after.ids is before.ids and after.ends is before.ends:
         return StoredTopics(cluster_id=cluster_id, rows=rows)
     for name, changes in after.topics.items():
-        ids = after.ids.get(name, ())
-        if before.topics.get(name) is not changes or before.ids.get(name, ()) is not ids:
-            rows[name] = _topic_text(changes, ids)
+        ids, ends = after.ids.get(name, ()), after.ends_of(name)
+        same = before.topics.get(name) is changes and before.ids.get(name, ()) is ids
+        if not same or before.ends_of(name) is not ends:
+            rows[name] = _topic_text(changes, ids, ends)
     gone = tuple(name for name in before.topics if name not in after.topics)
     return StoredTopics(cluster_id=cluster_id, rows=rows, gone=gone)
 
@@ -54,7 +58,8 @@ def history_from(rows: Mapping[str, str]) -> TopicHistory:
         told = {name: json.loads(text) for name, text in rows.items() if name != CLUSTER}
         topics = {name: tuple(map(_change, one["held"])) for name, one in told.items()}
         ids = {name: tuple(map(_id, one["ids"])) for name, one in told.items() if one["ids"]}
-        return TopicHistory(topics, racks, int(known["asked_ms"]), int(known["answered_ms"]), ids)
+        ends = {name: tuple(map(_end_sample, one["ends"])) for name, one in told.items() if "ends" in one}
+        return TopicHistory(topics, racks, int(known["asked_ms"]), int(known["answered_ms"]), ids, ends)
     except (ValueError, KeyError, TypeError, AttributeError) as why:
         raise UnreadableTopics from why
 
@@ -64,9 +69,21 @@ def _cluster_text(history: TopicHistory) -> str:
     return _text({"asked_ms": history.asked_ms, "answered_ms": history.answered_ms, "racks": racks})
 
 
-def _topic_text(held: Sequence[ContentChange[Replicas | None]], ids: Sequence[ContentChange[bytes]]) -> str:
-    shown = [[one.after_ms, one.at_ms, one.content] for one in held]
-    return _text({"held": shown, "ids": [[one.after_ms, one.at_ms, one.content.hex()] for one in ids]})
+def _topic_text(
+    held: Sequence[ContentChange[Replicas | None]], ids: Sequence[ContentChange[bytes]], ends: Sequence[EndSample]
+) -> str:
+    content: dict[str, object] = {
+        "held": [[one.after_ms, one.at_ms, one.content] for one in held],
+        "ids": [[one.after_ms, one.at_ms, one.content.hex()] for one in ids],
+    }
+    if ends:
+        content["ends"] = [[one.asked_ms, one.answered_ms, one.topic_id.hex(), one.ends] for one in ends]
+    return _text(content)
+
+
+def _end_sample(given: Any) -> EndSample:
+    asked_ms, answered_ms, topic_id, ends = given
+    return EndSample(int(asked_ms), int(answered_ms), bytes.fromhex(topic_id), tuple(map(int, ends)))
 
 
 def _id(given: Any) -> ContentChange[bytes]:

@@ -17,6 +17,8 @@ from functools import reduce
 from itertools import chain
 from typing import Generic, TypeAlias, TypeVar
 
+from rebalance_monitor.streaming.core.cluster.end_offsets import Ends, EndSample, EndSamples, with_ends
+
 T = TypeVar("T")
 
 Replicas: TypeAlias = tuple[tuple[int, ...], ...]
@@ -35,7 +37,8 @@ class TopicSample:
     """One answer: the replicas of each topic, and the racks of the brokers that were alive and have one.
 
     Times by the monitor's clock, ms: what is shown was true at a moment between `asked_ms` and `answered_ms`. `ids`:
-    the 16 bytes of topics' ids, where brokers told them.
+    the 16 bytes of topics' ids, where brokers told them. `ends`: the end offsets of some topics, each of which had the
+    id in `ids` all that time.
     """
 
     asked_ms: int
@@ -43,6 +46,7 @@ class TopicSample:
     topics: Mapping[str, Replicas]
     racks: Mapping[int, str] = field(default_factory=dict)
     ids: Mapping[str, bytes] = field(default_factory=dict)
+    ends: Mapping[str, Ends] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +71,8 @@ class SampleMoment:
 class TopicHistory:
     """The changes of each topic and of the racks, oldest first. A topic's content is None while it is not there.
 
-    `asked_ms` and `answered_ms` are those of the last sample; None before the first one.
+    `asked_ms` and `answered_ms` are those of the last sample; None before the first one. `ends`: of some topics the
+    last samples of their end offsets, oldest first.
     """
 
     topics: Mapping[str, tuple[ContentChange[Replicas | None], ...]] = field(default_factory=dict)
@@ -75,6 +80,7 @@ class TopicHistory:
     asked_ms: int | None = None
     answered_ms: int | None = None
     ids: Mapping[str, tuple[ContentChange[bytes], ...]] = field(default_factory=dict)
+    ends: EndSamples = field(default_factory=dict)
 
     def with_sample(self, sample: TopicSample) -> "TopicHistory":
         """The history with one more sample. One that was answered before the last one says nothing new."""
@@ -92,8 +98,13 @@ class TopicHistory:
         told = {name: one for name, one in sample.ids.items() if self.id_of(name) != one}
         newer = {name: (*self.ids.get(name, ()), self._change(sample, one)) for name, one in told.items()}
         ids = {**self.ids, **newer} if newer else self.ids
-        known = replace(self, topics=topics, racks=racks, ids=ids)
+        ends = with_ends(self.ends, sample.ends, sample.ids, sample.asked_ms, sample.answered_ms)
+        known = replace(self, topics=topics, racks=racks, ids=ids, ends=ends)
         return replace(known, asked_ms=sample.asked_ms, answered_ms=sample.answered_ms)
+
+    def ends_of(self, name: str) -> tuple[EndSample, ...]:
+        """The samples of a topic's end offsets that are kept, oldest first."""
+        return self.ends.get(name, ())
 
     def id_of(self, name: str, at_ms: int | None = None) -> bytes | None:
         """The id of a topic, which it keeps until it is deleted, as of a time; None where nobody told it."""
@@ -149,7 +160,8 @@ class TopicHistory:
         gone = [name for name in gone if topics[name][0].at_ms <= until_ms]
         topics = {name: changes for name, changes in topics.items() if name not in set(gone)}
         ids = {name: _kept(changes, until_ms) for name, changes in self.ids.items() if name in topics}
-        return replace(self, topics=topics, racks=_kept(self.racks, until_ms), ids=ids)
+        ends = {name: samples for name, samples in self.ends.items() if name in topics}
+        return replace(self, topics=topics, racks=_kept(self.racks, until_ms), ids=ids, ends=ends)
 
 
 NO_SAMPLES = TopicHistory()
@@ -173,11 +185,13 @@ def _kept(changes: tuple[ContentChange[T], ...], until_ms: int) -> tuple[Content
 
 @dataclass(frozen=True, slots=True)
 class TopicMetadata:
-    """A sample as captures hold it: topic -> for each partition the racks of its replicas, and topic -> its id."""
+    """A sample as captures hold it: topic -> for each partition the racks of its replicas, topic -> its id, and topic ->
+    for each partition its end offset."""
 
     at_ms: int
     topics: Mapping[str, Racks]
     ids: Mapping[str, bytes] = field(default_factory=dict)
+    ends: Mapping[str, Ends] = field(default_factory=dict)
 
 
 def history_of(metadata: Iterable[TopicMetadata]) -> TopicHistory:
@@ -196,6 +210,7 @@ def history_of(metadata: Iterable[TopicMetadata]) -> TopicHistory:
             },
             racks,
             one.ids,
+            one.ends,
         )
         for one in given
     )

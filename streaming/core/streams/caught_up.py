@@ -12,6 +12,10 @@ reaches: a task with d different sums has at most d + 2 possible caught-up sets.
 
 Each set is an interval of E. Within it E still decides in which order a thread keeps its own tasks, so the two ends of
 an interval are tried, and the least E that the group's earlier records allow.
+
+Where samples of the end offsets bound E (`within`), only the sets of that interval are possible:
+
+    400 + L < least E, most E <= 900 + L     {A, B} alone
 """
 
 from collections.abc import Iterable, Mapping
@@ -19,6 +23,7 @@ from dataclasses import dataclass, replace
 
 from rebalance_monitor.assignors.streams.application import RUNNING
 from rebalance_monitor.assignors.streams.tasks import ProcessId, TaskId
+from rebalance_monitor.streaming.core.cluster.end_offsets import EndBounds
 from rebalance_monitor.streaming.core.streams.observed import Observed
 
 FAR = 1 << 40
@@ -51,23 +56,45 @@ def possible(
 ) -> list[Possible]:
     """Every caught-up set of a task, the likeliest first: that of the least end offset that earlier records allow
     (`floor`), then the others by rising end offset. An offset below a reported sum is not tried."""
-    everybody = frozenset(processes)
-    running = frozenset(process for process, total in sums.items() if total == RUNNING)
-    levels = sorted({total for total in sums.values() if total >= 0}, reverse=True)
+    levels = _levels(sums)
     least = levels[0] if levels else 0
     floor = max(floor, least)
-
-    def caught_up(end: int) -> frozenset[ProcessId]:
-        if end <= acceptable:
-            return everybody
-        return running | {process for process, total in sums.items() if total >= 0 and end - total <= acceptable}
-
     ends = [floor, least, acceptable, acceptable + 1]
     for level in levels:
         ends += [level + acceptable, level + acceptable + 1]
     ends.append(max(least, acceptable) + acceptable + FAR)
     listed = dict.fromkeys((floor, *sorted(set(ends))))
-    return firsts(Possible(caught_up(end), end) for end in listed if end >= least)
+    everybody = frozenset(processes)
+    return firsts(Possible(_caught_up(sums, everybody, acceptable, end), end) for end in listed if end >= least)
+
+
+def within(
+    sums: Mapping[ProcessId, int], processes: Iterable[ProcessId], acceptable: int, bounds: EndBounds
+) -> list[Possible] | None:
+    """Every caught-up set of a task whose end offset lies within these bounds, one end offset for each; None where a
+    process reports more than any of them: then the bounds are of another changelog."""
+    levels = _levels(sums)
+    least = max(bounds.least, levels[0]) if levels else bounds.least
+    if least > bounds.most:
+        return None
+    everybody = frozenset(processes)
+    turns = {acceptable + 1, *(level + acceptable + 1 for level in levels)}
+    ends = sorted({least, *(end for end in turns if least < end <= bounds.most)})
+    return [Possible(_caught_up(sums, everybody, acceptable, end), end) for end in ends]
+
+
+def _levels(sums: Mapping[ProcessId, int]) -> list[int]:
+    """The different sums, the largest first."""
+    return sorted({total for total in sums.values() if total >= 0}, reverse=True)
+
+
+def _caught_up(
+    sums: Mapping[ProcessId, int], everybody: frozenset[ProcessId], acceptable: int, end: int
+) -> frozenset[ProcessId]:
+    if end <= acceptable:
+        return everybody
+    running = {process for process, total in sums.items() if total == RUNNING}
+    return frozenset(running | {one for one, total in sums.items() if total >= 0 and end - total <= acceptable})
 
 
 def firsts(listed: Iterable[Possible]) -> list[Possible]:

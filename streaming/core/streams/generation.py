@@ -43,6 +43,7 @@ from rebalance_monitor.streaming.core.streams.past import after
 from rebalance_monitor.streaming.core.streams.plug_ins import NO_PLUG_INS, PlugIns
 from rebalance_monitor.streaming.core.streams.plugged_verdict import name_of
 from rebalance_monitor.streaming.core.streams.rules import RULES
+from rebalance_monitor.streaming.core.streams.sampled_ends import bounds_by_task
 from rebalance_monitor.streaming.core.streams.state import StreamsState
 from rebalance_monitor.streaming.core.streams.topology import learnt, tasks_of
 from rebalance_monitor.streaming.core.streams.verdict import judge, newest_known
@@ -96,7 +97,7 @@ def judged(
         settings = replace(settings, topology=None)
     found = Judged(verdict=written_again.taken_over(state.first, body))
     if not again:
-        found = _judged(view, settings, state, one, body, row.timestamp_ms, plug_ins)
+        found = _judged(view, settings, state, one, row, plug_ins)
         outputs.append(_of_plug_in(view, settings, found, moment, here))
     verdict = found.verdict
     published = published_as(
@@ -151,14 +152,15 @@ def _judged(
     settings: StreamsSettings,
     state: StreamsState,
     one: Observed,
-    body: GroupGeneration,
-    at_ms: int,
+    row: Row,
     plug_ins: PlugIns,
 ) -> Judged:
-    """The verdict by the record itself."""
-    newest = view.envelope.generation
+    """The verdict by the record itself and what samples show."""
+    newest, body = view.envelope.generation, body_of(row)
+    head = view.waiting.head()
+    bounds = bounds_by_task(view.knowledge.topics, settings.topology, view.group, one.seen, row, head)
     floor = {task_of(task): total for task, total in state.floor.items()}
-    found = judge(settings, one, at_ms, state.remembered, floor, plug_ins)
+    found = judge(settings, one, row.timestamp_ms, state.remembered, floor, plug_ins, bounds)
     if found.verdict.grade is Grade.UNEXPLAINED and newest is None and body.generation > 1:
         text = "first record of the group: it may come from a conversion, not from an assignor"
         return Judged(verdict=not_judged(ReasonKind.CONVERSION, text), plugged=found.plugged)

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from rebalance_monitor.schemas.streams_tasks import PROTOCOL
-from rebalance_monitor.streaming.core.fold import static_members
+from rebalance_monitor.streaming.core.fold import static_members, written_again
 from rebalance_monitor.streaming.core.fold.clocks import Leap
 from rebalance_monitor.streaming.core.fold.lifecycle import GroupView, NoTopics, QuietSession, Session
-from rebalance_monitor.streaming.core.fold.published import MemberShares
+from rebalance_monitor.streaming.core.fold.published import MemberShares, body_of
 from rebalance_monitor.streaming.core.fold.state import Envelope, LastRecord
 from rebalance_monitor.streaming.core.incidents.notice import Notice, Output
 from rebalance_monitor.streaming.core.incidents.rule import Rule
@@ -15,7 +15,9 @@ from rebalance_monitor.streaming.core.model.codec import dumps, loads
 from rebalance_monitor.streaming.core.model.reasons import Reason
 from rebalance_monitor.streaming.core.model.records import Body, GroupGeneration, MemberRow, Row
 from rebalance_monitor.streaming.core.model.results import Evidence, Source
+from rebalance_monitor.streaming.core.model.streams_settings import NOTHING_SAID
 from rebalance_monitor.streaming.core.reading.blobs import MemberFormat
+from rebalance_monitor.streaming.core.streams import sampled_ends
 from rebalance_monitor.streaming.core.streams.catalogue import STREAMS_CONTESTED
 from rebalance_monitor.streaming.core.streams.generation import judged, shares_of
 from rebalance_monitor.streaming.core.streams.plug_ins import NO_PLUG_INS, PlugIns
@@ -55,6 +57,7 @@ class StreamsSession(QuietSession):
 
     def __init__(self, view: GroupView, state: StreamsState, plug_ins: PlugIns) -> None:
         self.view, self.state, self._plug_ins = view, state, plug_ins
+        self._sample_from_ms: int | None = None
 
     def last(self) -> LastRecord | None:
         """The record judged last."""
@@ -70,8 +73,29 @@ class StreamsSession(QuietSession):
 
     def judge(self, row: Row, never_came: Reason | None, before: Envelope, leap: Leap) -> Sequence[Output]:
         """The verdict, its causes, and what the rules find."""
+        self._sample_from_ms = None
         self.state, outputs = judged(self.view, self.state, row, self._plug_ins)
         return outputs
+
+    def missing(self, row: Row) -> str | None:
+        """A sample of the changelogs' end offsets after the record, where those before it make it worth waiting."""
+        knowledge, head, body = self.view.knowledge, self.view.waiting.head(), body_of(row)
+        if not knowledge.asked or head is None or head.row is not row:
+            return None
+        from_ms = sampled_ends.written_until_ms(row, head)
+        if knowledge.topics.asked_ms is not None and knowledge.topics.asked_ms >= from_ms:
+            return None
+        if written_again.repeats(self.view.envelope, self.state.first, body):
+            return None
+        settings = self.view.settings.streams.get(self.view.group, NOTHING_SAID)
+        if not sampled_ends.later_sample_decides(knowledge.topics, settings, self.view.group, body):
+            return None
+        self._sample_from_ms = from_ms
+        return sampled_ends.MISSING
+
+    def sample_from_ms(self) -> int | None:
+        """What the first of the waiting records waits for."""
+        return self._sample_from_ms
 
     def nobody_left(self) -> None:
         """Nobody holds anything; the topology is the same when members come back."""

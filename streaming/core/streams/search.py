@@ -22,8 +22,17 @@ from rebalance_monitor.assignors.streams.eras import era_of
 from rebalance_monitor.assignors.streams.failures import LeaderFailed
 from rebalance_monitor.assignors.streams.leader import LeaderAnswer, lead
 from rebalance_monitor.assignors.streams.tasks import ProcessId, TaskId
+from rebalance_monitor.streaming.core.cluster.end_offsets import EndBounds
 from rebalance_monitor.streaming.core.model.streams_settings import PlugIn
-from rebalance_monitor.streaming.core.streams.caught_up import Placed, Possible, firsts, fits, possible, sums_of
+from rebalance_monitor.streaming.core.streams.caught_up import (
+    Placed,
+    Possible,
+    firsts,
+    fits,
+    possible,
+    sums_of,
+    within,
+)
 from rebalance_monitor.streaming.core.streams.hypotheses import Frame
 from rebalance_monitor.streaming.core.streams.observed import Observed
 from rebalance_monitor.streaming.core.streams.partly_known import difference_but_copies, difference_by_process
@@ -48,11 +57,13 @@ Choice = tuple[int, ...]
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A hypothesis whose answer is the record's. `only`: every assumption about end offsets answers so."""
+    """A hypothesis whose answer is the record's. `only`: every assumption about end offsets answers so; `sampled`: every
+    one does that samples of the end offsets allow."""
 
     hypothesis: Hypothesis
     answer: LeaderAnswer
     only: bool
+    sampled: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,7 +97,8 @@ def runs_of(one: Observed, most: int = MOST_RUNS) -> int:
 
 
 class Search:
-    """One record's search. `floor`: the least end offset of a task by earlier records; `plugged` runs the plug-in."""
+    """One record's search. `floor`: the least end offset of a task by earlier records; `bounds`: between which end
+    offsets it lay by samples, for some tasks; `plugged` runs the plug-in."""
 
     def __init__(
         self,
@@ -96,6 +108,7 @@ class Search:
         java_version: int | None,
         plugged: PlugInRun | None = None,
         *,
+        bounds: Mapping[TaskId, EndBounds] | None = None,
         parts: int = 1,
     ) -> None:
         """`parts`: so many searches share the runs of the record."""
@@ -103,7 +116,9 @@ class Search:
         self._java_version = java_version or DEFAULT_JAVA
         self._plugged = plugged
         self._maker = RoundMaker(one, at_ms, plugged)
-        self._floor = floor
+        self._bounds = bounds or {}
+        # Where samples tell, the search begins with what they tell.
+        self._floor = {**floor, **{task: max(floor.get(task, 0), its.least) for task, its in self._bounds.items()}}
         self._sums = sums_of(one)
         self._processes = one.processes()
         most = MOST_RUNS if plugged is None else MOST_PLUG_IN_RUNS
@@ -319,14 +334,15 @@ class Search:
         hypothesis = space.hypothesis(choice)
         answer = self._lead(hypothesis)
         assert answer is not None
-        return Found(hypothesis, answer, self._only(space))
+        only = self._only(space)
+        return Found(hypothesis, answer, only, sampled=not only and self._decided(space))
 
     def _only(self, space: "_Space") -> bool:
         """Whether every end offset gives this answer, so that it does not rest on one. One process takes everything
         whatever it lags, and of a task that nobody reports all processes lag alike."""
         if self._plugged is not None:
             return LAGS not in self._plugged.read
-        if space.ordered_by_lag(self._one):
+        if space.ordered_by_lag(self._one, frozenset()):
             return False
         if len(self._processes) == 1:
             return True
@@ -334,6 +350,28 @@ class Search:
             listed if self._sums.get(task) else listed[:1]
             for task, listed in zip(space.tasks, space.unpruned, strict=True)
         ]
+        return self._all_give(space, options)
+
+    def _decided(self, space: "_Space") -> bool:
+        """Whether every end offset within the samples' bounds gives this answer."""
+        frame = space.frame
+        if not self._bounds or frame.assignor is not BuiltIn.HIGH_AVAILABILITY or frame.blind:
+            return False
+        options: list[list[Possible]] = []
+        exact: set[TaskId] = set()
+        for task, listed in zip(space.tasks, space.unpruned, strict=True):
+            sums, bounds = self._sums.get(task, {}), self._bounds.get(task)
+            lag = frame.configs.acceptable_recovery_lag
+            allowed = None if bounds is None else within(sums, self._processes, lag, bounds)
+            if bounds is not None and allowed is not None and allowed[0].end == bounds.most:
+                exact.add(task)
+            # Where the order in threads does not depend on it, one end offset stands for its whole set.
+            options.append(allowed or [one for one in listed if one.first])
+            if not sums:
+                options[-1] = options[-1][:1]
+        return not space.ordered_by_lag(self._one, frozenset(exact)) and self._all_give(space, options)
+
+    def _all_give(self, space: "_Space", options: Sequence[Sequence[Possible]]) -> bool:
         if prod(map(len, options)) > min(ALL_OF, self._runs):
             return False
         every = _Space(space.frame, space.tasks, options, options)
@@ -382,16 +420,16 @@ class _Space:
             found = [(*choice, number) for choice in found for number in range(len(options))]
         yield from found
 
-    def ordered_by_lag(self, one: Observed) -> bool:
-        """Whether the order in which a thread keeps its tasks depends on exact end offsets: it reports two tasks that
-        it does not run. A process with one thread gives it everything, in any order."""
+    def ordered_by_lag(self, one: Observed, exact: frozenset[TaskId]) -> bool:
+        """Whether the order in which a thread keeps its tasks depends on end offsets that are not known exactly: it
+        reports two tasks that it does not run. A process with one thread gives it everything, in any order."""
         stateful = self.frame.stateful
-        return any(
-            sum(total >= 0 and key_of(task) in stateful for task, total in thread.offset_sums.items()) > 1
-            for threads in one.processes().values()
-            for thread in threads
-            if len(threads) > 1
-        )
+        for threads in one.processes().values():
+            for thread in threads if len(threads) > 1 else ():
+                behind = [t for t, total in thread.offset_sums.items() if total >= 0 and key_of(t) in stateful]
+                if len(behind) > 1 and not exact.issuperset(behind):
+                    return True
+        return False
 
 
 def _hypothesis(frame: Frame, ends: Mapping[TaskId, int]) -> Hypothesis:

@@ -1,6 +1,7 @@
 """Was this Streams assignment right? The leader's whole computation, run again under what no record holds.
 
-*match*: what is known decides the answer, and it is the record's. *explainable*: some value of what is not known gives
+*match*: what is known decides the answer, and it is the record's. Samples of end offsets may be part of what is known;
+they only ever turn *explainable* into *match*. *explainable*: some value of what is not known gives
 it (end offsets, settings, which sub-topologies have state). *unexplained*: none does, and all were tried. *not judged*:
 there are more possibilities than are tried, or something that the computation needs is missing.
 """
@@ -17,6 +18,7 @@ from rebalance_monitor.assignors.streams.leader import ASSIGNMENT_ERROR, INCOMPL
 from rebalance_monitor.assignors.streams.members import newest_version
 from rebalance_monitor.assignors.streams.tasks import TaskId
 from rebalance_monitor.schemas.streams_tasks import NEWEST_VERSION, PROTOCOL
+from rebalance_monitor.streaming.core.cluster.end_offsets import EndBounds
 from rebalance_monitor.streaming.core.model.reasons import Reason, ReasonKind
 from rebalance_monitor.streaming.core.model.results import Grade, Verdict
 from rebalance_monitor.streaming.core.model.streams_settings import StreamsSettings
@@ -52,9 +54,11 @@ def judge(
     remembered: Remembered,
     floor: Mapping[TaskId, int],
     plug_ins: PlugIns = NO_PLUG_INS,
+    bounds: Mapping[TaskId, EndBounds] | None = None,
 ) -> Judged:
     """The verdict on one generation whose members can all be read. `floor`: the least end offset sum of each task by
-    earlier records. `plug_ins` run the application's own assignor."""
+    earlier records; `bounds`: between which it lay by samples, of some tasks. `plug_ins` run the application's own
+    assignor."""
     one = replace(one, threads=future.pooled(one.threads, newest_known(settings, one)))
     why = _cannot(settings, one)
     if why is not None:
@@ -68,7 +72,7 @@ def judge(
             return plugged_verdict.judged(settings, one, at_ms, remembered, floor, run)
         if future.in_pool(one):
             return _with_pool(settings, one, at_ms, remembered, floor)
-        return _judged(settings, one, at_ms, remembered, floor)
+        return _judged(settings, one, at_ms, remembered, floor, bounds=bounds)
     except LeaderFailed as failed:
         return Judged(verdict=not_judged(ReasonKind.CANNOT_RUN, f"the leader's computation fails: {failed}"))
 
@@ -110,10 +114,11 @@ def _judged(
     remembered: Remembered,
     floor: Mapping[TaskId, int],
     *,
+    bounds: Mapping[TaskId, EndBounds] | None = None,
     parts: int = 1,
 ) -> Judged:
     """The verdict by all that can be tried, with one of so many `parts` of the runs that a record may cost."""
-    search = Search(one, at_ms, floor, settings.java_version, parts=parts)
+    search = Search(one, at_ms, floor, settings.java_version, bounds=bounds or {}, parts=parts)
     tried = list(islice(frames(settings, one, remembered), MOST_FRAMES))
     if not tried:
         text = f"task assignor {settings.assignor} is not in any release that the leader can be of"
@@ -247,7 +252,7 @@ def _unknown(settings: StreamsSettings, one: Observed, found: Found, search: Sea
     if hypothesis.copies_unsure:
         text = "the public sticky assignor places copies by memory address; all else is as it gives it"
         return Reason(ReasonKind.EQUAL_CHOICE, text)
-    if not found.only:
+    if not found.only and not found.sampled:
         text = "it depends on the end offsets of changelogs, which no record holds: possible ones give this answer"
         return Reason(ReasonKind.UNKNOWN_END_OFFSETS, text)
     return None
