@@ -20,6 +20,7 @@ from typing import Any
 
 from rebalance_monitor.streaming.core.cluster.end_offsets import Ends
 from rebalance_monitor.streaming.core.cluster.topics import Replicas
+from rebalance_monitor.streaming.polling.turns import next_of
 from rebalance_monitor.streaming.supervision import PartFailed
 
 REQUEST_TIMEOUT_S = 5.0

@@ -1,7 +1,7 @@
 """What brokers say of groups that rebalance: one request per broker for all consumer groups, and one more for each
 Connect group, because the client lists consumer groups only."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -81,10 +81,3 @@ class KafkaGroupStates:
 
 def _nothing(_error: Any) -> None:
     """Broken connections show as requests that fail."""
-
-
-def next_of(names: Sequence[str], after: str | None, most: int) -> list[str]:
-    """The next names in turn, at most so many, each once; `after`: the last of the turn before."""
-    order = sorted(names)
-    behind = [one for one in order if after is None or one > after]
-    return [*behind, *(one for one in order if one not in behind)][:most]

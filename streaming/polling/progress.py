@@ -17,8 +17,8 @@ from rebalance_monitor.streaming.polling.asking_progress import (
     GroupRefused,
     NamedPartition,
 )
-from rebalance_monitor.streaming.polling.asking_states import next_of
 from rebalance_monitor.streaming.polling.poller import LOOK_EVERY_S, Polled, Poller
+from rebalance_monitor.streaming.polling.turns import next_of
 from rebalance_monitor.streaming.supervision import PartFailed
 
 PART = "progress"

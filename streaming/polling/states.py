@@ -12,7 +12,8 @@ from functools import partial
 from typing import Protocol
 
 from rebalance_monitor.streaming.core.cluster.group_states import StatePoll
-from rebalance_monitor.streaming.polling.asking_states import StateAnswer, next_of
+from rebalance_monitor.streaming.polling.asking_states import StateAnswer
+from rebalance_monitor.streaming.polling.turns import next_of
 from rebalance_monitor.streaming.polling.poller import LOOK_EVERY_S, Polled, Poller
 
 PART = "group_states"

@@ -11,8 +11,11 @@ from rebalance_monitor.streaming.store.postgres import PostgresStore
 from tests.streaming.builders import commit
 from tests.streaming.spark.memory_store import MemoryStore
 
-FIRST = NO_SAMPLES.with_sample(TopicSample(1, 2, {"a": ((1, 2), (2,)), "ä": ((1,),)}, {1: "x"}))
-SECOND = FIRST.with_sample(TopicSample(3, 4, {"a": ((1, 2), (2,), (1,))}, {}))
+IDS = {"a": b"i" * 16}
+FIRST = NO_SAMPLES.with_sample(
+    TopicSample(1, 2, {"a": ((1, 2), (2,)), "ä": ((1,),)}, {1: "x"}, IDS, {"a": (7, 1 << 62)})
+)
+SECOND = FIRST.with_sample(TopicSample(3, 4, {"a": ((1, 2), (2,), (1,))}, {}, IDS, {"a": (8, 1 << 62, 0)}))
 
 
 def stored(text: str, *, of: str = "k") -> StoredTopics:

@@ -46,6 +46,19 @@ def test_the_ids_of_topics_are_stored_with_them() -> None:
     assert (known.name_of(b"s" * 16), known.name_of(b"t" * 16), known.name_of(b"x" * 16)) == ("t", "t", None)
 
 
+def test_end_offsets_are_stored_with_their_topic() -> None:
+    topics, ids = {"t-changelog": ((1,), (1,)), "u": ((1,),)}, {"t-changelog": b"t" * 16, "u": b"u" * 16}
+    first = history([TopicSample(1, 2, topics, ids=ids, ends={"t-changelog": (5, 1 << 60)})])
+    stored = changed("id", NO_SAMPLES, first)
+    assert stored is not None
+    assert history_from(stored.rows) == first
+    second = first.with_sample(TopicSample(3, 4, topics, ids=ids, ends={"t-changelog": (6, 1 << 60)}))
+    again = changed("id", first, second)
+    assert again is not None
+    assert set(again.rows) == {CLUSTER, "t-changelog"}
+    assert history_from({**stored.rows, **again.rows}) == second
+
+
 def test_nothing_is_stored_of_a_new_cluster() -> None:
     assert history_from({}) == NO_SAMPLES
 
