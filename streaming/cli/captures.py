@@ -96,7 +96,7 @@ def metadata_of(path: Path) -> tuple[TopicMetadata, ...]:
 
 def _metadata(file: Path) -> Iterator[TopicMetadata]:
     for where, line in _json_lines(file):
-        topics, ids = {}, {}
+        topics, ids, ends = {}, {}, {}
         for name, topic in _typed(line, "topics", dict, where).items():
             racks = topic.get("racks") if isinstance(topic, dict) else None
             if not isinstance(racks, list) or not all(isinstance(one, list) for one in racks):
@@ -104,7 +104,16 @@ def _metadata(file: Path) -> Iterator[TopicMetadata]:
             topics[name] = tuple(frozenset(map(str, one)) for one in racks)
             if "id" in topic:
                 ids[name] = _topic_id(topic["id"], f"{where}: topics.{name}.id")
-        yield TopicMetadata(_typed(line, "at_ms", int, where), topics, ids)
+            if "end_offsets" in topic:
+                ends[name] = _end_offsets(topic["end_offsets"], len(racks), f"{where}: topics.{name}.end_offsets")
+        yield TopicMetadata(_typed(line, "at_ms", int, where), topics, ids, ends)
+
+
+def _end_offsets(told: object, partitions: int, where: str) -> tuple[int, ...]:
+    """One for each partition."""
+    if not isinstance(told, list) or len(told) != partitions or not all(type(one) is int and one >= 0 for one in told):
+        raise InputError(f"{where} must list an end offset for each of the {partitions} partitions")
+    return tuple(told)
 
 
 def _topic_id(text: object, where: str) -> bytes:

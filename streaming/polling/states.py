@@ -13,8 +13,8 @@ from typing import Protocol
 
 from rebalance_monitor.streaming.core.cluster.group_states import StatePoll
 from rebalance_monitor.streaming.polling.asking_states import StateAnswer
-from rebalance_monitor.streaming.polling.turns import next_of
 from rebalance_monitor.streaming.polling.poller import LOOK_EVERY_S, Polled, Poller
+from rebalance_monitor.streaming.polling.turns import next_of
 
 PART = "group_states"
 MOST_BY_NAME = 5

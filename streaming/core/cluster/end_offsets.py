@@ -1,4 +1,4 @@
-"""Where topics end: samples of their end offsets, and between which offsets a topic ended at a time between two samples.
+"""Where topics end: samples of their end offsets, and the bounds of an end offset between two of them.
 
 Theory. An end offset never falls while its topic lives. So at any moment it lies between what a sample showed that was
 answered before, and what a sample showed that was asked after:

@@ -185,8 +185,8 @@ def _kept(changes: tuple[ContentChange[T], ...], until_ms: int) -> tuple[Content
 
 @dataclass(frozen=True, slots=True)
 class TopicMetadata:
-    """A sample as captures hold it: topic -> for each partition the racks of its replicas, topic -> its id, and topic ->
-    for each partition its end offset."""
+    """A sample as captures hold it: topic -> for each partition the racks of its replicas, topic -> its id, and
+    topic -> for each partition its end offset."""
 
     at_ms: int
     topics: Mapping[str, Racks]

@@ -80,4 +80,3 @@ def _asked_from_ms(body: GroupGeneration) -> int | None:
     """When the leader asked at the earliest, by the monitor's clock; None for a record that does not tell when the
     join phase ended."""
     return body.state_ms - SKEW_MS if body.state_ms > 0 else None
-

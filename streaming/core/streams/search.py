@@ -14,6 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from heapq import heappop, heappush
+from itertools import pairwise
 from math import prod
 
 from rebalance_monitor.assignors.streams.application import UNBOUNDED_LAG
@@ -27,6 +28,7 @@ from rebalance_monitor.streaming.core.model.streams_settings import PlugIn
 from rebalance_monitor.streaming.core.streams.caught_up import (
     Placed,
     Possible,
+    Sums,
     firsts,
     fits,
     possible,
@@ -57,8 +59,8 @@ Choice = tuple[int, ...]
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A hypothesis whose answer is the record's. `only`: every assumption about end offsets answers so; `sampled`: every
-    one does that samples of the end offsets allow."""
+    """A hypothesis whose answer is the record's. `only`: every assumption about end offsets answers so;
+    `sampled`: every one does that samples of the end offsets allow."""
 
     hypothesis: Hypothesis
     answer: LeaderAnswer
@@ -342,7 +344,7 @@ class Search:
         whatever it lags, and of a task that nobody reports all processes lag alike."""
         if self._plugged is not None:
             return LAGS not in self._plugged.read
-        if space.ordered_by_lag(self._one, frozenset()):
+        if space.ordered_by_lag(self._one, {}, {}):
             return False
         if len(self._processes) == 1:
             return True
@@ -358,18 +360,18 @@ class Search:
         if not self._bounds or frame.assignor is not BuiltIn.HIGH_AVAILABILITY or frame.blind:
             return False
         options: list[list[Possible]] = []
-        exact: set[TaskId] = set()
+        known: dict[TaskId, EndBounds] = {}
         for task, listed in zip(space.tasks, space.unpruned, strict=True):
             sums, bounds = self._sums.get(task, {}), self._bounds.get(task)
             lag = frame.configs.acceptable_recovery_lag
             allowed = None if bounds is None else within(sums, self._processes, lag, bounds)
-            if bounds is not None and allowed is not None and allowed[0].end == bounds.most:
-                exact.add(task)
+            if bounds is not None and allowed is not None:
+                known[task] = EndBounds(allowed[0].end, bounds.most)
             # Where the order in threads does not depend on it, one end offset stands for its whole set.
             options.append(allowed or [one for one in listed if one.first])
             if not sums:
                 options[-1] = options[-1][:1]
-        return not space.ordered_by_lag(self._one, frozenset(exact)) and self._all_give(space, options)
+        return not space.ordered_by_lag(self._one, known, self._sums) and self._all_give(space, options)
 
     def _all_give(self, space: "_Space", options: Sequence[Sequence[Possible]]) -> bool:
         if prod(map(len, options)) > min(ALL_OF, self._runs):
@@ -420,16 +422,31 @@ class _Space:
             found = [(*choice, number) for choice in found for number in range(len(options))]
         yield from found
 
-    def ordered_by_lag(self, one: Observed, exact: frozenset[TaskId]) -> bool:
-        """Whether the order in which a thread keeps its tasks depends on end offsets that are not known exactly: it
+    def ordered_by_lag(self, one: Observed, known: Mapping[TaskId, EndBounds], sums: Sums) -> bool:
+        """Whether the order in which a thread keeps its tasks depends on end offsets beyond what is `known` of them: it
         reports two tasks that it does not run. A process with one thread gives it everything, in any order."""
         stateful = self.frame.stateful
         for threads in one.processes().values():
             for thread in threads if len(threads) > 1 else ():
                 behind = [t for t, total in thread.offset_sums.items() if total >= 0 and key_of(t) in stateful]
-                if len(behind) > 1 and not exact.issuperset(behind):
+                if len(behind) > 1 and not (
+                    known.keys() >= set(behind)
+                    and _in_one_order((known[task], sums[task][thread.process_id]) for task in behind)
+                ):
                     return True
         return False
+
+
+def _in_one_order(ends: Iterable[tuple[EndBounds, int]]) -> bool:
+    """Whether tasks have one order by lag, whatever their end offsets are within the bounds: by the bounds of the end
+    offset and the sum of each."""
+    lags = sorted(
+        (bounds.least - total, bounds.most - total) if total >= 0 else (total, total) for bounds, total in ends
+    )
+    return all(
+        most < least or (first, most) == (least, last) == (least, least)
+        for (first, most), (least, last) in pairwise(lags)
+    )
 
 
 def _hypothesis(frame: Frame, ends: Mapping[TaskId, int]) -> Hypothesis:

@@ -129,6 +129,9 @@ def test_a_description_that_cannot_be_read(capsys: pytest.CaptureFixture[str], c
         ({"at_ms": "x", "topics": {}}, "at_ms must be a whole number"),
         ({"at_ms": 1, "topics": {"t": {"racks": 5}}}, "topics.t.racks must be a list"),
         ({"at_ms": 1, "topics": {"t": 5}}, "topics.t.racks must be a list"),
+        ({"at_ms": 1, "topics": {"t": {"racks": [[]], "end_offsets": 5}}}, "must list an end offset for each of the 1"),
+        ({"at_ms": 1, "topics": {"t": {"racks": [[]], "end_offsets": [1, 2]}}}, "topics.t.end_offsets must list"),
+        ({"at_ms": 1, "topics": {"t": {"racks": [[]], "end_offsets": ["1"]}}}, "topics.t.end_offsets must list"),
     ],
 )
 def test_damaged_metadata_is_one_sentence(

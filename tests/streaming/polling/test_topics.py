@@ -142,3 +142,13 @@ def test_a_request_without_end_is_named() -> None:
     assert asked.told.problems == ["no answer and no error from the brokers for 31 s"]
     asked.poller.look()
     assert len(asked.told.problems) == 1
+
+
+def test_end_offsets_come_with_the_sample_and_their_requests_are_counted() -> None:
+    asked = Asked()
+    ends, ids = {"s-changelog": (7,)}, {"s-changelog": b"i" * 16}
+    asked.answer = lambda: BrokersAnswer({"s-changelog": ((1,),)}, {}, ids=ids, ends=ends, requests=REQUESTS + 4)
+    asked.passes(1)
+    (sample,) = asked.poller.since(None)
+    assert (sample.ends, sample.ids) == (ends, ids)
+    assert asked.told.requests == REQUESTS + 4

@@ -90,7 +90,8 @@ def test_the_last_samples_are_kept_and_none_without_an_id() -> None:
     def more(known: EndSamples, at_ms: int) -> EndSamples:
         return with_ends(known, {"t": (at_ms,), "u": (at_ms,)}, {"t": b"t" * 16}, at_ms, at_ms)
 
-    known = reduce(more, range(MOST_END_SAMPLES + 3), {})
+    nothing: EndSamples = {}
+    known = reduce(more, range(MOST_END_SAMPLES + 3), nothing)
     assert known.keys() == {"t"}
     assert [one.asked_ms for one in known["t"]] == list(range(3, MOST_END_SAMPLES + 3))
     assert with_ends(known, {"u": (1,)}, {}, 50, 51) is known

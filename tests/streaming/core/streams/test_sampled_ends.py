@@ -200,9 +200,7 @@ class Live:
         done = 0 if self.outcome is None else 3
         rows = [] if self.outcome is not None and self.outcome.sample_from_ms else self.life.story.rows[done:]
         knowledge = Knowledge(topics=self.told.topics, asked=True)
-        self.outcome = fold_group(
-            self.life.story.settings, GROUP, self.state, rows, Tick(now_ms), knowledge=knowledge
-        )
+        self.outcome = fold_group(self.life.story.settings, GROUP, self.state, rows, Tick(now_ms), knowledge=knowledge)
         self.state = self.outcome.state
         return generations(self.outcome.results)[-1]
 
@@ -232,7 +230,5 @@ def test_where_no_sample_comes_the_record_is_judged_without() -> None:
 def test_without_a_topology_nothing_waits() -> None:
     live = Live()
     settings = live.life.story.settings
-    live.life.story.settings = replace(
-        settings, streams={GROUP: replace(settings.streams[GROUP], topology=None)}
-    )
+    live.life.story.settings = replace(settings, streams={GROUP: replace(settings.streams[GROUP], topology=None)})
     assert live.reads(live.life.story.now_ms + 100).verdict.pending_until_ms is None
