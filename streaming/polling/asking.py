@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from itertools import chain, islice
 from typing import Any
 
-from rebalance_monitor.streaming.core.cluster.end_offsets import Ends
+from rebalance_monitor.streaming.core.cluster.end_offsets import EndOffsets
 from rebalance_monitor.streaming.core.cluster.topics import Replicas
 from rebalance_monitor.streaming.polling.turns import next_of
 from rebalance_monitor.streaming.supervision import PartFailed
@@ -47,7 +47,7 @@ class BrokersAnswer:
     racks: Mapping[int, str]
     unclear: frozenset[str] = frozenset()
     ids: Mapping[str, bytes] = field(default_factory=dict)
-    ends: Mapping[str, Ends] = field(default_factory=dict)
+    ends: Mapping[str, EndOffsets] = field(default_factory=dict)
     requests: int = REQUESTS
 
 
@@ -102,7 +102,7 @@ class KafkaTopics:
         self._last_changelog = found[-1] if found else None
         return found
 
-    def _ends(self, topics: Mapping[str, Replicas]) -> dict[str, Ends]:
+    def _ends(self, topics: Mapping[str, Replicas]) -> dict[str, EndOffsets]:
         """The high watermark of each partition: that is what a leader asks for. A topic of which not all are told is
         left out."""
         from confluent_kafka import IsolationLevel, KafkaException, TopicPartition

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 MOST_END_SAMPLES = 16
 """Samples of one topic that are kept. While records wait there is one each second, else one each half minute."""
-Ends = tuple[int, ...]
+EndOffsets = tuple[int, ...]
 """For each partition of a topic, by number, its end offset (the high watermark)."""
 
 
@@ -29,7 +29,7 @@ class EndSample:
     asked_ms: int
     answered_ms: int
     topic_id: bytes
-    ends: Ends
+    ends: EndOffsets
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ EndSamples = Mapping[str, tuple[EndSample, ...]]
 
 
 def with_ends(
-    known: EndSamples, told: Mapping[str, Ends], ids: Mapping[str, bytes], asked_ms: int, answered_ms: int
+    known: EndSamples, told: Mapping[str, EndOffsets], ids: Mapping[str, bytes], asked_ms: int, answered_ms: int
 ) -> EndSamples:
     """With one more answer. Of a topic without an id nothing is kept: nobody could tell it from a later one."""
     new = {

@@ -17,7 +17,7 @@ from functools import reduce
 from itertools import chain
 from typing import Generic, TypeAlias, TypeVar
 
-from rebalance_monitor.streaming.core.cluster.end_offsets import Ends, EndSample, EndSamples, with_ends
+from rebalance_monitor.streaming.core.cluster.end_offsets import EndOffsets, EndSample, EndSamples, with_ends
 
 T = TypeVar("T")
 
@@ -46,7 +46,7 @@ class TopicSample:
     topics: Mapping[str, Replicas]
     racks: Mapping[int, str] = field(default_factory=dict)
     ids: Mapping[str, bytes] = field(default_factory=dict)
-    ends: Mapping[str, Ends] = field(default_factory=dict)
+    ends: Mapping[str, EndOffsets] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,7 +191,7 @@ class TopicMetadata:
     at_ms: int
     topics: Mapping[str, Racks]
     ids: Mapping[str, bytes] = field(default_factory=dict)
-    ends: Mapping[str, Ends] = field(default_factory=dict)
+    ends: Mapping[str, EndOffsets] = field(default_factory=dict)
 
 
 def history_of(metadata: Iterable[TopicMetadata]) -> TopicHistory:

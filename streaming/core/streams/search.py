@@ -9,12 +9,11 @@ as the record does are left out beforehand (`caught_up.fits`).
     frame 1              task 2_0 further: 2 differences   task 2_1 further, too: 0 differences: found
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from heapq import heappop, heappush
-from itertools import pairwise
 from math import prod
 
 from rebalance_monitor.assignors.streams.application import UNBOUNDED_LAG
@@ -25,10 +24,16 @@ from rebalance_monitor.assignors.streams.leader import LeaderAnswer, lead
 from rebalance_monitor.assignors.streams.tasks import ProcessId, TaskId
 from rebalance_monitor.streaming.core.cluster.end_offsets import EndBounds
 from rebalance_monitor.streaming.core.model.streams_settings import PlugIn
+from rebalance_monitor.streaming.core.streams.assumptions import (
+    NOTHING,
+    Assumptions,
+    Choice,
+    Worth,
+    hypothesis_of,
+)
 from rebalance_monitor.streaming.core.streams.caught_up import (
     Placed,
     Possible,
-    Sums,
     firsts,
     fits,
     possible,
@@ -54,8 +59,6 @@ DEFAULT_JAVA = 17
 ALL_OF = 64
 """So many assumptions are all run, to see whether they answer alike."""
 
-Choice = tuple[int, ...]
-
 
 @dataclass(frozen=True, slots=True)
 class Found:
@@ -79,17 +82,6 @@ class Missed:
     nearest: str = ""
     answer: LeaderAnswer | None = None
     tried: Hypothesis | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Worth:
-    """Tasks whose caught-up sets are worth changing, and tasks whose end offsets are within the same set."""
-
-    sets: frozenset[TaskId] = frozenset()
-    order: frozenset[TaskId] = frozenset()
-
-
-NOTHING = Worth()
 
 
 def runs_of(one: Observed, most: int = MOST_RUNS) -> int:
@@ -132,7 +124,7 @@ class Search:
 
     def run(self, frames: Sequence[Frame]) -> Found | Missed:
         """The first hypothesis that gives the record's answer."""
-        spaces: list[tuple[int, int, _Space]] = []
+        spaces: list[tuple[int, int, Assumptions]] = []
         exhausted = True
         for number, frame in enumerate(frames):
             if not self._left():
@@ -207,7 +199,7 @@ class Search:
             self._failed = str(why)
             return None
 
-    def _space(self, frame: Frame) -> "_Space | None":
+    def _space(self, frame: Frame) -> "Assumptions | None":
         """The assumptions about end offsets; None where no assumption can place the tasks as the record does."""
         tasks = [task for task in self._one.tasks if key_of(task) in frame.stateful]
         configs = frame.configs
@@ -220,7 +212,7 @@ class Search:
         unpruned = listed
         by_lag = frame.assignor is BuiltIn.HIGH_AVAILABILITY and not frame.blind
         if isinstance(frame.assignor, PlugIn):
-            return _Space(frame, tasks, listed, unpruned)
+            return Assumptions(frame, tasks, listed, unpruned)
         if by_lag and len(self._processes) > 1:
             placed = self._placed(frame, tasks)
             if placed is None:
@@ -236,13 +228,13 @@ class Search:
                 return None
         elif not by_lag:
             listed = [options[:1] for options in listed]
-        return _Space(frame, tasks, listed, unpruned)
+        return Assumptions(frame, tasks, listed, unpruned)
 
     def _placed(self, frame: Frame, tasks: Sequence[TaskId]) -> dict[TaskId, Placed] | None:
         """Where the ideal placement (everybody caught up) and the record put each task."""
         ideal = self._lead(
             replace(
-                _hypothesis(frame, {}),
+                hypothesis_of(frame, {}),
                 configs=replace(frame.configs, acceptable_recovery_lag=UNBOUNDED_LAG),
             )
         )
@@ -265,7 +257,7 @@ class Search:
             if task in runs
         }
 
-    def _try(self, space: "_Space", choice: Choice) -> int:
+    def _try(self, space: Assumptions, choice: Choice) -> int:
         """How far the answer under this assumption is from the record; 0 if it is the record's."""
         hypothesis = space.hypothesis(choice)
         self._tried = self._tried or hypothesis
@@ -280,7 +272,7 @@ class Search:
             self._tried = hypothesis
         return found.size
 
-    def _worth_changing(self, space: "_Space", answer: LeaderAnswer) -> "Worth":
+    def _worth_changing(self, space: Assumptions, answer: LeaderAnswer) -> "Worth":
         """The tasks whose end offsets may bring the answer nearer to the record: all of them while a stateful task is
         with another process; then those that are withheld, since the record does not show where they go, and those in
         whose order a thread that differs keeps them. Of stateless tasks no end offset decides."""
@@ -314,7 +306,7 @@ class Search:
                     copies[task].add(thread.process_id)
         return active, copies
 
-    def _explore(self, space: "_Space", size: int) -> Choice | None:
+    def _explore(self, space: Assumptions, size: int) -> Choice | None:
         queue: list[tuple[int, int, Choice]] = [(size, 0, space.start)]
         while queue:
             _, changes, choice = heappop(queue)
@@ -331,7 +323,7 @@ class Search:
         space.exhausted = not any(worth.order for worth in space.seen.values())
         return None
 
-    def _found(self, space: "_Space", choice: Choice) -> Found:
+    def _found(self, space: Assumptions, choice: Choice) -> Found:
         self._runs = self._more  # once more, to see what else gives this answer
         hypothesis = space.hypothesis(choice)
         answer = self._lead(hypothesis)
@@ -339,7 +331,7 @@ class Search:
         only = self._only(space)
         return Found(hypothesis, answer, only, sampled=not only and self._decided(space))
 
-    def _only(self, space: "_Space") -> bool:
+    def _only(self, space: Assumptions) -> bool:
         """Whether every end offset gives this answer, so that it does not rest on one. One process takes everything
         whatever it lags, and of a task that nobody reports all processes lag alike."""
         if self._plugged is not None:
@@ -354,7 +346,7 @@ class Search:
         ]
         return self._all_give(space, options)
 
-    def _decided(self, space: "_Space") -> bool:
+    def _decided(self, space: Assumptions) -> bool:
         """Whether every end offset within the samples' bounds gives this answer."""
         frame = space.frame
         if not self._bounds or frame.assignor is not BuiltIn.HIGH_AVAILABILITY or frame.blind:
@@ -373,88 +365,8 @@ class Search:
                 options[-1] = options[-1][:1]
         return not space.ordered_by_lag(self._one, known, self._sums) and self._all_give(space, options)
 
-    def _all_give(self, space: "_Space", options: Sequence[Sequence[Possible]]) -> bool:
+    def _all_give(self, space: Assumptions, options: Sequence[Sequence[Possible]]) -> bool:
         if prod(map(len, options)) > min(ALL_OF, self._runs):
             return False
-        every = _Space(space.frame, space.tasks, options, options)
+        every = Assumptions(space.frame, space.tasks, options, options)
         return all(self.gives(every.hypothesis(choice)) for choice in every.all_choices())
-
-
-class _Space:
-    """All assumptions about end offsets within one frame: for each stateful task the number of its option."""
-
-    def __init__(
-        self,
-        frame: Frame,
-        tasks: Sequence[TaskId],
-        options: Sequence[Sequence[Possible]],
-        unpruned: Sequence[Sequence[Possible]],
-    ) -> None:
-        self.frame, self.tasks, self.unpruned = frame, tasks, unpruned
-        self._options = options
-        self.start: Choice = (0,) * len(tasks)
-        self.seen: dict[Choice, Worth] = {}
-        self.exhausted = False
-
-    def hypothesis(self, choice: Choice) -> Hypothesis:
-        """The whole hypothesis."""
-        ends = {
-            task: options[number].end for task, options, number in zip(self.tasks, self._options, choice, strict=True)
-        }
-        return _hypothesis(self.frame, ends)
-
-    def neighbours(self, choice: Choice) -> Iterator[Choice]:
-        """The assumptions that differ in one task that is worth changing."""
-        worth = self.seen[choice]
-        for at, options in enumerate(self._options):
-            now = options[choice[at]]
-            sets, order = self.tasks[at] in worth.sets, self.tasks[at] in worth.order
-            for number, other in enumerate(options):
-                if number == choice[at]:
-                    continue
-                if order if other.caught_up == now.caught_up else sets and other.first:
-                    yield (*choice[:at], number, *choice[at + 1 :])
-
-    def all_choices(self) -> Iterator[Choice]:
-        """Every assumption; there must be few."""
-        found: list[Choice] = [()]
-        for options in self._options:
-            found = [(*choice, number) for choice in found for number in range(len(options))]
-        yield from found
-
-    def ordered_by_lag(self, one: Observed, known: Mapping[TaskId, EndBounds], sums: Sums) -> bool:
-        """Whether the order in which a thread keeps its tasks depends on end offsets beyond what is `known` of them: it
-        reports two tasks that it does not run. A process with one thread gives it everything, in any order."""
-        stateful = self.frame.stateful
-        for threads in one.processes().values():
-            for thread in threads if len(threads) > 1 else ():
-                behind = [t for t, total in thread.offset_sums.items() if total >= 0 and key_of(t) in stateful]
-                if len(behind) > 1 and not (
-                    known.keys() >= set(behind)
-                    and _in_one_order((known[task], sums[task][thread.process_id]) for task in behind)
-                ):
-                    return True
-        return False
-
-
-def _in_one_order(ends: Iterable[tuple[EndBounds, int]]) -> bool:
-    """Whether tasks have one order by lag, whatever their end offsets are within the bounds: by the bounds of the end
-    offset and the sum of each."""
-    lags = sorted(
-        (bounds.least - total, bounds.most - total) if total >= 0 else (total, total) for bounds, total in ends
-    )
-    return all(
-        most < least or (first, most) == (least, last) == (least, least)
-        for (first, most), (least, last) in pairwise(lags)
-    )
-
-
-def _hypothesis(frame: Frame, ends: Mapping[TaskId, int]) -> Hypothesis:
-    return Hypothesis(
-        release=frame.release,
-        assignor=frame.assignor,
-        configs=frame.configs,
-        stateful=frame.stateful,
-        ends=ends,
-        blind=frame.blind,
-    )
