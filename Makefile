@@ -6,7 +6,7 @@ KEEP ?= 0
 DEMO_FLAGS := $(if $(filter-out 0,$(KEEP)),--keep) $(if $(PORTS),--ports $(PORTS))
 
 .DEFAULT_GOAL := help
-.PHONY: help install lock demo stop bench readiness bench-assignors bench-brokers bench-streams bench-decode bench-waiting bench-start fuzz attack foreign share oracle test check metrics-page picture clean
+.PHONY: help install lock demo stop bench readiness bench-assignors bench-brokers bench-streams bench-decode bench-waiting bench-start fuzz attack foreign share probing oracle test check metrics-page picture clean
 
 help:  ## list these targets
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -56,6 +56,9 @@ foreign: install  ## judge groups that clients of other languages lead: librdkaf
 
 share: install  ## judge real share groups of Kafka's own clients on a broker (ARGS="--steps 14")
 	@exec $(BIN)/python -m lab.share $(ARGS)
+
+probing: install  ## judge Streams applications whose copies restore slowly, or never, on a broker (4 min; ARGS="--seconds 190")
+	@exec $(BIN)/python -m lab.probing $(ARGS)
 
 attack: install  ## judge captures and simulated clusters with wrong clocks, holes and late starts (at most an hour; resumes)
 	@exec $(BIN)/python -m lab.attack $(ARGS)

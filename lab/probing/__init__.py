@@ -1,0 +1,1 @@
+"""Real Streams applications that probe for longer than they should, and what the monitor makes of their records."""

@@ -1,0 +1,202 @@
+"""What happens to the applications: one process has all tasks and their state, a second one joins and restores copies.
+
+write rate of a partition    25 records a second
+`never`, copies restore      10 records a second: they fall behind for ever
+`slowly`, copies restore     60 records a second: they catch up one after another, each in many probing rebalances
+"""
+
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+
+from confluent_kafka import Producer, TopicPartition
+from confluent_kafka.admin import AdminClient, NewTopic, OffsetSpec
+
+from lab.cluster import jars, jvm
+from lab.cluster.java import Java
+from lab.foreign import captured
+from lab.oracle.program import compiled
+from lab.oracle.streams_runner import class_path
+from lab.process import Child, Lab
+
+SOURCE = Path(__file__).with_name("StreamsProbing.java")
+NEVER, SLOWLY = "never", "slowly"
+RESTORED_PER_S: Mapping[str, int] = {NEVER: 10, SLOWLY: 60}
+WRITTEN_PER_S = 25
+"""In each partition."""
+PARTITIONS = 4
+AHEAD = 2000
+"""Records in each partition before the second process joins."""
+INTERVAL_MS = 4000
+CONFIG: Mapping[str, object] = {
+    "num.stream.threads": 1,
+    "num.standby.replicas": 0,
+    "max.warmup.replicas": 1,
+    "acceptable.recovery.lag": 100,
+    "probing.rebalance.interval.ms": INTERVAL_MS,
+    "statestore.cache.max.bytes": 0,
+    "restore.consumer.max.poll.records": 10,
+    "restore.consumer.max.partition.fetch.bytes": 4096,
+    "main.consumer.session.timeout.ms": 10_000,
+    "main.consumer.heartbeat.interval.ms": 500,
+    "replication.factor": 1,
+}
+_KINDS: Mapping[str, str] = {
+    "default.key.serde": "org.apache.kafka.common.serialization.Serdes$ByteArraySerde",
+    "default.value.serde": "org.apache.kafka.common.serialization.Serdes$ByteArraySerde",
+    "dsl.store.suppliers.class": "org.apache.kafka.streams.state.BuiltInDslStoreSuppliers$InMemoryDslStoreSuppliers",
+}
+ASK_S = 10.0
+TICK_S = 0.1
+SAMPLE_S = 2.0
+
+
+@dataclass(slots=True)
+class Story:
+    """Plays on one broker. `samples`: (time in ms, topic -> partitions); `ends`: where the changelogs end, each second;
+    `topologies`: the text of each application."""
+
+    lab: Lab
+    java: Java
+    bootstrap: str
+    samples: list[tuple[int, dict[str, int]]] = field(default_factory=list)
+    ends: list[dict[str, object]] = field(default_factory=list)
+    topologies: dict[str, str] = field(default_factory=dict)
+
+    def play(self, seconds: float) -> None:
+        """Both applications at once; the second processes live so long."""
+        admin = AdminClient({"bootstrap.servers": self.bootstrap, "log_level": 0})
+        producer = Producer({"bootstrap.servers": self.bootstrap, "log_level": 0})
+        for made in admin.create_topics([NewTopic(_topic(one), PARTITIONS, 1) for one in RESTORED_PER_S]).values():
+            made.result(30)
+        self._write(producer, AHEAD)
+        producer.flush(30)
+        first = {name: self._start(name, 1) for name in RESTORED_PER_S}
+        for name, child in first.items():
+            self.lab.wait_for(f"the state of {name}", partial(_counted, admin, name), child)
+            self.topologies[name] = _topology(child.log.read_text())
+        self._sample(admin)
+        with self._writing(producer):
+            for name in RESTORED_PER_S:
+                self._start(name, 2)
+            until_s = time.monotonic() + seconds
+            while time.monotonic() < until_s:
+                self._ends(admin)
+                time.sleep(SAMPLE_S)
+        self._sample(admin)
+
+    def _start(self, application: str, number: int) -> Child:
+        name = f"{application}-{number}"
+        libraries = class_path(self.java, jars.kafka_release())
+        own = {
+            "bootstrap.servers": self.bootstrap,
+            "application.id": application,
+            "state.dir": self.lab.folder / name / "state",
+        }
+        told = [f"{key}={value}" for key, value in {**CONFIG, **_KINDS, **own}.items()]
+        command = jvm.command(
+            self.java,
+            self.lab.folder / name,
+            f"{compiled(self.java, SOURCE, libraries)}:{libraries}",
+            96,
+            SOURCE.stem,
+            _topic(application),
+            str(RESTORED_PER_S[application]),
+            *told,
+        )
+        return self.lab.start(name, command, environment=self.java.environment())
+
+    def _write(self, producer: Producer, count: int) -> None:
+        for application in RESTORED_PER_S:
+            for partition in range(PARTITIONS):
+                for number in range(count):
+                    producer.produce(_topic(application), key=bytes([number % 5]), value=b"", partition=partition)
+                producer.poll(0)
+
+    @contextmanager
+    def _writing(self, producer: Producer) -> Iterator[None]:
+        over = threading.Event()
+
+        def write() -> None:
+            begun_s, written = time.monotonic(), 0
+            while not over.wait(TICK_S):
+                due = int((time.monotonic() - begun_s) * WRITTEN_PER_S)
+                self._write(producer, due - written)
+                written = due
+
+        thread = threading.Thread(target=write, name="writing")
+        thread.start()
+        try:
+            yield
+        finally:
+            over.set()
+            thread.join()
+            producer.flush(30)
+
+    def _ends(self, admin: AdminClient) -> None:
+        for group in RESTORED_PER_S:
+            asked_ms = _now_ms()
+            told = _ends(admin, group)
+            self.ends.append({"group": group, "asked_ms": asked_ms, "answered_ms": _now_ms(), "ends": told})
+
+    def _sample(self, admin: AdminClient) -> None:
+        topics = admin.list_topics(timeout=ASK_S).topics
+        counts = {name: len(one.partitions) for name, one in topics.items() if not name.startswith("__")}
+        self.samples.append((_now_ms(), counts))
+
+
+def about(story: Story) -> dict[str, object]:
+    """What the capture tells of the applications."""
+    groups = {
+        name: {
+            "library": "kafka-streams (Java)",
+            "release": jars.kafka_release(),
+            "protocol": "classic",
+            "config": dict(CONFIG),
+            "topology": story.topologies[name],
+        }
+        for name in RESTORED_PER_S
+    }
+    return {"capture": "streams-probing", "broker_release": jars.kafka_release(), "groups": groups}
+
+
+def sampled(story: Story) -> list[dict[str, object]]:
+    """The lines of the capture's metadata."""
+    return [captured.sample(*one) for one in story.samples]
+
+
+def _counted(admin: AdminClient, application: str) -> bool:
+    """Whether everything that was written ahead is in the changelog."""
+    return sum(_ends(admin, application).values()) >= AHEAD * PARTITIONS
+
+
+def _ends(admin: AdminClient, application: str) -> dict[str, int]:
+    """By partition (`topic-number`) of the application's changelogs."""
+    topics = admin.list_topics(timeout=ASK_S).topics
+    wanted = {
+        TopicPartition(name, number): OffsetSpec.latest()
+        for name, one in topics.items()
+        if name.startswith(f"{application}-") and name.endswith("-changelog")
+        for number in one.partitions
+    }
+    if not wanted:
+        return {}
+    asked = admin.list_offsets(wanted, request_timeout=ASK_S)
+    return {f"{one.topic}-{one.partition}": answer.result(ASK_S).offset for one, answer in asked.items()}
+
+
+def _topology(log: str) -> str:
+    """The text that the process printed, between a logger's lines and an empty one."""
+    return log[log.index("Topologies:") :].split("\n\n")[0] + "\n\n"
+
+
+def _topic(application: str) -> str:
+    return f"{application}-in"
+
+
+def _now_ms() -> int:
+    return time.time_ns() // 1_000_000
