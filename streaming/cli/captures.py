@@ -2,7 +2,8 @@
 
 A capture is a file of records, one JSON object a line (`topic`, `partition`, `offset`, `timestamp` in ms, `key` and
 `value` in base64 or null), gzip or not; or a folder with such a file, `records.jsonl.gz`, and perhaps `cluster.json`
-(the Connect groups' settings) and `metadata.jsonl.gz` (which partitions the topics had, and when).
+(the Connect groups' settings), `metadata.jsonl.gz` (which partitions the topics had, and when) and `ends.jsonl.gz`
+(where the changelogs of Streams applications ended, and when).
 """
 
 import base64
@@ -14,11 +15,13 @@ import json
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TextIO, TypeVar, cast
 
 from rebalance_monitor.streaming.cli.errors import InputError
 from rebalance_monitor.streaming.core.cluster import knowledge
+from rebalance_monitor.streaming.core.cluster.changelogs import ChangelogEnds
 from rebalance_monitor.streaming.core.cluster.knowledge import Knowledge
 from rebalance_monitor.streaming.core.cluster.topics import TopicMetadata
 from rebalance_monitor.streaming.core.connect.leader.hypotheses import DEFAULT_MAX_DELAY_MS
@@ -85,7 +88,21 @@ def settings_of(path: Path) -> ClusterSettings:
 
 def knowledge_of(path: Path) -> Knowledge:
     """What the capture tells of its cluster beside the records. Raises InputError."""
-    return knowledge.knowledge_of(metadata_of(path))
+    return replace(knowledge.knowledge_of(metadata_of(path)), changelogs=_changelogs(path / "ends.jsonl.gz"))
+
+
+def _changelogs(file: Path) -> dict[str, tuple[ChangelogEnds, ...]]:
+    """Where the changelogs of Streams applications ended while the capture was taken, by application."""
+    found: dict[str, tuple[ChangelogEnds, ...]] = {}
+    for where, line in _json_lines(file) if file.exists() else ():
+        group, ends = _typed(line, "group", str, where), _typed(line, "ends", dict, where)
+        one = ChangelogEnds(
+            _typed(line, "asked_ms", int, where),
+            _typed(line, "answered_ms", int, where),
+            {name: _typed(ends, name, int, f"{where}: ends") for name in ends},
+        )
+        found[group] = (*found.get(group, ()), one)
+    return found
 
 
 def metadata_of(path: Path) -> tuple[TopicMetadata, ...]:

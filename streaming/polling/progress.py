@@ -8,8 +8,9 @@ brokers fail        what was answered is kept; pauses that grow to 30 s; nothing
 import time
 from collections.abc import Callable, Collection, Mapping
 from functools import partial
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
+from rebalance_monitor.streaming.core.cluster.changelogs import ChangelogEnds
 from rebalance_monitor.streaming.core.cluster.progress import PartitionOffsets, ProgressSample
 from rebalance_monitor.streaming.polling.asking_progress import (
     COMMITTED_REQUESTS,
@@ -31,6 +32,8 @@ NAMED = 5
 """Refused groups that a problem names before it only counts them."""
 
 Committed = dict[str, Mapping[NamedPartition, int]]
+Changelogs: TypeAlias = Mapping[str, Collection[NamedPartition]]
+"""The partitions of each application's changelogs."""
 
 
 class AskedOffsets(Protocol):
@@ -59,13 +62,14 @@ class ProgressPoller(Poller[ProgressSample]):
         self._offsets, self._observer, self._every_s = offsets, observer, every_s
         self._now_ms = now_ms
         self._watched: frozenset[str] = frozenset()
+        self._changelogs: Changelogs = {}
         self._last: str | None = None
         self._asked_s = -every_s
         super().__init__(PART, observer, MOST_KEPT, clock_s)
 
-    def watch(self, groups: Collection[str]) -> None:
-        """The groups that are to be asked for."""
-        self._watched = frozenset(groups)
+    def watch(self, groups: Collection[str], changelogs: Changelogs | None = None) -> None:
+        """The groups that are to be asked for, and the partitions of changelogs that some of them have."""
+        self._watched, self._changelogs = frozenset(groups), changelogs or {}
 
     def step(self) -> float:
         """Asks, if it is time; returns the pause in seconds."""
@@ -86,29 +90,36 @@ class ProgressPoller(Poller[ProgressSample]):
 
     def _round(self, watched: frozenset[str]) -> list[str]:
         """One sample of some groups; returns those that were refused. What was answered before a failure counts."""
-        asked_ms, requests = self._now_ms(), 0
+        asked_ms, requests, changelogs = self._now_ms(), 0, self._changelogs
+        wanted: Changelogs = {}
         answered_ms: int | None = None
         committed: Committed = {}
         refused: list[str] = []
         failed: PartFailed | None = None
         try:
             for group in next_of(sorted(watched), self._last, MOST_GROUPS):
-                if sum(map(len, committed.values())) >= MOST_PARTITIONS:
+                if sum(map(len, (*committed.values(), *wanted.values()))) >= MOST_PARTITIONS:
                     break
                 self._last, requests = group, requests + COMMITTED_REQUESTS
                 try:
                     committed[group] = self._timed(partial(self._offsets.committed, group))
+                    if group in changelogs:
+                        wanted = {**wanted, group: changelogs[group]}
                 except GroupRefused:
                     refused.append(group)
                 except PartFailed as why:
                     failed = why
                     break
-            ends, more = self._ends(committed)
+            ends_ms = self._now_ms()
+            ends, more = self._ends({place for told in (*committed.values(), *wanted.values()) for place in told})
             requests += more
             if committed or refused:
                 answered_ms = self._now_ms()
             if committed and answered_ms is not None:
-                sample = ProgressSample(asked_ms, answered_ms, _told(committed, ends), watched)
+                ended = {
+                    group: ChangelogEnds(ends_ms, answered_ms, _ended(places, ends)) for group, places in wanted.items()
+                }
+                sample = ProgressSample(asked_ms, answered_ms, _told(committed, ends), watched, ended)
                 with self._lock:
                     self._kept.append(sample)
         finally:
@@ -117,12 +128,15 @@ class ProgressPoller(Poller[ProgressSample]):
             raise failed
         return refused
 
-    def _ends(self, committed: Committed) -> tuple[Mapping[NamedPartition, int], int]:
-        wanted = {place for offsets in committed.values() for place in offsets}
+    def _ends(self, wanted: Collection[NamedPartition]) -> tuple[Mapping[NamedPartition, int], int]:
         if not wanted:
             return {}, 0
         answer = self._timed(partial(self._offsets.ends, wanted))
         return answer.ends, answer.requests
+
+
+def _ended(places: Collection[NamedPartition], ends: Mapping[NamedPartition, int]) -> dict[str, int]:
+    return {f"{topic}-{number}": ends[topic, number] for topic, number in places if (topic, number) in ends}
 
 
 def _told(committed: Committed, ends: Mapping[NamedPartition, int]) -> dict[str, dict[str, PartitionOffsets]]:

@@ -13,6 +13,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
+from rebalance_monitor.streaming.core.cluster.changelogs import changelogs_of, with_ends
 from rebalance_monitor.streaming.core.cluster.group_states import StatePoll
 from rebalance_monitor.streaming.core.cluster.knowledge import NOTHING_KNOWN, Knowledge
 from rebalance_monitor.streaming.core.cluster.progress import ProgressSample
@@ -77,8 +78,8 @@ class ProgressSamples(Protocol):
         """The samples after the one that was answered then, oldest first."""
         ...
 
-    def watch(self, groups: Collection[str]) -> None:
-        """The groups that are to be asked for."""
+    def watch(self, groups: Collection[str], changelogs: Mapping[str, Collection[tuple[str, int]]]) -> None:
+        """The groups that are to be asked for, and the partitions of changelogs that some of them have."""
         ...
 
 
@@ -120,11 +121,13 @@ class Learning:
         topics, groups, progress = self._topics(), before.groups, before.progress
         for poll in () if self._polls is None else self._polls.since(groups.answered_ms):
             groups = groups.with_poll(poll)
+        changelogs = before.changelogs
         for sample in () if self._progress is None else self._progress.since(progress.answered_ms):
             progress = progress.with_sample(sample)
+            changelogs = with_ends(changelogs, sample.changelogs, sample.watched)
         if topics is before.topics and groups is before.groups and progress is before.progress:
             return before
-        return replace(before, topics=topics, groups=groups, progress=progress)
+        return replace(before, topics=topics, groups=groups, progress=progress, changelogs=changelogs)
 
     def _topics(self) -> TopicHistory:
         topics = self._committed.topics
@@ -176,7 +179,8 @@ class Learning:
         if self._polls is not None:
             self._polls.name(groups)
         if self._progress is not None and self._watching is not None:
-            self._progress.watch(self._watching.groups() - frozenset(groups))
+            watched = self._watching.groups() - frozenset(groups)
+            self._progress.watch(watched, changelogs_of(watched, self._committed.topics.present()))
 
     def stored(self, knowledge: Knowledge) -> StoredTopics | None:
         """What a batch with this knowledge commits of it."""

@@ -5,8 +5,9 @@ batch that is repeated from the store knows what was known before.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from rebalance_monitor.streaming.core.cluster.changelogs import EndsOfGroups
 from rebalance_monitor.streaming.core.cluster.group_states import NEVER_POLLED, GroupStates
 from rebalance_monitor.streaming.core.cluster.progress import NO_PROGRESS_KNOWN, ProgressOfGroups
 from rebalance_monitor.streaming.core.cluster.topics import NO_SAMPLES, TopicHistory, TopicMetadata, history_of
@@ -15,7 +16,7 @@ from rebalance_monitor.streaming.core.cluster.topics import NO_SAMPLES, TopicHis
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Knowledge:
     """`topics`: what brokers said of topics, and when; `groups`: which groups rebalance; `progress`: how far some
-    groups have come. Empty where nobody asks.
+    groups have come; `changelogs`: where those of Streams applications end. Empty where nobody asks.
 
     `asked`: somebody asks for topics, so a later sample may be waited for.
     """
@@ -23,6 +24,7 @@ class Knowledge:
     topics: TopicHistory = NO_SAMPLES
     groups: GroupStates = NEVER_POLLED
     progress: ProgressOfGroups = NO_PROGRESS_KNOWN
+    changelogs: EndsOfGroups = field(default_factory=dict)
     asked: bool = False
 
 

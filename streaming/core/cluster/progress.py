@@ -14,6 +14,8 @@ transaction. A transaction that stays open stops the end offset, so no member is
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from rebalance_monitor.streaming.core.cluster.changelogs import ChangelogEnds
+
 RECENT_SAMPLES = 3
 """A partition that has moved within so many samples advances: by default a sink connector commits once in a minute."""
 
@@ -31,13 +33,15 @@ class ProgressSample:
     """What brokers said of some groups, by group and partition (`topic-number`).
 
     Times by the monitor's clock, ms: each offset was so at a moment between `asked_ms` and `answered_ms`. A partition
-    without a committed offset is missing. `watched`: all groups that are asked for in turn.
+    without a committed offset is missing. `watched`: all groups that are asked for in turn. `changelogs`: where
+    those of Streams applications end, by application.
     """
 
     asked_ms: int
     answered_ms: int
     groups: Mapping[str, Mapping[str, PartitionOffsets]]
     watched: frozenset[str]
+    changelogs: Mapping[str, ChangelogEnds] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

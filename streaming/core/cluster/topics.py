@@ -11,7 +11,7 @@ interval. This loses nothing: between two changes every sample showed the same. 
 kept by broker: a broker that restarts changes one small value, and not the replicas of every partition.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from itertools import chain
@@ -143,6 +143,12 @@ class TopicHistory:
             if replicas is not None:
                 found[name] = _racks(replicas, racks)
         return found
+
+    def present(self) -> Iterator[tuple[str, int]]:
+        """The topics of the last sample, with how many partitions each has."""
+        for name, changes in self.topics.items():
+            if changes[-1].content is not None:
+                yield name, len(changes[-1].content)
 
     def any_racks(self) -> bool:
         """Whether any sample that is kept showed a rack."""

@@ -40,11 +40,16 @@ NO_PROGRESS = Rule(
     "where it shall be.",
     exceptions=(
         "copies that catch up one after another",
+        "a copy that restores faster than its changelog is written, however slowly",
+        "nobody says how fast the changelogs of growing copies are written",
         "members come and go",
     ),
     confirm=(GROUP_RECORD, MEMBERS),
     advice=(
-        looks("The message names the copies that made no progress, with their offset sums."),
+        looks(
+            "The message names the copies that made no progress, with their offset sums, and how fast others restore: "
+            "while these come nearer, the incident is information only."
+        ),
         looks(
             "Compare the rate at which the changelog is written with the rate at which the copies restore: if "
             "writing is faster, no copy ever catches up."

@@ -13,17 +13,18 @@ from rebalance_monitor.assignors.streams.application import RackStrategy
 from rebalance_monitor.assignors.streams.built_in import BuiltIn, built_in_of
 from rebalance_monitor.assignors.streams.eras import Era, era_of
 from rebalance_monitor.assignors.streams.tasks import ProcessId, TaskId, TopicPartition, sorted_tasks
+from rebalance_monitor.streaming.core.cluster.changelogs import SUFFIX, ChangelogEnds
 from rebalance_monitor.streaming.core.incidents.finding import Finding
 from rebalance_monitor.streaming.core.incidents.rule import Rule
 from rebalance_monitor.streaming.core.model.results import Certainty, Evidence, Severity, Subject
 from rebalance_monitor.streaming.core.model.streams_settings import StreamsSettings
 from rebalance_monitor.streaming.core.streams.caught_up import sums_of
-from rebalance_monitor.streaming.core.streams.described import stores_by_part
+from rebalance_monitor.streaming.core.streams.described import store_names, stores_by_part
 from rebalance_monitor.streaming.core.streams.grading import Judged
 from rebalance_monitor.streaming.core.streams.hypotheses import releases
 from rebalance_monitor.streaming.core.streams.members import StreamsThread
 from rebalance_monitor.streaming.core.streams.observed import Observed
-from rebalance_monitor.streaming.core.streams.topology import SubtopologySeen, key_of
+from rebalance_monitor.streaming.core.streams.topology import Key, SubtopologySeen, key_of
 
 NAMED = 5
 """Tasks that a message names before it only counts them."""
@@ -33,15 +34,18 @@ FIRST_WITH_NEXT = 7
 @dataclass(frozen=True, kw_only=True)
 class Facts:
     """One generation. `remembered` are the tasks that records before showed; `counts` the partitions of topics by the
-    last sample, empty where nobody asks brokers. `misfit`: why the configured topology is not this application's."""
+    last sample, empty where nobody asks brokers; `ends`: where its changelogs end by the last sample until `at_ms`, the
+    record's time. `misfit`: why the configured topology is not this application's."""
 
     one: Observed
     judged: Judged
     settings: StreamsSettings
     here: Evidence
+    at_ms: int = 0
     misfit: str | None = None
     remembered: Mapping[TaskId, tuple[TopicPartition, ...]] = field(default_factory=dict)
     counts: Mapping[str, int] = field(default_factory=dict)
+    ends: ChangelogEnds | None = None
 
     @cached_property
     def processes(self) -> dict[ProcessId, list[StreamsThread]]:
@@ -77,6 +81,13 @@ class Facts:
     def sums(self) -> dict[TaskId, dict[ProcessId, int]]:
         """What each process reports of each task."""
         return sums_of(self.one)
+
+    @property
+    def warm_ups(self) -> list[tuple[TaskId, ProcessId]]:
+        """The copies that are warm-ups; none where they are not known."""
+        roles = self.judged.roles
+        warm = {} if roles is None else roles.warm_ups
+        return [(task, thread.process_id) for thread in self.one.threads for task in warm.get(thread.id, ())]
 
     @property
     def failed(self) -> bool:
@@ -168,6 +179,24 @@ class Facts:
         text = self.settings.topology
         stores = {} if text is None else stores_by_part(text)
         return all(part.state_known is not None or not stores.get(part.key, True) for part in self.one.seen)
+
+    def changelog_end(self, task: TaskId) -> int | None:
+        """The sum of the end offsets of the task's changelogs; None where nobody said, or which they are is unknown."""
+        topics = None if self.ends is None else self._changelogs(key_of(task))
+        if self.ends is None or topics is None:
+            return None
+        ends = (self.ends.ends.get(f"{topic}-{task.partition}") for topic in topics)
+        known = [end for end in ends if end is not None]
+        return sum(known) if known else None
+
+    def _changelogs(self, key: Key) -> frozenset[str] | None:
+        """Topics in the sample; without the topology's text all are those of the only sub-topology that has state."""
+        stores = {} if self.settings.topology is None else store_names(self.settings.topology)
+        if stores:
+            return frozenset(f"{self.one.group}-{store}{SUFFIX}" for store in stores.get(key, ()))
+        if self.ends is None or not self.state_known or self._stateful != {key}:
+            return None
+        return frozenset(partition.rpartition("-")[0] for partition in self.ends.ends)
 
     def parts(self) -> tuple[SubtopologySeen, ...]:
         """The sub-topologies."""

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from rebalance_monitor.assignors.streams.tasks import task_of
 from rebalance_monitor.schemas.consumer_protocol import ConsumerAssignment, ConsumerSubscription
+from rebalance_monitor.streaming.core.cluster.changelogs import ends_at
 from rebalance_monitor.streaming.core.fold import departures, static_members, written_again
 from rebalance_monitor.streaming.core.fold.lifecycle import GroupView
 from rebalance_monitor.streaming.core.fold.published import (
@@ -116,9 +117,11 @@ def judged(
         judged=found,
         settings=settings,
         here=here,
+        at_ms=row.timestamp_ms,
         misfit=wrong,
         remembered=tasks_of(state.seen),
         counts=_counts(view, one, row.timestamp_ms),
+        ends=ends_at(view.knowledge.changelogs.get(view.group, ()), row.timestamp_ms),
     )
     now, grades = state.past, dict[str, str]()
     if not again:

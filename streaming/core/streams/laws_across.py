@@ -1,5 +1,7 @@
 """Laws across generations of a Streams group: S-18 to S-21 and S-29."""
 
+from math import ceil
+
 from rebalance_monitor.assignors.streams.application import RUNNING
 from rebalance_monitor.assignors.streams.tasks import task_of
 from rebalance_monitor.streaming.core.model.results import Certainty, Evidence, Severity
@@ -11,8 +13,10 @@ from rebalance_monitor.streaming.core.streams.catalogue_across import (
     UNSTABLE_OUTPUT,
 )
 from rebalance_monitor.streaming.core.streams.facts import OK, Facts, Violations, found, listed
-from rebalance_monitor.streaming.core.streams.past import MOST_TURNS, Past, bound_of, copy_sums
+from rebalance_monitor.streaming.core.streams.past import MOST_TURNS, Pace, Past, bound_of, copy_sums
 
+NAMED = 3
+"""Copies that a message names."""
 FAR_BELOW = 10_000
 """The default of acceptable.recovery.lag: a sum that is lower by less may be what a store does when it opens."""
 
@@ -56,8 +60,9 @@ def ping_pong(before: Past, now: Past, facts: Facts) -> Violations:
 
 
 def no_progress(before: Past, now: Past, facts: Facts) -> Violations:
-    """S-19. A copy whose sum grows may still catch up, so much time is given twice; nothing tells how fast its
-    changelog is written."""
+    """S-19. A copy whose sum grows may still catch up: that depends on how fast its changelog is written. Where brokers
+    say it, a copy that restores faster than that makes progress, however slow it is; where nobody says it, this is not
+    known."""
     probing, bound = now.probing, bound_of(facts)
     if bound is None or not facts.high_availability:
         return None
@@ -65,15 +70,32 @@ def no_progress(before: Past, now: Past, facts: Facts) -> Violations:
         return OK
     sums, earlier = copy_sums(facts), before.probing.sums
     stuck = sorted(copy for copy, total in sums.items() if earlier.get(copy, -1) >= total)
-    grows = len(stuck) < len(sums)
-    names = ", ".join(f"{copy} at {sums[copy]}" for copy in stuck[:3])
-    rest = f"; copies that made no progress: {names}" if names else "; every copy makes progress, and none catches up"
-    text = f"{probing.rounds} probing rebalances, {bound} are enough if copies catch up{rest}"
+    growing = sorted(sums.keys() - set(stuck))
+    paces = {copy: probing.paces[copy] for copy in growing if copy in probing.paces and probing.paces[copy].known}
+    nearing = [copy for copy, pace in paces.items() if pace.left_ms is not None]
+    falls_behind = len(paces) == len(growing) and not nearing
+    said = [f"{probing.rounds} probing rebalances, {bound} are enough if copies catch up"]
+    if stuck:
+        said.append("copies that made no progress: " + ", ".join(f"{copy} at {sums[copy]}" for copy in stuck[:NAMED]))
+    said += [_paced(copy, paces[copy]) for copy in (nearing or list(paces))[:NAMED]]
+    if len(paces) < len(growing) and not nearing:
+        unknown = ", ".join(f"{copy} at {sums[copy]}" for copy in growing if copy not in paces)
+        said.append(f"copies that restore, and how fast their changelogs are written is not known: {unknown}")
+    text = "; ".join(said)
     first = (Evidence(source=probing.source),) if probing.source is not None else ()
-    if grows and probing.stuck <= 2 * bound:
-        return found(NO_PROGRESS, facts, text, severity=Severity.INFO, certainty=Certainty.POSSIBLE, evidence=first)
-    certainty = Certainty.LIKELY if grows else Certainty.CERTAIN
+    if growing and not falls_behind:
+        certainty = Certainty.LIKELY if nearing else Certainty.POSSIBLE
+        return found(NO_PROGRESS, facts, text, severity=Severity.INFO, certainty=certainty, evidence=first)
+    certainty = Certainty.LIKELY if growing else Certainty.CERTAIN
     return found(NO_PROGRESS, facts, text, certainty=certainty, evidence=first)
+
+
+def _paced(copy: str, pace: Pace) -> str:
+    """How a copy restores, and when it catches up."""
+    rates = f"{copy} restores {pace.restored_per_s:.1f} records a second, {pace.written_per_s:.1f} are written"
+    if pace.left_ms is None:
+        return f"{rates}: it is {pace.behind} behind and does not catch up so"
+    return f"{rates}: it is {pace.behind} behind and catches up in about {ceil(pace.left_ms / 1000)} s if both go on so"
 
 
 def state_lost(before: Past, now: Past, facts: Facts) -> Violations:

@@ -1,14 +1,20 @@
 """What is remembered of the generations of a Streams group so far, for laws and views that look across records."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from math import ceil
 
+from rebalance_monitor.assignors.streams.tasks import ProcessId, TaskId
 from rebalance_monitor.streaming.core.model.results import Source
 from rebalance_monitor.streaming.core.streams.facts import Facts
 
 MOST_TURNS = 4
 """Places of a task that show it going back and forth: a, b, a, b."""
+MEASURED = 3
+"""Probing rebalances over which rates are measured at least."""
+LEAST_GAIN = 0.02
+"""A copy at a steady distance seems to gain so much now and then. One that truly gains less needs fifty times as long
+to catch up as its lag took to be written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,15 +27,73 @@ class Won:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Pace:
+    """A copy in several records, and its changelogs in the samples before these: offset sums and end offsets of the
+    first and the last, with their times. The times of records and of samples are of different clocks. `records`: how
+    many."""
+
+    first_ms: int
+    first_sum: int
+    first_sample_ms: int
+    first_end: int
+    last_ms: int
+    last_sum: int
+    last_sample_ms: int
+    last_end: int
+    records: int = 1
+
+    def after(self, later: "Pace") -> "Pace":
+        """With one more record."""
+        return replace(
+            self,
+            last_ms=later.last_ms,
+            last_sum=later.last_sum,
+            last_sample_ms=later.last_sample_ms,
+            last_end=later.last_end,
+            records=self.records + 1,
+        )
+
+    @property
+    def known(self) -> bool:
+        """Whether there is enough to tell both rates."""
+        return self.records > MEASURED and self.last_ms > self.first_ms and self.last_sample_ms > self.first_sample_ms
+
+    @property
+    def restored_per_s(self) -> float:
+        """Records that the copy restores in a second."""
+        return 1000 * (self.last_sum - self.first_sum) / (self.last_ms - self.first_ms)
+
+    @property
+    def written_per_s(self) -> float:
+        """Records that are written to its changelogs in a second."""
+        return 1000 * (self.last_end - self.first_end) / (self.last_sample_ms - self.first_sample_ms)
+
+    @property
+    def behind(self) -> int:
+        """Records that the copy lacked at the last sample."""
+        return max(self.last_end - self.last_sum, 0)
+
+    @property
+    def left_ms(self) -> int | None:
+        """How long the copy still needs, if both go on so; None where it does not come nearer."""
+        gained = self.restored_per_s - self.written_per_s
+        if gained <= LEAST_GAIN * self.written_per_s:
+            return None
+        return round(1000 * self.behind / gained)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Probing:
     """Generations with a probing deadline that followed each other with the same members. `stuck`: how many of them
-    have passed since the number of tasks that are not at their target (`least`) last fell. `sums`: what the copies
-    reported in the last of them, by `task process`; `source`: the record of the first."""
+    have passed since the number of tasks that are not at their target (`least`) last fell, and `paces` how copies
+    restored meanwhile, where brokers say how fast their changelogs are written. `sums`: what the copies reported in the
+    last of them, by `task process`; `source`: the record of the first."""
 
     rounds: int = 0
     stuck: int = 0
     least: int | None = None
     sums: Mapping[str, int] = field(default_factory=dict)
+    paces: Mapping[str, Pace] = field(default_factory=dict)
     source: Source | None = None
 
 
@@ -103,18 +167,58 @@ def _probing(before: Probing, facts: Facts, source: Source) -> Probing:
         stuck=0 if nearer else before.stuck + 1,
         least=left if nearer else before.least,
         sums=copy_sums(facts),
+        paces=_paces({} if nearer else before.paces, facts),
         source=before.source or source,
     )
 
 
+def _paces(before: Mapping[str, Pace], facts: Facts) -> dict[str, Pace]:
+    """A copy that reports less than before begins anew."""
+    paces = {}
+    for copy, total, end in _ends(facts):
+        sampled_ms = 0 if facts.ends is None else facts.ends.answered_ms
+        now = Pace(
+            first_ms=facts.at_ms,
+            first_sum=total,
+            first_sample_ms=sampled_ms,
+            first_end=end,
+            last_ms=facts.at_ms,
+            last_sum=total,
+            last_sample_ms=sampled_ms,
+            last_end=end,
+        )
+        known = before.get(copy)
+        paces[copy] = now if known is None or known.last_sum > total or known.last_end > end else known.after(now)
+    return paces
+
+
+def _ends(facts: Facts) -> Iterator[tuple[str, int, int]]:
+    """The copies whose changelogs' end is known: name, offset sum, end."""
+    for task, process in _reported(facts):
+        end = facts.changelog_end(task)
+        if end is not None:
+            yield _name(task, process), facts.sums[task][process], end
+
+
+def _reported(facts: Facts) -> list[tuple[TaskId, ProcessId]]:
+    """Copies whose holders report an offset sum: the warm-ups, where they are known from other copies. A standby that
+    has caught up restores as fast as its changelog is written, and holds nothing up."""
+    copies = [(task, process) for process, tasks in facts.standby.items() for task in tasks]
+    warm = set(facts.warm_ups)
+    return [
+        (task, process)
+        for task, process in copies
+        if facts.sums.get(task, {}).get(process, -1) >= 0 and (not warm or (task, process) in warm)
+    ]
+
+
+def _name(task: TaskId, process: ProcessId) -> str:
+    return f"{task} {process}"
+
+
 def copy_sums(facts: Facts) -> dict[str, int]:
-    """What the holders of copies report of them."""
-    return {
-        f"{task} {process}": facts.sums[task][process]
-        for process, tasks in facts.standby.items()
-        for task in tasks
-        if facts.sums.get(task, {}).get(process, -1) >= 0
-    }
+    """What the holders of warm-ups report of them; of all copies, where nobody can tell which are warm-ups."""
+    return {_name(task, process): facts.sums[task][process] for task, process in _reported(facts)}
 
 
 def bound_of(facts: Facts) -> int | None:

@@ -143,6 +143,23 @@ def test_damaged_metadata_is_one_sentence(
     assert sentence in told
 
 
+@pytest.mark.parametrize(
+    ("line", "sentence"),
+    [
+        ({"asked_ms": 1, "answered_ms": 1, "ends": {}}, "group must be a text"),
+        ({"group": "g", "asked_ms": 1, "answered_ms": 1, "ends": {"t-0": "x"}}, "ends: t-0 must be a whole number"),
+        ({"group": "g", "asked_ms": 1, "ends": {}}, "answered_ms must be a whole number"),
+    ],
+)
+def test_damaged_end_offsets_are_one_sentence(
+    capsys: pytest.CaptureFixture[str], capture: Path, line: dict[str, Any], sentence: str
+) -> None:
+    (capture / "ends.jsonl.gz").write_bytes(gzip.compress(json.dumps(line).encode()))
+    told = refusal(capsys, str(capture))
+    assert "ends.jsonl.gz:1: " in told
+    assert sentence in told
+
+
 def test_processes_with_another_maximum_delay_than_the_group_have_their_own(capture: Path) -> None:
     key = "scheduled.rebalance.max.delay.ms"
 

@@ -4,6 +4,7 @@ from collections.abc import Callable, Collection, Mapping
 
 import pytest
 
+from rebalance_monitor.streaming.core.cluster.changelogs import ChangelogEnds
 from rebalance_monitor.streaming.core.cluster.progress import PartitionOffsets
 from rebalance_monitor.streaming.polling.asking_progress import (
     COMMITTED_REQUESTS,
@@ -93,6 +94,19 @@ def test_a_sample_says_when_it_was_asked_and_answered() -> None:
     assert (sample.asked_ms, sample.answered_ms) == (1_000_000, 1_000_010)
     assert sample.groups == {"g": {"t-0": PartitionOffsets(7, 9)}}
     assert asked.poller.since(sample.answered_ms) == []
+
+
+def test_changelogs_of_a_group_are_asked_for_with_it() -> None:
+    asked = Asked("app", "other")
+    asked.ends_of = lambda all_: {(topic, number): 10 + number for topic, number in all_ if number < 2}
+    changelogs = [("app-store-changelog", number) for number in range(3)]
+    asked.poller.watch({"app", "other"}, {"app": changelogs, "forgotten": [("forgotten-store-changelog", 0)]})
+    asked.poller.step()
+    (sample,) = asked.poller.since(None)
+    told = {"app-store-changelog-0": 10, "app-store-changelog-1": 11}
+    assert sample.changelogs == {"app": ChangelogEnds(1_000_020, 1_000_020, told)}
+    assert sample.groups["app"] == {"t-0": PartitionOffsets(7, 10)}
+    assert asked.asked_ends == [4], "one request for the partitions of all"
 
 
 def test_many_groups_have_their_turn_a_bounded_number_each_time() -> None:

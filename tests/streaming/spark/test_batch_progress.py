@@ -1,6 +1,6 @@
 """The batch function with offsets of groups: which are asked for, and groups that are folded again by what comes."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from rebalance_monitor.streaming.core.cluster.progress import PartitionOffsets, ProgressSample
@@ -23,12 +23,13 @@ class Brokers:
     def __init__(self) -> None:
         self.samples: list[ProgressSample] = []
         self.watched: frozenset[str] = frozenset()
+        self.changelogs: dict[str, Collection[tuple[str, int]]] = {}
 
     def since(self, answered_ms: int | None) -> Sequence[ProgressSample]:
         return [one for one in self.samples if answered_ms is None or one.answered_ms > answered_ms]
 
-    def watch(self, groups: Collection[str]) -> None:
-        self.watched = frozenset(groups)
+    def watch(self, groups: Collection[str], changelogs: Mapping[str, Collection[tuple[str, int]]]) -> None:
+        self.watched, self.changelogs = frozenset(groups), dict(changelogs)
 
     def say(self, at_ms: int, **offsets: tuple[int, int]) -> None:
         told = {f"a-{name[1:]}": PartitionOffsets(committed, end) for name, (committed, end) in offsets.items()}

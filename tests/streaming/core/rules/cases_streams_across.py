@@ -2,8 +2,9 @@
 
 from dataclasses import replace
 
+from rebalance_monitor.streaming.core.cluster.changelogs import ChangelogEnds
 from rebalance_monitor.streaming.core.model.results import Severity
-from tests.streaming.core.rules.builders import START_MS, Story
+from tests.streaming.core.rules.builders import GROUP, START_MS, Story
 from tests.streaming.core.rules.cases import Broken, Case, NearMiss
 from tests.streaming.core.rules.cases_streams_record import KNOWN, OWN, OWN_ASSIGNOR, THE_GROUP, Threads
 from tests.streaming.core.rules.streams import Thread, group
@@ -13,6 +14,7 @@ LATER_MS = START_MS + 600_000
 ANOTHER_LEADER = "another leader"
 OTHER_TOPICS = "topics or partitions changed"
 COME_AND_GO = "members come and go"
+CHANGELOG = f"{GROUP}-store1-changelog"
 
 
 # -- S18, S20: needless moves ------------------------------------------------------------------------------------------
@@ -70,6 +72,35 @@ ONE_WARM_UP = replace(KNOWN, warm_ups=1)
 
 def never_nearer() -> Story:
     return group(*(probing(5) for _ in range(6)), known=ONE_WARM_UP)
+
+
+def grows(restored: int, written: int | None) -> Story:
+    """The copy restores so many records in each round, while so many are written, if that is known."""
+    sums = [5 + restored * at for at in range(30)]
+    story = group(*map(probing, sums), known=ONE_WARM_UP)
+    samples = tuple(
+        ChangelogEnds(row.timestamp_ms - 1_100, row.timestamp_ms - 1_000, {f"{CHANGELOG}-1": 100_000 + written * at})
+        for at, row in enumerate(story.rows if written is not None else ())
+        if written is not None
+    )
+    story.knowledge = replace(story.knowledge, changelogs={GROUP: samples})
+    return story
+
+
+def written_faster() -> Story:
+    return grows(restored=10, written=25)
+
+
+def at_a_steady_distance() -> Story:
+    return grows(restored=1000, written=1000)
+
+
+def slowly_nearer() -> Story:
+    return grows(restored=30, written=25)
+
+
+def nobody_says_how_fast() -> Story:
+    return grows(restored=10, written=None)
 
 
 def other_members_meanwhile() -> Story:
@@ -174,6 +205,20 @@ CASES: tuple[Case, ...] = (
     NearMiss(code="STREAMS-S18", exception=OWN_ASSIGNOR, story=swapped_under_another_assignor),
     Broken(code="STREAMS-S19", story=never_nearer, subjects=THE_GROUP, severity=H, says="made no progress: 1_1"),
     NearMiss(code="STREAMS-S19", exception="copies that catch up one after another", story=nearer_one_by_one),
+    Broken(code="STREAMS-S19", story=written_faster, subjects=THE_GROUP, severity=H, says="5.0 are written: it is"),
+    Broken(code="STREAMS-S19", story=at_a_steady_distance, subjects=THE_GROUP, severity=H, says="does not catch up so"),
+    NearMiss(
+        code="STREAMS-S19",
+        exception="a copy that restores faster than its changelog is written, however slowly",
+        story=slowly_nearer,
+        at_most=INFO,
+    ),
+    NearMiss(
+        code="STREAMS-S19",
+        exception="nobody says how fast the changelogs of growing copies are written",
+        story=nobody_says_how_fast,
+        at_most=INFO,
+    ),
     NearMiss(code="STREAMS-S19", exception=COME_AND_GO, story=other_members_meanwhile),
     Broken(code="STREAMS-S20", story=stateless_swapped, subjects=THE_GROUP, severity=L, says="0_0, 0_1"),
     NearMiss(code="STREAMS-S20", exception=ANOTHER_LEADER, story=stateless_swapped_by_another_leader),

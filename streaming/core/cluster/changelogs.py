@@ -1,0 +1,54 @@
+"""Where the changelogs of Streams applications end, as brokers said when asked.
+
+The end offset of a changelog tells how fast it is written. Offset sums in the group's records tell how fast a copy
+restores it. Only both together tell whether the copy will ever catch up.
+"""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+SUFFIX = "-changelog"
+MOST_KEPT = 8
+"""Samples of an application that are kept: its records are folded seconds after they were written."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChangelogEnds:
+    """One answer: the end offset of each partition (`topic-number`) at a moment between `asked_ms` and `answered_ms`,
+    times of the monitor's clock."""
+
+    asked_ms: int
+    answered_ms: int
+    ends: Mapping[str, int]
+
+
+EndsOfGroups: TypeAlias = Mapping[str, tuple[ChangelogEnds, ...]]
+"""The answers about each application, oldest first."""
+
+
+def with_ends(known: EndsOfGroups, told: Mapping[str, ChangelogEnds], watched: Collection[str]) -> EndsOfGroups:
+    """After one more answer. Of applications that nobody asks for any more nothing is kept."""
+    if not told and all(group in watched for group in known):
+        return known
+    kept = {group: samples for group, samples in known.items() if group in watched}
+    for group, one in told.items():
+        kept[group] = (*kept.get(group, ()), one)[-MOST_KEPT:]
+    return kept
+
+
+def ends_at(samples: Sequence[ChangelogEnds], at_ms: int) -> ChangelogEnds | None:
+    """The last answer until then."""
+    return next((one for one in reversed(samples) if one.answered_ms <= at_ms), None)
+
+
+def changelogs_of(groups: Collection[str], topics: Iterable[tuple[str, int]]) -> dict[str, list[tuple[str, int]]]:
+    """The partitions of changelogs, by the names that Kafka Streams gives them: `application-store-changelog`.
+    `topics`: with how many partitions each has. A group without such topics is missing."""
+    found: dict[str, list[tuple[str, int]]] = {}
+    for topic, count in topics if groups else ():
+        if topic.endswith(SUFFIX):
+            for group in groups:
+                if topic.startswith(f"{group}-"):
+                    found.setdefault(group, []).extend((topic, number) for number in range(count))
+    return found
