@@ -104,7 +104,7 @@ def test_the_present_layout_is_left_as_it_is() -> None:
     assert present(STATE_VERSION, Saved(b"anything")) == Saved(b"anything")
 
 
-names = st.text(max_size=6) | st.sampled_from(["host:8083", "a b", "%20", "{", "r x", "-", "..", "c", ","])
+names = st.text(max_size=6) | st.sampled_from(["host:8083", "a b", "%20", "{", "r x", "-", "..", "c", ",", "\ud83d:1"])
 numbers = st.integers(-1, 1 << 40)
 
 
@@ -139,6 +139,17 @@ def test_a_job_that_its_holder_runs_is_one_short_line() -> None:
         ("host:8083",), 2, 1_000_000, None, shown, (Claim("host:8083", 2, 1_000_100, 0, 12),), None, 1_000_100
     )
     assert packed_jobs.pack("task c-1", one) == "r host:8083 2 1000000 2 100 0 12"
+
+
+def test_half_of_a_surrogate_pair_in_a_name_is_kept() -> None:
+    """JSON may hold one, and so may the name of a worker in a status: the fold must not end for it."""
+    worker = "host\ud83d:8083"
+    claim = Claim(worker, 2, 1_000_100, 0, 12)
+    shown = Sighting("task c-1", RUNNING, worker, 2, 1_000_100, 0, 12)
+    one = JobFacts((worker,), 2, 1_000_000, None, shown, (claim,), End(worker, "\udc00", 1, 9), 1_000_100)
+    line = packed_jobs.pack("task c-1", one)
+    assert line.isascii()
+    assert packed_jobs.unpack("task c-1", line) == one
 
 
 def test_only_jobs_that_changed_are_written_anew() -> None:

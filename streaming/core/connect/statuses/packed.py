@@ -37,9 +37,9 @@ def pack(job: JobKey, facts: JobFacts) -> str:
         shown.partition,
         shown.offset,
     )
-    words = [HISTORIC if shown.historic else LIVE, quote(shown.worker, PLAIN), *map(str, numbers)]
+    words = [HISTORIC if shown.historic else LIVE, _word(shown.worker), *map(str, numbers)]
     if ended is not None:
-        words += [quote(ended.worker, PLAIN), quote(ended.state, PLAIN), str(ended.generation), str(ended.at_ms)]
+        words += [_word(ended.worker), _word(ended.state), str(ended.generation), str(ended.at_ms)]
     return " ".join(words)
 
 
@@ -48,7 +48,7 @@ def unpack(job: JobKey, line: str) -> JobFacts:
     if line.startswith(JSON_TEXT):
         return loads(JobFacts, line)
     kind, name, *rest = line.split(" ")
-    worker = unquote(name)
+    worker = _text(name)
     since, since_ms, generation, later_ms, partition, offset = map(int, rest[:6])
     at_ms = since_ms + later_ms
     return JobFacts(
@@ -57,9 +57,18 @@ def unpack(job: JobKey, line: str) -> JobFacts:
         since_ms=since_ms,
         shown=Sighting(job, RUNNING, worker, generation, at_ms, partition, offset, kind == HISTORIC),
         claims=(Claim(worker, generation, at_ms, partition, offset),),
-        ended=End(unquote(rest[6]), unquote(rest[7]), int(rest[8]), int(rest[9])) if len(rest) > 6 else None,
+        ended=End(_text(rest[6]), _text(rest[7]), int(rest[8]), int(rest[9])) if len(rest) > 6 else None,
         told_ms=at_ms,
     )
+
+
+def _word(text: str) -> str:
+    """A text without a space. Half of a surrogate pair, which JSON may hold, is kept."""
+    return quote(text, PLAIN, errors="surrogatepass")
+
+
+def _text(word: str) -> str:
+    return unquote(word, errors="surrogatepass")
 
 
 class JobTable:
