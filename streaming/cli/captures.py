@@ -200,9 +200,15 @@ def _streams(cluster: CaptureLine) -> dict[str, StreamsSettings]:
             acceptable_lag=number("acceptable.recovery.lag", 10_000),
             probing_interval_ms=number("probing.rebalance.interval.ms", 600_000),
             rack_strategy=str(config.get("rack.aware.assignment.strategy", "none")),
+            rack_traffic_cost=_number(config.get("rack.aware.assignment.traffic_cost")),
+            rack_non_overlap_cost=_number(config.get("rack.aware.assignment.non_overlap_cost")),
             topology=topology if isinstance(topology, str) else None,
         )
     return found
+
+
+def _number(value: object) -> int | None:
+    return value if isinstance(value, int) else None
 
 
 def _delay_ms(value: object) -> int | None:

@@ -88,6 +88,8 @@ class StreamsSection(Section):
     acceptable_lag: Annotated[int, Field(ge=0, le=2**63 - 1)] | None = None
     probing_interval_ms: Annotated[int, Field(ge=60_000)] | None = None
     rack_strategy: Literal["none", "min_traffic", "balance_subtopology"] | None = None
+    rack_traffic_cost: Annotated[int, Field(ge=0, le=2**31 - 1)] | None = None
+    rack_non_overlap_cost: Annotated[int, Field(ge=0, le=2**31 - 1)] | None = None
     rack_tags: Annotated[tuple[Annotated[str, Field(min_length=1)], ...], FromText] | None = None
     topology: Annotated[str, AfterValidator(_readable)] | None = None
     plug_in: Annotated[PlugInSection, FromText] | None = None
@@ -115,6 +117,8 @@ class StreamsSection(Section):
             acceptable_lag=self.acceptable_lag,
             probing_interval_ms=self.probing_interval_ms,
             rack_strategy=self.rack_strategy,
+            rack_traffic_cost=self.rack_traffic_cost,
+            rack_non_overlap_cost=self.rack_non_overlap_cost,
             rack_tags=self.rack_tags,
             topology=self.topology,
             plug_in=None if self.plug_in is None else self.plug_in.core(),

@@ -25,9 +25,16 @@ Replicas: TypeAlias = tuple[tuple[int, ...], ...]
 """For each partition of a topic, by number, the ids of the brokers that have a replica."""
 Racks: TypeAlias = tuple[frozenset[str], ...]
 """For each partition of a topic, by number, the known racks of its replicas."""
+RacksByReplica: TypeAlias = tuple[tuple[str | None, ...], ...]
+"""For each partition of a topic, by number, the rack of each replica, None where it is not known."""
 
 KEPT_MS = 86_400_000
 """So long a content that was replaced is kept: records may be read, or wait, so late."""
+CLOCKS_APART_MS = 60_000
+"""Clocks of brokers and of the monitor differ by less than this: records carry the brokers' times, samples the
+monitor's."""
+METADATA_MAX_AGE_MS = 300_000
+"""A leader refreshes what it knows of topics at least this often (`metadata.max.age.ms`, the default)."""
 MOST_CHANGES = 64
 """Changes of one topic, or of the racks, that are kept."""
 
@@ -149,6 +156,16 @@ class TopicHistory:
         for name, changes in self.topics.items():
             if changes[-1].content is not None:
                 yield name, len(changes[-1].content)
+
+    def replica_racks(self, wanted: Iterable[str], at_ms: int) -> dict[str, RacksByReplica]:
+        """The same replica by replica: None for a broker that has no rack, or was not there."""
+        racks = _content(self.racks, at_ms) or {}
+        found = {}
+        for name in wanted:
+            replicas = _content(self.topics.get(name, ()), at_ms)
+            if replicas is not None:
+                found[name] = tuple(tuple(racks.get(broker) for broker in brokers) for brokers in replicas)
+        return found
 
     def any_racks(self) -> bool:
         """Whether any sample that is kept showed a rack."""

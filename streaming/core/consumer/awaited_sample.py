@@ -11,7 +11,8 @@ verdict that the samples so far do not support waits for one that was surely ask
 from collections.abc import Sequence
 
 from rebalance_monitor.schemas.consumer_protocol import ConsumerSubscription
-from rebalance_monitor.streaming.core.consumer.topic_views import CLOCKS_APART_MS, SAMPLE_AGE_MS
+from rebalance_monitor.streaming.core.cluster.topics import CLOCKS_APART_MS
+from rebalance_monitor.streaming.core.consumer.topic_views import SAMPLE_AGE_MS
 from rebalance_monitor.streaming.core.fold.clocks import SKEW_MS
 from rebalance_monitor.streaming.core.fold.published import body_of
 from rebalance_monitor.streaming.core.fold.state import Waiting

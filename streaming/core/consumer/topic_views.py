@@ -15,18 +15,19 @@ from dataclasses import dataclass
 from itertools import chain, combinations, islice, product
 from typing import TypeAlias
 
-from rebalance_monitor.streaming.core.cluster.topics import Racks, SampleMoment, TopicHistory
+from rebalance_monitor.streaming.core.cluster.topics import (
+    CLOCKS_APART_MS,
+    METADATA_MAX_AGE_MS,
+    Racks,
+    SampleMoment,
+    TopicHistory,
+)
 
 TopicRacks: TypeAlias = Mapping[str, Racks]
 
 SAMPLE_AGE_MS = 30_000
 """How much older than its time stamp what a sample shows may be: the brokers asked learn of a dead one by its session
 time-out, and may answer from what they knew before."""
-CLOCKS_APART_MS = 60_000
-"""Clocks of brokers and of the monitor differ by less than this: records carry the brokers' times, samples the
-monitor's."""
-METADATA_MAX_AGE_MS = 300_000
-"""A leader refreshes what it knows of topics at least this often (`metadata.max.age.ms`, the default)."""
 MOST_EARLIER = 2
 MOST_LATER = 3
 MOST_COMBINED_RACKS = 4

@@ -19,7 +19,7 @@ from itertools import islice
 
 from rebalance_monitor.schemas.consumer_protocol import TopicPartition
 from rebalance_monitor.schemas.sticky_user_data import COOPERATIVE_STICKY
-from rebalance_monitor.streaming.core.cluster.topics import TopicHistory
+from rebalance_monitor.streaming.core.cluster.topics import METADATA_MAX_AGE_MS, TopicHistory
 from rebalance_monitor.streaming.core.consumer import topic_views
 from rebalance_monitor.streaming.core.consumer.answer import STICKY_ONES, Answer, shown
 from rebalance_monitor.streaming.core.consumer.catalogue import TRANSFER_UNFINISHED, WITHOUT_OWNER
@@ -130,7 +130,7 @@ def _without_owner(
         highest[topic] = max(number, highest.get(topic, -1))
     for topic in topics:
         if sample is not None and history.ever(topic):
-            count, certainty, more_ms = len(sample.get(topic, ())), Certainty.CERTAIN, topic_views.METADATA_MAX_AGE_MS
+            count, certainty, more_ms = len(sample.get(topic, ())), Certainty.CERTAIN, METADATA_MAX_AGE_MS
         else:
             # A sticky leader may keep numbers that a topic made anew no longer has.
             certainty = Certainty.LIKELY if answer.assignor in STICKY_ONES else Certainty.CERTAIN

@@ -26,6 +26,7 @@ class ReasonKind(StrEnum):
     UNKNOWN_END_OFFSETS = "unknown_end_offsets"
     UNKNOWN_STATE = "unknown_state"
     UNKNOWN_PROCESS_ID = "unknown_process_id"
+    UNKNOWN_RACKS = "unknown_racks"
     COUNTS_INFERRED = "counts_inferred"
     # Another release, or another client.
     OTHER_RELEASE = "other_release"

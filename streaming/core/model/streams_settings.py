@@ -33,8 +33,9 @@ class StreamsSettings:
     `legacy_sticky`, `sticky_924`) or the name of a class: one of Kafka's, or one that this version does not run;
     `plug_in` is run in place of such a class. The others are the leader's configuration:
     `standbys` num.standby.replicas, `warm_ups` max.warmup.replicas,
-    `acceptable_lag` acceptable.recovery.lag (records), `probing_interval_ms`, `rack_strategy` and `rack_tags` of the
-    rack-aware assignment. `topology` is the text that Kafka Streams prints (`Topology.describe()`).
+    `acceptable_lag` acceptable.recovery.lag (records), `probing_interval_ms`; `rack_strategy`, `rack_traffic_cost`,
+    `rack_non_overlap_cost` and `rack_tags` of the rack-aware assignment. `topology` is the text that Kafka Streams
+    prints (`Topology.describe()`).
     """
 
     release: str | None = None
@@ -45,6 +46,8 @@ class StreamsSettings:
     acceptable_lag: int | None = None
     probing_interval_ms: int | None = None
     rack_strategy: str | None = None
+    rack_traffic_cost: int | None = None
+    rack_non_overlap_cost: int | None = None
     rack_tags: tuple[str, ...] | None = None
     topology: str | None = None
     plug_in: PlugIn | None = None

@@ -104,4 +104,5 @@ def hypothesis_of(frame: Frame, ends: Mapping[TaskId, int]) -> Hypothesis:
         stateful=frame.stateful,
         ends=ends,
         blind=frame.blind,
+        racks=frame.racks,
     )

@@ -43,6 +43,7 @@ from rebalance_monitor.streaming.core.streams.observed import Observed, holds_of
 from rebalance_monitor.streaming.core.streams.past import after
 from rebalance_monitor.streaming.core.streams.plug_ins import NO_PLUG_INS, PlugIns
 from rebalance_monitor.streaming.core.streams.plugged_verdict import name_of
+from rebalance_monitor.streaming.core.streams.replica_racks import known_racks
 from rebalance_monitor.streaming.core.streams.rules import RULES
 from rebalance_monitor.streaming.core.streams.sampled_ends import bounds_by_task
 from rebalance_monitor.streaming.core.streams.state import StreamsState
@@ -98,7 +99,8 @@ def judged(
         settings = replace(settings, topology=None)
     found = Judged(verdict=written_again.taken_over(state.first, body))
     if not again:
-        found = _judged(view, settings, state, one, row, plug_ins)
+        racks = known_racks(view.knowledge.topics, settings.topology, view.group, seen, row.timestamp_ms)
+        found = _judged(view, settings, state, replace(one, racks=racks), row, plug_ins)
         outputs.append(_of_plug_in(view, settings, found, moment, here))
     verdict = found.verdict
     published = published_as(

@@ -9,13 +9,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, combinations, permutations, product
 
-from rebalance_monitor.assignors.streams.application import AssignmentConfigs
+from rebalance_monitor.assignors.streams.application import AssignmentConfigs, RackStrategy
 from rebalance_monitor.assignors.streams.built_in import BuiltIn, built_in_of
-from rebalance_monitor.assignors.streams.eras import era_of, release_of
+from rebalance_monitor.assignors.streams.eras import Era, era_of, release_of
 from rebalance_monitor.assignors.streams.tasks import Release, TaskId
 from rebalance_monitor.streaming.core.model.streams_settings import PlugIn, StreamsSettings
 from rebalance_monitor.streaming.core.streams.described import stores_by_part
 from rebalance_monitor.streaming.core.streams.observed import Observed
+from rebalance_monitor.streaming.core.streams.rack_modes import PLAIN, RackMode
+from rebalance_monitor.streaming.core.streams.replica_racks import RackView
 from rebalance_monitor.streaming.core.streams.topology import Key, key_of
 
 DEFAULT_WARM_UPS, DEFAULT_LAG = 2, 10_000
@@ -63,6 +65,7 @@ class Frame:
     configs: AssignmentConfigs
     stateful: frozenset[Key]
     blind: bool = False
+    racks: RackView | None = None
 
 
 def releases(settings: StreamsSettings, one: Observed) -> tuple[Release, ...]:
@@ -116,10 +119,15 @@ def stateful_sets(
 
 
 def frames(
-    settings: StreamsSettings, one: Observed, remembered: Remembered, *, doubted: bool = False
+    settings: StreamsSettings,
+    one: Observed,
+    remembered: Remembered,
+    *,
+    doubted: bool = False,
+    modes: Sequence[RackMode] = (PLAIN,),
 ) -> Iterator[Frame]:
     """Every combination, the likeliest first: the release changes last. `doubted`: only those in which a sub-topology
-    has state that seemed to have none."""
+    has state that seemed to have none. `modes`: the ways to look at racks."""
     sets, _ = stateful_sets(settings, one, doubted=doubted)
     if doubted:
         plain, _ = stateful_sets(settings, one)
@@ -132,10 +140,12 @@ def frames(
         _tags(settings, one),
     )
     first = lags[0], warming[0], tagged[0]  # the sticky assignors look at none of these
-    for wanted, release, lag, standbys, warm_ups, tags, stateful in product(
-        assignors(settings), tried, lags, copies, warming, tagged, sets
+    for wanted, release, mode, lag, standbys, warm_ups, tags, stateful in product(
+        assignors(settings), tried, modes, lags, copies, warming, tagged, sets
     ):
         era = era_of(release)
+        if not _followed(mode, era, stateful, standbys):
+            continue
         if wanted is BuiltIn.PUBLIC_STICKY and not era.plug_ins:
             continue
         assignor = wanted if era.high_availability else BuiltIn.LEGACY_STICKY
@@ -146,13 +156,24 @@ def frames(
             max_warmup_replicas=warm_ups,
             num_standby_replicas=standbys,
             rack_aware_assignment_tags=tags,
+            rack_aware_assignment_strategy=mode.strategy,
+            rack_aware_traffic_cost=settings.rack_traffic_cost,
+            rack_aware_non_overlap_cost=settings.rack_non_overlap_cost,
         )
-        yield Frame(release, assignor, configs, stateful)
-    if BuiltIn.HIGH_AVAILABILITY in assignors(settings):
-        # Where the leader could not read end offsets, everybody keeps what it had.
+        yield Frame(release, assignor, configs, stateful, racks=mode.racks)
+    if PLAIN in modes and BuiltIn.HIGH_AVAILABILITY in assignors(settings):
+        # Where the leader could not read end offsets, everybody keeps what it had, whatever its rack.
         for release, standbys, stateful in product(tried, copies, sets):
             configs = AssignmentConfigs(acceptable_recovery_lag=lags[0], num_standby_replicas=standbys)
             yield Frame(release, BuiltIn.HIGH_AVAILABILITY, configs, stateful, blind=True)
+
+
+def _followed(mode: RackMode, era: Era, stateful: frozenset[Key], standbys: int) -> bool:
+    """Whether a leader of this era can look at racks so, and all of them that it looks at were sampled."""
+    if mode.racks is None:
+        return True
+    balances = era.balances_subtopologies or mode.strategy is not RackStrategy.BALANCE_SUBTOPOLOGY
+    return era.racks and balances and mode.racks.tells(stateful, with_changelogs=standbys > 0)
 
 
 def _tried(settings: StreamsSettings, one: Observed) -> Sequence[Release]:

@@ -17,13 +17,14 @@ from rebalance_monitor.streaming.core.model.streams_detail import (
     ThreadTasks,
 )
 from rebalance_monitor.streaming.core.streams.members import StreamsThread
+from rebalance_monitor.streaming.core.streams.replica_racks import NO_RACKS, KnownRacks
 from rebalance_monitor.streaming.core.streams.topology import Seen, SubtopologySeen, key_of, tasks_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Observed:
     """One record of a group, read. `tasks`: every task that is known, with its partitions; `owner`: the member that
-    says to own a partition."""
+    says to own a partition; `racks`: what samples tell of the racks of replicas."""
 
     group: str
     leader: str | None
@@ -31,6 +32,7 @@ class Observed:
     seen: Seen
     tasks: Mapping[TaskId, tuple[TopicPartition, ...]]
     owner: Mapping[TopicPartition, str]
+    racks: KnownRacks = NO_RACKS
 
     def processes(self) -> dict[ProcessId, list[StreamsThread]]:
         """Threads by process, in the record's order."""

@@ -1,10 +1,11 @@
 """One run of a Streams leader, made from a record: what it was told, under one hypothesis about what no record holds.
 
 The leader's flow wants topics, changelogs and end offsets. Source topics come from the record; each sub-topology with
-state gets one changelog of an invented name, whose end offsets are those of the hypothesis.
+state gets one changelog of an invented name, whose end offsets are those of the hypothesis; where racks count, its own
+changelogs instead.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from uuid import UUID
@@ -17,13 +18,14 @@ from rebalance_monitor.assignors.streams.members import GroupMember, host_info_o
 from rebalance_monitor.assignors.streams.subtopologies import Subtopology
 from rebalance_monitor.assignors.streams.task_assignor import MemberAssignment, MemberSubscription
 from rebalance_monitor.assignors.streams.tasks import ProcessId, Release, TaskId, TopicPartition
-from rebalance_monitor.assignors.streams.topics import ClusterView
+from rebalance_monitor.assignors.streams.topics import ClusterView, ReplicaRacks
 from rebalance_monitor.schemas.streams_tasks import NEWEST_VERSION
 from rebalance_monitor.streaming.core.model.streams_settings import PlugIn
 from rebalance_monitor.streaming.core.streams.members import StreamsThread
 from rebalance_monitor.streaming.core.streams.observed import Observed, Roles
 from rebalance_monitor.streaming.core.streams.plug_ins import PlugInRun
-from rebalance_monitor.streaming.core.streams.topology import Key
+from rebalance_monitor.streaming.core.streams.replica_racks import RackView
+from rebalance_monitor.streaming.core.streams.topology import Key, key_of
 
 _STORE = "store of {}/{}"
 _CHANGELOG = "changelog of {}/{}"
@@ -36,7 +38,7 @@ FIRST_WITH_NEXT = 7
 class Hypothesis:
     """What no record holds, assumed: the leader's release, assignor and configuration, which sub-topologies have state,
     and the sum of the end offsets of each such task's changelogs (`ends`). `blind`: the leader could not read end
-    offsets."""
+    offsets. `racks`: what it knew of replicas, None where it does not matter."""
 
     release: Release
     assignor: BuiltIn | PlugIn = BuiltIn.HIGH_AVAILABILITY
@@ -45,6 +47,7 @@ class Hypothesis:
     ends: Mapping[TaskId, int] = field(default_factory=dict)
     blind: bool = False
     java_version: int = 17
+    racks: RackView | None = None
 
     @property
     def copies_unsure(self) -> bool:
@@ -104,14 +107,19 @@ class RoundMaker:
 
     def round(self, hypothesis: Hypothesis, *, performs: bool = False) -> LeaderRound:
         """What the leader read, if the hypothesis is true. `performs`: a plug-in's callback is called, too."""
-        topics: dict[str, list[tuple[None, ...]]] = {}
+        topics: dict[str, Sequence[ReplicaRacks]] = {}
         subtopologies = []
+        # A task's end offsets are known as one sum, which stands at the first of its changelogs.
+        summed: dict[Key, str] = {}
         for part in self.one.seen:
             topics.update({topic: [(None,)] * count for topic, count in part.topics.items()})
             changelogs: tuple[str, ...] = ()
             if part.key in hypothesis.stateful:
-                changelogs = (_CHANGELOG.format(*part.key),)
-                topics[changelogs[0]] = [(None,)] * max(part.topics.values(), default=0)
+                sampled = hypothesis.racks.changelogs.get(part.key, {}) if hypothesis.racks is not None else {}
+                invented = {_CHANGELOG.format(*part.key): [(None,)] * max(part.topics.values(), default=0)}
+                topics.update(sampled or invented)
+                changelogs = tuple(sampled or invented)
+                summed[part.key] = changelogs[0]
             subtopologies.append(
                 Subtopology(
                     number=part.number,
@@ -121,9 +129,12 @@ class RoundMaker:
                     stores=self._stores(part.key, hypothesis),
                 )
             )
+        if hypothesis.racks is not None:
+            topics.update(hypothesis.racks.sources)
         ends: dict[TopicPartition, int] = {
-            (_CHANGELOG.format(task.subtopology, task.topology), task.partition): end
+            (summed[key_of(task)], task.partition): end
             for task, end in hypothesis.ends.items()
+            if key_of(task) in summed
         }
         return LeaderRound(
             release=hypothesis.release,

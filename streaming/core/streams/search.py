@@ -84,9 +84,9 @@ class Missed:
     tried: Hypothesis | None = None
 
 
-def runs_of(one: Observed, most: int = MOST_RUNS) -> int:
-    """How many runs of the leader a record may cost."""
-    cells = max(len(one.tasks) * len(one.processes()), 1)
+def runs_of(one: Observed, most: int = MOST_RUNS, weight: int = 1) -> int:
+    """How many runs of the leader a record may cost; `weight`: how many times as much as a plain one each costs."""
+    cells = max(len(one.tasks) * len(one.processes()) * weight, 1)
     return max(min(most, CELLS // cells), FEWEST_RUNS)
 
 
@@ -104,8 +104,9 @@ class Search:
         *,
         bounds: Mapping[TaskId, EndBounds] | None = None,
         parts: int = 1,
+        weight: int = 1,
     ) -> None:
-        """`parts`: so many searches share the runs of the record."""
+        """`parts`: so many searches share the runs of the record; `weight`: what one run costs."""
         self._one = one
         self._java_version = java_version or DEFAULT_JAVA
         self._plugged = plugged
@@ -116,7 +117,7 @@ class Search:
         self._sums = sums_of(one)
         self._processes = one.processes()
         most = MOST_RUNS if plugged is None else MOST_PLUG_IN_RUNS
-        self._runs = self._more = max(runs_of(one, most) // parts, FEWEST_RUNS)
+        self._runs = self._more = max(runs_of(one, most, weight) // parts, FEWEST_RUNS)
         self.made = 0
         self._failed = ""
         self._nearest: tuple[int, str, LeaderAnswer | None] = (1 << 30, "", None)

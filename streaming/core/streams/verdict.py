@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 from itertools import islice
 
-from rebalance_monitor.assignors.streams.application import RackStrategy
 from rebalance_monitor.assignors.streams.built_in import BuiltIn
 from rebalance_monitor.assignors.streams.eras import NEWEST, era_of
 from rebalance_monitor.assignors.streams.failures import LeaderFailed
@@ -22,7 +21,7 @@ from rebalance_monitor.streaming.core.cluster.end_offsets import EndBounds
 from rebalance_monitor.streaming.core.model.reasons import Reason, ReasonKind
 from rebalance_monitor.streaming.core.model.results import Grade, Verdict
 from rebalance_monitor.streaming.core.model.streams_settings import StreamsSettings
-from rebalance_monitor.streaming.core.streams import future, plugged_verdict
+from rebalance_monitor.streaming.core.streams import future, plugged_verdict, rack_modes
 from rebalance_monitor.streaming.core.streams.described import store_names
 from rebalance_monitor.streaming.core.streams.grading import (
     NOT_KNOWN,
@@ -118,21 +117,33 @@ def _judged(
     parts: int = 1,
 ) -> Judged:
     """The verdict by all that can be tried, with one of so many `parts` of the runs that a record may cost."""
-    search = Search(one, at_ms, floor, settings.java_version, bounds=bounds or {}, parts=parts)
-    tried = list(islice(frames(settings, one, remembered), MOST_FRAMES))
-    if not tried:
-        text = f"task assignor {settings.assignor} is not in any release that the leader can be of"
-        return Judged(verdict=not_judged(ReasonKind.ASSIGNOR_UNKNOWN, text))
-    found = search.run(tried)
-    if isinstance(found, Missed):
-        less_likely = list(islice(frames(settings, one, remembered, doubted=True), MOST_FRAMES))
-        doubting = Search(one, at_ms, floor, settings.java_version, parts=parts)
+    missed: Missed | None = None
+    for modes in rack_modes.tried(settings, one):
+
+        weight = rack_modes.weight(modes)
+        tried = list(islice(frames(settings, one, remembered, modes=modes), MOST_FRAMES))
+        if not tried:
+            continue
+        first = Search(one, at_ms, floor, settings.java_version, bounds=bounds or {}, parts=parts, weight=weight)
+        found = first.run(tried)
+        if isinstance(found, Found):
+            return _found(settings, one, found, first)
+        less_likely = list(islice(frames(settings, one, remembered, doubted=True, modes=modes), MOST_FRAMES))
+        doubting = Search(one, at_ms, floor, settings.java_version, parts=parts, weight=weight)
         again = doubting.run(less_likely) if less_likely else found
         if isinstance(again, Found):
             return Judged(verdict=_with_silent_state(again))
-        return Judged(
-            verdict=_missed(settings, one, remembered, replace(found, exhausted=found.exhausted and again.exhausted))
-        )
+        exhausted = found.exhausted and again.exhausted
+        # What was expected is what the likeliest modes give.
+        missed = replace(missed or found, exhausted=exhausted and (missed is None or missed.exhausted))
+    if missed is None:
+        text = f"task assignor {settings.assignor} is not in any release that the leader can be of"
+        return Judged(verdict=not_judged(ReasonKind.ASSIGNOR_UNKNOWN, text))
+    return Judged(verdict=_missed(settings, one, remembered, missed))
+
+
+def _found(settings: StreamsSettings, one: Observed, found: Found, search: Search) -> Judged:
+    """The verdict where the record's answer was found."""
     reason = _unknown(settings, one, found, search)
     own = found.hypothesis.release
     alike = {
@@ -187,15 +198,7 @@ def _cannot(settings: StreamsSettings, one: Observed) -> tuple[ReasonKind, str] 
         return ReasonKind.TOPOLOGY_UNKNOWN, f"no record has shown yet which task reads {', '.join(strange[:3])}"
     if not one.tasks and not any(errors):
         return ReasonKind.TOPOLOGY_UNKNOWN, "no record has shown a task yet"
-    strategy = settings.rack_strategy
-    if not plugged and strategy is not None and strategy != RackStrategy.NONE.value and _racks(one):
-        return ReasonKind.CANNOT_RUN, f"rack strategy {strategy} needs the racks of all changelogs"
     return None
-
-
-def _racks(one: Observed) -> bool:
-    """Whether every member states a rack: then the leader may look at racks."""
-    return all(thread.wanted.rack for thread in one.threads)
 
 
 def _missed(settings: StreamsSettings, one: Observed, remembered: Remembered, missed: Missed) -> Verdict:
@@ -203,8 +206,9 @@ def _missed(settings: StreamsSettings, one: Observed, remembered: Remembered, mi
         return not_judged(ReasonKind.CANNOT_RUN, f"the leader's computation fails: {missed.failed}")
     if not any(era_of(release).high_availability for release in releases(settings, one)):
         return not_judged(ReasonKind.CANNOT_RUN, "what leaders up to 2.5 answer is not known exactly")
-    if settings.rack_strategy is None and _racks(one):
-        return not_judged(ReasonKind.UNKNOWN_SETTINGS, "rack.aware.assignment.strategy is not known")
+    racks = rack_modes.missing(settings, one, releases(settings, one))
+    if racks is not None:
+        return not_judged(racks.kind, racks.text)
     if settings.assignor is None and not remembered.built_in:
         text = "none of Kafka's own assignors gives this answer: the application may have a task.assignor.class"
         return not_judged(ReasonKind.ASSIGNOR_UNKNOWN, text)
@@ -246,9 +250,9 @@ def _unknown(settings: StreamsSettings, one: Observed, found: Found, search: Sea
         return Reason(
             ReasonKind.UNKNOWN_SETTINGS, f"settings that are not known give this answer with these values: {listed}"
         )
-    if settings.rack_strategy is None and _racks(one) and era_of(hypothesis.release).racks and len(one.processes()) > 1:
-        text = "settings that are not known give this answer with these values: rack.aware.assignment.strategy none"
-        return Reason(ReasonKind.UNKNOWN_SETTINGS, text)
+    racks = rack_modes.rests_on(settings, one, hypothesis.release, hypothesis.assignor, hypothesis.configs)
+    if racks is not None:
+        return racks
     if hypothesis.copies_unsure:
         text = "the public sticky assignor places copies by memory address; all else is as it gives it"
         return Reason(ReasonKind.EQUAL_CHOICE, text)

@@ -19,7 +19,8 @@ def application(tmp_path: Path, text: str) -> StreamsSettings:
 
 def test_every_value_reaches_the_fold(tmp_path: Path) -> None:
     told = "release: 3.9.1, assignor: legacy_sticky, standbys: 1, warm_ups: 4, acceptable_lag: 20, java_version: 21, "
-    more = f'probing_interval_ms: 60000, rack_strategy: none, rack_tags: [zone], topology: "{TEXT}"'
+    more = f'probing_interval_ms: 60000, rack_strategy: none, rack_tags: [zone], topology: "{TEXT}", '
+    more += "rack_traffic_cost: 7, rack_non_overlap_cost: 0"
     assert application(tmp_path, told + more) == StreamsSettings(
         release="3.9.1",
         java_version=21,
@@ -29,6 +30,8 @@ def test_every_value_reaches_the_fold(tmp_path: Path) -> None:
         acceptable_lag=20,
         probing_interval_ms=60_000,
         rack_strategy="none",
+        rack_traffic_cost=7,
+        rack_non_overlap_cost=0,
         rack_tags=("zone",),
         topology=TEXT.replace("\\n", "\n"),
     )
@@ -40,7 +43,7 @@ def test_nothing_said_is_nothing_known(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("standbys", "-1"), ("warm_ups", "0"), ("rack_strategy", "fast"), ("topology", "'in -> out'"), ("release", "new")],
+    [("standbys", "-1"), ("warm_ups", "0"), ("rack_strategy", "fast"), ("rack_traffic_cost", "-1"), ("topology", "'in -> out'"), ("release", "new")],
 )
 def test_a_mistake_is_one_line_that_says_where(tmp_path: Path, name: str, value: str) -> None:
     with pytest.raises(ConfigError) as caught:

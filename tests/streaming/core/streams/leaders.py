@@ -3,7 +3,7 @@
 import base64
 import gzip
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from rebalance_monitor.schemas.consumer_protocol import (
     encode_assignment,
     encode_subscription,
 )
+from rebalance_monitor.streaming.core.cluster.topics import TopicHistory, TopicSample
 from rebalance_monitor.streaming.core.model.records import GroupGeneration, MemberRow
 from rebalance_monitor.streaming.core.model.streams_settings import StreamsSettings
 
@@ -29,6 +30,14 @@ class Case:
     tags: tuple[str, ...]
     settings: StreamsSettings
     rounds: tuple[tuple[int, GroupGeneration], ...]
+    application: str
+    topology: str
+    topics: TopicHistory
+
+    @property
+    def looks_at_racks(self) -> bool:
+        """Whether its leader is configured with a rack strategy."""
+        return self.settings.rack_strategy != "none"
 
 
 def cases() -> Iterator[Case]:
@@ -38,7 +47,43 @@ def cases() -> Iterator[Case]:
             one = json.loads(line)
             rounds = zip(one["input"]["rounds"], one["expected"].get("rounds", ()), strict=False)
             records = tuple((asked["now"], body_of(asked, told)) for asked, told in rounds if "assignments" in told)
-            yield Case(one["id"], tuple(one["tags"]), settings_of(one["release"], one["input"]["config"]), records)
+            yield Case(
+                one["id"],
+                tuple(one["tags"]),
+                settings_of(one["release"], one["input"]["config"]),
+                records,
+                one["input"]["applicationId"],
+                one["input"]["topology"],
+                topics_of(one["input"], one["expected"].get("rounds", ())),
+            )
+
+
+def topics_of(given: dict[str, Any], told: Sequence[dict[str, Any]]) -> TopicHistory:
+    """A sample at each round, and one soon after it, which shows what the leader created. Each rack is one broker."""
+    history = TopicHistory()
+    for asked, answer in zip(given["rounds"], told, strict=False):
+        created = {
+            topic: [given.get("defaultReplicaRacks") or [None]] * count
+            for topic, count in answer.get("createdTopics", {}).items()
+        }
+        for at_ms, topics in ((asked["now"], asked["topics"]), (asked["now"] + 1_000, {**created, **asked["topics"]})):
+            history = history.with_sample(sample_of(at_ms, topics))
+    return history
+
+
+def sample_of(at_ms: int, topics: Mapping[str, Sequence[Sequence[str | None]]]) -> TopicSample:
+    """What brokers answer whose replicas are in these racks; broker 0 has none."""
+    racks = sorted({rack for partitions in topics.values() for replicas in partitions for rack in replicas if rack})
+    brokers: dict[str | None, int] = {None: 0, **{rack: at for at, rack in enumerate(racks, 1)}}
+    return TopicSample(
+        at_ms,
+        at_ms,
+        {
+            topic: tuple(tuple(brokers[rack] for rack in replicas) for replicas in partitions)
+            for topic, partitions in topics.items()
+        },
+        {at: rack for rack, at in brokers.items() if rack is not None},
+    )
 
 
 def settings_of(release: str, config: dict[str, Any]) -> StreamsSettings:
@@ -52,6 +97,8 @@ def settings_of(release: str, config: dict[str, Any]) -> StreamsSettings:
         warm_ups=int(config.get("max.warmup.replicas", 2)),
         acceptable_lag=int(config.get("acceptable.recovery.lag", 10_000)),
         rack_strategy=config.get("rack.aware.assignment.strategy", "none"),
+        rack_traffic_cost=config.get("rack.aware.assignment.traffic_cost", 1 if "Sticky" in internal else 10),
+        rack_non_overlap_cost=config.get("rack.aware.assignment.non_overlap_cost", 10 if "Sticky" in internal else 1),
         rack_tags=tuple(config.get("rack.aware.assignment.tags", ())),
     )
 
