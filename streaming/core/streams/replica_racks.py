@@ -104,11 +104,14 @@ def known_racks(topics: TopicHistory, text: str | None, application: str, seen: 
     doubt = ""
     if topics.answered_ms is None or topics.answered_ms < at_ms - METADATA_MAX_AGE_MS:
         doubt = _OLD
-    elif len(contents) > 1 or not topics.shown(sources, at_ms).keys() >= set(sources):
+    elif any(view.sources != views[0].sources for view in views) or not topics.shown(sources, at_ms).keys() >= set(
+        sources
+    ):
         doubt = _CHANGED
     unsure = [part for part in seen if not _changelogs_known(part, told, views)]
     number = next((f"{part.name}__{part.number}" if part.name else str(part.number) for part in unsure), "")
-    return KnownRacks(views, doubt, _CHANGELOGS.format(number) if unsure else "")
+    of_changelogs = _CHANGELOGS.format(number) if unsure else "" if len(views) == 1 else _CHANGED
+    return KnownRacks(views, doubt, of_changelogs)
 
 
 def _told(text: str | None, application: str) -> dict[Key, frozenset[str]]:

@@ -75,8 +75,16 @@ class Truth:
     tags: tuple[str, ...] = ()
     racks: dict[str, tuple[Replicas, ...]] = field(default_factory=dict)
 
+    def text(self) -> str:
+        """The topology as Kafka Streams prints it."""
+        return "Topologies:\n" + "".join(
+            f"  Sub-topology: {part.number}\n    Source: S{part.number} (topics: [{part.topic}])\n      --> none\n"
+            f"    Processor: P{part.number} (stores: [{f'store{part.number}' if part.stateful else ''}])\n"
+            for part in self.parts
+        )
+
     def known(self) -> StreamsSettings:
-        """Everything, as the monitor may be told it."""
+        """Everything but the topology, as the monitor may be told it."""
         return StreamsSettings(
             release=self.release,
             assignor=self.assignor.value,
@@ -84,6 +92,8 @@ class Truth:
             warm_ups=self.warm_ups,
             acceptable_lag=self.acceptable_lag,
             rack_strategy=self.strategy.value,
+            rack_traffic_cost=1 if self.assignor is BuiltIn.LEGACY_STICKY else 10,
+            rack_non_overlap_cost=10 if self.assignor is BuiltIn.LEGACY_STICKY else 1,
             rack_tags=self.tags,
         )
 

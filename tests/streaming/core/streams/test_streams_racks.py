@@ -1,0 +1,193 @@
+"""Verdicts on Streams groups whose leader may look at racks: what is not known of racks is no alarm and no match."""
+
+import random
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+
+from rebalance_monitor.assignors.streams.application import RackStrategy
+from rebalance_monitor.assignors.streams.built_in import BuiltIn
+from rebalance_monitor.assignors.streams.tasks import task_of
+from rebalance_monitor.streaming.core.cluster.knowledge import NOTHING_KNOWN
+from rebalance_monitor.streaming.core.cluster.topics import NO_SAMPLES, TopicHistory
+from rebalance_monitor.streaming.core.fold.state import Saved
+from rebalance_monitor.streaming.core.lifecycles import fold_group
+from rebalance_monitor.streaming.core.model.reasons import ReasonKind
+from rebalance_monitor.streaming.core.model.records import GroupGeneration
+from rebalance_monitor.streaming.core.model.results import Grade, Verdict
+from rebalance_monitor.streaming.core.model.streams_settings import StreamsSettings
+from rebalance_monitor.streaming.core.streams.generation import _floor
+from rebalance_monitor.streaming.core.streams.hypotheses import Remembered
+from rebalance_monitor.streaming.core.streams.members import UnreadableThread, threads_of
+from rebalance_monitor.streaming.core.streams.observed import observed
+from rebalance_monitor.streaming.core.streams.replica_racks import known_racks
+from rebalance_monitor.streaming.core.streams.topology import Seen, learnt
+from rebalance_monitor.streaming.core.streams.verdict import judge
+from tests.streaming.core.rules.builders import GROUP, START_MS, generations
+from tests.streaming.core.streams.leaders import Case, cases, sample_of
+from tests.streaming.core.streams.simulated import Life, Part, Truth
+from tests.streaming.core.streams.test_simulated_lives import loud, mutants
+
+RACKS = ("r0", "r1", "r2")
+PARTS = (Part(0, "in", 4), Part(1, "re", 4, stateful=True), Part(2, "zz", 3, stateful=True))
+LEADER_ERRORS = 1
+"""Rounds of the vectors in which the leader answers with an error instead of tasks."""
+STRATEGIES = (RackStrategy.MIN_TRAFFIC, RackStrategy.BALANCE_SUBTOPOLOGY)
+OWN = (BuiltIn.HIGH_AVAILABILITY, BuiltIn.LEGACY_STICKY)
+
+
+def verdicts(case: Case, settings: StreamsSettings, topics: TopicHistory) -> Iterator[Verdict]:
+    seen: Seen = ()
+    floor: dict[str, int] = {}
+    for at_ms, body in case.rounds:
+        threads = threads_of(body)
+        assert not isinstance(threads, UnreadableThread)
+        seen = learnt(seen, threads)
+        one = observed(case.application, body.leader, threads, seen)
+        one = replace(one, racks=known_racks(topics, settings.topology, case.application, seen, at_ms))
+        ends = {task_of(task): end for task, end in floor.items()}
+        yield judge(settings, one, at_ms, Remembered(built_in=True), ends).verdict
+        floor = _floor(floor, one)
+
+
+@pytest.mark.parametrize("told", [True, False])
+def test_rounds_of_kafkas_own_leaders_with_a_rack_strategy_are_judged(told: bool) -> None:
+    """Every one whose leader answered with tasks, whether the strategy is known or not."""
+    grades: Counter[Grade] = Counter()
+    for case in cases():
+        if case.looks_at_racks:
+            settings = replace(case.settings, topology=case.topology)
+            settings = settings if told else replace(settings, rack_strategy=None)
+            grades.update(verdict.grade for verdict in verdicts(case, settings, case.topics))
+    assert grades[Grade.NOT_JUDGED] == LEADER_ERRORS
+    assert grades[Grade.UNEXPLAINED] == 0
+    assert grades[Grade.MATCH] + grades[Grade.EXPLAINABLE] == 32
+
+
+def test_without_samples_nothing_is_unexplained_and_every_doubt_is_named() -> None:
+    reasons: Counter[ReasonKind] = Counter()
+    for case in cases():
+        if case.looks_at_racks:
+            for verdict in verdicts(case, replace(case.settings, topology=case.topology), NO_SAMPLES):
+                assert verdict.grade is not Grade.UNEXPLAINED
+                if verdict.reason is not None:
+                    reasons[verdict.reason.kind] += 1
+    assert reasons[ReasonKind.UNKNOWN_RACKS] >= 10
+
+
+def lived(
+    seed: int,
+    strategy: RackStrategy,
+    assignor: BuiltIn = BuiltIn.HIGH_AVAILABILITY,
+    *,
+    without: str | None = None,
+) -> Life:
+    """Joins, leaves and restarts in three racks. `without`: a topic one of whose brokers has no rack."""
+    dice = random.Random(seed)
+    racks = {
+        name: tuple(tuple(dice.sample(RACKS, 1 + seed % 2)) for _ in range(part.tasks))
+        for part in PARTS
+        for name in (part.topic, part.changelog)
+        if name == part.topic or part.stateful
+    }
+    if without is not None:
+        racks[without] = ((None,), *racks[without][1:])
+    truth = Truth(parts=PARTS, assignor=assignor, standbys=seed % 2, strategy=strategy, racks=dict(racks))
+    life = Life(dice, truth, known=replace(truth.known(), topology=truth.text()))
+    tell(life)
+    for at, name in enumerate("abc"):
+        life.join(name, rack=RACKS[at % 3])
+    life.settle()
+    for number in range(4):
+        life.advance(catch_up=dice.random())
+        match dice.randrange(3):
+            case 0:
+                life.join(f"p{number}", rack=dice.choice(RACKS))
+            case 1 if len(life.processes) > 2:
+                life.leave(dice.choice(list(life.processes)))
+            case _:
+                life.restart(dice.choice(list(life.processes)))
+        life.settle()
+    return life
+
+
+def tell(life: Life, *, at_ms: int = START_MS) -> None:
+    """A sample of all topics, at the same moment as the group begins, and one of the same after it has ended."""
+    topics = NO_SAMPLES
+    for asked_ms in (at_ms, at_ms + 3_600_000):
+        topics = topics.with_sample(sample_of(asked_ms, life.truth.racks))
+    life.story.knowledge = replace(NOTHING_KNOWN, topics=topics)
+
+
+@pytest.mark.parametrize("assignor", OWN)
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_no_answer_of_a_leader_that_looks_at_racks_is_an_alarm(strategy: RackStrategy, assignor: BuiltIn) -> None:
+    grades: Counter[Grade] = Counter()
+    decided_by_racks = 0
+    for seed in range(3):
+        life = lived(seed, strategy, assignor)
+        results = life.story.fold()
+        assert not loud(results), seed
+        grades.update(one.verdict.grade for one in generations(results))
+        settings = life.story.settings
+        plain = replace(settings.streams[GROUP], rack_strategy="none")
+        life.story.settings = replace(settings, streams={GROUP: plain})
+        decided_by_racks += sum(one.verdict.grade is Grade.UNEXPLAINED for one in generations(life.story.fold()))
+    assert grades[Grade.UNEXPLAINED] == 0
+    assert grades[Grade.NOT_JUDGED] <= 0.05 * grades.total()
+    assert decided_by_racks > 0, "racks decide no answer of these lives"
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_an_unknown_strategy_and_unknown_racks_are_no_alarm(strategy: RackStrategy) -> None:
+    for seed in range(2):
+        life = lived(seed, strategy)
+        told, knowledge = life.story.settings, life.story.knowledge
+        own = told.streams[GROUP]
+        for settings, known in (
+            (replace(own, rack_strategy=None), knowledge),
+            (own, NOTHING_KNOWN),
+            (replace(own, rack_strategy=None), NOTHING_KNOWN),
+            (replace(own, topology=None), knowledge),
+        ):
+            life.story.settings, life.story.knowledge = replace(told, streams={GROUP: settings}), known
+            results = life.story.fold()
+            assert not loud(results), seed
+            assert Grade.UNEXPLAINED not in {one.verdict.grade for one in generations(results)}, seed
+
+
+def test_a_broker_without_rack_turns_racks_off() -> None:
+    """Then the strategy decides nothing, and no doubt is left where every sample shows so."""
+    for seed in range(2):
+        life = lived(seed, RackStrategy.MIN_TRAFFIC, without="in")
+        own = life.story.settings.streams[GROUP]
+        for settings in (own, replace(own, rack_strategy=None)):
+            life.story.settings = replace(life.story.settings, streams={GROUP: settings})
+            for one in generations(life.story.fold()):
+                assert one.verdict.grade in (Grade.MATCH, Grade.EXPLAINABLE)
+                assert one.verdict.reason is None or "rack" not in one.verdict.why
+
+
+@pytest.mark.parametrize("told", [True, False])
+def test_a_moved_task_is_never_explained_by_racks(told: bool) -> None:
+    dice = random.Random(7)
+    grades: Counter[Grade] = Counter()
+    for seed in range(3):
+        story = lived(seed, RackStrategy.MIN_TRAFFIC).story
+        if not told:
+            unknown = replace(story.settings.streams[GROUP], rack_strategy=None)
+            story.settings = replace(story.settings, streams={GROUP: unknown})
+        state: Saved | None = None
+        for number, row in enumerate(story.rows):
+            assert isinstance(row.body, GroupGeneration)
+            moved = dict(mutants(row.body, dice)).get("moved") if number % 2 else None
+            if moved is not None:
+                changed = replace(row, body=moved)
+                outcome = fold_group(story.settings, GROUP, state, [changed], None, knowledge=story.knowledge)
+                grades[generations(outcome.results)[0].verdict.grade] += 1
+            state = fold_group(story.settings, GROUP, state, [row], None, knowledge=story.knowledge).state
+    assert grades[Grade.MATCH] + grades[Grade.EXPLAINABLE] == 0
+    assert grades[Grade.UNEXPLAINED] >= 0.7 * grades.total()
+    assert grades.total() > 5
