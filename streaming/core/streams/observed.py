@@ -45,6 +45,16 @@ class Observed:
         """Tasks that somebody is to run."""
         return frozenset(task for thread in self.threads for task in thread.active)
 
+    def placed(self) -> tuple[dict[TaskId, ProcessId], dict[TaskId, set[ProcessId]]]:
+        """Who runs and who copies each task that somebody is to run."""
+        active = {task: thread.process_id for thread in self.threads for task in thread.active}
+        copies: dict[TaskId, set[ProcessId]] = {task: set() for task in active}
+        for thread in self.threads:
+            for task in thread.standby:
+                if task in copies:
+                    copies[task].add(thread.process_id)
+        return active, copies
+
     def withheld(self) -> list[TaskId]:
         """Tasks that nobody is to run in this generation, one of whose partitions somebody still owns."""
         running = self.running()

@@ -298,14 +298,7 @@ class Search:
 
     @cached_property
     def _shown(self) -> tuple[dict[TaskId, ProcessId], dict[TaskId, set[ProcessId]]]:
-        """Who runs and who copies each task that is not withheld, as the record has it."""
-        active = {task: thread.process_id for thread in self._one.threads for task in thread.active}
-        copies: dict[TaskId, set[ProcessId]] = {task: set() for task in active}
-        for thread in self._one.threads:
-            for task in thread.standby:
-                if task in copies:
-                    copies[task].add(thread.process_id)
-        return active, copies
+        return self._one.placed()
 
     def _explore(self, space: Assumptions, size: int) -> Choice | None:
         queue: list[tuple[int, int, Choice]] = [(size, 0, space.start)]
