@@ -75,14 +75,6 @@ class Truth:
     tags: tuple[str, ...] = ()
     racks: dict[str, tuple[Replicas, ...]] = field(default_factory=dict)
 
-    def text(self) -> str:
-        """The topology as Kafka Streams prints it."""
-        return "Topologies:\n" + "".join(
-            f"  Sub-topology: {part.number}\n    Source: S{part.number} (topics: [{part.topic}])\n      --> none\n"
-            f"    Processor: P{part.number} (stores: [{f'store{part.number}' if part.stateful else ''}])\n"
-            for part in self.parts
-        )
-
     def known(self) -> StreamsSettings:
         """Everything but the topology, as the monitor may be told it."""
         return StreamsSettings(
