@@ -25,7 +25,7 @@ from rebalance_monitor.streaming.core.cluster.topics import (
     RacksByReplica,
     TopicHistory,
 )
-from rebalance_monitor.streaming.core.streams.described import store_names
+from rebalance_monitor.streaming.core.streams.sampled_ends import changelogs_of
 from rebalance_monitor.streaming.core.streams.topology import Key, Seen, SubtopologySeen
 
 MOST_VIEWS = 3
@@ -79,7 +79,7 @@ NO_RACKS = KnownRacks()
 
 def known_racks(topics: TopicHistory, text: str | None, application: str, seen: Seen, at_ms: int) -> KnownRacks:
     """The racks around this time. `text`: the topology's text."""
-    told = _told(text, application)
+    told = {key: frozenset(names) for key, names in changelogs_of(text, application).items()}
     guessed = [name for name in topics.topics if _is_changelog(name, application)] if text is None else []
     sources = [topic for part in seen for topic in part.topics]
     wanted = [*sources, *(name for names in told.values() for name in names), *guessed]
@@ -112,14 +112,6 @@ def known_racks(topics: TopicHistory, text: str | None, application: str, seen: 
     number = next((f"{part.name}__{part.number}" if part.name else str(part.number) for part in unsure), "")
     of_changelogs = _CHANGELOGS.format(number) if unsure else "" if len(views) == 1 else _CHANGED
     return KnownRacks(views, doubt, of_changelogs)
-
-
-def _told(text: str | None, application: str) -> dict[Key, frozenset[str]]:
-    """The changelogs of each sub-topology by the text, if each of its stores has one of its own."""
-    return {
-        key: frozenset("-".join(word for word in (application, key[1], store, "changelog") if word) for store in stores)
-        for key, stores in store_names(text or "").items()
-    }
 
 
 def _changelogs_known(part: SubtopologySeen, told: Mapping[Key, frozenset[str]], views: Iterable[RackView]) -> bool:

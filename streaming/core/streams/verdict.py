@@ -119,7 +119,6 @@ def _judged(
     """The verdict by all that can be tried, with one of so many `parts` of the runs that a record may cost."""
     missed: Missed | None = None
     for modes in rack_modes.tried(settings, one):
-
         weight = rack_modes.weight(modes)
         tried = list(islice(frames(settings, one, remembered, modes=modes), MOST_FRAMES))
         if not tried:

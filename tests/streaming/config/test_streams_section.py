@@ -43,7 +43,14 @@ def test_nothing_said_is_nothing_known(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("standbys", "-1"), ("warm_ups", "0"), ("rack_strategy", "fast"), ("rack_traffic_cost", "-1"), ("topology", "'in -> out'"), ("release", "new")],
+    [
+        ("standbys", "-1"),
+        ("warm_ups", "0"),
+        ("rack_strategy", "fast"),
+        ("rack_traffic_cost", "-1"),
+        ("topology", "'in -> out'"),
+        ("release", "new"),
+    ],
 )
 def test_a_mistake_is_one_line_that_says_where(tmp_path: Path, name: str, value: str) -> None:
     with pytest.raises(ConfigError) as caught:

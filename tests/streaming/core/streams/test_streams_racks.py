@@ -27,7 +27,7 @@ from rebalance_monitor.streaming.core.streams.topology import Seen, learnt
 from rebalance_monitor.streaming.core.streams.verdict import judge
 from tests.streaming.core.rules.builders import GROUP, START_MS, generations
 from tests.streaming.core.streams.leaders import Case, cases, sample_of
-from tests.streaming.core.streams.simulated import Life, Part, Truth
+from tests.streaming.core.streams.simulated import Life, Part, Replicas, Truth
 from tests.streaming.core.streams.test_simulated_lives import loud, mutants
 
 RACKS = ("r0", "r1", "r2")
@@ -95,7 +95,7 @@ def lived(
 ) -> Life:
     """Joins, leaves and restarts in three racks. `without`: a topic one of whose brokers has no rack."""
     dice = random.Random(seed)
-    racks = {
+    racks: dict[str, tuple[Replicas, ...]] = {
         name: tuple(tuple(dice.sample(RACKS, 1 + seed % 2)) for _ in range(part.tasks))
         for part in PARTS
         for name in (part.topic, part.changelog)
