@@ -9,6 +9,7 @@ Source: docs/protocol/coordinator-log.md, sections 6.4 and 7.1.
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from enum import Enum, auto
+from typing import TypeAlias
 
 from rebalance_monitor.schemas.group_values import MemberState
 from rebalance_monitor.streaming.core.epochs import units
@@ -121,13 +122,13 @@ def overdue_findings(
 
 def several_holders(group: EpochGroup) -> Iterator[Finding]:
     """Law 1: over all members, what one alone may hold is disjoint, assigned or pending revocation."""
-    if twice := _in_several(units.alone(member.held()) for member in group.members.values()):
+    if twice := _in_several(_alone(group, member.held()) for member in group.members.values()):
         yield Finding(law=Law.SEVERAL_HOLDERS, partitions=twice)
 
 
 def several_targets(group: EpochGroup) -> Iterator[Finding]:
     """Law 2, first part: targets are disjoint."""
-    if twice := _in_several(units.alone(member.wanted()) for member in group.members.values()):
+    if twice := _in_several(_alone(group, member.wanted()) for member in group.members.values()):
         yield Finding(law=Law.SEVERAL_TARGETS, partitions=twice)
 
 
@@ -261,8 +262,10 @@ def waiting_long(group: EpochGroup, session_ms: int, heartbeat_ms: int) -> Itera
     classics = (member.classic for member in group.members.values())
     classic_ms = (one.session_timeout_ms for one in classics if one is not None)
     silent_ms = max(session_ms, *classic_ms, 0)
+    if any(one is None for one in known):
+        return
     for name, member in _present(group):
-        if member.state is not MemberState.UNRELEASED or member.epoch_since_ms is None or None in known:
+        if member.state is not MemberState.UNRELEASED or member.epoch_since_ms is None:
             continue
         found = Finding(law=Law.WAITING_LONG, member=name, partitions=member.wanted() - member.assigned())
         yield Deadline(member.epoch_since_ms, 2 * longest_ms + silent_ms + heartbeat_ms + SLACK_MS, found)
@@ -271,9 +274,11 @@ def waiting_long(group: EpochGroup, session_ms: int, heartbeat_ms: int) -> Itera
 def no_target(group: EpochGroup, session_ms: int) -> Iterator[Deadline]:
     """Law 10: a target follows a new group epoch as soon as a member asks, which one of them does in time or is
     removed."""
+    if not group.behind or group.epoch_ms is None:
+        return
     times = [asks_ms for _, member in _present(group) if (asks_ms := _asks_ms(member, session_ms)) is not None]
     delay_ms = FIRST_TARGET_MS if group.kind == STREAMS else 0
-    if group.behind and group.epoch_ms is not None and times:
+    if times:
         yield Deadline(group.epoch_ms, min(times) + delay_ms + SLACK_MS, Finding(law=Law.NO_TARGET))
 
 
@@ -289,25 +294,53 @@ def _asks_ms(member: MemberView, session_ms: int) -> int | None:
 def waiting_for(group: EpochGroup) -> dict[str, dict[str, Units]]:
     """Law 9: for each member that waits, who still holds what of its target, or another copy of it in its process; ""
     for nobody."""
-    held = {name: (member.held(), units.alone(member.held())) for name, member in group.members.items()}
+    waiting = [(name, member) for name, member in _present(group) if member.state is MemberState.UNRELEASED]
+    holders = _holders(group) if waiting else {}
     chains: dict[str, dict[str, Units]] = {}
-    for name, member in _present(group):
-        if member.state is not MemberState.UNRELEASED:
-            continue
-        missing = member.wanted() - member.assigned()
-        by_holder = {}
-        for other, (of, alone) in held.items():
-            together = member.process is not None and group.members[other].process == member.process
-            kept = (missing & alone) | (units.copies_of(missing, of) if together else NONE)
-            if kept and other != name:
-                by_holder[other] = kept
-        free = missing.difference(*by_holder.values()) if by_holder else missing
-        chains[name] = by_holder | ({"": free} if free else {})
+    for name, member in waiting:
+        by_holder: dict[str, set[HeldUnit]] = {}
+        free: set[HeldUnit] = set()
+        for unit in member.wanted() - member.assigned():
+            alone, together = holders.get(unit, ()), holders.get(_copy_of(member, unit), ())
+            others = {other for other in (*alone, *together) if other != name}
+            for other in others:
+                by_holder.setdefault(other, set()).add(unit)
+            if not others:
+                free.add(unit)
+        found = by_holder | ({"": free} if free else {})
+        chains[name] = {other: frozenset(some) for other, some in found.items()}
     return chains
+
+
+_Copy: TypeAlias = tuple[str, str, str, int] | None
+"""A copy of a task in a process, whatever its role: process, "copy", subtopology id, partition; None: there is none."""
+
+
+def _holders(group: EpochGroup) -> dict[HeldUnit | _Copy, list[str]]:
+    """Who holds what one member alone may hold, and who holds a copy of a task in each process."""
+    found: dict[HeldUnit | _Copy, list[str]] = {}
+    for name, member in group.members.items():
+        held = member.held()
+        for unit in units.alone(held):
+            found.setdefault(unit, []).append(name)
+        for copy in {_copy_of(member, unit) for unit in held} - {None}:
+            found.setdefault(copy, []).append(name)
+    return found
+
+
+def _copy_of(member: MemberView, unit: HeldUnit) -> _Copy:
+    """The place of a task in the member's process; None for a partition, or where the process is not known."""
+    if member.process is None or len(unit) != 3:
+        return None
+    return member.process, "copy", unit[1], unit[2]
 
 
 def _present(group: EpochGroup) -> Iterator[tuple[str, MemberView]]:
     return ((name, member) for name, member in group.members.items() if not member.away)
+
+
+def _alone(group: EpochGroup, some: Units) -> Units:
+    return units.alone(some) if group.kind == STREAMS else some
 
 
 def _in_several(sets: Iterable[Units]) -> Units:

@@ -62,7 +62,7 @@ def closed(view: GroupView, state: EpochsState) -> tuple[EpochsState, list[Outpu
     if after.epoch != earlier.epoch and after.epoch is not None:
         raised = (Evidence(source=source_of(raising(rows, records))),)
         state = replace(state, cause=merged(state.cause, causes_of(earlier, after, raised, at_ms)))
-    state, told = reached(view, state, after, progress_of(after), at_ms, everybody=after.reached)
+    state, told = reached(view, state, after, lambda: progress_of(after), at_ms, everybody=after.reached)
     outputs += told
     went_back = [] if not began.trusted else list(epoch_decreased(before, after))
     if not state.trusted and _in_order(state):

@@ -123,10 +123,8 @@ def _findings(group_id: str, group: EpochGroup, breach: Breach, name_of: NameOf,
 def _by_holders(group: EpochGroup, breach: Breach) -> dict[tuple[str, ...], Units]:
     """Tasks by those who have them, held or in their targets; nobody has the ones that are missing."""
     found: dict[tuple[str, ...], set[HeldUnit]] = {}
+    having = {name: one.held() if breach.law in _OF_HOLDERS else one.wanted() for name, one in group.members.items()}
     for task in breach.partitions:
-        having = {
-            name: one.held() if breach.law in _OF_HOLDERS else one.wanted() for name, one in group.members.items()
-        }
         who = sorted(named(name, group.members[name]) for name, of in having.items() if _concerns(breach.law, task, of))
         found.setdefault(tuple(who), set()).add(task)
     return {who: frozenset(some) for who, some in sorted(found.items())}

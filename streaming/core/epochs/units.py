@@ -70,9 +70,3 @@ def partitions_in(units: Iterable[HeldUnit]) -> frozenset[TopicPartition]:
 def alone(units: Iterable[HeldUnit]) -> Units:
     """What one member alone may hold: everything but copies of tasks."""
     return frozenset(one for one in units if len(one) == 2 or one[0] == ACTIVE)
-
-
-def copies_of(missing: Units, held: Units) -> Units:
-    """The tasks of `missing` that `held` has in whatever role: a process has one copy of a task at most."""
-    there = {(one[1], one[2]) for one in tasks_in(held)}
-    return frozenset(one for one in tasks_in(missing) if (one[1], one[2]) in there)

@@ -55,7 +55,7 @@ def closed(view: GroupView, state: ShareState) -> tuple[ShareState, list[Output]
         raised = (Evidence(source=source_of(raising(rows, records))),)
         found = causes_of(earlier, after, raised, at_ms, session_ms(view))
         state = replace(state, cause=merged(state.cause, found))
-    state, told = reached(view, state, after, progress_of(after), at_ms, everybody=after.reached)
+    state, told = reached(view, state, after, lambda: progress_of(after), at_ms, everybody=after.reached)
     outputs += told
     went_back = list(epoch_decreased(before, after)) if began.trusted else []
     if not state.trusted and _in_order(after):

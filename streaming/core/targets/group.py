@@ -116,6 +116,8 @@ def later(at_ms: int | None, by_ms: int) -> int | None:
 
 def flat(partitions: Partitions) -> frozenset[TopicPartition]:
     """Partitions without order."""
+    if not partitions:
+        return frozenset()
     return frozenset((one.topic, number) for one in partitions for number in one.numbers)
 
 

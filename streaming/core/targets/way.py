@@ -1,6 +1,6 @@
 """The way of a group from target to target: whether every record of it was read, and the last word on each target."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
@@ -64,12 +64,19 @@ def settled(
 
 
 def reached(
-    view: GroupView, state: S, group: TargetGroup, progress: Sequence[MemberProgress], at_ms: int, *, everybody: bool
+    view: GroupView,
+    state: S,
+    group: TargetGroup,
+    progress_of: Callable[[], Sequence[MemberProgress]],
+    at_ms: int,
+    *,
+    everybody: bool,
 ) -> tuple[S, list[Output]]:
-    """The last word on a target, once `everybody` holds it or nobody is left."""
+    """The last word on a target, once `everybody` holds it or nobody is left, of whom all is true."""
     underway = state.underway
-    if underway is None or group.assignment_epoch != underway.epoch or not (everybody or not progress):
+    if underway is None or group.assignment_epoch != underway.epoch or not everybody:
         return state, []
+    progress = progress_of()
     return settled(view, state, progress, reached_ms=at_ms if progress else None)
 
 
