@@ -16,10 +16,11 @@ from rebalance_monitor.streaming.config import Settings
 def audit(config: str | None, *, output: str, child: bool = False) -> int:
     """0 every contract is kept, 1 one is broken, 3 one could not be told. InputError: unreachable, not installed.
 
-    `child`: gives way to everything else on the machine, and ends when stdin closes.
+    `child`: gives way to the job, and ends when stdin closes. It still gets a share of a busy machine: at the lowest
+    priority an audit beside other work did not end in minutes, and was said to hang.
     """
     if child:
-        os.nice(19)
+        os.nice(10)
         threading.Thread(target=_end_with_parent, name="parent", daemon=True).start()
     settings = settings_from(config)
     reader = settings.audit.dsn
