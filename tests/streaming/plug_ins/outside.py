@@ -38,8 +38,8 @@ def plug_in(
 
 
 @cache
-def state() -> ApplicationState:
-    """Two processes, four tasks, of which sub-topology 1 has state."""
+def state(partitions: int = 2) -> ApplicationState:
+    """Two processes, two sub-topologies of so many tasks each, of which sub-topology 1 has state."""
     tasks = tuple(
         StreamsTask(
             id=TaskId(number, partition),
@@ -49,7 +49,7 @@ def state() -> ApplicationState:
             end_offset_sum=100 * number,
         )
         for number in (0, 1)
-        for partition in (0, 1)
+        for partition in range(partitions)
     )
     clients = tuple(
         StreamsClient(
