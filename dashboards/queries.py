@@ -57,9 +57,11 @@ def grew(metric: Metric, by: Sequence[str], scope: str = "", window: str = "15m"
     A counter that was not scraped at the window's beginning and has the value it had before is no new one: the monitor
     hung, or Prometheus did not reach it.
     """
-    sums, one = f"sum{_by(metric, by)}", series(metric, scope)
-    before = f"{sums} (last_over_time({one}[{REMEMBERED}] offset {window}))"
-    appeared = f"({sums} ({one}) unless {sums} ({one} offset {window})) unless ({sums} ({one}) == {before})"
+    sums, selected = f"sum{_by(metric, by)}", series(metric, scope)
+    before = f"{sums} (last_over_time({selected}[{REMEMBERED}] offset {window}))"
+    appeared = (
+        f"({sums} ({selected}) unless {sums} ({selected} offset {window})) unless ({sums} ({selected}) == {before})"
+    )
     return f"({increase(metric, by, scope, window)} > 0) or (({appeared}) > 0)"
 
 

@@ -156,14 +156,14 @@ def beats(url: str) -> tuple[int, int]:
 
 def look(pid: int, at_s: float, uses: dict[int, Use]) -> None:
     """Note memory and descriptors of every process of the job."""
-    for one in tree(pid):
+    for process_id in tree(pid):
         with suppress(OSError, StopIteration):
-            folder = Path(f"/proc/{one}")
+            folder = Path(f"/proc/{process_id}")
             status = (folder / "status").read_text().splitlines()
             kib = next(int(line.split()[1]) for line in status if line.startswith("VmRSS:"))
             words = (folder / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
             name = next((kind for kind in ("java", "serve", "audit", "pyspark", " run ") if kind in words), "other")
-            use = uses.setdefault(one, Use(name.strip()))
+            use = uses.setdefault(process_id, Use(name.strip()))
             use.seen.append((at_s, kib / 1024, len(list((folder / "fd").iterdir()))))
 
 
@@ -202,18 +202,18 @@ def main() -> int:
         print(f"readiness: {why}", file=sys.stderr)
         return 2
     print(f"{HEAD}   ({os.cpu_count()} cores)")
-    for one in outcomes:
-        print(one.line())
-    for one in outcomes:
-        for spell in one.spells:
+    for outcome in outcomes:
+        print(outcome.line())
+    for outcome in outcomes:
+        for spell in outcome.spells:
             at = f"not ready at {spell.at_s:.0f} s for {spell.long_s:.1f} s, load {spell.load:.1f}"
-            print(f"{one.per_s:>9.0f} {at}: {spell.why}")
-    for one in outcomes:
-        for use in one.uses.values():
+            print(f"{outcome.per_s:>9.0f} {at}: {spell.why}")
+    for outcome in outcomes:
+        for use in outcome.uses.values():
             if len(use.seen) > 2:
                 mib, descriptors = use.slopes()
                 print(
-                    f"{one.per_s:>9.0f} {use.name:<8} {use.seen[-1][1]:>7.0f} MiB {mib:>+7.2f}/min "
+                    f"{outcome.per_s:>9.0f} {use.name:<8} {use.seen[-1][1]:>7.0f} MiB {mib:>+7.2f}/min "
                     f"{use.seen[-1][2]:>5} descriptors {descriptors:>+6.2f}/min"
                 )
     return 0 if all(one.ready == one.polls for one in outcomes) else 1

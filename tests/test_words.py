@@ -153,8 +153,8 @@ def constants(node: ast.AST) -> Iterator[str]:
         case ast.Constant(value=str() as text):
             yield text
         case ast.JoinedStr(values=values):
-            for one in values:
-                yield from constants(one)
+            for value in values:
+                yield from constants(value)
         case ast.BinOp(left=left, right=right):
             yield from constants(left)
             yield from constants(right)

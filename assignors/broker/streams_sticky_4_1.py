@@ -195,5 +195,5 @@ def _place_standbys(state: _State, task: Task, replicas: int) -> None:
         state.place(member, task, active=False)
 
 
-def _pair(one: Task, other: Task) -> tuple[Task, Task]:
-    return (one, other) if one < other else (other, one)
+def _pair(task: Task, other: Task) -> tuple[Task, Task]:
+    return (task, other) if task < other else (other, task)

@@ -136,15 +136,15 @@ class Racks:
 
         for _ in range(STANDBY_ROUNDS):
             moved = False
-            for one in range(len(racks)):
-                for other in range(one + 1, len(racks)):
-                    if racks[one] == racks[other]:
+            for first in range(len(racks)):
+                for second in range(first + 1, len(racks)):
+                    if racks[first] == racks[second]:
                         continue
-                    there, back = movable(one, other), movable(other, one)
+                    there, back = movable(first, second), movable(second, first)
                     if not there or not back:
                         continue
                     tasks = sorted(there + back)
-                    network = min_traffic(tasks, [one, other], placement.standby, cost, one_owner=False)
+                    network = min_traffic(tasks, [first, second], placement.standby, cost, one_owner=False)
                     moved |= self._solve(
                         network, placement, placement.take_standby, placement.give_standby, placement.standby
                     )

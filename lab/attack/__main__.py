@@ -51,8 +51,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     file = None if asked.results == "" else Path(asked.results)
     done = list(finished(planned, file=file, most_s=asked.most_s, progress=progress))
     if asked.output == "json":
-        for one in done:
-            print(json.dumps({"sweep": one.sweep, "cell": one.cell, "life": one.life, **one.outcome}))
+        for piece in done:
+            print(json.dumps({"sweep": piece.sweep, "cell": piece.cell, "life": piece.life, **piece.outcome}))
     else:
         for name in dict.fromkeys(one.sweep for one in done):
             of_sweep = [one for one in done if one.sweep == name]

@@ -147,11 +147,11 @@ def tables(done: Sequence[Done]) -> list[str]:
     false: Counter[tuple[str, str, int]] = Counter()
     sure: dict[tuple[str, str, int], Counter[str]] = {}
     lives: dict[tuple[str, str, int], int] = {}
-    for one in done:
-        skew = cells[one.cell]
+    for piece in done:
+        skew = cells[piece.cell]
         place = (skew.target, skew.mode, skew.ms)
-        false[place] += len(one.outcome["false"]) + one.outcome["unexplained"]
-        sure.setdefault(place, Counter()).update(one.outcome["doubles"])
+        false[place] += len(piece.outcome["false"]) + piece.outcome["unexplained"]
+        sure.setdefault(place, Counter()).update(piece.outcome["doubles"])
         lives[place] = lives.get(place, 0) + 1
     columns = [_named(ms) for ms in SKEWS_MS]
     rows = [
@@ -201,10 +201,10 @@ def _least_sure(
     done: Sequence[Done], cells: Mapping[str, Skew], rows: Sequence[tuple[str, str, str]]
 ) -> Iterator[tuple[str, list[str]]]:
     least: dict[tuple[str, str, str, int], int] = {}
-    for one in done:
-        skew = cells[one.cell]
-        place = (kind_of(one.life) or "", skew.target, skew.mode, skew.ms)
-        for sure in one.outcome["doubles"]:
+    for piece in done:
+        skew = cells[piece.cell]
+        place = (kind_of(piece.life) or "", skew.target, skew.mode, skew.ms)
+        for sure in piece.outcome["doubles"]:
             least[place] = min(least.get(place, len(_SURE)), _SURE.index(sure))
     for kind in dict.fromkeys(kind_of(one.life) or "" for one in done):
         for name, target, mode in rows:

@@ -64,16 +64,16 @@ def telling(life: Life, kind: str, place: int) -> tuple[Life, int, int]:
     first, last = at[place], at[min(place + AFTER, len(at) - 1)]
     start_ms = life.records[first].true_ms + 100
     newest = {}
-    for number, one in enumerate(life.records):
-        if one.true_ms <= start_ms:
-            newest[one.topic, one.partition, one.key] = number
+    for number, record in enumerate(life.records):
+        if record.true_ms <= start_ms:
+            newest[record.topic, record.partition, record.key] = number
     gone = set()
-    for number, one in enumerate(life.records):
-        before = one.true_ms <= start_ms and newest[one.topic, one.partition, one.key] != number
-        own = one.group is not None and number < first
-        if own or (before and one.group is None and kind.startswith("compacted")):
+    for number, record in enumerate(life.records):
+        before = record.true_ms <= start_ms and newest[record.topic, record.partition, record.key] != number
+        own = record.group is not None and number < first
+        if own or (before and record.group is None and kind.startswith("compacted")):
             gone.add(number)
-        if one.group is not None and number > last:
+        if record.group is not None and number > last:
             gone.add(number)
     unseen = place + AFTER + 1
     until_ms = life.records[at[unseen]].true_ms if unseen < len(at) else life.end_ms + 1
@@ -87,11 +87,11 @@ def tables(done: Sequence[Done]) -> list[str]:
     first: dict[str, Counter[str]] = {}
     unexplained: Counter[str] = Counter()
     louder: Counter[str] = Counter()
-    for one in done:
-        starts[one.cell] += one.outcome["starts"]
-        first.setdefault(one.cell, Counter()).update(one.outcome["first"])
-        unexplained[one.cell] += len(one.outcome["unexplained"])
-        louder[one.cell] += len(one.outcome["louder"])
+    for piece in done:
+        starts[piece.cell] += piece.outcome["starts"]
+        first.setdefault(piece.cell, Counter()).update(piece.outcome["first"])
+        unexplained[piece.cell] += len(piece.outcome["unexplained"])
+        louder[piece.cell] += len(piece.outcome["louder"])
     grades = ("match", "explainable", "not_judged", "unexplained")
     rows = [
         (

@@ -68,13 +68,13 @@ def attack(life: Life, kind: str, mode: str) -> Outcome:
 
 def above(life: Life, right: Judged, wrong: Judged) -> Iterator[str]:
     """Incidents above info that are not so and that the full record does not show, or with less certainty."""
-    for one in wrong.loud():
-        known = right.found.get(one.key)
+    for found in wrong.loud():
+        known = right.found.get(found.key)
         if known is None or not known.loud:
-            if not really_so(life, one) and not _part_of(right, one.code, one.subjects):
-                yield one.line()
-        elif CERTAINTIES.index(one.certainty) > CERTAINTIES.index(known.certainty):
-            yield f"surer than the full record ({known.certainty}): {one.line()}"
+            if not really_so(life, found) and not _part_of(right, found.code, found.subjects):
+                yield found.line()
+        elif CERTAINTIES.index(found.certainty) > CERTAINTIES.index(known.certainty):
+            yield f"surer than the full record ({known.certainty}): {found.line()}"
 
 
 def _part_of(right: Judged, code: str, subjects: tuple[str, ...]) -> bool:
@@ -117,10 +117,10 @@ def _again(life: Life, first: int, later: int) -> Life:
     stale, behind = life.records[first], life.records[later]
     copy = replace(stale, offset=behind.offset + 1, true_ms=behind.true_ms + 2)
     told: list[Written] = []
-    for one in life.records:
-        if one.topic == OFFSETS_TOPIC and one.partition == copy.partition and one.offset > behind.offset:
-            one = replace(one, offset=one.offset + 1)
-        told.append(one)
+    for record in life.records:
+        if record.topic == OFFSETS_TOPIC and record.partition == copy.partition and record.offset > behind.offset:
+            record = replace(record, offset=record.offset + 1)
+        told.append(record)
     told.insert(later + 1, copy)
     return replace(life, records=sorted(told, key=lambda one: one.true_ms))
 
@@ -145,9 +145,9 @@ def tables(done: Sequence[Done]) -> list[str]:
     places: Counter[str] = Counter()
     unexplained: Counter[str] = Counter()
     louder: Counter[str] = Counter()
-    for one in done:
-        places[one.cell] += one.outcome["places"]
-        unexplained[one.cell] += len(one.outcome["unexplained"])
-        louder[one.cell] += len(one.outcome["louder"])
+    for piece in done:
+        places[piece.cell] += piece.outcome["places"]
+        unexplained[piece.cell] += len(piece.outcome["unexplained"])
+        louder[piece.cell] += len(piece.outcome["louder"])
     rows = [(cell, [str(places[cell]), str(unexplained[cell]), str(louder[cell])]) for cell in places]
     return [table("Holes, stale records, compaction", ["places", "false unexplained", "above the full record"], rows)]

@@ -42,9 +42,9 @@ class Life:
     def clocks(self, kind: str) -> list[str]:
         """Clocks of this kind, `worker` or `broker`, the busiest first."""
         counts: dict[str, int] = {}
-        for one in self.records:
-            if one.clock.startswith(kind + ":"):
-                counts[one.clock] = counts.get(one.clock, 0) + 1
+        for record in self.records:
+            if record.clock.startswith(kind + ":"):
+                counts[record.clock] = counts.get(record.clock, 0) + 1
         return sorted(counts, key=lambda clock: (-counts[clock], clock))
 
     def own(self) -> list[Written]:

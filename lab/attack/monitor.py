@@ -89,8 +89,8 @@ def replayed(life: Life, offsets_ms: Mapping[str, int]) -> Judged:
     """As `replay` judges the capture."""
     rows: list[Row] = []
     stamps = Stamps()
-    for one in life.records:
-        record = one.stamped(offsets_ms)
+    for written in life.records:
+        record = written.stamped(offsets_ms)
         if record.topic == OFFSETS_TOPIC:
             place = (record.topic, record.partition, record.offset, record.timestamp_ms)
             stamps.logged(*place, exact=wanted_key_prefix(record.key))
@@ -161,18 +161,18 @@ def judged(results: Sequence[Result]) -> Judged:
     found: dict[tuple[str, Key], Found] = {}
     grades: dict[int, Grade] = {}
     generations: dict[int, Generation] = {}
-    for one in results:
-        if isinstance(one, Part):
-            key = one.incident_id, _key(one)
-            found[key] = _worse(found.get(key), one)
-        elif isinstance(one, Incident) and one.firing:
+    for result in results:
+        if isinstance(result, Part):
+            key = result.incident_id, _key(result)
+            found[key] = _worse(found.get(key), result)
+        elif isinstance(result, Incident) and result.firing:
             for place, part in found.items():
                 # A report stays one, whatever else its incident is told for.
-                if place[0] == one.incident_id and part.severity is not Severity.INFO:
-                    found[place] = replace(part, alert=max(part.alert, one.alert, key=ALERTS.index))
-        elif isinstance(one, Generation) and one.members:
-            grades[one.source.offset] = one.verdict.grade
-            generations[one.source.offset] = one
+                if place[0] == result.incident_id and part.severity is not Severity.INFO:
+                    found[place] = replace(part, alert=max(part.alert, result.alert, key=ALERTS.index))
+        elif isinstance(result, Generation) and result.members:
+            grades[result.source.offset] = result.verdict.grade
+            generations[result.source.offset] = result
     by_key: dict[Key, Found] = {}
     for each in found.values():
         before = by_key.get(each.key)
@@ -184,26 +184,26 @@ def judged(results: Sequence[Result]) -> Judged:
     return Judged(by_key, grades, generations)
 
 
-def _key(one: Part) -> Key:
-    return one.code, tuple(f"{subject.type}:{subject.id}" for subject in one.subjects)
+def _key(part: Part) -> Key:
+    return part.code, tuple(f"{subject.type}:{subject.id}" for subject in part.subjects)
 
 
-def _worse(before: Found | None, one: Part) -> Found:
-    code, subjects = _key(one)
+def _worse(before: Found | None, part: Part) -> Found:
+    code, subjects = _key(part)
     if before is None:
         return Found(
             code=code,
             subjects=subjects,
-            severity=one.severity,
-            certainty=one.certainty,
+            severity=part.severity,
+            certainty=part.certainty,
             alert=AlertSeverity.INFO,
-            at_ms=one.opened_at_ms,
-            generation=one.opened_generation,
-            message=one.message,
+            at_ms=part.opened_at_ms,
+            generation=part.opened_generation,
+            message=part.message,
         )
     return replace(
         before,
-        severity=max(before.severity, one.severity, key=SEVERITIES.index),
-        certainty=max(before.certainty, one.certainty, key=CERTAINTIES.index),
-        message=one.message or before.message,
+        severity=max(before.severity, part.severity, key=SEVERITIES.index),
+        certainty=max(before.certainty, part.certainty, key=CERTAINTIES.index),
+        message=part.message or before.message,
     )

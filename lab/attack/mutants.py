@@ -219,11 +219,11 @@ def tables(done: Sequence[Done]) -> list[str]:
     kinds = list(dict.fromkeys(kind for one in done for kind in one.outcome["made"]))
     rows = []
     total: tuple[Counter[str], ...] = (Counter(), Counter(), Counter())
-    for one in done:
-        counts: list[Counter[str]] = [Counter(one.outcome[name]) for name in ("made", "missed", "right")]
+    for piece in done:
+        counts: list[Counter[str]] = [Counter(piece.outcome[name]) for name in ("made", "missed", "right")]
         for of_all, of_one in zip(total, counts, strict=True):
             of_all.update(of_one)
-        rows.append((one.life, [_share(*(count[kind] for count in counts)) for kind in kinds]))
+        rows.append((piece.life, [_share(*(count[kind] for count in counts)) for kind in kinds]))
     rows.append(("all", [_share(*(count[kind] for count in total)) for kind in kinds]))
     return [table("Mutants: noticed of made (+ answers of some right leader)", kinds, rows)]
 

@@ -61,11 +61,11 @@ def kept(file: Path | None) -> dict[str, Outcome]:
         return found
     for line in file.read_text(encoding="utf-8").splitlines():
         try:
-            one = json.loads(line)
+            piece = json.loads(line)
         except json.JSONDecodeError:
             continue
-        if one.get("sources") == fingerprint():
-            found[one["key"]] = one["outcome"]
+        if piece.get("sources") == fingerprint():
+            found[piece["key"]] = piece["outcome"]
     return found
 
 

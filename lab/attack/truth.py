@@ -33,17 +33,17 @@ def untrue(life: Life, told: Judged) -> list[Found]:
     return [one for one in (*certain, *wrong) if not really_so(life, one)]
 
 
-def really_so(life: Life, one: Found) -> bool:
+def really_so(life: Life, found: Found) -> bool:
     """Whether the truth bears the incident out; False where it cannot say."""
     truth = life.truth
     if truth is None:
         return False
-    jobs = [job for subject in one.subjects if (job := _job_of(subject)) is not None]
-    if one.code in RAN_TWICE | HELD_TWICE | {RUNS_UNHELD}:
+    jobs = [job for subject in found.subjects if (job := _job_of(subject)) is not None]
+    if found.code in RAN_TWICE | HELD_TWICE | {RUNS_UNHELD}:
         return any(double.job in jobs for double in truth.held_twice())
-    if one.code in IDLE:
+    if found.code in IDLE:
         return bool(jobs) and all(_idle_ms(truth, job, life.end_ms) >= IDLE_MS for job in jobs)
-    if one.code == UNEXPLAINED:
+    if found.code == UNEXPLAINED:
         return any(each.spoiled for each in truth.rounds)
     return False
 
@@ -74,12 +74,12 @@ def doubles_found(life: Life, told: Judged) -> dict[Double, Certainty | None]:
     if truth is None:
         return {}
     sure: dict[Job, Certainty] = {}
-    for one in told.found.values():
-        if one.code in RAN_TWICE | HELD_TWICE:
-            for subject in one.subjects:
+    for found in told.found.values():
+        if found.code in RAN_TWICE | HELD_TWICE:
+            for subject in found.subjects:
                 job = _job_of(subject)
                 if job is not None:
-                    sure[job] = max(sure.get(job, one.certainty), one.certainty, key=_RANK.index)
+                    sure[job] = max(sure.get(job, found.certainty), found.certainty, key=_RANK.index)
     return {double: sure.get(double.job) for double in truth.duplicates(DOUBLE_MS)}
 
 

@@ -25,9 +25,9 @@ def tree(pid: int) -> Iterator[int]:
 def memory_mib(pid: int) -> float:
     """Sum of the proportional set sizes of the tree, in MiB: a page shared by several is counted once."""
     total_kib = 0
-    for one in tree(pid):
+    for process_id in tree(pid):
         try:
-            lines = Path(f"/proc/{one}/smaps_rollup").read_text().splitlines()
+            lines = Path(f"/proc/{process_id}/smaps_rollup").read_text().splitlines()
         except OSError:
             continue
         total_kib += sum(int(line.split()[1]) for line in lines if line.startswith("Pss:"))
@@ -40,9 +40,9 @@ def cpu_s(pid: int) -> float:
     Without the latter a JVM that starts short-lived programs would look cheaper than it is.
     """
     ticks = 0
-    for one in tree(pid):
+    for process_id in tree(pid):
         try:
-            fields = Path(f"/proc/{one}/stat").read_text().rsplit(")", 1)[1].split()
+            fields = Path(f"/proc/{process_id}/stat").read_text().rsplit(")", 1)[1].split()
         except OSError:
             continue
         ticks += sum(int(field) for field in fields[11:15])

@@ -90,11 +90,11 @@ def machine() -> str:
 def table(measured: Mapping[str, float]) -> list[str]:
     """The lines of the table, in the order of FIGURES."""
     lines = ["| figure | measured | aim | what |", "|---|---|---|---|"]
-    for one in FIGURES:
-        if one.name in measured:
-            value = f"{measured[one.name]:,.10g} {one.unit}".strip()
-            aim = "" if one.aim is None else f"under {one.aim:,g} {one.unit}".strip()
-            lines.append(f"| {one.name} | {value} | {aim} | {one.what} |")
+    for figure in FIGURES:
+        if figure.name in measured:
+            value = f"{measured[figure.name]:,.10g} {figure.unit}".strip()
+            aim = "" if figure.aim is None else f"under {figure.aim:,g} {figure.unit}".strip()
+            lines.append(f"| {figure.name} | {value} | {aim} | {figure.what} |")
     return lines
 
 

@@ -58,8 +58,8 @@ def rows(workers: int, tasks: int, event: str) -> Iterator[Row]:
     for offset, record in enumerate(configs):
         yield _row(CONFIGS, offset, 0, ConfigChange(record))
     offset = 0
-    for number, (one, answers) in enumerate(zip(played, ours(played)[0], strict=True)):
-        yield _row("__consumer_offsets", number, one["now_ms"], _generation(one, answers), group=GROUP)
+    for number, (round_, answers) in enumerate(zip(played, ours(played)[0], strict=True)):
+        yield _row("__consumer_offsets", number, round_["now_ms"], _generation(round_, answers), group=GROUP)
         for member_id, assignment in answers.items():
             read = decode_assignment(assignment)
             assert isinstance(read, Decoded)
@@ -69,15 +69,15 @@ def rows(workers: int, tasks: int, event: str) -> Iterator[Row]:
                     task=task,
                     state="RUNNING",
                     worker_id=worker_of(f"http://{member_id}/"),
-                    generation=one["generation"],
+                    generation=round_["generation"],
                 )
-                yield _row(STATUSES, offset, one["now_ms"] + 100, StatusChange(status))
+                yield _row(STATUSES, offset, round_["now_ms"] + 100, StatusChange(status))
                 offset += 1
 
 
-def _generation(one: Mapping[str, Any], answers: Mapping[str, bytes]) -> GroupGeneration:
+def _generation(round_: Mapping[str, Any], answers: Mapping[str, bytes]) -> GroupGeneration:
     members = []
-    for member in one["members"]:
+    for member in round_["members"]:
         subscription, assignment = b64decode(member["subscription"]), answers[member["id"]]
         state, given = decode_worker_state(subscription), decode_assignment(assignment)
         assert isinstance(state, Decoded)
@@ -98,10 +98,10 @@ def _generation(one: Mapping[str, Any], answers: Mapping[str, bytes]) -> GroupGe
         )
     return GroupGeneration(
         protocol_type="connect",
-        generation=one["generation"],
-        protocol=one["protocol"],
-        leader=one["leader"],
-        state_ms=T0_MS + one["now_ms"],
+        generation=round_["generation"],
+        protocol=round_["protocol"],
+        leader=round_["leader"],
+        state_ms=T0_MS + round_["now_ms"],
         members=tuple(members),
     )
 

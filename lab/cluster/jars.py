@@ -27,9 +27,9 @@ def locked() -> list[str]:
 
 def kafka_release() -> str:
     """The Kafka release that the lock pins, e.g. "4.3.1"."""
-    for one in ElementTree.parse(LOCK).getroot().iter("dependency"):
-        if one.attrib["name"] == "connect-runtime":
-            return one.attrib["rev"]
+    for dependency in ElementTree.parse(LOCK).getroot().iter("dependency"):
+        if dependency.attrib["name"] == "connect-runtime":
+            return dependency.attrib["rev"]
     raise LabError(f"{LOCK} pins no connect-runtime")
 
 

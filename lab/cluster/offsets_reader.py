@@ -119,9 +119,9 @@ def read(bootstrap: str, timeout_s: float = 30) -> list[Found]:
                 waiting.discard(message.partition())
                 continue
             at = Coordinates(TOPIC, int(message.partition() or 0), int(message.offset() or 0))
-            one = parse(at, message.key(), message.value())
-            if one is not None:
-                found.append(one)
+            parsed = parse(at, message.key(), message.value())
+            if parsed is not None:
+                found.append(parsed)
         return sorted(found, key=lambda one: one.at)
     finally:
         consumer.close()

@@ -76,8 +76,8 @@ def _rows(report: Report, records: Iterable[Found], database: psycopg.Connection
         report.differences.append(f"{len(rows) - len(got)} rows are double")
 
 
-def _at(one: Coordinates) -> str:
-    return f"{one.topic}-{one.partition} offset {one.offset}"
+def _at(at: Coordinates) -> str:
+    return f"{at.topic}-{at.partition} offset {at.offset}"
 
 
 def scrape(url: str) -> dict[str, list[tuple[dict[str, str], float]]]:
@@ -104,8 +104,8 @@ def _series(report: Report, records: Iterable[Found], url: str, database: psycop
     before = len(report.differences)
     for name, value_of in _EXPECTED.items():
         values = {labels["group"]: value for labels, value in samples.get(name, [])}
-        for group, one in sorted(live.items()):
-            wanted, got = value_of(one), values.get(group)
+        for group, generation in sorted(live.items()):
+            wanted, got = value_of(generation), values.get(group)
             if got != wanted:
                 report.differences.append(f"{name} of {group} is {got}, the topic's last record says {wanted:.0f}")
     open_now = database.execute(

@@ -87,35 +87,35 @@ class Story:
         known = self._known.setdefault(group, set())
         known |= held
         missing = before.missing if before else tuple(sorted(known - held))
-        one = Seen(
+        seen = Seen(
             group, generation, members, delay_ms or 0, grade, reason or "", held, missing, tuple(_causes(document)),
             _leader(document),
         )  # fmt: skip
-        self.generations[key] = one
+        self.generations[key] = seen
         if before is None:
-            self._new_generation(one, protocol_type, at_ms, document)
-        elif not before.settled and one.settled:
-            self.progress.say(f"{group} generation {generation}: verdict now {_verdict(one, document)}")
+            self._new_generation(seen, protocol_type, at_ms, document)
+        elif not before.settled and seen.settled:
+            self.progress.say(f"{group} generation {generation}: verdict now {_verdict(seen, document)}")
 
-    def _new_generation(self, one: Seen, protocol_type: str, at_ms: int, document: dict[str, Any]) -> None:
-        verdict = _verdict(one, document)
+    def _new_generation(self, seen: Seen, protocol_type: str, at_ms: int, document: dict[str, Any]) -> None:
+        verdict = _verdict(seen, document)
         if protocol_type != "connect":
             self.progress.say(
-                f"{one.group} generation {one.generation} ({protocol_type}, {one.members} members): {verdict}"
+                f"{seen.group} generation {seen.generation} ({protocol_type}, {seen.members} members): {verdict}"
             )
             return
-        cause = "; ".join(one.causes) or "no cause found"
-        self.progress.say(f"{one.group} generation {one.generation}, {one.members} workers: {cause}")
-        if one.missing:
-            until = f"; the delay runs until {_clock(at_ms + one.delay_ms)}" if one.delay_ms else ""
-            print(f"{INDENT}unassigned now: {', '.join(one.missing)}{until}")
+        cause = "; ".join(seen.causes) or "no cause found"
+        self.progress.say(f"{seen.group} generation {seen.generation}, {seen.members} workers: {cause}")
+        if seen.missing:
+            until = f"; the delay runs until {_clock(at_ms + seen.delay_ms)}" if seen.delay_ms else ""
+            print(f"{INDENT}unassigned now: {', '.join(seen.missing)}{until}")
         observed = {member["member_id"]: (member["assigned"], member["revoked"]) for member in document["members"]}
         names = {member["member_id"]: member["worker"] or member["member_id"] for member in document["members"]}
         expected = document["verdict"]["expected"]
         print(f"{INDENT}observed: {_shares(observed, names)}")
         if expected is not None:
             wanted = {member_id: (share["assigned"], share["revoked"]) for member_id, share in expected.items()}
-            same = one.grade == "match"
+            same = seen.grade == "match"
             print(f"{INDENT}expected: {'the same' if same else _shares(wanted, names)}")
         print(f"{INDENT}verdict:  {verdict}", flush=True)
 
@@ -139,10 +139,10 @@ def _causes(document: Mapping[str, Any]) -> Iterable[str]:
         yield f"{cause['kind']} {subjects}".strip() + certainty
 
 
-def _verdict(one: Seen, document: Mapping[str, Any]) -> str:
+def _verdict(seen: Seen, document: Mapping[str, Any]) -> str:
     eras = " or ".join(f"Kafka {releases(ERAS[era])}" if era in ERAS else era for era in document["verdict"]["eras"])
-    details = ", ".join(part for part in (eras, one.reason) if part)
-    return f"{one.grade}{f' ({details})' if details else ''}"
+    details = ", ".join(part for part in (eras, seen.reason) if part)
+    return f"{seen.grade}{f' ({details})' if details else ''}"
 
 
 def _leader(document: Mapping[str, Any]) -> str | None:

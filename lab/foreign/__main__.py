@@ -76,8 +76,8 @@ def judged(capture: Path) -> int:
     for (library, assignor), counts in sorted(grades.items()):
         print(f"{library:<14}{assignor:<22}" + "".join(f"{counts[one]:>12}" for one in GRADES))
     found = [one for one in lines if one["kind"] in ("violation", "incident")]
-    for one in found:
-        print(json.dumps(one))
+    for generation in found:
+        print(json.dumps(generation))
     wrong = sum(counts["unexplained"] for counts in grades.values())
     return 1 if found or wrong or not grades else 0
 

@@ -57,10 +57,10 @@ class GroupLife:
     def follow(self, answer: dict[str, Any]) -> None:
         """Take over the new targets, then let something happen."""
         targets = answer.get("assignment", {})
-        for one in self._members:
-            share = targets.get(one["id"])
+        for member in self._members:
+            share = targets.get(member["id"])
             if "error" not in answer:
-                one["previous"] = [] if share is None else share["target"]
+                member["previous"] = [] if share is None else share["target"]
         for _ in range(self._random.randint(1, 4)):
             self._event()
         if self._random.random() < _ODD_TARGETS:
@@ -75,8 +75,8 @@ class GroupLife:
                 self._members.remove(random.choice(self._members))
             case "topics" if self._same:
                 self._common = self._subscription()
-                for one in self._members:
-                    one["subscribed"] = self._common
+                for member in self._members:
+                    member["subscribed"] = self._common
             case "topics":
                 random.choice(self._members)["subscribed"] = self._subscription()
             case "grow" if self._topics:
@@ -95,8 +95,8 @@ class GroupLife:
                 pass
 
     def _make_odd(self) -> None:
-        one = self._random.choice(self._members)
-        one["previous"] = [
+        member = self._random.choice(self._members)
+        member["previous"] = [
             [text, self._random.sample(range(topic["partitions"] + 3), 3)] for text, topic in self._topics.items()
         ]
 
@@ -171,10 +171,10 @@ class StreamsLife:
 
     def follow(self, answer: dict[str, Any]) -> None:
         """Take over the new targets, then let something happen."""
-        for one in self._members:
-            share = answer.get("assignment", {}).get(one["id"])
+        for member in self._members:
+            share = answer.get("assignment", {}).get(member["id"])
             if share is not None:
-                one["active"], one["standby"] = share["active"], share["standby"]
+                member["active"], member["standby"] = share["active"], share["standby"]
         random = self._random
         for _ in range(random.randint(1, 4)):
             match random.choice(("join", "leave", "leave", "grow", "shuffle", "swap")):
@@ -187,8 +187,8 @@ class StreamsLife:
                 case "shuffle":
                     random.shuffle(self._members)
                 case "swap":
-                    one = random.choice(self._members)
-                    one["active"], one["standby"] = one["standby"], one["active"]
+                    member = random.choice(self._members)
+                    member["active"], member["standby"] = member["standby"], member["active"]
                 case _:
                     pass
 

@@ -84,14 +84,14 @@ class Runner(Program):
 
 def _scenario(given: Mapping[str, Any], timed: Timed, repeats: int) -> bytes:
     out = bytearray(struct.pack(">iiii", given["max_delay_ms"], timed, repeats, len(given["rounds"])))
-    for one in given["rounds"]:
-        out += struct.pack(">qii", one["now_ms"], one["generation"], one["last_completed_generation"])
-        out += string(one["protocol"]) + string(one["leader"]) + string(one["leader_process"])
-        out += _config(one["config"])
-        fresh = one.get("fresh_config")
+    for round_ in given["rounds"]:
+        out += struct.pack(">qii", round_["now_ms"], round_["generation"], round_["last_completed_generation"])
+        out += string(round_["protocol"]) + string(round_["leader"]) + string(round_["leader_process"])
+        out += _config(round_["config"])
+        fresh = round_.get("fresh_config")
         out += b"\x01" + _config(fresh) if fresh else b"\x00"
-        out += struct.pack(">i", len(one["members"]))
-        for member in one["members"]:
+        out += struct.pack(">i", len(round_["members"]))
+        for member in round_["members"]:
             out += string(member["id"]) + blob(b64decode(member["subscription"]))
     return bytes(out)
 

@@ -184,10 +184,10 @@ def random_scenario(random: Random, release: str, java_version: int) -> dict[str
         except CannotAssign:
             continue
         missed = random.choice(sorted(cluster.members)) if random.random() < 0.12 else None
-        for member_id, one in cluster.members.items():
-            one.lag = 0
+        for member_id, worker in cluster.members.items():
+            worker.lag = 0
             if member_id != missed:
-                one.apply(result.shares[member_id], generation, eager=protocol == EAGER and result.error == 0)
+                worker.apply(result.shares[member_id], generation, eager=protocol == EAGER and result.error == 0)
     return {"kafka_release": release, "java_version": java_version, "max_delay_ms": max_delay_ms, "rounds": rounds}
 
 

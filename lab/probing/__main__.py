@@ -51,9 +51,9 @@ def judged(capture: Path) -> int:
     if not told.stdout:
         print(f"probing: {told.stderr.strip()}", file=sys.stderr)
         return 2
-    found = [one for line in told.stdout.splitlines() if (one := json.loads(line))["kind"] == "violation"]
-    for one in found:
-        print(f"{one['group']}: {one['severity']} {one['rule']}: {one['message']}")
+    found = [violation for line in told.stdout.splitlines() if (violation := json.loads(line))["kind"] == "violation"]
+    for violation in found:
+        print(f"{violation['group']}: {violation['severity']} {violation['rule']}: {violation['message']}")
     return 0 if [one["group"] for one in found if one["severity"] != "info"] == [NEVER] else 1
 
 
@@ -68,8 +68,8 @@ def take(lab: Lab, capture: Path, seconds: float) -> None:
         story.play(seconds)
     count = captured.write(capture, running.address, sampled(story), about(story))
     with gzip.GzipFile(capture / "ends.jsonl.gz", "wb", mtime=0) as packed:
-        for one in story.ends:
-            packed.write(json.dumps(one, separators=(",", ":")).encode() + b"\n")
+        for end in story.ends:
+            packed.write(json.dumps(end, separators=(",", ":")).encode() + b"\n")
     lab.progress.say(f"{count} records")
 
 

@@ -152,7 +152,7 @@ def shortened(rules: Mapping[str, Any], by: int) -> dict[str, Any]:
     def shorter(text: str) -> str:
         return _DURATION.sub(lambda found: f"{int(found[1]) * _MS[found[2]] // by}ms", text)
 
-    def rule(one: Mapping[str, Any]) -> dict[str, Any]:
-        return {**one, **{key: shorter(one[key]) for key in ("expr", "for") if key in one}}
+    def rule(incident: Mapping[str, Any]) -> dict[str, Any]:
+        return {**incident, **{key: shorter(incident[key]) for key in ("expr", "for") if key in incident}}
 
     return {"groups": [{**group, "rules": [rule(one) for one in group["rules"]]} for group in rules["groups"]]}

@@ -316,17 +316,17 @@ class Coordinator:
 
     def _assigned(self, assignments: Mapping[str, bytes]) -> None:
         members = []
-        for one in self._table.ordered():
-            one.assignment = assignments.get(one.id, b"")
+        for member in self._table.ordered():
+            member.assignment = assignments.get(member.id, b"")
             members.append(
                 GroupMember(
-                    member_id=one.id,
-                    client_id=one.client.client_id,
-                    client_host=one.client.host,
-                    rebalance_timeout_ms=one.client.rebalance_ms,
-                    session_timeout_ms=one.client.session_ms,
-                    subscription=dict(one.protocols)[self.protocol],
-                    assignment=one.assignment,
+                    member_id=member.id,
+                    client_id=member.client.client_id,
+                    client_host=member.client.host,
+                    rebalance_timeout_ms=member.client.rebalance_ms,
+                    session_timeout_ms=member.client.session_ms,
+                    subscription=dict(member.protocols)[self.protocol],
+                    assignment=member.assignment,
                 )
             )
         value = GroupMetadata(
@@ -381,10 +381,10 @@ class Coordinator:
             return
         self.generation, self.leader, self.protocol = stored.generation, stored.leader or "", stored.protocol or ""
         self.state = State.STABLE if stored.members else State.EMPTY
-        for one in stored.members:
-            client = Client(one.client_id, one.client_host, one.session_timeout_ms, one.rebalance_timeout_ms)
+        for known in stored.members:
+            client = Client(known.client_id, known.client_host, known.session_timeout_ms, known.rebalance_timeout_ms)
             # The log keeps the blob of the chosen protocol alone: whoever joins again is taken for changed.
-            protocols = ((self.protocol, one.subscription),)
-            member = Seat(one.member_id, client, protocols, assignment=one.assignment)
+            protocols = ((self.protocol, known.subscription),)
+            member = Seat(known.member_id, client, protocols, assignment=known.assignment)
             self._table.put(member)
             self._heard(member)

@@ -48,21 +48,21 @@ class Jobs:
 
     def start(self, job: Job, view: View) -> None:
         """The job starts in a thread of its own and says so."""
-        self.running[job] = one = _Running()
+        self.running[job] = running = _Running()
         is_connector = isinstance(job, str)
         slow_ms = self._queue.between(2, 25) if is_connector else self._queue.between(5, 180)
         if self._queue.random.random() < 0.03:
             slow_ms += self._queue.between(100, 1_500)
 
         def up() -> None:
-            if not one.over and self.running.get(job) is one:
+            if not running.over and self.running.get(job) is running:
                 state = _state(view.targets.get(name_of(job), STARTED))
-                self._enter(job, one, state if is_connector or state != "STOPPED" else "RUNNING")
+                self._enter(job, running, state if is_connector or state != "STOPPED" else "RUNNING")
 
         self._process.later(slow_ms, up)
 
-    def _enter(self, job: Job, one: _Running, state: str) -> None:
-        one.state = state
+    def _enter(self, job: Job, running: _Running, state: str) -> None:
+        running.state = state
         self._truth.appeared(job, self.name, self._queue.now_ms)
         if state == "RUNNING":
             self._truth.began(job, self.name, self._queue.now_ms)
@@ -73,15 +73,15 @@ class Jobs:
     def aim(self, name: str, view: View) -> None:
         """The connector's target state has changed: its instance and tasks here follow."""
         state = _state(view.targets.get(name, STARTED))
-        for job, one in list(self.running.items()):
-            if name_of(job) == name and one.state not in (state, "FAILED", "STARTING"):
+        for job, running in list(self.running.items()):
+            if name_of(job) == name and running.state not in (state, "FAILED", "STARTING"):
                 if state == "STOPPED" and not isinstance(job, str):
                     continue
-                self._process.later(self._queue.between(1, 30), partial(self._aimed, job, one, state))
+                self._process.later(self._queue.between(1, 30), partial(self._aimed, job, running, state))
 
-    def _aimed(self, job: Job, one: _Running, state: str) -> None:
-        if not one.over and one.state != state:
-            self._enter(job, one, state)
+    def _aimed(self, job: Job, running: _Running, state: str) -> None:
+        if not running.over and running.state != state:
+            self._enter(job, running, state)
 
     # -- stop ----------------------------------------------------------------------------------------------------
 
@@ -90,37 +90,37 @@ class Jobs:
         nobody is told."""
         longest_ms = 0.0
         for job in jobs:
-            one = self.running.pop(job, None)
-            if one is None:
+            running = self.running.pop(job, None)
+            if running is None:
                 continue
             if silent:
                 self.hidden.add(job)
                 continue
-            one.over = True
+            running.over = True
             slow_ms = self._queue.between(2, 12) if isinstance(job, str) else self._queue.between(4, 300)
             if self._queue.random.random() < 0.05:
                 slow_ms += self._queue.between(100, 900)
-            if one.stuck:
+            if running.stuck:
                 longest_ms = GRACE_MS
                 self._process.later(GRACE_MS * 2, partial(self._gone, job, None))
                 continue
             longest_ms = max(longest_ms, slow_ms)
-            self._process.later(slow_ms, partial(self._gone, job, one))
+            self._process.later(slow_ms, partial(self._gone, job, running))
         if longest_ms:
             self._process.later(longest_ms + self._queue.between(0.1, 3), then)
         else:
             then()
 
-    def _gone(self, job: Job, one: _Running | None) -> None:
+    def _gone(self, job: Job, running: _Running | None) -> None:
         self._truth.vanished(job, self.name, self._queue.now_ms)
-        if one is not None and one.state != "FAILED":
+        if running is not None and running.state != "FAILED":
             self.tell(job, "UNASSIGNED")
 
     def fail(self, job: Job) -> None:
         """The job throws; it stays assigned."""
-        one = self.running.get(job)
-        if one is not None and one.state == "RUNNING":
-            one.state = "FAILED"
+        running = self.running.get(job)
+        if running is not None and running.state == "RUNNING":
+            running.state = "FAILED"
             self._truth.vanished(job, self.name, self._queue.now_ms)
             self.tell(job, "FAILED", trace="org.apache.kafka.connect.errors.ConnectException: told to fail")
 

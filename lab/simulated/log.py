@@ -60,7 +60,7 @@ class Log:
         """One more record; returns its offset."""
         offset = self.end(topic, partition)
         self._ends[topic, partition] = offset + 1
-        one = Written(
+        written = Written(
             topic=topic,
             partition=partition,
             offset=offset,
@@ -70,7 +70,7 @@ class Log:
             value=value,
             group=group,
         )
-        self.written.append(one)
+        self.written.append(written)
         return offset
 
     def mark(self, topic: str, partition: int) -> None:

@@ -96,12 +96,12 @@ def _changelogs(file: Path) -> dict[str, tuple[ChangelogEnds, ...]]:
     found: dict[str, tuple[ChangelogEnds, ...]] = {}
     for where, line in _json_lines(file) if file.exists() else ():
         group, ends = _typed(line, "group", str, where), _typed(line, "ends", dict, where)
-        one = ChangelogEnds(
+        answer = ChangelogEnds(
             _typed(line, "asked_ms", int, where),
             _typed(line, "answered_ms", int, where),
             {name: _typed(ends, name, int, f"{where}: ends") for name in ends},
         )
-        found[group] = (*found.get(group, ()), one)
+        found[group] = (*found.get(group, ()), answer)
     return found
 
 

@@ -110,16 +110,16 @@ def clients_of(answer: object) -> list[object]:
     return [_client(one) for one in answer.assignment]
 
 
-def _client(one: object) -> list[object]:
-    if not isinstance(one, KafkaStreamsAssignment):
-        raise Nonsense(f"the TaskAssignment holds {_kind(one)}, not a KafkaStreamsAssignment")
-    deadline = one.followup_rebalance_deadline_ms
-    if not isinstance(one.process_id, UUID):
-        raise Nonsense(f"a process id is {_kind(one.process_id)}, not a UUID")
+def _client(client: object) -> list[object]:
+    if not isinstance(client, KafkaStreamsAssignment):
+        raise Nonsense(f"the TaskAssignment holds {_kind(client)}, not a KafkaStreamsAssignment")
+    deadline = client.followup_rebalance_deadline_ms
+    if not isinstance(client.process_id, UUID):
+        raise Nonsense(f"a process id is {_kind(client.process_id)}, not a UUID")
     if deadline is not None and not _whole(deadline, _INT_64):
         raise Nonsense("a follow-up deadline is no whole number of milliseconds")
-    tasks, most = one.insertions()
-    return [str(one.process_id), deadline, most, [_task(task) for task in tasks]]
+    tasks, most = client.insertions()
+    return [str(client.process_id), deadline, most, [_task(task) for task in tasks]]
 
 
 def _task(task: object) -> list[object]:

@@ -17,12 +17,6 @@ LAYERS = {
     "schemas": ("schemas",),
     **{f"assignors/{kind}": (f"assignors/{kind}",) for kind in ("broker", "connect", "consumer", "streams")},
 }
-SHARED: dict[str, set[str]] = {
-    "product": {
-        "Deadline", "Finding", "Hypothesis", "Law", "Observed",
-    },
-}  # fmt: skip
-"""Names that still stand for several things. A name may leave this list, none may come."""
 
 
 def types_of(tree: ast.Module) -> Iterator[tuple[str, str | None]]:
@@ -53,10 +47,7 @@ def meanings(folders: tuple[str, ...]) -> dict[str, set[str]]:
 
 @pytest.mark.parametrize("layer", LAYERS)
 def test_a_name_stands_for_one_thing(layer: str) -> None:
-    several = {name: sorted(found) for name, found in meanings(LAYERS[layer]).items() if len(found) > 1}
-    known = SHARED.get(layer, set())
-    assert {name: found for name, found in several.items() if name not in known} == {}
-    assert known <= several.keys(), "these stand for one thing now: take them off the list"
+    assert {name: sorted(found) for name, found in meanings(LAYERS[layer]).items() if len(found) > 1} == {}
 
 
 def test_two_types_of_one_name_are_found() -> None:

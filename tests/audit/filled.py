@@ -51,9 +51,9 @@ def everything(store: PostgresStore) -> None:
     _rest(store)
 
 
-def with_part(one: Incident) -> tuple[Result, ...]:
+def with_part(incident: Incident) -> tuple[Result, ...]:
     """The incident with its one part."""
-    return one, builders.part(one)
+    return incident, builders.part(incident)
 
 
 def _rest(store: PostgresStore) -> None:

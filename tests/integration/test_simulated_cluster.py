@@ -107,11 +107,13 @@ def configuration(records: Sequence[RawRecord]) -> list[tuple[str, list[str] | N
 def statuses(records: Sequence[RawRecord]) -> Counter[tuple[str, ...]]:
     """The status topic: for each job what was said of it in turn, with the names in the values."""
     said: dict[bytes, list[str]] = {}
-    for one in sorted(records, key=lambda one: (one.partition, one.offset)):
-        if one.topic == status_topic(GROUP):
-            value = {"state": "gone"} if one.value is None else json.loads(one.value)
-            names = "" if one.value is None else " " + " ".join(value)
-            said.setdefault(one.key or b"", [(one.key or b"").split(b"-")[1].decode()]).append(value["state"] + names)
+    for record in sorted(records, key=lambda one: (one.partition, one.offset)):
+        if record.topic == status_topic(GROUP):
+            value = {"state": "gone"} if record.value is None else json.loads(record.value)
+            names = "" if record.value is None else " " + " ".join(value)
+            said.setdefault(record.key or b"", [(record.key or b"").split(b"-")[1].decode()]).append(
+                value["state"] + names
+            )
     return Counter(tuple(words) for words in said.values())
 
 

@@ -37,10 +37,10 @@ def test_a_capture_is_read_in_the_order_of_its_topics() -> None:
     """Statuses of several workers stand in a partition whatever times they state."""
     for life in captures():
         reached: dict[tuple[str, int], int] = {}
-        for one in life.records:
-            place = one.topic, one.partition
-            assert one.offset > reached.get(place, -1)
-            reached[place] = one.offset
+        for record in life.records:
+            place = record.topic, record.partition
+            assert record.offset > reached.get(place, -1)
+            reached[place] = record.offset
 
 
 def test_no_clock_makes_an_alarm(lives: list[Life]) -> None:

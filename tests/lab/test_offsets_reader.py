@@ -22,7 +22,7 @@ def test_only_classic_groups_count() -> None:
 @pytest.mark.parametrize("members", [0, 1, 200])
 def test_generation_and_members(members: int) -> None:
     for version in range(5):
-        one = GroupMember(
+        member = GroupMember(
             member_id="m" * 130,
             instance_id=None,
             client_id="c",
@@ -40,7 +40,7 @@ def test_generation_and_members(members: int) -> None:
                 protocol="sessioned",
                 leader="m",
                 state_ms=5,
-                members=(one,) * members,
+                members=(member,) * members,
             )
         )
         assert parse(AT, key(2, "größe"), value) == Found(AT, "größe", 7, members)

@@ -68,9 +68,9 @@ def from_bytes(memory: LeaderMemory, described: Mapping[str, Any]) -> Callable[[
 def ours(rounds: list[dict[str, Any]]) -> tuple[list[dict[str, bytes]], LeaderMemory]:
     """Our answers to all rounds, and the memory before the last one."""
     memory, answers, before = LeaderMemory(), [], LeaderMemory()
-    for one in rounds:
+    for round_ in rounds:
         before = memory
-        result, memory = answer(memory, round_of(one))
+        result, memory = answer(memory, round_of(round_))
         answers.append(encoded(result))
     return answers, before
 
@@ -184,9 +184,9 @@ def main() -> int:
     try:
         found, release = java.find(), jars.kafka_release()
         figures = []
-        for one in measure(found, release):
-            figures.append(one)
-            print(table([one])[-1], flush=True)
+        for timing in measure(found, release):
+            figures.append(timing)
+            print(table([timing])[-1], flush=True)
         tracked = list(hypotheses.measure())
     except LabError as why:
         print(f"bench-assignors: {why}", file=sys.stderr)

@@ -204,9 +204,9 @@ def main() -> int:
     try:
         found, release = java.find(), jars.kafka_release()
         figures = []
-        for one in measure(found, release):
-            figures.append(one)
-            print(table([one])[-1], flush=True)
+        for timing in measure(found, release):
+            figures.append(timing)
+            print(table([timing])[-1], flush=True)
     except LabError as why:
         print(f"bench-streams: {why}", file=sys.stderr)
         return 2

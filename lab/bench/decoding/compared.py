@@ -58,8 +58,8 @@ def _streams(value: bytes, blobs: MemberBlobs) -> tuple[Row, list[tuple[Any, Any
     group = row.body
     assert isinstance(group, GroupGeneration)
     found = []
-    for one in group.members:
-        subscription, assignment = one.subscription, one.assignment
+    for member in group.members:
+        subscription, assignment = member.subscription, member.assignment
         assert isinstance(subscription, ConsumerSubscription)
         assert isinstance(assignment, ConsumerAssignment)
         found.append(
@@ -135,9 +135,9 @@ def measure(cases: Iterable[Case]) -> list[Figures]:
     of them; each record's own best of each column counts."""
     running = [_columns(case) for case in cases]
     for _ in range(ROUNDS):
-        for one in running:
-            for name, decode in one.decode.items():
-                _time(decode, one.values[name], one.best[name])
+        for columns in running:
+            for name, decode in columns.decode.items():
+                _time(decode, columns.values[name], columns.best[name])
     return [_figures(one) for one in running]
 
 
@@ -157,11 +157,11 @@ def _columns(case: Case) -> _Columns:
     return _Columns(case, decode, timed, {name: {} for name in decode})
 
 
-def _figures(one: _Columns) -> Figures:
-    taken = {name: sum(times.values()) / len(times) * 1e6 for name, times in one.best.items()}
-    first = one.values["ours"][0]
+def _figures(columns: _Columns) -> Figures:
+    taken = {name: sum(times.values()) / len(times) * 1e6 for name, times in columns.best.items()}
+    first = columns.values["ours"][0]
     return Figures(
-        name=one.case.name,
+        name=columns.case.name,
         bytes=len(first),
         kafka_python_us=round(taken["kafka"], 1),
         kafka_python_on_bytes_us=round(taken["kafka on bytes"], 1),
@@ -170,8 +170,8 @@ def _figures(one: _Columns) -> Figures:
         ours_remembering_us=round(taken["remembering"], 1),
         ratio_remembering=round(taken["kafka"] / taken["remembering"], 2),
         floor_us=round(taken["floor"], 1),
-        aim=one.case.aim,
-        steps={name: steps(one.decode[name], first) for name in ("kafka", "ours", "floor")},
+        aim=columns.case.aim,
+        steps={name: steps(columns.decode[name], first) for name in ("kafka", "ours", "floor")},
     )
 
 

@@ -131,10 +131,10 @@ def group(key: bytes, value: bytes, view: View) -> Any:
 def connect(key: bytes, value: bytes, view: View) -> Any:
     found = group(key, value, view)[1]
     blobs = []
-    for one in found.members:
-        state = _STATE(view(one.subscription), 0)[0]
+    for member in found.members:
+        state = _STATE(view(member.subscription), 0)[0]
         held = None if state.allocation is None else _SHARE(view(state.allocation), 0)[0]
-        blobs.append((state, held, _SHARE(view(one.assignment), 0)[0]))
+        blobs.append((state, held, _SHARE(view(member.assignment), 0)[0]))
     return found, blobs
 
 

@@ -16,10 +16,10 @@ def ours(row: Row, user_data: list[tuple[Any, Any]] | None = None) -> Tree:
     assert isinstance(group, GroupGeneration)
     head = [row.group, group.protocol_type, group.generation, group.protocol, group.leader, group.state_ms]
     members = []
-    for number, one in enumerate(group.members):
-        plain: list[Tree] = [one.member_id, one.instance_id, one.client_id, one.client_host]
-        plain += [one.rebalance_timeout_ms, one.session_timeout_ms]
-        members.append([*plain, *_blobs(one.subscription, one.assignment)])
+    for number, member in enumerate(group.members):
+        plain: list[Tree] = [member.member_id, member.instance_id, member.client_id, member.client_host]
+        plain += [member.rebalance_timeout_ms, member.session_timeout_ms]
+        members.append([*plain, *_blobs(member.subscription, member.assignment)])
         if user_data is not None:
             members[-1] += [_info(outcome) for outcome in user_data[number]]
     return [*head, members]
@@ -34,9 +34,16 @@ def _blobs(subscription: Any, assignment: Any) -> list[Tree]:
     return [[*mine, subscription.generation, subscription.rack], theirs]
 
 
-def _share(one: ConnectAssignment) -> Tree:
-    head = [one.version, one.error, one.leader, one.leader_url, one.config_offset]
-    return [*head, [*one.connectors], [*one.tasks], [*one.revoked_connectors], [*one.revoked_tasks], one.delay_ms]
+def _share(assignment: ConnectAssignment) -> Tree:
+    head = [assignment.version, assignment.error, assignment.leader, assignment.leader_url, assignment.config_offset]
+    return [
+        *head,
+        [*assignment.connectors],
+        [*assignment.tasks],
+        [*assignment.revoked_connectors],
+        [*assignment.revoked_tasks],
+        assignment.delay_ms,
+    ]
 
 
 def _info(outcome: Any) -> Tree:
@@ -53,20 +60,28 @@ def peer_members(key: Any, group: Any, blobs: Iterable[list[Tree]]) -> Tree:
     """The tree of what kafka-python decoded, given the trees of each member's blobs."""
     head = [key.group, group.protocol_type, group.generation, group.protocol, group.leader]
     members = []
-    for one, trees in zip(group.members, blobs, strict=True):
-        plain = [one.member_id, one.group_instance_id, one.client_id, one.client_host]
-        members.append([*plain, one.rebalance_timeout, one.session_timeout, *trees])
+    for member, trees in zip(group.members, blobs, strict=True):
+        plain = [member.member_id, member.group_instance_id, member.client_id, member.client_host]
+        members.append([*plain, member.rebalance_timeout, member.session_timeout, *trees])
     return [*head, group.current_state_timestamp, members]
 
 
 def peer_connect(state: Any, held: Any, given: Any) -> list[Tree]:
-    def share(one: Any) -> Tree:
+    def share(given: Any) -> Tree:
         jobs: list[Tree] = []
-        for entries in (one.assigned, one.revoked):
+        for entries in (given.assigned, given.revoked):
             pairs = _pairs(entries)
             jobs.append([name for name, number in pairs if number == THE_CONNECTOR])
             jobs.append([pair for pair in pairs if pair[1] != THE_CONNECTOR])
-        return [one.version, one.error, one.leader, one.leader_url, one.config_offset, *jobs, one.delay]
+        return [
+            given.version,
+            given.error,
+            given.leader,
+            given.leader_url,
+            given.config_offset,
+            *jobs,
+            given.delay,
+        ]
 
     allocation = None if held is None else share(held)
     return [[state.version, state.url, state.config_offset, allocation], share(given)]

@@ -91,29 +91,30 @@ def report(figures: list[Figures], way: list[str], *, records: int, rounds: int)
     return "\n".join(lines).rstrip() + "\n"
 
 
-def _row(one: Figures) -> str:
-    aim = f"{one.aim}" if one.ratio >= one.aim else f"{one.aim} (missed)"
+def _row(figures: Figures) -> str:
+    aim = f"{figures.aim}" if figures.ratio >= figures.aim else f"{figures.aim} (missed)"
     return (
-        f"| {one.name} | {one.bytes} | {one.kafka_python_us} | {one.kafka_python_on_bytes_us} | {one.ours_us} | "
-        f"**{one.ratio}** | {aim} | {one.ours_remembering_us} | {one.ratio_remembering} | {one.floor_us} |"
+        f"| {figures.name} | {figures.bytes} | {figures.kafka_python_us} | {figures.kafka_python_on_bytes_us} "
+        f"| {figures.ours_us} | **{figures.ratio}** | {aim} "
+        f"| {figures.ours_remembering_us} | {figures.ratio_remembering} | {figures.floor_us} |"
     )
 
 
-def _steps(one: Figures) -> list[str]:
-    taken = {"kafka": one.kafka_python_us, "ours": one.ours_us, "floor": one.floor_us}
+def _steps(figures: Figures) -> list[str]:
+    taken = {"kafka": figures.kafka_python_us, "ours": figures.ours_us, "floor": figures.floor_us}
     names = {"kafka": "kafka-python", "ours": "ours", "floor": "floor"}
     lines = []
-    for side, counted in one.steps.items():
+    for side, counted in figures.steps.items():
         price = taken[side] * 1000 / counted["all"]
         cells = " | ".join(f"{number:,}" for number in counted.values())
-        lines.append(f"| {one.name} | {names[side]} | {cells} | {price:.0f} |")
+        lines.append(f"| {figures.name} | {names[side]} | {cells} | {price:.0f} |")
     return lines
 
 
-def _missed(one: Figures) -> str:
-    ours = one.steps["ours"]["all"]
-    allowed = round(ours * one.ratio / one.aim)
+def _missed(figures: Figures) -> str:
+    ours = figures.steps["ours"]["all"]
+    allowed = round(ours * figures.ratio / figures.aim)
     return (
-        f"- {one.name}: {one.aim:g} times kafka-python would leave about {allowed:,} steps at our price instead of "
-        f"{ours:,}; the result alone, with nothing read, takes {one.steps['floor']['all']:,}."
+        f"- {figures.name}: {figures.aim:g} times kafka-python would leave about {allowed:,} steps at our price "
+        f"instead of {ours:,}; the result alone, with nothing read, takes {figures.steps['floor']['all']:,}."
     )

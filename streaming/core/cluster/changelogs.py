@@ -32,8 +32,8 @@ def with_ends(known: EndsOfGroups, told: Mapping[str, ChangelogEnds], watched: C
     if not told and all(group in watched for group in known):
         return known
     kept = {group: samples for group, samples in known.items() if group in watched}
-    for group, one in told.items():
-        kept[group] = (*kept.get(group, ()), one)[-MOST_KEPT:]
+    for group, ends in told.items():
+        kept[group] = (*kept.get(group, ()), ends)[-MOST_KEPT:]
     return kept
 
 

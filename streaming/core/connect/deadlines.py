@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from rebalance_monitor.streaming.core.connect import unassigned, workers_gone
-from rebalance_monitor.streaming.core.connect.rules.remembering import Deadline, deadlines
+from rebalance_monitor.streaming.core.connect.rules.remembering import DueFinding, deadlines
 from rebalance_monitor.streaming.core.connect.state import ConnectState
 from rebalance_monitor.streaming.core.fold.lifecycle import GroupView
 from rebalance_monitor.streaming.core.incidents.finding import Finding
@@ -64,7 +64,7 @@ def _due(view: GroupView, state: ConnectState, at_ms: int) -> Iterator[Finding]:
     yield from workers_gone.late(view, state, at_ms)
 
 
-def _open(view: GroupView, state: ConnectState) -> Iterator[Deadline]:
+def _open(view: GroupView, state: ConnectState) -> Iterator[DueFinding]:
     """Deadlines of the last record that have not fired: a finding that is open already, an end of what is not open."""
     last = state.last
     if last is None or not last.views or unassigned.went_on_unread(view, state):

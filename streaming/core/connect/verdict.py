@@ -26,7 +26,7 @@ from rebalance_monitor.streaming.core.connect.leader.answers import (
     same_sets,
 )
 from rebalance_monitor.streaming.core.connect.leader.fallback import after_gap, after_unknown, recounted
-from rebalance_monitor.streaming.core.connect.leader.packed import Hypothesis
+from rebalance_monitor.streaming.core.connect.leader.packed import LeaderHypothesis
 from rebalance_monitor.streaming.core.connect.leader.reported_round import reported_round
 from rebalance_monitor.streaming.core.connect.leader.rounds import (
     Case,
@@ -70,7 +70,7 @@ class Judgement:
     `expected_era`: the family whose answer an unexplained verdict expects."""
 
     verdict: Verdict
-    hypotheses: tuple[Hypothesis, ...] = ()
+    hypotheses: tuple[LeaderHypothesis, ...] = ()
     cut: bool = False
     expected_era: str | None = None
 
@@ -209,7 +209,9 @@ def _families_after_gap(case: Case, rounds: tuple[ConnectRound, ...], fits: list
     return fitting(case.body, runs_of(case, rounds, unseen, versions, both_syncs=True), versions)
 
 
-def _after_gap(case: Case, rounds: tuple[ConnectRound, ...], minds: Iterable[Hypothesis]) -> Iterator[Hypothesis]:
+def _after_gap(
+    case: Case, rounds: tuple[ConnectRound, ...], minds: Iterable[LeaderHypothesis]
+) -> Iterator[LeaderHypothesis]:
     """What unseen rounds may have left behind, as far as it goes with what the members report of them."""
     configured, known = _configured(rounds), reported_round(case)
     before = configured_at(case.history, case.last) if case.last is not None else None
@@ -217,7 +219,7 @@ def _after_gap(case: Case, rounds: tuple[ConnectRound, ...], minds: Iterable[Hyp
     return (one for one in found if known is None or known.admits(one.memory, case.observed))
 
 
-def _doubted_families(case: Case, rounds: tuple[ConnectRound, ...], fits: list[Run]) -> list[Hypothesis]:
+def _doubted_families(case: Case, rounds: tuple[ConnectRound, ...], fits: list[Run]) -> list[LeaderHypothesis]:
     """Families that do not give this answer, where they would have needed configuration that compaction took away."""
     if not _compacted(case):
         return []
@@ -226,7 +228,7 @@ def _doubted_families(case: Case, rounds: tuple[ConnectRound, ...], fits: list[R
     return _after_unknown(case, rounds, eras)
 
 
-def _after_unknown(case: Case, rounds: tuple[ConnectRound, ...], eras: Iterable[str]) -> list[Hypothesis]:
+def _after_unknown(case: Case, rounds: tuple[ConnectRound, ...], eras: Iterable[str]) -> list[LeaderHypothesis]:
     known_ms = hypotheses.agreed_maximum(case.carried.hypotheses) if case.max_delay_ms is None else case.max_delay_ms
     return list(after_unknown(case.observed, _configured(rounds), eras, known_ms, case.observed.delay_ms))
 
@@ -263,7 +265,7 @@ def _explanations(case: Case, rounds: tuple[ConnectRound, ...]) -> Iterator[tupl
     yield CONFIG_FLAGGED, runs_of(case, tuple(flagged_rounds(case, rounds)), settled, java)
 
 
-def _settled(case: Case, carried: Iterable[Hypothesis]) -> list[Hypothesis]:
+def _settled(case: Case, carried: Iterable[LeaderHypothesis]) -> list[LeaderHypothesis]:
     """With a maximum delay where none is known yet and the record shows one."""
     known = list(carried)
     return [*known, *hypotheses.guessed(known, case.observed)] if case.observed.delay_ms else known
@@ -274,8 +276,8 @@ def _accepted(
     case: Case,
     runs: list[Run],
     reason: Reason | None = None,
-    also: Iterable[Hypothesis] = (),
-    mistaken: Iterable[Hypothesis] = (),
+    also: Iterable[LeaderHypothesis] = (),
+    mistaken: Iterable[LeaderHypothesis] = (),
 ) -> Judgement:
     """The answer is one of these runs. `also`: what a leader knows afterwards that may have given the same answer from
     a memory that is not known; `mistaken`: what one knows that has given a wrong answer."""

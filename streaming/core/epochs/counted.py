@@ -15,8 +15,8 @@ from rebalance_monitor.streaming.core.model.records import OtherGroup
 def counted(state: EpochsState, body: OtherGroup) -> EpochsState:
     """The state after a record of which only the key counts."""
     if body.member is not None:
-        one = frozenset({body.member})
-        state = replace(state, members=state.members - one if body.deleted else state.members | one)
+        member = frozenset({body.member})
+        state = replace(state, members=state.members - member if body.deleted else state.members | member)
     if body.whole:  # after the tombstone of its epoch nothing is left of a group but garbage
         members = frozenset[str]() if body.deleted else state.members
         state = replace(state, deleted=body.deleted, members=members)

@@ -59,7 +59,7 @@ class Law(Enum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
+class Breach:
     """A law that is broken. `member` where one is concerned; `partitions` where some are: of a Streams group, tasks."""
 
     law: Law
@@ -68,11 +68,11 @@ class Finding:
     waited_ms: int | None = None
 
 
-def state_findings(group: EpochGroup, counts: Mapping[str, tuple[bytes, int]] | None = None) -> list[Finding]:
+def state_findings(group: EpochGroup, counts: Mapping[str, tuple[bytes, int]] | None = None) -> list[Breach]:
     """All laws that one state can break. `counts`: topic name to id and number of partitions, as far as known."""
     if group.epoch is None:
         return []
-    laws: tuple[Callable[[EpochGroup], Iterator[Finding]], ...] = (
+    laws: tuple[Callable[[EpochGroup], Iterator[Breach]], ...] = (
         several_holders,
         several_targets,
         epoch_order,
@@ -92,7 +92,7 @@ class Deadline:
 
     since_ms: int
     patience_ms: int
-    finding: Finding
+    finding: Breach
 
     @property
     def due_ms(self) -> int:
@@ -114,25 +114,25 @@ def deadlines(
 
 def overdue_findings(
     group: EpochGroup, now_ms: int, *, session_ms: int = SESSION_MS, heartbeat_ms: int = HEARTBEAT_MS
-) -> list[Finding]:
+) -> list[Breach]:
     """The laws about time, as of `now_ms` (on the clock of the records)."""
     found = deadlines(group, session_ms=session_ms, heartbeat_ms=heartbeat_ms)
     return [replace(one.finding, waited_ms=now_ms - one.since_ms) for one in found if one.due_ms <= now_ms]
 
 
-def several_holders(group: EpochGroup) -> Iterator[Finding]:
+def several_holders(group: EpochGroup) -> Iterator[Breach]:
     """Law 1: over all members, what one alone may hold is disjoint, assigned or pending revocation."""
     if twice := _in_several(_alone(group, member.held()) for member in group.members.values()):
-        yield Finding(law=Law.SEVERAL_HOLDERS, partitions=twice)
+        yield Breach(law=Law.SEVERAL_HOLDERS, partitions=twice)
 
 
-def several_targets(group: EpochGroup) -> Iterator[Finding]:
+def several_targets(group: EpochGroup) -> Iterator[Breach]:
     """Law 2, first part: targets are disjoint."""
     if twice := _in_several(_alone(group, member.wanted()) for member in group.members.values()):
-        yield Finding(law=Law.SEVERAL_TARGETS, partitions=twice)
+        yield Breach(law=Law.SEVERAL_TARGETS, partitions=twice)
 
 
-def target_incomplete(group: EpochGroup, counts: Mapping[str, tuple[bytes, int]]) -> Iterator[Finding]:
+def target_incomplete(group: EpochGroup, counts: Mapping[str, tuple[bytes, int]]) -> Iterator[Breach]:
     """Law 2, second part: targets cover every partition of every subscribed topic, once the target is the newest.
 
     Topics without a count are left out: subscribed names need not exist.
@@ -146,25 +146,25 @@ def target_incomplete(group: EpochGroup, counts: Mapping[str, tuple[bytes, int]]
     yield from _without_owner(group, wanted)
 
 
-def tasks_incomplete(group: EpochGroup, tasks: Mapping[str, int]) -> Iterator[Finding]:
+def tasks_incomplete(group: EpochGroup, tasks: Mapping[str, int]) -> Iterator[Breach]:
     """The same of a Streams group: every task is active with one member. `tasks`: their number by subtopology."""
     if group.behind or not group.members:
         return
     yield from _without_owner(group, frozenset((ACTIVE, name, at) for name, of in tasks.items() for at in range(of)))
 
 
-def _without_owner(group: EpochGroup, wanted: Units) -> Iterator[Finding]:
+def _without_owner(group: EpochGroup, wanted: Units) -> Iterator[Breach]:
     missing = wanted.difference(*(member.wanted() for member in group.members.values()))
     if missing:
-        yield Finding(law=Law.TARGET_INCOMPLETE, partitions=missing)
+        yield Breach(law=Law.TARGET_INCOMPLETE, partitions=missing)
 
 
-def copies_together(group: EpochGroup) -> Iterator[Finding]:
+def copies_together(group: EpochGroup) -> Iterator[Breach]:
     """A process has one copy of a task at most, in whatever role. Members whose process is not known are left out."""
     if twice := _copies(group, MemberView.held):
-        yield Finding(law=Law.COPIES_TOGETHER, partitions=twice)
+        yield Breach(law=Law.COPIES_TOGETHER, partitions=twice)
     if twice := _copies(group, MemberView.wanted):
-        yield Finding(law=Law.TARGET_COPIES_TOGETHER, partitions=twice)
+        yield Breach(law=Law.TARGET_COPIES_TOGETHER, partitions=twice)
 
 
 def _copies(group: EpochGroup, units_of: Callable[[MemberView], Units]) -> Units:
@@ -181,55 +181,55 @@ def _copies(group: EpochGroup, units_of: Callable[[MemberView], Units]) -> Units
     return frozenset(twice)
 
 
-def warm_up_alone(group: EpochGroup) -> Iterator[Finding]:
+def warm_up_alone(group: EpochGroup) -> Iterator[Breach]:
     """A task warms up where another member is to run it until then."""
     wanted = units.tasks_in(unit for member in group.members.values() for unit in member.wanted())
     active = {one[1:] for one in wanted if one[0] == ACTIVE}
     warming = frozenset(one for one in wanted if one[0] == WARM_UP and one[1:] not in active)
     if warming:
-        yield Finding(law=Law.WARM_UP_ALONE, partitions=warming)
+        yield Breach(law=Law.WARM_UP_ALONE, partitions=warming)
 
 
-def epoch_order(group: EpochGroup) -> Iterator[Finding]:
+def epoch_order(group: EpochGroup) -> Iterator[Breach]:
     """Law 3: member epochs, assignment epoch and group epoch never pass one another."""
     if group.epoch is not None and group.assignment_epoch is not None and group.assignment_epoch > group.epoch:
-        yield Finding(law=Law.EPOCH_ORDER)
+        yield Breach(law=Law.EPOCH_ORDER)
     for name, member in group.members.items():
         if group.assignment_epoch is not None and member.epoch is not None and member.epoch > group.assignment_epoch:
-            yield Finding(law=Law.EPOCH_ORDER, member=name)
+            yield Breach(law=Law.EPOCH_ORDER, member=name)
 
 
-def epoch_decreased(before: EpochGroup, after: EpochGroup) -> Iterator[Finding]:
+def epoch_decreased(before: EpochGroup, after: EpochGroup) -> Iterator[Breach]:
     """Law 3: the group's epochs never go back while the group lives."""
     for earlier, later in ((before.epoch, after.epoch), (before.assignment_epoch, after.assignment_epoch)):
         if earlier is not None and later is not None and later < earlier:
-            yield Finding(law=Law.EPOCH_DECREASED)
+            yield Breach(law=Law.EPOCH_DECREASED)
 
 
-def stable_unlike_target(group: EpochGroup) -> Iterator[Finding]:
+def stable_unlike_target(group: EpochGroup) -> Iterator[Breach]:
     """Law 4: a stable member at the assignment epoch holds its target; less, while a new target is due."""
     for name, member in _present(group):
         if member.state is not MemberState.STABLE or member.epoch != group.assignment_epoch:
             continue
         held, wanted = member.assigned(), member.wanted()
         if held != wanted and not (group.behind and held < wanted):
-            yield Finding(law=Law.STABLE_UNLIKE_TARGET, member=name, partitions=held ^ wanted)
+            yield Breach(law=Law.STABLE_UNLIKE_TARGET, member=name, partitions=held ^ wanted)
 
 
-def pending_unlike_state(group: EpochGroup) -> Iterator[Finding]:
+def pending_unlike_state(group: EpochGroup) -> Iterator[Breach]:
     """Law 5: exactly the members that are revoking have partitions to revoke."""
     for name, member in _present(group):
         if member.state is not None and (member.state is MemberState.UNREVOKED) != bool(member.pending()):
-            yield Finding(law=Law.PENDING_UNLIKE_STATE, member=name, partitions=member.pending())
+            yield Breach(law=Law.PENDING_UNLIKE_STATE, member=name, partitions=member.pending())
 
 
-def unreleased_holds_all(group: EpochGroup) -> Iterator[Finding]:
+def unreleased_holds_all(group: EpochGroup) -> Iterator[Breach]:
     """Law 6: a member that waits holds a proper part of the target of its epoch."""
     for name, member in _present(group):
         if member.state is not MemberState.UNRELEASED or member.epoch != group.assignment_epoch:
             continue
         if not member.assigned() < member.wanted():
-            yield Finding(law=Law.UNRELEASED_HOLDS_ALL, member=name, partitions=member.assigned() - member.wanted())
+            yield Breach(law=Law.UNRELEASED_HOLDS_ALL, member=name, partitions=member.assigned() - member.wanted())
 
 
 def stuck_revoking(group: EpochGroup, heartbeat_ms: int) -> Iterator[Deadline]:
@@ -238,7 +238,7 @@ def stuck_revoking(group: EpochGroup, heartbeat_ms: int) -> Iterator[Deadline]:
         if member.state is not MemberState.UNREVOKED or member.metadata is None or member.epoch_since_ms is None:
             continue
         patience_ms = member.metadata.rebalance_timeout_ms + heartbeat_ms + SLACK_MS
-        found = Finding(law=Law.STUCK_REVOKING, member=name, partitions=member.pending())
+        found = Breach(law=Law.STUCK_REVOKING, member=name, partitions=member.pending())
         yield Deadline(member.epoch_since_ms, patience_ms, found)
 
 
@@ -251,7 +251,7 @@ def lagging(group: EpochGroup, session_ms: int) -> Iterator[Deadline]:
         if member.epoch >= group.assignment_epoch or None in (member.heard_ms, group.assignment_ms, asks_ms):
             continue
         since_ms = max(member.heard_ms or 0, group.assignment_ms or 0)
-        yield Deadline(since_ms, (asks_ms or 0) + SLACK_MS, Finding(law=Law.LAGGING, member=name))
+        yield Deadline(since_ms, (asks_ms or 0) + SLACK_MS, Breach(law=Law.LAGGING, member=name))
 
 
 def waiting_long(group: EpochGroup, session_ms: int, heartbeat_ms: int) -> Iterator[Deadline]:
@@ -267,7 +267,7 @@ def waiting_long(group: EpochGroup, session_ms: int, heartbeat_ms: int) -> Itera
     for name, member in _present(group):
         if member.state is not MemberState.UNRELEASED or member.epoch_since_ms is None:
             continue
-        found = Finding(law=Law.WAITING_LONG, member=name, partitions=member.wanted() - member.assigned())
+        found = Breach(law=Law.WAITING_LONG, member=name, partitions=member.wanted() - member.assigned())
         yield Deadline(member.epoch_since_ms, 2 * longest_ms + silent_ms + heartbeat_ms + SLACK_MS, found)
 
 
@@ -279,7 +279,7 @@ def no_target(group: EpochGroup, session_ms: int) -> Iterator[Deadline]:
     times = [asks_ms for _, member in _present(group) if (asks_ms := _asks_ms(member, session_ms)) is not None]
     delay_ms = FIRST_TARGET_MS if group.kind == STREAMS else 0
     if times:
-        yield Deadline(group.epoch_ms, min(times) + delay_ms + SLACK_MS, Finding(law=Law.NO_TARGET))
+        yield Deadline(group.epoch_ms, min(times) + delay_ms + SLACK_MS, Breach(law=Law.NO_TARGET))
 
 
 def _asks_ms(member: MemberView, session_ms: int) -> int | None:
@@ -346,7 +346,7 @@ def _alone(group: EpochGroup, some: Units) -> Units:
 def _in_several(sets: Iterable[Units]) -> Units:
     seen: set[HeldUnit] = set()
     twice: set[HeldUnit] = set()
-    for one in sets:
-        twice |= seen & one
-        seen |= one
+    for held in sets:
+        twice |= seen & held
+        seen |= held
     return frozenset(twice)

@@ -9,7 +9,7 @@ from rebalance_monitor.streaming.core.epochs import tasks, tasks_verdict, timing
 from rebalance_monitor.streaming.core.epochs.causes import causes_of
 from rebalance_monitor.streaming.core.epochs.expected import Computed, targets_of
 from rebalance_monitor.streaming.core.epochs.group import STREAMS, EpochGroup, take_all
-from rebalance_monitor.streaming.core.epochs.laws import Finding, epoch_decreased, state_findings
+from rebalance_monitor.streaming.core.epochs.laws import Breach, epoch_decreased, state_findings
 from rebalance_monitor.streaming.core.epochs.published import (
     detail_of,
     generation_of,
@@ -23,7 +23,7 @@ from rebalance_monitor.streaming.core.epochs.verdict import judge
 from rebalance_monitor.streaming.core.fold.lifecycle import GroupView
 from rebalance_monitor.streaming.core.fold.published import source_of
 from rebalance_monitor.streaming.core.fold.state import LastRecord
-from rebalance_monitor.streaming.core.incidents import finding as incidents_finding
+from rebalance_monitor.streaming.core.incidents.finding import Finding
 from rebalance_monitor.streaming.core.incidents.notice import Notice, Output
 from rebalance_monitor.streaming.core.model.records import Row
 from rebalance_monitor.streaming.core.model.results import Cause, Evidence, ExpectedShare, Verdict
@@ -80,7 +80,7 @@ def fired(view: GroupView, state: EpochsState, at_ms: int, *, historic: bool) ->
     return state, [Notice(moment=view.moment(at_ms, historic=historic), found=found)] if found else []
 
 
-def _notices(view: GroupView, state: EpochsState, went_back: Sequence[Finding], at_ms: int) -> Iterator[Output]:
+def _notices(view: GroupView, state: EpochsState, went_back: Sequence[Breach], at_ms: int) -> Iterator[Output]:
     """What the laws find after a closed moment. While records are missing they are silent, and end nothing."""
     moment = view.moment(at_ms)
     if not state.trusted:
@@ -92,7 +92,7 @@ def _notices(view: GroupView, state: EpochsState, went_back: Sequence[Finding], 
     yield Notice(moment=moment, found=found, evaluated=evaluated(state.view))
 
 
-def _found(view: GroupView, state: EpochsState, breaches: Iterable[Finding]) -> tuple[incidents_finding.Finding, ...]:
+def _found(view: GroupView, state: EpochsState, breaches: Iterable[Breach]) -> tuple[Finding, ...]:
     def name_of(topic: bytes) -> str:
         return topics.name_of(topic, state.view, view.knowledge.topics)
 

@@ -118,16 +118,16 @@ def share_of(some: Units, name_of: NameOf, reads: Reads) -> ConsumerShare:
     return own if own.partitions else tasks_published.share_of(units.tasks_in(some), reads)
 
 
-def _member(member_id: str, one: MemberView, name_of: NameOf, reads: Reads) -> MemberResult:
-    metadata = one.metadata
-    known = one.current is not None
+def _member(member_id: str, member: MemberView, name_of: NameOf, reads: Reads) -> MemberResult:
+    metadata = member.metadata
+    known = member.current is not None
     return MemberResult(
         member_id=member_id,
         client_id="" if metadata is None else metadata.client_id,
         client_host="" if metadata is None else metadata.client_host,
         instance_id=None if metadata is None else metadata.instance_id,
         worker=None,
-        assigned=share_of(one.wanted(), name_of, reads),
-        revoked=share_of(one.pending(), name_of, reads) if known else None,
-        owned=share_of(one.assigned(), name_of, reads) if known else None,
+        assigned=share_of(member.wanted(), name_of, reads),
+        revoked=share_of(member.pending(), name_of, reads) if known else None,
+        owned=share_of(member.assigned(), name_of, reads) if known else None,
     )

@@ -9,8 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from rebalance_monitor.streaming.core.epochs import catalogue, tasks_catalogue
 from rebalance_monitor.streaming.core.epochs.causes import named
 from rebalance_monitor.streaming.core.epochs.group import STREAMS, EpochGroup, MemberView
-from rebalance_monitor.streaming.core.epochs.laws import Finding as Breach
-from rebalance_monitor.streaming.core.epochs.laws import Law, waiting_for
+from rebalance_monitor.streaming.core.epochs.laws import Breach, Law, waiting_for
 from rebalance_monitor.streaming.core.epochs.published import shown, state_word
 from rebalance_monitor.streaming.core.epochs.units import HeldUnit, Units, partitions_in, tasks_in
 from rebalance_monitor.streaming.core.incidents.finding import Finding

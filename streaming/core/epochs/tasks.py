@@ -44,9 +44,9 @@ class TopologyView:
         return {one.id: one.partitions for one in self.subtopologies or ()}
 
 
-def sources_of(one: SubtopologyInfo) -> tuple[str, ...]:
+def sources_of(subtopology: SubtopologyInfo) -> tuple[str, ...]:
     """The topics that a subtopology reads."""
-    return (*one.sources, *(topic.name for topic in one.repartition_sources))
+    return (*subtopology.sources, *(topic.name for topic in subtopology.repartition_sources))
 
 
 def topics_of(topology: Topology) -> list[str]:

@@ -125,22 +125,29 @@ def _holders(group: EpochGroup) -> dict[RoleTask, set[str]]:
 
 
 def _subtopology(
-    group: EpochGroup, one: SubtopologyInfo, topics: Mapping[str, int | None], processes: Mapping[str, list[str]]
+    group: EpochGroup,
+    subtopology: SubtopologyInfo,
+    topics: Mapping[str, int | None],
+    processes: Mapping[str, list[str]],
 ) -> SubtopologyTasks:
-    wanted = [task for member in group.members.values() for task in tasks_in(member.wanted()) if task[1] == one.id]
+    wanted = [
+        task for member in group.members.values() for task in tasks_in(member.wanted()) if task[1] == subtopology.id
+    ]
     active = {task for task in wanted if task[0] == ACTIVE}
     run = {task for member in group.members.values() for task in tasks_in(member.assigned())}
     held = {task for member in group.members.values() for task in tasks_in(member.held())}
     standbys = standbys_of(group.configs)
     copies = sum(task[0] == STANDBY for task in wanted)
-    each = [_count(group, of, lambda task: task[1] == one.id) for of in processes.values()]
+    each = [_count(group, of, lambda task: task[1] == subtopology.id) for of in processes.values()]
     return SubtopologyTasks(
-        name=one.id,
+        name=subtopology.id,
         topics={name: count for name, count in topics.items() if count is not None},
         tasks=len(active),
-        stateful=bool(one.changelogs),
+        stateful=bool(subtopology.changelogs),
         least=min(each, default=0),
         most=max(each, default=0),
         waiting=tuple(map(named, sorted((active & held) - run))),
-        missing_standbys=None if standbys is None else max(0, standbys * len(active) * bool(one.changelogs) - copies),
+        missing_standbys=None
+        if standbys is None
+        else max(0, standbys * len(active) * bool(subtopology.changelogs) - copies),
     )

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from rebalance_monitor.streaming.core.epochs import laws, tasks, topics
 from rebalance_monitor.streaming.core.epochs.group import STREAMS, EpochGroup
-from rebalance_monitor.streaming.core.epochs.laws import Finding
+from rebalance_monitor.streaming.core.epochs.laws import Breach
 from rebalance_monitor.streaming.core.epochs.state import EpochsState
 from rebalance_monitor.streaming.core.fold.lifecycle import GroupView
 from rebalance_monitor.streaming.core.targets import timing
@@ -28,14 +28,14 @@ def due_ms(view: GroupView, state: EpochsState) -> int | None:
     return min((one for one in times if state.fired_ms is None or one > state.fired_ms), default=None)
 
 
-def overdue(view: GroupView, state: EpochsState, at_ms: int) -> Iterator[Finding]:
+def overdue(view: GroupView, state: EpochsState, at_ms: int) -> Iterator[Breach]:
     """The laws about time that are broken at this time."""
     yield from laws.overdue_findings(state.view, at_ms, session_ms=timing.session_ms(view))
     if any(due <= at_ms for due in _uncovered_due(view, state)):
         yield from uncovered(view, state.view, at_ms)
 
 
-def uncovered(view: GroupView, group: EpochGroup, at_ms: int) -> list[Finding]:
+def uncovered(view: GroupView, group: EpochGroup, at_ms: int) -> list[Breach]:
     """Partitions of subscribed topics, or tasks of the topology, that no target holds, by the last sample until
     then."""
     if group.kind == STREAMS:

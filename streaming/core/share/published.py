@@ -71,15 +71,15 @@ def targets_by_member(group: ShareGroup, name_of: NameOf) -> dict[str, tuple[str
     return {name: shown(one.wanted(), name_of) for name, one in group.members.items()}
 
 
-def _member(member_id: str, one: ShareView, name_of: NameOf) -> MemberResult:
-    metadata = one.metadata
+def _member(member_id: str, member: ShareView, name_of: NameOf) -> MemberResult:
+    metadata = member.metadata
     return MemberResult(
         member_id=member_id,
         client_id="" if metadata is None else metadata.client_id,
         client_host="" if metadata is None else metadata.client_host,
         instance_id=None,
         worker=None,
-        assigned=share_of(one.wanted(), name_of),
+        assigned=share_of(member.wanted(), name_of),
         revoked=None,
-        owned=None if one.current is None else share_of(one.assigned(), name_of),
+        owned=None if member.current is None else share_of(member.assigned(), name_of),
     )

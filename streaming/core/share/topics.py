@@ -61,6 +61,6 @@ def _initialized(group: ShareGroup) -> Iterator[tuple[str, BrokerTopic]]:
     or none of them yet."""
     given = {topic for topic, _ in group.wanted}
     listed = () if group.states is None else group.states.initialized
-    for one in sorted(listed, key=lambda each: each.topic in given):
-        if one.numbers:
-            yield one.name, BrokerTopic(id=one.topic, partitions=max(one.numbers) + 1)
+    for initialized in sorted(listed, key=lambda each: each.topic in given):
+        if initialized.numbers:
+            yield initialized.name, BrokerTopic(id=initialized.topic, partitions=max(initialized.numbers) + 1)

@@ -8,7 +8,7 @@ from rebalance_monitor.assignors.streams.tasks import TaskId
 from rebalance_monitor.streaming.core.cluster.end_offsets import EndBounds
 from rebalance_monitor.streaming.core.streams.caught_up import Possible, Sums
 from rebalance_monitor.streaming.core.streams.hypotheses import Frame
-from rebalance_monitor.streaming.core.streams.observed import Observed
+from rebalance_monitor.streaming.core.streams.observed import ObservedRecord
 from rebalance_monitor.streaming.core.streams.rounds import Hypothesis
 from rebalance_monitor.streaming.core.streams.topology import key_of
 
@@ -69,11 +69,11 @@ class Assumptions:
             found = [(*choice, number) for choice in found for number in range(len(options))]
         yield from found
 
-    def ordered_by_lag(self, one: Observed, known: Mapping[TaskId, EndBounds], sums: Sums) -> bool:
+    def ordered_by_lag(self, record: ObservedRecord, known: Mapping[TaskId, EndBounds], sums: Sums) -> bool:
         """Whether the order in which a thread keeps its tasks depends on end offsets beyond what is `known` of them: it
         reports two tasks that it does not run. A process with one thread gives it everything, in any order."""
         stateful = self.frame.stateful
-        for threads in one.processes().values():
+        for threads in record.processes().values():
             for thread in threads if len(threads) > 1 else ():
                 behind = [t for t, total in thread.offset_sums.items() if total >= 0 and key_of(t) in stateful]
                 if len(behind) > 1 and not (

@@ -24,7 +24,7 @@ from dataclasses import dataclass, replace
 from rebalance_monitor.assignors.streams.application import RUNNING
 from rebalance_monitor.assignors.streams.tasks import ProcessId, TaskId
 from rebalance_monitor.streaming.core.cluster.end_offsets import EndBounds
-from rebalance_monitor.streaming.core.streams.observed import Observed
+from rebalance_monitor.streaming.core.streams.observed import ObservedRecord
 
 FAR = 1 << 40
 """Farther behind than any acceptable lag that is tried."""
@@ -42,10 +42,10 @@ class Possible:
 Sums = Mapping[TaskId, Mapping[ProcessId, int]]
 
 
-def sums_of(one: Observed) -> dict[TaskId, dict[ProcessId, int]]:
+def sums_of(record: ObservedRecord) -> dict[TaskId, dict[ProcessId, int]]:
     """By task what each process reports; of two threads of a process the later counts, as the leader reads them."""
     found: dict[TaskId, dict[ProcessId, int]] = {}
-    for thread in one.threads:
+    for thread in record.threads:
         for task, total in thread.offset_sums.items():
             found.setdefault(task, {})[thread.process_id] = total
     return found
@@ -101,9 +101,9 @@ def firsts(listed: Iterable[Possible]) -> list[Possible]:
     """The same, each set's first end offset marked."""
     seen: set[frozenset[ProcessId]] = set()
     found = []
-    for one in listed:
-        found.append(replace(one, first=one.caught_up not in seen))
-        seen.add(one.caught_up)
+    for possible in listed:
+        found.append(replace(possible, first=possible.caught_up not in seen))
+        seen.add(possible.caught_up)
     return found
 
 
@@ -118,37 +118,39 @@ class Placed:
     copies: frozenset[ProcessId] | None
 
 
-def fits(one: Possible, sums: Mapping[ProcessId, int], placed: Placed, *, falls_back: bool) -> bool:
+def fits(possible: Possible, sums: Mapping[ProcessId, int], placed: Placed, *, falls_back: bool) -> bool:
     """Whether the high-availability assignor can have placed the task so, if this is its caught-up set (streams.md 4.5,
     4.6). Only what holds whatever happens to other tasks is looked at. `falls_back`: with nobody caught up, the most
     caught-up process runs the task (since 3.2)."""
     if placed.active is None:
         return True
-    return all(part(one, sums, placed, placed.active, falls_back=falls_back) for part in (_runs, _copies))
+    return all(part(possible, sums, placed, placed.active, falls_back=falls_back) for part in (_runs, _copies))
 
 
-def _runs(one: Possible, sums: Mapping[ProcessId, int], placed: Placed, active: ProcessId, *, falls_back: bool) -> bool:
+def _runs(
+    possible: Possible, sums: Mapping[ProcessId, int], placed: Placed, active: ProcessId, *, falls_back: bool
+) -> bool:
     """Whether the process that runs the task is the one that can run it."""
-    if placed.ideal in one.caught_up:
+    if placed.ideal in possible.caught_up:
         return active == placed.ideal
-    if one.caught_up:
-        return active in one.caught_up
+    if possible.caught_up:
+        return active in possible.caught_up
     if active == placed.ideal:
         return True
-    return falls_back and _lag(one, sums, active) < _lag(one, sums, placed.ideal)
+    return falls_back and _lag(possible, sums, active) < _lag(possible, sums, placed.ideal)
 
 
-def _lag(one: Possible, sums: Mapping[ProcessId, int], process: ProcessId) -> int:
+def _lag(possible: Possible, sums: Mapping[ProcessId, int], process: ProcessId) -> int:
     total = sums.get(process)
-    return one.end if total is None else total if total < 0 else one.end - total
+    return possible.end if total is None else total if total < 0 else possible.end - total
 
 
 def _copies(
-    one: Possible, sums: Mapping[ProcessId, int], placed: Placed, active: ProcessId, *, falls_back: bool
+    possible: Possible, sums: Mapping[ProcessId, int], placed: Placed, active: ProcessId, *, falls_back: bool
 ) -> bool:
     """Whether the copies are where they can be. Each copy that is behind may have sent one copy to a process that is
     caught up, or at least further; it stays itself, or leaves if no warm-up is left."""
-    copies, ideal, caught_up = placed.copies, placed.ideal_copies, one.caught_up
+    copies, ideal, caught_up = placed.copies, placed.ideal_copies, possible.caught_up
     if copies is None:
         return True
     if len(copies) < len(ideal) or (ideal & caught_up) - copies - {active}:
@@ -157,8 +159,10 @@ def _copies(
     new = copies - ideal - {placed.ideal}
     if len(new) > len(behind):
         return False
-    farthest = max((_lag(one, sums, process) for process in behind), default=0)
-    if any(process not in caught_up and not (falls_back and _lag(one, sums, process) < farthest) for process in new):
+    farthest = max((_lag(possible, sums, process) for process in behind), default=0)
+    if any(
+        process not in caught_up and not (falls_back and _lag(possible, sums, process) < farthest) for process in new
+    ):
         return False
     if active == placed.ideal and copies == ideal and caught_up:
         # A copy that is behind stayed alone: nobody else was caught up and free.

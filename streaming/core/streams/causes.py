@@ -16,41 +16,41 @@ from rebalance_monitor.streaming.core.fold.published import body_of, source_of
 from rebalance_monitor.streaming.core.model.records import Row
 from rebalance_monitor.streaming.core.model.results import Cause, Certainty, Evidence, Subject
 from rebalance_monitor.streaming.core.streams.members import StreamsThread
-from rebalance_monitor.streaming.core.streams.observed import Observed
+from rebalance_monitor.streaming.core.streams.observed import ObservedRecord
 from rebalance_monitor.streaming.core.streams.state import Asked, StreamsState
 
 
-def asked_by(one: Observed, ended_ms: int, shortest_ms: int) -> Asked:
+def asked_by(record: ObservedRecord, ended_ms: int, shortest_ms: int) -> Asked:
     """What this record asks of its members."""
-    times = [thread.next_rebalance_ms for thread in one.threads if thread.next_rebalance_ms is not None]
+    times = [thread.next_rebalance_ms for thread in record.threads if thread.next_rebalance_ms is not None]
     return Asked(
         ended_ms=ended_ms,
         shortest_ms=shortest_ms,
         at_once=0 in times,
-        revoked=any(set(thread.wanted.owned) - set(thread.given.partitions) for thread in one.threads),
+        revoked=any(set(thread.wanted.owned) - set(thread.given.partitions) for thread in record.threads),
         deadline_ms=min((time for time in times if time > 0), default=None),
-        versions={thread.name: thread.said.version for thread in one.threads},
+        versions={thread.name: thread.said.version for thread in record.threads},
     )
 
 
 def causes_of(
-    view: GroupView, before: StreamsState, one: Observed, replaced: Sequence[str], row: Row
+    view: GroupView, before: StreamsState, record: ObservedRecord, replaced: Sequence[str], row: Row
 ) -> tuple[Cause, ...]:
     """Everything that led to this record, as far as records tell."""
     evidence = (Evidence(source=source_of(row)),)
-    found = [*_membership(view, before, one, replaced, row, evidence), *_by_itself(before, one, row, evidence)]
+    found = [*_membership(view, before, record, replaced, row, evidence), *_by_itself(before, record, row, evidence)]
     return tuple(found) or (Cause(kind="unknown", certainty=Certainty.POSSIBLE, evidence=evidence),)
 
 
 def _membership(
     view: GroupView,
     before: StreamsState,
-    one: Observed,
+    record: ObservedRecord,
     replaced: Sequence[str],
     row: Row,
     evidence: tuple[Evidence, ...],
 ) -> Iterator[Cause]:
-    now = {thread.name for thread in one.threads}
+    now = {thread.name for thread in record.threads}
     joined, gone = sorted(now - set(before.holds)), sorted(set(before.holds) - now)
     if replaced:
         yield Cause(kind="member_replaced", subjects=_members(replaced), evidence=evidence)
@@ -72,7 +72,9 @@ def _membership(
             yield Cause(kind="member_gone", subjects=_members(members), evidence=(*evidence, Evidence(text=text)))
 
 
-def _by_itself(before: StreamsState, one: Observed, row: Row, evidence: tuple[Evidence, ...]) -> Iterator[Cause]:
+def _by_itself(
+    before: StreamsState, record: ObservedRecord, row: Row, evidence: tuple[Evidence, ...]
+) -> Iterator[Cause]:
     asked = before.asked
     if not before.holds:
         return
@@ -83,12 +85,12 @@ def _by_itself(before: StreamsState, one: Observed, row: Row, evidence: tuple[Ev
     elif asked.deadline_ms is not None and row.timestamp_ms + SKEW_MS >= asked.deadline_ms:
         why = Evidence(text=f"the generation before set a probing rebalance for {asked.deadline_ms} ms")
         yield Cause(kind="probing_rebalance", certainty=Certainty.LIKELY, evidence=(*evidence, why))
-    risen = sorted(_risen(asked, one.threads))
+    risen = sorted(_risen(asked, record.threads))
     if risen:
         yield Cause(kind="version_probing", subjects=_members(risen), evidence=evidence)
     grown = sorted(
         topic
-        for part in one.seen
+        for part in record.seen
         for topic, count in part.topics.items()
         for earlier in before.seen
         if count > earlier.topics.get(topic, count)

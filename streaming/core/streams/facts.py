@@ -23,7 +23,7 @@ from rebalance_monitor.streaming.core.streams.described import store_names, stor
 from rebalance_monitor.streaming.core.streams.grading import Judged
 from rebalance_monitor.streaming.core.streams.hypotheses import releases
 from rebalance_monitor.streaming.core.streams.members import StreamsThread
-from rebalance_monitor.streaming.core.streams.observed import Observed
+from rebalance_monitor.streaming.core.streams.observed import ObservedRecord
 from rebalance_monitor.streaming.core.streams.topology import Key, SubtopologySeen, key_of
 
 NAMED = 5
@@ -37,7 +37,7 @@ class Facts:
     last sample, empty where nobody asks brokers; `ends`: where its changelogs end by the last sample until `at_ms`, the
     record's time. `misfit`: why the configured topology is not this application's."""
 
-    one: Observed
+    record: ObservedRecord
     judged: Judged
     settings: StreamsSettings
     here: Evidence
@@ -50,7 +50,7 @@ class Facts:
     @cached_property
     def processes(self) -> dict[ProcessId, list[StreamsThread]]:
         """Threads by process."""
-        return self.one.processes()
+        return self.record.processes()
 
     @cached_property
     def active(self) -> dict[ProcessId, frozenset[TaskId]]:
@@ -75,34 +75,34 @@ class Facts:
     @cached_property
     def withheld(self) -> list[TaskId]:
         """Tasks that nobody runs in this generation and somebody still owns."""
-        return self.one.withheld()
+        return self.record.withheld()
 
     @cached_property
     def sums(self) -> dict[TaskId, dict[ProcessId, int]]:
         """What each process reports of each task."""
-        return sums_of(self.one)
+        return sums_of(self.record)
 
     @property
     def warm_ups(self) -> list[tuple[TaskId, ProcessId]]:
         """The copies that are warm-ups; none where they are not known."""
         roles = self.judged.roles
         warm = {} if roles is None else roles.warm_ups
-        return [(task, thread.process_id) for thread in self.one.threads for task in warm.get(thread.id, ())]
+        return [(task, thread.process_id) for thread in self.record.threads for task in warm.get(thread.id, ())]
 
     @property
     def failed(self) -> bool:
         """Whether the leader handed out an error instead of tasks."""
-        return any(thread.told.error for thread in self.one.threads)
+        return any(thread.told.error for thread in self.record.threads)
 
     @property
     def version(self) -> int:
         """Of the payloads that the leader wrote."""
-        return min((thread.told.version for thread in self.one.threads), default=0)
+        return min((thread.told.version for thread in self.record.threads), default=0)
 
     @property
     def times(self) -> list[int]:
         """When threads are to join again: 0 at once."""
-        found = (thread.next_rebalance_ms for thread in self.one.threads)
+        found = (thread.next_rebalance_ms for thread in self.record.threads)
         return [time for time in found if time is not None]
 
     @cached_property
@@ -130,7 +130,7 @@ class Facts:
     @cached_property
     def eras(self) -> list[Era]:
         """The eras that the leader can be of; empty where it is older than all known ones."""
-        return [era_of(release) for release in releases(self.settings, self.one)]
+        return [era_of(release) for release in releases(self.settings, self.record)]
 
     @property
     def stable(self) -> bool:
@@ -141,8 +141,8 @@ class Facts:
     def placed_freely(self) -> bool:
         """Whether neither tags nor racks restrict where tasks go."""
         tags = self.settings.rack_tags
-        tagged = any(thread.said.client_tags for thread in self.one.threads) if tags is None else bool(tags)
-        racks = all(thread.wanted.rack for thread in self.one.threads)
+        tagged = any(thread.said.client_tags for thread in self.record.threads) if tags is None else bool(tags)
+        racks = all(thread.wanted.rack for thread in self.record.threads)
         return not tagged and (not racks or self.settings.rack_strategy == RackStrategy.NONE.value)
 
     @property
@@ -171,14 +171,14 @@ class Facts:
 
     @cached_property
     def _stateful(self) -> frozenset[tuple[int, str]]:
-        return frozenset(part.key for part in self.one.seen if part.stateful)
+        return frozenset(part.key for part in self.record.seen if part.stateful)
 
     @property
     def state_known(self) -> bool:
         """Whether it is known of every sub-topology whether it has state."""
         text = self.settings.topology
         stores = {} if text is None else stores_by_part(text)
-        return all(part.state_known is not None or not stores.get(part.key, True) for part in self.one.seen)
+        return all(part.state_known is not None or not stores.get(part.key, True) for part in self.record.seen)
 
     def changelog_end(self, task: TaskId) -> int | None:
         """The sum of the end offsets of the task's changelogs; None where nobody said, or which they are is unknown."""
@@ -193,14 +193,14 @@ class Facts:
         """Topics in the sample; without the topology's text all are those of the only sub-topology that has state."""
         stores = {} if self.settings.topology is None else store_names(self.settings.topology)
         if stores:
-            return frozenset(f"{self.one.group}-{store}{SUFFIX}" for store in stores.get(key, ()))
+            return frozenset(f"{self.record.group}-{store}{SUFFIX}" for store in stores.get(key, ()))
         if self.ends is None or not self.state_known or self._stateful != {key}:
             return None
         return frozenset(partition.rpartition("-")[0] for partition in self.ends.ends)
 
     def parts(self) -> tuple[SubtopologySeen, ...]:
         """The sub-topologies."""
-        return self.one.seen
+        return self.record.seen
 
 
 Violations: TypeAlias = tuple[Finding, ...] | None
@@ -227,7 +227,7 @@ def found(
     evidence: tuple[Evidence, ...] = (),
 ) -> tuple[Finding, ...]:
     """One finding about the group, or about one of its members."""
-    subject = Subject("group", facts.one.group) if member is None else Subject("member", member)
+    subject = Subject("group", facts.record.group) if member is None else Subject("member", member)
     return (
         Finding(
             rule=rule,

@@ -17,7 +17,7 @@ from uuid import UUID
 
 from rebalance_monitor.assignors.streams.tasks import ProcessId, process_key
 from rebalance_monitor.streaming.core.streams.members import StreamsThread
-from rebalance_monitor.streaming.core.streams.observed import Observed
+from rebalance_monitor.streaming.core.streams.observed import ObservedRecord
 
 POOL: ProcessId = UUID(int=0)
 """Stands for the id that the leader invented."""
@@ -29,15 +29,15 @@ def pooled(threads: Sequence[StreamsThread], newest: int) -> tuple[StreamsThread
     return tuple(_under(thread, POOL) if thread.said.version > newest else thread for thread in threads)
 
 
-def in_pool(one: Observed) -> bool:
+def in_pool(record: ObservedRecord) -> bool:
     """Whether any thread is in the pool."""
-    return any(thread.process_id == POOL for thread in one.threads)
+    return any(thread.process_id == POOL for thread in record.threads)
 
 
-def named(one: Observed, process_id: ProcessId) -> Observed:
+def named(record: ObservedRecord, process_id: ProcessId) -> ObservedRecord:
     """With this id for the pool."""
-    threads = tuple(_under(thread, process_id) if thread.process_id == POOL else thread for thread in one.threads)
-    return replace(one, threads=threads)
+    threads = tuple(_under(thread, process_id) if thread.process_id == POOL else thread for thread in record.threads)
+    return replace(record, threads=threads)
 
 
 def places(processes: Iterable[ProcessId]) -> list[ProcessId]:

@@ -39,7 +39,7 @@ from rebalance_monitor.streaming.core.streams.grading import Judged, not_judged
 from rebalance_monitor.streaming.core.streams.hypotheses import Remembered
 from rebalance_monitor.streaming.core.streams.laws import examined
 from rebalance_monitor.streaming.core.streams.members import UnreadableThread, thread_of, threads_of
-from rebalance_monitor.streaming.core.streams.observed import Observed, holds_of, observed
+from rebalance_monitor.streaming.core.streams.observed import ObservedRecord, holds_of, observed
 from rebalance_monitor.streaming.core.streams.past import after
 from rebalance_monitor.streaming.core.streams.plug_ins import NO_PLUG_INS, PlugIns
 from rebalance_monitor.streaming.core.streams.plugged_verdict import name_of
@@ -91,8 +91,8 @@ def judged(
         first = state.first if again else written_again.first_verdict(body, source, verdict)
         return replace(state, last=last, sightings=sightings, first=first), [published, *outputs]
     seen = learnt(state.seen, threads)
-    one = observed(view.group, body.leader, threads, seen)
-    holds = holds_of(one)
+    record = observed(view.group, body.leader, threads, seen)
+    holds = holds_of(record)
     settings = view.settings.streams.get(view.group, NOTHING_SAID)
     wrong = None if settings.topology is None else misfit(settings.topology, view.group, seen)
     if wrong is not None:
@@ -100,7 +100,7 @@ def judged(
     found = Judged(verdict=written_again.taken_over(state.first, body))
     if not again:
         racks = known_racks(view.knowledge.topics, settings.topology, view.group, seen, row.timestamp_ms)
-        found = _judged(view, settings, state, replace(one, racks=racks), row, plug_ins)
+        found = _judged(view, settings, state, replace(record, racks=racks), row, plug_ins)
         outputs.append(_of_plug_in(view, settings, found, moment, here))
     verdict = found.verdict
     published = published_as(
@@ -111,18 +111,18 @@ def judged(
         shares=shares_of,
         verdict=verdict,
         diff=diff_of(state.holds, holds),
-        cause=causes_of(view, state, one, static_members.replaced(state.sightings, sightings), row),
+        cause=causes_of(view, state, record, static_members.replaced(state.sightings, sightings), row),
     )
     # Laws look at what the leader knew; people see what the members said.
     facts = Facts(
-        one=replace(one, threads=pooled(one.threads, newest_known(settings, one))),
+        record=replace(record, threads=pooled(record.threads, newest_known(settings, record))),
         judged=found,
         settings=settings,
         here=here,
         at_ms=row.timestamp_ms,
         misfit=wrong,
         remembered=tasks_of(state.seen),
-        counts=_counts(view, one, row.timestamp_ms),
+        counts=_counts(view, record, row.timestamp_ms),
         ends=ends_at(view.knowledge.changelogs.get(view.group, ()), row.timestamp_ms),
     )
     now, grades = state.past, dict[str, str]()
@@ -131,24 +131,24 @@ def judged(
         examination = examined(facts, state.past, now)
         grades = dict(examination.grades)
         outputs.append(Notice(moment=moment, found=examination.found, evaluated=examination.evaluated))
-    detail = replace(viewed(replace(facts, one=one), now, row.timestamp_ms), laws=grades)
+    detail = replace(viewed(replace(facts, record=record), now, row.timestamp_ms), laws=grades)
     next_state = StreamsState(
         last=last,
         holds=holds,
         seen=seen,
-        asked=asked_by(one, body.state_ms, departures.shortest_ms(body.members)),
+        asked=asked_by(record, body.state_ms, departures.shortest_ms(body.members)),
         sightings=sightings,
         remembered=_remembered(state.remembered, found),
-        floor=_floor(state.floor, one),
+        floor=_floor(state.floor, record),
         past=now,
         first=state.first if again else written_again.first_verdict(body, source, verdict),
     )
     return next_state, [replace(published, detail=detail), *outputs]
 
 
-def _counts(view: GroupView, one: Observed, at_ms: int) -> dict[str, int]:
+def _counts(view: GroupView, record: ObservedRecord, at_ms: int) -> dict[str, int]:
     """Partitions of the topics that the application reads, by the last sample of the topics."""
-    topics = [topic for part in one.seen for topic in part.topics]
+    topics = [topic for part in record.seen for topic in part.topics]
     return {topic: len(racks) for topic, racks in view.knowledge.topics.shown(topics, at_ms).items()}
 
 
@@ -156,16 +156,16 @@ def _judged(
     view: GroupView,
     settings: StreamsSettings,
     state: StreamsState,
-    one: Observed,
+    record: ObservedRecord,
     row: Row,
     plug_ins: PlugIns,
 ) -> Judged:
     """The verdict by the record itself and what samples show."""
     newest, body = view.envelope.generation, body_of(row)
     head = view.waiting.head()
-    bounds = bounds_by_task(view.knowledge.topics, settings.topology, view.group, one.seen, row, head)
+    bounds = bounds_by_task(view.knowledge.topics, settings.topology, view.group, record.seen, row, head)
     floor = {task_of(task): total for task, total in state.floor.items()}
-    found = judge(settings, one, row.timestamp_ms, state.remembered, floor, plug_ins, bounds)
+    found = judge(settings, record, row.timestamp_ms, state.remembered, floor, plug_ins, bounds)
     if found.verdict.grade is Grade.UNEXPLAINED and newest is None and body.generation > 1:
         text = "first record of the group: it may come from a conversion, not from an assignor"
         return Judged(verdict=not_judged(ReasonKind.CONVERSION, text), plugged=found.plugged)
@@ -179,10 +179,10 @@ def _remembered(before: Remembered, found: Judged) -> Remembered:
     return Remembered(standbys=configs.num_standby_replicas, warm_ups=configs.max_warmup_replicas, built_in=True)
 
 
-def _floor(before: Mapping[str, int], one: Observed) -> dict[str, int]:
+def _floor(before: Mapping[str, int], record: ObservedRecord) -> dict[str, int]:
     """With the sums of this record; of tasks that are no longer there nothing is kept."""
-    found = {str(task): before.get(str(task), 0) for task in one.tasks}
-    for thread in one.threads:
+    found = {str(task): before.get(str(task), 0) for task in record.tasks}
+    for thread in record.threads:
         for task, total in thread.offset_sums.items():
             if str(task) in found:
                 found[str(task)] = max(found[str(task)], total)

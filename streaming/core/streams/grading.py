@@ -9,7 +9,7 @@ from rebalance_monitor.schemas.streams_tasks import PROTOCOL
 from rebalance_monitor.streaming.core.model.reasons import Reason, ReasonKind
 from rebalance_monitor.streaming.core.model.results import ConsumerShare, ExpectedShare, Grade, Verdict
 from rebalance_monitor.streaming.core.model.streams_settings import StreamsSettings
-from rebalance_monitor.streaming.core.streams.observed import Observed, Roles
+from rebalance_monitor.streaming.core.streams.observed import ObservedRecord, Roles
 from rebalance_monitor.streaming.core.streams.places import Place, places_of
 from rebalance_monitor.streaming.core.streams.plug_ins import PlugInRun
 from rebalance_monitor.streaming.core.streams.rounds import Hypothesis
@@ -47,9 +47,9 @@ def not_judged(kind: ReasonKind, text: str) -> Verdict:
     return Verdict(grade=Grade.NOT_JUDGED, assignor=PROTOCOL, reason=Reason(kind, text))
 
 
-def unknown_settings(settings: StreamsSettings, one: Observed) -> dict[str, None]:
+def unknown_settings(settings: StreamsSettings, record: ObservedRecord) -> dict[str, None]:
     """Kafka's names of the settings that matter here and are not known."""
-    if len(one.processes()) == 1:
+    if len(record.processes()) == 1:
         return {}
     return {name: None for field, name in NOT_KNOWN.items() if getattr(settings, field) is None}
 

@@ -15,7 +15,7 @@ from rebalance_monitor.assignors.streams.eras import Era, era_of, release_of
 from rebalance_monitor.assignors.streams.tasks import Release, TaskId
 from rebalance_monitor.streaming.core.model.streams_settings import PlugIn, StreamsSettings
 from rebalance_monitor.streaming.core.streams.described import stores_by_part
-from rebalance_monitor.streaming.core.streams.observed import Observed
+from rebalance_monitor.streaming.core.streams.observed import ObservedRecord
 from rebalance_monitor.streaming.core.streams.rack_modes import PLAIN, RackMode
 from rebalance_monitor.streaming.core.streams.replica_racks import RackView
 from rebalance_monitor.streaming.core.streams.topology import Key, key_of
@@ -68,17 +68,17 @@ class Frame:
     racks: RackView | None = None
 
 
-def releases(settings: StreamsSettings, one: Observed) -> tuple[Release, ...]:
+def releases(settings: StreamsSettings, record: ObservedRecord) -> tuple[Release, ...]:
     """Releases of the leader, newest first; empty where it is older than all whose algorithm is known, or than all that
     run plug-ins where it runs one."""
-    found = _releases(settings, one)
+    found = _releases(settings, record)
     return tuple(release for release in found if release >= FIRST_WITH_PLUG_INS) if settings.plug_in else found
 
 
-def _releases(settings: StreamsSettings, one: Observed) -> tuple[Release, ...]:
+def _releases(settings: StreamsSettings, record: ObservedRecord) -> tuple[Release, ...]:
     if settings.release is not None:
         return (release_of(settings.release),)
-    leader = next((thread for thread in one.threads if thread.id == one.leader), None)
+    leader = next((thread for thread in record.threads if thread.id == record.leader), None)
     if leader is None:
         return ()
     latest, protocol = leader.said.latest_supported, leader.wanted.version
@@ -99,16 +99,16 @@ def assignors(settings: StreamsSettings) -> tuple[BuiltIn | PlugIn, ...]:
 
 
 def stateful_sets(
-    settings: StreamsSettings, one: Observed, *, doubted: bool = False
+    settings: StreamsSettings, record: ObservedRecord, *, doubted: bool = False
 ) -> tuple[list[frozenset[Key]], bool]:
     """Which sub-topologies may have state, the likeliest first, and whether all combinations are there. `doubted`: also
     those that seem to have none, because members that owned their tasks reported nothing. A task that is not set up yet
     is not reported either."""
     stores = stores_by_part(settings.topology) if settings.topology is not None else {}
-    sure = frozenset(part.key for part in one.seen if part.stateful)
+    sure = frozenset(part.key for part in record.seen if part.stateful)
     unknown = [
         part.key
-        for part in one.seen
+        for part in record.seen
         if (not part.stateful if doubted else part.state_known is None) and stores.get(part.key, True)
     ]
     likely = sure | {key for key in unknown if stores.get(key, False)}
@@ -120,7 +120,7 @@ def stateful_sets(
 
 def frames(
     settings: StreamsSettings,
-    one: Observed,
+    record: ObservedRecord,
     remembered: Remembered,
     *,
     doubted: bool = False,
@@ -128,16 +128,16 @@ def frames(
 ) -> Iterator[Frame]:
     """Every combination, the likeliest first: the release changes last. `doubted`: only those in which a sub-topology
     has state that seemed to have none. `modes`: the ways to look at racks."""
-    sets, _ = stateful_sets(settings, one, doubted=doubted)
+    sets, _ = stateful_sets(settings, record, doubted=doubted)
     if doubted:
-        plain, _ = stateful_sets(settings, one)
+        plain, _ = stateful_sets(settings, record)
         sets = [one_set for one_set in sets if one_set not in plain]
-    tried = _tried(settings, one)
+    tried = _tried(settings, record)
     lags: Sequence[int] = (DEFAULT_LAG, ANY_LAG) if settings.acceptable_lag is None else (settings.acceptable_lag,)
     copies, warming, tagged = (
-        _standbys(settings, one, remembered),
-        _warm_ups(settings, one, remembered),
-        _tags(settings, one),
+        _standbys(settings, record, remembered),
+        _warm_ups(settings, record, remembered),
+        _tags(settings, record),
     )
     first = lags[0], warming[0], tagged[0]  # the sticky assignors look at none of these
     for wanted, release, mode, lag, standbys, warm_ups, tags, stateful in product(
@@ -176,47 +176,47 @@ def _followed(mode: RackMode, era: Era, stateful: frozenset[Key], standbys: int)
     return era.racks and balances and mode.racks.tells(stateful, with_changelogs=standbys > 0)
 
 
-def _tried(settings: StreamsSettings, one: Observed) -> Sequence[Release]:
+def _tried(settings: StreamsSettings, record: ObservedRecord) -> Sequence[Release]:
     """One release of each set of eras that answer alike: without racks the newest ones do."""
-    found = releases(settings, one)
-    if all(thread.wanted.rack for thread in one.threads):
+    found = releases(settings, record)
+    if all(thread.wanted.rack for thread in record.threads):
         return found
     return tuple(release for release in found if release == found[0] or not release >= (3, 5, 2))
 
 
-def copies_of(one: Observed) -> Counter[TaskId]:
+def copies_of(record: ObservedRecord) -> Counter[TaskId]:
     """Copies of each task that is run in this generation: those of a withheld task may be transient."""
-    running = one.running()
-    return Counter(task for thread in one.threads for task in thread.standby if task in running)
+    running = record.running()
+    return Counter(task for thread in record.threads for task in thread.standby if task in running)
 
 
-def _standbys(settings: StreamsSettings, one: Observed, remembered: Remembered) -> Sequence[int]:
+def _standbys(settings: StreamsSettings, record: ObservedRecord, remembered: Remembered) -> Sequence[int]:
     if settings.standbys is not None:
         return (settings.standbys,)
-    most = min(len(one.processes()) - 1, MOST_STANDBYS)
+    most = min(len(record.processes()) - 1, MOST_STANDBYS)
     if most <= 0:
         return (remembered.standbys or 0,)
-    stateful = {part.key for part in one.seen if part.stateful}
-    copies, running = copies_of(one), one.running()
+    stateful = {part.key for part in record.seen if part.stateful}
+    copies, running = copies_of(record), record.running()
     shown = min((copies[task] for task in running if key_of(task) in stateful), default=0)
     return _distinct(remembered.standbys, min(shown, most), *range(most + 1))
 
 
-def _warm_ups(settings: StreamsSettings, one: Observed, remembered: Remembered) -> Sequence[int]:
+def _warm_ups(settings: StreamsSettings, record: ObservedRecord, remembered: Remembered) -> Sequence[int]:
     if settings.warm_ups is not None:
         return (settings.warm_ups,)
-    if len(one.processes()) == 1:
+    if len(record.processes()) == 1:
         return (remembered.warm_ups or DEFAULT_WARM_UPS,)
-    copies = copies_of(one)
+    copies = copies_of(record)
     least = min(copies.values(), default=0)
     extra = sum(count - least for count in copies.values())
     return _distinct(remembered.warm_ups, DEFAULT_WARM_UPS, max(extra, 1), UNBOUNDED_WARM_UPS, 1)
 
 
-def _tags(settings: StreamsSettings, one: Observed) -> Sequence[tuple[str, ...]]:
+def _tags(settings: StreamsSettings, record: ObservedRecord) -> Sequence[tuple[str, ...]]:
     if settings.rack_tags is not None:
         return (settings.rack_tags,)
-    keys = sorted({key for thread in one.threads for key, _ in thread.said.client_tags})
+    keys = sorted({key for thread in record.threads for key, _ in thread.said.client_tags})
     if not keys:
         return ((),)
     return [(), *chain.from_iterable(permutations(keys, size) for size in range(1, min(len(keys), MOST_TAGS) + 1))]

@@ -86,11 +86,11 @@ def _behind_active(facts: Facts) -> Violations:
     return found(BEHIND_ACTIVE, facts, text) if behind else OK
 
 
-def _is_behind(facts: Facts, task: TaskId, process: ProcessId, one: Possible, *, always: bool) -> bool:
-    if process in one.caught_up or not (one.caught_up or always):
+def _is_behind(facts: Facts, task: TaskId, process: ProcessId, possible: Possible, *, always: bool) -> bool:
+    if process in possible.caught_up or not (possible.caught_up or always):
         return False
-    own = _lag(facts, task, process, one.end)
-    return bool(one.caught_up) or any(_lag(facts, task, other, one.end) < own for other in facts.processes)
+    own = _lag(facts, task, process, possible.end)
+    return bool(possible.caught_up) or any(_lag(facts, task, other, possible.end) < own for other in facts.processes)
 
 
 def _behind_standby(facts: Facts) -> Violations:
@@ -108,13 +108,15 @@ def _behind_standby(facts: Facts) -> Violations:
     return found(BEHIND_STANDBY, facts, text) if behind else OK
 
 
-def _badly_copied(facts: Facts, task: TaskId, wanted: int, one: Possible) -> bool:
+def _badly_copied(facts: Facts, task: TaskId, wanted: int, possible: Possible) -> bool:
     holders = facts.copies[task]
     free = [process for process in facts.processes if process not in holders and process != facts.runs[task]]
-    least = min((_lag(facts, task, process, one.end) for process in free), default=None)
+    least = min((_lag(facts, task, process, possible.end) for process in free), default=None)
     if least is None:
         return False
-    bad = sum(holder not in one.caught_up and least < _lag(facts, task, holder, one.end) for holder in holders)
+    bad = sum(
+        holder not in possible.caught_up and least < _lag(facts, task, holder, possible.end) for holder in holders
+    )
     return bad > max(0, len(holders) - wanted)
 
 
@@ -212,13 +214,13 @@ def _no_probing(facts: Facts) -> Violations:
 def _deadline_carrier(facts: Facts) -> Violations:
     if not facts.high_availability or facts.failed:
         return None
-    carriers = [thread for thread in facts.one.threads if (thread.next_rebalance_ms or 0) > 0]
+    carriers = [thread for thread in facts.record.threads if (thread.next_rebalance_ms or 0) > 0]
     if not carriers:
         return OK
     if len(carriers) > 1:
         return found(DEADLINE_CARRIER, facts, f"{len(carriers)} threads have a deadline for the probing rebalance")
     carrier = carriers[0]
-    leader = next((thread for thread in facts.one.threads if thread.id == facts.one.leader), None)
+    leader = next((thread for thread in facts.record.threads if thread.id == facts.record.leader), None)
     if leader is None:
         return None
     first = sorted_names(thread.id for thread in facts.processes[leader.process_id])[0]

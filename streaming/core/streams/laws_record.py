@@ -41,8 +41,8 @@ FIRST_WITH_HOSTS = 2
 
 
 def _two_actives(facts: Facts) -> Violations:
-    counts = Counter(task for thread in facts.one.threads for task in thread.active)
-    places = Counter(part for thread in facts.one.threads for part in thread.given.partitions)
+    counts = Counter(task for thread in facts.record.threads for task in thread.active)
+    places = Counter(part for thread in facts.record.threads for part in thread.given.partitions)
     twice = {task for task, count in counts.items() if count > 1}
     if twice:
         return found(TWO_ACTIVES, facts, f"{listed(twice)} given to two threads at once")
@@ -55,7 +55,7 @@ def _missing(facts: Facts) -> Violations:
     topic that was made anew, unless a sample shows it."""
     if facts.failed or not facts.built_in:
         return None
-    shown = {part for thread in facts.one.threads for part in (*thread.given.partitions, *thread.wanted.owned)}
+    shown = {part for thread in facts.record.threads for part in (*thread.given.partitions, *thread.wanted.owned)}
     highest: dict[str, int] = {}
     for topic, number in shown:
         highest[topic] = max(highest.get(topic, number), number)
@@ -78,14 +78,14 @@ def _exists(part: TopicPartition, highest: dict[str, int], facts: Facts) -> bool
 
 def _taken_early(facts: Facts) -> Violations:
     """A report of an older generation counts for nothing: its member was out of the group meanwhile."""
-    newest = max(thread.wanted.generation for thread in facts.one.threads)
+    newest = max(thread.wanted.generation for thread in facts.record.threads)
     owner = {
         part: thread.id
-        for thread in facts.one.threads
+        for thread in facts.record.threads
         if thread.wanted.generation == newest
         for part in thread.wanted.owned
     }
-    for thread in facts.one.threads:
+    for thread in facts.record.threads:
         early = [part for part in thread.given.partitions if owner.get(part, thread.id) != thread.id]
         if early:
             topic, number = early[0]
@@ -123,9 +123,9 @@ def _standby_without_state(facts: Facts) -> Violations:
 
 
 def _offset_sums(facts: Facts) -> Violations:
-    newest = max(thread.wanted.generation for thread in facts.one.threads)
+    newest = max(thread.wanted.generation for thread in facts.record.threads)
     runners: dict[TaskId, set[str]] = defaultdict(set)
-    for thread in facts.one.threads:
+    for thread in facts.record.threads:
         if thread.said.version < FIRST_WITH_SUMS:
             continue
         for task, total in thread.offset_sums.items():
@@ -157,7 +157,7 @@ def _host_maps(facts: Facts) -> Violations:
         return found(HOST_MAPS, facts, text, severity=Severity.HIGH)
     if facts.version < FIRST_WITH_HOSTS:
         return None
-    shown = [(_map(thread, standby=False), _map(thread, standby=True)) for thread in facts.one.threads]
+    shown = [(_map(thread, standby=False), _map(thread, standby=True)) for thread in facts.record.threads]
     if any(one != shown[0] for one in shown):
         return found(HOST_MAPS, facts, "threads were given different host maps")
     lacking = sorted(host for host in ends if host not in shown[0][0])
@@ -189,18 +189,20 @@ def _shared_process_id(facts: Facts) -> Violations:
     return OK
 
 
-def _both(one: StreamsThread, other: StreamsThread) -> bool:
-    return one.row.client_host != other.row.client_host and bool(one.offset_sums.keys() & other.offset_sums.keys())
+def _both(thread: StreamsThread, other: StreamsThread) -> bool:
+    return thread.row.client_host != other.row.client_host and bool(
+        thread.offset_sums.keys() & other.offset_sums.keys()
+    )
 
 
 def _versions(facts: Facts) -> Violations:
-    leader = next((thread for thread in facts.one.threads if thread.id == facts.one.leader), None)
+    leader = next((thread for thread in facts.record.threads if thread.id == facts.record.leader), None)
     if facts.failed or leader is None or leader.said.latest_supported < 0:
         return None
     newest = leader.said.latest_supported
-    used = min([newest, *(thread.said.version for thread in facts.one.threads)])
-    supported = min([newest, *(thread.said.latest_supported for thread in facts.one.threads)])
-    for thread in facts.one.threads:
+    used = min([newest, *(thread.said.version for thread in facts.record.threads)])
+    supported = min([newest, *(thread.said.latest_supported for thread in facts.record.threads)])
+    for thread in facts.record.threads:
         if (thread.told.version, thread.told.commonly_supported) != (used, supported):
             text = f"{thread.id} was given version {thread.told.version}, the group's least is {used}"
             return found(VERSIONS, facts, text)
@@ -208,7 +210,7 @@ def _versions(facts: Facts) -> Violations:
 
 
 def _error_assignment(facts: Facts) -> Violations:
-    codes = {thread.told.error for thread in facts.one.threads} - {0, SHUTDOWN_REQUESTED}
+    codes = {thread.told.error for thread in facts.record.threads} - {0, SHUTDOWN_REQUESTED}
     return found(ERROR_ASSIGNMENT, facts, f"the leader handed out error {max(codes)} and no tasks") if codes else OK
 
 
@@ -219,7 +221,7 @@ def _topology(facts: Facts) -> Violations:
 
 
 def _task_shape(facts: Facts) -> Violations:
-    for thread in facts.one.threads:
+    for thread in facts.record.threads:
         if not thread.well_formed:
             parts, tasks = len(thread.given.partitions), len(thread.told.active)
             return found(TASK_SHAPE, facts, f"{thread.id} was given {parts} partitions and {tasks} tasks for them")

@@ -22,7 +22,7 @@ from rebalance_monitor.streaming.core.streams.topology import Seen, SubtopologyS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Observed:
+class ObservedRecord:
     """One record of a group, read. `tasks`: every task that is known, with its partitions; `owner`: the member that
     says to own a partition; `racks`: what samples tell of the racks of replicas."""
 
@@ -74,16 +74,16 @@ class Roles:
     withheld: Mapping[str, frozenset[TaskId]] = field(default_factory=dict)
 
 
-def observed(group: str, leader: str | None, threads: tuple[StreamsThread, ...], seen: Seen) -> Observed:
+def observed(group: str, leader: str | None, threads: tuple[StreamsThread, ...], seen: Seen) -> ObservedRecord:
     """The record with what is known of the topology after it."""
     owner = {partition: thread.id for thread in threads for partition in thread.wanted.owned}
-    return Observed(group=group, leader=leader, threads=threads, seen=seen, tasks=tasks_of(seen), owner=owner)
+    return ObservedRecord(group=group, leader=leader, threads=threads, seen=seen, tasks=tasks_of(seen), owner=owner)
 
 
-def holds_of(one: Observed) -> dict[str, tuple[str, ...]]:
+def holds_of(record: ObservedRecord) -> dict[str, tuple[str, ...]]:
     """Each thread's tasks with their roles, for what changed since the record before."""
     return {
-        thread.name: (*_named(thread.active, "active"), *_named(thread.standby, "standby")) for thread in one.threads
+        thread.name: (*_named(thread.active, "active"), *_named(thread.standby, "standby")) for thread in record.threads
     }
 
 
@@ -92,7 +92,7 @@ def _named(tasks: Iterable[TaskId], role: str) -> tuple[str, ...]:
 
 
 def detail_of(
-    one: Observed,
+    record: ObservedRecord,
     roles: Roles | None,
     *,
     wanted: int | None,
@@ -102,17 +102,17 @@ def detail_of(
 ) -> StreamsDetail:
     """What is published of the record; `roles` where a recomputed answer equals it. `wanted`: how many copies a task
     with state has at least."""
-    parts = tuple(_subtopology(one, part, wanted) for part in one.seen)
-    leader = next((thread.process_id for thread in one.threads if thread.id == one.leader), None)
-    times = [thread.next_rebalance_ms for thread in one.threads if thread.next_rebalance_ms is not None]
+    parts = tuple(_subtopology(record, part, wanted) for part in record.seen)
+    leader = next((thread.process_id for thread in record.threads if thread.id == record.leader), None)
+    times = [thread.next_rebalance_ms for thread in record.threads if thread.next_rebalance_ms is not None]
     return StreamsDetail(
-        version=max((thread.told.version for thread in one.threads), default=0),
+        version=max((thread.told.version for thread in record.threads), default=0),
         processes=tuple(
-            _process(one, process_id, threads, roles, leads=process_id == leader)
-            for process_id, threads in one.processes().items()
+            _process(record, process_id, threads, roles, leads=process_id == leader)
+            for process_id, threads in record.processes().items()
         ),
         subtopologies=parts,
-        withheld=_texts(one.withheld()),
+        withheld=_texts(record.withheld()),
         next_rebalance_ms=min(times, default=None),
         roles_known=roles is not None,
         stateful=stateful,
@@ -123,7 +123,7 @@ def detail_of(
 
 
 def _process(
-    one: Observed, process_id: ProcessId, threads: Sequence[StreamsThread], roles: Roles | None, *, leads: bool
+    record: ObservedRecord, process_id: ProcessId, threads: Sequence[StreamsThread], roles: Roles | None, *, leads: bool
 ) -> StreamsProcess:
     first = threads[0]
     sums: dict[TaskId, int] = {}
@@ -132,7 +132,7 @@ def _process(
     return StreamsProcess(
         process_id=str(process_id),
         host=first.row.client_host.lstrip("/"),
-        threads=tuple(_thread(one, thread, roles) for thread in threads),
+        threads=tuple(_thread(record, thread, roles) for thread in threads),
         end_point=first.said.end_point,
         rack=first.wanted.rack,
         tags=dict(first.said.client_tags),
@@ -141,11 +141,11 @@ def _process(
     )
 
 
-def _thread(one: Observed, thread: StreamsThread, roles: Roles | None) -> ThreadTasks:
+def _thread(record: ObservedRecord, thread: StreamsThread, roles: Roles | None) -> ThreadTasks:
     owned = frozenset(thread.wanted.owned)
     lost = [
         task
-        for task, partitions in one.tasks.items()
+        for task, partitions in record.tasks.items()
         if task not in thread.active and any(partition in owned for partition in partitions)
     ]
     plain = ThreadTasks(
@@ -165,14 +165,14 @@ def _thread(one: Observed, thread: StreamsThread, roles: Roles | None) -> Thread
     )
 
 
-def _subtopology(one: Observed, part: SubtopologySeen, wanted: int | None) -> SubtopologyTasks:
+def _subtopology(record: ObservedRecord, part: SubtopologySeen, wanted: int | None) -> SubtopologyTasks:
     tasks = part.tasks()
-    running = one.running()
+    running = record.running()
     shares = [
         sum(key_of(task) == part.key for thread in threads for task in thread.active)
-        for threads in one.processes().values()
+        for threads in record.processes().values()
     ]
-    copies = Counter(task for thread in one.threads for task in thread.standby)
+    copies = Counter(task for thread in record.threads for task in thread.standby)
     missing = None
     if wanted is not None:
         missing = sum(max(wanted - copies[task], 0) for task in tasks if task in running) if part.stateful else 0

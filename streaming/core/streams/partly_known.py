@@ -15,12 +15,12 @@ Of leaders up to 2.5 it is not described how threads share the tasks of their pr
 from rebalance_monitor.assignors.streams.leader import LeaderAnswer
 from rebalance_monitor.assignors.streams.tasks import ProcessId, TaskId
 from rebalance_monitor.streaming.core.streams.members import StreamsThread
-from rebalance_monitor.streaming.core.streams.observed import Observed
+from rebalance_monitor.streaming.core.streams.observed import ObservedRecord
 from rebalance_monitor.streaming.core.streams.rounds import Difference, Hypothesis, head_differs, hosts_of
 from rebalance_monitor.streaming.core.streams.topology import key_of
 
 
-def difference_but_copies(one: Observed, answer: LeaderAnswer, hypothesis: Hypothesis) -> Difference:
+def difference_but_copies(record: ObservedRecord, answer: LeaderAnswer, hypothesis: Hypothesis) -> Difference:
     """Like `rounds.difference`, for an answer whose copies are one of several possible ones."""
     size, first = 0, ""
 
@@ -28,25 +28,28 @@ def difference_but_copies(one: Observed, answer: LeaderAnswer, hypothesis: Hypot
         nonlocal size, first
         size, first = size + differs, first or (text if differs else "")
 
-    running, stateful = one.running(), frozenset(task for task in one.tasks if key_of(task) in hypothesis.stateful)
-    for process, threads in one.processes().items():
+    running, stateful = (
+        record.running(),
+        frozenset(task for task in record.tasks if key_of(task) in hypothesis.stateful),
+    )
+    for process, threads in record.processes().items():
         share = answer.shares.get(process)
         wanted = frozenset(share.active) & running if share is not None else frozenset[TaskId]()
         given = frozenset(task for thread in threads for task in thread.active)
         count(len(wanted ^ given), f"{threads[0].id} was given other tasks than any leader's computation gives it")
         for thread in threads:
             count(*_thread(thread, answer, stateful))
-    count(_copies(one, stateful, hypothesis.configs.num_standby_replicas), "tasks have other numbers of copies")
-    if one.threads and one.threads[0].told.error == 0:
-        told = hosts_of(one.threads[0].told.partitions_by_host())
+    count(_copies(record, stateful, hypothesis.configs.num_standby_replicas), "tasks have other numbers of copies")
+    if record.threads and record.threads[0].told.error == 0:
+        told = hosts_of(record.threads[0].told.partitions_by_host())
         count(told != hosts_of(answer.partitions_by_host), "the host maps differ from the computed ones")
     return Difference(size, first)
 
 
-def difference_by_process(one: Observed, answer: LeaderAnswer) -> Difference:
+def difference_by_process(record: ObservedRecord, answer: LeaderAnswer) -> Difference:
     """Like `rounds.difference`, for an answer that does not tell what threads are given."""
-    running, size, first = one.running(), 0, ""
-    for process, threads in one.processes().items():
+    running, size, first = record.running(), 0, ""
+    for process, threads in record.processes().items():
         share = answer.shares.get(process)
         if share is None:
             return Difference(1, f"{threads[0].id} is no member")
@@ -70,15 +73,15 @@ def _thread(thread: StreamsThread, answer: LeaderAnswer, stateful: frozenset[Tas
     return differs, f"{thread.id} was given other tasks, another time or version than any leader's computation gives it"
 
 
-def _copies(one: Observed, stateful: frozenset[TaskId], copies: int) -> int:
+def _copies(record: ObservedRecord, stateful: frozenset[TaskId], copies: int) -> int:
     """Tasks with another number of copies than each of them has, or with one beside the active task."""
-    runs = {task: thread.process_id for thread in one.threads for task in thread.active}
+    runs = {task: thread.process_id for thread in record.threads for task in thread.active}
     held: dict[TaskId, list[ProcessId]] = {task: [] for task in runs}
-    for thread in one.threads:
+    for thread in record.threads:
         for task in thread.standby:
             if task in held:  # a withheld task may have a transient copy
                 held[task].append(thread.process_id)
-    most = min(copies, len(one.processes()) - 1)
+    most = min(copies, len(record.processes()) - 1)
     return sum(
         len(held[task]) != (most if task in stateful else 0)
         or len(set(held[task])) != len(held[task])

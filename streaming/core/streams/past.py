@@ -114,12 +114,12 @@ class Past:
 
 def after(past: Past, facts: Facts, source: Source) -> Past:
     """With this record."""
-    processes = {thread.name: str(thread.process_id) for thread in facts.one.threads}
+    processes = {thread.name: str(thread.process_id) for thread in facts.record.threads}
     same = processes == past.processes
     runs = {str(task): str(process) for task, process in facts.runs.items()}
     return Past(
         settled=facts.stable,
-        leader=facts.one.leader,
+        leader=facts.record.leader,
         processes=processes,
         runs=runs,
         paths=_paths(past.paths if same else {}, facts),

@@ -182,9 +182,9 @@ class PlugInRun:
         if not self.lost:
             self.failure = None
 
-    def indifferent_to(self, one: AssignmentConfigs, other: AssignmentConfigs) -> bool:
+    def indifferent_to(self, configs: AssignmentConfigs, other: AssignmentConfigs) -> bool:
         """Whether the plug-in has looked at no setting in which the two differ."""
-        return all(getattr(one, name) == getattr(other, name) for name in self.read - {LAGS, RACKS})
+        return all(getattr(configs, name) == getattr(other, name) for name in self.read - {LAGS, RACKS})
 
 
 class _Adapter(TaskAssignor):

@@ -22,7 +22,7 @@ from rebalance_monitor.streaming.core.streams.grading import (
     unknown_settings,
 )
 from rebalance_monitor.streaming.core.streams.hypotheses import Remembered, frames, stateful_sets
-from rebalance_monitor.streaming.core.streams.observed import Observed
+from rebalance_monitor.streaming.core.streams.observed import ObservedRecord
 from rebalance_monitor.streaming.core.streams.plug_ins import (
     LAGS,
     RACKS,
@@ -59,37 +59,37 @@ def _unusable(plug_in: PlugIn, failure: PlugInFailed) -> Verdict:
 
 def judged(
     settings: StreamsSettings,
-    one: Observed,
+    record: ObservedRecord,
     at_ms: int,
     remembered: Remembered,
     floor: Mapping[TaskId, int],
     run: PlugInRun,
 ) -> Judged:
     """The verdict by the plug-in. Its callback is called once, with the answer that is compared with the record."""
-    search = Search(one, at_ms, floor, settings.java_version, run)
-    found = search.run(list(islice(frames(settings, one, remembered), MOST_FRAMES)))
+    search = Search(record, at_ms, floor, settings.java_version, run)
+    found = search.run(list(islice(frames(settings, record, remembered), MOST_FRAMES)))
     if isinstance(found, Missed):
         doubted = found
         if found.answer is not None:
-            again = Search(one, at_ms, floor, settings.java_version, run)
-            tried = again.run(list(islice(frames(settings, one, remembered, doubted=True), MOST_FRAMES)))
+            again = Search(record, at_ms, floor, settings.java_version, run)
+            tried = again.run(list(islice(frames(settings, record, remembered, doubted=True), MOST_FRAMES)))
             if isinstance(tried, Found):
-                return _found(settings, one, tried, again, run, silent=True)
+                return _found(settings, record, tried, again, run, silent=True)
             doubted = replace(found, exhausted=found.exhausted and tried.exhausted)
-        verdict = _missed(settings, one, run, doubted)
+        verdict = _missed(settings, record, run, doubted)
         if found.answer is not None:
             run.answered()
         if found.tried is not None:
             search.perform(found.tried)
         return Judged(verdict=verdict, plugged=run)
-    return _found(settings, one, found, search, run, silent=False)
+    return _found(settings, record, found, search, run, silent=False)
 
 
 def _found(
-    settings: StreamsSettings, one: Observed, found: Found, search: Search, run: PlugInRun, *, silent: bool
+    settings: StreamsSettings, record: ObservedRecord, found: Found, search: Search, run: PlugInRun, *, silent: bool
 ) -> Judged:
     """The verdict where an answer of the plug-in is the record's. `silent`: members reported no state that there is."""
-    reason = _unknown(settings, one, found, search, run, silent=silent)
+    reason = _unknown(settings, record, found, search, run, silent=silent)
     run.answered()
     search.perform(found.hypothesis)
     verdict = Verdict(
@@ -103,22 +103,22 @@ def _found(
         verdict=verdict,
         hypothesis=found.hypothesis,
         answer=found.answer,
-        roles=roles_of(one, found.answer),
+        roles=roles_of(record, found.answer),
         plugged=run,
     )
 
 
 def _unknown(
-    settings: StreamsSettings, one: Observed, found: Found, search: Search, run: PlugInRun, *, silent: bool
+    settings: StreamsSettings, record: ObservedRecord, found: Found, search: Search, run: PlugInRun, *, silent: bool
 ) -> Reason | None:
     """On what the answer rests that is not known; None where it follows from what is known."""
     hypothesis = found.hypothesis
-    sets, _ = stateful_sets(settings, one)
+    sets, _ = stateful_sets(settings, record)
     if silent or not all(search.gives(replace(hypothesis, stateful=other)) for other in sets[1:]):
         with_state = ", ".join(str(number) for number, _ in sorted(hypothesis.stateful)) or "none"
         text = f"which sub-topologies have state is not known yet; it fits with {with_state}"
         return Reason(ReasonKind.UNKNOWN_STATE, text)
-    names = _looked_at(run, unknown_settings(settings, one))
+    names = _looked_at(run, unknown_settings(settings, record))
     if names:
         listed = ", ".join(f"{name} {getattr(hypothesis.configs, _FIELD[name])}" for name in names)
         text = f"settings that are not known give this answer with these values: {listed}"
@@ -134,13 +134,13 @@ def _looked_at(run: PlugInRun, names: Iterable[str]) -> list[str]:
     return [name for name in names if _FIELD[name] in run.read]
 
 
-def _missed(settings: StreamsSettings, one: Observed, run: PlugInRun, found: Missed) -> Verdict:
+def _missed(settings: StreamsSettings, record: ObservedRecord, run: PlugInRun, found: Missed) -> Verdict:
     """The verdict where no answer of the plug-in is the record's."""
     if run.failure is not None and (run.lost or found.answer is None):
         return _unusable(run.plug_in, run.failure)
     if found.answer is None:
         return not_judged(ReasonKind.CANNOT_RUN, f"the leader's computation fails: {found.failed}")
-    names = _looked_at(run, unknown_settings(settings, one))
+    names = _looked_at(run, unknown_settings(settings, record))
     if names:
         text = f"no value that was tried gives this answer; not known: {', '.join(names)}"
         return not_judged(ReasonKind.UNKNOWN_SETTINGS, text)
@@ -148,7 +148,7 @@ def _missed(settings: StreamsSettings, one: Observed, run: PlugInRun, found: Mis
         return not_judged(ReasonKind.CANNOT_RUN, _RACKS)
     if LAGS in run.read:
         return not_judged(ReasonKind.TOO_MANY_POSSIBILITIES, _LAGS)
-    if not found.exhausted or not stateful_sets(settings, one)[1]:
+    if not found.exhausted or not stateful_sets(settings, record)[1]:
         return not_judged(ReasonKind.UNKNOWN_STATE, "which sub-topologies have state is not known")
     reason = Reason(ReasonKind.OTHER_ANSWER, found.nearest)
     return Verdict(grade=Grade.UNEXPLAINED, assignor=PROTOCOL, reason=reason, expected=expected_of(found.answer))

@@ -19,7 +19,7 @@ from rebalance_monitor.assignors.streams.eras import era_of
 from rebalance_monitor.assignors.streams.tasks import Release
 from rebalance_monitor.streaming.core.model.reasons import Reason, ReasonKind
 from rebalance_monitor.streaming.core.model.streams_settings import StreamsSettings
-from rebalance_monitor.streaming.core.streams.observed import Observed
+from rebalance_monitor.streaming.core.streams.observed import ObservedRecord
 from rebalance_monitor.streaming.core.streams.replica_racks import RackView
 
 STRATEGY = "rack.aware.assignment.strategy"
@@ -47,15 +47,15 @@ PLAIN = RackMode()
 """As without a strategy."""
 
 
-def tried(settings: StreamsSettings, one: Observed) -> list[list[RackMode]]:
+def tried(settings: StreamsSettings, record: ObservedRecord) -> list[list[RackMode]]:
     """The modes by their rank: those of a later list are tried if none of an earlier one gives the record's answer."""
     modes = [
         RackMode(strategy, view)
         for strategy in _strategies(settings)
-        if _affordable(strategy, one)
-        for view in one.racks.views
+        if _affordable(strategy, record)
+        for view in record.racks.views
     ]
-    if not _count(settings, one) or not modes:
+    if not _count(settings, record) or not modes:
         return [[PLAIN]]
     return [[PLAIN], modes] if settings.rack_strategy is None else [modes, [PLAIN]]
 
@@ -65,14 +65,14 @@ def weight(modes: Iterable[RackMode]) -> int:
     return max(WEIGHT[mode.strategy] for mode in modes)
 
 
-def missing(settings: StreamsSettings, one: Observed, releases: Sequence[Release]) -> Reason | None:
+def missing(settings: StreamsSettings, record: ObservedRecord, releases: Sequence[Release]) -> Reason | None:
     """Why not everything was tried that a leader may have done with racks; None where everything was."""
-    if not _count(settings, one) or not any(era_of(release).racks for release in releases):
+    if not _count(settings, record) or not any(era_of(release).racks for release in releases):
         return None
-    why = one.racks.why(with_changelogs=settings.standbys != 0)
+    why = record.racks.why(with_changelogs=settings.standbys != 0)
     if why:
         return Reason(ReasonKind.UNKNOWN_RACKS, why)
-    if not all(_affordable(strategy, one) for strategy in _strategies(settings)):
+    if not all(_affordable(strategy, record) for strategy in _strategies(settings)):
         return Reason(ReasonKind.TOO_MANY_POSSIBILITIES, _LARGE)
     costs = _unknown_costs(settings)
     if costs:
@@ -82,16 +82,16 @@ def missing(settings: StreamsSettings, one: Observed, releases: Sequence[Release
 
 
 def rests_on(
-    settings: StreamsSettings, one: Observed, release: Release, assignor: object, configs: AssignmentConfigs
+    settings: StreamsSettings, record: ObservedRecord, release: Release, assignor: object, configs: AssignmentConfigs
 ) -> Reason | None:
     """On what of racks this answer rests that is not known; None where it follows from what is known."""
-    if not _count(settings, one) or not era_of(release).racks or len(one.processes()) == 1:
+    if not _count(settings, record) or not era_of(release).racks or len(record.processes()) == 1:
         return None
     strategy = configs.rack_aware_assignment_strategy
     if settings.rack_strategy is None:
         text = f"settings that are not known give this answer with these values: {STRATEGY} {strategy.value}"
         return Reason(ReasonKind.UNKNOWN_SETTINGS, text)
-    why = one.racks.why(with_changelogs=configs.num_standby_replicas > 0)
+    why = record.racks.why(with_changelogs=configs.num_standby_replicas > 0)
     if strategy is RackStrategy.NONE:
         text = "this is the answer of a leader that does not know the rack of every replica"
         return Reason(ReasonKind.UNKNOWN_RACKS, f"{text}; {why}" if why else text)
@@ -105,15 +105,15 @@ def rests_on(
     return None
 
 
-def _count(settings: StreamsSettings, one: Observed) -> bool:
+def _count(settings: StreamsSettings, record: ObservedRecord) -> bool:
     """Whether racks may count: every member states its rack, a strategy may be configured, and brokers may have
     racks."""
-    if settings.rack_strategy == RackStrategy.NONE.value or not all(thread.wanted.rack for thread in one.threads):
+    if settings.rack_strategy == RackStrategy.NONE.value or not all(thread.wanted.rack for thread in record.threads):
         return False
-    with_state = [part.key for part in one.seen if part.stateful]
+    with_state = [part.key for part in record.seen if part.stateful]
     with_changelogs = settings.standbys is not None and settings.standbys > 0
-    known = not one.racks.why(with_changelogs=with_changelogs)
-    return not known or any(view.complete(with_state, with_changelogs=with_changelogs) for view in one.racks.views)
+    known = not record.racks.why(with_changelogs=with_changelogs)
+    return not known or any(view.complete(with_state, with_changelogs=with_changelogs) for view in record.racks.views)
 
 
 def _strategies(settings: StreamsSettings) -> tuple[RackStrategy, ...]:
@@ -122,8 +122,8 @@ def _strategies(settings: StreamsSettings) -> tuple[RackStrategy, ...]:
     return RackStrategy.MIN_TRAFFIC, RackStrategy.BALANCE_SUBTOPOLOGY
 
 
-def _affordable(strategy: RackStrategy, one: Observed) -> bool:
-    return len(one.tasks) * len(one.processes()) * WEIGHT[strategy] <= MOST_CELLS
+def _affordable(strategy: RackStrategy, record: ObservedRecord) -> bool:
+    return len(record.tasks) * len(record.processes()) * WEIGHT[strategy] <= MOST_CELLS
 
 
 def _unknown_costs(settings: StreamsSettings) -> list[str]:

@@ -136,8 +136,8 @@ def _contents(topics: TopicHistory, wanted: Sequence[str], at_ms: int) -> list[d
     shown = [topics.replica_racks(wanted, at) for at in (*held, *later)]
     everything = {name: racks for one in reversed(shown) for name, racks in one.items()}
     found: list[dict[str, RacksByReplica]] = []
-    for one in shown:
-        whole = {**everything, **one}
+    for by_topic in shown:
+        whole = {**everything, **by_topic}
         if whole not in found:
             found.append(whole)
     return found[:MOST_VIEWS]

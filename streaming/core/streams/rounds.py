@@ -22,7 +22,7 @@ from rebalance_monitor.assignors.streams.topics import ClusterView, ReplicaRacks
 from rebalance_monitor.schemas.streams_tasks import NEWEST_VERSION
 from rebalance_monitor.streaming.core.model.streams_settings import PlugIn
 from rebalance_monitor.streaming.core.streams.members import StreamsThread
-from rebalance_monitor.streaming.core.streams.observed import Observed, Roles
+from rebalance_monitor.streaming.core.streams.observed import ObservedRecord, Roles
 from rebalance_monitor.streaming.core.streams.plug_ins import PlugInRun
 from rebalance_monitor.streaming.core.streams.replica_racks import RackView
 from rebalance_monitor.streaming.core.streams.topology import Key, key_of
@@ -65,32 +65,32 @@ class RoundMaker:
     """Rounds of one record; `plugged` runs the plug-in of hypotheses that have one. Raises LeaderFailed where a
     member's endpoint cannot be read."""
 
-    one: Observed
+    record: ObservedRecord
     at_ms: int
     plugged: PlugInRun | None = None
 
     @cached_property
     def members(self) -> tuple[GroupMember, ...]:
         """The members as the leader reads them."""
-        return tuple(_member(thread) for thread in self.one.threads)
+        return tuple(_member(thread) for thread in self.record.threads)
 
     @cached_property
     def pool(self) -> ProcessId:
         """The process of members whose version the leader does not know."""
-        leader = next((thread for thread in self.one.threads if thread.id == self.one.leader), None)
+        leader = next((thread for thread in self.record.threads if thread.id == self.record.leader), None)
         newest = NEWEST_VERSION if leader is None else leader.said.latest_supported
-        return next((one.process_id for one in self.one.threads if one.said.version > newest), _NOBODY)
+        return next((one.process_id for one in self.record.threads if one.said.version > newest), _NOBODY)
 
     @cached_property
     def leader(self) -> ProcessId:
         """The leader's process; of a leader that is no member, nobody's."""
-        found = (member.process_id for member in self.members if member.id == self.one.leader)
+        found = (member.process_id for member in self.members if member.id == self.record.leader)
         return next(found, _NOBODY)
 
     @cached_property
     def subscriptions(self) -> Mapping[str, MemberSubscription]:
         """The members' subscriptions, for a plug-in's callback."""
-        return {thread.id: _subscription(thread) for thread in self.one.threads}
+        return {thread.id: _subscription(thread) for thread in self.record.threads}
 
     def _stores(self, key: Key, hypothesis: Hypothesis) -> frozenset[str]:
         """What only plug-ins are told: stores without a changelog are known from the topology's text alone."""
@@ -111,7 +111,7 @@ class RoundMaker:
         subtopologies = []
         # A task's end offsets are known as one sum, which stands at the first of its changelogs.
         summed: dict[Key, str] = {}
-        for part in self.one.seen:
+        for part in self.record.seen:
             topics.update({topic: [(None,)] * count for topic, count in part.topics.items()})
             changelogs: tuple[str, ...] = ()
             if part.key in hypothesis.stateful:
@@ -186,11 +186,11 @@ class Difference:
     first: str = ""
 
 
-def difference(one: Observed, answer: LeaderAnswer) -> Difference:
+def difference(record: ObservedRecord, answer: LeaderAnswer) -> Difference:
     """Between the record and an answer, thread by thread: partitions with their tasks, copies, the kind of the next
     rebalance, version, error; and the host maps, which are the same for all threads."""
     size, first = 0, ""
-    for thread in one.threads:
+    for thread in record.threads:
         given = answer.assignments.get(thread.id)
         if given is None:
             return Difference(1, f"{thread.id} is no member")
@@ -205,7 +205,7 @@ def difference(one: Observed, answer: LeaderAnswer) -> Difference:
             first = f"{thread.id} was given {what} than any leader's computation gives it"
         size += differs
     hosts = hosts_of(answer.partitions_by_host), hosts_of(answer.standby_partitions_by_host)
-    for thread in one.threads[:1]:
+    for thread in record.threads[:1]:
         told = hosts_of(thread.told.partitions_by_host()), hosts_of(thread.told.standby_partitions_by_host())
         if thread.told.error == 0 and told != hosts:
             size, first = size + 1, first or "the host maps differ from the computed ones"
@@ -229,12 +229,12 @@ def _kind(next_ms: int) -> int:
     return 0 if next_ms == 0 else 2 if next_ms == (1 << 63) - 1 else 1
 
 
-def roles_of(one: Observed, answer: LeaderAnswer) -> Roles:
+def roles_of(record: ObservedRecord, answer: LeaderAnswer) -> Roles:
     """What an answer that equals the record tells beyond it."""
     warm_ups, transient, withheld = {}, {}, {}
     shares = {name: share for client in answer.shares.values() for name, share in client.threads.items()}
     warm = {name: frozenset(client.warm_ups) for client in answer.shares.values() for name in client.threads}
-    for thread in one.threads:
+    for thread in record.threads:
         share = shares.get(thread.id)
         if share is not None:
             copies = frozenset(share.standby)

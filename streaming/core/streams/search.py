@@ -41,7 +41,7 @@ from rebalance_monitor.streaming.core.streams.caught_up import (
     within,
 )
 from rebalance_monitor.streaming.core.streams.hypotheses import Frame
-from rebalance_monitor.streaming.core.streams.observed import Observed
+from rebalance_monitor.streaming.core.streams.observed import ObservedRecord
 from rebalance_monitor.streaming.core.streams.partly_known import difference_but_copies, difference_by_process
 from rebalance_monitor.streaming.core.streams.places import Place, places_of
 from rebalance_monitor.streaming.core.streams.plug_ins import LAGS, PlugInRun
@@ -84,9 +84,9 @@ class Missed:
     tried: Hypothesis | None = None
 
 
-def runs_of(one: Observed, most: int = MOST_RUNS, weight: int = 1) -> int:
+def runs_of(record: ObservedRecord, most: int = MOST_RUNS, weight: int = 1) -> int:
     """How many runs of the leader a record may cost; `weight`: how many times as much as a plain one each costs."""
-    cells = max(len(one.tasks) * len(one.processes()) * weight, 1)
+    cells = max(len(record.tasks) * len(record.processes()) * weight, 1)
     return max(min(most, CELLS // cells), FEWEST_RUNS)
 
 
@@ -96,7 +96,7 @@ class Search:
 
     def __init__(
         self,
-        one: Observed,
+        record: ObservedRecord,
         at_ms: int,
         floor: Mapping[TaskId, int],
         java_version: int | None,
@@ -107,17 +107,17 @@ class Search:
         weight: int = 1,
     ) -> None:
         """`parts`: so many searches share the runs of the record; `weight`: what one run costs."""
-        self._one = one
+        self._one = record
         self._java_version = java_version or DEFAULT_JAVA
         self._plugged = plugged
-        self._maker = RoundMaker(one, at_ms, plugged)
+        self._maker = RoundMaker(record, at_ms, plugged)
         self._bounds = bounds or {}
         # Where samples tell, the search begins with what they tell.
         self._floor = {**floor, **{task: max(floor.get(task, 0), its.least) for task, its in self._bounds.items()}}
-        self._sums = sums_of(one)
-        self._processes = one.processes()
+        self._sums = sums_of(record)
+        self._processes = record.processes()
         most = MOST_RUNS if plugged is None else MOST_PLUG_IN_RUNS
-        self._runs = self._more = max(runs_of(one, most, weight) // parts, FEWEST_RUNS)
+        self._runs = self._more = max(runs_of(record, most, weight) // parts, FEWEST_RUNS)
         self.made = 0
         self._failed = ""
         self._nearest: tuple[int, str, LeaderAnswer | None] = (1 << 30, "", None)

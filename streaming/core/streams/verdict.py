@@ -37,7 +37,7 @@ from rebalance_monitor.streaming.core.streams.hypotheses import (
     releases,
     stateful_sets,
 )
-from rebalance_monitor.streaming.core.streams.observed import Observed
+from rebalance_monitor.streaming.core.streams.observed import ObservedRecord
 from rebalance_monitor.streaming.core.streams.plug_ins import NO_PLUG_INS, PlugInRun, PlugIns
 from rebalance_monitor.streaming.core.streams.rounds import roles_of
 from rebalance_monitor.streaming.core.streams.search import FEWEST_RUNS, Found, Missed, Search, runs_of
@@ -48,7 +48,7 @@ _POOLED = "the leader takes all members of a newer version for one process, whos
 
 def judge(
     settings: StreamsSettings,
-    one: Observed,
+    record: ObservedRecord,
     at_ms: int,
     remembered: Remembered,
     floor: Mapping[TaskId, int],
@@ -58,39 +58,39 @@ def judge(
     """The verdict on one generation whose members can all be read. `floor`: the least end offset sum of each task by
     earlier records; `bounds`: between which it lay by samples, of some tasks. `plug_ins` run the application's own
     assignor."""
-    one = replace(one, threads=future.pooled(one.threads, newest_known(settings, one)))
-    why = _cannot(settings, one)
+    record = replace(record, threads=future.pooled(record.threads, newest_known(settings, record)))
+    why = _cannot(settings, record)
     if why is not None:
         return Judged(verdict=not_judged(*why))
     try:
         if settings.plug_in is not None:
-            if future.in_pool(one):
+            if future.in_pool(record):
                 return Judged(verdict=not_judged(ReasonKind.CANNOT_RUN, _POOLED))
             plug_ins.begin(settings.plug_in)
             run = PlugInRun(settings.plug_in, plug_ins, store_names(settings.topology or ""))
-            return plugged_verdict.judged(settings, one, at_ms, remembered, floor, run)
-        if future.in_pool(one):
-            return _with_pool(settings, one, at_ms, remembered, floor)
-        return _judged(settings, one, at_ms, remembered, floor, bounds=bounds)
+            return plugged_verdict.judged(settings, record, at_ms, remembered, floor, run)
+        if future.in_pool(record):
+            return _with_pool(settings, record, at_ms, remembered, floor)
+        return _judged(settings, record, at_ms, remembered, floor, bounds=bounds)
     except LeaderFailed as failed:
         return Judged(verdict=not_judged(ReasonKind.CANNOT_RUN, f"the leader's computation fails: {failed}"))
 
 
-def newest_known(settings: StreamsSettings, one: Observed) -> int:
+def newest_known(settings: StreamsSettings, record: ObservedRecord) -> int:
     """The newest version of the payloads that the leader can read, as far as that is known."""
-    return newest_version(min(releases(settings, one), default=NEWEST.since))
+    return newest_version(min(releases(settings, record), default=NEWEST.since))
 
 
 def _with_pool(
-    settings: StreamsSettings, one: Observed, at_ms: int, remembered: Remembered, floor: Mapping[TaskId, int]
+    settings: StreamsSettings, record: ObservedRecord, at_ms: int, remembered: Remembered, floor: Mapping[TaskId, int]
 ) -> Judged:
     """The first place of the pool among the processes that gives the record's answer."""
-    places = future.places(one.processes())
-    if FEWEST_RUNS * len(places) > runs_of(one):
+    places = future.places(record.processes())
+    if FEWEST_RUNS * len(places) > runs_of(record):
         text = f"{_POOLED}: among {len(places)} places there are more possibilities than are tried"
         return Judged(verdict=not_judged(ReasonKind.TOO_MANY_POSSIBILITIES, text))
     tried = [
-        _judged(settings, future.named(one, place), at_ms, remembered, floor, parts=len(places)) for place in places
+        _judged(settings, future.named(record, place), at_ms, remembered, floor, parts=len(places)) for place in places
     ]
     fits = next((each for each in tried if each.verdict.grade in (Grade.MATCH, Grade.EXPLAINABLE)), None)
     if fits is not None:
@@ -108,7 +108,7 @@ def _by_lag(settings: StreamsSettings) -> bool:
 
 def _judged(
     settings: StreamsSettings,
-    one: Observed,
+    record: ObservedRecord,
     at_ms: int,
     remembered: Remembered,
     floor: Mapping[TaskId, int],
@@ -118,17 +118,17 @@ def _judged(
 ) -> Judged:
     """The verdict by all that can be tried, with one of so many `parts` of the runs that a record may cost."""
     missed: Missed | None = None
-    for modes in rack_modes.tried(settings, one):
+    for modes in rack_modes.tried(settings, record):
         weight = rack_modes.weight(modes)
-        tried = list(islice(frames(settings, one, remembered, modes=modes), MOST_FRAMES))
+        tried = list(islice(frames(settings, record, remembered, modes=modes), MOST_FRAMES))
         if not tried:
             continue
-        first = Search(one, at_ms, floor, settings.java_version, bounds=bounds or {}, parts=parts, weight=weight)
+        first = Search(record, at_ms, floor, settings.java_version, bounds=bounds or {}, parts=parts, weight=weight)
         found = first.run(tried)
         if isinstance(found, Found):
-            return _found(settings, one, found, first)
-        less_likely = list(islice(frames(settings, one, remembered, doubted=True, modes=modes), MOST_FRAMES))
-        doubting = Search(one, at_ms, floor, settings.java_version, parts=parts, weight=weight)
+            return _found(settings, record, found, first)
+        less_likely = list(islice(frames(settings, record, remembered, doubted=True, modes=modes), MOST_FRAMES))
+        doubting = Search(record, at_ms, floor, settings.java_version, parts=parts, weight=weight)
         again = doubting.run(less_likely) if less_likely else found
         if isinstance(again, Found):
             return Judged(verdict=_with_silent_state(again))
@@ -138,16 +138,16 @@ def _judged(
     if missed is None:
         text = f"task assignor {settings.assignor} is not in any release that the leader can be of"
         return Judged(verdict=not_judged(ReasonKind.ASSIGNOR_UNKNOWN, text))
-    return Judged(verdict=_missed(settings, one, remembered, missed))
+    return Judged(verdict=_missed(settings, record, remembered, missed))
 
 
-def _found(settings: StreamsSettings, one: Observed, found: Found, search: Search) -> Judged:
+def _found(settings: StreamsSettings, record: ObservedRecord, found: Found, search: Search) -> Judged:
     """The verdict where the record's answer was found."""
-    reason = _unknown(settings, one, found, search)
+    reason = _unknown(settings, record, found, search)
     own = found.hypothesis.release
     alike = {
         release: release == own or search.gives(replace(found.hypothesis, release=release))
-        for release in releases(settings, one)
+        for release in releases(settings, record)
     }
     # Of a large group not every release can be asked: then none is named.
     asked = None not in alike.values()
@@ -163,7 +163,7 @@ def _found(settings: StreamsSettings, one: Observed, found: Found, search: Searc
         verdict=verdict,
         hypothesis=found.hypothesis,
         answer=found.answer,
-        roles=roles_of(one, found.answer) if found.hypothesis.exact else None,
+        roles=roles_of(record, found.answer) if found.hypothesis.exact else None,
         ideal=search.ideal(found.hypothesis) if by_lag else None,
     )
 
@@ -175,47 +175,47 @@ def _with_silent_state(found: Found) -> Verdict:
     return Verdict(grade=Grade.EXPLAINABLE, assignor=PROTOCOL, reason=Reason(ReasonKind.UNKNOWN_STATE, text))
 
 
-def _cannot(settings: StreamsSettings, one: Observed) -> tuple[ReasonKind, str] | None:
+def _cannot(settings: StreamsSettings, record: ObservedRecord) -> tuple[ReasonKind, str] | None:
     """Why the leader's computation cannot be run at all."""
     if not assignors(settings):
         return ReasonKind.ASSIGNOR_UNKNOWN, f"task assignor {settings.assignor} is not recomputed by this version"
     plugged = settings.plug_in is not None
-    if not releases(settings, one):
+    if not releases(settings, record):
         oldest = "3.8, the first that runs an application's own assignor" if plugged else "2.4"
         return ReasonKind.ASSIGNOR_UNKNOWN, f"the leader's release is not known, or older than {oldest}"
-    errors = {thread.told.error for thread in one.threads}
+    errors = {thread.told.error for thread in record.threads}
     # A plug-in may find no assignment: then error 3 is the answer.
     if errors & ({INCOMPLETE_SOURCE_TOPICS} if plugged else {INCOMPLETE_SOURCE_TOPICS, ASSIGNMENT_ERROR}):
         return ReasonKind.CANNOT_RUN, f"the leader answered with error {max(errors)} instead of an assignment"
-    leader = next((thread for thread in one.threads if thread.id == one.leader), None)
+    leader = next((thread for thread in record.threads if thread.id == record.leader), None)
     if leader is not None and leader.said.latest_supported > NEWEST_VERSION:
         text = f"the leader knows version {leader.said.latest_supported} of the payloads, which nobody has described"
         return ReasonKind.CANNOT_RUN, text
-    topics = {topic for part in one.seen for topic in part.topics}
-    strange = sorted({topic for topic, _ in one.owner if topic not in topics})
+    topics = {topic for part in record.seen for topic in part.topics}
+    strange = sorted({topic for topic, _ in record.owner if topic not in topics})
     if strange:
         return ReasonKind.TOPOLOGY_UNKNOWN, f"no record has shown yet which task reads {', '.join(strange[:3])}"
-    if not one.tasks and not any(errors):
+    if not record.tasks and not any(errors):
         return ReasonKind.TOPOLOGY_UNKNOWN, "no record has shown a task yet"
     return None
 
 
-def _missed(settings: StreamsSettings, one: Observed, remembered: Remembered, missed: Missed) -> Verdict:
+def _missed(settings: StreamsSettings, record: ObservedRecord, remembered: Remembered, missed: Missed) -> Verdict:
     if missed.answer is None and missed.failed:
         return not_judged(ReasonKind.CANNOT_RUN, f"the leader's computation fails: {missed.failed}")
-    if not any(era_of(release).high_availability for release in releases(settings, one)):
+    if not any(era_of(release).high_availability for release in releases(settings, record)):
         return not_judged(ReasonKind.CANNOT_RUN, "what leaders up to 2.5 answer is not known exactly")
-    racks = rack_modes.missing(settings, one, releases(settings, one))
+    racks = rack_modes.missing(settings, record, releases(settings, record))
     if racks is not None:
         return not_judged(racks.kind, racks.text)
     if settings.assignor is None and not remembered.built_in:
         text = "none of Kafka's own assignors gives this answer: the application may have a task.assignor.class"
         return not_judged(ReasonKind.ASSIGNOR_UNKNOWN, text)
-    names = unknown_settings(settings, one)
+    names = unknown_settings(settings, record)
     if names:
         text = f"no value that was tried gives this answer; not known: {', '.join(names)}"
         return not_judged(ReasonKind.UNKNOWN_SETTINGS, text)
-    if not missed.exhausted or not stateful_sets(settings, one)[1]:
+    if not missed.exhausted or not stateful_sets(settings, record)[1]:
         text = "there are more possible end offsets of the changelogs than are tried"
         return not_judged(ReasonKind.TOO_MANY_POSSIBILITIES, text)
     text = missed.nearest or "no end offsets of the changelogs can place the tasks so"
@@ -224,18 +224,18 @@ def _missed(settings: StreamsSettings, one: Observed, remembered: Remembered, mi
     return Verdict(grade=Grade.UNEXPLAINED, assignor=PROTOCOL, reason=reason, expected=expected)
 
 
-def _unknown(settings: StreamsSettings, one: Observed, found: Found, search: Search) -> Reason | None:
+def _unknown(settings: StreamsSettings, record: ObservedRecord, found: Found, search: Search) -> Reason | None:
     """On what the answer rests that is not known; None where it follows from what is known."""
     hypothesis = found.hypothesis
     if not era_of(hypothesis.release).high_availability:
         text = "leaders up to 2.5: the processes' tasks are as computed; how their threads share them is not recomputed"
         return Reason(ReasonKind.OTHER_RELEASE, text)
-    sets, _ = stateful_sets(settings, one)
+    sets, _ = stateful_sets(settings, record)
     if len(sets) > 1 and not all(search.gives(replace(hypothesis, stateful=other)) for other in sets):
         with_state = ", ".join(str(number) for number, _ in sorted(hypothesis.stateful)) or "none"
         text = f"which sub-topologies have state is not known yet; it fits with {with_state}"
         return Reason(ReasonKind.UNKNOWN_STATE, text)
-    names = unknown_settings(settings, one)
+    names = unknown_settings(settings, record)
     if found.only:  # then nothing was moved because of a lag
         names = {name: value for name, value in names.items() if name == NOT_KNOWN["standbys"]}
     if names and hypothesis.stateful:
@@ -249,7 +249,7 @@ def _unknown(settings: StreamsSettings, one: Observed, found: Found, search: Sea
         return Reason(
             ReasonKind.UNKNOWN_SETTINGS, f"settings that are not known give this answer with these values: {listed}"
         )
-    racks = rack_modes.rests_on(settings, one, hypothesis.release, hypothesis.assignor, hypothesis.configs)
+    racks = rack_modes.rests_on(settings, record, hypothesis.release, hypothesis.assignor, hypothesis.configs)
     if racks is not None:
         return racks
     if hypothesis.copies_unsure:

@@ -24,7 +24,7 @@ def viewed(facts: Facts, past: Past, at_ms: int) -> StreamsDetail:
     stateless = [total - part for total, part in zip(every, stateful, strict=True)]
     wanted = facts.wanted_copies
     return detail_of(
-        facts.one,
+        facts.record,
         facts.judged.roles,
         wanted=None if facts.failed else wanted,
         stateful=(min(stateful), max(stateful)),

@@ -37,18 +37,18 @@ class Apart:
         }
         self.workers = sorted(set(self._writer.values()))
 
-    def _rows(self, one: RawRecord) -> Iterator[Row]:
-        row = decode(one, self.known)
+    def _rows(self, record: RawRecord) -> Iterator[Row]:
+        row = decode(record, self.known)
         if row is not None:
             if not isinstance(row.body, OtherGroup):
                 yield row
-        elif one.topic != OFFSETS_TOPIC:  # of no interest, but no hole either
-            for group in groups_of_topic(self.known, one.topic):
+        elif record.topic != OFFSETS_TOPIC:  # of no interest, but no hole either
+            for group in groups_of_topic(self.known, record.topic):
                 yield Row(
-                    topic=one.topic,
-                    partition=one.partition,
-                    offset=one.offset,
-                    timestamp_ms=one.timestamp_ms,
+                    topic=record.topic,
+                    partition=record.partition,
+                    offset=record.offset,
+                    timestamp_ms=record.timestamp_ms,
                     group=group,
                     body=PASSED_OVER,
                 )
@@ -75,10 +75,10 @@ class Apart:
         """What `replay` says."""
         rows, stamps = list(rows), Stamps()
         at_ms = {_place(row): row.timestamp_ms for row in rows}
-        for one in self.records:
-            if one.topic == OFFSETS_TOPIC:
-                place = (one.topic, one.partition, one.offset)
-                stamps.logged(*place, at_ms.get(place, one.timestamp_ms), exact=place in at_ms)
+        for record in self.records:
+            if record.topic == OFFSETS_TOPIC:
+                place = (record.topic, record.partition, record.offset)
+                stamps.logged(*place, at_ms.get(place, record.timestamp_ms), exact=place in at_ms)
         for row in rows:
             stamps.written(row)
         return folded(rows, stamps, self.known)
@@ -120,8 +120,8 @@ def harm(results: Iterable[Result]) -> set[tuple[str, tuple[str, ...]]]:
 
 
 def _harm(results: Iterable[Result]) -> Iterator[tuple[str, tuple[str, ...]]]:
-    for one in results:
-        if isinstance(one, Part) and one.severity is not Severity.INFO:
-            yield one.code, tuple(f"{subject.type} {subject.id}" for subject in one.subjects)
-        if isinstance(one, Generation) and one.verdict.grade is Grade.UNEXPLAINED:
-            yield "unexplained", (str(one.generation),)
+    for result in results:
+        if isinstance(result, Part) and result.severity is not Severity.INFO:
+            yield result.code, tuple(f"{subject.type} {subject.id}" for subject in result.subjects)
+        if isinstance(result, Generation) and result.verdict.grade is Grade.UNEXPLAINED:
+            yield "unexplained", (str(result.generation),)

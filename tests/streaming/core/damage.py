@@ -135,27 +135,27 @@ def in_group_record(records: list[RawRecord], dice: Random, change: Callable[[Gr
         records[at] = replace(records[at], value=encode_group_metadata(change(read.value)))
 
 
-def subscription(one: GroupMember, dice: Random, all_of: Sequence[GroupMember]) -> GroupMember:
-    return replace(one, subscription=spoilt(one.subscription, dice, [other.subscription for other in all_of]))
+def subscription(member: GroupMember, dice: Random, all_of: Sequence[GroupMember]) -> GroupMember:
+    return replace(member, subscription=spoilt(member.subscription, dice, [other.subscription for other in all_of]))
 
 
-def assignment(one: GroupMember, dice: Random, all_of: Sequence[GroupMember]) -> GroupMember:
-    return replace(one, assignment=spoilt(one.assignment, dice, [other.assignment for other in all_of]))
+def assignment(member: GroupMember, dice: Random, all_of: Sequence[GroupMember]) -> GroupMember:
+    return replace(member, assignment=spoilt(member.assignment, dice, [other.assignment for other in all_of]))
 
 
-def emptied_both(one: GroupMember, dice: Random, all_of: Sequence[GroupMember]) -> GroupMember:
-    return replace(one, subscription=b"", assignment=b"")
+def emptied_both(member: GroupMember, dice: Random, all_of: Sequence[GroupMember]) -> GroupMember:
+    return replace(member, subscription=b"", assignment=b"")
 
 
-def emptied_assignment(one: GroupMember, dice: Random, all_of: Sequence[GroupMember]) -> GroupMember:
-    return replace(one, assignment=b"")
+def emptied_assignment(member: GroupMember, dice: Random, all_of: Sequence[GroupMember]) -> GroupMember:
+    return replace(member, assignment=b"")
 
 
-def rewritten_state(one: GroupMember, dice: Random, all_of: Sequence[GroupMember]) -> GroupMember:
+def rewritten_state(member: GroupMember, dice: Random, all_of: Sequence[GroupMember]) -> GroupMember:
     """A worker's report that is sound, and says what no worker says."""
-    read = decode_worker_state(one.subscription)
+    read = decode_worker_state(member.subscription)
     if not isinstance(read, Decoded):
-        return one
+        return member
     state, allocation = read.value, read.value.allocation
     odd = dice.randrange(4)
     if odd == 0:
@@ -167,16 +167,16 @@ def rewritten_state(one: GroupMember, dice: Random, all_of: Sequence[GroupMember
     else:
         state = replace(state, allocation=odd_answer(allocation, dice))
     entries = ((), ()) if state.allocation is None else entries_of(state.allocation)
-    return replace(one, subscription=encode_worker_state(state, *entries))
+    return replace(member, subscription=encode_worker_state(state, *entries))
 
 
-def rewritten_answer(one: GroupMember, dice: Random, all_of: Sequence[GroupMember]) -> GroupMember:
+def rewritten_answer(member: GroupMember, dice: Random, all_of: Sequence[GroupMember]) -> GroupMember:
     """An assignment that is sound, and says what no leader says."""
-    read = decode_assignment(one.assignment)
+    read = decode_assignment(member.assignment)
     if not isinstance(read, Decoded):
-        return one
+        return member
     answer = odd_answer(read.value, dice)
-    return replace(one, assignment=encode_assignment(answer, *entries_of(answer)))
+    return replace(member, assignment=encode_assignment(answer, *entries_of(answer)))
 
 
 def odd_answer(answer: ConnectAssignment, dice: Random) -> ConnectAssignment:
@@ -206,16 +206,16 @@ def entries_of(answer: ConnectAssignment) -> tuple[Entries, Entries]:
     )
 
 
-def renamed(one: GroupMember, dice: Random, all_of: Sequence[GroupMember]) -> GroupMember:
+def renamed(member: GroupMember, dice: Random, all_of: Sequence[GroupMember]) -> GroupMember:
     name = dice.choice((*NAMES, *(other.member_id for other in all_of)))
     changes: dict[str, Any] = {dice.choice(("member_id", "client_id", "client_host", "instance_id")): name}
-    return replace(one, **changes)
+    return replace(member, **changes)
 
 
-def timed_out(one: GroupMember, dice: Random, all_of: Sequence[GroupMember]) -> GroupMember:
+def timed_out(member: GroupMember, dice: Random, all_of: Sequence[GroupMember]) -> GroupMember:
     field = dice.choice(("rebalance_timeout_ms", "session_timeout_ms"))
     changes: dict[str, Any] = {field: dice.choice(NUMBERS)}
-    return replace(one, **changes)
+    return replace(member, **changes)
 
 
 def group_field(records: list[RawRecord], dice: Random) -> None:

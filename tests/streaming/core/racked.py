@@ -61,8 +61,8 @@ def racked(seed: int) -> Racked:
     first_ms, last_ms = records[0][0].timestamp_ms, records[-1][0].timestamp_ms
     lives = list(_lives(dice, first_ms, last_ms))
     samples = [TopicMetadata(counts[0].at_ms, _racks(counts[0], frozenset(RACKS)))]
-    for one in lives[1:]:
-        at_ms = one.at_ms + dice.randint(*SAMPLED_AFTER_MS)
+    for life in lives[1:]:
+        at_ms = life.at_ms + dice.randint(*SAMPLED_AFTER_MS)
         samples.append(TopicMetadata(at_ms, _racks(_sample(counts, at_ms), _alive(lives, at_ms))))
     samples += [TopicMetadata(one.at_ms, _racks(one, _alive(lives, one.at_ms - 13_000))) for one in counts[1:]]
     generations = tuple(

@@ -17,9 +17,9 @@ def compacted(records: list[RawRecord], until_ms: int) -> Iterator[RawRecord]:
     """Of the config records before `until_ms` only the newest of each key."""
     old = [one for one in records if one.topic.endswith("-configs") and one.timestamp_ms < until_ms]
     kept = {one.key: one for one in old}
-    for one in records:
-        if one not in old or kept[one.key] is one:
-            yield one
+    for record in records:
+        if record not in old or kept[record.key] is record:
+            yield record
 
 
 @pytest.mark.parametrize("part", [0.3, 0.5, 0.7])

@@ -41,9 +41,9 @@ def states(group: str, batches: Iterable[Sequence[Row]]) -> list[str]:
         now_ms = batch[-1].timestamp_ms + 50 if batch else now_ms + 1_000
         outcome = fold_group(SETTINGS, group, state, batch, Tick(now_ms))
         state = outcome.state
-        for one in outcome.results:
-            if isinstance(one, Standing) and shown[-1:] != [one.state]:
-                shown.append(one.state)
+        for result in outcome.results:
+            if isinstance(result, Standing) and shown[-1:] != [result.state]:
+                shown.append(result.state)
     return shown
 
 

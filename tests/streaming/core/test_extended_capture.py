@@ -16,11 +16,13 @@ FAILED_AFTER_MS, EMPTY_AFTER_MS, HOUR_MS = 600_000, 1_200_000, 3_600_000
 FAILED = 16
 
 
-def group_record(one: RawRecord) -> GroupGeneration | None:
+def group_record(record: RawRecord) -> GroupGeneration | None:
     """The generation in a record of the group."""
-    if one.topic != OFFSETS_TOPIC:
+    if record.topic != OFFSETS_TOPIC:
         return None
-    row = decode_offsets_record(one.topic, one.partition, one.offset, one.timestamp_ms, one.key, one.value)
+    row = decode_offsets_record(
+        record.topic, record.partition, record.offset, record.timestamp_ms, record.key, record.value
+    )
     return row.body if row is not None and isinstance(row.body, GroupGeneration) else None
 
 
@@ -54,10 +56,10 @@ def extended() -> Iterator[RawRecord]:
         ends[one.topic, one.partition] = max(one.offset + 1, ends.get((one.topic, one.partition), 0))
     yield from records
 
-    def later(one: RawRecord, after_ms: int, **more: Any) -> RawRecord:
-        place = one.topic, one.partition
+    def later(record: RawRecord, after_ms: int, **more: Any) -> RawRecord:
+        place = record.topic, record.partition
         ends[place] = ends.get(place, 0) + 1
-        return replace(one, offset=ends[place] - 1, timestamp_ms=end_ms + after_ms, **more)
+        return replace(record, offset=ends[place] - 1, timestamp_ms=end_ms + after_ms, **more)
 
     for number, one in enumerate(running(records)[:FAILED]):
         said = {**json.loads(one.value or b""), "state": "FAILED", "trace": "java.lang.Exception"}

@@ -10,7 +10,7 @@ from rebalance_monitor.streaming.cli.captures import records_of
 from rebalance_monitor.streaming.core.connect import verdict
 from rebalance_monitor.streaming.core.connect.leader import hypotheses
 from rebalance_monitor.streaming.core.connect.leader.hypotheses import MAX_HYPOTHESES, Carried, Process
-from rebalance_monitor.streaming.core.connect.leader.packed import Hypothesis
+from rebalance_monitor.streaming.core.connect.leader.packed import LeaderHypothesis
 from rebalance_monitor.streaming.core.connect.leader.rounds import Case
 from rebalance_monitor.streaming.core.connect.observed import WorkerView
 from rebalance_monitor.streaming.core.model.results import Grade
@@ -37,13 +37,13 @@ def case(monkeypatch: pytest.MonkeyPatch) -> Case:
     return next(one for one in seen if one.last is not None and not one.observed.delay_ms)
 
 
-def many(case: Case) -> tuple[Hypothesis, ...]:
+def many(case: Case) -> tuple[LeaderHypothesis, ...]:
     """More minds than are followed, all of which give the observed answer: only the maximum delay tells them apart."""
     [known] = case.carried.hypotheses
     return tuple(replace(known, max_delay_ms=10_000 + number) for number in range(MAX_HYPOTHESES + 1))
 
 
-def wrong(case: Case) -> tuple[Hypothesis, ...]:
+def wrong(case: Case) -> tuple[LeaderHypothesis, ...]:
     """A mind that remembers a delay still running."""
     [known] = case.carried.hypotheses
     at_ms = case.observed.at_ms

@@ -17,7 +17,7 @@ from rebalance_monitor.assignors.connect.model import ConnectResult, ConnectRoun
 from rebalance_monitor.streaming.cli.captures import records_of
 from rebalance_monitor.streaming.core.connect import verdict
 from rebalance_monitor.streaming.core.connect.leader.hypotheses import Carried
-from rebalance_monitor.streaming.core.connect.leader.packed import Hypothesis
+from rebalance_monitor.streaming.core.connect.leader.packed import LeaderHypothesis
 from rebalance_monitor.streaming.core.connect.leader.rounds import Case
 from rebalance_monitor.streaming.core.connect.observed import EAGER
 from rebalance_monitor.streaming.core.model.results import Grade
@@ -35,9 +35,9 @@ def cases(name: str) -> tuple[Case, ...]:
     seen: list[Case] = []
     judge = verdict.judge
 
-    def noted(one: Case) -> verdict.Judgement:
-        seen.append(one)
-        return judge(one)
+    def noted(case: Case) -> verdict.Judgement:
+        seen.append(case)
+        return judge(case)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(verdict, "judge", noted)
@@ -51,9 +51,9 @@ def counted_runs(*, each_alone: bool) -> Iterator[list[ConnectRound]]:
     ran: list[ConnectRound] = []
     assign = incremental.assign
 
-    def run(memory: LeaderMemory, one: ConnectRound, **how: Any) -> tuple[ConnectResult, LeaderMemory]:
-        ran.append(one)
-        result, after = assign(memory, one, **how)
+    def run(memory: LeaderMemory, round_: ConnectRound, **how: Any) -> tuple[ConnectResult, LeaderMemory]:
+        ran.append(round_)
+        result, after = assign(memory, round_, **how)
         return (replace(result, rests_on=EVERYTHING) if each_alone else result), after
 
     with pytest.MonkeyPatch.context() as patch:
@@ -80,7 +80,7 @@ minds = st.builds(
 )
 
 
-def mind(case: Case, era: str, delay_ms: int | None, changes: dict[str, Any]) -> Hypothesis:
+def mind(case: Case, era: str, delay_ms: int | None, changes: dict[str, Any]) -> LeaderHypothesis:
     """A mind near those that were carried into this generation."""
     memory = case.carried.hypotheses[0].memory
     plain = {name: value for name, value in changes.items() if name in {one.name for one in fields(LeaderMemory)}}
@@ -93,7 +93,7 @@ def mind(case: Case, era: str, delay_ms: int | None, changes: dict[str, Any]) ->
         memory = replace(memory, previous_generation=case.body.generation - 1 - changes["generations_ago"])
     if "gone" in changes:
         memory = replace(memory, previous_members=memory.previous_members | {changes["gone"]})
-    return Hypothesis(era, memory, delay_ms)
+    return LeaderHypothesis(era, memory, delay_ms)
 
 
 @given(

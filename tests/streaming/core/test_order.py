@@ -47,25 +47,25 @@ def published(
     generations: dict[object, Result] = {}
     incidents: dict[object, Incident | Part] = {}
     jobs: dict[object, JobState] = {}
-    for one in results:
-        match one:
+    for result in results:
+        match result:
             case Generation():
-                generations[one.source] = one
+                generations[result.source] = result
             case Aftermath():
-                before = generations[one.source]
+                before = generations[result.source]
                 assert isinstance(before, Generation)
                 assert not before.settled
-                generations[one.source] = one.completed(before)
+                generations[result.source] = result.completed(before)
             case Incident():
-                incidents[one.incident_id] = one
+                incidents[result.incident_id] = result
             case JobState():
-                jobs[one.job] = one
+                jobs[result.job] = result
             case Part():
-                incidents[one.incident_id, one.subjects, one.opened_at_ms] = one
+                incidents[result.incident_id, result.subjects, result.opened_at_ms] = result
             case Standing() | GroupProgress() | UndecodableRecord() | GapRecord():
                 pass
             case _:
-                assert_never(one)
+                assert_never(result)
     return generations, incidents, jobs
 
 

@@ -120,11 +120,11 @@ def test_a_partition_that_stands_still_opens_one_incident_that_names_all() -> No
     assert polled.goes_on(BUSY_MS + COMMIT_MS, still="a-1") == []
     assert polled.goes_on(3 * EVERY_MS, still="a-1") == OPENED
     assert polled.goes_on(10 * LONG_MS, still="a-1") == []
-    one = polled.incident()
-    assert (one.alert, one.rule) == (AlertSeverity.WARNING, "partitions_not_advancing")
-    assert [f"{subject.type} {subject.id}" for subject in one.subjects] == ["partition a-1", "member m2"]
-    assert one.message.startswith("m2 holds a-1: it stands at offset 100 for ")
-    assert "since generation 1," in one.message
+    incident = polled.incident()
+    assert (incident.alert, incident.rule) == (AlertSeverity.WARNING, "partitions_not_advancing")
+    assert [f"{subject.type} {subject.id}" for subject in incident.subjects] == ["partition a-1", "member m2"]
+    assert incident.message.startswith("m2 holds a-1: it stands at offset 100 for ")
+    assert "since generation 1," in incident.message
 
 
 def test_partitions_of_one_member_are_one_incident() -> None:
@@ -214,9 +214,9 @@ def test_lag_on_one_member_is_told_for_reports_when_it_lasts() -> None:
     polled = consumers()
     polled.offsets["a-1"] = (100, 5_000)
     polled.goes_on(21 * EVERY_MS)
-    one = polled.incident(LAGS)
-    assert (one.alert, one.firing) == (AlertSeverity.INFO, True)
-    assert one.message == "m2 holds 4900 of the group's 5100 records of lag, on 1 of 3 partitions"
+    incident = polled.incident(LAGS)
+    assert (incident.alert, incident.firing) == (AlertSeverity.INFO, True)
+    assert incident.message == "m2 holds 4900 of the group's 5100 records of lag, on 1 of 3 partitions"
     polled.offsets["a-1"] = (5_000, 5_100)
     polled.goes_on(EVERY_MS)
     assert polled.incident(LAGS).resolved_at_ms is not None

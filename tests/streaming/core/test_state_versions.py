@@ -13,7 +13,7 @@ from rebalance_monitor.assignors.connect.eras import ERAS
 from rebalance_monitor.assignors.connect.model import Jobs, LeaderMemory
 from rebalance_monitor.streaming.cli.captures import records_of, settings_of
 from rebalance_monitor.streaming.core.connect.leader import packed as packed_hypotheses
-from rebalance_monitor.streaming.core.connect.leader.packed import Hypothesis, PackedMinds
+from rebalance_monitor.streaming.core.connect.leader.packed import LeaderHypothesis, PackedMinds
 from rebalance_monitor.streaming.core.connect.statuses import packed as packed_jobs
 from rebalance_monitor.streaming.core.connect.statuses.facts import RUNNING, Claim, End, JobFacts, JobKey, Sighting
 from rebalance_monitor.streaming.core.connect.statuses.packed import JobTable
@@ -178,12 +178,12 @@ memories = st.builds(
 )
 
 
-hypotheses = st.builds(Hypothesis, st.sampled_from(list(ERAS)), memories, st.none() | numbers, numbers)
+hypotheses = st.builds(LeaderHypothesis, st.sampled_from(list(ERAS)), memories, st.none() | numbers, numbers)
 
 
 @given(st.lists(hypotheses, max_size=4))
 @settings(max_examples=25)
-def test_minds_survive_the_way_to_the_database(some: list[Hypothesis]) -> None:
+def test_minds_survive_the_way_to_the_database(some: list[LeaderHypothesis]) -> None:
     short = packed_hypotheses.pack([*some, *some])
     assert packed_hypotheses.unpack(loads(PackedMinds, dumps(short))) == (*some, *some)
     assert len(short.memories) == len({one.memory for one in some})
@@ -192,9 +192,9 @@ def test_minds_survive_the_way_to_the_database(some: list[Hypothesis]) -> None:
 def test_a_maximum_delay_stored_before_it_had_to_be_shown_excludes_no_other() -> None:
     text = '{"memories":[{}],"minds":[["A5",300000,0],["A4",null,0]]}'
     assert packed_hypotheses.unpack(loads(PackedMinds, text)) == (
-        Hypothesis("A5", LeaderMemory(), 300_000),
-        Hypothesis("A4", LeaderMemory()),
-        Hypothesis("A5", LeaderMemory()),
+        LeaderHypothesis("A5", LeaderMemory(), 300_000),
+        LeaderHypothesis("A4", LeaderMemory()),
+        LeaderHypothesis("A5", LeaderMemory()),
     )
 
 

@@ -46,8 +46,8 @@ def test_the_fold_shows_the_same_but_for_a_workers_own_stop() -> None:
         if case["release"] != "3.5.2":
             for job, key in (("connector c", "connector"), ("task c-0", "task")):
                 facts = JobFacts()
-                for one in statuses(case["log"], job):
-                    facts = after(facts, one)
+                for status in statuses(case["log"], job):
+                    facts = after(facts, status)
                 own_stop = facts.shown is not None and facts.shown.state == "UNASSIGNED" and job.startswith("task")
                 if not own_stop:
                     shown = facts.shown

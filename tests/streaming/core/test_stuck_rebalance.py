@@ -89,9 +89,9 @@ def test_a_rebalance_that_lasts_longer_than_its_members_allow_pages_once() -> No
     assert polled.polls(PREPARING, CONSUMER_MS) == []
     assert polled.polls(PREPARING, 2 * EVERY_MS) == OPENED
     assert polled.polls(PREPARING, CONSUMER_MS) == []
-    one = polled.incident()
-    assert (one.alert, one.firing) == (AlertSeverity.CRITICAL, True)
-    assert one.message.startswith("in PreparingRebalance for 6")
+    incident = polled.incident()
+    assert (incident.alert, incident.firing) == (AlertSeverity.CRITICAL, True)
+    assert incident.message.startswith("in PreparingRebalance for 6")
 
 
 def test_connects_workers_have_their_session_time_out_too() -> None:

@@ -266,11 +266,11 @@ def test_pieces_give_what_the_whole_gives(capture: str, rows: int) -> None:
 
 def final(results: Sequence[Result]) -> dict[object, object]:
     last: dict[object, object] = {}
-    for one in results:
-        if isinstance(one, Generation):
-            last[one.source] = (one.verdict.grade, one.cause)
-        elif isinstance(one, Incident):
-            last[one.incident_id] = (one.code, one.transition, one.firing)
+    for result in results:
+        if isinstance(result, Generation):
+            last[result.source] = (result.verdict.grade, result.cause)
+        elif isinstance(result, Incident):
+            last[result.incident_id] = (result.code, result.transition, result.firing)
     return last
 
 

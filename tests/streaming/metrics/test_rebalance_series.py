@@ -27,9 +27,9 @@ def samples(exporter: Exporter, name: str, **labels: str) -> dict[tuple[str, ...
     """Values by the labels that are not given."""
     found = {}
     for family in text_string_to_metric_families(exporter.scrape().decode()):
-        for one in family.samples:
-            if one.name == PREFIX + name and labels.items() <= one.labels.items():
-                found[tuple(value for key, value in sorted(one.labels.items()) if key not in labels)] = one.value
+        for sample in family.samples:
+            if sample.name == PREFIX + name and labels.items() <= sample.labels.items():
+                found[tuple(value for key, value in sorted(sample.labels.items()) if key not in labels)] = sample.value
     return found
 
 

@@ -104,14 +104,14 @@ class Run:
 def final(results: Sequence[Result]) -> dict[object, Result]:
     """The last word on each generation and incident."""
     last: dict[object, Result] = {}
-    for one in results:
-        match one:
+    for result in results:
+        match result:
             case Generation():
-                last[one.source] = one
+                last[result.source] = result
             case Incident():
-                last[one.incident_id] = one
+                last[result.incident_id] = result
             case _:
-                last[repr(one)] = one
+                last[repr(result)] = result
     return last
 
 

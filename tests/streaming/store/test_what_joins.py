@@ -27,8 +27,8 @@ CASES: dict[str, tuple[dict[str, Any], list[str]]] = {
 
 def told(store: PostgresStore, *batches: Incident) -> list[str]:
     epoch = store.claim()
-    for number, one in enumerate(batches):
-        store.commit(commit(epoch, number, number + 1, one))
+    for number, batch in enumerate(batches):
+        store.commit(commit(epoch, number, number + 1, batch))
     with store.database.session() as connection:
         rows = connection.execute("select transition from rebalance_monitor.outbox order by sequence").fetchall()
     return [transition for (transition,) in rows]

@@ -17,7 +17,7 @@ from rebalance_monitor.assignors.connect.eras import ERAS
 from rebalance_monitor.assignors.connect.model import Jobs, LeaderMemory
 from rebalance_monitor.assignors.java_order import hash_map_order
 from rebalance_monitor.streaming.core.connect.leader.hypotheses import Carried, jobs
-from rebalance_monitor.streaming.core.connect.leader.packed import Hypothesis
+from rebalance_monitor.streaming.core.connect.leader.packed import LeaderHypothesis
 from rebalance_monitor.streaming.core.connect.observed import ConnectorOrTask, Observed
 
 BACK_OFFS = 4
@@ -26,11 +26,11 @@ _GONE = "a member of an unseen generation"
 
 
 def after_gap(
-    hypotheses: Iterable[Hypothesis],
+    hypotheses: Iterable[LeaderHypothesis],
     observed: Observed,
     configured: frozenset[ConnectorOrTask],
     configured_before: frozenset[ConnectorOrTask],
-) -> Iterator[Hypothesis]:
+) -> Iterator[LeaderHypothesis]:
     """What unseen rounds of this leader may have left behind, for each mind carried up to them.
 
     `configured_before` is what was configured at the last record before the gap. The unseen rounds may have opened a
@@ -97,7 +97,7 @@ def _balances(era: str, counts: Iterable[int]) -> tuple[LeaderMemory, ...]:
     return LeaderMemory(), *revoked
 
 
-def recounted(hypotheses: Iterable[Hypothesis]) -> Iterator[Hypothesis]:
+def recounted(hypotheses: Iterable[LeaderHypothesis]) -> Iterator[LeaderHypothesis]:
     """The same with every other number of balancing rounds in a row: the number is kept, whatever comes between."""
     for hypothesis, count in product(hypotheses, range(BACK_OFFS)):
         if ERAS[hypothesis.era].balances_fully and count != hypothesis.memory.successive_revocations:
@@ -110,7 +110,7 @@ def after_unknown(
     eras: Iterable[str],
     max_delay_ms: int | None,
     at_least_ms: int,
-) -> Iterator[Hypothesis]:
+) -> Iterator[LeaderHypothesis]:
     """Memory after a round whose start is not known, as far as the record determines it.
 
     `max_delay_ms` is the maximum delay of the process, None if it is not known; then it is at least `at_least_ms`.
@@ -138,7 +138,7 @@ def after_unknown(
     )
     delays = [replace(delayed, candidates=chosen) for chosen in dict.fromkeys([tuple(_idle(observed)), ()])]
     for era in eras:
-        hidden = hides_delay(Hypothesis(era, memory, max_delay_ms, at_least_ms), lying=bool(lying))
+        hidden = hides_delay(LeaderHypothesis(era, memory, max_delay_ms, at_least_ms), lying=bool(lying))
         for known in delays if observed.delay_ms else [memory, *delays] if hidden else [memory]:
             for balance in _balances(era, range(BACK_OFFS)):
                 if balance != LeaderMemory() and not (revoked or known.scheduled_ms):
@@ -149,10 +149,10 @@ def after_unknown(
                     can_revoke=balance.can_revoke and not (observed.delay_ms and not ERAS[era].balances_fully),
                     successive_revocations=balance.successive_revocations,
                 )
-                yield Hypothesis(era, changed, max_delay_ms, at_least_ms if max_delay_ms is None else 0)
+                yield LeaderHypothesis(era, changed, max_delay_ms, at_least_ms if max_delay_ms is None else 0)
 
 
-def hides_delay(hypothesis: Hypothesis, *, lying: bool) -> bool:
+def hides_delay(hypothesis: LeaderHypothesis, *, lying: bool) -> bool:
     """Whether a delay of 0 ms may run in this mind, which no answer announces. Until 3.5.1 lost jobs wait for the next
     round even then, and until 2.3 the delay goes on when they have gone. `lying`: jobs are in nobody's hands."""
     era = ERAS[hypothesis.era]

@@ -21,7 +21,7 @@ from dataclasses import dataclass, replace
 
 from rebalance_monitor.assignors.connect.eras import ERAS, era_of
 from rebalance_monitor.assignors.connect.model import Jobs, LeaderMemory
-from rebalance_monitor.streaming.core.connect.leader.packed import Hypothesis, PackedMinds, pack, unpack
+from rebalance_monitor.streaming.core.connect.leader.packed import LeaderHypothesis, PackedMinds, pack, unpack
 from rebalance_monitor.streaming.core.connect.leader.unseen_leaders import UnseenGenerations
 from rebalance_monitor.streaming.core.connect.observed import ConnectorOrTask, Observed, WorkerView
 from rebalance_monitor.streaming.core.model.reasons import Reason, ReasonKind
@@ -56,7 +56,7 @@ class Process:
         return cls(member_id, pack(known.hypotheses), known.cut, known.unsure, known.uncounted, known.astray)
 
     @property
-    def hypotheses(self) -> tuple[Hypothesis, ...]:
+    def hypotheses(self) -> tuple[LeaderHypothesis, ...]:
         return unpack(self.minds)
 
 
@@ -67,10 +67,10 @@ class Carried:
     of a process that was never seen to lead, should it run another release than the leaders before it: clusters are
     upgraded worker by worker."""
 
-    hypotheses: tuple[Hypothesis, ...]
+    hypotheses: tuple[LeaderHypothesis, ...]
     complete: bool
     cut: bool = False
-    other_releases: tuple[Hypothesis, ...] = ()
+    other_releases: tuple[LeaderHypothesis, ...] = ()
     unsure: bool = False
     uncounted: bool = False
     astray: bool = False
@@ -145,19 +145,19 @@ def carried_into(
     )
 
 
-def first_minds(eras: Iterable[str], max_delay_ms: int | None) -> tuple[Hypothesis, ...]:
+def first_minds(eras: Iterable[str], max_delay_ms: int | None) -> tuple[LeaderHypothesis, ...]:
     """A process that has just started, of each of these families, with the maximum delay that is configured for it."""
-    return tuple(Hypothesis(era, LeaderMemory(), max_delay_ms) for era in eras)
+    return tuple(LeaderHypothesis(era, LeaderMemory(), max_delay_ms) for era in eras)
 
 
-def with_configured(hypotheses: tuple[Hypothesis, ...], max_delay_ms: int | None) -> tuple[Hypothesis, ...]:
+def with_configured(hypotheses: tuple[LeaderHypothesis, ...], max_delay_ms: int | None) -> tuple[LeaderHypothesis, ...]:
     """The same with the configured maximum delay, whatever was inferred before somebody configured it."""
     if max_delay_ms is None or all(one.max_delay_ms == max_delay_ms for one in hypotheses):
         return hypotheses
     return tuple(dict.fromkeys(replace(one, max_delay_ms=max_delay_ms, at_least_ms=0) for one in hypotheses))
 
 
-def guessed(hypotheses: Iterable[Hypothesis], observed: Observed) -> list[Hypothesis]:
+def guessed(hypotheses: Iterable[LeaderHypothesis], observed: Observed) -> list[LeaderHypothesis]:
     """With a maximum delay that the record would show, where none is known: the announced delay, or one ms more (a
     back-off is rounded down), or 0. A process that announced a longer delay before has another maximum."""
     seen_ms = observed.delay_ms
@@ -171,7 +171,7 @@ def guessed(hypotheses: Iterable[Hypothesis], observed: Observed) -> list[Hypoth
     ]
 
 
-def usual(hypotheses: Iterable[Hypothesis]) -> list[Hypothesis]:
+def usual(hypotheses: Iterable[LeaderHypothesis]) -> list[LeaderHypothesis]:
     """With Kafka's default maximum delay, or the longest announced, where none is known."""
     return [
         replace(one, max_delay_ms=max(DEFAULT_MAX_DELAY_MS, one.at_least_ms), at_least_ms=0)
@@ -181,21 +181,21 @@ def usual(hypotheses: Iterable[Hypothesis]) -> list[Hypothesis]:
     ]
 
 
-def widest(hypotheses: Iterable[Hypothesis]) -> list[Hypothesis]:
+def widest(hypotheses: Iterable[LeaderHypothesis]) -> list[LeaderHypothesis]:
     """Without those whose maximum delay is one of many that the answer allows."""
     found = list(hypotheses)
     open_ = {(one.era, one.memory) for one in found if one.max_delay_ms is None}
     return [one for one in found if one.max_delay_ms is None or (one.era, one.memory) not in open_]
 
 
-def agreed_maximum(hypotheses: Iterable[Hypothesis]) -> int | None:
+def agreed_maximum(hypotheses: Iterable[LeaderHypothesis]) -> int | None:
     """The maximum delay of a process if all that it may remember agree on it: it stays what it is, whatever else the
     process remembers."""
     values = {one.max_delay_ms for one in hypotheses}
     return values.pop() if len(values) == 1 else None
 
 
-def _other_releases(carried: tuple[Hypothesis, ...], max_delay_ms: int | None) -> tuple[Hypothesis, ...]:
+def _other_releases(carried: tuple[LeaderHypothesis, ...], max_delay_ms: int | None) -> tuple[LeaderHypothesis, ...]:
     """First minds of further families, where the process may be one that has never led."""
     fresh = {one.era for one in carried if one.memory == LeaderMemory()}
     return first_minds((era for era in all_eras() if era not in fresh), max_delay_ms) if fresh else ()
@@ -232,7 +232,7 @@ def met(
     return found
 
 
-def bounded(hypotheses: Iterable[Hypothesis]) -> tuple[tuple[Hypothesis, ...], bool]:
+def bounded(hypotheses: Iterable[LeaderHypothesis]) -> tuple[tuple[LeaderHypothesis, ...], bool]:
     """Equal ones once, in the order found, at most MAX_HYPOTHESES; and whether others were left out."""
     distinct = tuple(dict.fromkeys(hypotheses))
     return distinct[:MAX_HYPOTHESES], len(distinct) > MAX_HYPOTHESES

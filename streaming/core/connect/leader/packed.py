@@ -15,7 +15,7 @@ ITSELF, TO = "c", ".."
 
 
 @dataclass(frozen=True, slots=True)
-class Hypothesis:
+class LeaderHypothesis:
     """One possible mind: memory, the algorithm family, and the maximum delay, which is constant for a process.
 
     `max_delay_ms` None: no answer of this process has shown it. It is then not less than `at_least_ms`, the longest
@@ -57,7 +57,7 @@ class PackedMinds:
     at_least_ms: tuple[int, ...] = ()
 
 
-def pack(hypotheses: Iterable[Hypothesis]) -> PackedMinds:
+def pack(hypotheses: Iterable[LeaderHypothesis]) -> PackedMinds:
     """The short form of these hypotheses."""
     hypotheses = tuple(hypotheses)
     places: dict[LeaderMemory, int] = {}
@@ -65,12 +65,12 @@ def pack(hypotheses: Iterable[Hypothesis]) -> PackedMinds:
     return PackedMinds(tuple(map(_packed, places)), minds, tuple(one.at_least_ms for one in hypotheses))
 
 
-def unpack(packed: PackedMinds) -> tuple[Hypothesis, ...]:
+def unpack(packed: PackedMinds) -> tuple[LeaderHypothesis, ...]:
     """The hypotheses; those that shared a memory share it again. The jobs of each are sorted."""
     memories = tuple(map(_unpacked, packed.memories))
     least = packed.at_least_ms or (0,) * len(packed.minds)
     found = [
-        Hypothesis(era, memories[place], max_delay_ms, at_least_ms)
+        LeaderHypothesis(era, memories[place], max_delay_ms, at_least_ms)
         for (era, max_delay_ms, place), at_least_ms in zip(packed.minds, least, strict=True)
     ]
     if packed.minds and not packed.at_least_ms:

@@ -18,7 +18,7 @@ from rebalance_monitor.assignors.connect import incremental
 from rebalance_monitor.assignors.connect.eras import ERAS, Era
 from rebalance_monitor.assignors.connect.model import ConnectResult, ConnectRound, LeaderMemory
 from rebalance_monitor.assignors.connect.round import CannotAssign
-from rebalance_monitor.streaming.core.connect.leader.packed import Hypothesis
+from rebalance_monitor.streaming.core.connect.leader.packed import LeaderHypothesis
 from rebalance_monitor.streaming.core.connect.leader.rounds import Case
 from rebalance_monitor.streaming.core.connect.observed import Observed
 from rebalance_monitor.streaming.core.fold.clocks import SKEW_MS
@@ -32,7 +32,7 @@ NOT_KNOWN_MS = 2**31 - 1
 class Run:
     """One execution: the hypothesis it leaves behind, and the answer."""
 
-    after: Hypothesis
+    after: LeaderHypothesis
     result: ConnectResult
 
 
@@ -56,7 +56,7 @@ class _Told:
 def runs_of(
     case: Case,
     rounds: Sequence[ConnectRound],
-    hypotheses: Iterable[Hypothesis],
+    hypotheses: Iterable[LeaderHypothesis],
     javas: Sequence[int],
     *,
     both_syncs: bool = False,

@@ -28,7 +28,7 @@ from rebalance_monitor.assignors.connect.survey import in_leaders_order, turns
 from rebalance_monitor.assignors.java_order import utf16_key
 from rebalance_monitor.streaming.core.connect.leader import hypotheses
 from rebalance_monitor.streaming.core.connect.leader.answers import same_but_for_names
-from rebalance_monitor.streaming.core.connect.leader.packed import Hypothesis
+from rebalance_monitor.streaming.core.connect.leader.packed import LeaderHypothesis
 from rebalance_monitor.streaming.core.connect.leader.rounds import Case
 from rebalance_monitor.streaming.core.connect.leader.rows import split
 from rebalance_monitor.streaming.core.connect.leader.runs import NOT_KNOWN_MS, Run
@@ -84,7 +84,7 @@ def _solved(case: Case, round_: ConnectRound, era: Era, freedom: Freedom, search
                 if run is not None and same_but_for_names(case.body, run[0]):
                     known_ms = None if max_delay_ms == NOT_KNOWN_MS else max_delay_ms
                     least_ms = case.observed.delay_ms if known_ms is None else 0
-                    yield Run(Hypothesis(era.name, run[1], known_ms, least_ms), run[0])
+                    yield Run(LeaderHypothesis(era.name, run[1], known_ms, least_ms), run[0])
 
 
 def _remembered_ghosts(shown: Shown, search: MemorySearch) -> Iterator[frozenset[ConnectorOrTask]]:

@@ -23,7 +23,7 @@ from rebalance_monitor.streaming.core.connect.rules.catalogue_across import (
     REVOKED_JOB_LOST,
     ZOMBIE_RETURN,
 )
-from rebalance_monitor.streaming.core.connect.rules.context import Law, Need, Scene
+from rebalance_monitor.streaming.core.connect.rules.context import Need, RuleCheck, Scene
 from rebalance_monitor.streaming.core.connect.rules.memory import (
     STORM_SPAN_MS,
     Downgrade,
@@ -264,12 +264,12 @@ def _names(jobs: frozenset[ConnectorOrTask]) -> str:
 FROM_LAST = frozenset({Need.LAST})
 CONFIGURED = frozenset({Need.NO_ERROR, Need.CONFIG, Need.READABLE})
 LAWS = (
-    Law(rules=(HOLD_NOT_CARRIED_OVER,), needs=FROM_LAST, broken=assignment_not_carried_over),
-    Law(rules=(REBALANCE_STORM,), broken=rebalance_storm),
-    Law(rules=(CONFIG_MISMATCH_PERSISTS,), broken=config_mismatch_persists),
-    Law(rules=(OFFSET_REGRESSION,), broken=offset_regression),
-    Law(rules=(PROTOCOL_DOWNGRADE,), broken=protocol_downgrade),
-    Law(rules=(REVOKED_JOB_LOST,), needs=CONFIGURED, broken=revoked_job_lost),
-    Law(rules=(ZOMBIE_RETURN,), needs=FROM_LAST, broken=zombie_return),
-    Law(rules=(LEADER_WITHOUT_MEMORY,), needs=FROM_LAST, broken=leader_without_memory),
+    RuleCheck(rules=(HOLD_NOT_CARRIED_OVER,), needs=FROM_LAST, broken=assignment_not_carried_over),
+    RuleCheck(rules=(REBALANCE_STORM,), broken=rebalance_storm),
+    RuleCheck(rules=(CONFIG_MISMATCH_PERSISTS,), broken=config_mismatch_persists),
+    RuleCheck(rules=(OFFSET_REGRESSION,), broken=offset_regression),
+    RuleCheck(rules=(PROTOCOL_DOWNGRADE,), broken=protocol_downgrade),
+    RuleCheck(rules=(REVOKED_JOB_LOST,), needs=CONFIGURED, broken=revoked_job_lost),
+    RuleCheck(rules=(ZOMBIE_RETURN,), needs=FROM_LAST, broken=zombie_return),
+    RuleCheck(rules=(LEADER_WITHOUT_MEMORY,), needs=FROM_LAST, broken=leader_without_memory),
 )

@@ -104,7 +104,7 @@ class Need(Enum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Law:
+class RuleCheck:
     """One or more rules looked at together, and their needs: unmet, nothing is found and no incident ends."""
 
     rules: tuple[Rule, ...]
@@ -112,7 +112,7 @@ class Law:
     broken: Callable[[Scene], Iterator[Finding]]
 
 
-def applies(law: Law, scene: Scene) -> bool:
+def applies(law: RuleCheck, scene: Scene) -> bool:
     """Whether every need of the law is met."""
     met = {
         Need.NO_ERROR: not scene.observed.error,

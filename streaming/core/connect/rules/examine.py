@@ -17,11 +17,11 @@ from rebalance_monitor.streaming.core.connect.rules import (
     static,
     window,
 )
-from rebalance_monitor.streaming.core.connect.rules.context import Law, Scene, applies
+from rebalance_monitor.streaming.core.connect.rules.context import RuleCheck, Scene, applies
 from rebalance_monitor.streaming.core.incidents.finding import Finding
 from rebalance_monitor.streaming.core.incidents.rule import Rule
 
-LAWS: tuple[Law, ...] = (
+LAWS: tuple[RuleCheck, ...] = (
     *record.LAWS,
     *headers.LAWS,
     *static.LAWS,

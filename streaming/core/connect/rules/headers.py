@@ -13,7 +13,7 @@ from rebalance_monitor.streaming.core.connect.rules.catalogue_record import (
     HEADER_INCONSISTENT,
     UNDECODABLE_MEMBER,
 )
-from rebalance_monitor.streaming.core.connect.rules.context import Law, Need, Scene
+from rebalance_monitor.streaming.core.connect.rules.context import Need, RuleCheck, Scene
 from rebalance_monitor.streaming.core.connect.rules.record import found
 from rebalance_monitor.streaming.core.fold.unreadable_members import unreadable_members
 from rebalance_monitor.streaming.core.incidents.finding import Finding
@@ -122,8 +122,8 @@ def undecodable_member(scene: Scene) -> Iterator[Finding]:
 
 
 LAWS = (
-    Law(rules=(HEADER_INCONSISTENT,), broken=header_inconsistent),
-    Law(rules=(CONFIG_OFFSET_WRONG,), needs=frozenset({Need.READABLE}), broken=config_offset_wrong),
-    Law(rules=(DELAY_OUT_OF_RANGE,), broken=delay_out_of_range),
-    Law(rules=(UNDECODABLE_MEMBER,), broken=undecodable_member),
+    RuleCheck(rules=(HEADER_INCONSISTENT,), broken=header_inconsistent),
+    RuleCheck(rules=(CONFIG_OFFSET_WRONG,), needs=frozenset({Need.READABLE}), broken=config_offset_wrong),
+    RuleCheck(rules=(DELAY_OUT_OF_RANGE,), broken=delay_out_of_range),
+    RuleCheck(rules=(UNDECODABLE_MEMBER,), broken=undecodable_member),
 )

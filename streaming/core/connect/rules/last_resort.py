@@ -16,7 +16,7 @@ from rebalance_monitor.streaming.core.connect.rules.catalogue_static import (
     MISSING_JOB_HAS_EFFECT,
     NOT_LIKE_SESSIONED,
 )
-from rebalance_monitor.streaming.core.connect.rules.context import Law, Need, Scene
+from rebalance_monitor.streaming.core.connect.rules.context import Need, RuleCheck, Scene
 from rebalance_monitor.streaming.core.connect.rules.record import found
 from rebalance_monitor.streaming.core.connect.rules.static import sides
 from rebalance_monitor.streaming.core.incidents.finding import Finding
@@ -107,7 +107,7 @@ def _of_leader(scene: Scene, rule: Rule, message: str) -> Finding:
 
 
 LAWS = tuple(
-    Law(rules=(rule,), needs=frozenset({Need.JUDGED}), broken=broken)
+    RuleCheck(rules=(rule,), needs=frozenset({Need.JUDGED}), broken=broken)
     for rule, broken in (
         (DECLARATIONS_OBEYED, declarations_obeyed),
         (MISSING_JOB_HAS_EFFECT, missing_job_has_effect),

@@ -14,7 +14,7 @@ from rebalance_monitor.streaming.core.connect.rules.catalogue_static import (
     SINGLE_LISTER,
     STATIC_WORKER_IDLE,
 )
-from rebalance_monitor.streaming.core.connect.rules.context import Law, Scene
+from rebalance_monitor.streaming.core.connect.rules.context import RuleCheck, Scene
 from rebalance_monitor.streaming.core.connect.rules.record import (
     CONFIGURED,
     found,
@@ -115,9 +115,9 @@ def no_wildcard_worker(scene: Scene) -> Iterator[Finding]:
 
 
 LAWS = (
-    Law(rules=(DECLARED_JOB_MISSING,), needs=CONFIGURED, broken=declared_task_missing),
-    Law(rules=(STATIC_WORKER_IDLE,), needs=CONFIGURED, broken=static_worker_idle),
-    Law(rules=(SINGLE_LISTER,), needs=CONFIGURED, broken=single_lister),
-    Law(rules=(LISTERS_AWAY,), needs=CONFIGURED, broken=listers_away),
-    Law(rules=(NO_WILDCARD_WORKER,), needs=CONFIGURED, broken=no_wildcard_worker),
+    RuleCheck(rules=(DECLARED_JOB_MISSING,), needs=CONFIGURED, broken=declared_task_missing),
+    RuleCheck(rules=(STATIC_WORKER_IDLE,), needs=CONFIGURED, broken=static_worker_idle),
+    RuleCheck(rules=(SINGLE_LISTER,), needs=CONFIGURED, broken=single_lister),
+    RuleCheck(rules=(LISTERS_AWAY,), needs=CONFIGURED, broken=listers_away),
+    RuleCheck(rules=(NO_WILDCARD_WORKER,), needs=CONFIGURED, broken=no_wildcard_worker),
 )

@@ -28,7 +28,7 @@ from rebalance_monitor.streaming.core.connect.rules.catalogue_record import (
     REVOKED_NOT_HELD,
     UNASSIGNED,
 )
-from rebalance_monitor.streaming.core.connect.rules.context import Law, Need, Scene
+from rebalance_monitor.streaming.core.connect.rules.context import Need, RuleCheck, Scene
 from rebalance_monitor.streaming.core.incidents.finding import Finding
 from rebalance_monitor.streaming.core.incidents.rule import Rule
 from rebalance_monitor.streaming.core.model.results import Certainty, Evidence, Severity, Subject
@@ -307,12 +307,13 @@ def _spread(loads: Mapping[Subject, int], kind: str) -> str:
 WHOLE = frozenset({Need.NO_ERROR, Need.READABLE})
 CONFIGURED = WHOLE | {Need.CONFIG}
 LAWS = (
-    Law(rules=(DUPLICATE_HOLD,), needs=frozenset({Need.NO_ERROR}), broken=duplicate_hold),
-    Law(rules=(DUPLICATE_ACTIVE,), needs=frozenset({Need.NO_ERROR}), broken=duplicate_active),
-    Law(rules=(ASSIGNED_WHILE_ACTIVE,), broken=assigned_while_active),
-    Law(rules=(UNASSIGNED,), needs=CONFIGURED, broken=unassigned),
-    Law(rules=(HELD_BUT_DELETED,), needs=frozenset({Need.NO_ERROR, Need.CONFIG}), broken=held_but_deleted),
-    Law(rules=(ASSIGNED_AND_REVOKED,), broken=assigned_and_revoked),
-    Law(rules=(REVOKED_NOT_HELD,), broken=revoked_not_held),
-    Law(rules=(IMBALANCE,), needs=CONFIGURED | {Need.JUDGED}, broken=imbalance),  # not all leaders balance within one
+    RuleCheck(rules=(DUPLICATE_HOLD,), needs=frozenset({Need.NO_ERROR}), broken=duplicate_hold),
+    RuleCheck(rules=(DUPLICATE_ACTIVE,), needs=frozenset({Need.NO_ERROR}), broken=duplicate_active),
+    RuleCheck(rules=(ASSIGNED_WHILE_ACTIVE,), broken=assigned_while_active),
+    RuleCheck(rules=(UNASSIGNED,), needs=CONFIGURED, broken=unassigned),
+    RuleCheck(rules=(HELD_BUT_DELETED,), needs=frozenset({Need.NO_ERROR, Need.CONFIG}), broken=held_but_deleted),
+    RuleCheck(rules=(ASSIGNED_AND_REVOKED,), broken=assigned_and_revoked),
+    RuleCheck(rules=(REVOKED_NOT_HELD,), broken=revoked_not_held),
+    # Not all leaders balance within one.
+    RuleCheck(rules=(IMBALANCE,), needs=CONFIGURED | {Need.JUDGED}, broken=imbalance),
 )

@@ -23,7 +23,7 @@ from rebalance_monitor.streaming.core.connect.rules.catalogue_across import (
     REBALANCE_STORM,
     REVOCATION_NOT_FOLLOWED_UP,
 )
-from rebalance_monitor.streaming.core.connect.rules.context import Law, Scene
+from rebalance_monitor.streaming.core.connect.rules.context import RuleCheck, Scene
 from rebalance_monitor.streaming.core.connect.rules.memory import (
     RuleMemory,
     Withheld,
@@ -61,7 +61,7 @@ def remember(scene: Scene) -> RuleMemory:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Deadline:
+class DueFinding:
     """What becomes true at `due_ms` if no record comes before: a finding, or (None) the end of the rule's incident.
 
     `withheld`: one of several findings that the rule may have of the last record.
@@ -73,7 +73,7 @@ class Deadline:
     withheld: bool = False
 
 
-def deadlines(group: str, memory: RuleMemory, last: Observed, patience_ms: int) -> Iterator[Deadline]:
+def deadlines(group: str, memory: RuleMemory, last: Observed, patience_ms: int) -> Iterator[DueFinding]:
     """All deadlines that the last record set. `patience_ms` = rebalance plus session time-out of the members."""
     evidence = (Evidence(source=last.source),)
     if last.delay_ms:
@@ -83,7 +83,7 @@ def deadlines(group: str, memory: RuleMemory, last: Observed, patience_ms: int) 
             "and no rebalance has followed"
         )
         finding = _finding(DELAY_NEVER_RESOLVED, (Subject("group", group),), message, evidence)
-        yield Deadline(rule=DELAY_NEVER_RESOLVED, due_ms=due_ms, finding=finding)
+        yield DueFinding(rule=DELAY_NEVER_RESOLVED, due_ms=due_ms, finding=finding)
     if revoked := last.revoked():
         subjects = subjects_of(revoked)
         message = (
@@ -91,15 +91,15 @@ def deadlines(group: str, memory: RuleMemory, last: Observed, patience_ms: int) 
             f"assigns them has not come within {patience_ms} ms"
         )
         finding = _finding(REVOCATION_NOT_FOLLOWED_UP, subjects, message, evidence)
-        yield Deadline(rule=REVOCATION_NOT_FOLLOWED_UP, due_ms=last.at_ms + patience_ms, finding=finding)
+        yield DueFinding(rule=REVOCATION_NOT_FOLLOWED_UP, due_ms=last.at_ms + patience_ms, finding=finding)
     for withheld in memory.withheld:
         found = _after_all(withheld, patience_ms)
-        yield Deadline(rule=found.rule, due_ms=last.at_ms + patience_ms, finding=found, withheld=True)
+        yield DueFinding(rule=found.rule, due_ms=last.at_ms + patience_ms, finding=found, withheld=True)
     if memory.downgrade is not None:
         due_ms = memory.downgrade.at_ms + DOWNGRADE_PATIENCE_MS
         late = downgrade_finding(memory.downgrade, group, last, evidence)
-        yield Deadline(rule=PROTOCOL_DOWNGRADE, due_ms=due_ms, finding=late)
-    yield Deadline(rule=REBALANCE_STORM, due_ms=last.at_ms + STORM_CALM_MS, finding=None)
+        yield DueFinding(rule=PROTOCOL_DOWNGRADE, due_ms=due_ms, finding=late)
+    yield DueFinding(rule=REBALANCE_STORM, due_ms=last.at_ms + STORM_CALM_MS, finding=None)
 
 
 _RULE = {rule.code: rule for rule in RULES}
@@ -135,4 +135,4 @@ def _answered(scene: Scene) -> Iterator[Finding]:
     yield from ()
 
 
-LAWS = (Law(rules=(DELAY_NEVER_RESOLVED, REVOCATION_NOT_FOLLOWED_UP), broken=_answered),)
+LAWS = (RuleCheck(rules=(DELAY_NEVER_RESOLVED, REVOCATION_NOT_FOLLOWED_UP), broken=_answered),)

@@ -25,7 +25,7 @@ from rebalance_monitor.streaming.core.connect.rules.catalogue_static import (
     WILDCARD_ON_STATIC,
     WILDCARD_UNASSIGNED,
 )
-from rebalance_monitor.streaming.core.connect.rules.context import Law, Scene
+from rebalance_monitor.streaming.core.connect.rules.context import RuleCheck, Scene
 from rebalance_monitor.streaming.core.connect.rules.record import (
     CONFIGURED,
     found,
@@ -205,7 +205,7 @@ def missing_job_has_effect(scene: Scene) -> Iterator[Finding]:
 
 
 LAWS = tuple(
-    Law(rules=rules, needs=CONFIGURED, broken=broken)
+    RuleCheck(rules=rules, needs=CONFIGURED, broken=broken)
     for rules, broken in (
         ((STATIC_ON_WILDCARD,), static_on_wildcard),
         ((STATIC_ON_OTHER,), static_on_other),

@@ -10,7 +10,7 @@ from rebalance_monitor.streaming.core.connect.rules.catalogue_across import (
     WINDOW_CUT_SHORT,
     WINDOW_END_MOVED,
 )
-from rebalance_monitor.streaming.core.connect.rules.context import Law, Need, Scene
+from rebalance_monitor.streaming.core.connect.rules.context import Need, RuleCheck, Scene
 from rebalance_monitor.streaming.core.connect.rules.memory import Window, WindowKind
 from rebalance_monitor.streaming.core.incidents.finding import Finding
 from rebalance_monitor.streaming.core.model.results import Certainty, Evidence, Severity, Subject
@@ -176,7 +176,7 @@ def _names(jobs: frozenset[ConnectorOrTask]) -> str:
 
 COOPERATIVE_STEP = frozenset({Need.NO_ERROR, Need.CONFIG, Need.READABLE})
 LAWS = (
-    Law(rules=(WINDOW_END_MOVED,), needs=COOPERATIVE_STEP, broken=window_end_moved),
-    Law(rules=(DELAY_WITHOUT_LOSS,), needs=COOPERATIVE_STEP, broken=delay_without_loss),
-    Law(rules=(WINDOW_CUT_SHORT,), needs=COOPERATIVE_STEP, broken=window_cut_short),
+    RuleCheck(rules=(WINDOW_END_MOVED,), needs=COOPERATIVE_STEP, broken=window_end_moved),
+    RuleCheck(rules=(DELAY_WITHOUT_LOSS,), needs=COOPERATIVE_STEP, broken=delay_without_loss),
+    RuleCheck(rules=(WINDOW_CUT_SHORT,), needs=COOPERATIVE_STEP, broken=window_cut_short),
 )

@@ -23,7 +23,7 @@ from rebalance_monitor.schemas.group_values import (
 from rebalance_monitor.streaming.core.epochs.expected import Computed, assignor_of, explained
 from rebalance_monitor.streaming.core.epochs.group import STATIC_AWAY, EpochGroup, take_all
 from rebalance_monitor.streaming.core.epochs.laws import (
-    Finding,
+    Breach,
     Law,
     epoch_decreased,
     overdue_findings,
@@ -66,7 +66,7 @@ def group(
     return take_all(EpochGroup(), records, at_ms)
 
 
-def laws(found: list[Finding]) -> list[Law]:
+def laws(found: list[Breach]) -> list[Law]:
     return [finding.law for finding in found]
 
 

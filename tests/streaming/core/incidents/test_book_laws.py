@@ -116,8 +116,8 @@ def test_each_incident_is_opened_once_notified_once_and_ends(story: list[Event])
     book, published = run(story)
     assert book.pages() == Pages()
     steps: dict[str, list[Incident]] = {}
-    for one in incidents(published):
-        steps.setdefault(one.incident_id, []).append(one)
+    for incident in incidents(published):
+        steps.setdefault(incident.incident_id, []).append(incident)
     for history in steps.values():
         counted = Counter(one.transition for one in history)
         # Found again at the very moment of its end, the same incident opens again.

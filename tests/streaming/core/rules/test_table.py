@@ -41,7 +41,7 @@ def test_every_rule_is_broken_somewhere() -> None:
 
 def test_a_rule_with_a_deadline_has_a_law_that_ends_it() -> None:
     """The next record ends an incident only if a law names its rule."""
-    named = set(re.findall(r"Deadline\(rule=([A-Z_]+)", inspect.getsource(remembering.deadlines)))
+    named = set(re.findall(r"DueFinding\(rule=([A-Z_]+)", inspect.getsource(remembering.deadlines)))
     assert len(named) > 3
     with_deadline = {getattr(remembering, name).code for name in named}
     assert sorted(with_deadline - {rule.code for law in LAWS for rule in law.rules}) == []

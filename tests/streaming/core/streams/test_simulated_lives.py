@@ -86,8 +86,8 @@ def test_a_rolling_upgrade_is_no_alarm(before: str, after: str | None, unknown: 
             life.settle(after_ms=60_000)
         results = life.story.fold()
         assert not loud(results), seed
-        for one in generations(results):
-            grades[one.verdict.grade, one.verdict.reason.kind if one.verdict.reason else ""] += 1
+        for generation in generations(results):
+            grades[generation.verdict.grade, generation.verdict.reason.kind if generation.verdict.reason else ""] += 1
     assert not [kind for (grade, kind) in grades if grade is Grade.UNEXPLAINED]
     not_judged = sum(count for (grade, _), count in grades.items() if grade is Grade.NOT_JUDGED)
     assert not_judged <= 0.05 * grades.total(), grades

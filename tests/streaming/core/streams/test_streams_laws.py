@@ -96,7 +96,7 @@ def test_changed_answers_of_the_capture_break_the_law_that_was_hurt() -> None:
         for code, mutant in mutants(threads):
             one = observed("app-4.3.1", row.body.leader, mutant, learnt((), mutant))
             known = settings.streams["app-4.3.1"]
-            facts = Facts(one=one, judged=UNKNOWN, settings=known, here=Evidence(text="here"))
+            facts = Facts(record=one, judged=UNKNOWN, settings=known, here=Evidence(text="here"))
             assert examined(facts, Past(), Past()).grades[code] == "violated"
             tried[code] += 1
     assert tried.total() > 700

@@ -174,9 +174,9 @@ def test_a_broker_without_rack_turns_racks_off() -> None:
         own = life.story.settings.streams[GROUP]
         for settings in (own, replace(own, rack_strategy=None)):
             life.story.settings = replace(life.story.settings, streams={GROUP: settings})
-            for one in generations(life.story.fold()):
-                assert one.verdict.grade in (Grade.MATCH, Grade.EXPLAINABLE)
-                assert one.verdict.reason is None or "rack" not in one.verdict.why
+            for generation in generations(life.story.fold()):
+                assert generation.verdict.grade in (Grade.MATCH, Grade.EXPLAINABLE)
+                assert generation.verdict.reason is None or "rack" not in generation.verdict.why
 
 
 @pytest.mark.parametrize("told", [True, False])

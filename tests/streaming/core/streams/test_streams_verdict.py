@@ -20,7 +20,7 @@ from rebalance_monitor.streaming.core.replay import decode, replay
 from rebalance_monitor.streaming.core.streams.generation import _floor
 from rebalance_monitor.streaming.core.streams.hypotheses import Remembered, frames
 from rebalance_monitor.streaming.core.streams.members import StreamsThread, UnreadableThread, threads_of
-from rebalance_monitor.streaming.core.streams.observed import Observed, observed
+from rebalance_monitor.streaming.core.streams.observed import ObservedRecord, observed
 from rebalance_monitor.streaming.core.streams.search import FEWEST_RUNS, Search
 from rebalance_monitor.streaming.core.streams.topology import Seen, learnt
 from rebalance_monitor.streaming.core.streams.verdict import judge
@@ -144,7 +144,7 @@ def cases_of(tag: str) -> StreamsSettings:
     return next(one.settings for one in cases() if tag in one.tags)
 
 
-def large(unknown: int = 0) -> Observed:
+def large(unknown: int = 0) -> ObservedRecord:
     """40 processes, 1,200 tasks with state, and an answer that no leader gives; the first so many speak a version that
     the leader, which is the last, does not know."""
     ids = [f"{chr(97 + at % 26)}{at}" for at in range(40)]
