@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
+from rebalance_monitor.streaming.core.model.former_objects import completed_violation
 from rebalance_monitor.streaming.core.model.results import (
     AlertSeverity,
     Certainty,
@@ -33,7 +34,8 @@ class LastGeneration(NamedTuple):
 
 
 def incident_of(document: Mapping[str, Any], transition: str, historic: bool = False) -> Incident:
-    """The incident that `as_object` made this document from."""
+    """The incident that `as_object` made this document from, in this release or an earlier one."""
+    document = completed_violation(document)
     return Incident(
         incident_id=document["incident_id"],
         transition=transition,
@@ -50,18 +52,19 @@ def incident_of(document: Mapping[str, Any], transition: str, historic: bool = F
         message=document["message"],
         evidence=tuple(_evidence(one) for one in document["evidence"]),
         historic=historic,
-        alert=AlertSeverity(document.get("alert", "info")),
-        firing=document.get("firing", False),
-        fired_at_ms=document.get("fired_at_ms"),
-        times_told=document.get("times_notified", 0),
-        team=document.get("team", ""),
-        alert_name=document.get("alert_name", ""),
-        next_step=document.get("next_step", ""),
-        parts=document.get("open_parts", 1),
-        more=document.get("more_subjects", 0),
-        cause=_subjects(document.get("cause", ())),
-        common=_subjects(document.get("common", ())),
-        also=tuple(document.get("also_broken", ())),
+        alert=AlertSeverity(document["alert"]),
+        firing=document["firing"],
+        fired_at_ms=document["fired_at_ms"],
+        times_told=document["times_notified"],
+        team=document["team"],
+        alert_name=document["alert_name"],
+        next_step=document["next_step"],
+        parts=document["open_parts"],
+        more=document["more_subjects"],
+        cause=_subjects(document["cause"]),
+        common=_subjects(document["common"]),
+        also=tuple(document["also_broken"]),
+        sampled=document.get("sampled", False),
     )
 
 

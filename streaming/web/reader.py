@@ -12,6 +12,7 @@ from typing import Any, LiteralString, Protocol
 import psycopg
 
 from rebalance_monitor.streaming.core.incidents.maintenance import Maintenance
+from rebalance_monitor.streaming.core.model.former_objects import completed_generation, completed_violation
 from rebalance_monitor.streaming.web.rows import (
     ConnectorOrTaskRow,
     Document,
@@ -153,7 +154,7 @@ class Reader:
     def open_incidents(self, only: Collection[GroupName] | None = None) -> list[IncidentRow]:
         """Not resolved, or people are still told."""
         where, values = ("", []) if only is None else (f" and {_ONLY}", _columns(only))
-        return [IncidentRow(*row) for row in self._rows(f"{_INCIDENT} where {_OPEN}{where}", values)]
+        return [_incident(*row) for row in self._rows(f"{_INCIDENT} where {_OPEN}{where}", values)]
 
     def incidents(
         self, where: dict[str, Any], state: str, only: Collection[GroupName] | None, limit: int, after: Any = None
@@ -169,7 +170,7 @@ class Reader:
             ("opened_at_ms", "incident_id"),
             ("int8", "text"),
             7,
-            IncidentRow,
+            _incident,
             conditions,
             values,
             limit,
@@ -318,7 +319,11 @@ class Reader:
 
 
 def _generation(document: Document, *more: Any) -> GenerationRow:
-    return GenerationRow(document, *more)
+    return GenerationRow(completed_generation(document), *more)
+
+
+def _incident(document: Document, *more: Any) -> IncidentRow:
+    return IncidentRow(completed_violation(document), *more)
 
 
 def _connector_or_task(document: Document, *more: Any) -> ConnectorOrTaskRow:

@@ -45,8 +45,12 @@ def capture(store: PostgresStore, name: str, cluster: str, for_ms: int | None = 
     some = list(records_of(folder))
     if for_ms is not None:
         some = [one for one in some if one.timestamp_ms <= some[0].timestamp_ms + for_ms]
-    rows = [row for row in (decode(one, given) for one in some) if row and not isinstance(row.body, OtherGroup)]
+    rows = [row for one in some if (row := decode(one, given)) is not None and not _only_counted(row)]
     return _commit(store, given, some, rows)
+
+
+def _only_counted(row: Row) -> bool:
+    return isinstance(row.body, OtherGroup) and row.body.record is None
 
 
 def _commit(store: PostgresStore, given: ClusterSettings, some: list[RawRecord], rows: list[Row]) -> list[Result]:

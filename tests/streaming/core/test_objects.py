@@ -8,7 +8,11 @@ from jsonschema import Draft202012Validator
 
 from rebalance_monitor.streaming.cli.captures import records_of, settings_of
 from rebalance_monitor.streaming.core import replay as replay_module
+from rebalance_monitor.streaming.core.catalogue import RULES
+from rebalance_monitor.streaming.core.incidents.rule import Rule
+from rebalance_monitor.streaming.core.model.objects import as_object
 from rebalance_monitor.streaming.core.model.reasons import ReasonKind
+from tests.streaming import builders
 
 ROOT = Path(replay_module.__file__).parent / "model"
 VECTORS = Path(__file__).parents[2] / "vectors"
@@ -26,6 +30,11 @@ def test_replayed_objects_obey_the_schema(path: Path) -> None:
 def test_the_schema_refuses_what_it_does_not_know() -> None:
     bad = {"kind": "undecodable", "cluster": "c", "source": None, "reason": "r", "bytes": 1}
     assert not VALIDATOR.is_valid(bad)
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.code)
+def test_the_schema_takes_an_incident_of_every_rule(rule: Rule) -> None:
+    VALIDATOR.validate(as_object(builders.incident(rule=rule.title, code=rule.code)))
 
 
 def test_the_schema_knows_every_kind_of_reason() -> None:
