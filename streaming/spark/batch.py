@@ -29,6 +29,7 @@ from rebalance_monitor.streaming.spark.group_states import StoredGroups
 from rebalance_monitor.streaming.spark.learning import NOBODY_ASKS, Askers, Learning
 from rebalance_monitor.streaming.spark.offsets import TopicKind
 from rebalance_monitor.streaming.spark.rows import Batch, RawRow, read_batch
+from rebalance_monitor.streaming.spark.settling import AT_ONCE_MS, MOST_SETTLED, MOST_WOKEN, Settling, Turns
 
 log = logging.getLogger("rebalance_monitor.job")
 
@@ -73,7 +74,7 @@ class BatchFunction:
     """Called with each batch's table, in order. Positions are read once: the writer epoch keeps others off them.
 
     `here` folds in this process; `spread` is another way to fold, and from how many rows on it pays; None: every
-    batch is folded here.
+    batch is folded here. `most_settled`, `most_woken`: how much of what waits one batch takes (`settling`).
     """
 
     def __init__(
@@ -89,8 +90,11 @@ class BatchFunction:
         here: FoldMany = fold_here,
         spread: tuple[FoldMany, int] | None = None,
         askers: Askers = NOBODY_ASKS,
+        most_settled: int = MOST_SETTLED,
+        most_woken: int = MOST_WOKEN,
     ) -> None:
         self._store, self._settings, self._epoch = store, settings, writer_epoch
+        self._most_settled, self._turns = most_settled, Turns(most_woken)
         self._cluster_id, self._started_ms = cluster_id, started_ms
         self._on_results, self._publish = on_results, publish
         self._here, self._spread = here, spread
@@ -126,15 +130,16 @@ class BatchFunction:
         polled = self._learning.polled(tick)
         own = self._remember(batch, polled)
         knowledge = self._learning.knowledge()
-        rows = self._rows(batch, tick, own.connect_groups)
+        rows = self._rows(batch, own.connect_groups)
         for raw in polled:
             rows.setdefault(raw.group or "", []).append(raw)
-        for group in self._learning.concerned(knowledge, tick):
+        for group in (*self._learning.concerned(knowledge, tick), *self._woken(rows, knowledge, tick)):
             rows.setdefault(group, [])
         groups = StoredGroups(self._store, self._settings, rows)
         fold = self._fold_for(len(batch.rows) + len(polled))
         folded = fold(self._settings, groups.tasks, tick, knowledge)
-        outcomes = {group: self._went_on(groups, group, one.outcome, tick, knowledge) for group, one in folded.items()}
+        settling = Settling(self._here, self._settings, tick, knowledge, self._most_settled)
+        outcomes = settling.went_on(groups, {group: one.outcome for group, one in folded.items()})
         others = _other_groups(self._settings.name, batch.rows)
         results = tuple(result for _, outcome in sorted(outcomes.items()) for result in outcome.results)
         states = groups.changed(outcomes)
@@ -160,7 +165,8 @@ class BatchFunction:
         self._positions.update({key: covered.end for key, covered in ranges.items()})
         records = sum(reached.records for reached in batch.reached.values())
         size = sum(reached.bytes for reached in batch.reached.values())
-        self._tell_reader(self._next_due_ms(batch.tick), size / records if records >= MEASURE_FROM_RECORDS else 0.0)
+        due_ms = self._next_due_ms(batch.tick, settling.left)
+        self._tell_reader(due_ms, size / records if records >= MEASURE_FROM_RECORDS else 0.0)
         self._on_results(
             BatchReport(
                 cluster=self._settings.name,
@@ -183,21 +189,12 @@ class BatchFunction:
         )
         self._complete(batch)
 
-    def _went_on(
-        self, groups: StoredGroups, group: str, outcome: FoldOutcome, tick: Tick | None, knowledge: Knowledge
-    ) -> FoldOutcome:
-        """The outcome of a group that is folded on as long as it can judge more of what waits."""
-        while outcome.wants_waiting:
-            task = groups.with_more(group, outcome)
-            more = self._here(self._settings, [task], tick, knowledge)[group].outcome
-            outcome = replace(
-                more,
-                results=(*outcome.results, *more.results),
-                blobs={**outcome.blobs, **more.blobs},
-                errors=(*outcome.errors, *more.errors),
-                kept=(*outcome.kept, *more.kept),
-            )
-        return outcome
+    def _woken(self, rows: Mapping[str, Sequence[RawRow]], knowledge: Knowledge, tick: Tick | None) -> list[str]:
+        """Groups without a record in this batch that a sample or a timer wakes, or that were not done; as many as one
+        batch takes. The others stay due."""
+        due = self._store.due(self._settings.name, AT_ONCE_MS if tick is None else tick.now_ms)
+        woken = (*self._learning.answered(knowledge), *(key.group for key in due))
+        return self._turns.next([group for group in woken if group not in rows])
 
     def _log_errors(self, outcomes: Mapping[str, FoldOutcome]) -> None:
         """Each error with its coordinates; its trace the first time."""
@@ -249,15 +246,12 @@ class BatchFunction:
         known |= {row.group for row in rows if row.group is not None and row.protocol_type == CONNECT}
         return ClusterState(self._own.caught_up or batch.tick is not None, tuple(sorted(known)))
 
-    def _rows(self, batch: Batch, tick: Tick | None, connect_groups: Sequence[str]) -> dict[str, list[RawRow]]:
-        """The touched groups with their rows, and those whose timer is due."""
+    def _rows(self, batch: Batch, connect_groups: Sequence[str]) -> dict[str, list[RawRow]]:
+        """The touched groups with their rows."""
         rows: dict[str, list[RawRow]] = {}
         for raw in configs_first(batch.rows):
             for group in [raw.group] if raw.group is not None else self._concerned(raw, connect_groups):
                 rows.setdefault(group, []).append(raw)
-        if tick is not None:
-            for key in self._store.due(self._settings.name, tick.now_ms):
-                rows.setdefault(key.group, [])
         return rows
 
     def _concerned(self, raw: RawRow, connect_groups: Sequence[str]) -> list[str]:
@@ -269,7 +263,10 @@ class BatchFunction:
         at_home = dict.fromkeys([*(key.group for key in found), *connect_groups])
         return groups_concerned(self._settings, raw.topic, raw.kind, at_home)
 
-    def _next_due_ms(self, tick: Tick | None) -> int | None:
+    def _next_due_ms(self, tick: Tick | None, left: int) -> int | None:
+        """`left`: groups that were not done. They go on at once."""
+        if left and tick is not None:
+            return tick.now_ms
         stored_ms = self._store.earliest_due_ms(self._settings.name)
         due_ms = min([*self._learning.due_ms(), *([] if stored_ms is None else [stored_ms])], default=None)
         if due_ms is None or tick is None:

@@ -152,10 +152,10 @@ class Learning:
     def concerned(self, knowledge: Knowledge, tick: Tick | None) -> list[str]:
         """The groups of which brokers said something that no batch has used yet."""
         told = self._rebalancing(knowledge, tick), self._measured(knowledge, tick)
-        return list(dict.fromkeys([*self._answered(knowledge), *(group for groups in told for group in groups)]))
+        return list(dict.fromkeys(group for groups in told for group in groups))
 
-    def _answered(self, knowledge: Knowledge) -> list[str]:
-        """The groups whose records waited for a sample that has come."""
+    def answered(self, knowledge: Knowledge) -> list[str]:
+        """The groups whose records waited for a sample that has come; each until a batch has folded it."""
         asked_ms = knowledge.topics.asked_ms
         if asked_ms is None:
             return []
