@@ -16,7 +16,7 @@ from rebalance_monitor.streaming.core.fold.lifecycle import GroupView
 from rebalance_monitor.streaming.core.fold.published import body_of, diff_of, published_as, source_of
 from rebalance_monitor.streaming.core.fold.state import LastRecord
 from rebalance_monitor.streaming.core.fold.timeouts import timeouts_of
-from rebalance_monitor.streaming.core.fold.written_again import first_verdict
+from rebalance_monitor.streaming.core.fold.written_again import first_may_be_missing, first_verdict
 from rebalance_monitor.streaming.core.incidents.monitor_error import MONITOR_ERROR
 from rebalance_monitor.streaming.core.incidents.notice import Notice, Output
 from rebalance_monitor.streaming.core.incidents.transitions import Moment
@@ -64,12 +64,13 @@ def judged(
         contested = tuple(static_members.contested(CONTESTED, sightings, row.timestamp_ms, here))
         outputs.append(Notice(moment=moment, found=contested, evaluated=frozenset({CONTESTED.code})))
         answer = answer_of(view.group, body, state.holds, here, view.settings.client_libraries)
+        outdated = _outdated(body) or first_may_be_missing(view.envelope, row)
         if not (again or (first and body.generation > 1)):
-            outputs += _answered(answer, body, moment)
-        if not again and answer is not None and not _outdated(body):
+            outputs += _answered(answer, body, moment, outdated=outdated)
+        if not again and answer is not None and not outdated:
             timeouts = timeouts_of(view.settings, view.group, body)
             waits = unowned.noted(state.waits, answer, view.knowledge.topics, row.timestamp_ms, timeouts, source)
-        if not (again or _outdated(body)) and (answer is not None or body.protocol not in KNOWN):
+        if not (again or outdated) and (answer is not None or body.protocol not in KNOWN):
             outputs.append(Notice(moment=moment, found=unowned.still(waits), evaluated=unowned.CODES))
     joined = LastJoin(body.state_ms, departures.shortest_ms(body.members))
     kept = state.first if again else first_verdict(body, source, verdict)
@@ -86,10 +87,11 @@ def judged(
     return after, outputs
 
 
-def _answered(answer: Answer | None, body: GroupGeneration, moment: Moment) -> Iterator[Notice]:
-    """What the laws of the assignor find. Nothing is said of an answer that cannot be read to its end."""
+def _answered(answer: Answer | None, body: GroupGeneration, moment: Moment, *, outdated: bool) -> Iterator[Notice]:
+    """What the laws of the assignor find. Nothing is said of an answer that cannot be read to its end. `outdated`: what
+    members subscribe to may be newer than what they were given."""
     if answer is not None or body.protocol not in KNOWN:
-        asked = [law for law in ANSWER_LAWS if not (law.subscribed and _outdated(body))]
+        asked = [law for law in ANSWER_LAWS if not (law.subscribed and outdated)]
         found = () if answer is None else tuple(one for law in asked for one in law.broken(answer))
         yield Notice(moment=moment, found=found, evaluated=frozenset(law.rule.code for law in asked))
 

@@ -77,6 +77,8 @@ class ConsumerSession(QuietSession):
         if never_came is not None:
             verdict = awaited_sample.without(verdict)
         self._sample_from_ms = None
+        if not self._again(row) and written_again.first_may_be_missing(self.view.envelope, row):
+            verdict = written_again.not_the_first(verdict)
         self.state, outputs = judged(self.view, self.state, row, self._laws, verdict, again=self._again(row))
         return outputs
 

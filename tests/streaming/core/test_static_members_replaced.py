@@ -1,20 +1,28 @@
 """A generation that is written again as a static member comes back: the verdict on its first record stands."""
 
 from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
 
 import pytest
 
-from rebalance_monitor.streaming.core.cluster.knowledge import knowledge_of
+from rebalance_monitor.streaming.cli.captures import knowledge_of as knowledge_in
+from rebalance_monitor.streaming.cli.captures import records_of, settings_of
+from rebalance_monitor.streaming.core.cluster.knowledge import NOTHING_KNOWN, knowledge_of
 from rebalance_monitor.streaming.core.cluster.topics import TopicMetadata
+from rebalance_monitor.streaming.core.fold.published import body_of
 from rebalance_monitor.streaming.core.fold.state import read, stored
 from rebalance_monitor.streaming.core.lifecycles import fold_group
 from rebalance_monitor.streaming.core.model.reasons import ReasonKind
+from rebalance_monitor.streaming.core.model.records import GroupGeneration
 from rebalance_monitor.streaming.core.model.results import Generation, Grade, Severity
 from rebalance_monitor.streaming.core.model.streams_settings import StreamsSettings
+from rebalance_monitor.streaming.core.replay import decode, replay
 from tests.streaming.core.rules import streams
 from tests.streaming.core.rules.builders import GROUP, Story, generations, incidents
 from tests.streaming.core.rules.consumers import Consumer, record
 
+CAPTURES = Path(__file__).parents[2] / "vectors" / "captures-groups"
 NO_RACKS = (frozenset[str](),)
 STAYS = Consumer(id="m2", given="a-1")
 GOES = Consumer(id="m1", given="a-0", instance="i")
@@ -92,6 +100,56 @@ def test_a_copy_whose_first_record_nobody_saw_is_not_judged() -> None:
     assert copy.verdict.grade is Grade.NOT_JUDGED
     assert copy.verdict.reason is not None
     assert copy.verdict.reason.kind is ReasonKind.WRITTEN_AGAIN
+
+
+def without_first(join_ended_ms_ago: int = 20) -> Story:
+    """Generation 2 of a group whose static member is in it by another process than in generation 1."""
+    story = consumers((GOES, STAYS))
+    return record(story, "roundrobin", BACK, STAYS, join_ended_ms_ago=join_ended_ms_ago)
+
+
+def test_a_copy_whose_first_record_was_compacted_accuses_nobody() -> None:
+    """Written seconds after the join phase, with a process that the record before does not have."""
+    story = without_first(join_ended_ms_ago=3_000)
+    _, copy = told(story)
+    assert copy.verdict.grade is Grade.NOT_JUDGED
+    assert copy.verdict.reason is not None
+    assert copy.verdict.reason.kind is ReasonKind.WRITTEN_AGAIN
+    assert not incidents(story.fold())
+
+
+def test_a_record_written_at_once_is_no_copy() -> None:
+    story = without_first()
+    _, second = told(story)
+    assert second.verdict.grade is Grade.UNEXPLAINED
+    assert {one.code for one in incidents(story.fold())} >= {"CONSUMER-C02"}
+
+
+def test_two_owners_are_seen_in_a_copy_too() -> None:
+    story = consumers((GOES, STAYS))
+    record(story, "roundrobin", replace(BACK, given="a-0 a-1"), STAYS, join_ended_ms_ago=3_000)
+    assert {one.code for one in incidents(story.fold())} == {"CONSUMER-C13"}
+
+
+def test_of_real_groups_no_copy_without_its_first_record_accuses_anybody() -> None:
+    """As if compaction had taken it, with what brokers said of the topics and without."""
+    path = CAPTURES / "java-classic"
+    settings, records = settings_of(path), list(records_of(path))
+    rows = [row for one in records if (row := decode(one, settings)) is not None]
+    lost = set()
+    for group in {row.group for row in rows}:
+        own = [row for row in rows if row.group == group and isinstance(row.body, GroupGeneration)]
+        lost |= {
+            (first.partition, first.offset)
+            for first, second in pairwise(own)
+            if body_of(first).generation == body_of(second).generation and body_of(second).members
+        }
+    assert len(lost) > 20
+    kept = [one for one in records if (one.partition, one.offset) not in lost]
+    for knowledge in (knowledge_in(path), NOTHING_KNOWN):
+        shown = replay(kept, settings, knowledge=knowledge)
+        assert not shown.found
+        assert shown.objects[-1]["violations"] == {}
 
 
 RUNS = (

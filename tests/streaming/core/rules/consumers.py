@@ -53,7 +53,14 @@ class Consumer:
         return plain
 
 
-def record(story: Story, protocol: str, *members: Consumer, again: bool = False, after_ms: int = 5_000) -> Story:
+def record(
+    story: Story,
+    protocol: str,
+    *members: Consumer,
+    again: bool = False,
+    after_ms: int = 5_000,
+    join_ended_ms_ago: int = 20,
+) -> Story:
     """The next generation, led by the first member; `again`: the same generation is written once more."""
     story.now_ms += after_ms
     story.generation += 0 if again else 1
@@ -63,7 +70,7 @@ def record(story: Story, protocol: str, *members: Consumer, again: bool = False,
         generation=story.generation,
         protocol=protocol,
         leader=members[0].id if members else None,
-        state_ms=story.now_ms - 20,
+        state_ms=story.now_ms - join_ended_ms_ago,
         members=tuple(
             GroupMember(
                 member_id=one.id,
