@@ -6,9 +6,10 @@ is.
 """
 
 import hashlib
-import json
 from collections.abc import Sequence
 from typing import Any
+
+from rebalance_monitor.streaming.core.model.codec import plain_text
 
 # Bytes of a name in an index: cluster (at most 800) and group together stay below PostgreSQL's limit.
 LONGEST = 1_000
@@ -17,7 +18,6 @@ LONGEST_ID = 800
 KEPT_CHARACTERS = 200
 RANGES = {"int4": (-(2**31), 2**31 - 1), "int8": (-(2**63), 2**63 - 1)}
 """The least and the greatest number of each type of column."""
-_encode = json.JSONEncoder(ensure_ascii=False, check_circular=False, separators=(",", ":")).encode
 
 
 def clean(text: str) -> str:
@@ -61,7 +61,7 @@ def restored(stored: str, kept: bytes | None) -> str:
 
 def json_text(value: Any) -> str:
     """JSON that a jsonb column accepts."""
-    text = _encode(value)
+    text = plain_text(value)
     if "\\u0000" not in text:
         try:
             text.encode()
@@ -69,7 +69,7 @@ def json_text(value: Any) -> str:
             pass
         else:
             return text
-    return _encode(_clean_tree(value))
+    return plain_text(_clean_tree(value))
 
 
 def _clean_tree(value: Any) -> Any:

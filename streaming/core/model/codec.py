@@ -53,7 +53,11 @@ class CodecError(ValueError):
 
 def dumps(value: object) -> str:
     """One line of JSON text; equal values give equal text."""
-    plain = _plan(cast(Any, type(value))).encode(value)
+    return plain_text(_plan(cast(Any, type(value))).encode(value))
+
+
+def plain_text(plain: Any) -> str:
+    """One line of JSON text of a tree of what JSON has; half a surrogate pair in it stays what it is."""
     try:
         return msgspec.json.encode(plain).decode()
     except (UnicodeEncodeError, OverflowError):  # half a surrogate pair in somebody's text, or more than 64 bits
