@@ -33,10 +33,11 @@ class NoAssignment(Exception):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterView:
     """What the leader finds in the cluster. `topics` gives per partition the racks of its replicas, None for a broker
-    without one; `end_offsets` those of changelogs, `committed` the group's offsets of sources that serve as changelogs.
+    without one, and None in place of them where nothing is found; `end_offsets` those of changelogs, `committed` the
+    group's offsets of sources that serve as changelogs.
     `offsets_fail`: the offsets cannot be read. New topics get replicas in `new_topic_racks`."""
 
-    topics: Mapping[str, Sequence[ReplicaRacks]]
+    topics: Mapping[str, Sequence[ReplicaRacks | None]]
     end_offsets: Mapping[TopicPartition, int] = field(default_factory=dict)
     committed: Mapping[TopicPartition, int] = field(default_factory=dict)
     offsets_fail: bool = False

@@ -14,13 +14,13 @@ from rebalance_monitor.assignors.streams.application_state import (
     TaskTopicPartition,
 )
 from rebalance_monitor.assignors.streams.tasks import ProcessId
-from rebalance_monitor.streaming.core.streams.plug_ins import LAGS, RACKS
+from rebalance_monitor.streaming.core.streams.plug_ins import CHANGELOG_RACKS, LAGS, RACKS
 
 _SETTINGS = frozenset(one.name for one in fields(AssignmentConfigs))
 
 
 class WatchedState(ApplicationState):
-    """`read` gathers LAGS, RACKS and the names of settings."""
+    """`read` gathers LAGS, RACKS, CHANGELOG_RACKS and the names of settings."""
 
     def __init__(self, state: ApplicationState) -> None:
         read = self.read = set[str]()
@@ -38,7 +38,7 @@ class WatchedState(ApplicationState):
 
             def __getattribute__(self, name: str) -> object:
                 if name == "racks":
-                    read.add(RACKS)
+                    read.add(RACKS if super().__getattribute__("is_source") else CHANGELOG_RACKS)
                 return super().__getattribute__(name)
 
             def __eq__(self, other: object) -> bool:

@@ -41,11 +41,10 @@ from rebalance_monitor.streaming.core.streams.laws import examined
 from rebalance_monitor.streaming.core.streams.members import UnreadableThread, thread_of, threads_of
 from rebalance_monitor.streaming.core.streams.observed import ObservedRecord, holds_of, observed
 from rebalance_monitor.streaming.core.streams.past import after
-from rebalance_monitor.streaming.core.streams.plug_ins import NO_PLUG_INS, PlugIns
-from rebalance_monitor.streaming.core.streams.plugged_verdict import name_of
+from rebalance_monitor.streaming.core.streams.plug_ins import NO_PLUG_INS, PlugIns, name_of
 from rebalance_monitor.streaming.core.streams.replica_racks import known_racks
 from rebalance_monitor.streaming.core.streams.rules import RULES
-from rebalance_monitor.streaming.core.streams.sampled_ends import bounds_by_task
+from rebalance_monitor.streaming.core.streams.sampled_ends import bounds_by_task, written_until_ms
 from rebalance_monitor.streaming.core.streams.state import StreamsState
 from rebalance_monitor.streaming.core.streams.topology import learnt, tasks_of
 from rebalance_monitor.streaming.core.streams.verdict import judge, newest_known
@@ -99,7 +98,8 @@ def judged(
         settings = replace(settings, topology=None)
     found = Judged(verdict=written_again.taken_over(state.first, body))
     if not again:
-        racks = known_racks(view.knowledge.topics, settings.topology, view.group, seen, row.timestamp_ms)
+        until_ms = written_until_ms(row, view.waiting.head())
+        racks = known_racks(view.knowledge.topics, settings.topology, view.group, seen, row.timestamp_ms, until_ms)
         found = _judged(view, settings, state, replace(record, racks=racks), row, plug_ins)
         outputs.append(_of_plug_in(view, settings, found, moment, here))
     verdict = found.verdict
@@ -142,6 +142,7 @@ def judged(
         floor=_floor(state.floor, record),
         past=now,
         first=state.first if again else written_again.first_verdict(body, source, verdict),
+        looked_at=state.looked_at if found.plugged is None else tuple(sorted(found.plugged.read)),
     )
     return next_state, [replace(published, detail=detail), *outputs]
 

@@ -7,7 +7,7 @@ what this record suggests, then Kafka's defaults.
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain, combinations, permutations, product
+from itertools import chain, combinations, islice, permutations, product
 
 from rebalance_monitor.assignors.streams.application import AssignmentConfigs, RackStrategy
 from rebalance_monitor.assignors.streams.built_in import BuiltIn, built_in_of
@@ -21,6 +21,7 @@ from rebalance_monitor.streaming.core.streams.replica_racks import RackView
 from rebalance_monitor.streaming.core.streams.topology import Key, key_of
 
 DEFAULT_WARM_UPS, DEFAULT_LAG = 2, 10_000
+DEFAULT_PROBING_MS = AssignmentConfigs().probing_rebalance_interval_ms
 ANY_LAG = 1 << 36
 """Under so large an acceptable lag every caught-up set is possible."""
 UNBOUNDED_WARM_UPS = 1 << 30
@@ -144,7 +145,8 @@ def frames(
         assignors(settings), tried, modes, lags, copies, warming, tagged, sets
     ):
         era = era_of(release)
-        if not _followed(mode, era, stateful, standbys):
+        # A plug-in is shown whatever there is, and looks at what it wants.
+        if wanted is not settings.plug_in and not _followed(mode, era, stateful, standbys):
             continue
         if wanted is BuiltIn.PUBLIC_STICKY and not era.plug_ins:
             continue
@@ -155,6 +157,7 @@ def frames(
             acceptable_recovery_lag=lag,
             max_warmup_replicas=warm_ups,
             num_standby_replicas=standbys,
+            probing_rebalance_interval_ms=settings.probing_interval_ms or DEFAULT_PROBING_MS,
             rack_aware_assignment_tags=tags,
             rack_aware_assignment_strategy=mode.strategy,
             rack_aware_traffic_cost=settings.rack_traffic_cost,
@@ -166,6 +169,12 @@ def frames(
         for release, standbys, stateful in product(tried, copies, sets):
             configs = AssignmentConfigs(acceptable_recovery_lag=lags[0], num_standby_replicas=standbys)
             yield Frame(release, BuiltIn.HIGH_AVAILABILITY, configs, stateful, blind=True)
+
+
+def first_of(found: Iterator[Frame], most: int) -> tuple[list[Frame], bool]:
+    """So many of the frames, and whether these are all."""
+    listed = list(islice(found, most))
+    return listed, next(found, None) is None
 
 
 def _followed(mode: RackMode, era: Era, stateful: frozenset[Key], standbys: int) -> bool:
@@ -216,10 +225,19 @@ def _warm_ups(settings: StreamsSettings, record: ObservedRecord, remembered: Rem
 def _tags(settings: StreamsSettings, record: ObservedRecord) -> Sequence[tuple[str, ...]]:
     if settings.rack_tags is not None:
         return (settings.rack_tags,)
-    keys = sorted({key for thread in record.threads for key, _ in thread.said.client_tags})
+    keys = _tag_keys(record)
     if not keys:
         return ((),)
     return [(), *chain.from_iterable(permutations(keys, size) for size in range(1, min(len(keys), MOST_TAGS) + 1))]
+
+
+def all_tags_tried(settings: StreamsSettings, record: ObservedRecord) -> bool:
+    """Whether no other tags can be configured than those that are tried: some of the members' client tags."""
+    return settings.rack_tags is not None or len(_tag_keys(record)) <= MOST_TAGS
+
+
+def _tag_keys(record: ObservedRecord) -> list[str]:
+    return sorted({key for thread in record.threads for key, _ in thread.said.client_tags})
 
 
 def _distinct(*values: int | None) -> Sequence[int]:

@@ -17,11 +17,12 @@ from rebalance_monitor.streaming.core.model.records import Body, GroupGeneration
 from rebalance_monitor.streaming.core.model.results import Evidence, Source
 from rebalance_monitor.streaming.core.model.streams_settings import NOTHING_SAID
 from rebalance_monitor.streaming.core.reading.blobs import MemberFormat
-from rebalance_monitor.streaming.core.streams import sampled_ends
+from rebalance_monitor.streaming.core.streams.awaited import later_sample
 from rebalance_monitor.streaming.core.streams.catalogue import STREAMS_CONTESTED
 from rebalance_monitor.streaming.core.streams.generation import judged, shares_of
 from rebalance_monitor.streaming.core.streams.plug_ins import NO_PLUG_INS, PlugIns
 from rebalance_monitor.streaming.core.streams.rules import RULES
+from rebalance_monitor.streaming.core.streams.sampled_ends import written_until_ms
 from rebalance_monitor.streaming.core.streams.state import StreamsState
 
 PROTOCOL_TYPE = "consumer"
@@ -78,20 +79,20 @@ class StreamsSession(QuietSession):
         return outputs
 
     def missing(self, row: Row) -> str | None:
-        """A sample of the changelogs' end offsets after the record, where those before it make it worth waiting."""
+        """A sample that is asked after the record, where those before it make it worth waiting."""
         knowledge, head, body = self.view.knowledge, self.view.waiting.head(), body_of(row)
         if not knowledge.asked or head is None or head.row is not row:
             return None
-        from_ms = sampled_ends.written_until_ms(row, head)
+        from_ms = written_until_ms(row, head)
         if knowledge.topics.asked_ms is not None and knowledge.topics.asked_ms >= from_ms:
             return None
         if written_again.repeats(self.view.envelope, self.state.first, body):
             return None
         settings = self.view.settings.streams.get(self.view.group, NOTHING_SAID)
-        if not sampled_ends.later_sample_decides(knowledge.topics, settings, self.view.group, body):
-            return None
-        self._sample_from_ms = from_ms
-        return sampled_ends.MISSING
+        wanted = later_sample(knowledge.topics, settings, self.view.group, body, row.timestamp_ms, self.state.looked_at)
+        if wanted is not None:
+            self._sample_from_ms = from_ms
+        return wanted
 
     def sample_from_ms(self) -> int | None:
         """What the first of the waiting records waits for."""

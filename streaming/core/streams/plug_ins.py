@@ -25,8 +25,10 @@ from rebalance_monitor.assignors.streams.task_assignor import (
 from rebalance_monitor.streaming.core.model.streams_settings import PlugIn
 from rebalance_monitor.streaming.core.streams.topology import Key
 
-LAGS, RACKS = "lags", "racks"
-"""What a plug-in may have looked at, beside the names of fields of `AssignmentConfigs`."""
+LAGS, RACKS, CHANGELOG_RACKS = "lags", "racks", "changelog racks"
+"""What a plug-in may have looked at, beside the names of fields of `AssignmentConfigs`: lags, racks of the partitions
+that are read, racks of partitions that are changelogs alone."""
+ALL_RACKS = frozenset({RACKS, CHANGELOG_RACKS})
 
 
 class FailureKind(StrEnum):
@@ -54,7 +56,8 @@ class PlugInFailed:
 
 @dataclass(frozen=True, slots=True)
 class Assigned:
-    """What `assign` returned. `read`: LAGS, RACKS and the names of settings that the plug-in looked at."""
+    """What `assign` returned. `read`: LAGS, RACKS, CHANGELOG_RACKS and the names of settings that the plug-in
+    looked at."""
 
     assignment: TaskAssignment
     read: frozenset[str] = frozenset()
@@ -75,6 +78,18 @@ class Threw:
     exception: str
     text: str
     read: frozenset[str] = frozenset()
+
+
+def name_of(plug_in: PlugIn) -> str:
+    """The plug-in in a sentence."""
+    return f"task assignor {plug_in.name}"
+
+
+def sentence_of(plug_in: PlugIn, failure: PlugInFailed) -> str:
+    """Why nothing can be computed with the plug-in."""
+    if failure.kind is FailureKind.NOT_DETERMINISTIC:
+        return f"assignor not deterministic: {failure.text}"
+    return f"{name_of(plug_in)}: {failure.text}"
 
 
 AssignOutcome: TypeAlias = Assigned | NoAssignment | Threw | PlugInFailed
@@ -184,7 +199,12 @@ class PlugInRun:
 
     def indifferent_to(self, configs: AssignmentConfigs, other: AssignmentConfigs) -> bool:
         """Whether the plug-in has looked at no setting in which the two differ."""
-        return all(getattr(configs, name) == getattr(other, name) for name in self.read - {LAGS, RACKS})
+        return all(getattr(configs, name) == getattr(other, name) for name in self.read - {LAGS, *ALL_RACKS})
+
+    @property
+    def saw_racks(self) -> bool:
+        """Whether the plug-in has looked at the racks of any partition."""
+        return bool(self.read & ALL_RACKS)
 
 
 class _Adapter(TaskAssignor):

@@ -2,15 +2,21 @@
 
 What the plug-in did not look at cannot have changed its answer. So an answer that is not the record's is *unexplained*
 if everything that it looked at is known, *not judged* otherwise; and nothing is judged by a plug-in that failed.
+
+It is shown the racks and end offsets of the same samples as Kafka's own assignors (`replica_racks`, `sampled_ends`),
+and they count as long: racks where no sample leaves a doubt, end offsets where the samples before and after the record
+say the same. Samples of end offsets turn *explainable* into *match*, and nothing into *unexplained*.
 """
 
-from collections.abc import Iterable, Mapping
-from dataclasses import replace
-from itertools import islice
+from collections.abc import Collection, Mapping
+from dataclasses import fields, replace
+from enum import Enum
 
+from rebalance_monitor.assignors.streams.application import AssignmentConfigs
 from rebalance_monitor.assignors.streams.eras import era_of
 from rebalance_monitor.assignors.streams.tasks import TaskId
 from rebalance_monitor.schemas.streams_tasks import PROTOCOL
+from rebalance_monitor.streaming.core.cluster.end_offsets import EndBounds
 from rebalance_monitor.streaming.core.model.reasons import Reason, ReasonKind
 from rebalance_monitor.streaming.core.model.results import Grade, Verdict
 from rebalance_monitor.streaming.core.model.streams_settings import PlugIn, StreamsSettings
@@ -19,42 +25,45 @@ from rebalance_monitor.streaming.core.streams.grading import (
     Judged,
     expected_of,
     not_judged,
-    unknown_settings,
 )
-from rebalance_monitor.streaming.core.streams.hypotheses import Remembered, frames, stateful_sets
+from rebalance_monitor.streaming.core.streams.hypotheses import Remembered, first_of, frames, stateful_sets
 from rebalance_monitor.streaming.core.streams.observed import ObservedRecord
 from rebalance_monitor.streaming.core.streams.plug_ins import (
+    CHANGELOG_RACKS,
     LAGS,
-    RACKS,
     FailureKind,
     PlugInFailed,
     PlugInRun,
+    sentence_of,
 )
-from rebalance_monitor.streaming.core.streams.rounds import roles_of
+from rebalance_monitor.streaming.core.streams.rack_modes import COSTS, STRATEGY, shown_to_plug_in
+from rebalance_monitor.streaming.core.streams.rounds import Hypothesis, roles_of
 from rebalance_monitor.streaming.core.streams.search import Found, Missed, Search
 
-MOST_FRAMES = 100
-_FIELD = {
-    "num.standby.replicas": "num_standby_replicas",
-    "max.warmup.replicas": "max_warmup_replicas",
-    "acceptable.recovery.lag": "acceptable_recovery_lag",
+MOST_FRAMES = 2_000
+"""Most of them differ in what the plug-in does not look at, and cost no call."""
+_TAGS = "rack.aware.assignment.tags"
+_SETTINGS: Mapping[str, tuple[str, str]] = {
+    "num_standby_replicas": ("standbys", NOT_KNOWN["standbys"]),
+    "max_warmup_replicas": ("warm_ups", NOT_KNOWN["warm_ups"]),
+    "acceptable_recovery_lag": ("acceptable_lag", NOT_KNOWN["acceptable_lag"]),
+    "probing_rebalance_interval_ms": ("probing_interval_ms", "probing.rebalance.interval.ms"),
+    "rack_aware_assignment_tags": ("rack_tags", _TAGS),
+    "rack_aware_assignment_strategy": ("rack_strategy", STRATEGY),
+    "rack_aware_traffic_cost": ("rack_traffic_cost", COSTS["rack_traffic_cost"]),
+    "rack_aware_non_overlap_cost": ("rack_non_overlap_cost", COSTS["rack_non_overlap_cost"]),
 }
-assert _FIELD.keys() == set(NOT_KNOWN.values())
+"""Fields of AssignmentConfigs, each with the field of StreamsSettings that tells it and Kafka's name."""
+assert _SETTINGS.keys() == {field.name for field in fields(AssignmentConfigs)}
 _LAGS = "the plug-in looks at lags, and no end offsets of the changelogs that were tried give this answer"
-_RACKS = "the plug-in looks at the racks of partitions, which no record holds"
-
-
-def name_of(plug_in: PlugIn) -> str:
-    """The plug-in in a sentence."""
-    return f"task assignor {plug_in.name}"
+_RACKS = "the plug-in looks at the racks of partitions"
 
 
 def _unusable(plug_in: PlugIn, failure: PlugInFailed) -> Verdict:
     """No verdict, because the plug-in failed."""
-    if failure.kind is FailureKind.NOT_DETERMINISTIC:
-        text = f"assignor not deterministic: {failure.text}"
-        return not_judged(ReasonKind.ASSIGNOR_NOT_DETERMINISTIC, text)
-    return not_judged(ReasonKind.PLUG_IN_FAILED, f"{name_of(plug_in)}: {failure.text}")
+    doubtful = failure.kind is FailureKind.NOT_DETERMINISTIC
+    kind = ReasonKind.ASSIGNOR_NOT_DETERMINISTIC if doubtful else ReasonKind.PLUG_IN_FAILED
+    return not_judged(kind, sentence_of(plug_in, failure))
 
 
 def judged(
@@ -64,18 +73,23 @@ def judged(
     remembered: Remembered,
     floor: Mapping[TaskId, int],
     run: PlugInRun,
+    bounds: Mapping[TaskId, EndBounds] | None = None,
 ) -> Judged:
     """The verdict by the plug-in. Its callback is called once, with the answer that is compared with the record."""
-    search = Search(record, at_ms, floor, settings.java_version, run)
-    found = search.run(list(islice(frames(settings, record, remembered), MOST_FRAMES)))
+    modes = shown_to_plug_in(settings, record)
+    search = Search(record, at_ms, floor, settings.java_version, run, bounds=bounds)
+    listed, whole = first_of(frames(settings, record, remembered, modes=modes), MOST_FRAMES)
+    found = search.run(listed)
     if isinstance(found, Missed):
-        doubted = found
+        doubted = replace(found, exhausted=found.exhausted and (whole or not run.saw_racks))
         if found.answer is not None:
-            again = Search(record, at_ms, floor, settings.java_version, run)
-            tried = again.run(list(islice(frames(settings, record, remembered, doubted=True), MOST_FRAMES)))
+            again = Search(record, at_ms, floor, settings.java_version, run, bounds=bounds)
+            unlikely = frames(settings, record, remembered, doubted=True, modes=modes)
+            listed, whole = first_of(unlikely, MOST_FRAMES)
+            tried = again.run(listed)
             if isinstance(tried, Found):
                 return _found(settings, record, tried, again, run, silent=True)
-            doubted = replace(found, exhausted=found.exhausted and tried.exhausted)
+            doubted = replace(doubted, exhausted=doubted.exhausted and tried.exhausted and (whole or not run.saw_racks))
         verdict = _missed(settings, record, run, doubted)
         if found.answer is not None:
             run.answered()
@@ -118,20 +132,60 @@ def _unknown(
         with_state = ", ".join(str(number) for number, _ in sorted(hypothesis.stateful)) or "none"
         text = f"which sub-topologies have state is not known yet; it fits with {with_state}"
         return Reason(ReasonKind.UNKNOWN_STATE, text)
-    names = _looked_at(run, unknown_settings(settings, record))
+    names = _unknown_settings(settings, record, run)
     if names:
-        listed = ", ".join(f"{name} {getattr(hypothesis.configs, _FIELD[name])}" for name in names)
+        listed = ", ".join(f"{name} {_value(getattr(hypothesis.configs, field))}" for field, name in names.items())
         text = f"settings that are not known give this answer with these values: {listed}"
         return Reason(ReasonKind.UNKNOWN_SETTINGS, text)
-    if LAGS in run.read:
+    racks = _unknown_racks(record, run, hypothesis)
+    if racks is not None:
+        return racks
+    if LAGS in run.read and not (found.sampled and len(sets) == 1):
         text = "it depends on the end offsets of changelogs, which no record holds: possible ones give this answer"
         return Reason(ReasonKind.UNKNOWN_END_OFFSETS, text)
-    return Reason(ReasonKind.UNKNOWN_SETTINGS, _RACKS) if RACKS in run.read else None
+    return None
 
 
-def _looked_at(run: PlugInRun, names: Iterable[str]) -> list[str]:
-    """Those of Kafka's names of settings that the plug-in has looked at."""
-    return [name for name in names if _FIELD[name] in run.read]
+def _unknown_settings(settings: StreamsSettings, record: ObservedRecord, run: PlugInRun) -> dict[str, str]:
+    """Kafka's names of the settings that the plug-in has looked at and that nobody has told, by the fields. Without any
+    client tag there are no rack tags: Kafka refuses to start with a rack tag that the client does not have."""
+    tagged = any(thread.said.client_tags for thread in record.threads)
+    return {
+        field: name
+        for field, (setting, name) in _SETTINGS.items()
+        if field in run.read and getattr(settings, setting) is None and (tagged or name != _TAGS)
+    }
+
+
+def _value(value: object) -> str:
+    """The value of a setting as Kafka's configuration has it."""
+    match value:
+        case Enum():
+            return str(value.value)
+        case tuple():
+            return ",".join(map(str, value)) or "empty"
+        case None:
+            return "not set"
+        case _:
+            return str(value)
+
+
+def _unknown_racks(record: ObservedRecord, run: PlugInRun, hypothesis: Hypothesis) -> Reason | None:
+    """What is not known of the racks that the plug-in has looked at; None where they are known."""
+    if not run.saw_racks:
+        return None
+    why = _doubt(record, run.read)
+    if hypothesis.racks is None:
+        text = "this is its answer where nothing is known of the racks of partitions"
+        return Reason(ReasonKind.UNKNOWN_RACKS, f"{text}; {why}" if why else text)
+    return (
+        Reason(ReasonKind.UNKNOWN_RACKS, f"with the racks that samples tell it is this answer; {why}") if why else None
+    )
+
+
+def _doubt(record: ObservedRecord, read: Collection[str]) -> str:
+    """Why the racks that the plug-in has looked at may be others; empty where they are sure."""
+    return record.racks.why(with_changelogs=CHANGELOG_RACKS in read)
 
 
 def _missed(settings: StreamsSettings, record: ObservedRecord, run: PlugInRun, found: Missed) -> Verdict:
@@ -140,12 +194,13 @@ def _missed(settings: StreamsSettings, record: ObservedRecord, run: PlugInRun, f
         return _unusable(run.plug_in, run.failure)
     if found.answer is None:
         return not_judged(ReasonKind.CANNOT_RUN, f"the leader's computation fails: {found.failed}")
-    names = _looked_at(run, unknown_settings(settings, record))
+    names = _unknown_settings(settings, record, run)
     if names:
-        text = f"no value that was tried gives this answer; not known: {', '.join(names)}"
+        text = f"no value that was tried gives this answer; not known: {', '.join(names.values())}"
         return not_judged(ReasonKind.UNKNOWN_SETTINGS, text)
-    if RACKS in run.read:
-        return not_judged(ReasonKind.CANNOT_RUN, _RACKS)
+    doubt = _doubt(record, run.read) if run.saw_racks else ""
+    if doubt:
+        return not_judged(ReasonKind.UNKNOWN_RACKS, f"{_RACKS}; {doubt}")
     if LAGS in run.read:
         return not_judged(ReasonKind.TOO_MANY_POSSIBILITIES, _LAGS)
     if not found.exhausted or not stateful_sets(settings, record)[1]:

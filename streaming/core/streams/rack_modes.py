@@ -60,6 +60,13 @@ def tried(settings: StreamsSettings, record: ObservedRecord) -> list[list[RackMo
     return [[PLAIN], modes] if settings.rack_strategy is None else [modes, [PLAIN]]
 
 
+def shown_to_plug_in(settings: StreamsSettings, record: ObservedRecord) -> list[RackMode]:
+    """What an application's own assignor may be shown, the likeliest first: the racks that samples tell, then none at
+    all, under each strategy that is possible."""
+    strategies = tuple(RackStrategy) if settings.rack_strategy is None else _strategies(settings)
+    return [RackMode(strategy, view) for view in (*record.racks.views, None) for strategy in strategies]
+
+
 def weight(modes: Iterable[RackMode]) -> int:
     """What one run costs at most."""
     return max(WEIGHT[mode.strategy] for mode in modes)
@@ -94,6 +101,8 @@ def rests_on(
     why = record.racks.why(with_changelogs=configs.num_standby_replicas > 0)
     if strategy is RackStrategy.NONE:
         text = "this is the answer of a leader that does not know the rack of every replica"
+        if not _affordable(RackStrategy(settings.rack_strategy), record):
+            why = _LARGE
         return Reason(ReasonKind.UNKNOWN_RACKS, f"{text}; {why}" if why else text)
     if why:
         return Reason(ReasonKind.UNKNOWN_RACKS, f"with the racks that samples tell it is this answer; {why}")

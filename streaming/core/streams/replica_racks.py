@@ -35,6 +35,9 @@ TopicsByReplica = Mapping[str, RacksByReplica]
 
 _NO_SAMPLE = "no sample of the topics tells the racks of their replicas at this time"
 _OLD = "the last sample of the topics is too old to tell the racks of their replicas"
+_NO_LATER = (
+    "no sample of the topics was taken after the record, so the racks of their replicas may have changed before it"
+)
 _CHANGED = "replicas or the racks of brokers changed around this time"
 _TOPICS = "no sample shows all partitions of {}"
 _CHANGELOGS = "which changelogs sub-topology {} has is not known"
@@ -77,8 +80,11 @@ class KnownRacks:
 NO_RACKS = KnownRacks()
 
 
-def known_racks(topics: TopicHistory, text: str | None, application: str, seen: Seen, at_ms: int) -> KnownRacks:
-    """The racks around this time. `text`: the topology's text."""
+def known_racks(
+    topics: TopicHistory, text: str | None, application: str, seen: Seen, at_ms: int, until_ms: int | None = None
+) -> KnownRacks:
+    """The racks around this time. `text`: the topology's text; `until_ms`: when the record was surely written, by the
+    monitor's clock."""
     told = {key: frozenset(names) for key, names in changelogs_of(text, application).items()}
     guessed = [name for name in topics.topics if _is_changelog(name, application)] if text is None else []
     sources = [topic for part in seen for topic in part.topics]
@@ -104,6 +110,8 @@ def known_racks(topics: TopicHistory, text: str | None, application: str, seen: 
     doubt = ""
     if topics.answered_ms is None or topics.answered_ms < at_ms - METADATA_MAX_AGE_MS:
         doubt = _OLD
+    elif topics.asked_ms is None or topics.asked_ms < (at_ms if until_ms is None else until_ms):
+        doubt = _NO_LATER
     elif any(view.sources != views[0].sources for view in views) or not topics.shown(sources, at_ms).keys() >= set(
         sources
     ):

@@ -107,16 +107,18 @@ class RoundMaker:
 
     def round(self, hypothesis: Hypothesis, *, performs: bool = False) -> LeaderRound:
         """What the leader read, if the hypothesis is true. `performs`: a plug-in's callback is called, too."""
-        topics: dict[str, Sequence[ReplicaRacks]] = {}
+        topics: dict[str, Sequence[ReplicaRacks | None]] = {}
+        # Kafka's own assignors take a replica without a rack for one whose rack is not known; a plug-in need not.
+        unknown: ReplicaRacks | None = (None,) if self.plugged is None else None
         subtopologies = []
         # A task's end offsets are known as one sum, which stands at the first of its changelogs.
         summed: dict[Key, str] = {}
         for part in self.record.seen:
-            topics.update({topic: [(None,)] * count for topic, count in part.topics.items()})
+            topics.update({topic: [unknown] * count for topic, count in part.topics.items()})
             changelogs: tuple[str, ...] = ()
             if part.key in hypothesis.stateful:
                 sampled = hypothesis.racks.changelogs.get(part.key, {}) if hypothesis.racks is not None else {}
-                invented = {_CHANGELOG.format(*part.key): [(None,)] * max(part.topics.values(), default=0)}
+                invented = {_CHANGELOG.format(*part.key): [unknown] * max(part.topics.values(), default=0)}
                 topics.update(sampled or invented)
                 changelogs = tuple(sampled or invented)
                 summed[part.key] = changelogs[0]

@@ -15,17 +15,14 @@ from functools import reduce
 from operator import add
 
 from rebalance_monitor.assignors.streams.tasks import TaskId
-from rebalance_monitor.streaming.core.cluster.end_offsets import EndBounds, before_of, bounds_of
+from rebalance_monitor.streaming.core.cluster.end_offsets import EndBounds, bounds_of
 from rebalance_monitor.streaming.core.cluster.topics import TopicHistory
 from rebalance_monitor.streaming.core.fold.clocks import SKEW_MS
 from rebalance_monitor.streaming.core.fold.published import body_of
 from rebalance_monitor.streaming.core.fold.state import Waiting
 from rebalance_monitor.streaming.core.model.records import GroupGeneration, Row
-from rebalance_monitor.streaming.core.model.streams_settings import StreamsSettings
 from rebalance_monitor.streaming.core.streams.described import store_names
 from rebalance_monitor.streaming.core.streams.topology import Key, Seen
-
-MISSING = "a sample of the changelogs' end offsets that was taken after the record"
 
 
 def changelogs_of(text: str | None, application: str) -> dict[Key, tuple[str, ...]]:
@@ -43,7 +40,7 @@ def bounds_by_task(
     topics: TopicHistory, text: str | None, application: str, seen: Seen, row: Row, head: Waiting | None
 ) -> dict[TaskId, EndBounds]:
     """The bounds of each task of which all changelogs were sampled before and after."""
-    asked_ms = _asked_from_ms(body_of(row))
+    asked_ms = asked_from_ms(body_of(row))
     if asked_ms is None:
         return {}
     found: dict[TaskId, EndBounds] = {}
@@ -57,26 +54,13 @@ def bounds_by_task(
     return found
 
 
-def later_sample_decides(
-    topics: TopicHistory, settings: StreamsSettings, application: str, body: GroupGeneration
-) -> bool:
-    """Whether a sample after the record can turn *explainable* into *match*: everything but end offsets is known, and
-    changelogs were sampled before the record."""
-    known = (settings.standbys, settings.warm_ups, settings.acceptable_lag)
-    asked_ms = _asked_from_ms(body)
-    if settings.plug_in is not None or None in known or len(body.members) < 2 or asked_ms is None:
-        return False
-    names = (name for each in changelogs_of(settings.topology, application).values() for name in each)
-    return any(before_of(topics.ends_of(name), asked_ms) is not None for name in names)
-
-
 def written_until_ms(row: Row, head: Waiting | None) -> int:
     """When the record was surely written, by the monitor's clock."""
     until_ms = row.timestamp_ms + SKEW_MS
     return min(until_ms, head.arrived_ms) if head is not None and head.row is row and head.ticked else until_ms
 
 
-def _asked_from_ms(body: GroupGeneration) -> int | None:
+def asked_from_ms(body: GroupGeneration) -> int | None:
     """When the leader asked at the earliest, by the monitor's clock; None for a record that does not tell when the
     join phase ended."""
     return body.state_ms - SKEW_MS if body.state_ms > 0 else None

@@ -16,7 +16,7 @@ from functools import cached_property
 from heapq import heappop, heappush
 from math import prod
 
-from rebalance_monitor.assignors.streams.application import UNBOUNDED_LAG
+from rebalance_monitor.assignors.streams.application import RUNNING, UNBOUNDED_LAG
 from rebalance_monitor.assignors.streams.built_in import BuiltIn
 from rebalance_monitor.assignors.streams.eras import era_of
 from rebalance_monitor.assignors.streams.failures import LeaderFailed
@@ -184,6 +184,7 @@ class Search:
             or any(
                 (frame.release, frame.stateful) == (one.release, one.stateful)
                 and run.indifferent_to(frame.configs, one.configs)
+                and not (run.saw_racks and frame.racks != one.racks)
                 for one in tried
             )
         )
@@ -323,7 +324,7 @@ class Search:
         answer = self._lead(hypothesis)
         assert answer is not None
         only = self._only(space)
-        return Found(hypothesis, answer, only, sampled=not only and self._decided(space))
+        return Found(hypothesis, answer, only, sampled=not only and self._decided(space, hypothesis))
 
     def _only(self, space: Assumptions) -> bool:
         """Whether every end offset gives this answer, so that it does not rest on one. One process takes everything
@@ -340,9 +341,11 @@ class Search:
         ]
         return self._all_give(space, options)
 
-    def _decided(self, space: Assumptions) -> bool:
+    def _decided(self, space: Assumptions, hypothesis: Hypothesis) -> bool:
         """Whether every end offset within the samples' bounds gives this answer."""
         frame = space.frame
+        if self._plugged is not None:
+            return all(self._exact(task, end) for task, end in hypothesis.ends.items())
         if not self._bounds or frame.assignor is not BuiltIn.HIGH_AVAILABILITY or frame.blind:
             return False
         options: list[list[Possible]] = []
@@ -358,6 +361,14 @@ class Search:
             if not sums:
                 options[-1] = options[-1][:1]
         return not space.ordered_by_lag(self._one, known, self._sums) and self._all_give(space, options)
+
+    def _exact(self, task: TaskId, end: int) -> bool:
+        """Whether samples leave no other end offset, or none decides: every process runs the task. A plug-in may decide
+        by any lag, so bounds that are apart leave more than can be tried."""
+        sums, bounds = self._sums.get(task, {}), self._bounds.get(task)
+        if sums.keys() == self._processes.keys() and set(sums.values()) == {RUNNING}:
+            return True
+        return bounds is not None and bounds.least == bounds.most == end >= max(sums.values(), default=0)
 
     def _all_give(self, space: Assumptions, options: Sequence[Sequence[Possible]]) -> bool:
         if prod(map(len, options)) > min(ALL_OF, self._runs):

@@ -31,7 +31,8 @@ class StreamsState:
     """`holds`: the tasks and roles of each thread after the last record. `seen`: what records showed of the topology.
     `asked`: what the last record asks for. `sightings`: the processes of static members. `remembered`: what explained
     the last answer; `floor`: the largest offset sum ever reported of each task, which its changelogs reach.
-    `past`: what laws across records look at. `first`: the verdict on the newest generation, in case it is written
+    `past`: what laws across records look at. `looked_at`: what the application's own assignor looked at when it was run
+    last (LAGS, …). `first`: the verdict on the newest generation, in case it is written
     again."""
 
     last: LastRecord | None = None
@@ -43,3 +44,4 @@ class StreamsState:
     floor: Mapping[str, int] = field(default_factory=dict)
     past: Past = field(default_factory=Past)
     first: FirstVerdict | None = None
+    looked_at: tuple[str, ...] = ()

@@ -8,7 +8,6 @@ there are more possibilities than are tried, or something that the computation n
 
 from collections.abc import Mapping
 from dataclasses import replace
-from itertools import islice
 
 from rebalance_monitor.assignors.streams.built_in import BuiltIn
 from rebalance_monitor.assignors.streams.eras import NEWEST, era_of
@@ -32,7 +31,9 @@ from rebalance_monitor.streaming.core.streams.grading import (
 )
 from rebalance_monitor.streaming.core.streams.hypotheses import (
     Remembered,
+    all_tags_tried,
     assignors,
+    first_of,
     frames,
     releases,
     stateful_sets,
@@ -68,7 +69,7 @@ def judge(
                 return Judged(verdict=not_judged(ReasonKind.CANNOT_RUN, _POOLED))
             plug_ins.begin(settings.plug_in)
             run = PlugInRun(settings.plug_in, plug_ins, store_names(settings.topology or ""))
-            return plugged_verdict.judged(settings, record, at_ms, remembered, floor, run)
+            return plugged_verdict.judged(settings, record, at_ms, remembered, floor, run, bounds)
         if future.in_pool(record):
             return _with_pool(settings, record, at_ms, remembered, floor)
         return _judged(settings, record, at_ms, remembered, floor, bounds=bounds)
@@ -120,19 +121,19 @@ def _judged(
     missed: Missed | None = None
     for modes in rack_modes.tried(settings, record):
         weight = rack_modes.weight(modes)
-        tried = list(islice(frames(settings, record, remembered, modes=modes), MOST_FRAMES))
+        tried, whole = first_of(frames(settings, record, remembered, modes=modes), MOST_FRAMES)
         if not tried:
             continue
         first = Search(record, at_ms, floor, settings.java_version, bounds=bounds or {}, parts=parts, weight=weight)
         found = first.run(tried)
         if isinstance(found, Found):
             return _found(settings, record, found, first)
-        less_likely = list(islice(frames(settings, record, remembered, doubted=True, modes=modes), MOST_FRAMES))
+        less_likely, rest = first_of(frames(settings, record, remembered, doubted=True, modes=modes), MOST_FRAMES)
         doubting = Search(record, at_ms, floor, settings.java_version, parts=parts, weight=weight)
         again = doubting.run(less_likely) if less_likely else found
         if isinstance(again, Found):
             return Judged(verdict=_with_silent_state(again))
-        exhausted = found.exhausted and again.exhausted
+        exhausted = found.exhausted and again.exhausted and whole and rest and all_tags_tried(settings, record)
         # What was expected is what the likeliest modes give.
         missed = replace(missed or found, exhausted=exhausted and (missed is None or missed.exhausted))
     if missed is None:

@@ -20,7 +20,7 @@ from uuid import UUID
 from rebalance_monitor.assignors.streams.application import AssignmentConfigs, RackStrategy
 from rebalance_monitor.assignors.streams.built_in import BuiltIn
 from rebalance_monitor.assignors.streams.eras import release_of
-from rebalance_monitor.assignors.streams.leader import LeaderAnswer, LeaderRound, lead
+from rebalance_monitor.assignors.streams.leader import LeaderAnswer, LeaderRound, MakeAssignor, lead
 from rebalance_monitor.assignors.streams.members import GroupMember, host_info_of, newest_version
 from rebalance_monitor.assignors.streams.subtopologies import Subtopology
 from rebalance_monitor.assignors.streams.task_assignor import MemberAssignment
@@ -37,7 +37,7 @@ from rebalance_monitor.schemas.group_metadata import GroupMetadata
 from rebalance_monitor.schemas.offsets_topic import encode_group_metadata
 from rebalance_monitor.schemas.streams_subscription import SubscriptionInfo, encode_subscription_info
 from rebalance_monitor.streaming.calculator.streams_bytes import assignment_bytes
-from rebalance_monitor.streaming.core.model.streams_settings import StreamsSettings
+from rebalance_monitor.streaming.core.model.streams_settings import PlugIn, StreamsSettings
 from tests.streaming.core.rules.builders import GROUP, Story
 
 RUNNING = -2
@@ -67,7 +67,7 @@ class Truth:
 
     parts: tuple[Part, ...]
     release: str = "4.3.1"
-    assignor: BuiltIn = BuiltIn.HIGH_AVAILABILITY
+    assignor: BuiltIn | MakeAssignor = BuiltIn.HIGH_AVAILABILITY
     standbys: int = 0
     warm_ups: int = 2
     acceptable_lag: int = 100
@@ -77,9 +77,11 @@ class Truth:
 
     def known(self) -> StreamsSettings:
         """Everything but the topology, as the monitor may be told it."""
+        own = not isinstance(self.assignor, BuiltIn)
         return StreamsSettings(
             release=self.release,
-            assignor=self.assignor.value,
+            assignor=self.assignor.value if isinstance(self.assignor, BuiltIn) else None,
+            plug_in=PlugIn(name="own:Assignor") if own else None,
             standbys=self.standbys,
             warm_ups=self.warm_ups,
             acceptable_lag=self.acceptable_lag,
@@ -298,7 +300,10 @@ class Life:
             ),
             subtopologies=tuple(
                 Subtopology(
-                    number=part.number, sources=(part.topic,), changelogs=(part.changelog,) if part.stateful else ()
+                    number=part.number,
+                    sources=(part.topic,),
+                    changelogs=(part.changelog,) if part.stateful else (),
+                    stores=frozenset({f"store{part.number}"} if part.stateful else ()),
                 )
                 for part in truth.parts
             ),
@@ -318,6 +323,8 @@ class Life:
                 probing_rebalance_interval_ms=60_000,
                 rack_aware_assignment_tags=truth.tags,
                 rack_aware_assignment_strategy=truth.strategy,
+                rack_aware_traffic_cost=truth.known().rack_traffic_cost,
+                rack_aware_non_overlap_cost=truth.known().rack_non_overlap_cost,
             ),
             assignor=truth.assignor,
         )

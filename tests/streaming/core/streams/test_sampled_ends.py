@@ -2,10 +2,13 @@
 
 import random
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
 
+from rebalance_monitor.assignors.streams.built_in import BuiltIn
+from rebalance_monitor.assignors.streams.leader import MakeAssignor
 from rebalance_monitor.streaming.core.cluster.end_offsets import EndBounds
 from rebalance_monitor.streaming.core.cluster.knowledge import Knowledge
 from rebalance_monitor.streaming.core.cluster.topics import NO_SAMPLES, TopicHistory, TopicSample
@@ -35,9 +38,9 @@ APART_MS = SKEW_MS + 1_000
 class SampledLife:
     """An application whose changelogs somebody samples before and after each of its records."""
 
-    def __init__(self, seed: int, *, grow: int) -> None:
+    def __init__(self, seed: int, *, grow: int, assignor: BuiltIn | MakeAssignor = BuiltIn.HIGH_AVAILABILITY) -> None:
         self.dice, self.grow, self.topic_id = random.Random(seed), grow, b"i" * 16
-        truth = Truth(parts=PARTS, standbys=seed % 3, warm_ups=1 + seed % 2)
+        truth = Truth(parts=PARTS, assignor=assignor, standbys=seed % 3, warm_ups=1 + seed % 2)
         self.life = Life(self.dice, truth, known=replace(truth.known(), topology=TEXT))
         self.topics = NO_SAMPLES
         self.known: list[TopicHistory] = []
@@ -86,12 +89,12 @@ class SampledLife:
             self.round()
         return self
 
-    def fold(self, *, sampled: bool = True) -> list[Result]:
+    def fold(self, *, sampled: bool = True, run: Callable[..., FoldOutcome] = fold_group) -> list[Result]:
         state: Saved | None = None
         results: list[Result] = []
         for row, topics in zip(self.life.story.rows, self.known, strict=True):
             knowledge = Knowledge(topics=topics if sampled else NO_SAMPLES)
-            outcome = fold_group(self.life.story.settings, GROUP, state, [row], None, knowledge=knowledge)
+            outcome = run(self.life.story.settings, GROUP, state, [row], None, knowledge=knowledge)
             state = outcome.state
             results += outcome.results
         return results

@@ -139,7 +139,7 @@ def read_racks(state: ApplicationState) -> TaskAssignment:
         (fixed, None),
         (read_standbys, "unknown_settings"),
         (read_lags, "unknown_end_offsets"),
-        (read_racks, "unknown_settings"),
+        (read_racks, "unknown_racks"),
     ],
 )
 def test_only_what_it_looked_at_must_be_known(assign: Assign, kind: str | None) -> None:

@@ -2,13 +2,14 @@
 
 import random
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 import pytest
 
 from rebalance_monitor.assignors.streams.application import RackStrategy
 from rebalance_monitor.assignors.streams.built_in import BuiltIn
+from rebalance_monitor.assignors.streams.leader import MakeAssignor
 from rebalance_monitor.assignors.streams.tasks import task_of
 from rebalance_monitor.streaming.core.cluster.knowledge import NOTHING_KNOWN
 from rebalance_monitor.streaming.core.cluster.topics import NO_SAMPLES, TopicHistory
@@ -89,7 +90,7 @@ def text_of(parts: tuple[Part, ...]) -> str:
 def lived(
     seed: int,
     strategy: RackStrategy,
-    assignor: BuiltIn = BuiltIn.HIGH_AVAILABILITY,
+    assignor: BuiltIn | MakeAssignor = BuiltIn.HIGH_AVAILABILITY,
     *,
     without: str | None = None,
 ) -> Life:
@@ -122,11 +123,11 @@ def lived(
     return life
 
 
-def tell(life: Life, *, at_ms: int = START_MS) -> None:
+def tell(life: Life, *, at_ms: int = START_MS, racks: Mapping[str, tuple[Replicas, ...]] | None = None) -> None:
     """A sample of all topics, at the same moment as the group begins, and one of the same after it has ended."""
     topics = NO_SAMPLES
     for asked_ms in (at_ms, at_ms + 3_600_000):
-        topics = topics.with_sample(sample_of(asked_ms, life.truth.racks))
+        topics = topics.with_sample(sample_of(asked_ms, racks or life.truth.racks))
     life.story.knowledge = replace(NOTHING_KNOWN, topics=topics)
 
 
@@ -165,6 +166,46 @@ def test_an_unknown_strategy_and_unknown_racks_are_no_alarm(strategy: RackStrate
             results = life.story.fold()
             assert not loud(results), seed
             assert Grade.UNEXPLAINED not in {one.verdict.grade for one in generations(results)}, seed
+
+
+@pytest.mark.parametrize("told", [True, False])
+def test_replicas_that_may_have_moved_since_the_last_sample_are_no_alarm(told: bool) -> None:
+    """The leader knows of replicas that moved after the last sample. With a sample after the record it is an alarm."""
+    grades: dict[bool, Counter[Grade]] = {True: Counter(), False: Counter()}
+    for seed in range(3):
+        life = lived(seed, RackStrategy.MIN_TRAFFIC)
+        if not told:
+            own = replace(life.story.settings.streams[GROUP], rack_strategy=None)
+            life.story.settings = replace(life.story.settings, streams={GROUP: own})
+        shifted = {name: each[1:] + each[:1] for name, each in life.truth.racks.items()}
+        tell(life, racks=shifted)
+        known = life.story.knowledge.topics
+        last_ms = life.story.rows[-1].timestamp_ms
+        for later in (True, False):
+            topics = known if later else replace(known, asked_ms=last_ms - 10_000, answered_ms=last_ms - 10_000)
+            life.story.knowledge = replace(NOTHING_KNOWN, topics=topics)
+            last = generations(life.story.fold())[-1].verdict
+            grades[later][last.grade] += 1
+            if not later:
+                assert last.reason is not None
+    assert grades[False][Grade.UNEXPLAINED] == grades[False][Grade.MATCH] == 0
+    assert grades[True][Grade.UNEXPLAINED] > 0 or not told
+
+
+def test_a_large_group_is_not_searched_for_the_cheapest_placement_and_says_so() -> None:
+    parts = (Part(0, "in", 40),)
+    racks: dict[str, tuple[Replicas, ...]] = {"in": tuple((RACKS[at % 3],) for at in range(40))}
+    truth = Truth(parts=parts, strategy=RackStrategy.BALANCE_SUBTOPOLOGY, racks=racks)
+    life = Life(random.Random(1), truth, known=replace(truth.known(), topology=text_of(parts)))
+    tell(life)
+    for at in range(20):
+        life.join(f"p{at}", rack=RACKS[at % 3])
+    life.round()
+    life.leave("p3")
+    life.settle()
+    verdicts = [one.verdict for one in generations(life.story.fold())]
+    assert {one.grade for one in verdicts} <= {Grade.EXPLAINABLE, Grade.NOT_JUDGED}
+    assert all("in so large a group" in one.why for one in verdicts)
 
 
 def test_a_broker_without_rack_turns_racks_off() -> None:
