@@ -20,6 +20,7 @@ class Check:
 class Rule:
     """What a finding of this code is called, how bad it usually is, and which Kafka bugs have looked like it.
 
+    `issues_fit`: every finding looks like these bugs; else the law names those that fit what was seen.
     `former_title`: what the releases before called it; open incidents and configurations may still do so.
     `alert` is the name of its alert, the same for all rules of one title. `wrong` says what is wrong while an incident
     is open: the alert and the runbook begin with it. `meaning` is the law: what holds as long as nothing is found.
@@ -43,6 +44,7 @@ class Rule:
     alert: str
     wrong: str
     issues: tuple[str, ...] = ()
+    issues_fit: bool = True
     meaning: str = ""
     exceptions: tuple[str, ...] = ()
     for_ms: int = 5 * MINUTE_MS

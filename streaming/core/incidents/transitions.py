@@ -44,7 +44,7 @@ def incident_id(moment: Moment, key: PartKey) -> str:
 
 def told(finding: Finding) -> str:
     """The message as people read it, with the Kafka issues whose traces look like this."""
-    issues = ", ".join(finding.rule.issues)
+    issues = ", ".join(finding.rule.issues if finding.rule.issues_fit else ())
     return f"{finding.message} (looks like {issues})" if issues else finding.message
 
 

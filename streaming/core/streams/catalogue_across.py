@@ -36,6 +36,7 @@ NO_PROGRESS = Rule(
     wrong="A Streams application goes on rebalancing without getting nearer to its target assignment.",
     severity=Severity.HIGH,
     issues=("KAFKA-10455",),
+    issues_fit=False,
     meaning="After ceil(tasks * copies / warm-ups) + 2 probing rebalances of the same members every task is "
     "where it shall be.",
     exceptions=(
@@ -47,15 +48,16 @@ NO_PROGRESS = Rule(
     confirm=(GROUP_RECORD, MEMBERS),
     advice=(
         looks(
-            "The message names the copies that made no progress, with their offset sums, and how fast others restore: "
-            "while these come nearer, the incident is information only."
+            "The message names the copies that made no progress, with their offset sums over the last rounds, how fast "
+            "others restore, and what fits that: while these come nearer, the incident is information only."
         ),
         looks(
             "Compare the rate at which the changelog is written with the rate at which the copies restore: if "
             "writing is faster, no copy ever catches up."
         ),
         looks("See whether acceptable.recovery.lag is below the lag that a copy has when nothing is wrong."),
-        looks("See whether process ids change, or state directories are lost: a process then begins with nothing."),
+        looks("See whether state directories are lost: a process then begins with nothing, and its offset sum falls."),
+        looks("Leaders of release 2.6.0 may set a rebalance that never comes (KAFKA-10455): 2.6.1 mends it."),
     ),
     resolves="With the first generation that sets no probing rebalance, or of other members.",
     for_ms=0,

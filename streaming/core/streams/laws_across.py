@@ -1,10 +1,8 @@
 """Laws across generations of a Streams group: S-18 to S-21 and S-29."""
 
-from math import ceil
-
 from rebalance_monitor.assignors.streams.application import RUNNING
 from rebalance_monitor.assignors.streams.tasks import task_of
-from rebalance_monitor.streaming.core.model.results import Certainty, Evidence, Severity
+from rebalance_monitor.streaming.core.model.results import Evidence
 from rebalance_monitor.streaming.core.streams.catalogue_across import (
     NO_PROGRESS,
     NOT_CONVERGED,
@@ -13,10 +11,9 @@ from rebalance_monitor.streaming.core.streams.catalogue_across import (
     UNSTABLE_OUTPUT,
 )
 from rebalance_monitor.streaming.core.streams.facts import OK, Facts, Violations, found, listed
-from rebalance_monitor.streaming.core.streams.past import MOST_TURNS, Pace, Past, bound_of, copy_sums
+from rebalance_monitor.streaming.core.streams.no_progress import no_progress
+from rebalance_monitor.streaming.core.streams.past import MOST_TURNS, Past
 
-NAMED = 3
-"""Copies that a message names."""
 FAR_BELOW = 10_000
 """The default of acceptable.recovery.lag: a sum that is lower by less may be what a store does when it opens."""
 
@@ -57,45 +54,6 @@ def ping_pong(before: Past, now: Past, facts: Facts) -> Violations:
         if len(path) == MOST_TURNS and path[0] == path[2] and path[1] == path[3] and path[0] != path[1]
     ]
     return found(PING_PONG, facts, f"{listed(turns)} went back and forth twice between two processes") if turns else OK
-
-
-def no_progress(before: Past, now: Past, facts: Facts) -> Violations:
-    """S-19. A copy whose sum grows may still catch up: that depends on how fast its changelog is written. Where brokers
-    say it, a copy that restores faster than that makes progress, however slow it is; where nobody says it, this is not
-    known."""
-    probing, bound = now.probing, bound_of(facts)
-    if bound is None or not facts.high_availability:
-        return None
-    if probing.stuck <= bound:
-        return OK
-    sums, earlier = copy_sums(facts), before.probing.sums
-    stuck = sorted(copy for copy, total in sums.items() if earlier.get(copy, -1) >= total)
-    growing = sorted(sums.keys() - set(stuck))
-    paces = {copy: probing.paces[copy] for copy in growing if copy in probing.paces and probing.paces[copy].known}
-    nearing = [copy for copy, pace in paces.items() if pace.left_ms is not None]
-    falls_behind = len(paces) == len(growing) and not nearing
-    said = [f"{probing.rounds} probing rebalances, {bound} are enough if copies catch up"]
-    if stuck:
-        said.append("copies that made no progress: " + ", ".join(f"{copy} at {sums[copy]}" for copy in stuck[:NAMED]))
-    said += [_paced(copy, paces[copy]) for copy in (nearing or list(paces))[:NAMED]]
-    if len(paces) < len(growing) and not nearing:
-        unknown = ", ".join(f"{copy} at {sums[copy]}" for copy in growing if copy not in paces)
-        said.append(f"copies that restore, and how fast their changelogs are written is not known: {unknown}")
-    text = "; ".join(said)
-    first = (Evidence(source=probing.source),) if probing.source is not None else ()
-    if growing and not falls_behind:
-        certainty = Certainty.LIKELY if nearing else Certainty.POSSIBLE
-        return found(NO_PROGRESS, facts, text, severity=Severity.INFO, certainty=certainty, evidence=first)
-    certainty = Certainty.LIKELY if growing else Certainty.CERTAIN
-    return found(NO_PROGRESS, facts, text, certainty=certainty, evidence=first)
-
-
-def _paced(copy: str, pace: Pace) -> str:
-    """How a copy restores, and when it catches up."""
-    rates = f"{copy} restores {pace.restored_per_s:.1f} records a second, {pace.written_per_s:.1f} are written"
-    if pace.left_ms is None:
-        return f"{rates}: it is {pace.behind} behind and does not catch up so"
-    return f"{rates}: it is {pace.behind} behind and catches up in about {ceil(pace.left_ms / 1000)} s if both go on so"
 
 
 def state_lost(before: Past, now: Past, facts: Facts) -> Violations:

@@ -5,11 +5,14 @@ from dataclasses import dataclass, field, replace
 from math import ceil
 
 from rebalance_monitor.assignors.streams.tasks import ProcessId, TaskId
+from rebalance_monitor.streaming.core.fold.clocks import SKEW_MS
 from rebalance_monitor.streaming.core.model.results import Source
 from rebalance_monitor.streaming.core.streams.facts import Facts
 
 MOST_TURNS = 4
 """Places of a task that show it going back and forth: a, b, a, b."""
+MOST_SUMS = 6
+"""Offset sums of a copy that are kept, those of the last rounds."""
 MEASURED = 3
 """Probing rebalances over which rates are measured at least."""
 LEAST_GAIN = 0.02
@@ -74,6 +77,11 @@ class Pace:
         return max(self.last_end - self.last_sum, 0)
 
     @property
+    def steady(self) -> bool:
+        """Whether the copy keeps its distance: it restores as fast as its changelogs are written."""
+        return abs(self.restored_per_s - self.written_per_s) <= LEAST_GAIN * self.written_per_s
+
+    @property
     def left_ms(self) -> int | None:
         """How long the copy still needs, if both go on so; None where it does not come nearer."""
         gained = self.restored_per_s - self.written_per_s
@@ -87,7 +95,8 @@ class Probing:
     """Generations with a probing deadline that followed each other with the same members. `stuck`: how many of them
     have passed since the number of tasks that are not at their target (`least`) last fell, and `paces` how copies
     restored meanwhile, where brokers say how fast their changelogs are written. `sums`: what the copies reported in the
-    last of them, by `task process`; `source`: the record of the first."""
+    last of them, by `task process`; `trails`: in the last of them since then. `late`: how many came long after the
+    `deadline_ms` that the one before had set; `source`: the record of the first."""
 
     rounds: int = 0
     stuck: int = 0
@@ -95,6 +104,9 @@ class Probing:
     sums: Mapping[str, int] = field(default_factory=dict)
     paces: Mapping[str, Pace] = field(default_factory=dict)
     source: Source | None = None
+    trails: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    deadline_ms: int | None = None
+    late: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -161,15 +173,25 @@ def _probing(before: Probing, facts: Facts, source: Source) -> Probing:
         return before
     left = len(facts.misplaced)
     nearer = before.least is None or left < before.least
+    sums, trails = copy_sums(facts), {} if nearer else before.trails
     return replace(
         before,
         rounds=before.rounds + 1,
         stuck=0 if nearer else before.stuck + 1,
         least=left if nearer else before.least,
-        sums=copy_sums(facts),
+        sums=sums,
+        trails={copy: (*trails.get(copy, ()), total)[-MOST_SUMS:] for copy, total in sums.items()},
+        deadline_ms=min(time for time in facts.times if time > 0),
+        late=before.late + _late(before, facts),
         paces=_paces({} if nearer else before.paces, facts),
         source=before.source or source,
     )
+
+
+def _late(before: Probing, facts: Facts) -> bool:
+    """Whether this rebalance came later than the time that was set, and than members may take to join again."""
+    may_take_ms = max(thread.row.rebalance_timeout_ms for thread in facts.record.threads)
+    return before.deadline_ms is not None and facts.at_ms > before.deadline_ms + may_take_ms + SKEW_MS
 
 
 def _paces(before: Mapping[str, Pace], facts: Facts) -> dict[str, Pace]:
