@@ -11,8 +11,10 @@ from rebalance_monitor.streaming.calculator import streams_full as streams_full
 from rebalance_monitor.streaming.calculator import streams_validate as streams_validate
 from rebalance_monitor.streaming.calculator import streams_wire as streams_wire
 from rebalance_monitor.streaming.calculator import wire as wire
+from rebalance_monitor.streaming.calculator.own_assignors import OwnAssignors as OwnAssignors
 
 Solve = Callable[[dict[str, Any]], dict[str, Any]]
+SolveWith = Callable[[dict[str, Any], OwnAssignors], dict[str, Any]]
 
 FAMILIES: Mapping[str, Solve] = {
     "connect-eager": connect.solve,
@@ -28,3 +30,5 @@ FAMILIES: Mapping[str, Solve] = {
     "streams-validate": streams_validate.solve,
     "streams-wire": streams_wire.solve,
 }
+WITH_PLUG_INS: Mapping[str, SolveWith] = {"streams-assign": streams_assign.solve, "streams-full": streams_full.solve}
+"""Families whose cases may belong to an application with a task assignor of its own."""

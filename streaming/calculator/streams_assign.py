@@ -1,7 +1,8 @@
 """Family `streams-assign`: what one of Kafka Streams' task assignors hands out.
 
 A case names the assignor and the leader's `release`; its input lists tasks, clients with their threads, the racks of
-partitions and the leader's configuration, all in the order in which the leader put them into its hash maps.
+partitions and the leader's configuration, all in the order in which the leader put them into its hash maps. It may name
+the application (`applicationId`), which then may have an assignor of its own.
 """
 
 from collections.abc import Mapping
@@ -26,6 +27,7 @@ from rebalance_monitor.assignors.streams.failures import LeaderFailed
 from rebalance_monitor.assignors.streams.plug_in import state_of_application
 from rebalance_monitor.assignors.streams.public_sticky import StickyTaskAssignor
 from rebalance_monitor.assignors.streams.task_assignment_utils import validate_task_assignment
+from rebalance_monitor.assignors.streams.task_assignor import TaskAssignmentException
 from rebalance_monitor.assignors.streams.tasks import (
     HashOrders,
     ProcessId,
@@ -34,6 +36,8 @@ from rebalance_monitor.assignors.streams.tasks import (
     sorted_tasks,
     task_of,
 )
+from rebalance_monitor.streaming.calculator.own_assignors import OwnAssignors, none
+from rebalance_monitor.streaming.core.streams.plug_ins import PlugInRun
 
 ASSIGNORS: Mapping[str, BuiltIn] = {
     "ha": BuiltIn.HIGH_AVAILABILITY,
@@ -43,12 +47,16 @@ ASSIGNORS: Mapping[str, BuiltIn] = {
 PUBLIC_STICKY = "sticky_924"
 
 
-def solve(case: dict[str, Any]) -> dict[str, Any]:
-    """The `expected` object of one case; `{"exception": NAME}` where Kafka's class throws."""
-    given = case["input"]
-    assignor = ASSIGNORS.get(given["assignor"])
+def solve(case: dict[str, Any], own: OwnAssignors | None = None) -> dict[str, Any]:
+    """The `expected` object of one case; `{"exception": NAME}` where Kafka's class throws, and `{"error": SENTENCE}`
+    where the application's own assignor fails."""
+    given, own = case["input"], own or none()
+    plugged = own.of(given)
     try:
         application = application_of(given, case["release"])
+        if plugged is not None:
+            return _by_plug_in(application, plugged, own)
+        assignor = ASSIGNORS.get(given["assignor"])
         if given["assignor"] == PUBLIC_STICKY:
             return _public_sticky(application, must_preserve=bool(given.get("mustPreserve")))
         if assignor is None:
@@ -151,6 +159,21 @@ def _public_sticky(application: StreamsApplication, *, must_preserve: bool) -> d
     if hash_orders.unsure or assignor.order_unsure:
         answer["order_unsure"] = True
     return answer
+
+
+def _by_plug_in(application: StreamsApplication, plugged: PlugInRun, own: OwnAssignors) -> dict[str, Any]:
+    """What the plug-in gives each client; Kafka accepts it, or it is a failure."""
+    state = plug_in_state(application, HashOrders(application.release, application.java_version))
+    answer: dict[str, Any] = {}
+    try:
+        assignment = plugged.assign(state)
+        answer = {"clients": assignments_json({one.process_id: one for one in assignment.assignment})}
+    except TaskAssignmentException:
+        return {"exception": TaskAssignmentException.__name__}
+    except LeaderFailed:
+        assert plugged.failure is not None  # nothing else makes it fail
+    failure = own.failure_of(plugged)
+    return answer if failure is None else {"error": failure}
 
 
 def plug_in_state(application: StreamsApplication, hash_orders: HashOrders) -> ApplicationState:

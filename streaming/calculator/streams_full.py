@@ -1,7 +1,7 @@
 """Family `streams-full`: rounds of a Kafka Streams leader, from the members' bytes to the bytes of their assignments.
 
-A case gives the topology as Kafka prints it, the leader's configuration and its rounds; each round lists the topics and
-offsets the leader found and the members' subscriptions.
+A case gives the application's id, the topology as Kafka prints it, the leader's configuration and its rounds; each
+round lists the topics and offsets the leader found and the members' subscriptions.
 """
 
 from base64 import b64decode, b64encode
@@ -22,6 +22,7 @@ from rebalance_monitor.assignors.streams.topology_text import DescribedSubtopolo
 from rebalance_monitor.schemas.outcomes import Decoded
 from rebalance_monitor.schemas.streams_assignment import decode_assignment_info
 from rebalance_monitor.schemas.streams_subscription import decode_subscription_info
+from rebalance_monitor.streaming.calculator.own_assignors import OwnAssignors, none
 from rebalance_monitor.streaming.calculator.streams_assign import configs_of
 from rebalance_monitor.streaming.calculator.streams_bytes import assignment_bytes
 from rebalance_monitor.streaming.calculator.streams_wire import assignment_json
@@ -30,16 +31,18 @@ _OPTIMIZED = frozenset({"all", "reuse.ktable.source.topics"})
 _SHUTDOWN = 4
 
 
-def solve(case: dict[str, Any]) -> dict[str, Any]:
-    """The `expected` object of one case; `{"exception": NAME}` for a round in which Kafka's class throws."""
+def solve(case: dict[str, Any], own: OwnAssignors | None = None) -> dict[str, Any]:
+    """The `expected` object of one case; `{"exception": NAME}` for a round in which Kafka's class throws, and
+    `{"error": SENTENCE}` for one in which the application's own assignor fails."""
     given, release = case["input"], release_of(case["release"])
     parts = _subtopologies(given)
-    return {"rounds": [_round(given, one, parts, release) for one in given["rounds"]]}
+    return {"rounds": [_round(given, one, parts, release, own or none()) for one in given["rounds"]]}
 
 
 def _round(
-    given: dict[str, Any], this: dict[str, Any], parts: tuple[Subtopology, ...], release: Release
+    given: dict[str, Any], this: dict[str, Any], parts: tuple[Subtopology, ...], release: Release, own: OwnAssignors
 ) -> dict[str, Any]:
+    plugged = own.of(given)
     try:
         members = tuple(_member(member, release) for member in this["members"])
         answer = lead(
@@ -52,11 +55,12 @@ def _round(
                 subtopologies=parts,
                 cluster=_cluster(given, this),
                 configs=configs_of(given["config"]),
-                assignor=_assignor(given["config"]),
+                assignor=_assignor(given["config"]) if plugged is None else plugged.rehearsal,
             )
         )
     except LeaderFailed as why:
-        return {"exception": why.exception}
+        failure = own.failure_of(plugged)
+        return {"exception": why.exception} if failure is None else {"error": failure}
     return _answer(answer, release)
 
 

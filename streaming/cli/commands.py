@@ -65,6 +65,9 @@ def parser() -> argparse.ArgumentParser:
     plan.add_argument("--family", required=True, metavar="NAME", help=f"which kind of cases: {', '.join(FAMILIES)}")
     plan.add_argument("file", nargs="?", default="-", metavar="FILE|-", help="JSON lines, gzip too; - reads stdin")
     plan.add_argument(
+        "--config", metavar="FILE", help="the configuration whose plug-ins assign tasks (streams-assign, streams-full)"
+    )
+    plan.add_argument(
         "-o", "--output", choices=("json", "table"), default="json", help="for programs (the default), or for people"
     )
     plan.set_defaults(handle=_plan)
@@ -188,7 +191,7 @@ def _plan(arguments: argparse.Namespace) -> int:
 
     if arguments.family not in FAMILIES:
         raise InputError(f"unknown family {arguments.family!r}; known are {', '.join(FAMILIES)}")
-    return plan(arguments.family, arguments.file, output=arguments.output)
+    return plan(arguments.family, arguments.file, arguments.config, output=arguments.output)
 
 
 def _decode(arguments: argparse.Namespace) -> int:

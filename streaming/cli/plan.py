@@ -5,21 +5,53 @@ import io
 import json
 import sys
 from collections.abc import Iterator
+from functools import partial
 from typing import Any, BinaryIO, cast
 
-from rebalance_monitor.streaming.calculator import FAMILIES, Solve
+from rebalance_monitor.streaming.calculator import FAMILIES, WITH_PLUG_INS, OwnAssignors, Solve
 from rebalance_monitor.streaming.cli.errors import InputError
-from rebalance_monitor.streaming.cli.exit_codes import BAD_INPUT, DONE
+from rebalance_monitor.streaming.cli.exit_codes import BAD_INPUT, CANNOT_TELL, DONE
 from rebalance_monitor.streaming.cli.outline import outline
 from rebalance_monitor.streaming.cli.output import print_json
+from rebalance_monitor.streaming.core.model.streams_settings import PlugIn
 
 GZIP_MAGIC = b"\x1f\x8b"
 
 
-def plan(family: str, path: str, *, output: str) -> int:
+def plan(family: str, path: str, config: str | None = None, *, output: str) -> int:
     """Solve every line of cases of this family (one of FAMILIES); a bad line is reported in place and gives BAD_INPUT
-    at the end."""
-    solve = FAMILIES[family]
+    at the end. Cases of applications to which the configuration gives a plug-in are solved with it, in processes of its
+    own; if one fails, it is told in place, and the end is CANNOT_TELL."""
+    if config is None:
+        return _plan(FAMILIES[family], path, output=output)
+    if family not in WITH_PLUG_INS:
+        raise InputError(f"family {family} knows no plug-ins, so it needs no --config; {', '.join(WITH_PLUG_INS)} do")
+    from rebalance_monitor.streaming.plug_ins.host import PlugInHost  # most plans need neither
+
+    host = PlugInHost()
+    own = OwnAssignors(_plug_ins(config), host)
+    try:
+        ended = _plan(partial(WITH_PLUG_INS[family], own=own), path, output=output)
+    finally:
+        host.close()
+    return CANNOT_TELL if own.failed and ended == DONE else ended
+
+
+def _plug_ins(config: str) -> dict[str, PlugIn]:
+    """The plug-in of each application of the configuration. Two clusters may have applications of one name."""
+    from rebalance_monitor.streaming.cli.opening import settings_from
+
+    found: dict[str, PlugIn] = {}
+    for cluster in settings_from(config).core_clusters().values():
+        for application, known in cluster.streams.items():
+            if known.plug_in is not None and found.setdefault(application, known.plug_in) != known.plug_in:
+                raise InputError(
+                    f"{config}: application {application} has different plug-ins in two clusters; leave one of them"
+                )
+    return found
+
+
+def _plan(solve: Solve, path: str, *, output: str) -> int:
     bad = False
     for number, line in enumerate(_lines(path), start=1):
         if not line.strip():

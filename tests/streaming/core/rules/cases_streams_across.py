@@ -208,7 +208,7 @@ CASES: tuple[Case, ...] = (
         story=never_nearer,
         subjects=THE_GROUP,
         severity=H,
-        says="at 5 → 5 → 5 → 5 → 5; what fits: a copy does not restore",
+        says="5 → 5; what fits: a copy does not restore",
     ),
     NearMiss(code="STREAMS-S19", exception="copies that catch up one after another", story=nearer_one_by_one),
     Broken(
