@@ -5,7 +5,6 @@ import io
 import json
 import sys
 from collections.abc import Iterator
-from functools import partial
 from typing import Any, BinaryIO, cast
 
 from rebalance_monitor.streaming.calculator import FAMILIES, WITH_PLUG_INS, OwnAssignors, Solve
@@ -31,7 +30,7 @@ def plan(family: str, path: str, config: str | None = None, *, output: str) -> i
     host = PlugInHost()
     own = OwnAssignors(_plug_ins(config), host)
     try:
-        ended = _plan(partial(WITH_PLUG_INS[family], own=own), path, output=output)
+        ended = _plan(lambda case: WITH_PLUG_INS[family](case, own), path, output=output)
     finally:
         host.close()
     return CANNOT_TELL if own.failed and ended == DONE else ended

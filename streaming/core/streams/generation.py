@@ -27,6 +27,7 @@ from rebalance_monitor.streaming.core.model.results import (
     ConsumerShare,
     Evidence,
     Grade,
+    Severity,
     Subject,
 )
 from rebalance_monitor.streaming.core.model.streams_settings import NOTHING_SAID, StreamsSettings
@@ -38,7 +39,7 @@ from rebalance_monitor.streaming.core.streams.future import pooled
 from rebalance_monitor.streaming.core.streams.grading import Judged, not_judged
 from rebalance_monitor.streaming.core.streams.hypotheses import Remembered
 from rebalance_monitor.streaming.core.streams.laws import examined
-from rebalance_monitor.streaming.core.streams.members import UnreadableThread, thread_of, threads_of
+from rebalance_monitor.streaming.core.streams.members import UnreadableThread, later_version, thread_of, threads_of
 from rebalance_monitor.streaming.core.streams.observed import ObservedRecord, holds_of, observed
 from rebalance_monitor.streaming.core.streams.past import after
 from rebalance_monitor.streaming.core.streams.plug_ins import NO_PLUG_INS, PlugIns, name_of
@@ -211,15 +212,17 @@ def _of_plug_in(view: GroupView, settings: StreamsSettings, found: Judged, momen
 
 
 def _unreadable(body: GroupGeneration, here: Evidence) -> Iterator[Finding]:
-    """Members that cannot be read, the Streams payloads in their bytes included."""
+    """Members that cannot be read, the Streams payloads in their bytes included. A payload of a later release harms
+    nobody but the monitor."""
     for member in body.members:
         if not member.subscription_bytes and not member.assignment_bytes:
             continue
-        found = thread_of(member)
-        if isinstance(found, UnreadableThread):
+        read = thread_of(member)
+        found = read if isinstance(read, UnreadableThread) else later_version(read)
+        if found is not None:
             yield Finding(
                 rule=STREAMS_UNDECODABLE,
-                severity=STREAMS_UNDECODABLE.severity,
+                severity=Severity.INFO if found.later else STREAMS_UNDECODABLE.severity,
                 certainty=Certainty.CERTAIN,
                 subjects=(Subject("member", found.member_id),),
                 message=f"the {found.what} of {found.member_id} cannot be decoded: {found.reason}",

@@ -17,18 +17,23 @@ from rebalance_monitor.schemas.consumer_protocol import ConsumerAssignment, Cons
 from rebalance_monitor.schemas.outcomes import Decoded
 from rebalance_monitor.schemas.streams_assignment import AssignmentInfo, decode_assignment_info
 from rebalance_monitor.schemas.streams_subscription import SubscriptionInfo, decode_subscription_info
-from rebalance_monitor.schemas.streams_tasks import NO_REBALANCE_MS
+from rebalance_monitor.schemas.streams_tasks import NEWEST_VERSION, NO_REBALANCE_MS
 from rebalance_monitor.schemas.streams_tasks import StreamsTaskId as RawTaskId
 from rebalance_monitor.streaming.core.model.records import BadBlob, GroupGeneration, MemberRow
+
+_VERSION_BYTES = 4
+_LATER = "Streams payload of version {}, which this release of the monitor does not know"
 
 
 @dataclass(frozen=True, slots=True)
 class UnreadableThread:
-    """A member whose bytes, or the Streams payload inside them, cannot be read. `what`: subscription or assignment."""
+    """A member whose bytes, or the Streams payload inside them, cannot be read. `what`: subscription or assignment.
+    `later`: the payload has a version of a later release, so that only its version is known."""
 
     member_id: str
     what: str
     reason: str
+    later: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,11 +126,28 @@ def thread_of(row: MemberRow) -> StreamsThread | UnreadableThread:
         return UnreadableThread(row.member_id, "assignment", _reason(given))
     said = decode_subscription_info(wanted.user_data or b"")
     if not isinstance(said, Decoded):
-        return UnreadableThread(row.member_id, "subscription", f"Streams payload: {_reason(said)}")
+        return _unread(row, "subscription", wanted.user_data or b"", said)
     told = decode_assignment_info(given.user_data or b"")
     if not isinstance(told, Decoded):
-        return UnreadableThread(row.member_id, "assignment", f"Streams payload: {_reason(told)}")
+        return _unread(row, "assignment", given.user_data or b"", told)
     return StreamsThread(row=row, wanted=wanted, said=said.value, given=given, told=told.value)
+
+
+def later_version(thread: StreamsThread) -> UnreadableThread | None:
+    """What of a thread is not read because it uses a version of a later release: then its subscription tells only
+    which."""
+    if thread.said.version <= NEWEST_VERSION:
+        return None
+    return UnreadableThread(thread.id, "subscription", _LATER.format(thread.said.version), later=True)
+
+
+def _unread(row: MemberRow, what: str, payload: bytes, unread: object) -> UnreadableThread:
+    version = int.from_bytes(payload[:_VERSION_BYTES], "big", signed=True)
+    if len(payload) >= _VERSION_BYTES and version > NEWEST_VERSION:
+        return UnreadableThread(row.member_id, what, _LATER.format(version), later=True)
+    detail = getattr(unread, "detail", "")
+    reason = f"{_reason(unread)} ({detail})" if detail else _reason(unread)
+    return UnreadableThread(row.member_id, what, f"Streams payload: {reason}")
 
 
 def _reason(unread: object) -> str:

@@ -17,10 +17,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from uuid import UUID
 
-from rebalance_monitor.assignors.streams.application import AssignmentConfigs, RackStrategy
-from rebalance_monitor.assignors.streams.built_in import BuiltIn
+from rebalance_monitor.assignors.streams.application import AssignmentConfigs
 from rebalance_monitor.assignors.streams.eras import release_of
-from rebalance_monitor.assignors.streams.leader import LeaderAnswer, LeaderRound, MakeAssignor, lead
+from rebalance_monitor.assignors.streams.leader import LeaderAnswer, LeaderRound, lead
 from rebalance_monitor.assignors.streams.members import GroupMember, host_info_of, newest_version
 from rebalance_monitor.assignors.streams.subtopologies import Subtopology
 from rebalance_monitor.assignors.streams.task_assignor import MemberAssignment
@@ -37,59 +36,16 @@ from rebalance_monitor.schemas.group_metadata import GroupMetadata
 from rebalance_monitor.schemas.offsets_topic import encode_group_metadata
 from rebalance_monitor.schemas.streams_subscription import SubscriptionInfo, encode_subscription_info
 from rebalance_monitor.streaming.calculator.streams_bytes import assignment_bytes
-from rebalance_monitor.streaming.core.model.streams_settings import PlugIn, StreamsSettings
+from rebalance_monitor.streaming.core.model.streams_settings import StreamsSettings
 from tests.streaming.core.rules.builders import GROUP, Story
+from tests.streaming.core.streams.truth import Part as Part
+from tests.streaming.core.streams.truth import Replicas as Replicas
+from tests.streaming.core.streams.truth import Truth as Truth
 
 RUNNING = -2
 FIRST_WITH_SUMS = 7
 UNKNOWN_TO_ALL = 12
 """A version of subscriptions that nobody can read yet."""
-Replicas = tuple[str | None, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """One sub-topology with one source topic."""
-
-    number: int
-    topic: str
-    tasks: int
-    stateful: bool = False
-
-    @property
-    def changelog(self) -> str:
-        return f"{GROUP}-store{self.number}-changelog"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Truth:
-    """What no record holds."""
-
-    parts: tuple[Part, ...]
-    release: str = "4.3.1"
-    assignor: BuiltIn | MakeAssignor = BuiltIn.HIGH_AVAILABILITY
-    standbys: int = 0
-    warm_ups: int = 2
-    acceptable_lag: int = 100
-    strategy: RackStrategy = RackStrategy.NONE
-    tags: tuple[str, ...] = ()
-    racks: dict[str, tuple[Replicas, ...]] = field(default_factory=dict)
-
-    def known(self) -> StreamsSettings:
-        """Everything but the topology, as the monitor may be told it."""
-        own = not isinstance(self.assignor, BuiltIn)
-        return StreamsSettings(
-            release=self.release,
-            assignor=self.assignor.value if isinstance(self.assignor, BuiltIn) else None,
-            plug_in=PlugIn(name="own:Assignor") if own else None,
-            standbys=self.standbys,
-            warm_ups=self.warm_ups,
-            acceptable_lag=self.acceptable_lag,
-            rack_strategy=self.strategy.value,
-            rack_traffic_cost=1 if self.assignor is BuiltIn.LEGACY_STICKY else 10,
-            rack_non_overlap_cost=10 if self.assignor is BuiltIn.LEGACY_STICKY else 1,
-            rack_tags=self.tags,
-        )
 
 
 @dataclass(slots=True, kw_only=True)
@@ -277,7 +233,7 @@ class Life:
         truth = self.truth
         topics: dict[str, tuple[Replicas, ...]] = {}
         for part in truth.parts:
-            names = [part.topic, *([part.changelog] if part.stateful else [])]
+            names = (part.topic, *part.logs)
             topics.update({name: truth.racks.get(name, ((None,),) * part.tasks) for name in names})
         return LeaderRound(
             release=release_of(leading.release),
@@ -299,12 +255,7 @@ class Life:
                 for process, thread in threads
             ),
             subtopologies=tuple(
-                Subtopology(
-                    number=part.number,
-                    sources=(part.topic,),
-                    changelogs=(part.changelog,) if part.stateful else (),
-                    stores=frozenset({f"store{part.number}"} if part.stateful else ()),
-                )
+                Subtopology(number=part.number, sources=(part.topic,), changelogs=part.logs, stores=part.stores)
                 for part in truth.parts
             ),
             cluster=ClusterView(
