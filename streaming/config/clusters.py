@@ -140,6 +140,7 @@ class ClusterSection(KafkaSection):
         """This cluster as the fold sees it, before the sections that hold for all clusters have their say."""
         return ClusterSettings(
             name=self.name,
+            polled=self.source == POLL,
             connect={group: section.core(group) for group, section in self.connect.items()},
             client_libraries=dict(self.client_libraries),
             streams={group: section.core() for group, section in self.streams.items()},

@@ -10,6 +10,7 @@ poll 6    g is not there        the row of a group that is gone
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
+from rebalance_monitor.streaming.core.cluster.shown_groups import ShownGroups
 from rebalance_monitor.streaming.core.fold.sampling import contents_of
 from rebalance_monitor.streaming.core.lifecycles import REGISTRY
 from rebalance_monitor.streaming.core.model.records import GroupGeneration, Row
@@ -33,15 +34,23 @@ class SeenGroup:
 
 @dataclass(frozen=True, slots=True)
 class SeenGroups:
-    """All groups, after the answer of `answered_ms` (None: before the first)."""
+    """All groups, after the answer of `answered_ms` (None: before the first). `complete_ms`: when the question of the
+    last complete one was asked."""
 
     groups: Mapping[str, SeenGroup] = field(default_factory=dict)
     answered_ms: int | None = None
+    complete_ms: int | None = None
 
     @classmethod
     def known(cls, names: Iterable[str]) -> "SeenGroups":
         """Groups of which a job before this one has folded something."""
         return cls({name: SeenGroup() for name in names})
+
+    @property
+    def shown(self) -> ShownGroups:
+        """Until when each group was as it was folded last. One of a job before this one is there, or is left out."""
+        there = {name: one for name, one in self.groups.items() if one.asked_ms is not None or not one.absent}
+        return ShownGroups({name: one.asked_ms or 0 for name, one in there.items()}, self.complete_ms)
 
     def with_poll(self, poll: SnapshotPoll) -> tuple["SeenGroups", list[Row]]:
         """After one more answer, and the rows that are to be folded because of it."""
@@ -66,4 +75,4 @@ class SeenGroups:
                 del groups[name]
             else:
                 groups[name] = SeenGroup("", groups[name].asked_ms, absent)
-        return SeenGroups(groups, poll.answered_ms), rows
+        return SeenGroups(groups, poll.answered_ms, poll.asked_ms if poll.complete else self.complete_ms), rows

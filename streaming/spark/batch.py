@@ -100,7 +100,6 @@ class BatchFunction:
         self._here, self._spread = here, spread
         self._traced: set[str] = set()
         self._learning = Learning(store, settings.name, cluster_id, askers)
-        self._polled = askers.groups is not None
         self._positions = {key: at for key, at in store.positions().items() if key.cluster_id == cluster_id}
         # No cluster can be configured without a name, so this key never meets a group's.
         self._own_key = GroupKey("", settings.name)
@@ -278,7 +277,7 @@ class BatchFunction:
         connect_groups = {*self._own.connect_groups, *self._settings.connect}
         self._learning.ask_by_name(connect_groups)
         for group in connect_groups:
-            topics.update(topics_of(connect_settings(self._settings, group), polled=self._polled))
+            topics.update(topics_of(connect_settings(self._settings, group)))
         measured = bytes_per_record or self._control.bytes_per_record
         if self._control.bytes_per_record and abs(measured / self._control.bytes_per_record - 1) < 0.2:
             measured = self._control.bytes_per_record  # not worth a write
@@ -289,13 +288,12 @@ class BatchFunction:
             self._publish(control)
 
 
-def topics_of(connect: ConnectSettings, *, polled: bool) -> dict[str, TopicKind]:
-    """The topics of a Connect group that are known, each with what it holds. `polled`: the group is; its statuses name
-    generations, of which nobody knows then."""
+def topics_of(connect: ConnectSettings) -> dict[str, TopicKind]:
+    """The topics of a Connect group that are known, each with what it holds."""
     named: dict[str, TopicKind] = {}
     if connect.config_topic is not None:
         named[connect.config_topic] = "config"
-    if connect.status_topic is not None and not polled:
+    if connect.status_topic is not None:
         named[connect.status_topic] = "status"
     return named
 

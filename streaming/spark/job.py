@@ -247,7 +247,7 @@ class Job:
         polled = self._pollers.groups is not None
         topics: dict[str, TopicKind] = {} if polled else {source.offsets_topic: "offsets"}
         for group in self._core.connect:
-            topics.update(topics_of(connect_settings(self._core, group), polled=polled))
+            topics.update(topics_of(connect_settings(self._core, group)))
         # A topic that was made anew has positions of every life; only the last one can have ended unseen.
         latest = {key.topic: key.topic_id for key in function.positions}
         return SourceOptions(

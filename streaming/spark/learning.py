@@ -125,9 +125,11 @@ class Learning:
         for sample in () if self._progress is None else self._progress.since(progress.answered_ms):
             progress = progress.with_sample(sample)
             changelogs = with_ends(changelogs, sample.changelogs, sample.watched)
-        if topics is before.topics and groups is before.groups and progress is before.progress:
+        shown = before.shown if self._seen_next is self._seen else self._seen_next.shown
+        known = (before.topics, before.groups, before.progress, before.shown)
+        if all(one is other for one, other in zip((topics, groups, progress, shown), known, strict=True)):
             return before
-        return replace(before, topics=topics, groups=groups, progress=progress, changelogs=changelogs)
+        return replace(before, topics=topics, groups=groups, progress=progress, changelogs=changelogs, shown=shown)
 
     def _topics(self) -> TopicHistory:
         topics = self._committed.topics

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from rebalance_monitor.streaming.core.cluster.changelogs import EndsOfGroups
 from rebalance_monitor.streaming.core.cluster.group_states import NEVER_POLLED, GroupStates
 from rebalance_monitor.streaming.core.cluster.progress import NO_PROGRESS_KNOWN, ProgressOfGroups
+from rebalance_monitor.streaming.core.cluster.shown_groups import NOTHING_SHOWN, ShownGroups
 from rebalance_monitor.streaming.core.cluster.topics import NO_SAMPLES, TopicHistory, TopicMetadata, history_of
 
 
@@ -18,7 +19,8 @@ class Knowledge:
     """`topics`: what brokers said of topics, and when; `groups`: which groups rebalance; `progress`: how far some
     groups have come; `changelogs`: where those of Streams applications end. Empty where nobody asks.
 
-    `asked`: somebody asks for topics, so a later sample may be waited for.
+    `asked`: somebody asks for topics, so a later sample may be waited for. `shown`: until when groups
+    that are polled surely were as they were polled last.
     """
 
     topics: TopicHistory = NO_SAMPLES
@@ -26,6 +28,7 @@ class Knowledge:
     progress: ProgressOfGroups = NO_PROGRESS_KNOWN
     changelogs: EndsOfGroups = field(default_factory=dict)
     asked: bool = False
+    shown: ShownGroups = NOTHING_SHOWN
 
 
 NOTHING_KNOWN = Knowledge()

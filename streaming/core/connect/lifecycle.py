@@ -27,8 +27,10 @@ from rebalance_monitor.streaming.core.connect.records import ConfigChange, Statu
 from rebalance_monitor.streaming.core.connect.rules.catalogue_across import ALL_WORKERS_GONE
 from rebalance_monitor.streaming.core.connect.rules.memory import RuleMemory, without_offsets
 from rebalance_monitor.streaming.core.connect.state import ConnectState
-from rebalance_monitor.streaming.core.connect.statuses import gaps, late, ordering
+from rebalance_monitor.streaming.core.connect.statuses import gaps, late, ordering, polled
 from rebalance_monitor.streaming.core.connect.statuses.facts import Sighting
+from rebalance_monitor.streaming.core.connect.statuses.memory import Timeline
+from rebalance_monitor.streaming.core.connect.statuses.polled import PolledStatuses
 from rebalance_monitor.streaming.core.connect.statuses.round_change import RecordStep
 from rebalance_monitor.streaming.core.connect.statuses.steps import step_after
 from rebalance_monitor.streaming.core.fold import clocks
@@ -128,7 +130,7 @@ class ConnectSession:
                 clock, queue = tick if live else None, self.view.waiting.queue
                 read_ms = clocks.read_ms(self.view.envelope, queue, self.last(), row.timestamp_ms, clock)
                 read_ms = None if read_ms is None else read_ms + timeline.carry_ms
-                if hole:
+                if hole and not self._polled:
                     at_ms = row.timestamp_ms if read_ms is None else min(row.timestamp_ms, read_ms)
                     timeline = gaps.with_hole(timeline, row.partition, at_ms)
                     self.state = replace(self.state, timeline=timeline)
@@ -285,8 +287,12 @@ class ConnectSession:
         self.state, outputs = generation.judged(self.view, self.state, row, never_came)
         self.state = replace(self.state, apart_ms=0, hidden_ms=0)
         now = self.state.last
+        if now is None or now.source != source_of(row):
+            return outputs
         # A status names the generation of its worker, which nobody knows of what was polled.
-        if now is not None and now.source == source_of(row) and body_of(row).sampled is None:
+        if body_of(row).sampled is not None:
+            self.state = replace(self.state, polled=polled.given(self._of_polled(), now, row.timestamp_ms))
+        else:
             published = next((one for one in outputs if isinstance(one, Generation)), None)
             self._steps.append(step_after(self.view, before, last, now, row, published, leap))
         return outputs
@@ -322,6 +328,10 @@ class ConnectSession:
 
     def tell(self, end_ms: int | None, *, end_of_input: bool) -> Sequence[Output]:
         """What follows from statuses and records together, as far as both have come."""
+        if self._polled:
+            return self._tell_polled()
+        if self.state.polled is not None:
+            self.state = replace(self.state, timeline=polled.resumed(self.state.polled), polled=None)
         timeline, outputs = self.state.timeline, list[Output]()
         clock = ordering.clock_of(self.view, timeline.carry_ms, end_ms, end_of_input=end_of_input)
         steps: Sequence[RecordStep] = self._steps
@@ -342,6 +352,28 @@ class ConnectSession:
         self._steps, self._sightings, self._lost, self._lost_from = [], [], [], None
         return outputs
 
+    @property
+    def _polled(self) -> bool:
+        """Whether the group is polled. One that was polled is so until a record of it is read."""
+        return self.view.settings.polled or self.view.envelope.polled is not None
+
+    def _of_polled(self) -> PolledStatuses:
+        """What is known of the jobs of a polled group; of one that was read so far, what its statuses have said."""
+        known, timeline = self.state.polled, self.state.timeline
+        if known is None:
+            known = polled.begun(timeline)
+            kept = [one for one in timeline.sightings if one.partition not in self._lost]
+            self._sightings = [*kept, *self._sightings]
+            self.state = replace(self.state, timeline=Timeline())
+        return known
+
+    def _tell_polled(self) -> Sequence[Output]:
+        """What statuses say of a polled group: no order of records and statuses is known."""
+        known, outputs = polled.said(self.view, self._of_polled(), self.state.last, self._sightings, self._lost)
+        self.state = replace(self.state, polled=None if known == PolledStatuses() else known)
+        self._steps, self._sightings, self._lost, self._lost_from = [], [], [], None
+        return outputs
+
     def _newest_generation(self) -> int:
         """That of the newest record read, judged yet or not; -1 before the first."""
         waiting, judged = self.view.waiting.queue.generation, self.view.envelope.generation
@@ -349,6 +381,8 @@ class ConnectSession:
 
     def events_due_ms(self, attention_ms: int | None) -> int | None:
         """The earlier of what is told by the monitor's clock and what is due by the coordinator's."""
+        if self._polled:
+            return polled.due_ms(self.view, self.state.polled or PolledStatuses(), attention_ms)
         timeline = self.state.timeline
         told_ms, timers_ms = ordering.due_ms(self.view, timeline, attention_ms)
         if timers_ms is not None:

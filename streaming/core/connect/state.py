@@ -11,6 +11,7 @@ from rebalance_monitor.streaming.core.connect.leader.unseen_leaders import Unsee
 from rebalance_monitor.streaming.core.connect.observed import ConnectorOrTask, Observed
 from rebalance_monitor.streaming.core.connect.rules.memory import RuleMemory
 from rebalance_monitor.streaming.core.connect.statuses.memory import Timeline
+from rebalance_monitor.streaming.core.connect.statuses.polled import PolledStatuses
 from rebalance_monitor.streaming.core.model.results import Source
 
 
@@ -38,6 +39,7 @@ class ConnectState:
     `unseen_leaders`: who may have led in generations that left no record, now or in an earlier life of the group;
     `gapped`, stored by earlier releases: anybody may have. `session_ms` is the longest session time-out of the last
     generation's members, `emptied` set while the group has none (`workers_gone`).
+    `polled` stands for the timeline where the group is polled.
     """
 
     last: Observed | None = None
@@ -59,3 +61,4 @@ class ConnectState:
     waits: DelayWaits = field(default_factory=DelayWaits)
     session_ms: int = 0
     emptied: Emptied | None = None
+    polled: PolledStatuses | None = None

@@ -69,7 +69,8 @@ def judged(
             outputs += _answered(answer, body, moment, outdated=outdated)
         if not again and answer is not None and not outdated:
             timeouts = timeouts_of(view.settings, view.group, body)
-            waits = unowned.noted(state.waits, answer, view.knowledge.topics, row.timestamp_ms, timeouts, source)
+            before = state.waits if body.sampled is None else unowned.seen_again(state.waits)
+            waits = unowned.noted(before, answer, view.knowledge.topics, row.timestamp_ms, timeouts, source)
         if not (again or outdated) and (answer is not None or body.protocol not in KNOWN):
             outputs.append(Notice(moment=moment, found=unowned.still(waits), evaluated=unowned.CODES))
     joined = LastJoin(body.state_ms, departures.shortest_ms(body.members))

@@ -87,6 +87,12 @@ def noted(
     return Waits(found, until_ms, Certainty.CERTAIN if answer.java else Certainty.LIKELY, source)
 
 
+def seen_again(before: Waits) -> Waits:
+    """What goes on where generations before this one may not have been seen: what is open. Whatever else waited may
+    have had an owner meanwhile."""
+    return Waits({key: one for key, one in before.partitions.items() if one.told})
+
+
 def still(waits: Waits) -> tuple[Finding, ...]:
     """What goes on after a record: the partitions whose patience had ended before it."""
     return tuple(_findings({key: one for key, one in waits.partitions.items() if one.told}))

@@ -34,8 +34,6 @@ from rebalance_monitor.streaming.core.model.settings import ClusterSettings
 from rebalance_monitor.streaming.core.ports import FoldError, KeptState
 
 __all__ = ["STATE_VERSION", "FoldOutcome", "fold_group"]
-
-
 ENDED_UNREAD = "ended because this release cannot read what was stored of the group: what still holds is found again"
 
 
@@ -125,7 +123,8 @@ class _Fold(Intake):
         for session in self.sessions.values():
             times += [one for one in (session.live_due_ms(), session.events_due_ms(attention_ms)) if one is not None]
         failing_ms = recovery.due_ms(self.envelope)
-        return min([*times, *([] if failing_ms is None else [failing_ms])], default=None)
+        times += [] if failing_ms is None else [failing_ms]
+        return min((sampling.looked_again_ms(one, self.tick, self.shown_until_ms) for one in times), default=None)
 
     def sample_from_ms(self) -> int | None:
         """When the latest sample is to be asked that a record waits for."""
@@ -144,6 +143,7 @@ class _Fold(Intake):
                 self._told(session.closed_by(clocks.FOREVER_MS))
         if self.tick is not None and not self.tick.historic and not self.waiting.queue.end:
             now_ms = self.tick.now_ms if end_of_input else clocks.groups_time(self.envelope, self.tick.now_ms)
+            now_ms = now_ms if self.shown_until_ms is None else min(now_ms, self.shown_until_ms)
             self._live(now_ms)
             for session in self.sessions.values():
                 self._told(session.closed_by(now_ms))
@@ -243,6 +243,8 @@ class _Fold(Intake):
     ) -> None:
         """Judge one record whose turn has come; `never_came` is the reason why its evidence is missing."""
         row, body = head.row, body_of(head.row)
+        if sampling.of_another_kind(self.envelope, body, self.registry.owner(body).name):
+            self._converted(row, historic=head.historic)
         late = group_life.written_late(self.settings, self.group, self.envelope, row, session.shares)
         if late is not None:
             self.results.append(replace(late, historic=head.historic))
@@ -256,7 +258,7 @@ class _Fold(Intake):
         if body.members:
             self._timers_before(row, body)
         stuck.ended(self, row, before.member_ids)
-        self.publish(sampling.no_longer(self.registry.catalogue, body, self.open(), self.moment(row.timestamp_ms)))
+        self.publish(sampling.no_longer(self.registry.catalogue, body, self.open, self.moment(row.timestamp_ms)))
         self.publish(session.judge(row, never_came, before, leap))
         self.results += self.book.attend(row.timestamp_ms)
         for other in self.sessions.values():
@@ -281,7 +283,8 @@ class _Fold(Intake):
         one left none, what a timer waits for may have come with one of them: then no timer of a rule fires."""
         known = self.envelope.generation
         if known is not None and body.skipped_since(known) > 0:
-            timers.attend_until(self, row.timestamp_ms)
+            until_ms = row.timestamp_ms if body.sampled is None else body.sampled.after_ms or 0
+            timers.attend_until(self, until_ms)
         else:
             timers.overdue(self, row.timestamp_ms, historic=self.envelope.historic)
 

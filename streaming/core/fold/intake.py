@@ -78,6 +78,11 @@ class Intake:
         texts = {name: session.stored() for name, session in self.sessions.items()}
         return {**self._bodies, **{name: text for name, text in texts.items() if text is not None}}
 
+    @property
+    def shown_until_ms(self) -> int | None:
+        """Until when the group surely was as it was polled last; None where its records are read."""
+        return sampling.shown_until_ms(self.settings, self.knowledge, self.envelope, self.group)
+
     def open(self, lane: Lane = Lane.RECORDS) -> Mapping[PartKey, Part]:
         """The open parts of incidents of a lane."""
         return self.book.open(lane)
@@ -149,16 +154,26 @@ class Intake:
                 self.seen_again(row)
                 return None
         elif row.topic == POLLED:
-            if self.envelope.deleted and known == "":
+            if self.envelope.deleted and known == sampling.GONE:
                 return None
-            name = ""
+            name = sampling.GONE
             row = replace(
                 row, offset=max(row.offset, self.envelope.next_offsets.get(f"{row.topic}-{row.partition}", 0))
             )
         elif row.group is None or known is None or not isinstance(body, GroupGeneration | GroupDeleted | OtherGroup):
             return row
+        elif isinstance(body, GroupGeneration):
+            self._read_again()
         self.envelope = replace(self.envelope, polled=name)
         return row
+
+    def _read_again(self) -> None:
+        """The first record of a group that was polled so far: how many assignments were seen is no generation, so the
+        two are not compared."""
+        envelope = self.envelope
+        self.envelope = replace(envelope, incarnation=envelope.incarnation + 1, generation=None, seen_from_start=False)
+        for session in self.sessions.values():
+            session.begin_life()
 
     def seen_again(self, row: Row) -> None:
         """The group is stable, and as it was polled before."""

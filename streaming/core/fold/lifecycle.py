@@ -82,6 +82,11 @@ class GroupView(Protocol):
         """The records that wait for their turn, the first of them the one that is judged."""
         ...
 
+    @property
+    def shown_until_ms(self) -> int | None:
+        """Until when the group surely was as it was polled last; None where its records are read."""
+        ...
+
     def open(self, lane: Lane = Lane.RECORDS) -> Mapping[PartKey, Part]:
         """The open parts of incidents of a lane."""
         ...

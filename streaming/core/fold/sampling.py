@@ -11,26 +11,39 @@ from the one before is folded once, numbered by itself, and three things hold of
     a verdict       at best explainable: rounds may be missing; what nothing explains is not judged
     a rule          that needs every generation is not judged; what any other finds is likely at most
     a result        is marked as sampled
+
+No answer is no proof that all is as it was. So the time of a polled group goes on as far as answers show it: timers and
+notifications wait for an answer to a question that was asked when they were due, or later.
+
+    10:00:20  asked: nobody has a-1                            a rule would speak at 10:06:05, if it lasts
+    10:00:30  to 10:20:00: no answer of this group             nothing is said
+    10:20:10  asked: the same                                  the rule speaks
 """
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import assert_never
 
+from rebalance_monitor.streaming.core.cluster.knowledge import Knowledge
 from rebalance_monitor.streaming.core.fold.state import Envelope, Queue
 from rebalance_monitor.streaming.core.incidents.catalogue import Catalogue
 from rebalance_monitor.streaming.core.incidents.finding import Finding
-from rebalance_monitor.streaming.core.incidents.notice import Notice
+from rebalance_monitor.streaming.core.incidents.notice import Lane, Notice
 from rebalance_monitor.streaming.core.incidents.transitions import Moment, PartKey
 from rebalance_monitor.streaming.core.model.codec import dumps
 from rebalance_monitor.streaming.core.model.reasons import Reason, ReasonKind
-from rebalance_monitor.streaming.core.model.records import GroupGeneration, Row
-from rebalance_monitor.streaming.core.model.results import Certainty, Grade, Incident, Part, Result, Verdict
+from rebalance_monitor.streaming.core.model.records import GroupGeneration, Row, Tick
+from rebalance_monitor.streaming.core.model.results import Certainty, Grade, Incident, JobState, Part, Result, Verdict
+from rebalance_monitor.streaming.core.model.settings import ClusterSettings
 
 MISSING = "sampled: rounds may be missing"
 GENERATIONS_MAY_BE_MISSING = Reason(ReasonKind.GENERATIONS_MAY_BE_MISSING, MISSING)
 NO_LONGER = "the group is polled now, and this rule needs every generation"
+GONE = ""
+"""Stands for the contents of a group that is not there."""
+ASKED_AGAIN_MS = 5_000
+"""What is due of a polled group, and was not shown to last so long, is looked at again so much later."""
 
 
 def contents_of(body: GroupGeneration) -> str:
@@ -47,6 +60,29 @@ def placed(envelope: Envelope, queue: Queue, row: Row, body: GroupGeneration) ->
     number = max(envelope.generation or 0, queue.generation, 0) + 1
     offset = max(row.offset, envelope.next_offsets.get(place, 0))
     return replace(row, offset=offset, body=replace(body, generation=number))
+
+
+def of_another_kind(envelope: Envelope, body: GroupGeneration, lifecycle: str) -> bool:
+    """Whether what was polled is a group of another kind than the one before: it was empty in between, for a broker
+    takes members of one protocol type only."""
+    if body.sampled is None or not body.protocol_type or envelope.deleted:
+        return False
+    return envelope.lifecycle not in (None, lifecycle)
+
+
+def shown_until_ms(settings: ClusterSettings, knowledge: Knowledge, envelope: Envelope, group: str) -> int | None:
+    """Until when the group surely was as it is known, by the monitor's clock: 0 where nothing shows it; None where its
+    records are read, so that none is a proof."""
+    if not settings.polled or envelope.polled is None:
+        return None
+    return knowledge.shown.until_ms(group, gone=envelope.polled == GONE)
+
+
+def looked_again_ms(due_ms: int, tick: Tick | None, shown_until_ms: int | None) -> int:
+    """When to look at a group again that has something due, all by the monitor's clock. `shown_until_ms` as above."""
+    if tick is None or shown_until_ms is None or due_ms > tick.now_ms:
+        return due_ms
+    return tick.now_ms + ASKED_AGAIN_MS
 
 
 def capped(verdict: Verdict) -> Verdict:
@@ -79,13 +115,16 @@ def _likely(finding: Finding) -> Finding:
 
 
 def no_longer(
-    catalogue: Catalogue, body: GroupGeneration, open_parts: Mapping[PartKey, Part], moment: Moment
-) -> tuple[Notice, ...]:
-    """What ends with a generation that was polled: incidents of rules that are not judged any more."""
-    over = tuple(key for key, one in open_parts.items() if catalogue.rule(one.code).needs_every_generation)
-    return (Notice(moment=moment, over=over, why=NO_LONGER),) if over and body.sampled is not None else ()
+    catalogue: Catalogue, body: GroupGeneration, open_parts: Callable[[Lane], Mapping[PartKey, Part]], moment: Moment
+) -> list[Notice]:
+    """What ends with a generation that was polled: incidents of either lane whose rules are not judged any more."""
+    notices = []
+    for lane in () if body.sampled is None else Lane:
+        over = tuple(key for key, one in open_parts(lane).items() if catalogue.rule(one.code).needs_every_generation)
+        notices += [Notice(moment=moment, lane=lane, over=over, why=NO_LONGER)] if over else []
+    return notices
 
 
 def marked(result: Result) -> Result:
     """A result of a group that is polled."""
-    return replace(result, sampled=True) if isinstance(result, Incident) else result
+    return replace(result, sampled=True) if isinstance(result, Incident | JobState) else result

@@ -66,6 +66,7 @@ def job_object(task_state: JobState) -> Object:
         "running": running,
         "since_ms": task_state.since_ms,
         "agreement": task_state.agreement,
+        **({"sampled": True} if task_state.sampled else {}),
     }
 
 

@@ -221,6 +221,8 @@ class JobState:
 
     `expected` is None when nobody should have it or no expectation exists (`judged` tells which). `running` … as the
     status topic shows. `agreement` sums up: see `three_way`. `gone`: nobody knows the job any more.
+    `sampled`: its group is polled, and `generation` counts the assignments that were seen, `running_generation` does
+    not.
     """
 
     cluster: str
@@ -238,6 +240,7 @@ class JobState:
     since_ms: int
     agreement: str
     gone: bool = False
+    sampled: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

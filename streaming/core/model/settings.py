@@ -96,6 +96,7 @@ class Owner:
 class ClusterSettings:
     """One Kafka cluster as the fold sees it. `damping` by a rule's title or code;
     `client_libraries` by a client id or a pattern of it (shell-style), the first that fits counts.
+    `polled`: its groups are polled, not read (`fold.sampling`).
 
     How long, by the records' own times: `judge_wait_ms` a generation waits for config records; `status_lag_ms` the
     clock stays ahead before statuses are told (clocks of workers differ, writes are retried); `settle_ms` after a
@@ -105,6 +106,7 @@ class ClusterSettings:
     """
 
     name: str
+    polled: bool = False
     connect: Mapping[str, ConnectSettings] = field(default_factory=dict)
     streams: Mapping[str, StreamsSettings] = field(default_factory=dict)
     judge_wait_ms: int = JUDGE_WAIT_MS

@@ -1,15 +1,17 @@
 """A capture as it looks to somebody who may only ask: each generation as DescribeGroups would have shown it."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from rebalance_monitor.streaming.cli.captures import knowledge_of, records_of, settings_of
 from rebalance_monitor.streaming.core.cluster.knowledge import NOTHING_KNOWN, Knowledge
-from rebalance_monitor.streaming.core.connect.records import ConfigChange
+from rebalance_monitor.streaming.core.cluster.shown_groups import ShownGroups
+from rebalance_monitor.streaming.core.connect.records import ConfigChange, StatusChange
 from rebalance_monitor.streaming.core.fold.routing import route
 from rebalance_monitor.streaming.core.fold.state import Saved
 from rebalance_monitor.streaming.core.lifecycles import REGISTRY, fold_group
-from rebalance_monitor.streaming.core.model.records import GroupDeleted, GroupGeneration, Row, Tick
+from rebalance_monitor.streaming.core.model.records import POLLED, GroupDeleted, GroupGeneration, Row, Tick
 from rebalance_monitor.streaming.core.model.results import Result
 from rebalance_monitor.streaming.core.model.settings import ClusterSettings
 from rebalance_monitor.streaming.core.reading.snapshots import (
@@ -53,12 +55,15 @@ def snapshot_of(group: str, body: GroupGeneration) -> Snapshot:
 
 
 class Asked:
-    """One group that is polled; `results` is what came out so far."""
+    """One group that is polled; `results` is what came out so far. From its first record on that is read, until it is
+    polled again, its cluster's source is the log."""
 
     def __init__(self, settings: ClusterSettings, group: str, knowledge: Knowledge = NOTHING_KNOWN) -> None:
-        self._settings, self._group, self._knowledge = settings, group, knowledge
+        self._settings, self._group, self._knowledge = replace(settings, polled=True), group, knowledge
         self.state: Saved | None = None
         self.results: list[Result] = []
+        self.due_ms: int | None = None
+        self._gone = False
 
     def told(self, body: GroupGeneration, at_ms: int, after_ms: int | None = None) -> list[Result]:
         """A poll that is answered at this time; returns what follows."""
@@ -70,12 +75,34 @@ class Asked:
         """The group is not there any more."""
         return self.fold([gone_row(self._group, SnapshotPoll(at_ms - ANSWER_MS, at_ms, {}, complete=True), 0)], at_ms)
 
-    def fold(self, rows: list[Row], now_ms: int) -> list[Result]:
-        """These rows at this time."""
-        made = fold_group(self._settings, self._group, self.state, rows, Tick(now_ms), knowledge=self._knowledge)
-        self.state = made.state
+    def fold(self, rows: Sequence[Row], now_ms: int, shown_ms: int | None = None) -> list[Result]:
+        """These rows at this time. `shown_ms`: when the question was asked whose answer last showed the group as it is;
+        None: at this time."""
+        self._source_of(rows)
+        until_ms = now_ms if shown_ms is None else shown_ms
+        gone = any(isinstance(row.body, GroupDeleted) for row in rows) or self._gone
+        self._gone = gone and not any(isinstance(row.body, GroupGeneration) for row in rows)
+        shown = ShownGroups({} if self._gone else {self._group: until_ms}, until_ms)
+        knowledge = replace(self._knowledge, shown=shown)
+        made = fold_group(self._settings, self._group, self.state, rows, Tick(now_ms), knowledge=knowledge)
+        self.state, self.due_ms = made.state, made.due_ms
         self.results += made.results
         return list(made.results)
+
+    def passes(self, until_ms: int) -> list[Result]:
+        """Answers show the same up to this time; the group is folded when something is due, as the job does."""
+        before = len(self.results)
+        now_ms = self.due_ms
+        while now_ms is not None and now_ms < until_ms:
+            self.fold([], now_ms)
+            now_ms = None if self.due_ms is None else max(self.due_ms, now_ms + 1)
+        self.fold([], until_ms)
+        return self.results[before:]
+
+    def _source_of(self, rows: Sequence[Row]) -> None:
+        for row in rows:
+            if isinstance(row.body, GroupGeneration | GroupDeleted):
+                self._settings = replace(self._settings, polled=row.topic == POLLED)
 
 
 def rows_of(name: str) -> tuple[ClusterSettings, Knowledge, dict[str, list[Row]]]:
@@ -90,12 +117,13 @@ def asked(
     settings: ClusterSettings, knowledge: Knowledge, group: str, rows: Sequence[Row], seen: Seen = everything
 ) -> Asked:
     """One group of a capture, polled after those generations that `seen` (by their number in order) lets last, and
-    after the last one; what its config topic says is read."""
+    after the last one; what its config and status topics say is read."""
     one = Asked(settings, group, knowledge)
     number, now_ms = 0, 0
     last = sum(isinstance(row.body, GroupGeneration) for row in rows)
     for row in sorted(rows, key=lambda row: row.timestamp_ms):
         now_ms = max(now_ms, row.timestamp_ms)
+        one.passes(now_ms)
         match row.body:
             case GroupGeneration():
                 number += 1
@@ -103,9 +131,9 @@ def asked(
                     one.told(row.body, now_ms + ASKED_MS + ANSWER_MS)
             case GroupDeleted():
                 one.gone(now_ms + ASKED_MS + ANSWER_MS)
-            case ConfigChange():
+            case ConfigChange() | StatusChange():
                 one.fold([row], now_ms)
             case _:
                 pass
-    one.fold([], now_ms + TAIL_MS)
+    one.passes(now_ms + TAIL_MS)
     return one

@@ -136,10 +136,10 @@ def test_a_batch_is_due_when_the_next_answer_may_be_there() -> None:
     assert NOW_MS + 10_000 <= job.controls[-1].due_ms <= NOW_MS + 11_000
 
 
-def test_connect_groups_are_known_by_what_is_polled_and_only_their_config_topic_is_read() -> None:
+def test_connect_groups_are_known_by_what_is_polled_and_their_topics_are_read() -> None:
     job = started(MemoryStore())
     job.say(NOW_MS + 1_000, replace(described(BALANCED), protocol_type="connect", protocol="sessioned"))
     job.batch(NOW_MS + 2_000)
-    assert job.controls[-1].topics == {"g-configs": "config"}
+    assert job.controls[-1].topics == {"g-configs": "config", "g-status": "status"}
     both = ConnectSettings(config_topic="c", status_topic="s")
-    assert topics_of(both, polled=False) == {"c": "config", "s": "status"}
+    assert topics_of(both) == {"c": "config", "s": "status"}

@@ -116,6 +116,7 @@ FAILED_JOB = Rule(
         ),
     ),
     resolves="When its worker says that it runs, it is deleted, paused or stopped, or another worker holds it.",
+    needs_every_generation=False,
 )
 RESTART_LOOP = Rule(
     code="CONNECT-K20",
@@ -145,5 +146,6 @@ RESTART_LOOP = Rule(
         ),
     ),
     resolves="When enough of the changes are longer ago than `judge.restart_loop_ms`, or the task is deleted.",
+    needs_every_generation=False,
 )
 RULES = (RUNNING_TWICE, RUNNING_NOT_HELD, HELD_NOT_RUNNING, FAILED_JOB, RESTART_LOOP)
