@@ -6,8 +6,8 @@ leave the bytes and other groups out. It sends version 0 of DescribeGroups, whic
 no instance ids. A broker that does not answer fails the whole question.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from rebalance_monitor.streaming.core.reading.snapshots import Snapshot, SnapshotMember, instance_of
@@ -17,6 +17,9 @@ from rebalance_monitor.streaming.supervision import PartFailed
 
 REQUEST_TIMEOUT_S = 10.0
 REQUESTS_PER_BROKER = 2
+NAMED = 5
+"""Groups that a sentence names before it only counts them."""
+DIFFERENT = "two brokers describe it, each in another way"
 DEAD = "Dead"
 """The state of a group that is gone, or is no classic one."""
 
@@ -24,12 +27,12 @@ DEAD = "Dead"
 @dataclass(frozen=True, slots=True)
 class GroupsAnswer:
     """All classic groups that the monitor may describe. `complete`: it may describe all, and each could be; `unclear`:
-    those that could not be; `requests`: how many it took."""
+    those that could not be, each with the reason; `requests`: how many it took."""
 
     groups: Mapping[str, Snapshot]
     complete: bool
     requests: int
-    unclear: frozenset[str] = frozenset()
+    unclear: Mapping[str, str] = field(default_factory=dict)
 
 
 class KafkaSnapshots:
@@ -51,9 +54,9 @@ class KafkaSnapshots:
             listed = self._admin().list_groups(timeout=REQUEST_TIMEOUT_S)
         except (KafkaException, TimeoutError) as why:
             raise PartFailed(f"the brokers did not describe their groups ({reason(why)})") from why
-        unclear = frozenset(str(one.id) for one in listed if one.error is not None)
+        groups, unclear = told_of(listed)
         return GroupsAnswer(
-            groups={str(one.id): _snapshot(one) for one in listed if one.error is None and str(one.state) != DEAD},
+            groups=groups,
             complete=MAY_DESCRIBE in {one.name for one in cluster.authorized_operations or ()},
             requests=1 + REQUESTS_PER_BROKER * max(len(cluster.nodes), 1),
             unclear=unclear,
@@ -66,6 +69,36 @@ class KafkaSnapshots:
             settings = {"client.id": "rebalance-monitor-groups", "log_level": "0", "error_cb": _nothing}
             self._made = AdminClient({**settings, **self._client})
         return self._made
+
+
+def told_of(listed: Iterable[Any]) -> tuple[dict[str, Snapshot], dict[str, str]]:
+    """The groups of librdkafka's answer, and those of which it does not say how they are, with the reason. While a
+    coordinator moves, two brokers may list one group: the one that gave it up refuses to describe it, or still shows it
+    as it was."""
+    groups: dict[str, Snapshot] = {}
+    unclear: dict[str, str] = {}
+    for one in listed:
+        name = str(one.id)
+        if one.error is not None:
+            unclear.setdefault(name, str(one.error.str()))
+        elif str(one.state) != DEAD:
+            snapshot = _snapshot(one)
+            if groups.setdefault(name, snapshot) != snapshot:
+                unclear[name] = DIFFERENT
+    different = [name for name, why in unclear.items() if why == DIFFERENT]
+    for name in different:
+        del groups[name]
+    return groups, {name: why for name, why in unclear.items() if name not in groups}
+
+
+def not_described(unclear: Mapping[str, str]) -> str:
+    """The sentence that names these groups."""
+    shown = [f"{name} ({why})" for name, why in sorted(unclear.items())[:NAMED]]
+    more = f" and {len(unclear) - NAMED} more" if len(unclear) > NAMED else ""
+    return (
+        f"brokers did not describe {', '.join(shown)}{more}, so nothing is judged of that; where they refuse, grant "
+        "Describe on the group"
+    )
 
 
 def _snapshot(group: Any) -> Snapshot:

@@ -2,18 +2,24 @@
 
 each time           one question about all groups, two requests per broker
 brokers fail        pauses that grow to 30 s; the part is stated as failing, and after a while the job is not ready
+a group is refused  that was described before: the others go on, and the part states which one
 """
 
 import time
 from collections.abc import Callable
 
 from rebalance_monitor.streaming.core.reading.snapshots import SnapshotPoll
-from rebalance_monitor.streaming.polling.asking_snapshots import GroupsAnswer
+from rebalance_monitor.streaming.polling.asking_snapshots import GroupsAnswer, not_described
 from rebalance_monitor.streaming.polling.poller import LOOK_EVERY_S, Polled, Poller
+from rebalance_monitor.streaming.supervision import PartFailed
 
 PART = "groups"
 MOST_KEPT = 4
 """Answers that are kept for the next batch; each holds the bytes of all members."""
+
+
+HIDDEN_AFTER = 3
+"""Answers in a row that do not describe a group, before that is stated."""
 
 
 class SnapshotPoller(Poller[SnapshotPoll]):
@@ -31,6 +37,8 @@ class SnapshotPoller(Poller[SnapshotPoll]):
         self._asked_s = -every_s
         self._answered_s = clock_s()
         self._answered_ms = 0
+        self._described: set[str] = set()
+        self._unclear: dict[str, int] = {}
         super().__init__(PART, observer, MOST_KEPT, clock_s)
 
     def step(self) -> float:
@@ -45,13 +53,23 @@ class SnapshotPoller(Poller[SnapshotPoll]):
             requests = answer.requests
             # A clock that was set back must not make this answer older than the one before.
             answered_ms = self._answered_ms = max(self._now_ms(), self._answered_ms + 1)
-            poll = SnapshotPoll(asked_ms, answered_ms, answer.groups, answer.complete, answer.unclear)
+            poll = SnapshotPoll(asked_ms, answered_ms, answer.groups, answer.complete, frozenset(answer.unclear))
             with self._lock:
                 self._kept.append(poll)
             self._asked_s, self._answered_s = now_s, self._clock_s()
         finally:
             self._observer.polled(PART, requests, answered_ms)
+        hidden = self._hidden(answer)
+        if hidden:
+            raise PartFailed(not_described(hidden), again_in_s=self._every_s)
         return LOOK_EVERY_S
+
+    def _hidden(self, answer: GroupsAnswer) -> dict[str, str]:
+        """Groups that were described before and were not in several answers in a row, with the last reason. One answer
+        says little: a coordinator may be on its way to another broker."""
+        self._described |= answer.groups.keys()
+        self._unclear = {name: self._unclear.get(name, 0) + 1 for name in answer.unclear if name in self._described}
+        return {name: answer.unclear[name] for name, times in self._unclear.items() if times >= HIDDEN_AFTER}
 
     def due_ms(self) -> int:
         """When the next answer may be there, by the monitor's clock."""

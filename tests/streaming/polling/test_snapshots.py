@@ -1,16 +1,23 @@
 """When brokers are asked for all groups, and which of them are folded. The clock is the test's."""
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import pytest
+from confluent_kafka import KafkaError
 
 from rebalance_monitor.streaming.core.model.records import POLLED, GroupDeleted, GroupGeneration, Sampled
 from rebalance_monitor.streaming.core.reading.snapshots import EMPTY, STABLE, Snapshot, SnapshotMember, SnapshotPoll
-from rebalance_monitor.streaming.polling.asking_snapshots import GroupsAnswer
+from rebalance_monitor.streaming.polling.asking_snapshots import (
+    DIFFERENT,
+    NAMED,
+    GroupsAnswer,
+    not_described,
+    told_of,
+)
 from rebalance_monitor.streaming.polling.poller import HANGS_S, LOOK_EVERY_S
 from rebalance_monitor.streaming.polling.seen_groups import GONE_AFTER, SeenGroups
-from rebalance_monitor.streaming.polling.snapshots import MOST_KEPT, PART, SnapshotPoller
+from rebalance_monitor.streaming.polling.snapshots import HIDDEN_AFTER, MOST_KEPT, PART, SnapshotPoller
 from rebalance_monitor.streaming.supervision import PartFailed
 
 EVERY_S, ALLOWED_S = 10.0, 10.0
@@ -114,6 +121,65 @@ def test_a_batch_is_due_when_the_next_answer_may_be_there() -> None:
     asked = AskedForGroups()
     asked.passes(1)
     assert abs(asked.poller.due_ms() - (1_000 + EVERY_S) * 1_000) <= LOOK_EVERY_S * 1_000
+
+
+def test_a_group_that_is_not_described_any_more_is_named_and_the_others_go_on() -> None:
+    asked = AskedForGroups()
+    asked.passes(1)
+    hidden = GroupsAnswer({}, complete=True, requests=7, unclear={"g": "not allowed", "never": "not allowed"})
+    asked.answer = lambda: hidden
+    for _ in range(HIDDEN_AFTER - 1):
+        asked.now_s += EVERY_S
+        asked.poller.step()
+    asked.now_s += EVERY_S
+    with pytest.raises(PartFailed, match=r"did not describe g \(not allowed\), so nothing") as told:
+        asked.poller.step()
+    assert told.value.again_in_s == EVERY_S
+    assert len(asked.poller.since(None)) == HIDDEN_AFTER + 1
+    assert asked.answered[-1] is not None
+    asked.answer = AskedForGroups().answer
+    asked.now_s += EVERY_S
+    asked.poller.step()
+
+
+@dataclass
+class Listed:
+    """A group as librdkafka hands it over."""
+
+    id: str
+    state: str = STABLE
+    error: KafkaError | None = None
+    protocol_type: str = "consumer"
+    protocol: str = "range"
+    members: tuple[object, ...] = ()
+
+
+MOVED, REFUSED = KafkaError(KafkaError.NOT_COORDINATOR), KafkaError(KafkaError.GROUP_AUTHORIZATION_FAILED)
+
+
+def test_what_brokers_list_is_a_group_or_unclear_or_gone() -> None:
+    groups, unclear = told_of([Listed("a"), Listed("b", error=REFUSED), Listed("c", state="Dead")])
+    assert (set(groups), unclear) == ({"a"}, {"b": REFUSED.str()})
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_a_group_that_moves_between_brokers_is_what_one_of_them_says(turned: bool) -> None:
+    listed = [Listed("a", error=MOVED), Listed("a")]
+    groups, unclear = told_of(reversed(listed) if turned else listed)
+    assert (set(groups), unclear) == ({"a"}, {})
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_a_group_of_which_two_brokers_say_different_things_is_unclear(turned: bool) -> None:
+    listed = [Listed("a"), Listed("a", state="PreparingRebalance"), Listed("b"), Listed("b")]
+    groups, unclear = told_of(reversed(listed) if turned else listed)
+    assert (set(groups), unclear) == ({"b"}, {"a": DIFFERENT})
+
+
+def test_a_sentence_names_some_groups_and_counts_the_others() -> None:
+    text = not_described({f"g{number}": "why" for number in range(NAMED + 2)})
+    assert "g0 (why), " in text
+    assert " and 2 more, " in text
 
 
 # -- which groups are folded ---------------------------------------------------------------------------------------
