@@ -14,6 +14,7 @@ from rebalance_monitor.streaming.config import Settings
 from rebalance_monitor.streaming.config.clusters import POLL, ClusterSection
 
 OR_POLL = "; where nobody can grant that, set clusters[].source: poll (docs/sampled.md)"
+MAY_NOT_DESCRIBE = "this user may not describe it, so its state is not known; grant it Describe on the group"
 PATIENCE_S = 5.0
 READ_PATIENCE_S = 3.0
 
@@ -71,9 +72,11 @@ def _cluster(settings: Settings, cluster: ClusterSection) -> Iterator[Connection
     polled = cluster.source == POLL
     if polled:
         yield _groups(cluster)
+    if polled or settings.polling.group_states or settings.polling.progress:
+        yield from _configured_groups(cluster)
     wanted = [] if polled else [settings.source.offsets_topic]
     for section in cluster.core().connect.values():
-        read = (section.config_topic, None if polled else section.status_topic)
+        read = (section.config_topic, section.status_topic)
         wanted += [one for one in read if one is not None]
     try:
         topics = view.topics(tuple(dict.fromkeys(wanted)))
@@ -105,7 +108,7 @@ def _described(cluster: ClusterSection) -> ConnectionCheck:
 
 def _groups(cluster: ClusterSection) -> ConnectionCheck:
     """How many groups the job will see, where it can only ask for them."""
-    from rebalance_monitor.streaming.polling.asking_snapshots import KafkaSnapshots
+    from rebalance_monitor.streaming.polling.asking_snapshots import KafkaSnapshots, not_described
     from rebalance_monitor.streaming.supervision import PartFailed
 
     what = f"groups of {cluster.name}"
@@ -114,6 +117,8 @@ def _groups(cluster: ClusterSection) -> ConnectionCheck:
     except PartFailed as why:
         return ConnectionCheck(what, str(why))
     counted = f"{what} (classic groups that this user may describe: {len(answer.groups)})"
+    if answer.unclear:
+        return ConnectionCheck(counted, not_described(answer.unclear))
     if answer.complete:
         return ConnectionCheck(counted)
     return ConnectionCheck(
@@ -121,6 +126,21 @@ def _groups(cluster: ClusterSection) -> ConnectionCheck:
         "this user may not Describe the cluster, so nobody can distinguish a deleted group from a hidden one, and "
         "incidents of a deleted group stay open; grant it",
     )
+
+
+def _configured_groups(cluster: ClusterSection) -> Iterator[ConnectionCheck]:
+    """Whether the groups that the configuration names may be described: that is a right on each group of its own."""
+    from rebalance_monitor.streaming.polling.asking_rights import refused_groups
+    from rebalance_monitor.streaming.supervision import PartFailed
+
+    names = sorted({*cluster.connect, *cluster.streams})
+    try:
+        refused = refused_groups(cluster.librdkafka(), names)
+    except PartFailed as why:
+        yield ConnectionCheck(f"configured groups of {cluster.name}", str(why))
+        return
+    for name in names:
+        yield ConnectionCheck(f"group {name}", MAY_NOT_DESCRIBE if name in refused else None)
 
 
 def _states(cluster: ClusterSection) -> str | None:
@@ -146,6 +166,8 @@ def _why_missing(reason: str) -> str:
             return "there is no such topic; check its name, or start what creates it"
         case "not_authorized":
             return "this user may not describe it; grant it Read"
+        case "not_authorized: Read is not granted":
+            return "this user may not read it; grant it Read"
         case _:
             return reason
 

@@ -9,7 +9,10 @@ from rebalance_monitor.streaming.core.model.topic_names import why_illegal
 REQUEST_TIMEOUT_S = 5.0
 NO_SUCH_TOPIC = "no_such_topic"
 NOT_AUTHORIZED = "not_authorized"
+NOT_READABLE = f"{NOT_AUTHORIZED}: Read is not granted"
+"""Describe is enough to be told where a topic ends, and not to read it."""
 INVALID_NAME = "invalid_name"
+READ = "READ"
 
 
 class ClusterError(Exception):
@@ -97,7 +100,9 @@ class KafkaView:
         legal = [name for name in names if name not in missing]
         if not legal:
             return FoundTopics(missing=missing)
-        answers = self._admin.describe_topics(TopicCollection(legal), request_timeout=REQUEST_TIMEOUT_S)
+        answers = self._admin.describe_topics(
+            TopicCollection(legal), request_timeout=REQUEST_TIMEOUT_S, include_authorized_operations=True
+        )
         failed: BaseException | None = None
         definite = False
         for name, answer in answers.items():
@@ -109,6 +114,10 @@ class KafkaView:
                 failed = why
                 continue
             definite = True
+            allowed = {one.name for one in topic.authorized_operations or ()}
+            if allowed and READ not in allowed:  # none are told by brokers before 2.3
+                missing[name] = NOT_READABLE
+                continue
             # The client answers with an empty partition list while it has no metadata of the topic.
             leaders = {p.id: (p.leader.id if p.leader is not None else None) for p in topic.partitions}
             found[name] = TopicInfo(str(topic.topic_id), leaders)

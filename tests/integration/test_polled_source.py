@@ -4,6 +4,7 @@ The broker is real, with ACLs that deny `__consumer_offsets`. Real consumers mak
 real protocol, make a Connect group whose leader then goes wrong.
 """
 
+import json
 import os
 import subprocess
 import sys
@@ -14,7 +15,7 @@ from typing import Any
 
 import psycopg
 import pytest
-from confluent_kafka import Consumer
+from confluent_kafka import Consumer, Producer
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from lab.cluster import workers
@@ -22,6 +23,7 @@ from rebalance_monitor.schemas.consumer_protocol import read_assignment, read_su
 from rebalance_monitor.streaming.core.fold.sampling import MISSING
 from rebalance_monitor.streaming.polling.asking_snapshots import KafkaSnapshots
 from rebalance_monitor.streaming.supervision import PartFailed
+from tests.integration.gaps_told import degraded
 from tests.integration.secured import Secured, client, secured
 from tests.integration.told import heal, sections, simulated, spoil
 from tests.integration.watched import PATIENCE_S
@@ -29,31 +31,34 @@ from tests.integration.watched import PATIENCE_S
 pytestmark = pytest.mark.integration
 PASSWORD = "open sesame"
 PLAIN, CONNECT, TOPIC, PARTITIONS = "plain", "workers", "orders", 4
+STATUSES = workers.status_topic(CONNECT)
 
 
 @pytest.fixture(scope="module")
 def stage() -> Iterator[Secured]:
-    with secured("polled-source", {"monitor": PASSWORD}) as made:
+    with secured("polled-source", {"monitor": PASSWORD, "narrow": PASSWORD}) as made:
         admin = AdminClient({"bootstrap.servers": made.watched.broker.address, "log_level": 0})
         admin.create_topics([NewTopic(TOPIC, PARTITIONS, 1)])[TOPIC].result(30)
         made.allow("monitor", "broker", "kafka-cluster", "describe")
         made.allow("monitor", "group", "*", "describe")
         made.allow("monitor", "topic", TOPIC, "describe")
         made.allow("monitor", "topic", workers.config_topic(CONNECT), "read")
+        made.allow("monitor", "topic", STATUSES, "describe")
+        made.allow("narrow", "broker", "kafka-cluster", "describe")
         yield made
 
 
-def configuration(stage: Secured, source: str) -> dict[str, Any]:
+def configuration(stage: Secured, source: str, user: str = "monitor") -> dict[str, Any]:
     """The monitor's, as a user that may not read the coordinator's log."""
     made = sections(stage.watched, CONNECT, {})
     (cluster,) = made["clusters"]
-    cluster |= {"bootstrap_servers": stage.address, "client": client("monitor", PASSWORD), "source": source}
+    cluster |= {"bootstrap_servers": stage.address, "client": client(user, PASSWORD), "source": source}
     return {**made, "polling": {"groups_every_ms": 1_000, "topics_every_ms": 1_000}}
 
 
-def command(stage: Secured, source: str, *words: str) -> tuple[int, str]:
+def command(stage: Secured, source: str, *words: str, user: str = "monitor") -> tuple[int, str]:
     """Exit code and output of a command of the monitor."""
-    path = stage.watched.configuration(**configuration(stage, source))
+    path = stage.watched.configuration(**configuration(stage, source, user))
     asked = [str(Path(sys.executable).parent / "rebalance-monitor"), *words, "--config", str(path)]
     done = subprocess.run(asked, capture_output=True, text=True, env={**os.environ}, check=False)
     assert "sesame" not in done.stdout + done.stderr
@@ -79,6 +84,21 @@ def documents(stage: Secured, table: str, group: str) -> list[dict[str, Any]]:
     return [one for (one,) in found]
 
 
+def jobs(stage: Secured) -> list[dict[str, Any]]:
+    """Connectors and tasks as the table has them."""
+    return documents(stage, "connectors_and_tasks", CONNECT)
+
+
+def say(stage: Secured, connector: str, task: int, state: str) -> None:
+    """The worker that holds the task by the table writes its status."""
+    name = f"{connector}-{task}"
+    (worker,) = next(each["assigned"] for each in jobs(stage) if each["subject"] == {"type": "task", "id": name})
+    producer = Producer({"bootstrap.servers": stage.watched.broker.address, "log_level": 0})
+    value = {"state": state, "trace": None, "worker_id": worker, "generation": 1}
+    producer.produce(STATUSES, key=f"status-task-{name}".encode(), value=json.dumps(value).encode())
+    assert producer.flush(30) == 0
+
+
 def test_a_cluster_that_can_only_be_asked_is_found_and_explained(stage: Secured) -> None:
     watched = stage.watched
     with (
@@ -99,10 +119,16 @@ def test_a_cluster_that_can_only_be_asked_is_found_and_explained(stage: Secured)
         _, said = command(stage, "poll", "config", "check", "--connect")
         assert "groups of own (classic groups that this user may describe: 2): sound" in said
         assert "__consumer_offsets" not in said
+        assert f"group {CONNECT}: sound" in said, said
+        assert f"topic {STATUSES}: this user may not read it; grant it Read" in said
+        _, said = command(stage, "poll", "config", "check", "--connect", user="narrow")
+        assert f"group {CONNECT}: this user may not describe it, so its state is not known" in said
+        assert f"brokers did not describe {PLAIN} (" in said
 
         with watched.job("polled", **configuration(stage, "poll")) as job:
             watched.wait_ready(job)
             assert watched.readiness()[1].get("parts") is None
+            assert degraded(watched) == [f"{STATUSES}: not_authorized: Read is not granted"]
 
             def explained() -> bool:
                 both()  # members that do not poll leave
@@ -116,6 +142,18 @@ def test_a_cluster_that_can_only_be_asked_is_found_and_explained(stage: Secured)
             assert all(MISSING in why for why in said_of)
             plain = documents(stage, "generations", PLAIN)[-1]
             assert {len(each["assigned"]["partitions"]) for each in plain["members"]} == {PARTITIONS // 2}
+
+            stage.grant("monitor", STATUSES, "read")
+            watched.lab.wait_for("the status topic is read", lambda: not degraded(watched), job, PATIENCE_S)
+            say(stage, "alpha", 1, "RUNNING")
+
+            def heard() -> bool:
+                both()
+                return "RUNNING" in {(each["running"] or {}).get("state") for each in jobs(stage)}
+
+            watched.lab.wait_for("a status of a task", heard, job, PATIENCE_S)
+            assert {each["sampled"] for each in jobs(stage)} == {True}
+            assert {each["agreement"] for each in jobs(stage)} <= {"ok", "unknown", "unassigned"}
 
             spoil(watched, group)
 
