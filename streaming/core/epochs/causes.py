@@ -42,7 +42,8 @@ def causes_of(before: EpochGroup, after: EpochGroup, evidence: tuple[Evidence, .
         found.append(Cause(kind="member_replaced", subjects=members(came & went), evidence=evidence))
     if came - went:
         found.append(Cause(kind="member_joined", subjects=members(came - went), evidence=evidence))
-    found += _departures({name: view for name, view in gone.items() if named(name, view) not in came}, evidence, at_ms)
+    lost = {name: view for name, view in gone.items() if named(name, view) not in came}
+    found += _departures(lost, evidence, at_ms, before.ahead_ms)
     if changed := _resubscribed(before, after):
         found.append(Cause(kind="subscription_changed", subjects=members(changed), evidence=evidence))
     if before.topology is not None and before.topology != after.topology and not changed:
@@ -69,20 +70,22 @@ def _subscription(group: EpochGroup, member: MemberView) -> tuple[object, ...]:
     return (frozenset(group.names_of(member)),)
 
 
-def _departures(gone: Mapping[str, MemberView], evidence: tuple[Evidence, ...], at_ms: int) -> Iterator[Cause]:
+def _departures(
+    gone: Mapping[str, MemberView], evidence: tuple[Evidence, ...], at_ms: int, ahead_ms: int
+) -> Iterator[Cause]:
     by_text: dict[tuple[str, Certainty, str], list[str]] = {}
     for member_id, view in gone.items():
-        by_text.setdefault(_departure(view, at_ms), []).append(named(member_id, view))
+        by_text.setdefault(_departure(view, at_ms, ahead_ms), []).append(named(member_id, view))
     for (kind, certainty, text), names in by_text.items():
         yield Cause(kind=kind, subjects=members(names), certainty=certainty, evidence=(*evidence, Evidence(text=text)))
 
 
-def _departure(view: MemberView, at_ms: int) -> tuple[str, Certainty, str]:
+def _departure(view: MemberView, at_ms: int, ahead_ms: int) -> tuple[str, Certainty, str]:
     metadata = view.metadata
     if view.epoch == STATIC_AWAY:
         return "member_gone", Certainty.CERTAIN, STAYED_AWAY
     if view.state is MemberState.UNREVOKED and metadata is not None and view.epoch_since_ms is not None:
-        waited_ms = at_ms - view.epoch_since_ms
+        waited_ms = at_ms - ahead_ms - view.epoch_since_ms
         if waited_ms >= metadata.rebalance_timeout_ms:
             text = (
                 f"it did not give up what it had to within its rebalance time-out of {metadata.rebalance_timeout_ms} ms"

@@ -12,7 +12,7 @@ so `take_all` applies the records of one operation (same partition and timestamp
 The records of a Streams group (KIP-1071) say the same of tasks in a role, and once what the topology is.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum, auto
 from typing import assert_never
@@ -78,6 +78,7 @@ PARTS: Mapping[int, StatedPart] = {
     23: StatedPart.TOPOLOGY,
 }
 """By record type. Types 9 to 15 are those of share groups; 18 and 24 are written by no release up to 4.3."""
+_OF_MEMBERS = (StatedPart.MEMBER, StatedPart.TARGET, StatedPart.CURRENT)
 FIRST_OF_STREAMS = 17
 
 
@@ -153,23 +154,6 @@ class EpochGroup(TargetGroup):
         where the record does not tell (4.1). While it has not, nobody is given a task."""
         return None if self.configs is None and self.validated is None else self.validated is not None
 
-    @property
-    def ready(self) -> bool:
-        """The same, and where the record does not tell: whether anybody was given a task."""
-        if self.topics_there is not None:
-            return self.topics_there
-        return self.behind or any(member.wanted() for member in self.members.values())
-
-    @property
-    def reached(self) -> bool:
-        """Whether every present member is stable at the epoch of the newest target."""
-        return all(self.arrived(member) for member in self.members.values() if not member.away)
-
-    @property
-    def converged(self) -> bool:
-        """Whether no newer target is due either."""
-        return not self.behind and self.reached
-
     def arrived(self, member: MemberView) -> bool:
         """Whether a member holds the newest target."""
         return member.state is MemberState.STABLE and member.epoch == self.assignment_epoch
@@ -199,9 +183,11 @@ def take(group: EpochGroup, record: GroupRecord, at_ms: int) -> EpochGroup:
         group = replace(group, kind=STREAMS)
     if record.value is None:
         return _deleted(group, record, part)
-    if part in (StatedPart.MEMBER, StatedPart.TARGET, StatedPart.CURRENT):
+    if part in _OF_MEMBERS:
         member = group.members.get(record.member or "", MemberView())
-        return replace(group, members={**group.members, record.member or "": _said(member, record.value, at_ms)})
+        return replace(
+            group, members={**group.members, record.member or "": _said(member, record.value, at_ms, group.ahead_ms)}
+        )
     return _stated(group, record.value, record.member or "", at_ms)
 
 
@@ -225,8 +211,8 @@ def _stated(group: EpochGroup, value: Value, name: str, at_ms: int) -> EpochGrou
             return group
 
 
-def _said(member: MemberView, value: Value, at_ms: int) -> MemberView:
-    """The member after a record about it."""
+def _said(member: MemberView, value: Value, at_ms: int, ahead_ms: int) -> MemberView:
+    """The member after a record about it, in a group with this `ahead_ms`."""
     match value:
         case ConsumerMember() | StreamsMember() as metadata:
             return replace(member, metadata=metadata)
@@ -235,15 +221,15 @@ def _said(member: MemberView, value: Value, at_ms: int) -> MemberView:
         case StreamsTarget() as tasks:
             return replace(member, tasks=tasks)
         case Current() | StreamsCurrent() as current:
-            return _moved(member, current, at_ms)
+            return _moved(member, current, at_ms, ahead_ms)
         case _:
             return member
 
 
-def _moved(member: MemberView, current: Current | StreamsCurrent, at_ms: int) -> MemberView:
+def _moved(member: MemberView, current: Current | StreamsCurrent, at_ms: int, ahead_ms: int) -> MemberView:
     before = member.current
     same = before is not None and _standing(before) == _standing(current)
-    return replace(member.heard(at_ms, same=same), current=current)
+    return replace(member.heard(at_ms, ahead_ms, same=same), current=current)
 
 
 def _standing(current: Current | StreamsCurrent) -> tuple[int, State | None, Units]:
@@ -280,5 +266,26 @@ def _without(group: EpochGroup, name: str, part: StatedPart) -> EpochGroup:
             member = replace(member, target=None, tasks=None)
         case _:
             member = replace(member.unheard(), current=None)
+    if member != MemberView():
+        return replace(group, members={**group.members, name: member})
     others = {one: view for one, view in group.members.items() if one != name}
-    return replace(group, members=others if member == MemberView() else {**group.members, name: member})
+    return replace(group, members=others)
+
+
+def changed_by(records: Iterable[GroupRecord], group: EpochGroup) -> set[str]:
+    """Members that may be others after these records, of those in the group before and of new ones."""
+    changed: set[str] = set()
+    for record in records:
+        part = PARTS.get(record.type)
+        if part in _OF_MEMBERS:
+            changed.add(record.member or "")
+        elif part is StatedPart.EPOCH and record.value is None:
+            changed |= group.members.keys()
+    return changed
+
+
+def among(group: EpochGroup, names: Collection[str]) -> EpochGroup:
+    """The group as if these were its only members, in their order."""
+    if len(names) < 2:
+        return replace(group, members={name: group.members[name] for name in names if name in group.members})
+    return replace(group, members={name: member for name, member in group.members.items() if name in names})

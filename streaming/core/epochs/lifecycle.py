@@ -12,6 +12,7 @@ from rebalance_monitor.streaming.core.epochs import catalogue, counted, operatio
 from rebalance_monitor.streaming.core.epochs.group import EpochGroup
 from rebalance_monitor.streaming.core.epochs.holdings import holdings_of
 from rebalance_monitor.streaming.core.epochs.state import EpochsState
+from rebalance_monitor.streaming.core.epochs.tally import EpochTally
 from rebalance_monitor.streaming.core.fold.lifecycle import GroupView, Holdings, NoTopics, Session
 from rebalance_monitor.streaming.core.incidents.notice import Output
 from rebalance_monitor.streaming.core.incidents.rule import Rule
@@ -21,6 +22,7 @@ from rebalance_monitor.streaming.core.model.results import Standing
 from rebalance_monitor.streaming.core.reading.blobs import MemberFormat
 from rebalance_monitor.streaming.core.targets.moment import record_of
 from rebalance_monitor.streaming.core.targets.session import TargetsSession
+from rebalance_monitor.streaming.core.targets.timing import session_ms
 
 
 class EpochsLifecycle(NoTopics):
@@ -53,25 +55,36 @@ class EpochsLifecycle(NoTopics):
 class EpochsSession(TargetsSession[EpochsState]):
     """One such group in one call of the fold."""
 
+    def __init__(self, view: GroupView, state: EpochsState) -> None:
+        super().__init__(view, state)
+        self._tally: EpochTally | None = None
+
     def blank(self) -> EpochsState:
         """Nobody and nothing."""
         return EpochsState()
 
     def close(self) -> tuple[EpochsState, Sequence[Output]]:
         """What the coordinator did."""
-        return operation.closed(self.view, self.state)
+        state, self._tally, outputs = operation.closed(self.view, self.state, self._tallied())
+        return state, outputs
 
     def shifted(self, by_ms: int) -> EpochsState:
         """What lasts, moved."""
-        return timing.shifted(self.state, by_ms)
+        tally, state = self._tallied(), timing.shifted(self.state, by_ms)
+        self._tally = tally.after(state.view, ())
+        return state
+
+    def settled(self) -> EpochsState:
+        """The same with each member's times as they are."""
+        return timing.settled(self.state)
 
     def overdue(self, at_ms: int, *, historic: bool) -> tuple[EpochsState, Sequence[Output]]:
         """The laws about time."""
-        return operation.fired(self.view, self.state, at_ms, historic=historic)
+        return operation.fired(self.view, self.state, self._tallied(), at_ms, historic=historic)
 
     def due_ms(self) -> int | None:
         """When something has lasted too long."""
-        return timing.due_ms(self.view, self.state)
+        return timing.due_ms(self.view, self.state, self._tallied())
 
     def take(self, row: Row, *, hole: bool) -> Sequence[Output]:
         """A record of the moment that was begun, or of a kind that is only counted."""
@@ -104,7 +117,16 @@ class EpochsSession(TargetsSession[EpochsState]):
         known = self.view.envelope
         over = known.deleted or known.seen_from_start
         deletes = isinstance(row.body, OtherGroup) and row.body.deleted
-        return over and deletes and not self.state.begun and self.state.view == EpochGroup()
+        left = self.state.view
+        return (
+            over and deletes and not self.state.begun and not left.members and replace(left, ahead_ms=0) == EpochGroup()
+        )
+
+    def _tallied(self) -> EpochTally:
+        """The sums over the members as they are."""
+        if self._tally is None or self._tally.group is not self.state.view:
+            self._tally = EpochTally(self.state.view, session_ms(self.view))
+        return self._tally
 
     def begin_life(self) -> None:
         """Nothing is known of anybody. Who is known by the id alone goes on to be."""

@@ -6,10 +6,11 @@ from dataclasses import replace
 from rebalance_monitor.schemas.group_values import GroupEpoch
 from rebalance_monitor.schemas.streams_values import StreamsEpoch
 from rebalance_monitor.streaming.core.epochs import tasks, tasks_verdict, timing, topics
+from rebalance_monitor.streaming.core.epochs.breaches import Breach
 from rebalance_monitor.streaming.core.epochs.causes import causes_of
 from rebalance_monitor.streaming.core.epochs.expected import Computed, targets_of
-from rebalance_monitor.streaming.core.epochs.group import STREAMS, EpochGroup, take_all
-from rebalance_monitor.streaming.core.epochs.laws import Breach, epoch_decreased, state_findings
+from rebalance_monitor.streaming.core.epochs.group import STREAMS, EpochGroup, among, changed_by, take_all
+from rebalance_monitor.streaming.core.epochs.laws import epoch_decreased, state_findings
 from rebalance_monitor.streaming.core.epochs.published import (
     detail_of,
     generation_of,
@@ -19,6 +20,7 @@ from rebalance_monitor.streaming.core.epochs.published import (
 )
 from rebalance_monitor.streaming.core.epochs.rules import evaluated, findings_of
 from rebalance_monitor.streaming.core.epochs.state import EpochsState
+from rebalance_monitor.streaming.core.epochs.tally import EpochTally
 from rebalance_monitor.streaming.core.epochs.verdict import judge
 from rebalance_monitor.streaming.core.fold.lifecycle import GroupView
 from rebalance_monitor.streaming.core.fold.published import source_of
@@ -37,13 +39,16 @@ from rebalance_monitor.streaming.core.targets.way import followed, raising, reac
 PROTOCOL_CHANGED = "protocol_changed"
 
 
-def closed(view: GroupView, state: EpochsState) -> tuple[EpochsState, list[Output]]:
-    """The state after the operation that was put by, and what is published of it."""
+def closed(view: GroupView, state: EpochsState, tally: EpochTally) -> tuple[EpochsState, EpochTally, list[Output]]:
+    """The state after the operation that was put by, its tally, and what is published of it. `tally`: of the state
+    before."""
     began = state
     rows, state = state.begun, replace(state, begun=())
     records = records_of(rows)
     at_ms, before = rows[0].timestamp_ms, state.view
     after = take_all(before, records, at_ms)
+    changed = changed_by(records, before)
+    tally = tally.after(after, changed)
 
     def name_of(topic: bytes) -> str:
         return topics.name_of(topic, after, view.knowledge.topics)
@@ -56,38 +61,44 @@ def closed(view: GroupView, state: EpochsState) -> tuple[EpochsState, list[Outpu
         state, told = _targeted(view, state, earlier, target, rows[target.at], name_of)
         outputs += told
         earlier = target.after
-    gone = {name: one for name, one in earlier.members.items() if name not in after.members}
-    left = {**state.left, **targets_by_name(replace(earlier, members=gone), name_of)}
-    state = replace(state, view=after, left=left if after.members else {}, members=state.members - after.members.keys())
+    gone = [name for name in changed if name in earlier.members and name not in after.members]
+    left = {**state.left, **targets_by_name(among(earlier, gone), name_of)}
+    known = frozenset(name for name in state.members if name not in after.members)
+    state = replace(state, view=after, left=left if after.members else {}, members=known)
     if after.epoch != earlier.epoch and after.epoch is not None:
         raised = (Evidence(source=source_of(raising(rows, records))),)
-        state = replace(state, cause=merged(state.cause, causes_of(earlier, after, raised, at_ms)))
-    state, told = reached(view, state, after, lambda: progress_of(after), at_ms, everybody=after.reached)
+        state = replace(state, cause=merged(state.cause, _causes(earlier, after, changed, raised, at_ms)))
+    state, told = reached(view, state, after, lambda: progress_of(after), at_ms, everybody=tally.reached)
     outputs += told
     went_back = [] if not began.trusted else list(epoch_decreased(before, after))
-    if not state.trusted and _in_order(state):
+    if not state.trusted and _in_order(state, tally):
         state = replace(state, trusted=True)
     state = replace(state, last=LastRecord(source_of(rows[-1]), at_ms))
-    state = timing.noted(view, began, state, at_ms)
-    outputs += _notices(view, state, went_back, at_ms)
-    return stands(view, state, state_word(state), outputs, at_ms)
+    state = timing.noted(view, began, state, tally, at_ms)
+    outputs += _notices(view, state, tally, went_back, at_ms)
+    state, outputs = stands(view, state, state_word(state, tally), outputs, at_ms)
+    return state, tally, outputs
 
 
-def fired(view: GroupView, state: EpochsState, at_ms: int, *, historic: bool) -> tuple[EpochsState, list[Output]]:
+def fired(
+    view: GroupView, state: EpochsState, tally: EpochTally, at_ms: int, *, historic: bool
+) -> tuple[EpochsState, list[Output]]:
     """What has lasted too long at this time."""
-    found = _found(view, state, timing.overdue(view, state, at_ms))
+    found = _found(view, state, timing.overdue(view, state, tally, at_ms))
     state = replace(state, fired_ms=at_ms)
     return state, [Notice(moment=view.moment(at_ms, historic=historic), found=found)] if found else []
 
 
-def _notices(view: GroupView, state: EpochsState, went_back: Sequence[Breach], at_ms: int) -> Iterator[Output]:
+def _notices(
+    view: GroupView, state: EpochsState, tally: EpochTally, went_back: Sequence[Breach], at_ms: int
+) -> Iterator[Output]:
     """What the laws find after a closed moment. While records are missing they are silent, and end nothing."""
     moment = view.moment(at_ms)
     if not state.trusted:
         if went_back:
             yield Notice(moment=moment, found=_found(view, state, went_back))
         return
-    breaches = [*state_findings(state.view), *went_back, *timing.overdue(view, state, at_ms)]
+    breaches = [*state_findings(tally), *went_back, *timing.overdue(view, state, tally, at_ms)]
     found = _found(view, state, breaches)
     yield Notice(moment=moment, found=found, evaluated=evaluated(state.view))
 
@@ -100,25 +111,33 @@ def _found(view: GroupView, state: EpochsState, breaches: Iterable[Breach]) -> t
     return findings_of(view.group, state.view, breaches, name_of, here)
 
 
-def state_word(state: EpochsState) -> str:
+def state_word(state: EpochsState, tally: EpochTally) -> str:
     """As Kafka's coordinator computes it; `Unknown` where the records do not tell."""
     group = state.view
     if not group.members and not state.members:
         return "Empty"
     if state.members or not state.trusted or group.epoch is None:
         return "Unknown"
-    if group.kind == STREAMS and not group.ready:
+    if group.kind == STREAMS and not tally.ready:
         return "NotReady"
     if group.behind:
         return "Assigning"
-    return "Stable" if all(group.arrived(one) for one in group.members.values()) else "Reconciling"
+    return "Reconciling" if tally.late else "Stable"
 
 
-def _in_order(state: EpochsState) -> bool:
+def _in_order(state: EpochsState, tally: EpochTally) -> bool:
     """Whether the view is surely the group's again: everybody is known and holds its target, and no law is broken."""
-    group = state.view
-    known = all(one.metadata is not None for one in group.members.values())
-    return bool(group.members) and not state.members and known and group.converged and not state_findings(group)
+    known = bool(tally.facts) and not tally.unknown and not state.members
+    return known and tally.converged and not state_findings(tally)
+
+
+def _causes(
+    before: EpochGroup, after: EpochGroup, changed: set[str], evidence: tuple[Evidence, ...], at_ms: int
+) -> tuple[Cause, ...]:
+    """Why the group epoch rose. Where only members changed, the others tell nothing."""
+    if before.regexes == after.regexes:
+        before, after = among(before, changed), among(after, changed)
+    return causes_of(before, after, evidence, at_ms)
 
 
 def _targeted(

@@ -6,9 +6,9 @@ from dataclasses import replace
 from rebalance_monitor.schemas.group_values import MemberState
 from rebalance_monitor.streaming.core.epochs import tasks, tasks_published, units
 from rebalance_monitor.streaming.core.epochs.causes import named
+from rebalance_monitor.streaming.core.epochs.chains import waiting_for
 from rebalance_monitor.streaming.core.epochs.expected import Computed
 from rebalance_monitor.streaming.core.epochs.group import STREAMS, EpochGroup, MemberView
-from rebalance_monitor.streaming.core.epochs.laws import waiting_for
 from rebalance_monitor.streaming.core.epochs.tasks_published import Reads
 from rebalance_monitor.streaming.core.epochs.units import Units
 from rebalance_monitor.streaming.core.fold.lifecycle import GroupView

@@ -5,11 +5,13 @@ broker's session time-out and heartbeat interval, which no record shows, so what
 """
 
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
 
 from rebalance_monitor.streaming.core.epochs import catalogue, tasks_catalogue
+from rebalance_monitor.streaming.core.epochs.breaches import Breach, Law
 from rebalance_monitor.streaming.core.epochs.causes import named
+from rebalance_monitor.streaming.core.epochs.chains import waiting_for
 from rebalance_monitor.streaming.core.epochs.group import STREAMS, EpochGroup, MemberView
-from rebalance_monitor.streaming.core.epochs.laws import Breach, Law, waiting_for
 from rebalance_monitor.streaming.core.epochs.published import shown, state_word
 from rebalance_monitor.streaming.core.epochs.units import HeldUnit, Units, partitions_in, tasks_in
 from rebalance_monitor.streaming.core.incidents.finding import Finding
@@ -74,10 +76,16 @@ def findings_of(
     group_id: str, group: EpochGroup, breaches: Iterable[Breach], name_of: NameOf, here: Evidence
 ) -> tuple[Finding, ...]:
     """What is found, one finding for each member or partition that a law names."""
-    return tuple(one for breach in breaches for one in _findings(group_id, group, breach, name_of, here))
+    listed = list(breaches)
+    chains = waiting_for(group) if any(breach.law is Law.WAITING_LONG for breach in listed) else {}
+    found = (_findings(group_id, group, each, chains.get(each.member or "", {}), name_of, here) for each in listed)
+    return tuple(chain.from_iterable(found))
 
 
-def _findings(group_id: str, group: EpochGroup, breach: Breach, name_of: NameOf, here: Evidence) -> Iterator[Finding]:
+def _findings(
+    group_id: str, group: EpochGroup, breach: Breach, holders: Iterable[str], name_of: NameOf, here: Evidence
+) -> Iterator[Finding]:
+    """`holders`: whom the member waits for."""
     rule = rules_of(group)[breach.law]
     certainty = Certainty.LIKELY if breach.law in _UNSURE else Certainty.CERTAIN
     if group.kind == STREAMS and breach.member is None and breach.partitions:
@@ -107,7 +115,7 @@ def _findings(group_id: str, group: EpochGroup, breach: Breach, name_of: NameOf,
         return
     member = None if breach.member is None else group.members.get(breach.member)
     subject = Subject("group", group_id) if member is None else Subject("member", named(breach.member or "", member))
-    text, first = _text(group, breach, member, name_of)
+    text, first = _text(group, breach, member, holders, name_of)
     yield Finding(
         rule=rule,
         severity=rule.severity,
@@ -162,7 +170,9 @@ def _of_partition(group: EpochGroup, law: Law, partition: TopicPartition) -> str
     return f"is {'held by' if held else 'in the targets of'} {' and '.join(members)}"
 
 
-def _text(group: EpochGroup, breach: Breach, member: MemberView | None, name_of: NameOf) -> tuple[str, str]:
+def _text(
+    group: EpochGroup, breach: Breach, member: MemberView | None, holders: Iterable[str], name_of: NameOf
+) -> tuple[str, str]:
     """What is wrong, and what to do first in this very group."""
     waited = f"{(breach.waited_ms or 0) // 1_000} s"
     epoch, state = (None, "") if member is None else (member.epoch, state_word(group, member))
@@ -185,20 +195,19 @@ def _text(group: EpochGroup, breach: Breach, member: MemberView | None, name_of:
         case Law.LAGGING:
             return f"is at epoch {epoch} for {waited} since target {group.assignment_epoch} was computed", ""
         case Law.WAITING_LONG:
-            return _waiting(group, breach, waited, partitions)
+            return _waiting(group, holders, waited, partitions)
         case Law.NO_TARGET:
             return f"is at epoch {group.epoch} for {waited}, with a target of epoch {group.assignment_epoch}", ""
         case _:
             return "breaks a law", ""
 
 
-def _waiting(group: EpochGroup, breach: Breach, waited: str, partitions: str) -> tuple[str, str]:
-    chain = waiting_for(group).get(breach.member or "", {})
-    holders = [(name, group.members[name]) for name in chain if name]
+def _waiting(group: EpochGroup, holders: Iterable[str], waited: str, partitions: str) -> tuple[str, str]:
+    known = [(name, group.members[name]) for name in holders if name]
     text = f"has waited for {partitions} for {waited}"
-    if not holders:
+    if not known:
         return f"{text}, which nobody holds", ""
-    name, slowest = min(holders, key=lambda one: (one[1].epoch_since_ms or 0, one[0]))
+    name, slowest = min(known, key=lambda one: (one[1].epoch_since_ms or 0, one[0]))
     who = named(name, slowest)
     return (
         f"{text}: {who} holds them ({state_word(group, slowest)}, epoch {slowest.epoch})",

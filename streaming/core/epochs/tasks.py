@@ -108,6 +108,12 @@ def shown(group: EpochGroup, history: TopicHistory, at_ms: int) -> dict[str, int
     return TopologyView(counted(group.topology, counts)).counts
 
 
+def turns_ms(group: EpochGroup, history: TopicHistory) -> list[int]:
+    """The times in order from which on `shown` may give something else than before."""
+    names = () if group.topology is None else topics_of(group.topology)
+    return sorted({change.at_ms for name in names for change in history.topics.get(name, ())})
+
+
 def inferred(group: EpochGroup, topology: Topology) -> TopologyView | None:
     """The subtopologies as the targets show them, if these leave no hole; None if they do, or if there is a task of
     another subtopology."""

@@ -1,6 +1,6 @@
 """What only time shows of a group: when a law about time is broken, and partitions that no target holds.
 
-A law about time has a deadline by the view alone (`laws.deadlines`), so nothing of it is stored but up to when
+A law about time has a deadline by the view alone (`laws.next_due_ms`), so nothing of it is stored but up to when
 deadlines were told (`fired_ms`). That a target lacks a partition is nobody's concern at first: the coordinator may
 learn of a new partition later than a sample shows it. It is remembered since when (`uncovered_ms`), and told after the
 time-outs.
@@ -10,65 +10,73 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from rebalance_monitor.streaming.core.epochs import laws, tasks, topics
-from rebalance_monitor.streaming.core.epochs.group import STREAMS, EpochGroup
-from rebalance_monitor.streaming.core.epochs.laws import Breach
+from rebalance_monitor.streaming.core.epochs.breaches import Breach
+from rebalance_monitor.streaming.core.epochs.group import STREAMS
 from rebalance_monitor.streaming.core.epochs.state import EpochsState
+from rebalance_monitor.streaming.core.epochs.tally import EpochTally
 from rebalance_monitor.streaming.core.fold.lifecycle import GroupView
 from rebalance_monitor.streaming.core.targets import timing
-from rebalance_monitor.streaming.core.targets.group import later
-from rebalance_monitor.streaming.core.targets.topics import sampled
+from rebalance_monitor.streaming.core.targets.topics import sampled, turns_ms
 
 
-def due_ms(view: GroupView, state: EpochsState) -> int | None:
+def due_ms(view: GroupView, state: EpochsState, tally: EpochTally) -> int | None:
     """When the next deadline passes that was not told yet; None while nothing is sure."""
     if state.begun or not state.trusted:
         return None
-    times = [one.due_ms for one in laws.deadlines(state.view, session_ms=timing.session_ms(view))]
-    times += _uncovered_due(view, state)
-    return min((one for one in times if state.fired_ms is None or one > state.fired_ms), default=None)
+    uncovered_ms = _uncovered_due(view, state, tally)
+    times = [laws.next_due_ms(tally, state.fired_ms)]
+    times += [one for one in uncovered_ms if state.fired_ms is None or one > state.fired_ms]
+    return min((one for one in times if one is not None), default=None)
 
 
-def overdue(view: GroupView, state: EpochsState, at_ms: int) -> Iterator[Breach]:
+def overdue(view: GroupView, state: EpochsState, tally: EpochTally, at_ms: int) -> Iterator[Breach]:
     """The laws about time that are broken at this time."""
-    yield from laws.overdue_findings(state.view, at_ms, session_ms=timing.session_ms(view))
-    if any(due <= at_ms for due in _uncovered_due(view, state)):
-        yield from uncovered(view, state.view, at_ms)
+    yield from laws.overdue_findings(tally, at_ms)
+    if any(due <= at_ms for due in _uncovered_due(view, state, tally)):
+        yield from uncovered(view, tally, at_ms)
 
 
-def uncovered(view: GroupView, group: EpochGroup, at_ms: int) -> list[Breach]:
+def uncovered(view: GroupView, tally: EpochTally, at_ms: int) -> list[Breach]:
     """Partitions of subscribed topics, or tasks of the topology, that no target holds, by the last sample until
     then."""
+    group, history = tally.group, view.knowledge.topics
     if group.kind == STREAMS:
-        return list(laws.tasks_incomplete(group, tasks.shown(group, view.knowledge.topics, at_ms)))
-    known = topics.recorded(group)
-    if known is None:
-        known = next(sampled(view.knowledge.topics, topics.subscribed(group), at_ms), {})
-    counts = {name: (one.id, one.partitions) for name, one in known.items()}
-    return list(laws.target_incomplete(group, counts))
+        return tally.coverage.lacking(
+            at_ms,
+            lambda: tasks.turns_ms(group, history),
+            lambda: list(laws.tasks_incomplete(tally, tasks.shown(group, history, at_ms))),
+        )
+    told = topics.recorded(group)
+    names = sorted(tally.names)
+
+    def incomplete() -> list[Breach]:
+        known = next(sampled(history, names, at_ms), {}) if told is None else told
+        return list(laws.target_incomplete(tally, {name: (one.id, one.partitions) for name, one in known.items()}))
+
+    return tally.coverage.lacking(at_ms, lambda: turns_ms(history, names) if told is None else (), incomplete)
 
 
-def noted(view: GroupView, before: EpochsState, state: EpochsState, at_ms: int) -> EpochsState:
+def noted(view: GroupView, before: EpochsState, state: EpochsState, tally: EpochTally, at_ms: int) -> EpochsState:
     """The state after a closed moment, with what waits to be told."""
-    group = state.view
-    return timing.noted(before, state, at_ms, behind=group.behind, lacking=lambda: uncovered(view, group, at_ms))
+    return timing.noted(before, state, at_ms, behind=state.view.behind, lacking=lambda: uncovered(view, tally, at_ms))
 
 
 def shifted(state: EpochsState, by_ms: int) -> EpochsState:
     """The same by a clock that is so far ahead."""
-    if not by_ms:
+    return state if not by_ms else replace(timing.shifted(state, by_ms), view=state.view.shifted(by_ms))
+
+
+def settled(state: EpochsState) -> EpochsState:
+    """The same with the members' times moved on, as it is stored."""
+    view = state.view
+    if not view.ahead_ms:
         return state
-    members = {name: one.shifted(by_ms) for name, one in state.view.members.items()}
-    return replace(
-        state,
-        view=replace(state.view.shifted(by_ms), members=members),
-        fired_ms=later(state.fired_ms, by_ms),
-        uncovered_ms=later(state.uncovered_ms, by_ms),
-    )
+    members = {name: member.shifted(view.ahead_ms) for name, member in view.members.items()}
+    return replace(state, view=replace(view, ahead_ms=0, members=members))
 
 
-def _uncovered_due(view: GroupView, state: EpochsState) -> list[int]:
+def _uncovered_due(view: GroupView, state: EpochsState, tally: EpochTally) -> list[int]:
     if state.uncovered_ms is None or state.view.behind:
         return []
-    known = (one.metadata for one in state.view.members.values())
-    longest_ms = max((one.rebalance_timeout_ms for one in known if one is not None), default=0)
+    longest_ms = max(tally.timeouts, default=0)
     return [state.uncovered_ms + longest_ms + timing.session_ms(view) + timing.COVERED_MS]

@@ -10,7 +10,7 @@ only once its share state was initialized, and writes down which are (type 15), 
 Source: KIP-932; docs/protocol/coordinator-log.md, sections 3.8 and 7.2.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import assert_never
 
@@ -62,11 +62,6 @@ class ShareGroup(TargetGroup):
     anew: bool = False
     dated: bool = False
     members: Mapping[str, ShareView] = field(default_factory=dict)
-
-    @property
-    def reached(self) -> bool:
-        """Whether every member is at the epoch of the newest target."""
-        return all(self.arrived(member) for member in self.members.values())
 
     def arrived(self, member: ShareView) -> bool:
         """Whether a member holds the newest target."""
@@ -124,7 +119,7 @@ def take(group: ShareGroup, record: GroupRecord, at_ms: int) -> ShareGroup:
         case Target(partitions=partitions) if record.type == TARGET:
             return _changed(group, record, replace(_member(group, record), target=partitions))
         case Current() as current if record.type == CURRENT:
-            return _changed(group, record, _member(group, record).moved(current, at_ms))
+            return _changed(group, record, _member(group, record).moved(current, at_ms, group.ahead_ms))
         case GroupEpoch() | AssignmentEpoch() | PartitionMetadata() | Target() | Current():
             return group  # of another kind of group
         case ConsumerMember() | ResolvedRegex() | StreamsEpoch() | StreamsMember() | StreamsTarget():
@@ -178,3 +173,21 @@ def _without(group: ShareGroup, record: GroupRecord) -> ShareGroup:
     if member != ShareView():
         return _changed(group, record, member)
     return replace(group, members={one: view for one, view in group.members.items() if one != name})
+
+
+def changed_by(records: Iterable[GroupRecord], group: ShareGroup) -> set[str]:
+    """Members that may be others after these records, of those in the group before and of new ones."""
+    changed: set[str] = set()
+    for record in records:
+        if record.type in (MEMBER, TARGET, CURRENT):
+            changed.add(record.member or "")
+        elif record.type == EPOCH and record.value is None:
+            changed |= group.members.keys()
+    return changed
+
+
+def among(group: ShareGroup, names: Collection[str]) -> ShareGroup:
+    """The group as if these were its only members, in their order."""
+    if len(names) < 2:
+        return replace(group, members={name: group.members[name] for name in names if name in group.members})
+    return replace(group, members={name: member for name, member in group.members.items() if name in names})

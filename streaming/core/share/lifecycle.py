@@ -17,7 +17,9 @@ from rebalance_monitor.streaming.core.model.records import Body, OtherGroup
 from rebalance_monitor.streaming.core.reading.blobs import MemberFormat
 from rebalance_monitor.streaming.core.share import catalogue, operation, timing
 from rebalance_monitor.streaming.core.share.state import ShareState
+from rebalance_monitor.streaming.core.share.tally import ShareTally
 from rebalance_monitor.streaming.core.targets.session import TargetsSession
+from rebalance_monitor.streaming.core.targets.timing import session_ms
 
 KIND = "share"
 
@@ -52,22 +54,39 @@ class ShareLifecycle(NoTopics):
 class ShareSession(TargetsSession[ShareState]):
     """One share group in one call of the fold."""
 
+    def __init__(self, view: GroupView, state: ShareState) -> None:
+        super().__init__(view, state)
+        self._tally: ShareTally | None = None
+
     def blank(self) -> ShareState:
         """Nobody and nothing."""
         return ShareState()
 
     def close(self) -> tuple[ShareState, Sequence[Output]]:
         """What the coordinator did."""
-        return operation.closed(self.view, self.state)
+        state, self._tally, outputs = operation.closed(self.view, self.state, self._tallied())
+        return state, outputs
 
     def shifted(self, by_ms: int) -> ShareState:
         """What lasts, moved."""
-        return timing.shifted(self.state, by_ms)
+        tally, state = self._tallied(), timing.shifted(self.state, by_ms)
+        self._tally = tally.after(state.view, ())
+        return state
+
+    def settled(self) -> ShareState:
+        """The same with each member's times as they are."""
+        return timing.settled(self.state)
 
     def overdue(self, at_ms: int, *, historic: bool) -> tuple[ShareState, Sequence[Output]]:
         """The laws about time."""
-        return operation.fired(self.view, self.state, at_ms, historic=historic)
+        return operation.fired(self.view, self.state, self._tallied(), at_ms, historic=historic)
 
     def due_ms(self) -> int | None:
         """When something has lasted too long."""
-        return timing.due_ms(self.view, self.state)
+        return timing.due_ms(self.view, self.state, self._tallied())
+
+    def _tallied(self) -> ShareTally:
+        """The sums over the members as they are."""
+        if self._tally is None or self._tally.group is not self.state.view:
+            self._tally = ShareTally(self.state.view, session_ms(self.view))
+        return self._tally

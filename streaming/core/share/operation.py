@@ -12,14 +12,16 @@ from rebalance_monitor.streaming.core.incidents.notice import Notice, Output
 from rebalance_monitor.streaming.core.model.records import Row
 from rebalance_monitor.streaming.core.model.results import Evidence
 from rebalance_monitor.streaming.core.share import timing, topics
+from rebalance_monitor.streaming.core.share.breaches import ShareBreach
 from rebalance_monitor.streaming.core.share.catalogue import WITHOUT_MEMBER
 from rebalance_monitor.streaming.core.share.causes import causes_of, unknown
 from rebalance_monitor.streaming.core.share.expected import ComputedShare, targets_of
-from rebalance_monitor.streaming.core.share.group import ShareGroup, take_all
-from rebalance_monitor.streaming.core.share.laws import ShareBreach, breaches_of, epoch_decreased
+from rebalance_monitor.streaming.core.share.group import ShareGroup, among, changed_by, take_all
+from rebalance_monitor.streaming.core.share.laws import breaches_of, epoch_decreased
 from rebalance_monitor.streaming.core.share.published import detail_of, generation_of, progress_of, targets_by_member
 from rebalance_monitor.streaming.core.share.rules import OF_ONE_MOMENT, findings_of
 from rebalance_monitor.streaming.core.share.state import ShareState
+from rebalance_monitor.streaming.core.share.tally import ShareTally
 from rebalance_monitor.streaming.core.share.verdict import judge
 from rebalance_monitor.streaming.core.targets.causes import merged
 from rebalance_monitor.streaming.core.targets.moment import records_of
@@ -29,13 +31,16 @@ from rebalance_monitor.streaming.core.targets.timing import session_ms
 from rebalance_monitor.streaming.core.targets.way import followed, raising, reached, settled, stands
 
 
-def closed(view: GroupView, state: ShareState) -> tuple[ShareState, list[Output]]:
-    """The state after the moment that was put by, and what is published of it."""
+def closed(view: GroupView, state: ShareState, tally: ShareTally) -> tuple[ShareState, ShareTally, list[Output]]:
+    """The state after the moment that was put by, its tally, and what is published of it. `tally`: of the state
+    before."""
     began = state
     rows, state = state.begun, replace(state, begun=())
     records = records_of(rows)
     at_ms, before = rows[0].timestamp_ms, state.view
     after = take_all(before, records, at_ms)
+    changed = changed_by(records, before)
+    tally = tally.after(after, changed)
 
     def name_of(topic: bytes) -> str:
         return topics.name_of(topic, after, before, view.knowledge.topics)
@@ -48,27 +53,30 @@ def closed(view: GroupView, state: ShareState) -> tuple[ShareState, list[Output]
         state, told = _targeted(view, state, earlier, target, rows[target.at], name_of)
         outputs += told
         earlier = target.after
-    gone = {name: one for name, one in earlier.members.items() if name not in after.members}
-    left = {**state.left, **targets_by_member(replace(earlier, members=gone), name_of)}
+    gone = [name for name in changed if name in earlier.members and name not in after.members]
+    left = {**state.left, **targets_by_member(among(earlier, gone), name_of)}
     state = replace(state, view=after, left=left if after.members else {})
     if after.epoch != earlier.epoch and after.epoch is not None:
         raised = (Evidence(source=source_of(raising(rows, records))),)
         found = causes_of(earlier, after, raised, at_ms, session_ms(view))
         state = replace(state, cause=merged(state.cause, found))
-    state, told = reached(view, state, after, lambda: progress_of(after), at_ms, everybody=after.reached)
+    state, told = reached(view, state, after, lambda: progress_of(after), at_ms, everybody=not tally.late)
     outputs += told
-    went_back = list(epoch_decreased(before, after)) if began.trusted else []
-    if not state.trusted and _in_order(after):
+    went_back = list(epoch_decreased(before, after, changed)) if began.trusted else []
+    if not state.trusted and _in_order(tally):
         state = replace(state, trusted=True)
     state = replace(state, last=LastRecord(source_of(rows[-1]), at_ms))
-    state = timing.noted(view, began, state, at_ms)
-    outputs += _notices(view, state, went_back, at_ms)
-    return stands(view, state, state_word(state), outputs, at_ms)
+    state = timing.noted(view, began, state, tally, at_ms)
+    outputs += _notices(view, state, tally, went_back, at_ms)
+    state, outputs = stands(view, state, state_word(state), outputs, at_ms)
+    return state, tally, outputs
 
 
-def fired(view: GroupView, state: ShareState, at_ms: int, *, historic: bool) -> tuple[ShareState, list[Output]]:
+def fired(
+    view: GroupView, state: ShareState, tally: ShareTally, at_ms: int, *, historic: bool
+) -> tuple[ShareState, list[Output]]:
     """What has lasted too long at this time."""
-    found = _found(view, state, timing.overdue(view, state, at_ms))
+    found = _found(view, state, timing.overdue(view, state, tally, at_ms))
     state = replace(state, fired_ms=at_ms)
     return state, [Notice(moment=view.moment(at_ms, historic=historic), found=found)] if found else []
 
@@ -81,14 +89,16 @@ def state_word(state: ShareState) -> str:
     return "Stable" if state.trusted and state.view.epoch is not None else "Unknown"
 
 
-def _notices(view: GroupView, state: ShareState, went_back: Sequence[ShareBreach], at_ms: int) -> Iterator[Output]:
+def _notices(
+    view: GroupView, state: ShareState, tally: ShareTally, went_back: Sequence[ShareBreach], at_ms: int
+) -> Iterator[Output]:
     """What the laws find after a closed moment. While records are missing they are silent, and end nothing."""
     moment = view.moment(at_ms)
     if not state.trusted:
         if went_back:
             yield Notice(moment=moment, found=_found(view, state, went_back))
         return
-    breaches = [*breaches_of(state.view), *went_back, *timing.overdue(view, state, at_ms)]
+    breaches = [*breaches_of(tally), *went_back, *timing.overdue(view, state, tally, at_ms)]
     of_targets = frozenset[str]() if state.view.behind else frozenset({WITHOUT_MEMBER.code})
     yield Notice(moment=moment, found=_found(view, state, breaches), evaluated=OF_ONE_MOMENT | of_targets)
 
@@ -101,12 +111,12 @@ def _found(view: GroupView, state: ShareState, breaches: Iterable[ShareBreach]) 
     return findings_of(view.group, state.view, breaches, name_of, here)
 
 
-def _in_order(group: ShareGroup) -> bool:
+def _in_order(tally: ShareTally) -> bool:
     """Whether the view is surely the group's again: everybody is known and holds its target, and no law is broken; and
     since 4.1 it is known which partitions may be assigned."""
-    known = all(one.metadata is not None for one in group.members.values())
-    known = known and (group.metadata_hash is None or group.states is not None)
-    return bool(group.members) and known and not group.behind and group.reached and not breaches_of(group)
+    group = tally.group
+    known = bool(group.members) and not tally.unknown and (group.metadata_hash is None or group.states is not None)
+    return known and not group.behind and not tally.late and not breaches_of(tally)
 
 
 def _targeted(

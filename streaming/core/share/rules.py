@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator
 from rebalance_monitor.streaming.core.incidents.finding import Finding
 from rebalance_monitor.streaming.core.model.results import Certainty, Evidence, Subject
 from rebalance_monitor.streaming.core.share import catalogue
+from rebalance_monitor.streaming.core.share.breaches import ShareBreach
 from rebalance_monitor.streaming.core.share.group import ShareGroup
-from rebalance_monitor.streaming.core.share.laws import ShareBreach
 from rebalance_monitor.streaming.core.targets.group import TopicPartition
 from rebalance_monitor.streaming.core.targets.published import NameOf, shown
 

@@ -11,58 +11,62 @@ from dataclasses import replace
 
 from rebalance_monitor.streaming.core.fold.lifecycle import GroupView
 from rebalance_monitor.streaming.core.share import laws
-from rebalance_monitor.streaming.core.share.group import ShareGroup
-from rebalance_monitor.streaming.core.share.laws import ShareBreach
+from rebalance_monitor.streaming.core.share.breaches import ShareBreach
 from rebalance_monitor.streaming.core.share.state import ShareState
+from rebalance_monitor.streaming.core.share.tally import ShareTally
 from rebalance_monitor.streaming.core.targets import timing
-from rebalance_monitor.streaming.core.targets.group import later
-from rebalance_monitor.streaming.core.targets.topics import sampled
+from rebalance_monitor.streaming.core.targets.topics import sampled, turns_ms
 
 
-def due_ms(view: GroupView, state: ShareState) -> int | None:
+def due_ms(view: GroupView, state: ShareState, tally: ShareTally) -> int | None:
     """When the next deadline passes that was not told yet; None while nothing is sure."""
     if state.begun or not state.trusted:
         return None
-    times = [one.due_ms for one in laws.deadlines(state.view, timing.session_ms(view))]
-    times += _uncovered_due(view, state)
-    return min((one for one in times if state.fired_ms is None or one > state.fired_ms), default=None)
+    times = [laws.next_due_ms(tally, state.fired_ms)]
+    times += [one for one in _uncovered_due(view, state) if state.fired_ms is None or one > state.fired_ms]
+    return min((one for one in times if one is not None), default=None)
 
 
-def overdue(view: GroupView, state: ShareState, at_ms: int) -> Iterator[ShareBreach]:
+def overdue(view: GroupView, state: ShareState, tally: ShareTally, at_ms: int) -> Iterator[ShareBreach]:
     """The laws about time that are broken at this time."""
-    yield from laws.overdue(state.view, at_ms, timing.session_ms(view))
+    yield from laws.overdue(tally, at_ms)
     if any(due <= at_ms for due in _uncovered_due(view, state)):
-        yield from uncovered(view, state.view, at_ms)
+        yield from uncovered(view, tally, at_ms)
 
 
-def uncovered(view: GroupView, group: ShareGroup, at_ms: int) -> list[ShareBreach]:
+def uncovered(view: GroupView, tally: ShareTally, at_ms: int) -> list[ShareBreach]:
     """Partitions of subscribed topics that no target holds, by the last sample until then; without one, those that
     have share state."""
-    counts: dict[str, tuple[bytes, int]] = {}
-    if group.metadata_hash is not None and group.states is not None:
-        counts = {one.name: (one.topic, len(one.numbers)) for one in group.states.initialized}
-    known = next(sampled(view.knowledge.topics, group.subscribed, at_ms), {})
-    counts |= {name: (one.id, one.partitions) for name, one in known.items()}
-    return list(laws.without_member(group, counts))
+    group, history, names = tally.group, view.knowledge.topics, sorted(tally.names)
+
+    def without_member() -> list[ShareBreach]:
+        counts: dict[str, tuple[bytes, int]] = {}
+        if group.metadata_hash is not None and group.states is not None:
+            counts = {one.name: (one.topic, len(one.numbers)) for one in group.states.initialized}
+        known = next(sampled(history, names, at_ms), {})
+        counts |= {name: (one.id, one.partitions) for name, one in known.items()}
+        return list(laws.without_member(tally, counts))
+
+    return tally.coverage.lacking(at_ms, lambda: turns_ms(history, names), without_member)
 
 
-def noted(view: GroupView, before: ShareState, state: ShareState, at_ms: int) -> ShareState:
+def noted(view: GroupView, before: ShareState, state: ShareState, tally: ShareTally, at_ms: int) -> ShareState:
     """The state after a closed moment, with what waits to be told."""
-    group = state.view
-    return timing.noted(before, state, at_ms, behind=group.behind, lacking=lambda: uncovered(view, group, at_ms))
+    return timing.noted(before, state, at_ms, behind=state.view.behind, lacking=lambda: uncovered(view, tally, at_ms))
 
 
 def shifted(state: ShareState, by_ms: int) -> ShareState:
     """The same by a clock that is so far ahead."""
-    if not by_ms:
+    return state if not by_ms else replace(timing.shifted(state, by_ms), view=state.view.shifted(by_ms))
+
+
+def settled(state: ShareState) -> ShareState:
+    """The same with the members' times moved on, as it is stored."""
+    view = state.view
+    if not view.ahead_ms:
         return state
-    members = {name: one.shifted(by_ms) for name, one in state.view.members.items()}
-    return replace(
-        state,
-        view=replace(state.view.shifted(by_ms), members=members),
-        fired_ms=later(state.fired_ms, by_ms),
-        uncovered_ms=later(state.uncovered_ms, by_ms),
-    )
+    members = {name: member.shifted(view.ahead_ms) for name, member in view.members.items()}
+    return replace(state, view=replace(view, ahead_ms=0, members=members))
 
 
 def _uncovered_due(view: GroupView, state: ShareState) -> list[int]:

@@ -16,7 +16,9 @@ TopicPartition: TypeAlias = tuple[bytes, int]
 class TargetGroup:
     """Epochs of one group. `epoch` is None before the first record of it and after its tombstone; `epoch_ms`: its time;
     `needed_ms`: the time of the first epoch that has no target yet, or had none before the newest target;
-    `metadata_hash`: that of the subscribed topics as of the epoch (4.1)."""
+    `metadata_hash`: that of the subscribed topics as of the epoch (4.1). `ahead_ms`: by how much the times since when
+    members are where they are have to be moved on: time that passed by the coordinator's clock alone, and is not
+    counted. They are moved when the group is stored, not for every record."""
 
     epoch: int | None = None
     epoch_ms: int | None = None
@@ -24,6 +26,7 @@ class TargetGroup:
     metadata_hash: int | None = None
     assignment_epoch: int | None = None
     assignment_ms: int | None = None
+    ahead_ms: int = 0
 
     @property
     def behind(self) -> bool:
@@ -41,8 +44,13 @@ class TargetGroup:
         return replace(self, assignment_epoch=epoch, assignment_ms=at_ms)
 
     def shifted(self, by_ms: int) -> Self:
-        """The same by a clock that is so far ahead, without its members."""
-        return replace(self, epoch_ms=later(self.epoch_ms, by_ms), assignment_ms=later(self.assignment_ms, by_ms))
+        """The same by a clock that is so far ahead."""
+        return replace(
+            self,
+            epoch_ms=later(self.epoch_ms, by_ms),
+            assignment_ms=later(self.assignment_ms, by_ms),
+            ahead_ms=self.ahead_ms + by_ms,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,17 +58,18 @@ class TimedMember:
     """The times of one member, in ms.
 
     `epoch_since_ms`: since when it is at its epoch and in its state, with the same to give up; `heard_ms`: its last
-    record of what it holds; both count only time that has surely passed. `wrote_ms`: the time of that record.
+    record of what it holds; both count only time that has surely passed, and the group's `ahead_ms` is to be added.
+    `wrote_ms`: the time of that record.
     """
 
     epoch_since_ms: int | None = None
     heard_ms: int | None = None
     wrote_ms: int | None = None
 
-    def heard(self, at_ms: int, *, same: bool) -> Self:
-        """The member by a new record of what it holds; `same`: it is where it was."""
-        since_ms = self.epoch_since_ms if same else at_ms
-        return replace(self, epoch_since_ms=since_ms, heard_ms=at_ms, wrote_ms=at_ms)
+    def heard(self, at_ms: int, ahead_ms: int, *, same: bool) -> Self:
+        """The member by a new record of what it holds, in a group with this `ahead_ms`; `same`: it is where it was."""
+        since_ms = self.epoch_since_ms if same else at_ms - ahead_ms
+        return replace(self, epoch_since_ms=since_ms, heard_ms=at_ms - ahead_ms, wrote_ms=at_ms)
 
     def unheard(self) -> Self:
         """The member without such a record."""
@@ -99,10 +108,10 @@ class PartitionsMember(TimedMember):
         """Its target."""
         return flat(self.target or ())
 
-    def moved(self, current: Current, at_ms: int) -> Self:
-        """The member by its newest record of what it holds."""
+    def moved(self, current: Current, at_ms: int, ahead_ms: int) -> Self:
+        """The member by its newest record of what it holds, in a group with this `ahead_ms`."""
         same = self.current is not None and _standing(self.current) == _standing(current)
-        return replace(self.heard(at_ms, same=same), current=current)
+        return replace(self.heard(at_ms, ahead_ms, same=same), current=current)
 
     def without_current(self) -> Self:
         """The member after the tombstone of that record."""

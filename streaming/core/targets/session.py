@@ -43,6 +43,10 @@ class TargetsSession(QuietSession, ABC, Generic[S]):
         """The state by a clock that is so far ahead."""
 
     @abstractmethod
+    def settled(self) -> S:
+        """The state as it is stored: nothing is left to be moved."""
+
+    @abstractmethod
     def overdue(self, at_ms: int, *, historic: bool) -> tuple[S, Sequence[Output]]:
         """The state after this time, and what has lasted too long."""
 
@@ -111,7 +115,8 @@ class TargetsSession(QuietSession, ABC, Generic[S]):
 
     def stored(self) -> str | None:
         """The state, where anything is known."""
-        return None if self.state == self.blank() else dumps(self.state)
+        state = self.settled()
+        return None if state == self.blank() else dumps(state)
 
     def _closed(self) -> Sequence[Output]:
         if not self.state.begun:

@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from rebalance_monitor.streaming.core.fold.lifecycle import GroupView
+from rebalance_monitor.streaming.core.targets.group import later
 from rebalance_monitor.streaming.core.targets.state import TargetsState
 
 S = TypeVar("S", bound=TargetsState)
@@ -34,3 +35,8 @@ def noted(before: TargetsState, state: S, at_ms: int, *, behind: bool, lacking: 
         return replace(state, fired_ms=fired_ms)
     since_ms = at_ms if before.uncovered_ms is None else before.uncovered_ms
     return replace(state, fired_ms=fired_ms, uncovered_ms=since_ms if lacking() else None)
+
+
+def shifted(state: S, by_ms: int) -> S:
+    """The same by a clock that is so far ahead, but for the group."""
+    return replace(state, fired_ms=later(state.fired_ms, by_ms), uncovered_ms=later(state.uncovered_ms, by_ms))

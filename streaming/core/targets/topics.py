@@ -49,6 +49,12 @@ def moments_around(history: TopicHistory, names: Sequence[str], at_ms: int) -> t
     return (*reversed(earlier[-MOST_EARLIER:]), *later[:MOST_LATER])
 
 
+def turns_ms(history: TopicHistory, names: Sequence[str]) -> list[int]:
+    """The times in order from which on `moments_around` gives other samples than before."""
+    times = {each for one in history.moments(names) for each in (one.at_ms, min(one.after_ms, one.at_ms - DELAY_MS))}
+    return sorted(times)
+
+
 def sampled(history: TopicHistory, names: Sequence[str], at_ms: int) -> Iterator[dict[str, BrokerTopic]]:
     """The views of these topics around a time, the likeliest first, each once. A view in which a topic has no id is of
     no use: targets name topics by their ids."""

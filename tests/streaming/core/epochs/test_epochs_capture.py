@@ -16,7 +16,8 @@ from rebalance_monitor.schemas.group_values import TopicPartitions
 from rebalance_monitor.schemas.outcomes import Decoded
 from rebalance_monitor.streaming.core.epochs.expected import Computed, computed_targets, explains
 from rebalance_monitor.streaming.core.epochs.group import EpochGroup, take_all
-from rebalance_monitor.streaming.core.epochs.laws import epoch_decreased, overdue_findings, state_findings
+from rebalance_monitor.streaming.core.epochs.laws import epoch_decreased
+from tests.streaming.core.epochs.judged import overdue_findings, state_findings, tally_of
 
 CAPTURE = Path(__file__).parents[3] / "vectors" / "captures-groups" / "kip848-a"
 LEADERS_DELAY_MS = 3_000
@@ -138,6 +139,6 @@ def moved(computed: Computed) -> Computed | None:
 def test_groups_end_and_converge() -> None:
     last = {name: after for name, _, _, _, after in operations()}
     assert last["k-migrate"] == EpochGroup(), "converted to a classic group"
-    assert last["k-default"].converged
+    assert tally_of(last["k-default"]).converged
     assert last["k-uniform"].members == {}
     assert last["k-uniform"].behind, "the last member left, so nobody computes a target"

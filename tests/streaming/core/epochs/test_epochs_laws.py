@@ -20,21 +20,16 @@ from rebalance_monitor.schemas.group_values import (
     TopicPartitions,
     UnknownState,
 )
+from rebalance_monitor.streaming.core.epochs.breaches import Breach, Law
+from rebalance_monitor.streaming.core.epochs.chains import waiting_for
 from rebalance_monitor.streaming.core.epochs.expected import Computed, assignor_of, explained
 from rebalance_monitor.streaming.core.epochs.group import STATIC_AWAY, EpochGroup, take_all
-from rebalance_monitor.streaming.core.epochs.laws import (
-    Breach,
-    Law,
-    epoch_decreased,
-    overdue_findings,
-    state_findings,
-    target_incomplete,
-    waiting_for,
-)
+from rebalance_monitor.streaming.core.epochs.laws import epoch_decreased
 from rebalance_monitor.streaming.core.epochs.lifecycle import EpochsLifecycle
 from rebalance_monitor.streaming.core.epochs.state import EpochsState
 from rebalance_monitor.streaming.core.model.codec import dumps, loads
 from rebalance_monitor.streaming.core.targets.expected import Comparison
+from tests.streaming.core.epochs.judged import overdue_findings, state_findings, tally_of, target_incomplete
 
 T = bytes(16)
 SUBSCRIPTION = ConsumerMember(
@@ -75,7 +70,7 @@ SOUND = group(a=(of(0, 1), current(5, of(0, 1))), b=(of(2), current(5, of(2))))
 
 def test_a_sound_group_breaks_nothing() -> None:
     assert state_findings(SOUND, {"t": (T, 3), "other": (bytes([1] * 16), 9)}) == []
-    assert SOUND.converged
+    assert tally_of(SOUND).converged
     assert overdue_findings(SOUND, 10**9) == []
 
 
@@ -108,7 +103,7 @@ def test_a_target_that_lacks_a_partition_counts_only_for_the_newest_target() -> 
 def test_members_that_are_away_count_for_ownership_only() -> None:
     away = group(a=(of(0, 1), current(STATIC_AWAY, of(0))))
     assert state_findings(away) == []
-    assert away.converged
+    assert tally_of(away).converged
     both = group(a=(of(0), current(STATIC_AWAY, of(0))), b=((), current(5, of(0))))
     assert laws(state_findings(both)) == [Law.SEVERAL_HOLDERS, Law.STABLE_UNLIKE_TARGET]
 

@@ -14,8 +14,8 @@ from rebalance_monitor.schemas.streams_values import (
     SubtopologyTasks,
 )
 from rebalance_monitor.streaming.core.epochs import units
+from rebalance_monitor.streaming.core.epochs.chains import waiting_for
 from rebalance_monitor.streaming.core.epochs.group import STREAMS, EpochGroup, MemberView
-from rebalance_monitor.streaming.core.epochs.laws import waiting_for
 from rebalance_monitor.streaming.core.epochs.units import Units
 from tests.streaming.core.epochs.test_epochs_laws import current, group, of
 

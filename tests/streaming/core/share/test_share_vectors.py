@@ -22,8 +22,10 @@ from rebalance_monitor.streaming.core.model.results import Grade, Verdict
 from rebalance_monitor.streaming.core.share.expected import ComputedShare, run
 from rebalance_monitor.streaming.core.share.group import ShareGroup, ShareView
 from rebalance_monitor.streaming.core.share.laws import without_member
+from rebalance_monitor.streaming.core.share.tally import ShareTally
 from rebalance_monitor.streaming.core.share.verdict import BALANCED, EVERYTHING, SPARING, judge
 from rebalance_monitor.streaming.core.targets.expected import flat_target
+from rebalance_monitor.streaming.core.targets.timing import SESSION_MS
 
 VECTORS = Path(__file__).parents[3] / "vectors" / "consumer" / "broker-assign.jsonl.gz"
 
@@ -92,7 +94,9 @@ def test_every_partition_that_may_be_assigned_has_a_member(case: dict[str, Any])
     told = case["input"]["topics"].items()
     counts = {one["name"]: (topic_id(text), one["partitions"]) for text, one in told}
     target = computed(case, release)
-    left_out = [one for breach in without_member(target.after, counts) for one in breach.partitions]
+    left_out = [
+        one for breach in without_member(ShareTally(target.after, SESSION_MS), counts) for one in breach.partitions
+    ]
     if left_out:
         assert era_of(release) == SPARING[0]
         topics = {name: BrokerTopic(id=topic, partitions=count) for name, (topic, count) in counts.items()}

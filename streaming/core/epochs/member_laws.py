@@ -1,0 +1,95 @@
+"""Laws that one member of a KIP-848 or Streams group breaks by itself, given the epochs of its group.
+
+Members that are static and away (epoch -2) break none of them but the order of epochs. Times are those of the member,
+to which the group's `ahead_ms` is to be added. Source: docs/protocol/coordinator-log.md, sections 6.4 and 7.1.
+"""
+
+from collections.abc import Iterator
+
+from rebalance_monitor.schemas.group_values import MemberState
+from rebalance_monitor.streaming.core.epochs.breaches import Breach, Deadline, Law
+from rebalance_monitor.streaming.core.epochs.group import EpochGroup, MemberView
+from rebalance_monitor.streaming.core.targets.timing import SLACK_MS
+
+HEARTBEAT_MS = 5_000
+"""A broker's default for the heartbeat interval."""
+
+
+def breaches_of(group: EpochGroup, name: str, member: MemberView) -> Iterator[Breach]:
+    """All laws about one moment that a member breaks."""
+    yield from epoch_order(group, name, member)
+    if not member.away:
+        yield from stable_unlike_target(group, name, member)
+        yield from pending_unlike_state(name, member)
+        yield from unreleased_holds_all(group, name, member)
+
+
+def deadline_of(group: EpochGroup, name: str, member: MemberView, session_ms: int) -> Deadline | None:
+    """The law about time that the member breaks if it goes on as it is, without waiting for others."""
+    if member.away:
+        return None
+    if member.state is MemberState.UNREVOKED:
+        return stuck_revoking(name, member)
+    return lagging(group, name, member, session_ms)
+
+
+def epoch_order(group: EpochGroup, name: str, member: MemberView) -> Iterator[Breach]:
+    """Law 3: a member's epoch does not pass the assignment epoch."""
+    if group.assignment_epoch is not None and member.epoch is not None and member.epoch > group.assignment_epoch:
+        yield Breach(law=Law.EPOCH_ORDER, member=name)
+
+
+def stable_unlike_target(group: EpochGroup, name: str, member: MemberView) -> Iterator[Breach]:
+    """Law 4: a stable member at the assignment epoch holds its target; less, while a new target is due."""
+    if member.state is not MemberState.STABLE or member.epoch != group.assignment_epoch:
+        return
+    held, wanted = member.assigned(), member.wanted()
+    if held != wanted and not (group.behind and held < wanted):
+        yield Breach(law=Law.STABLE_UNLIKE_TARGET, member=name, partitions=held ^ wanted)
+
+
+def pending_unlike_state(name: str, member: MemberView) -> Iterator[Breach]:
+    """Law 5: exactly the members that are revoking have partitions to revoke."""
+    pending = member.pending()
+    if member.state is not None and (member.state is MemberState.UNREVOKED) != bool(pending):
+        yield Breach(law=Law.PENDING_UNLIKE_STATE, member=name, partitions=pending)
+
+
+def unreleased_holds_all(group: EpochGroup, name: str, member: MemberView) -> Iterator[Breach]:
+    """Law 6: a member that waits holds a proper part of the target of its epoch."""
+    if member.state is not MemberState.UNRELEASED or member.epoch != group.assignment_epoch:
+        return
+    held, wanted = member.assigned(), member.wanted()
+    if not held < wanted:
+        yield Breach(law=Law.UNRELEASED_HOLDS_ALL, member=name, partitions=held - wanted)
+
+
+def stuck_revoking(name: str, member: MemberView) -> Deadline | None:
+    """Law 7: nobody revokes for longer than its rebalance time-out; then the broker removes it."""
+    if member.metadata is None or member.epoch_since_ms is None:
+        return None
+    patience_ms = member.metadata.rebalance_timeout_ms + HEARTBEAT_MS + SLACK_MS
+    found = Breach(law=Law.STUCK_REVOKING, member=name, partitions=member.pending())
+    return Deadline(member.epoch_since_ms, patience_ms, found)
+
+
+def lagging(group: EpochGroup, name: str, member: MemberView, session_ms: int) -> Deadline | None:
+    """Law 8: who is not revoking moves to a new epoch when it next asks, or the broker removes it."""
+    if member.state is None or member.epoch is None or group.assignment_epoch is None:
+        return None
+    patient_ms = asks_ms(member, session_ms)
+    if member.epoch >= group.assignment_epoch or patient_ms is None:
+        return None
+    if member.heard_ms is None or group.assignment_ms is None:
+        return None
+    since_ms = max(member.heard_ms, group.assignment_ms - group.ahead_ms)
+    return Deadline(since_ms, patient_ms + SLACK_MS, Breach(law=Law.LAGGING, member=name))
+
+
+def asks_ms(member: MemberView, session_ms: int) -> int | None:
+    """After how long at most a member asks for the newest target, or is removed; None where that is not known. One of
+    the classic protocol does so by joining, for which it has its rebalance time-out once its heartbeat was refused."""
+    if member.metadata is None:
+        return None
+    classic = member.classic
+    return session_ms if classic is None else classic.session_timeout_ms + member.metadata.rebalance_timeout_ms

@@ -1,0 +1,63 @@
+"""Laws that one member of a share group breaks by itself, given the epochs of its group.
+
+Times are those of the member, to which the group's `ahead_ms` is to be added. Source: docs/protocol/coordinator-log.md,
+section 7.2.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from rebalance_monitor.schemas.group_values import MemberState
+from rebalance_monitor.streaming.core.share import catalogue
+from rebalance_monitor.streaming.core.share.breaches import ShareBreach, ShareDeadline
+from rebalance_monitor.streaming.core.share.group import ShareGroup, ShareView
+from rebalance_monitor.streaming.core.targets.timing import SLACK_MS
+
+
+@dataclass(frozen=True, slots=True)
+class ShareTopics:
+    """Names of topics, and which of their partitions have share state, by topic id."""
+
+    names: Mapping[bytes, str]
+    initialized: Mapping[bytes, frozenset[int]]
+
+
+def topics_of(group: ShareGroup) -> ShareTopics:
+    """What the records of a group tell of its topics."""
+    return ShareTopics(group.names(), group.initialized())
+
+
+def epoch_order(group: ShareGroup, name: str, member: ShareView) -> Iterator[ShareBreach]:
+    """Law 1: a member's epoch does not pass the assignment epoch."""
+    if group.assignment_epoch is not None and member.epoch is not None and member.epoch > group.assignment_epoch:
+        yield ShareBreach(rule=catalogue.EPOCHS_FALL, member=name)
+
+
+def unlike_target(group: ShareGroup, topics: ShareTopics, name: str, member: ShareView) -> Iterator[ShareBreach]:
+    """Law 2: a member at the newest target's epoch holds its target, as far as it subscribes to the topics.
+
+    A target may keep a topic that a member no longer subscribes to. While a new target is due, less is allowed. A
+    partition without share state is one of a topic that was deleted.
+    """
+    if member.state is not MemberState.STABLE or member.epoch != group.assignment_epoch:
+        return
+    held, wanted = member.assigned(), member.wanted()
+    wrong = held - wanted
+    if not group.behind:
+        wrong |= {
+            (topic, number)
+            for topic, number in wanted - held
+            if topics.names.get(topic) in member.names and number in topics.initialized.get(topic, ())
+        }
+    if wrong:
+        yield ShareBreach(rule=catalogue.UNLIKE_TARGET, member=name, partitions=wrong)
+
+
+def lagging(group: ShareGroup, name: str, member: ShareView, session_ms: int) -> ShareDeadline | None:
+    """Law 3: every member moves to a new epoch when it next asks, or the broker removes it."""
+    if member.state is None or member.epoch is None or member.heard_ms is None:
+        return None
+    if group.assignment_epoch is None or group.assignment_ms is None or member.epoch >= group.assignment_epoch:
+        return None
+    since_ms = max(member.heard_ms, group.assignment_ms - group.ahead_ms)
+    return ShareDeadline(since_ms, session_ms + SLACK_MS, ShareBreach(rule=catalogue.LAGGING, member=name))
