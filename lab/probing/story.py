@@ -57,37 +57,57 @@ SAMPLE_S = 2.0
 
 @dataclass(slots=True)
 class Story:
-    """Plays on one broker. `samples`: (time in ms, topic -> partitions); `ends`: where the changelogs end, each second;
-    `topologies`: the text of each application."""
+    """Plays on one broker. `restored_per_s`: the applications, with what their copies restore. `samples`: (time in ms,
+    topic -> partitions); `ends`: where the changelogs end, each second; `topologies`: the text of each application."""
 
     lab: Lab
     java: Java
     bootstrap: str
+    restored_per_s: Mapping[str, int] = field(default_factory=lambda: RESTORED_PER_S)
+    partitions: int = PARTITIONS
     samples: list[tuple[int, dict[str, int]]] = field(default_factory=list)
     ends: list[dict[str, object]] = field(default_factory=list)
     topologies: dict[str, str] = field(default_factory=dict)
 
     def play(self, seconds: float) -> None:
-        """Both applications at once; the second processes live so long."""
+        """All applications at once; the second processes live so long."""
         admin = AdminClient({"bootstrap.servers": self.bootstrap, "log_level": 0})
-        producer = Producer({"bootstrap.servers": self.bootstrap, "log_level": 0})
-        for made in admin.create_topics([NewTopic(_topic(one), PARTITIONS, 1) for one in RESTORED_PER_S]).values():
-            made.result(30)
-        self._write(producer, AHEAD)
-        producer.flush(30)
-        first = {name: self._start(name, 1) for name in RESTORED_PER_S}
-        for name, child in first.items():
-            self.lab.wait_for(f"the state of {name}", partial(_counted, admin, name), child)
-            self.topologies[name] = _topology(child.log.read_text())
+        self.begin(admin)
         self._sample(admin)
-        with self._writing(producer):
-            for name in RESTORED_PER_S:
-                self._start(name, 2)
+        with self.joined():
             until_s = time.monotonic() + seconds
             while time.monotonic() < until_s:
                 self._ends(admin)
                 time.sleep(SAMPLE_S)
         self._sample(admin)
+
+    def begin(self, admin: AdminClient) -> None:
+        """One process of each application has all tasks, and its changelog holds everything that was written ahead."""
+        topics = [NewTopic(_topic(name), self.partitions, 1) for name in self.restored_per_s]
+        for made in admin.create_topics(topics).values():
+            made.result(30)
+        producer = self._producer()
+        self._write(producer, AHEAD)
+        producer.flush(30)
+        first = {name: self._start(name, 1) for name in self.restored_per_s}
+        for name, child in first.items():
+            self.lab.wait_for(f"the state of {name}", partial(self._counted, admin, name), child)
+            self.topologies[name] = _topology(child.log.read_text())
+
+    @contextmanager
+    def joined(self) -> Iterator[None]:
+        """The second processes join, and records are written as long as the block lasts."""
+        with self._writing(self._producer()):
+            for name in self.restored_per_s:
+                self._start(name, 2)
+            yield
+
+    def _producer(self) -> Producer:
+        return Producer({"bootstrap.servers": self.bootstrap, "log_level": 0})
+
+    def _counted(self, admin: AdminClient, application: str) -> bool:
+        """Whether everything that was written ahead is in the changelog."""
+        return sum(_ends(admin, application).values()) >= AHEAD * self.partitions
 
     def _start(self, application: str, number: int) -> Child:
         name = f"{application}-{number}"
@@ -105,14 +125,14 @@ class Story:
             96,
             SOURCE.stem,
             _topic(application),
-            str(RESTORED_PER_S[application]),
+            str(self.restored_per_s[application]),
             *told,
         )
         return self.lab.start(name, command, environment=self.java.environment())
 
     def _write(self, producer: Producer, count: int) -> None:
-        for application in RESTORED_PER_S:
-            for partition in range(PARTITIONS):
+        for application in self.restored_per_s:
+            for partition in range(self.partitions):
                 for number in range(count):
                     producer.produce(_topic(application), key=bytes([number % 5]), value=b"", partition=partition)
                 producer.poll(0)
@@ -138,7 +158,7 @@ class Story:
             producer.flush(30)
 
     def _ends(self, admin: AdminClient) -> None:
-        for group in RESTORED_PER_S:
+        for group in self.restored_per_s:
             asked_ms = _now_ms()
             told = _ends(admin, group)
             self.ends.append({"group": group, "asked_ms": asked_ms, "answered_ms": _now_ms(), "ends": told})
@@ -159,7 +179,7 @@ def about(story: Story) -> dict[str, object]:
             "config": dict(CONFIG),
             "topology": story.topologies[name],
         }
-        for name in RESTORED_PER_S
+        for name in story.restored_per_s
     }
     return {"capture": "streams-probing", "broker_release": jars.kafka_release(), "groups": groups}
 
@@ -167,11 +187,6 @@ def about(story: Story) -> dict[str, object]:
 def sampled(story: Story) -> list[dict[str, object]]:
     """The lines of the capture's metadata."""
     return [captured.sample(*one) for one in story.samples]
-
-
-def _counted(admin: AdminClient, application: str) -> bool:
-    """Whether everything that was written ahead is in the changelog."""
-    return sum(_ends(admin, application).values()) >= AHEAD * PARTITIONS
 
 
 def _ends(admin: AdminClient, application: str) -> dict[str, int]:
