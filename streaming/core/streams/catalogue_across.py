@@ -48,7 +48,7 @@ NO_PROGRESS = Rule(
     confirm=(GROUP_RECORD, MEMBERS),
     advice=(
         looks(
-            "The message names the copies that made no progress, with their offset sums over the last rounds, how fast "
+            "The message names the copies that made no progress, with their last offset sums, how fast "
             "others restore, and what fits that: while these come nearer, the incident is information only."
         ),
         looks(
