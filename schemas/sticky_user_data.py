@@ -17,6 +17,8 @@ from rebalance_monitor.schemas.struct_writers import writer
 
 STICKY, COOPERATIVE_STICKY = "sticky", "cooperative-sticky"
 UNREADABLE_GENERATION = -1
+GENERATION_BYTES = 4
+"""What Kafka's own `cooperative-sticky` sends since 2.8.1: a generation."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,10 +5,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from rebalance_monitor.assignors.consumer.model import ConsumerMember
-from rebalance_monitor.schemas.consumer_protocol import ConsumerAssignment, ConsumerSubscription, TopicPartition
+from rebalance_monitor.schemas.consumer_protocol import TopicPartition
 from rebalance_monitor.schemas.sticky_user_data import COOPERATIVE_STICKY, STICKY
 from rebalance_monitor.streaming.core.consumer.client_library import leaders_library
-from rebalance_monitor.streaming.core.consumer.members import as_member
+from rebalance_monitor.streaming.core.consumer.read_members import ReadMembers, read_members
 from rebalance_monitor.streaming.core.model.records import GroupGeneration
 from rebalance_monitor.streaming.core.model.results import Evidence
 from rebalance_monitor.streaming.core.model.settings import ClientLibrary
@@ -73,23 +73,22 @@ def answer_of(
     before: Mapping[str, tuple[str, ...]],
     evidence: Evidence,
     client_libraries: Mapping[str, ClientLibrary],
+    read: ReadMembers | str | None = None,
 ) -> Answer | None:
-    """The answer in a record; None where it is of another assignor, or a member cannot be read."""
+    """The answer in a record; None where it is of another assignor, or a member cannot be read. `read`: its members,
+    where they were read before."""
     assignor = body.protocol or ""
     if assignor not in KNOWN:
         return None
-    members, given = [], {}
-    for row in body.members:
-        if not isinstance(row.subscription, ConsumerSubscription) or not isinstance(row.assignment, ConsumerAssignment):
-            return None
-        members.append(as_member(row.member_id, row.instance_id, row.subscription, assignor))
-        given[row.member_id] = row.assignment.partitions
+    read = read_members(body) if read is None else read
+    if isinstance(read, str):
+        return None
     return Answer(
         group=group,
         assignor=assignor,
-        members=tuple(members),
-        given=given,
-        held={member.id: frozenset(_held(member, assignor)) for member in members},
+        members=read.members,
+        given=read.given,
+        held={member.id: frozenset(_held(member, assignor)) for member in read.members},
         before={name: frozenset(share) for name, share in before.items()},
         library=leaders_library(body, client_libraries),
         evidence=evidence,

@@ -16,7 +16,11 @@ from fnmatch import fnmatchcase
 
 from rebalance_monitor.schemas.consumer_protocol import ConsumerSubscription
 from rebalance_monitor.schemas.outcomes import Decoded
-from rebalance_monitor.schemas.sticky_user_data import COOPERATIVE_STICKY, decode_sticky_user_data
+from rebalance_monitor.schemas.sticky_user_data import (
+    COOPERATIVE_STICKY,
+    GENERATION_BYTES,
+    decode_sticky_user_data,
+)
 from rebalance_monitor.streaming.core.model.records import GroupGeneration, MemberRow
 from rebalance_monitor.streaming.core.model.settings import ClientLibrary
 
@@ -26,8 +30,6 @@ _DEFAULT_CLIENT_IDS: Mapping[str, ClientLibrary] = {
     "kafka-python": ClientLibrary.KAFKA_PYTHON,
     "sarama": ClientLibrary.SARAMA,
 }
-_GENERATION_BYTES = 4
-"""What Kafka's own cooperative-sticky sends as user data since 2.8.1: a generation."""
 
 
 def leaders_library(body: GroupGeneration, configured: Mapping[str, ClientLibrary]) -> ClientLibrary | None:
@@ -64,7 +66,7 @@ def _foreign(client_id: str, subscription: ConsumerSubscription, assignor: str) 
         return ClientLibrary.KAFKA_PYTHON
     if assignor == COOPERATIVE_STICKY:
         # Kafka's class sends a generation since 2.8.1 and nothing before; only franz-go repeats the assignment here.
-        if subscription.user_data is not None and len(subscription.user_data) > _GENERATION_BYTES:
+        if subscription.user_data is not None and len(subscription.user_data) > GENERATION_BYTES:
             return ClientLibrary.FRANZ_GO
         if subscription.version == 1 and subscription.user_data == b"":
             return ClientLibrary.KAFKA_PYTHON
@@ -74,7 +76,7 @@ def _foreign(client_id: str, subscription: ConsumerSubscription, assignor: str) 
 def _only_java(subscription: ConsumerSubscription, assignor: str) -> bool:
     """Whether a trait of Kafka's own client is there that no other library shares."""
     if assignor == COOPERATIVE_STICKY:
-        return subscription.user_data is not None and len(subscription.user_data) == _GENERATION_BYTES
+        return subscription.user_data is not None and len(subscription.user_data) == GENERATION_BYTES
     if subscription.version < 3:
         return False  # sarama writes the same in version 1
     if subscription.user_data is None:

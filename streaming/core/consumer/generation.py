@@ -9,6 +9,7 @@ from rebalance_monitor.streaming.core.consumer.answer_laws import ANSWER_LAWS
 from rebalance_monitor.streaming.core.consumer.catalogue import CONTESTED
 from rebalance_monitor.streaming.core.consumer.laws import CONSUMER, ConsumerLaw
 from rebalance_monitor.streaming.core.consumer.member_shares import shares_of
+from rebalance_monitor.streaming.core.consumer.read_members import ReadMembers
 from rebalance_monitor.streaming.core.consumer.state import ConsumerState, LastJoin
 from rebalance_monitor.streaming.core.consumer.unowned import Waits
 from rebalance_monitor.streaming.core.fold import departures, static_members
@@ -25,10 +26,17 @@ from rebalance_monitor.streaming.core.model.results import Cause, Certainty, Evi
 
 
 def judged(
-    view: GroupView, state: ConsumerState, row: Row, laws: Iterable[ConsumerLaw], verdict: Verdict, *, again: bool
+    view: GroupView,
+    state: ConsumerState,
+    row: Row,
+    laws: Iterable[ConsumerLaw],
+    verdict: Verdict,
+    *,
+    again: bool,
+    read: ReadMembers | str,
 ) -> tuple[ConsumerState, list[Output]]:
     """The state after this record with this verdict, what is published of it, and what it says of incidents. `again`:
-    it repeats the record before."""
+    it repeats the record before. `read`: its members."""
     body, source = body_of(row), source_of(row)
     moment = view.moment(row.timestamp_ms, generation=body.generation)
     last = LastRecord(source, row.timestamp_ms)
@@ -63,7 +71,7 @@ def judged(
         outputs.append(Notice(moment=moment, found=found, evaluated=frozenset(law.rule.code for law in asked)))
         contested = tuple(static_members.contested(CONTESTED, sightings, row.timestamp_ms, here))
         outputs.append(Notice(moment=moment, found=contested, evaluated=frozenset({CONTESTED.code})))
-        answer = answer_of(view.group, body, state.holds, here, view.settings.client_libraries)
+        answer = answer_of(view.group, body, state.holds, here, view.settings.client_libraries, read)
         outdated = _outdated(body) or first_may_be_missing(view.envelope, row)
         if not (again or (first and body.generation > 1)):
             outputs += _answered(answer, body, moment, outdated=outdated)

@@ -21,18 +21,28 @@ def guessed(
 ) -> Iterator[TopicRacks]:
     """The topics in `unsure` with the counts that the answer shows, then with those that owned partitions show too; no
     racks. Nothing where a number is too high for a topic."""
-    given, owned = defaultdict[str, set[int]](set), defaultdict[str, set[int]](set)
-    for numbers, shares in ((given, observed.values()), (owned, (one.owned for one in members))):
-        for topic, number in (partition for share in shares for partition in share):
-            if topic in unsure:
-                numbers[topic].add(number)
+    given = _numbers(observed.values(), unsure)
     first = _counted(given)
     if first is None:
         return
     yield first
-    second = _counted({topic: given[topic] | owned[topic] for topic in given.keys() | owned.keys()})
+    owned = _numbers((one.owned for one in members), unsure)
+    if all(numbers <= given.get(topic, set()) for topic, numbers in owned.items()):
+        return
+    second = _counted(
+        {topic: given.get(topic, set()) | owned.get(topic, set()) for topic in given.keys() | owned.keys()}
+    )
     if second is not None and second != first:
         yield second
+
+
+def _numbers(shares: Iterable[Sequence[TopicPartition]], unsure: frozenset[str]) -> dict[str, set[int]]:
+    """Topic -> the partition numbers that are in these shares."""
+    found = defaultdict[str, set[int]](set)
+    for share in shares:
+        for topic, number in share:
+            found[topic].add(number)
+    return {topic: numbers for topic, numbers in found.items() if topic in unsure}
 
 
 def _counted(numbers: Mapping[str, set[int]]) -> TopicRacks | None:

@@ -9,9 +9,10 @@ from rebalance_monitor.streaming.core.consumer.generation import judged
 from rebalance_monitor.streaming.core.consumer.laws import LAWS, ConsumerLaw
 from rebalance_monitor.streaming.core.consumer.member_format import CONSUMER_MEMBERS
 from rebalance_monitor.streaming.core.consumer.member_shares import shares_of
+from rebalance_monitor.streaming.core.consumer.read_members import ReadMembers, read_members
 from rebalance_monitor.streaming.core.consumer.state import ConsumerState
 from rebalance_monitor.streaming.core.consumer.unowned import Waits
-from rebalance_monitor.streaming.core.consumer.verdict import judge
+from rebalance_monitor.streaming.core.consumer.verdict import judge, surely_rests_on_samples
 from rebalance_monitor.streaming.core.fold import static_members, written_again
 from rebalance_monitor.streaming.core.fold.clocks import Leap, Passing
 from rebalance_monitor.streaming.core.fold.lifecycle import GroupView, Holdings, NoTopics, QuietSession, Session
@@ -58,6 +59,7 @@ class ConsumerSession(QuietSession):
         self.view, self.state, self._laws = view, state, laws
         self._said: tuple[Source, bool, bool, Verdict] | None = None
         self._sample_from_ms: int | None = None
+        self._read: tuple[Source, ReadMembers | str] | None = None
 
     def last(self) -> LastRecord | None:
         """The record judged last."""
@@ -79,7 +81,8 @@ class ConsumerSession(QuietSession):
         self._sample_from_ms = None
         if not self._again(row) and written_again.first_may_be_missing(self.view.envelope, row):
             verdict = written_again.not_the_first(verdict)
-        self.state, outputs = judged(self.view, self.state, row, self._laws, verdict, again=self._again(row))
+        read, again = self._members(row), self._again(row)
+        self.state, outputs = judged(self.view, self.state, row, self._laws, verdict, again=again, read=read)
         return outputs
 
     def missing(self, row: Row) -> str | None:
@@ -92,7 +95,10 @@ class ConsumerSession(QuietSession):
         from_ms = awaited_sample.asked_from_ms(head, racks=topics.any_racks())
         if topics.asked_ms is not None and topics.asked_ms >= from_ms:
             return None
-        if not awaited_sample.rests_on_samples(self._verdict(row)):
+        if not (
+            surely_rests_on_samples(topics, body_of(row), self._members(row))
+            or awaited_sample.rests_on_samples(self._verdict(row))
+        ):
             return None
         self._sample_from_ms = from_ms
         return awaited_sample.MISSING
@@ -100,6 +106,12 @@ class ConsumerSession(QuietSession):
     def sample_from_ms(self) -> int | None:
         """What the first of the waiting records waits for."""
         return self._sample_from_ms
+
+    def _members(self, row: Row) -> ReadMembers | str:
+        """The record's members; read once, although several ask."""
+        if self._read is None or self._read[0] != source_of(row):
+            self._read = source_of(row), read_members(body_of(row))
+        return self._read[1]
 
     def _verdict(self, row: Row) -> Verdict:
         """By what is known now; looked for once, although a record that need not wait asks twice."""
@@ -114,7 +126,7 @@ class ConsumerSession(QuietSession):
         """By the record itself and what samples show."""
         body, topics = body_of(row), self.view.knowledge.topics
         for at_ms in awaited_sample.times_of(row, self.view.waiting.head()):
-            verdict = judge(self.view.settings, topics, body, at_ms, first=first)
+            verdict = judge(self.view.settings, topics, body, at_ms, first=first, read=self._members(row))
             if verdict.grade is not Grade.UNEXPLAINED:
                 break
         return written_again.otherwise(self.state.first, body, verdict)

@@ -5,6 +5,7 @@ from rebalance_monitor.schemas.consumer_protocol import ConsumerSubscription
 from rebalance_monitor.schemas.outcomes import Decoded, Outcome
 from rebalance_monitor.schemas.sticky_user_data import (
     COOPERATIVE_STICKY,
+    GENERATION_BYTES,
     STICKY,
     UNREADABLE_GENERATION,
     StickyUserData,
@@ -29,12 +30,24 @@ def as_member(
         rack=subscription.rack,
         owned=subscription.owned,
         generation=subscription.generation,
-        claim=_claim(decode_sticky_user_data(user_data, cooperative=cooperative)),
-        claim_again=_claim(decode_what_is_left(user_data, cooperative=cooperative)) if again else Claim(),
+        claim=Claim() if user_data is None else _claim(decode_sticky_user_data(user_data, cooperative=cooperative)),
+        claim_again=_again(user_data, cooperative=cooperative) if again else Claim(),
     )
+
+
+_UNREADABLE = Claim((), UNREADABLE_GENERATION)
+
+
+def _again(user_data: bytes | None, *, cooperative: bool) -> Claim:
+    """What a second reading finds; nothing is left behind the one number that `cooperative-sticky` sends."""
+    if user_data is None:
+        return Claim()
+    if cooperative and len(user_data) == GENERATION_BYTES:
+        return _UNREADABLE
+    return _claim(decode_what_is_left(user_data, cooperative=cooperative))
 
 
 def _claim(read: Outcome[StickyUserData]) -> Claim:
     if isinstance(read, Decoded):
         return Claim(read.value.partitions, read.value.generation)
-    return Claim((), UNREADABLE_GENERATION)
+    return _UNREADABLE

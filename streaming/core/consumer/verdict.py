@@ -4,18 +4,18 @@ samples before and around the record    match, explainable or unexplained
 counts that no sample tells             taken from the assignment itself: explainable, or not judged
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import assert_never
 
 from rebalance_monitor.assignors.consumer.model import ConsumerEra, ConsumerMember
-from rebalance_monitor.schemas.consumer_protocol import ConsumerAssignment, ConsumerSubscription, TopicPartition
+from rebalance_monitor.schemas.consumer_protocol import TopicPartition
 from rebalance_monitor.streaming.core.cluster.topics import TopicHistory
 from rebalance_monitor.streaming.core.consumer import guessed_counts, sticky_verdict, topic_views
 from rebalance_monitor.streaming.core.consumer.assignors import KEEPING, PLAIN, Assignor
 from rebalance_monitor.streaming.core.consumer.client_library import leaders_library
 from rebalance_monitor.streaming.core.consumer.foreign_orders import foreign_orders
-from rebalance_monitor.streaming.core.consumer.members import as_member
+from rebalance_monitor.streaming.core.consumer.read_members import ReadMembers, read_members
 from rebalance_monitor.streaming.core.consumer.topic_views import TopicRacks
 from rebalance_monitor.streaming.core.model.reasons import Reason, ReasonKind
 from rebalance_monitor.streaming.core.model.records import GroupGeneration
@@ -36,10 +36,12 @@ def judge(
     at_ms: int,
     *,
     first: bool,
+    read: ReadMembers | str | None = None,
 ) -> Verdict:
     """The verdict on one generation of a group that is not a Connect cluster.
 
-    `history`: what samples showed of the topics. `first`: the first record of this life of the group.
+    `history`: what samples showed of the topics. `first`: the first record of this life of the group. `read`: its
+    members, where they were read before.
     """
     assignor = body.protocol
     if body.protocol_type != "consumer":
@@ -50,13 +52,12 @@ def judge(
     if plain is None and not sticky:
         text = f"assignor {assignor} is not recomputed by this version"
         return _not_judged(assignor, ReasonKind.ASSIGNOR_UNKNOWN, text)
-    told = _told(body)
-    if isinstance(told, str):
-        return _not_judged(assignor, ReasonKind.MEMBER_UNREADABLE, told)
-    subscriptions, observed = told
-    wanted = sorted({topic for _, _, subscription in subscriptions for topic in subscription.topics})
+    read = read_members(body) if read is None else read
+    if isinstance(read, str):
+        return _not_judged(assignor, ReasonKind.MEMBER_UNREADABLE, read)
+    members, observed = read.members, read.given
+    wanted = sorted({topic for member in members for topic in member.topics})
     current = topic_views.current(history, wanted, at_ms)
-    members = [as_member(*one, assignor or "", again=sticky) for one in subscriptions]
     library = leaders_library(body, settings.client_libraries) if sticky else None
 
     def by(view: TopicRacks, others: Iterator[TopicRacks]) -> Verdict:
@@ -68,12 +69,15 @@ def judge(
     for topic, number in (partition for share in observed.values() for partition in share):
         highest[topic] = max(number, highest.get(topic, 0))
     numbers = topic_views.GivenNumbers(highest, all_given=not sticky)
-    verdict = None if current is None else by(current, topic_views.others(history, wanted, at_ms, numbers))
+    verdict = None
+    if current is not None and not _no_sample_fits(history, wanted, numbers):
+        verdict = by(current, topic_views.others(history, wanted, at_ms, numbers))
     if verdict is not None and verdict.grade is not Grade.UNEXPLAINED:
         return verdict
     given = numbers.highest.keys()
     unsure = topic_views.unsure(history, wanted, at_ms) & given
-    guesses = _guesses(history, wanted, at_ms, current, list(guessed_counts.guessed(observed, members, unsure)))
+    near = _later(history, wanted, at_ms, numbers) if current is None else ()
+    guesses = _guesses(near, current, guessed_counts.guessed(observed, members, unsure))
     verdict = _by_a_guess(by, guesses, unsure) or verdict
     never = {topic for topic in unsure if not history.ever(topic)}
     if verdict is None or (never and verdict.grade is Grade.UNEXPLAINED):
@@ -87,32 +91,44 @@ def judge(
     return verdict
 
 
-def _told(
-    body: GroupGeneration,
-) -> tuple[list[tuple[str, str | None, ConsumerSubscription]], dict[str, tuple[TopicPartition, ...]]] | str:
-    """What each member subscribes to, and what it was given; a sentence if one cannot be read."""
-    subscriptions, observed = [], {}
-    for member in body.members:
-        name, subscription = member.member_id, member.subscription
-        if not isinstance(subscription, ConsumerSubscription):
-            return f"subscription of {name} cannot be decoded"
-        if not isinstance(member.assignment, ConsumerAssignment):
-            return f"assignment of {name} cannot be decoded"
-        observed[name] = member.assignment.partitions
-        subscriptions.append((name, member.instance_id, subscription))
-    return subscriptions, observed
+def surely_rests_on_samples(history: TopicHistory, body: GroupGeneration, read: ReadMembers | str) -> bool:
+    """Whether a later sample may make another verdict of it, told without a run of the assignor. False: not known."""
+    if body.protocol_type != "consumer" or body.protocol not in PLAIN or isinstance(read, str):
+        return False
+    wanted = {topic for member in read.members for topic in member.topics}
+    given = {topic for share in read.given.values() for topic, _ in share}
+    return any(not history.ever(topic) for topic in wanted & given)
+
+
+def _no_sample_fits(history: TopicHistory, wanted: Sequence[str], given: topic_views.GivenNumbers) -> bool:
+    """Whether no sample can show what the leader knew: partitions were given of a topic that none of them shows. Sticky
+    leaders may keep what they do not know any more, so of theirs only samples without any of the topics say so."""
+    if given.all_given:
+        return any(topic in given.highest and not history.ever(topic) for topic in wanted)
+    return bool(given.highest) and not any(history.ever(topic) for topic in wanted)
+
+
+def _later(
+    history: TopicHistory, wanted: Sequence[str], at_ms: int, given: topic_views.GivenNumbers
+) -> Iterable[TopicRacks]:
+    """What samples after the record show; nothing where none of them can be right."""
+    if given.highest and not any(map(history.ever, wanted)):
+        return ()
+    return topic_views.near(history, wanted, at_ms)
 
 
 def _guesses(
-    history: TopicHistory, wanted: Sequence[str], at_ms: int, current: TopicRacks | None, counted: Sequence[TopicRacks]
+    near: Iterable[TopicRacks], current: TopicRacks | None, counted: Iterator[TopicRacks]
 ) -> Iterator[tuple[TopicRacks, str]]:
-    """Views that rest on a guess, with what the guess is."""
-    if current is None:
-        for later in topic_views.near(history, wanted, at_ms):
-            yield later, "partition counts as a later sample shows them"
-            for counts in counted:
-                yield {**counts, **later}, INFERRED
-    for counts in counted:
+    """Views that rest on a guess, with what the guess is. `near`: what samples after the record show, where there is
+    none before it."""
+    known: list[TopicRacks] | None = None
+    for later in near:
+        yield later, "partition counts as a later sample shows them"
+        known = list(counted) if known is None else known
+        for counts in known:
+            yield {**counts, **later}, INFERRED
+    for counts in counted if known is None else known:
         yield {**(current or {}), **counts}, INFERRED
 
 
