@@ -1,6 +1,6 @@
 """A capture through the fold, without Spark: every generation once and final, every violation once, then the sums."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
@@ -36,6 +36,7 @@ from rebalance_monitor.streaming.core.model.results import (
     UndecodableRecord,
 )
 from rebalance_monitor.streaming.core.model.settings import ClusterSettings
+from rebalance_monitor.streaming.core.reading import holes
 from rebalance_monitor.streaming.core.reading.commits import OffsetCommit, commit_object, decode_commit
 from rebalance_monitor.streaming.core.reading.decoding import wanted_key_prefix
 from rebalance_monitor.streaming.core.reading.other_groups import OtherGroups, other_group_object
@@ -120,9 +121,11 @@ def replay(
     rows: list[Row] = []
     commits: list[OffsetCommit | UndecodableRecord] = []
     others = OtherGroups()
+    offsets: dict[tuple[str, int], list[int]] = defaultdict(list)
     for record in records:
         topics[record.topic] += 1
         if record.topic == OFFSETS_TOPIC:
+            offsets[record.topic, record.partition].append(record.offset)
             place = (record.topic, record.partition, record.offset, record.timestamp_ms)
             stamps.logged(*place, exact=wanted_key_prefix(record.key))
         if with_commits and record.topic == OFFSETS_TOPIC:
@@ -142,6 +145,7 @@ def replay(
         if record.append_time:
             stamps.appended.add(record.topic)
         stamps.written(row)
+    rows = holes.marked(rows, offsets)
     told = _told(topics.total(), folded(rows, stamps, settings, fold, knowledge), commits, others, settings.name)
     told.topics, told.groups = dict(topics), groups
     return told

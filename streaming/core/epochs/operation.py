@@ -31,10 +31,19 @@ from rebalance_monitor.streaming.core.model.records import Row
 from rebalance_monitor.streaming.core.model.results import Cause, Evidence, ExpectedShare, Verdict
 from rebalance_monitor.streaming.core.model.streams_settings import NOTHING_SAID
 from rebalance_monitor.streaming.core.targets.causes import merged
-from rebalance_monitor.streaming.core.targets.moment import records_of
+from rebalance_monitor.streaming.core.targets.moment import holed, records_of
 from rebalance_monitor.streaming.core.targets.published import NameOf
 from rebalance_monitor.streaming.core.targets.state import Underway
-from rebalance_monitor.streaming.core.targets.way import followed, raising, reached, settled, stands
+from rebalance_monitor.streaming.core.targets.way import (
+    believed,
+    doubted,
+    followed,
+    raising,
+    reached,
+    settled,
+    stands,
+    unheard_of,
+)
 
 PROTOCOL_CHANGED = "protocol_changed"
 
@@ -55,6 +64,8 @@ def closed(view: GroupView, state: EpochsState, tally: EpochTally) -> tuple[Epoc
 
     epochs = [one.value.epoch for one in records if isinstance(one.value, GroupEpoch | StreamsEpoch)]
     state = replace(state, trusted=followed(view, state, before.epoch, epochs, rows[0]))
+    hole = holed(rows)
+    state = doubted(state, at_ms) if hole else state
     outputs: list[Output] = []
     earlier = before
     for target in targets_of(before, records, at_ms):
@@ -70,9 +81,9 @@ def closed(view: GroupView, state: EpochsState, tally: EpochTally) -> tuple[Epoc
         state = replace(state, cause=merged(state.cause, _causes(earlier, after, changed, raised, at_ms)))
     state, told = reached(view, state, after, lambda: progress_of(after), at_ms, everybody=tally.reached)
     outputs += told
-    went_back = [] if not began.trusted else list(epoch_decreased(before, after))
-    if not state.trusted and _in_order(state, tally):
-        state = replace(state, trusted=True)
+    surely = began.trusted and state.unsettled_ms is None
+    went_back = list(epoch_decreased(before, after)) if surely else []
+    state = _settled(replace(state, doubted=state.doubted or hole), tally)
     state = replace(state, last=LastRecord(source_of(rows[-1]), at_ms))
     state = timing.noted(view, began, state, tally, at_ms)
     outputs += _notices(view, state, tally, went_back, at_ms)
@@ -94,9 +105,13 @@ def _notices(
 ) -> Iterator[Output]:
     """What the laws find after a closed moment. While records are missing they are silent, and end nothing."""
     moment = view.moment(at_ms)
-    if not state.trusted:
+    if not state.trusted or (state.unsettled_ms is not None and state.doubted):
         if went_back:
             yield Notice(moment=moment, found=_found(view, state, went_back))
+        return
+    if state.unsettled_ms is not None:
+        sure = EpochTally(_sure(state, tally), tally.session_ms)
+        yield Notice(moment=moment, found=_found(view, state, state_findings(sure)))
         return
     breaches = [*state_findings(tally), *went_back, *timing.overdue(view, state, tally, at_ms)]
     found = _found(view, state, breaches)
@@ -123,6 +138,27 @@ def state_word(state: EpochsState, tally: EpochTally) -> str:
     if group.behind:
         return "Assigning"
     return "Reconciling" if tally.late else "Stable"
+
+
+def _settled(state: EpochsState, tally: EpochTally) -> EpochsState:
+    """The state, with what is sure of it again. Where a target was recomputed since records may be missing, all that it
+    rests on is known; what a member holds is, once it has reached that target or has written."""
+    if state.trusted and state.unsettled_ms is None:
+        return state
+    if _in_order(state, tally):
+        return replace(state, trusted=True, unsettled_ms=state.unsettled_ms if state.doubted else None)
+    if state.trusted and not state.doubted and _sure(state, tally) is state.view and not state_findings(tally):
+        return replace(state, unsettled_ms=None)
+    return state
+
+
+def _sure(state: EpochsState, tally: EpochTally) -> EpochGroup:
+    """The group without the members of whom it is not known what they hold."""
+    members = state.view.members
+    unsure = unheard_of(state, {name: members[name] for name in tally.late})
+    if not unsure:
+        return state.view
+    return replace(state.view, members={name: one for name, one in members.items() if name not in unsure})
 
 
 def _in_order(state: EpochsState, tally: EpochTally) -> bool:
@@ -153,7 +189,7 @@ def _targeted(
         cause = state.cause
     else:
         cause = merged(state.cause, causes_of(earlier, target.after, here, at_ms))
-    verdict = _verdict(view, target, at_ms, name_of, trusted=state.trusted)
+    state, verdict = believed(state, _verdict(view, target, at_ms, name_of, trusted=state.trusted))
     outputs.append(
         generation_of(
             view, target, source=source, at_ms=at_ms, verdict=verdict, cause=cause, left=state.left, name_of=name_of

@@ -86,6 +86,7 @@ class OtherGroup:
     `member`: the record says whether this member is there; `whole`: it states the group itself, its epoch; `deleted`:
     it is a tombstone. `record`: what `key` and `value` say, where a lifecycle reads this kind of group; it is read anew
     rather than stored. Of a kind that is only counted there is none, and no bytes. `unknown_tags` as above.
+    `after_hole`: offsets between this record and the group's record before were not read (`reading.holes`).
     """
 
     kind: str
@@ -96,6 +97,7 @@ class OtherGroup:
     value: bytes | None = None
     unknown_tags: int = 0
     record: object = field(default=None, metadata=DERIVED)
+    after_hole: bool = False
 
 
 PASSED_OVER = OtherGroup("topic")

@@ -24,11 +24,20 @@ from rebalance_monitor.streaming.core.share.state import ShareState
 from rebalance_monitor.streaming.core.share.tally import ShareTally
 from rebalance_monitor.streaming.core.share.verdict import judge
 from rebalance_monitor.streaming.core.targets.causes import merged
-from rebalance_monitor.streaming.core.targets.moment import records_of
+from rebalance_monitor.streaming.core.targets.moment import holed, records_of
 from rebalance_monitor.streaming.core.targets.published import NameOf
 from rebalance_monitor.streaming.core.targets.state import Underway
 from rebalance_monitor.streaming.core.targets.timing import session_ms
-from rebalance_monitor.streaming.core.targets.way import followed, raising, reached, settled, stands
+from rebalance_monitor.streaming.core.targets.way import (
+    believed,
+    doubted,
+    followed,
+    raising,
+    reached,
+    settled,
+    stands,
+    unheard_of,
+)
 
 
 def closed(view: GroupView, state: ShareState, tally: ShareTally) -> tuple[ShareState, ShareTally, list[Output]]:
@@ -47,6 +56,8 @@ def closed(view: GroupView, state: ShareState, tally: ShareTally) -> tuple[Share
 
     epochs = [one.value.epoch for one in records if isinstance(one.value, GroupEpoch)]
     state = replace(state, trusted=followed(view, state, before.epoch, epochs, rows[0]))
+    hole = holed(rows)
+    state = doubted(state, at_ms) if hole else state
     outputs: list[Output] = []
     earlier = before
     for target in targets_of(before, records, at_ms):
@@ -62,9 +73,9 @@ def closed(view: GroupView, state: ShareState, tally: ShareTally) -> tuple[Share
         state = replace(state, cause=merged(state.cause, found))
     state, told = reached(view, state, after, lambda: progress_of(after), at_ms, everybody=not tally.late)
     outputs += told
-    went_back = list(epoch_decreased(before, after, changed)) if began.trusted else []
-    if not state.trusted and _in_order(tally):
-        state = replace(state, trusted=True)
+    surely = began.trusted and state.unsettled_ms is None
+    went_back = list(epoch_decreased(before, after, changed)) if surely else []
+    state = _settled(replace(state, doubted=state.doubted or hole), tally)
     state = replace(state, last=LastRecord(source_of(rows[-1]), at_ms))
     state = timing.noted(view, began, state, tally, at_ms)
     outputs += _notices(view, state, tally, went_back, at_ms)
@@ -94,9 +105,13 @@ def _notices(
 ) -> Iterator[Output]:
     """What the laws find after a closed moment. While records are missing they are silent, and end nothing."""
     moment = view.moment(at_ms)
-    if not state.trusted:
+    if not state.trusted or (state.unsettled_ms is not None and state.doubted):
         if went_back:
             yield Notice(moment=moment, found=_found(view, state, went_back))
+        return
+    if state.unsettled_ms is not None:
+        sure = ShareTally(_sure(state, tally), tally.session_ms)
+        yield Notice(moment=moment, found=_found(view, state, breaches_of(sure)))
         return
     breaches = [*breaches_of(tally), *went_back, *timing.overdue(view, state, tally, at_ms)]
     of_targets = frozenset[str]() if state.view.behind else frozenset({WITHOUT_MEMBER.code})
@@ -109,6 +124,27 @@ def _found(view: GroupView, state: ShareState, breaches: Iterable[ShareBreach]) 
 
     here = Evidence(source=None if state.last is None else state.last.source)
     return findings_of(view.group, state.view, breaches, name_of, here)
+
+
+def _settled(state: ShareState, tally: ShareTally) -> ShareState:
+    """The state, with what is sure of it again. Where a target was recomputed since records may be missing, all that it
+    rests on is known; what a member holds is, once it has reached that target or has written."""
+    if state.trusted and state.unsettled_ms is None:
+        return state
+    if _in_order(tally):
+        return replace(state, trusted=True, unsettled_ms=state.unsettled_ms if state.doubted else None)
+    if state.trusted and not state.doubted and _sure(state, tally) is state.view and not breaches_of(tally):
+        return replace(state, unsettled_ms=None)
+    return state
+
+
+def _sure(state: ShareState, tally: ShareTally) -> ShareGroup:
+    """The group without the members of whom it is not known what they hold."""
+    members = state.view.members
+    unsure = unheard_of(state, {name: members[name] for name in tally.late})
+    if not unsure:
+        return state.view
+    return replace(state.view, members={name: one for name, one in members.items() if name not in unsure})
 
 
 def _in_order(tally: ShareTally) -> bool:
@@ -130,7 +166,7 @@ def _targeted(
         here = (Evidence(source=source),)
         found = causes_of(earlier, target.after, here, at_ms, session_ms(view))
         cause = merged(cause, found) or (unknown(here),)
-    verdict = judge(target, view.knowledge.topics, at_ms, name_of, trusted=state.trusted)
+    state, verdict = believed(state, judge(target, view.knowledge.topics, at_ms, name_of, trusted=state.trusted))
     outputs.append(
         generation_of(
             view, target, source=source, at_ms=at_ms, verdict=verdict, cause=cause, left=state.left, name_of=name_of

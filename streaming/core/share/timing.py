@@ -20,7 +20,7 @@ from rebalance_monitor.streaming.core.targets.topics import sampled, turns_ms
 
 def due_ms(view: GroupView, state: ShareState, tally: ShareTally) -> int | None:
     """When the next deadline passes that was not told yet; None while nothing is sure."""
-    if state.begun or not state.trusted:
+    if state.begun or not state.trusted or state.unsettled_ms is not None:
         return None
     times = [laws.next_due_ms(tally, state.fired_ms)]
     times += [one for one in _uncovered_due(view, state) if state.fired_ms is None or one > state.fired_ms]

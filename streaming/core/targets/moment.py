@@ -11,6 +11,7 @@ until a record of another moment comes, or the clock has gone on; then they are 
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from itertools import pairwise
 
 from rebalance_monitor.schemas.group_records import GroupRecord
 from rebalance_monitor.streaming.core.model.records import OtherGroup, Row
@@ -31,6 +32,13 @@ def record_of(row: Row) -> GroupRecord | None:
 def records_of(rows: Iterable[Row]) -> list[GroupRecord]:
     """What the rows of one moment say."""
     return [one for one in map(record_of, rows) if one is not None]
+
+
+def holed(rows: Sequence[Row]) -> bool:
+    """Whether records of this moment, or before it, may be missing. A coordinator writes an operation as one batch, so
+    nothing else stands between its records: an offset that is missing there was one of them."""
+    torn = any(later.offset != row.offset + 1 for row, later in pairwise(rows))
+    return torn or any(isinstance(row.body, OtherGroup) and row.body.after_hole for row in rows)
 
 
 def begins_another(begun: Sequence[Row], row: Row) -> bool:

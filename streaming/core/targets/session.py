@@ -16,10 +16,11 @@ from rebalance_monitor.streaming.core.fold.state import Envelope, LastRecord
 from rebalance_monitor.streaming.core.incidents.notice import Output
 from rebalance_monitor.streaming.core.model.codec import dumps
 from rebalance_monitor.streaming.core.model.reasons import Reason
-from rebalance_monitor.streaming.core.model.records import MemberRow, Row
+from rebalance_monitor.streaming.core.model.records import MemberRow, OtherGroup, Row
 from rebalance_monitor.streaming.core.model.results import Source
 from rebalance_monitor.streaming.core.targets.moment import CLOSED_MS, begins_another, carried_on, record_of
 from rebalance_monitor.streaming.core.targets.state import TargetsState
+from rebalance_monitor.streaming.core.targets.way import doubted
 
 S = TypeVar("S", bound=TargetsState)
 
@@ -52,7 +53,11 @@ class TargetsSession(QuietSession, ABC, Generic[S]):
 
     def closed_before(self, row: Row) -> Sequence[Output]:
         """What the records of an earlier moment say together."""
-        return self._closed() if begins_another(self.state.begun, row) else ()
+        begun = self.state.begun
+        if begun and begins_another(begun, row) and isinstance(row.body, OtherGroup) and row.body.after_hole:
+            # What is missing before this record may be the end of that moment.
+            self.state = doubted(self.state, begun[0].timestamp_ms)
+        return self._closed() if begins_another(begun, row) else ()
 
     def closed_by(self, at_ms: int) -> Sequence[Output]:
         """The same where no record of that moment can come any more."""

@@ -26,6 +26,8 @@ class TargetsState:
     `trusted`: every record since the group began, or since it was last seen to be in order, was read. `cause`: what
     asked for the target that is due; `left`: what members had, by name, that have gone since the last target;
     `uncovered_ms`: since when the newest target lacks a partition; `fired_ms`: up to when timers have fired.
+    `doubted`: records may be missing since the last target that was recomputed; `unsettled_ms`: they may since this
+    time, and the group was not seen to be in order since.
     `shown`: the state of the group that was published last.
     """
 
@@ -33,6 +35,8 @@ class TargetsState:
     begun: tuple[Row, ...] = ()
     last: LastRecord | None = None
     trusted: bool = False
+    doubted: bool = False
+    unsettled_ms: int | None = None
     cause: tuple[Cause, ...] = ()
     left: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     underway: Underway | None = None

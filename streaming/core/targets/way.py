@@ -1,8 +1,8 @@
 """The way of a group from target to target: whether every record of it was read, and the last word on each target."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TypeVar
+from typing import TypeVar, assert_never
 
 from rebalance_monitor.schemas.group_records import GroupRecord
 from rebalance_monitor.schemas.group_values import GroupEpoch
@@ -10,13 +10,15 @@ from rebalance_monitor.schemas.streams_values import StreamsEpoch
 from rebalance_monitor.streaming.core.fold.lifecycle import GroupView
 from rebalance_monitor.streaming.core.incidents.notice import Output
 from rebalance_monitor.streaming.core.model.epoch_detail import MemberProgress
+from rebalance_monitor.streaming.core.model.reasons import Reason, ReasonKind
 from rebalance_monitor.streaming.core.model.records import Row
-from rebalance_monitor.streaming.core.model.results import Aftermath, Generation, Standing
-from rebalance_monitor.streaming.core.targets.group import TargetGroup
+from rebalance_monitor.streaming.core.model.results import Aftermath, Generation, Grade, Standing, Verdict
+from rebalance_monitor.streaming.core.targets.group import TargetGroup, TimedMember
 from rebalance_monitor.streaming.core.targets.state import TargetsState
 
 S = TypeVar("S", bound=TargetsState)
 
+MAYBE_MISSING = "offsets of the log were not read: records of the group may be missing before this target"
 FIRST_EPOCHS = 2
 """A new group's first record states epoch 1 or 2."""
 
@@ -37,6 +39,36 @@ def followed(view: GroupView, state: TargetsState, epoch: int | None, stated: It
         return trusted
     since = -1 if state.last is None else state.last.source.offset
     return trusted and unread.offset < since
+
+
+def doubted(state: S, at_ms: int) -> S:
+    """The state where records before this time may be missing since the last closed moment."""
+    return replace(state, doubted=True, unsettled_ms=at_ms)
+
+
+def unheard_of(state: TargetsState, underway: Mapping[str, TimedMember]) -> frozenset[str]:
+    """Of the members that have not reached the newest target (`underway`), those that have not written since records
+    may be missing: one of these may have been theirs."""
+    since_ms = state.unsettled_ms
+    if since_ms is None:
+        return frozenset()
+    return frozenset(name for name, one in underway.items() if one.wrote_ms is None or one.wrote_ms < since_ms)
+
+
+def believed(state: S, verdict: Verdict) -> tuple[S, Verdict]:
+    """A verdict by records of which some may be missing, and the state after it. Where the assignor's answer is the
+    record's, nothing that it rests on was missing. Where it is another one, nobody knows why."""
+    match verdict.grade:
+        case Grade.MATCH:
+            return replace(state, doubted=False), verdict
+        case Grade.UNEXPLAINED if state.doubted:
+            reason = Reason(ReasonKind.EVIDENCE_MISSING, MAYBE_MISSING)
+            lowered = Verdict(grade=Grade.NOT_JUDGED, assignor=verdict.assignor, reason=reason)
+            return replace(state, trusted=False), lowered
+        case Grade.EXPLAINABLE | Grade.UNEXPLAINED | Grade.NOT_JUDGED:
+            return state, verdict
+        case _:
+            assert_never(verdict.grade)
 
 
 def settled(

@@ -1,0 +1,124 @@
+"""Records of groups with targets that are missing: none of it becomes an accusation, and wrong records stay found."""
+
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from rebalance_monitor.schemas.group_records import decode_group_record
+from rebalance_monitor.schemas.outcomes import Decoded
+from rebalance_monitor.streaming.cli.captures import knowledge_of, records_of, settings_of
+from rebalance_monitor.streaming.core.lifecycles import decode_offsets_record
+from rebalance_monitor.streaming.core.model.records import OtherGroup, Row
+from rebalance_monitor.streaming.core.reading import holes
+from rebalance_monitor.streaming.core.replay import OFFSETS_TOPIC, RawRecord, replay
+
+CAPTURES = Path(__file__).parents[3] / "vectors" / "captures-groups"
+GROUPS = (
+    ("kip848-a", "k-uniform"),
+    ("kip848-a", "k-regex"),
+    ("kip848-a", "k-migrate-static"),
+    ("streams-kip1071-4.3.1", "app-a"),
+    ("share-groups", "share-mixed"),
+)
+EVERY_HOLE = os.environ.get("RM_MUTANTS") == "all"
+PLACES = 3
+COMMIT = b"\x00\x01"
+"""How the key of an offset commit begins: nobody reads on."""
+Found = tuple[set[tuple[str, str]], set[int]]
+
+
+@cache
+def records(capture: str, group: str) -> tuple[RawRecord, ...]:
+    """What the capture has of one group, and of all others that there was a record."""
+    return tuple(
+        one if group_of(one) == group else replace(one, key=COMMIT, value=None)
+        for one in records_of(CAPTURES / capture)
+    )
+
+
+def group_of(record: RawRecord) -> str | None:
+    outcome = decode_group_record(record.key or b"", record.value)
+    if isinstance(outcome, Decoded):
+        return outcome.value.group
+    row = decode_offsets_record(
+        record.topic, record.partition, record.offset, record.timestamp_ms, record.key, record.value
+    )
+    return None if row is None else row.group
+
+
+def found(capture: str, some: Iterable[RawRecord]) -> Found:
+    """Incidents above info, and the generations that are unexplained."""
+    told = replay(some, settings_of(CAPTURES / capture), knowledge=knowledge_of(CAPTURES / capture)).objects
+    harmful = {
+        (one["code"], str(one["subjects"])) for one in told if one["kind"] == "incident" and one["severity"] != "info"
+    }
+    wrong = {
+        one["generation"] for one in told if one["kind"] == "generation" and one["verdict"]["grade"] == "unexplained"
+    }
+    return harmful, wrong
+
+
+def compacted(some: Sequence[RawRecord]) -> list[RawRecord]:
+    """The newest record of each key."""
+    newest = {one.key: one for one in some}
+    return [one for one in some if one.key == COMMIT or newest[one.key] is one]
+
+
+def own(every: Sequence[RawRecord]) -> list[int]:
+    """The places of the group's records."""
+    return [at for at, one in enumerate(every) if one.key != COMMIT]
+
+
+@pytest.mark.parametrize(("capture", "group"), GROUPS)
+def test_neighbouring_records_left_out_accuse_nobody(capture: str, group: str) -> None:
+    every = records(capture, group)
+    at = own(every)
+    left_out = [at[first : first + count] for count in (1, 2, 3) for first in range(1, len(at) - count)]
+    for hole in left_out if EVERY_HOLE else Random(group).sample(left_out, PLACES):
+        harmful, wrong = found(capture, [one for place, one in enumerate(every) if place not in hole])
+        assert not harmful, hole
+        assert not wrong, hole
+
+
+@pytest.mark.parametrize(("capture", "group"), GROUPS)
+def test_records_that_were_compacted_in_between_accuse_nobody(capture: str, group: str) -> None:
+    """As after a time in which nobody read, while the log was compacted."""
+    every, dice = records(capture, group), Random(group)
+    for _ in range(40 if EVERY_HOLE else PLACES):
+        start = dice.choice(own(every)[1:-20])
+        end = min(start + dice.randint(5, 120), len(every))
+        harmful, wrong = found(capture, (*every[:start], *compacted(every[start:end]), *every[end:]))
+        assert not harmful, (start, end)
+        assert not wrong, (start, end)
+
+
+def row(offset: int, at_ms: int, group: str = "g") -> Row:
+    return Row(
+        topic=OFFSETS_TOPIC, partition=0, offset=offset, timestamp_ms=at_ms, group=group, body=OtherGroup("consumer")
+    )
+
+
+def after_holes(rows: Sequence[Row], *others: int) -> list[int]:
+    """Offsets of the rows that are marked; `others` were read and concern no group."""
+    offsets = {(OFFSETS_TOPIC, 0): [*(one.offset for one in rows), *others]}
+    marked = holes.marked(rows, offsets)
+    return [one.offset for one in marked if isinstance(one.body, OtherGroup) and one.body.after_hole]
+
+
+def test_a_hole_is_told_to_the_next_record_of_every_group() -> None:
+    assert after_holes([row(1, 10), row(2, 10), row(4, 20), row(5, 20)]) == [4]
+    assert after_holes([row(1, 10), row(2, 10), row(4, 20), row(5, 20)], 3) == []
+    assert after_holes([row(1, 10), row(3, 20, "other"), row(4, 30)]) == [4]
+    assert after_holes([row(5, 10), row(6, 20)]) == [], "nothing is known of what was before the first record"
+
+
+def test_many_holes_between_operations_are_markers_or_commits() -> None:
+    between = [row(2 * number, 10 * number) for number in range(40)]
+    assert after_holes(between) == []
+    torn = [row(100, 500), row(102, 500)]
+    assert len(after_holes([*between, *torn])) == 41
