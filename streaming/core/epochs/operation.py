@@ -63,7 +63,8 @@ def closed(view: GroupView, state: EpochsState, tally: EpochTally) -> tuple[Epoc
         return topics.name_of(topic, after, view.knowledge.topics)
 
     epochs = [one.value.epoch for one in records if isinstance(one.value, GroupEpoch | StreamsEpoch)]
-    state = replace(state, trusted=followed(view, state, before.epoch, epochs, rows[0]))
+    anew = len(after.members) <= 1
+    state = replace(state, trusted=followed(view, state, before.epoch, epochs, rows[0], anew=anew))
     hole = holed(rows)
     state = doubted(state, at_ms) if hole else state
     outputs: list[Output] = []

@@ -23,15 +23,19 @@ FIRST_EPOCHS = 2
 """A new group's first record states epoch 1 or 2."""
 
 
-def followed(view: GroupView, state: TargetsState, epoch: int | None, stated: Iterable[int], row: Row) -> bool:
+def followed(
+    view: GroupView, state: TargetsState, epoch: int | None, stated: Iterable[int], row: Row, *, anew: bool
+) -> bool:
     """Whether the state is still that of all records: each group epoch is one more than the one before.
 
     `epoch`: the group's before the moment, `stated`: those of its records; `row`: one of them, for its partition.
+    `anew`: the group has one member, which is given the same whatever it had. A group of more members had an earlier
+    epoch, whose targets compaction may have taken.
     """
     trusted, unread = state.trusted, view.envelope.unread
     for new in stated:
         if epoch is None:
-            trusted = new <= FIRST_EPOCHS or view.envelope.seen_from_start
+            trusted = new < FIRST_EPOCHS or (new == FIRST_EPOCHS and anew) or view.envelope.seen_from_start
         elif new not in (epoch, epoch + 1):
             trusted = False
         epoch = new

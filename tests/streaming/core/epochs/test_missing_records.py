@@ -122,3 +122,14 @@ def test_many_holes_between_operations_are_markers_or_commits() -> None:
     assert after_holes(between) == []
     torn = [row(100, 500), row(102, 500)]
     assert len(after_holes([*between, *torn])) == 41
+
+
+@pytest.mark.parametrize(("capture", "group"), GROUPS)
+def test_a_group_that_is_first_seen_in_its_midst_is_not_accused(capture: str, group: str) -> None:
+    """Its static members may be away, and its epochs as low as those of a new group."""
+    every = records(capture, group)
+    places = own(every)[1:-1]
+    for at in places if EVERY_HOLE else [*Random(group).sample(places, PLACES), *places[50:55:2]]:
+        harmful, wrong = found(capture, every[at:])
+        assert not harmful, at
+        assert not wrong, at
