@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from confluent_kafka import Producer, TopicPartition
+from confluent_kafka import KafkaError, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic, OffsetSpec
 
 from lab.cluster import jars, jvm
@@ -50,6 +50,10 @@ _KINDS: Mapping[str, str] = {
     "default.value.serde": "org.apache.kafka.common.serialization.Serdes$ByteArraySerde",
     "dsl.store.suppliers.class": "org.apache.kafka.streams.state.BuiltInDslStoreSuppliers$InMemoryDslStoreSuppliers",
 }
+_NOT_YET = frozenset(
+    {KafkaError.NOT_LEADER_FOR_PARTITION, KafkaError.LEADER_NOT_AVAILABLE, KafkaError.UNKNOWN_TOPIC_OR_PART}
+)
+"""What a broker says of a topic that was made a moment ago."""
 ASK_S = 10.0
 TICK_S = 0.1
 SAMPLE_S = 2.0
@@ -107,7 +111,12 @@ class Story:
 
     def _counted(self, admin: AdminClient, application: str) -> bool:
         """Whether everything that was written ahead is in the changelog."""
-        return sum(_ends(admin, application).values()) >= AHEAD * self.partitions
+        try:
+            return sum(_ends(admin, application).values()) >= AHEAD * self.partitions
+        except KafkaException as why:
+            if why.args[0].code() in _NOT_YET:
+                return False
+            raise
 
     def _start(self, application: str, number: int) -> Child:
         name = f"{application}-{number}"

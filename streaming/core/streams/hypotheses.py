@@ -138,7 +138,7 @@ def frames(
     copies, warming, tagged = (
         _standbys(settings, record, remembered),
         _warm_ups(settings, record, remembered),
-        _tags(settings, record),
+        possible_tags(settings, record),
     )
     first = lags[0], warming[0], tagged[0]  # the sticky assignors look at none of these
     for wanted, release, mode, lag, standbys, warm_ups, tags, stateful in product(
@@ -222,7 +222,8 @@ def _warm_ups(settings: StreamsSettings, record: ObservedRecord, remembered: Rem
     return _distinct(remembered.warm_ups, DEFAULT_WARM_UPS, max(extra, 1), UNBOUNDED_WARM_UPS, 1)
 
 
-def _tags(settings: StreamsSettings, record: ObservedRecord) -> Sequence[tuple[str, ...]]:
+def possible_tags(settings: StreamsSettings, record: ObservedRecord) -> Sequence[tuple[str, ...]]:
+    """The rack tags that are tried, the likeliest first."""
     if settings.rack_tags is not None:
         return (settings.rack_tags,)
     keys = _tag_keys(record)

@@ -35,15 +35,17 @@ from rebalance_monitor.streaming.core.streams.hypotheses import (
     assignors,
     first_of,
     frames,
+    possible_tags,
     releases,
     stateful_sets,
 )
 from rebalance_monitor.streaming.core.streams.observed import ObservedRecord
 from rebalance_monitor.streaming.core.streams.plug_ins import NO_PLUG_INS, PlugInRun, PlugIns
-from rebalance_monitor.streaming.core.streams.rounds import roles_of
+from rebalance_monitor.streaming.core.streams.rounds import Hypothesis, roles_of
 from rebalance_monitor.streaming.core.streams.search import FEWEST_RUNS, Found, Missed, Search, runs_of
 
 MOST_FRAMES = 300
+TAGS = "rack.aware.assignment.tags"
 _POOLED = "the leader takes all members of a newer version for one process, whose id no record shows"
 
 
@@ -225,6 +227,10 @@ def _missed(settings: StreamsSettings, record: ObservedRecord, remembered: Remem
     return Verdict(grade=Grade.UNEXPLAINED, assignor=PROTOCOL, reason=reason, expected=expected)
 
 
+def _with_tags(hypothesis: Hypothesis, tags: tuple[str, ...]) -> Hypothesis:
+    return replace(hypothesis, configs=replace(hypothesis.configs, rack_aware_assignment_tags=tags))
+
+
 def _unknown(settings: StreamsSettings, record: ObservedRecord, found: Found, search: Search) -> Reason | None:
     """On what the answer rests that is not known; None where it follows from what is known."""
     hypothesis = found.hypothesis
@@ -250,6 +256,12 @@ def _unknown(settings: StreamsSettings, record: ObservedRecord, found: Found, se
         return Reason(
             ReasonKind.UNKNOWN_SETTINGS, f"settings that are not known give this answer with these values: {listed}"
         )
+    tags = hypothesis.configs.rack_aware_assignment_tags
+    others = [_with_tags(hypothesis, other) for other in possible_tags(settings, record) if other != tags]
+    if not all(map(search.gives, others)) or not all_tags_tried(settings, record):
+        listed = ",".join(tags) or "empty"
+        text = f"settings that are not known give this answer with these values: {TAGS} {listed}"
+        return Reason(ReasonKind.UNKNOWN_SETTINGS, text)
     racks = rack_modes.rests_on(settings, record, hypothesis.release, hypothesis.assignor, hypothesis.configs)
     if racks is not None:
         return racks

@@ -13,10 +13,12 @@ from rebalance_monitor.assignors.streams.leader import MakeAssignor
 from rebalance_monitor.assignors.streams.tasks import task_of
 from rebalance_monitor.streaming.core.cluster.knowledge import NOTHING_KNOWN
 from rebalance_monitor.streaming.core.cluster.topics import NO_SAMPLES, TopicHistory
+from rebalance_monitor.streaming.core.fold.clocks import SKEW_MS
+from rebalance_monitor.streaming.core.fold.fold import FoldOutcome
 from rebalance_monitor.streaming.core.fold.state import Saved
 from rebalance_monitor.streaming.core.lifecycles import fold_group
 from rebalance_monitor.streaming.core.model.reasons import ReasonKind
-from rebalance_monitor.streaming.core.model.records import GroupGeneration
+from rebalance_monitor.streaming.core.model.records import GroupGeneration, Row, Tick
 from rebalance_monitor.streaming.core.model.results import Grade, Verdict
 from rebalance_monitor.streaming.core.model.streams_settings import StreamsSettings
 from rebalance_monitor.streaming.core.streams.generation import _floor
@@ -241,3 +243,64 @@ def test_a_moved_task_is_never_explained_by_racks(told: bool) -> None:
     assert grades[Grade.MATCH] + grades[Grade.EXPLAINABLE] == 0
     assert grades[Grade.UNEXPLAINED] >= 0.7 * grades.total()
     assert grades.total() > 5
+
+
+TAGS = ("zone", "row", "host")
+
+
+def tagged(seed: int, keys: tuple[str, ...]) -> Life:
+    """Joins, leaves and restarts of processes with these client tags, by all of which copies are spread."""
+    dice = random.Random(seed)
+    parts = (Part(1, "re", 4, stateful=True),)
+    truth = Truth(parts=parts, standbys=1, tags=keys)
+    life = Life(dice, truth, known=replace(truth.known(), rack_tags=None, topology=text_of(parts)))
+    for at in range(5):
+        life.join(f"p{at}", tags={key: f"{key}{dice.randrange(2)}" for key in keys})
+    life.settle()
+    for at in range(3):
+        life.advance(catch_up=1.0)
+        life.leave(f"p{at}")
+        life.settle()
+    return life
+
+
+@pytest.mark.parametrize("keys", [TAGS[:1], TAGS])
+def test_rack_tags_that_nobody_told_are_no_alarm_and_no_match_where_they_decide(keys: tuple[str, ...]) -> None:
+    decided = 0
+    for seed in range(3):
+        life = tagged(seed, keys)
+        unknown = [one.verdict for one in generations(life.story.fold())]
+        assert Grade.UNEXPLAINED not in {one.grade for one in unknown}
+        settings = life.story.settings
+        without = replace(settings.streams[GROUP], rack_tags=())
+        life.story.settings = replace(settings, streams={GROUP: without})
+        for one, other in zip(unknown, generations(life.story.fold()), strict=True):
+            if other.verdict.grade is Grade.UNEXPLAINED:
+                decided += 1
+                assert one.grade is not Grade.MATCH, "the tags decide, and nobody told them"
+    assert decided
+
+
+def test_a_record_waits_for_the_racks_after_it() -> None:
+    """One of a leader that looks at racks, and not longer than `judge.wait_ms`."""
+    life = lived(0, RackStrategy.MIN_TRAFFIC)
+    story, row = life.story, life.story.rows[0]
+    sample = sample_of(row.timestamp_ms - 10_000, life.truth.racks)
+    topics = NO_SAMPLES.with_sample(sample)
+    read_ms = row.timestamp_ms + 2 * SKEW_MS
+
+    def read(state: Saved | None, rows: list[Row], now_ms: int) -> FoldOutcome:
+        knowledge = replace(NOTHING_KNOWN, topics=topics, asked=True)
+        return fold_group(story.settings, GROUP, state, rows, Tick(now_ms), knowledge=knowledge)
+
+    first = read(None, [row], read_ms)
+    assert generations(first.results)[-1].verdict.pending_until_ms is not None
+    late = generations(read(first.state, [], read_ms + story.settings.judge_wait_ms).results)[-1].verdict
+    assert late.reason is not None
+    assert late.reason.kind in (ReasonKind.UNKNOWN_RACKS, ReasonKind.UNKNOWN_STATE)
+    assert first.sample_from_ms is not None
+    topics = topics.with_sample(sample_of(first.sample_from_ms, life.truth.racks))
+    told = generations(read(first.state, [], read_ms + 1_000).results)[-1].verdict
+    assert told.pending_until_ms is None
+    assert told.grade in (Grade.MATCH, Grade.EXPLAINABLE)
+    assert "sample" not in told.why
