@@ -50,7 +50,7 @@ def no_progress(before: Past, now: Past, facts: Facts) -> Violations:
     if stuck:
         listed = ", ".join(f"{copy} at {_over_rounds(probing, copy, sums)}" for copy in stuck[:NAMED])
         said.append(f"copies that made no progress: {listed}")
-    said += [_paced(copy, known[copy]) for copy in (nearing or list(known))[:NAMED]]
+    said += [_paced(copy, known[copy], _over_rounds(probing, copy, sums)) for copy in (nearing or list(known))[:NAMED]]
     if len(known) < len(growing) and not nearing:
         unknown = ", ".join(f"{copy} at {_over_rounds(probing, copy, sums)}" for copy in growing if copy not in known)
         said.append(f"copies that restore, and how fast their changelogs are written is not known: {unknown}")
@@ -71,11 +71,11 @@ def _over_rounds(probing: Probing, copy: str, sums: Mapping[str, int]) -> str:
     return " → ".join(map(str, probing.trails.get(copy, (sums[copy],))))
 
 
-def _paced(copy: str, pace: Pace) -> str:
-    """How a copy restores, and when it catches up."""
+def _paced(copy: str, pace: Pace, over_rounds: str) -> str:
+    """How a copy restores, and when it catches up; else its offset sums."""
     rates = f"{copy} restores {pace.restored_per_s:.1f} records a second, {pace.written_per_s:.1f} are written"
     if pace.left_ms is None:
-        return f"{rates}: it is {pace.behind} behind and does not catch up so"
+        return f"{rates}: at {over_rounds} it is {pace.behind} behind and does not catch up so"
     return f"{rates}: it is {pace.behind} behind and catches up in about {ceil(pace.left_ms / 1000)} s if both go on so"
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from rebalance_monitor.streaming.core.model.results import Incident
 from rebalance_monitor.streaming.core.model.streams_settings import StreamsSettings
-from tests.streaming.core.rules.cases_streams_across import ONE_WARM_UP, probing
+from tests.streaming.core.rules.cases_streams_across import ONE_WARM_UP, probing, written_faster
 from tests.streaming.core.rules.streams import group, record
 
 RULE, LATE_LEADER = "STREAMS-S19", "2.6.0"
@@ -29,6 +29,12 @@ def test_a_sum_that_falls_is_lost_state() -> None:
     assert "900 → 900 → 20" in told
     assert "state was lost, its directory emptied or another one: the offset sum fell (1_1 " in told
     assert "a copy does not restore" not in told
+
+
+def test_a_copy_that_falls_behind_is_told_with_its_sums() -> None:
+    found = [one for one in written_faster().fold() if isinstance(one, Incident) and one.code == RULE]
+    sums = " → ".join(str(5 + 10 * at) for at in range(6))
+    assert f"5.0 are written: at {sums} it is" in found[0].message
 
 
 @pytest.mark.parametrize(
