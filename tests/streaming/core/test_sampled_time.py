@@ -1,13 +1,16 @@
 """The time of a group that is polled goes on as far as answers show it: no answer is no proof that all is as it was."""
 
+from collections import Counter
 from dataclasses import replace
+
+import pytest
 
 from rebalance_monitor.streaming.core.cluster.shown_groups import ShownGroups
 from rebalance_monitor.streaming.core.connect.rules.catalogue_across import ALL_WORKERS_GONE
-from rebalance_monitor.streaming.core.model.records import GroupGeneration
+from rebalance_monitor.streaming.core.model.records import GroupDeleted, GroupGeneration, Row
 from rebalance_monitor.streaming.core.model.results import Generation, Grade, Incident, Result
 from rebalance_monitor.streaming.core.model.settings import ClusterSettings
-from tests.streaming.core.polled import Asked
+from tests.streaming.core.polled import Asked, rows_of
 from tests.streaming.core.rules.cases_record import job_in_two_hands
 from tests.streaming.core.rules.cases_status import all_running
 from tests.streaming.core.rules.consumers import group, shares
@@ -166,3 +169,36 @@ def test_the_time_of_a_group_that_is_read_is_nobodys_answer() -> None:
     one.fold(story.rows, story.now_ms)
     assert envelope_of(one.state).polled is None
     assert said(one.fold([], story.now_ms + HOUR_MS, shown_ms=0), "partition_without_owner")[:1] == ["opened"]
+
+
+def changed(name: str, cut: int, *, again: bool) -> Counter[str]:
+    """Rules that are broken by the groups of a capture that are polled up to this generation (0: never), and read from
+    then on; `again`: what was polled stands in the log as well, and is read first."""
+    known, knowledge, by_group = rows_of(name)
+    found = Counter[str]()
+    for of, own in by_group.items():
+        one, now_ms, number, missed = Asked(known, of, knowledge), 0, 0, list[Row]()
+        for row in sorted(own if of else (), key=lambda row: row.timestamp_ms):
+            now_ms = max(now_ms, row.timestamp_ms)
+            number += isinstance(row.body, GroupGeneration)
+            if number > cut or not isinstance(row.body, GroupGeneration | GroupDeleted):
+                one.fold([*(missed if again and number > cut else ()), row], now_ms)
+                missed = [] if number > cut else missed
+                continue
+            missed.append(row)
+            if isinstance(row.body, GroupGeneration):
+                one.told(row.body, now_ms + 1_000)
+            else:
+                one.gone(now_ms + 1_000)
+        found.update(each.rule for each in one.results if isinstance(each, Incident) and each.transition == "opened")
+    return found
+
+
+@pytest.mark.parametrize("name", ["captures/steady", "captures/sessioned-4.3.1", "captures-groups/java-classic"])
+@pytest.mark.parametrize("again", [False, True])
+def test_a_cluster_that_goes_back_to_the_log_brings_up_nothing_that_the_log_alone_does_not(
+    name: str, again: bool
+) -> None:
+    of_the_log = set(changed(name, 0, again=False))
+    for cut in (2, 5):
+        assert set(changed(name, cut, again=again)) <= of_the_log
