@@ -22,6 +22,7 @@ from rebalance_monitor.streaming.core.streams.caught_up import sums_of
 from rebalance_monitor.streaming.core.streams.described import store_names, stores_by_part
 from rebalance_monitor.streaming.core.streams.grading import Judged
 from rebalance_monitor.streaming.core.streams.hypotheses import releases
+from rebalance_monitor.streaming.core.streams.leftovers import Leftovers
 from rebalance_monitor.streaming.core.streams.members import StreamsThread
 from rebalance_monitor.streaming.core.streams.observed import ObservedRecord
 from rebalance_monitor.streaming.core.streams.topology import Key, SubtopologySeen, key_of
@@ -35,7 +36,8 @@ FIRST_WITH_NEXT = 7
 class Facts:
     """One generation. `remembered` are the tasks that records before showed; `counts` the partitions of topics by the
     last sample, empty where nobody asks brokers; `ends`: where its changelogs end by the last sample until `at_ms`, the
-    record's time. `misfit`: why the configured topology is not this application's."""
+    record's time. `left`: reports of directories that were left before a stop. `misfit`: why the configured topology is
+    not this application's."""
 
     record: ObservedRecord
     judged: Judged
@@ -46,6 +48,7 @@ class Facts:
     remembered: Mapping[TaskId, tuple[TopicPartition, ...]] = field(default_factory=dict)
     counts: Mapping[str, int] = field(default_factory=dict)
     ends: ChangelogEnds | None = None
+    left: Leftovers = field(default_factory=dict)
 
     @cached_property
     def processes(self) -> dict[ProcessId, list[StreamsThread]]:

@@ -39,6 +39,7 @@ from rebalance_monitor.streaming.core.streams.future import pooled
 from rebalance_monitor.streaming.core.streams.grading import Judged, not_judged
 from rebalance_monitor.streaming.core.streams.hypotheses import Remembered
 from rebalance_monitor.streaming.core.streams.laws import examined
+from rebalance_monitor.streaming.core.streams.leftovers import Leftovers, leftovers, reported, restarted
 from rebalance_monitor.streaming.core.streams.members import UnreadableThread, later_version, thread_of, threads_of
 from rebalance_monitor.streaming.core.streams.observed import ObservedRecord, holds_of, observed
 from rebalance_monitor.streaming.core.streams.past import after
@@ -47,7 +48,7 @@ from rebalance_monitor.streaming.core.streams.replica_racks import known_racks
 from rebalance_monitor.streaming.core.streams.rules import RULES
 from rebalance_monitor.streaming.core.streams.sampled_ends import bounds_by_task, written_until_ms
 from rebalance_monitor.streaming.core.streams.state import StreamsState
-from rebalance_monitor.streaming.core.streams.topology import learnt, tasks_of
+from rebalance_monitor.streaming.core.streams.topology import learnt, tasks_of, without_state
 from rebalance_monitor.streaming.core.streams.verdict import judge, newest_known
 from rebalance_monitor.streaming.core.streams.views import viewed
 
@@ -90,7 +91,13 @@ def judged(
         published = published_as(view.settings, view.group, view.envelope, row, shares=shares_of, verdict=verdict)
         first = state.first if again else written_again.first_verdict(body, source, verdict)
         return replace(state, last=last, sightings=sightings, first=first), [published, *outputs]
+    known_left = leftovers(state.leftovers, threads)
+    left = reported(known_left, threads)
+    if restarted(threads):
+        state = replace(state, seen=without_state(state.seen), floor={})
     seen = learnt(state.seen, threads)
+    # What is left of another topology may be taken for this one's state, and only for this record.
+    proved = learnt(state.seen, threads, left)
     record = observed(view.group, body.leader, threads, seen)
     holds = holds_of(record)
     settings = view.settings.streams.get(view.group, NOTHING_SAID)
@@ -102,6 +109,7 @@ def judged(
         until_ms = written_until_ms(row, view.waiting.head())
         racks = known_racks(view.knowledge.topics, settings.topology, view.group, seen, row.timestamp_ms, until_ms)
         found = _judged(view, settings, state, replace(record, racks=racks), row, plug_ins)
+        found = _doubted(found, left)
         outputs.append(_of_plug_in(view, settings, found, moment, here))
     verdict = found.verdict
     published = published_as(
@@ -116,7 +124,8 @@ def judged(
     )
     # Laws look at what the leader knew; people see what the members said.
     facts = Facts(
-        record=replace(record, threads=pooled(record.threads, newest_known(settings, record))),
+        record=replace(record, threads=pooled(record.threads, newest_known(settings, record)), seen=proved),
+        left=left,
         judged=found,
         settings=settings,
         here=here,
@@ -136,13 +145,14 @@ def judged(
     next_state = StreamsState(
         last=last,
         holds=holds,
-        seen=seen,
+        seen=proved,
         asked=asked_by(record, body.state_ms, departures.shortest_ms(body.members)),
         sightings=sightings,
         remembered=_remembered(state.remembered, found),
         floor=_floor(state.floor, record),
         past=now,
         first=state.first if again else written_again.first_verdict(body, source, verdict),
+        leftovers=known_left,
         looked_at=state.looked_at if found.plugged is None else tuple(sorted(found.plugged.read)),
     )
     return next_state, [replace(published, detail=detail), *outputs]
@@ -172,6 +182,14 @@ def _judged(
         text = "first record of the group: it may come from a conversion, not from an assignor"
         return Judged(verdict=not_judged(ReasonKind.CONVERSION, text), plugged=found.plugged)
     return replace(found, verdict=written_again.otherwise(state.first, body, found.verdict))
+
+
+def _doubted(found: Judged, left: Leftovers) -> Judged:
+    """The verdict where members report what may be of another topology, or of changelogs that are gone."""
+    if found.verdict.grade is not Grade.UNEXPLAINED or not left:
+        return found
+    text = f"directories of {', '.join(sorted(left)[:3])} were left before the application was stopped as a whole"
+    return Judged(verdict=not_judged(ReasonKind.UNKNOWN_STATE, text), plugged=found.plugged)
 
 
 def _remembered(before: Remembered, found: Judged) -> Remembered:

@@ -56,6 +56,11 @@ def _many_warm_ups(facts: Facts) -> Violations:
     return found(MANY_WARM_UPS, facts, text) if extras > most else OK
 
 
+def _reported(facts: Facts) -> list[TaskId]:
+    """Those of them of which nobody reports what may be of a changelog that is gone."""
+    return [task for task in _stateful_running(facts) if str(task) not in facts.left]
+
+
 def _options(facts: Facts, task: TaskId, acceptable: int) -> list[Possible]:
     return possible(facts.sums.get(task, {}), facts.processes, acceptable, 0)
 
@@ -71,7 +76,7 @@ def _behind_active(facts: Facts) -> Violations:
         return None
     always = all(era.most_caught_up for era in facts.eras)
     behind, without = set(), set()
-    for task in _stateful_running(facts):
+    for task in _reported(facts):
         process = facts.runs[task]
         options = _options(facts, task, acceptable)
         if all(_is_behind(facts, task, process, one, always=always) for one in options):
@@ -101,7 +106,7 @@ def _behind_standby(facts: Facts) -> Violations:
         return None
     behind = {
         task
-        for task in _stateful_running(facts)
+        for task in _reported(facts)
         if all(_badly_copied(facts, task, wanted, one) for one in _options(facts, task, acceptable))
     }
     text = f"copies of {listed(behind)} on processes that lag more than others, by every possible end offset"

@@ -8,6 +8,7 @@ from rebalance_monitor.assignors.streams.tasks import ProcessId, TaskId
 from rebalance_monitor.streaming.core.fold.clocks import SKEW_MS
 from rebalance_monitor.streaming.core.model.results import Source
 from rebalance_monitor.streaming.core.streams.facts import Facts
+from rebalance_monitor.streaming.core.streams.leftovers import is_left
 
 MOST_TURNS = 4
 """Places of a task that show it going back and forth: a, b, a, b."""
@@ -157,7 +158,8 @@ def _won(past: Past, facts: Facts, source: Source) -> dict[str, Won]:
         name, sums = str(task), facts.sums.get(task, {})
         total = sums.get(process)
         known = past.won.get(name)
-        if total is not None and total > 0 and name in past.runs and past.runs[name] != str(process):
+        left = is_left(facts.left, task, process)
+        if total is not None and total > 0 and not left and name in past.runs and past.runs[name] != str(process):
             won[name] = Won(str(process), total, source)
         elif known is not None and known.process == str(process) and total in (None, 0):
             won[name] = known

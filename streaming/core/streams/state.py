@@ -7,6 +7,7 @@ from rebalance_monitor.streaming.core.fold.state import LastRecord
 from rebalance_monitor.streaming.core.fold.static_members import Sightings
 from rebalance_monitor.streaming.core.fold.written_again import FirstVerdict
 from rebalance_monitor.streaming.core.streams.hypotheses import NOTHING_REMEMBERED, Remembered
+from rebalance_monitor.streaming.core.streams.leftovers import Leftovers
 from rebalance_monitor.streaming.core.streams.past import Past
 from rebalance_monitor.streaming.core.streams.topology import Seen
 
@@ -33,7 +34,7 @@ class StreamsState:
     the last answer; `floor`: the largest offset sum ever reported of each task, which its changelogs reach.
     `past`: what laws across records look at. `looked_at`: what the application's own assignor looked at when it was run
     last (LAGS, …). `first`: the verdict on the newest generation, in case it is written
-    again."""
+    again. `leftovers`: directories that nobody has opened since the application was stopped."""
 
     last: LastRecord | None = None
     holds: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -45,3 +46,4 @@ class StreamsState:
     past: Past = field(default_factory=Past)
     first: FirstVerdict | None = None
     looked_at: tuple[str, ...] = ()
+    leftovers: Leftovers = field(default_factory=dict)

@@ -10,11 +10,12 @@ nothing, it most likely has none: a running task with a changelog is always repo
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from rebalance_monitor.assignors.streams.tasks import TaskId, TopicPartition
 from rebalance_monitor.schemas.streams_tasks import NEWEST_VERSION
+from rebalance_monitor.streaming.core.streams.leftovers import Leftovers, is_left
 from rebalance_monitor.streaming.core.streams.members import StreamsThread
 
 Key: TypeAlias = tuple[int, str]
@@ -58,12 +59,14 @@ class SubtopologySeen:
 FIRST_WITH_SUMS = 7
 SILENT = 3
 """A task that was only just created is not reported yet; one that is not reported so often has no state."""
+NOTHING_LEFT: Leftovers = {}
 Seen: TypeAlias = tuple[SubtopologySeen, ...]
 
 
-def learnt(before: Seen, threads: Iterable[StreamsThread]) -> Seen:
+def learnt(before: Seen, threads: Iterable[StreamsThread], left: Leftovers = NOTHING_LEFT) -> Seen:
     """What is known after this record. Counts grow; a topic that another sub-topology reads now belongs to that one,
-    and a topic that no thread is given or owns is not read any more."""
+    and a topic that no thread is given or owns is not read any more. What was left on disks (`left`) proves no
+    state."""
     members = tuple(threads)
     topics: dict[Key, dict[str, int]] = {one.key: dict(one.topics) for one in before}
     stateful = {one.key for one in before if one.stateful}
@@ -83,11 +86,12 @@ def learnt(before: Seen, threads: Iterable[StreamsThread]) -> Seen:
     for member in members:
         stateful.update(map(key_of, member.standby))
         reported = frozenset(map(key_of, member.offset_sums))
+        proved = (key_of(task) for task in member.offset_sums if not is_left(left, task, member.process_id))
         # Up to version 6 members list all tasks that they ran, with state or without.
         # What a newer version than all known ones reports, nobody can read.
         sums = FIRST_WITH_SUMS <= member.said.version <= NEWEST_VERSION
         if sums:
-            stateful.update(reported)
+            stateful.update(proved)
         for topic, number in member.wanted.owned:
             owner = reader.get(topic)
             if owner is None or not 0 <= number < MOST_PARTITIONS:
@@ -111,6 +115,11 @@ def learnt(before: Seen, threads: Iterable[StreamsThread]) -> Seen:
         for key, counts in sorted(topics.items(), key=lambda one: (one[0][1], one[0][0]))
         if counts
     )
+
+
+def without_state(seen: Seen) -> Seen:
+    """The same where nobody knows any more which sub-topologies have state."""
+    return tuple(replace(one, stateful=False, silent=0) for one in seen)
 
 
 def key_of(task: TaskId) -> Key:

@@ -158,7 +158,9 @@ class Life:
                 for task in thread.standby & self.ends.keys():
                     here = process.on_disk.get(task, 0)
                     done = self.dice.random() < catch_up
-                    process.on_disk[task] = self.ends[task] if done else self.dice.randint(here, self.ends[task])
+                    process.on_disk[task] = (
+                        self.ends[task] if done or here > self.ends[task] else self.dice.randint(here, self.ends[task])
+                    )
 
     # -- one generation ------------------------------------------------------------------------------------------
 
