@@ -18,18 +18,18 @@ from itertools import pairwise
 
 from rebalance_monitor.streaming.core.model.records import OtherGroup, Row
 
-Place = tuple[str, int]
+LogPartition = tuple[str, int]
 """Topic and partition."""
 FEW = 3
 """So many holes of a partition are never taken for markers, nor as many as one of 20 records has before it."""
 ONE_OF = 20
 
 
-def marked(rows: Iterable[Row], offsets: Mapping[Place, Sequence[int]]) -> list[Row]:
+def marked(rows: Iterable[Row], offsets: Mapping[LogPartition, Sequence[int]]) -> list[Row]:
     """The rows, with those marked before which records of their group may be missing. `offsets`: of every record that
     was read, whatever it says."""
     found = list(rows)
-    own: dict[tuple[Place, str | None], list[int]] = defaultdict(list)
+    own: dict[tuple[LogPartition, str | None], list[int]] = defaultdict(list)
     for at, row in enumerate(found):
         if isinstance(row.body, OtherGroup):
             own[(row.topic, row.partition), row.group].append(at)
