@@ -76,9 +76,11 @@ def applications(where: str) -> dict[str, dict[str, Any]]:
             for error in ("UNKNOWN_TASK_ID", "ACTIVE_TASK_ASSIGNED_MULTIPLE_TIMES", "MISSING_PROCESS_ID")
         },
         **{
-            name: {"name": f"misbehaving:{name}", "path": of_folder["misbehaving"], "budget_ms": 1_000}
-            for name in ("Raises", "Loops", "Exits", "EatsMemory", "ReturnsNothing")
+            name: {"name": f"misbehaving:{name}", "path": of_folder["misbehaving"]}
+            for name in ("Raises", "Exits", "EatsMemory", "ReturnsNothing")
         },
+        # Only what never answers has a short budget: a busy machine must not make the others late as well.
+        "Loops": {"name": "misbehaving:Loops", "path": of_folder["misbehaving"], "budget_ms": 1_000},
     }
     return {
         f"{where}-{group}": {
