@@ -49,7 +49,8 @@ class PartitionProgress:
     """One partition of a group. It surely stood at `committed` from `since_ms` to `seen_ms` with something to read,
     unless it is `caught_up`; `samples` showed it so, and `end_since` was its end offset in the first of them.
 
-    `first`: nothing was known of it before, so nobody saw it advance.
+    `first`: nothing was known of it before, so nobody saw it advance. `asked_ms`: of the last sample that showed it;
+    `grew_after_ms`: its committed offset grew last after this time, None where nobody saw it grow.
     """
 
     committed: int
@@ -59,6 +60,8 @@ class PartitionProgress:
     end_since: int
     samples: int = 1
     first: bool = False
+    asked_ms: int = 0
+    grew_after_ms: int | None = None
 
     @property
     def lag(self) -> int:
@@ -82,7 +85,8 @@ class PartitionProgress:
         end = max(self.end, told.committed) if told.end is None else told.end
         stands = told.committed == self.committed and not self.caught_up and end >= self.end
         if not stands:
-            return begun(told.committed, end, sample, first=False)
+            grew_ms = self.asked_ms if told.committed > self.committed else self.grew_after_ms
+            return begun(told.committed, end, sample, first=False, grew_after_ms=grew_ms)
         return PartitionProgress(
             committed=self.committed,
             end=end,
@@ -91,14 +95,26 @@ class PartitionProgress:
             end_since=self.end_since,
             samples=self.samples + 1,
             first=self.first,
+            asked_ms=sample.asked_ms,
+            grew_after_ms=self.grew_after_ms,
         )
 
 
-def begun(committed: int, end: int, sample: ProgressSample, *, first: bool) -> PartitionProgress:
+def begun(
+    committed: int, end: int, sample: ProgressSample, *, first: bool, grew_after_ms: int | None = None
+) -> PartitionProgress:
     """A partition from this sample on."""
     at_ms = sample.answered_ms
     return PartitionProgress(
-        committed=committed, end=end, since_ms=at_ms, seen_ms=at_ms, end_since=end, samples=1, first=first
+        committed=committed,
+        end=end,
+        since_ms=at_ms,
+        seen_ms=at_ms,
+        end_since=end,
+        samples=1,
+        first=first,
+        asked_ms=sample.asked_ms,
+        grew_after_ms=grew_after_ms,
     )
 
 

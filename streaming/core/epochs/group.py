@@ -39,7 +39,7 @@ from rebalance_monitor.schemas.streams_values import (
     Topology,
 )
 from rebalance_monitor.streaming.core.epochs import units
-from rebalance_monitor.streaming.core.epochs.units import Units
+from rebalance_monitor.streaming.core.epochs.units import ACTIVE, Units
 from rebalance_monitor.streaming.core.targets.group import TargetGroup, TimedMember
 
 STATIC_AWAY = -2
@@ -84,12 +84,14 @@ FIRST_OF_STREAMS = 17
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemberView(TimedMember):
-    """What the records say of one member. `target`: its partitions; `tasks`: its tasks, in a Streams group."""
+    """What the records say of one member. `target`: its partitions; `tasks`: its tasks, in a Streams group;
+    `gained_ms`: the time of its last record with an active task that the one before did not have."""
 
     metadata: ConsumerMember | StreamsMember | None = None
     target: Partitions | None = None
     current: Current | StreamsCurrent | None = None
     tasks: StreamsTarget | None = None
+    gained_ms: int | None = None
 
     @property
     def state(self) -> MemberState | None:
@@ -229,7 +231,10 @@ def _said(member: MemberView, value: Value, at_ms: int, ahead_ms: int) -> Member
 def _moved(member: MemberView, current: Current | StreamsCurrent, at_ms: int, ahead_ms: int) -> MemberView:
     before = member.current
     same = before is not None and _standing(before) == _standing(current)
-    return replace(member.heard(at_ms, ahead_ms, same=same), current=current)
+    held = units.assigned(before)
+    gained = any(unit not in held for unit in units.tasks_in(units.assigned(current)) if unit[0] == ACTIVE)
+    gained_ms = at_ms if gained else member.gained_ms
+    return replace(member.heard(at_ms, ahead_ms, same=same), current=current, gained_ms=gained_ms)
 
 
 def _standing(current: Current | StreamsCurrent) -> tuple[int, State | None, Units]:
@@ -265,7 +270,7 @@ def _without(group: EpochGroup, name: str, part: StatedPart) -> EpochGroup:
         case StatedPart.TARGET:
             member = replace(member, target=None, tasks=None)
         case _:
-            member = replace(member.unheard(), current=None)
+            member = replace(member.unheard(), current=None, gained_ms=None)
     if member != MemberView():
         return replace(group, members={**group.members, name: member})
     others = {one: view for one, view in group.members.items() if one != name}

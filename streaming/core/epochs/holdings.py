@@ -1,22 +1,55 @@
-"""Which partitions the members of a KIP-848 group may consume, by their names."""
+"""Which partitions the members of a KIP-848 or Streams group may consume, by their names.
+
+A member of a Streams group reads what its active tasks read: of each source topic of a task's subtopology the partition
+of the task's number. Copies read changelogs alone.
+"""
+
+from collections.abc import Iterable
 
 from rebalance_monitor.streaming.core.cluster.topics import TopicHistory
-from rebalance_monitor.streaming.core.epochs.group import CONSUMER
+from rebalance_monitor.streaming.core.epochs import tasks
+from rebalance_monitor.streaming.core.epochs.group import CONSUMER, STREAMS
 from rebalance_monitor.streaming.core.epochs.state import EpochsState
+from rebalance_monitor.streaming.core.epochs.tasks_published import Reads, share_of
 from rebalance_monitor.streaming.core.epochs.topics import name_of
-from rebalance_monitor.streaming.core.epochs.units import partitions_in
+from rebalance_monitor.streaming.core.epochs.units import ACTIVE, RoleTask, partitions_in, tasks_in
 from rebalance_monitor.streaming.core.fold.lifecycle import Holdings
 
 
 def holdings_of(state: EpochsState, history: TopicHistory) -> Holdings | None:
-    """By member id, since the newest target at the earliest; None unless every record was read, and of a Streams group,
-    whose records name tasks. A topic of which nobody has told the name goes by its id, and brokers say nothing of it.
+    """By member id, since the newest target at the earliest; None unless every record was read, and of a Streams group
+    with a subtopology that reads a pattern of topics, whose names no record tells. A topic of which nobody has told the
+    name goes by its id, and brokers say nothing of it.
     """
     group = state.view
-    if not state.trusted or group.kind != CONSUMER:
+    if not state.trusted or group.kind not in (CONSUMER, STREAMS):
         return None
+    known = [member.metadata for member in group.members.values() if member.metadata is not None]
+    busy_ms = max((metadata.rebalance_timeout_ms for metadata in known), default=None)
+    if group.kind == STREAMS:
+        return _of_streams(state, history, busy_ms)
     held = {member: sorted(partitions_in(one.assigned())) for member, one in sorted(group.members.items())}
     names = {topic: name_of(topic, group, history) for topic in {topic for all_ in held.values() for topic, _ in all_}}
     members = {member: tuple(f"{names[topic]}-{number}" for topic, number in all_) for member, all_ in held.items()}
-    known = [one.metadata for one in group.members.values() if one.metadata is not None]
-    return Holdings(members, group.assignment_ms, max((one.rebalance_timeout_ms for one in known), default=None))
+    return Holdings(members, group.assignment_ms, busy_ms)
+
+
+def _of_streams(state: EpochsState, history: TopicHistory, busy_ms: int | None) -> Holdings | None:
+    group = state.view
+    if group.topology is None or any(part.source_regexes for part in group.topology.subtopologies):
+        return None
+    reads = tasks.reads(group, history, history.answered_ms or 0)
+    with_state = {part.id for part in group.topology.subtopologies if part.changelogs}
+    members: dict[str, tuple[str, ...]] = {}
+    taken_ms: dict[str, int] = {}
+    for name, member in sorted(group.members.items()):
+        active = [task for task in tasks_in(member.assigned()) if task[0] == ACTIVE]
+        members[name] = _named(active, reads)
+        gained_ms = member.wrote_ms if member.gained_ms is None else member.gained_ms
+        restored = [task for task in active if task[1] in with_state]
+        taken_ms |= dict.fromkeys(_named(restored, reads), gained_ms or 0)
+    return Holdings(members, group.assignment_ms, busy_ms, taken_ms)
+
+
+def _named(some: Iterable[RoleTask], reads: Reads) -> tuple[str, ...]:
+    return tuple(f"{topic}-{number}" for topic, number in share_of(some, reads).partitions)

@@ -12,6 +12,9 @@ something to read all the time and more was written. Only time in which somebody
 A member may handle records and commit elsewhere, so a finding is likely at most, and nothing is found in a group that
 was never seen to commit. A sample that is older than the group's last record says nothing: others may hold its
 partitions now. No sample, no conclusion: neither begins an incident, nor ends one.
+
+A thread of a Streams application restores the state of a task before it reads its partitions, which may take hours. So
+what a thread was given and has not been seen to advance is information only.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -29,7 +32,15 @@ from rebalance_monitor.streaming.core.incidents.notice import Notice
 from rebalance_monitor.streaming.core.incidents.progress import LAG_ON_ONE, NOT_ADVANCING
 from rebalance_monitor.streaming.core.incidents.transitions import PartKey
 from rebalance_monitor.streaming.core.model.records import Tick
-from rebalance_monitor.streaming.core.model.results import Certainty, Evidence, GroupProgress, MemberLag, Part, Subject
+from rebalance_monitor.streaming.core.model.results import (
+    Certainty,
+    Evidence,
+    GroupProgress,
+    MemberLag,
+    Part,
+    Severity,
+    Subject,
+)
 
 BUSY_MS = 300_000
 """How long a member may be busy between two polls where no record says so: the default of `max.poll.interval.ms`."""
@@ -54,6 +65,14 @@ class _Known:
     held_since_ms: int
     until_ms: int
     patience_ms: int
+    taken_ms: Mapping[str, int]
+
+    def restoring(self, name: str, partition: PartitionProgress) -> bool:
+        """Whether its member may not have begun to read it: a task with state restores it first, however long."""
+        taken_ms = self.taken_ms.get(name)
+        if taken_ms is None:
+            return False
+        return partition.grew_after_ms is None or partition.grew_after_ms < taken_ms
 
     def stands_ms(self, partition: PartitionProgress) -> int:
         """For how long it has surely stood still in somebody's hands."""
@@ -122,6 +141,7 @@ def _known(fold: Intake, tick: Tick, last: LastRecord | None, holdings: Holdings
         clocks.monitors_time(fold.envelope, since_ms),
         tick.now_ms,
         busy_ms + COMMIT_MS if configured_ms is None else configured_ms,
+        {name: clocks.monitors_time(fold.envelope, at_ms) for name, at_ms in holdings.taken_ms.items()},
     )
 
 
@@ -137,10 +157,13 @@ def _not_advancing(known: _Known, envelope: Envelope, here: Evidence) -> Iterato
                 f"since generation {_generation_at(envelope, since_ms)}, "
                 f"and its end offset grew from {partition.end_since} to {partition.end}"
             )
+            restoring = known.restoring(name, partition)
+            if restoring:
+                text += "; its member has not been seen to advance it and may be restoring its state"
             yield Finding(
                 rule=NOT_ADVANCING,
-                severity=NOT_ADVANCING.severity,
-                certainty=Certainty.LIKELY,
+                severity=Severity.INFO if restoring else NOT_ADVANCING.severity,
+                certainty=Certainty.POSSIBLE if restoring else Certainty.LIKELY,
                 subjects=(Subject("partition", name), Subject("member", member)),
                 message=f"{member} holds {name}: {text}",
                 evidence=(here, Evidence(text=f"polled {partition.samples} times: {text}")),

@@ -36,11 +36,13 @@ from rebalance_monitor.streaming.core.reading.blobs import MemberFormat
 class Holdings:
     """The partitions (`topic-number`) that each member may read and commit, by the newest record. `since_ms`: since
     when somebody has surely held them, by the coordinator's clock; `busy_ms`: how long a member may be busy between two
-    polls. None where nobody knows."""
+    polls. None where nobody knows. `taken_ms`: when a member took a partition that it may have to restore state for
+    before it reads it, or a later time, by the coordinator's clock."""
 
     members: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     since_ms: int | None = None
     busy_ms: int | None = None
+    taken_ms: Mapping[str, int] = field(default_factory=dict)
 
 
 class GroupView(Protocol):

@@ -21,6 +21,7 @@ NOT_ADVANCING = Rule(
         "a partition without a committed offset",
         "a long handling within `max.poll.interval.ms`",
         "the brokers were not asked, or did not answer",
+        "a thread of a Streams application that may be restoring the state of its task (information)",
     ),
     confirm=(OFFSETS, MEMBERS),
     advice=(
@@ -29,6 +30,10 @@ NOT_ADVANCING = Rule(
             "another system, or fails at the same record again and again."
         ),
         looks("If the application has paused these partitions, or keeps their offsets elsewhere, nothing is wrong."),
+        looks(
+            "A thread of a Streams application that was just given the task may be restoring its state from the "
+            "changelogs: its metrics `restore-remaining-records-total` tell how much is left."
+        ),
         looks("If other members stood at the same partition before, read the record at its committed offset."),
     ),
     resolves="When the committed offset grows or reaches the end, or when the partition goes to another member.",

@@ -37,6 +37,7 @@ from rebalance_monitor.streaming.core.streams.described import misfit
 from rebalance_monitor.streaming.core.streams.facts import Facts
 from rebalance_monitor.streaming.core.streams.future import pooled
 from rebalance_monitor.streaming.core.streams.grading import Judged, not_judged
+from rebalance_monitor.streaming.core.streams.holdings import read_by
 from rebalance_monitor.streaming.core.streams.hypotheses import Remembered
 from rebalance_monitor.streaming.core.streams.laws import examined
 from rebalance_monitor.streaming.core.streams.leftovers import Leftovers, leftovers, reported, restarted
@@ -76,6 +77,8 @@ def judged(
         return StreamsState(last=last, seen=state.seen), [Notice(moment=moment, evaluated=over)]
     here = Evidence(source=source)
     sightings = static_members.seen(state.sightings, body, row.timestamp_ms)
+    replaced = static_members.replaced(state.sightings, sightings)
+    reading = read_by(state.reading, body, replaced, row.timestamp_ms)
     contested = tuple(static_members.contested(STREAMS_CONTESTED, sightings, row.timestamp_ms, here))
     # A release that took Streams groups for consumers left incidents of rules that nobody looks for any more.
     foreign = tuple(key for key, one in view.open().items() if one.code not in _OWN)
@@ -90,7 +93,7 @@ def judged(
         verdict = not_judged(ReasonKind.MEMBER_UNREADABLE, text)
         published = published_as(view.settings, view.group, view.envelope, row, shares=shares_of, verdict=verdict)
         first = state.first if again else written_again.first_verdict(body, source, verdict)
-        return replace(state, last=last, sightings=sightings, first=first), [published, *outputs]
+        return replace(state, last=last, sightings=sightings, first=first, reading=reading), [published, *outputs]
     known_left = leftovers(state.leftovers, threads)
     left = reported(known_left, threads)
     if restarted(threads):
@@ -120,7 +123,7 @@ def judged(
         shares=shares_of,
         verdict=verdict,
         diff=diff_of(state.holds, holds),
-        cause=causes_of(view, state, record, static_members.replaced(state.sightings, sightings), row),
+        cause=causes_of(view, state, record, replaced, row),
     )
     # Laws look at what the leader knew; people see what the members said.
     facts = Facts(
@@ -154,6 +157,7 @@ def judged(
         first=state.first if again else written_again.first_verdict(body, source, verdict),
         leftovers=known_left,
         looked_at=state.looked_at if found.plugged is None else tuple(sorted(found.plugged.read)),
+        reading=reading,
     )
     return next_state, [replace(published, detail=detail), *outputs]
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from rebalance_monitor.schemas.streams_tasks import PROTOCOL
 from rebalance_monitor.streaming.core.fold import static_members, written_again
 from rebalance_monitor.streaming.core.fold.clocks import Leap
-from rebalance_monitor.streaming.core.fold.lifecycle import GroupView, NoTopics, QuietSession, Session
+from rebalance_monitor.streaming.core.fold.lifecycle import GroupView, Holdings, NoTopics, QuietSession, Session
 from rebalance_monitor.streaming.core.fold.published import MemberShares, body_of
 from rebalance_monitor.streaming.core.fold.state import Envelope, LastRecord
 from rebalance_monitor.streaming.core.incidents.notice import Notice, Output
@@ -101,6 +101,11 @@ class StreamsSession(QuietSession):
     def nobody_left(self) -> None:
         """Nobody holds anything; the topology is the same when members come back."""
         self.state = StreamsState(last=self.state.last, seen=self.state.seen)
+
+    def holdings(self) -> Holdings | None:
+        """The partitions of each thread; it may be busy until its rebalance time-out ends (`max.poll.interval.ms`)."""
+        reading = self.state.reading
+        return None if reading is None else reading.holdings(self.view.envelope.longest_rebalance_ms)
 
     def due_ms(self) -> int | None:
         """When a contest of static members is over."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from rebalance_monitor.streaming.core.fold.state import LastRecord
 from rebalance_monitor.streaming.core.fold.static_members import Sightings
 from rebalance_monitor.streaming.core.fold.written_again import FirstVerdict
+from rebalance_monitor.streaming.core.streams.holdings import ReadByThreads
 from rebalance_monitor.streaming.core.streams.hypotheses import NOTHING_REMEMBERED, Remembered
 from rebalance_monitor.streaming.core.streams.leftovers import Leftovers
 from rebalance_monitor.streaming.core.streams.past import Past
@@ -33,8 +34,9 @@ class StreamsState:
     `asked`: what the last record asks for. `sightings`: the processes of static members. `remembered`: what explained
     the last answer; `floor`: the largest offset sum ever reported of each task, which its changelogs reach.
     `past`: what laws across records look at. `looked_at`: what the application's own assignor looked at when it was run
-    last (LAGS, …). `first`: the verdict on the newest generation, in case it is written
-    again. `leftovers`: directories that nobody has opened since the application was stopped."""
+    last (LAGS, …). `first`: the verdict on the newest generation, in case it is written again. `leftovers`: directories
+    that nobody has opened since the application was stopped. `reading`: which partitions each thread reads; None where
+    that is not known."""
 
     last: LastRecord | None = None
     holds: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -47,3 +49,4 @@ class StreamsState:
     first: FirstVerdict | None = None
     looked_at: tuple[str, ...] = ()
     leftovers: Leftovers = field(default_factory=dict)
+    reading: ReadByThreads | None = None

@@ -9,6 +9,8 @@ from tests.streaming.core.rules.builders import GROUP, Story
 from tests.streaming.core.rules.cases import Broken, Case, NearMiss
 from tests.streaming.core.rules.cases_consumer_time import MINUTE_MS, ROUNDROBIN, WHOLE
 from tests.streaming.core.rules.consumers import group, shares
+from tests.streaming.core.rules.streams import Thread
+from tests.streaming.core.rules.streams import group as streams_group
 
 STANDS, LAGS = "GROUP-G2", "GROUP-G3"
 EVERY_MS = 30_000
@@ -72,6 +74,12 @@ def a_long_handling() -> Story:
     return polled(whole(), {"a-0": steady, "a-1": still}, for_ms=BUSY_MS + COMMIT_MS)
 
 
+def restoring() -> Story:
+    """A thread was given the task by the group's first record."""
+    threads = (Thread(id="a1", active="0_0"), Thread(id="b1", active="0_1"))
+    return polled(streams_group(threads), {"t0-0": steady, "t0-1": still})
+
+
 def nobody_asked() -> Story:
     return whole().until(10 * LONG_MS)
 
@@ -120,6 +128,12 @@ CASES: tuple[Case, ...] = (
     NearMiss(code=STANDS, exception="a partition without a committed offset", story=never_committed),
     NearMiss(code=STANDS, exception="a long handling within `max.poll.interval.ms`", story=a_long_handling),
     NearMiss(code=STANDS, exception="the brokers were not asked, or did not answer", story=nobody_asked),
+    NearMiss(
+        code=STANDS,
+        exception="a thread of a Streams application that may be restoring the state of its task (information)",
+        story=restoring,
+        at_most=Severity.INFO,
+    ),
     Broken(
         code=LAGS,
         story=one_lags,

@@ -42,15 +42,20 @@ class StreamsGroupStory(Epochs):
         self.knowledge = knowledge_of(metadata)
         return self
 
-    def topology(self, sources: Mapping[str, Iterable[str]] | None = None, stateful: Iterable[str] = ("0",)) -> None:
-        """Type 23; `sources` by subtopology."""
+    def topology(
+        self,
+        sources: Mapping[str, Iterable[str]] | None = None,
+        stateful: Iterable[str] = ("0",),
+        patterns: Iterable[str] = (),
+    ) -> None:
+        """Type 23; `sources` by subtopology; `patterns` of topics that each of them reads, too."""
         of = {"0": ["a"]} if sources is None else sources
         with_state = set(stateful)
         values = [
             {
                 "subtopologyId": name,
                 "sourceTopics": list(topics),
-                "sourceTopicRegex": [],
+                "sourceTopicRegex": list(patterns),
                 "stateChangelogTopics": [internal(f"g-{name}-changelog")] if name in with_state else [],
                 "repartitionSinkTopics": [],
                 "repartitionSourceTopics": [],
