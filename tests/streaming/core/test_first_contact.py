@@ -44,6 +44,18 @@ def test_a_right_leader_is_never_unexplained_whatever_records_are_missing(seed: 
         assert {one.verdict.grade for one in seen(story, 0, hole)} <= RIGHT, hole
 
 
+@pytest.mark.parametrize(
+    ("seed", "hole"),
+    [
+        pytest.param(22, range(17, 19), id="an-old-candidate-has-jobs-and-two-new-ones-came-one-after-the-other"),
+        pytest.param(36, range(21, 22), id="the-leader-gave-its-jobs-up-in-the-unseen-round-and-was-given-another"),
+        pytest.param(46, range(10, 11), id="all-gave-their-jobs-up-and-the-only-candidate-left-is-given-all"),
+    ],
+)
+def test_what_an_outage_in_unseen_rounds_leaves_behind(seed: int, hole: range) -> None:
+    assert {one.verdict.grade for one in seen(Restless(seed).live(25), 0, hole)} <= RIGHT
+
+
 @pytest.mark.parametrize("name", [one for one in NAMES if not one.startswith("eager")])
 def test_a_wrong_first_answer_is_unexplained_unless_some_memory_gives_it(name: str) -> None:
     """Each generation of a capture as the first that is seen, with one job changed: none is a match, and at least 99 of

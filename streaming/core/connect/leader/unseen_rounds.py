@@ -55,9 +55,10 @@ def freedom_of(case: Case) -> Freedom:
     free = replace(free, known=reported_round(case))
     if not carried.complete or carried.unsure:
         return free
+    waited = frozenset(one for mind in carried.hypotheses for one in mind.memory.candidates)
     return replace(
         free,
-        idle=frozenset(one for one in free.idle if not _keeps(one, last, case.observed)),
+        idle=frozenset(one for one in free.idle if one in waited or not _keeps(one, last, case.observed)),
         loses=_loses(case, last),
         roles=tuple(_roles(case, last, single=case.missing_generations == 1)),
     )
@@ -155,9 +156,9 @@ def _roles(case: Case, last: Observed, *, single: bool) -> Iterator[LostOrCreate
     kept = {job: one for one, view in last.views.items() for job in view.holds}
     roles: dict[ConnectorOrTask, bool] = {}
     for job in before if single else ():
-        holder = now.views.get(kept.get(job, ""))
-        if holder is not None and holder.had_allocation:
-            roles[job] = False  # it was taken from a member that is still here
+        holder = kept.get(job, "")
+        if holder in now.views and _keeps(holder, last, now):
+            roles[job] = False  # it was taken from a member that is still here, and has not given all its jobs up
         elif job not in kept:
             roles[job] = True  # the unseen round placed it, or let it wait
     for known in _cuts(case, last):
