@@ -99,6 +99,16 @@ def fits(group: EpochGroup, view: TopologyView) -> bool:
     return all(number < counts.get(name, 0) for _, name, number in wanted)
 
 
+def holed(group: EpochGroup) -> bool:
+    """Whether nobody is to run a task of a subtopology of which somebody runs a later one: the coordinator gives out
+    all of them, however many there are."""
+    given: dict[str, set[int]] = {}
+    for role, name, number in tasks_in(unit for member in group.members.values() for unit in member.wanted()):
+        if role == ACTIVE:
+            given.setdefault(name, set()).add(number)
+    return any(max(of) + 1 != len(of) for of in given.values())
+
+
 def shown(group: EpochGroup, history: TopicHistory, at_ms: int) -> dict[str, int]:
     """The number of tasks by subtopology, by the last sample until then; of no subtopology where none tells."""
     if group.topology is None:

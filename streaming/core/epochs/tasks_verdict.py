@@ -96,7 +96,7 @@ def judge(
         return _not_judged(UNSURE)
     if first is None:
         return _not_judged(FAILED)
-    if not any(one.sampled and tasks.fits(group, one) for one in views):
+    if not any(one.sampled and tasks.fits(group, one) for one in views) and not tasks.holed(group):
         return _not_judged(COUNTS_MISSING)
     given = {name: member.wanted() for name, member in group.members.items()}
     other = next((name for name, of in first.items() if of != given[name]), "a member")

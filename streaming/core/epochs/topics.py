@@ -34,5 +34,11 @@ def fits(group: EpochGroup, known: Topics) -> bool:
     return topics.fits(_wanted(group), known)
 
 
+def holed(group: EpochGroup) -> bool:
+    """Whether the targets leave out a partition of a topic of which they hold a later one. No assignor of the broker
+    does so, however many partitions there are."""
+    return topics.holed(_wanted(group))
+
+
 def _wanted(group: EpochGroup) -> list[TopicPartition]:
     return [one for view in group.members.values() for one in partitions_in(view.wanted())]

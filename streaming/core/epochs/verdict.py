@@ -80,7 +80,7 @@ def judge(computed: Computed, history: TopicHistory, at_ms: int, name_of: NameOf
     if verdict is not None and verdict.grade is not Grade.UNEXPLAINED:
         return verdict
     sure = [one for one in views if one.why is not INFERRED]
-    if not any(topics.fits(group, one.topics) for one in sure):
+    if not any(topics.fits(group, one.topics) for one in sure) and not topics.holed(group):
         names = ", ".join(topics.subscribed(group)[:5])
         text = f"partition counts not known: {names}" if not sure else f"partitions that no sample shows: {names}"
         return _not_judged(assignor, Reason(ReasonKind.PARTITIONS_UNKNOWN, text))
@@ -153,6 +153,9 @@ def _views(group: EpochGroup, history: TopicHistory, at_ms: int) -> Iterator[_Vi
         known = {name: one for name, one in view.items() if one.id in given}
         if known != view:
             yield _View(known, OTHER_TOPICS)
+    # Where samples show all that was given, a partition that nobody was given is none that does not exist.
+    if any(one.at_ms <= at_ms for one in history.moments(names)) and any(topics.fits(group, one) for one in views):
+        return
     alike = len({frozenset(group.names_of(one)) for one in group.members.values()}) <= 1
     guessed = topics.inferred(group, names) if alike else None
     if guessed is not None:

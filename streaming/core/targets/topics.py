@@ -75,15 +75,26 @@ def inferred(wanted: Collection[TopicPartition], names: Sequence[str]) -> dict[s
 
     Which name belongs to which id is not known, and is of no account where all members subscribe to the same names.
     """
-    numbers: dict[bytes, set[int]] = {}
-    for topic, number in wanted:
-        numbers.setdefault(topic, set()).add(number)
-    if len(numbers) > len(names) or any(max(of) + 1 != len(of) for of in numbers.values()):
+    numbers = _numbers(wanted)
+    if len(numbers) > len(names) or holed(wanted):
         return None
     return {
         name: BrokerTopic(id=topic, partitions=len(numbers[topic]))
         for name, topic in zip(sorted(names), sorted(numbers), strict=False)
     }
+
+
+def holed(wanted: Collection[TopicPartition]) -> bool:
+    """Whether the targets leave out a partition of a topic of which they hold a later one."""
+    return any(max(of) + 1 != len(of) for of in _numbers(wanted).values())
+
+
+def _numbers(wanted: Collection[TopicPartition]) -> dict[bytes, set[int]]:
+    """The partitions of each topic that somebody is to have."""
+    numbers: dict[bytes, set[int]] = {}
+    for topic, number in wanted:
+        numbers.setdefault(topic, set()).add(number)
+    return numbers
 
 
 def fits(wanted: Collection[TopicPartition], topics: Topics) -> bool:
