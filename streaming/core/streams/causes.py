@@ -88,15 +88,15 @@ def _by_itself(
     risen = sorted(_risen(asked, record.threads))
     if risen:
         yield Cause(kind="version_probing", subjects=_members(risen), evidence=evidence)
-    grown = sorted(
+    other = sorted(
         topic
         for part in record.seen
         for topic, count in part.topics.items()
         for earlier in before.seen
-        if count > earlier.topics.get(topic, count)
+        if count != earlier.topics.get(topic, count)
     )
-    if grown:
-        topics = tuple(Subject("topic", topic) for topic in grown)
+    if other:
+        topics = tuple(Subject("topic", topic) for topic in other)
         yield Cause(kind="topic_changed", subjects=topics, certainty=Certainty.LIKELY, evidence=evidence)
 
 

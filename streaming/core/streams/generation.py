@@ -20,7 +20,7 @@ from rebalance_monitor.streaming.core.incidents.finding import Finding
 from rebalance_monitor.streaming.core.incidents.monitor_error import MONITOR_ERROR
 from rebalance_monitor.streaming.core.incidents.notice import Notice, Output
 from rebalance_monitor.streaming.core.incidents.transitions import Moment
-from rebalance_monitor.streaming.core.model.reasons import ReasonKind
+from rebalance_monitor.streaming.core.model.reasons import Reason, ReasonKind
 from rebalance_monitor.streaming.core.model.records import GroupGeneration, MemberRow, Row
 from rebalance_monitor.streaming.core.model.results import (
     Certainty,
@@ -49,7 +49,7 @@ from rebalance_monitor.streaming.core.streams.replica_racks import known_racks
 from rebalance_monitor.streaming.core.streams.rules import RULES
 from rebalance_monitor.streaming.core.streams.sampled_ends import bounds_by_task, written_until_ms
 from rebalance_monitor.streaming.core.streams.state import StreamsState
-from rebalance_monitor.streaming.core.streams.topology import learnt, tasks_of, without_state
+from rebalance_monitor.streaming.core.streams.topology import learnt, shrunk, tasks_of, without_state
 from rebalance_monitor.streaming.core.streams.verdict import judge, newest_known
 from rebalance_monitor.streaming.core.streams.views import viewed
 
@@ -107,12 +107,13 @@ def judged(
     wrong = None if settings.topology is None else misfit(settings.topology, view.group, seen)
     if wrong is not None:
         settings = replace(settings, topology=None)
+    counts = _counts(view, record, row.timestamp_ms)
     found = Judged(verdict=written_again.taken_over(state.first, body))
     if not again:
         until_ms = written_until_ms(row, view.waiting.head())
         racks = known_racks(view.knowledge.topics, settings.topology, view.group, seen, row.timestamp_ms, until_ms)
         found = _judged(view, settings, state, replace(record, racks=racks), row, plug_ins)
-        found = _doubted(found, left)
+        found = _with_fewer(_doubted(found, left), shrunk(state.seen, seen), counts)
         outputs.append(_of_plug_in(view, settings, found, moment, here))
     verdict = found.verdict
     published = published_as(
@@ -135,7 +136,7 @@ def judged(
         at_ms=row.timestamp_ms,
         misfit=wrong,
         remembered=tasks_of(state.seen),
-        counts=_counts(view, record, row.timestamp_ms),
+        counts=counts,
         ends=ends_at(view.knowledge.changelogs.get(view.group, ()), row.timestamp_ms),
     )
     now, grades = state.past, dict[str, str]()
@@ -194,6 +195,16 @@ def _doubted(found: Judged, left: Leftovers) -> Judged:
         return found
     text = f"directories of {', '.join(sorted(left)[:3])} were left before the application was stopped as a whole"
     return Judged(verdict=not_judged(ReasonKind.UNKNOWN_STATE, text), plugged=found.plugged)
+
+
+def _with_fewer(found: Judged, fewer: Mapping[str, tuple[int, int]], counts: Mapping[str, int]) -> Judged:
+    """The verdict where topics have fewer partitions than before: only a sample makes sure of that."""
+    unsure = {topic: of for topic, of in sorted(fewer.items()) if counts.get(topic) != of[1]}
+    if found.verdict.grade is not Grade.MATCH or not unsure:
+        return found
+    listed = ", ".join(f"{topic} ({now}, before {before})" for topic, (before, now) in list(unsure.items())[:3])
+    reason = Reason(ReasonKind.UNKNOWN_TOPICS, f"no sample shows yet that topics have fewer partitions: {listed}")
+    return replace(found, verdict=replace(found.verdict, grade=Grade.EXPLAINABLE, reason=reason))
 
 
 def _remembered(before: Remembered, found: Judged) -> Remembered:

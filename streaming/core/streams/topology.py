@@ -65,10 +65,11 @@ Seen: TypeAlias = tuple[SubtopologySeen, ...]
 
 def learnt(before: Seen, threads: Iterable[StreamsThread], left: Leftovers = NOTHING_LEFT) -> Seen:
     """What is known after this record. Counts grow; a topic that another sub-topology reads now belongs to that one,
-    and a topic that no thread is given or owns is not read any more. What was left on disks (`left`) proves no
-    state."""
+    and a topic that no thread is given or owns is not read any more. Where nobody owns a partition, nothing is
+    withheld: the record names every task, and counts begin anew. What was left on disks (`left`) proves no state."""
     members = tuple(threads)
-    topics: dict[Key, dict[str, int]] = {one.key: dict(one.topics) for one in before}
+    anew = not any(member.wanted.owned for member in members) and any(member.given.partitions for member in members)
+    topics: dict[Key, dict[str, int]] = {one.key: {} if anew else dict(one.topics) for one in before}
     stateful = {one.key for one in before if one.stateful}
     silent = {one.key: one.silent for one in before}
     silent_now: set[Key] = set()
@@ -115,6 +116,17 @@ def learnt(before: Seen, threads: Iterable[StreamsThread], left: Leftovers = NOT
         for key, counts in sorted(topics.items(), key=lambda one: (one[0][1], one[0][0]))
         if counts
     )
+
+
+def shrunk(before: Seen, now: Seen) -> dict[str, tuple[int, int]]:
+    """Topics of which this record shows fewer partitions than records before: how many then, and now."""
+    counts = {topic: count for one in now for topic, count in one.topics.items()}
+    return {
+        topic: (count, counts[topic])
+        for one in before
+        for topic, count in one.topics.items()
+        if topic in counts and counts[topic] < count
+    }
 
 
 def without_state(seen: Seen) -> Seen:

@@ -1,65 +1,95 @@
 """Answers of Kafka's own Streams leaders, each changed by one task, copy or deadline: none passes as right.
 
-Noticed: the verdict is unexplained, or a rule breaks above info that the right answer keeps. What is neither is either
-not judged, or the answer of a right leader under what no record holds: then the leader's computation, run once more
-under end offsets that the members' reports allow, gives every byte of it that counts. RM_MUTANTS=all changes everything
-in every round; `-s` prints the tables.
+Noticed: the verdict is unexplained, or a rule breaks above info that the right answer keeps. What is neither is not
+judged (the end offsets that are possible are too many, no sample tells racks), or it is the answer of a right leader,
+and is proved to be: its topic has one partition less, of which no record tells, or its sub-topology has no state, and
+no record shows any. RM_MUTANTS=all changes every round; `-s` prints the tables.
 """
 
 import os
 import random
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import replace
 from pathlib import Path
 
+from rebalance_monitor.assignors.streams.tasks import TaskId
 from rebalance_monitor.streaming.cli.captures import records_of, settings_of
-from rebalance_monitor.streaming.core.cluster.knowledge import Knowledge
 from rebalance_monitor.streaming.core.fold.state import Saved
 from rebalance_monitor.streaming.core.lifecycles import fold_group
 from rebalance_monitor.streaming.core.model.records import GroupGeneration, Row
 from rebalance_monitor.streaming.core.model.results import Grade, Result
 from rebalance_monitor.streaming.core.model.settings import ClusterSettings
 from rebalance_monitor.streaming.core.replay import decode
+from rebalance_monitor.streaming.core.streams.members import StreamsThread, UnreadableThread, threads_of
+from rebalance_monitor.streaming.core.streams.topology import key_of
 from tests.streaming.core.rules.builders import generations
 from tests.streaming.core.streams.answer_mutants import mutants
 from tests.streaming.core.streams.leaders import Case, cases
 from tests.streaming.core.test_mutants import violations
 
 EVERYTHING = os.environ.get("RM_MUTANTS") == "all"
-SHARE = 1.0 if EVERYTHING else 0.03
-"""Of the rounds of the cases."""
+SHARE = 1.0 if EVERYTHING else 0.1
+"""Of the rounds that are changed."""
 CAPTURE = Path(__file__).parents[3] / "vectors" / "captures-groups" / "streams-classic-4.3.1"
-UNEXPLAINED, VIOLATED = "unexplained", "violated"
-Kinds = Counter[tuple[str, str]]
+UNEXPLAINED, VIOLATED, NOT_JUDGED = "unexplained", "violated", "not judged"
+FEWER, STATELESS = "right, with one partition less", "right, without state"
 
 
-def judged(settings: ClusterSettings, group: str, state: Saved | None, row: Row, known: Knowledge) -> list[Result]:
-    return list(fold_group(settings, group, state, [row], None, knowledge=known).results)
-
-
-def how(wrong: list[Result], right: list[Result]) -> str:
+def how(wrong: Sequence[Result], right: Sequence[Result]) -> str:
+    """How a wrong answer is noticed; else its verdict."""
     (generation,) = generations(wrong)
-    if generation.verdict.grade is Grade.UNEXPLAINED:
+    verdict = generation.verdict
+    if verdict.grade is Grade.UNEXPLAINED:
         return UNEXPLAINED
     if violations(wrong) - violations(right):
         return VIOLATED
-    kind = generation.verdict.reason.kind.value if generation.verdict.reason else ""
-    return f"{generation.verdict.grade.value} {kind}"
+    if verdict.grade is Grade.NOT_JUDGED and verdict.reason is not None:
+        return f"{NOT_JUDGED}, {verdict.reason.kind.value}"
+    return f"{verdict.grade.value} {verdict.why}"
 
 
 def swept(settings: ClusterSettings, group: str, rows: list[Row], dice: random.Random) -> Iterator[tuple[str, str]]:
+    """Kinds of mutants of these records, each with how it is noticed."""
     state: Saved | None = None
+    shown: set[TaskId] = set()
     for row in rows:
         right = fold_group(settings, group, state, [row], None)
         body = row.body
         assert isinstance(body, GroupGeneration)
-        told = generations(list(right.results))
+        told = generations(right.results)
         if told and told[0].verdict.grade in (Grade.MATCH, Grade.EXPLAINABLE) and dice.random() < SHARE:
             for kind, wrong in mutants(body, dice):
-                changed = fold_group(settings, group, state, [replace(row, body=wrong)], None)
-                yield kind, how(list(changed.results), list(right.results))
+                found = how(fold_group(settings, group, state, [replace(row, body=wrong)], None).results, right.results)
+                if found.startswith((Grade.MATCH.value, Grade.EXPLAINABLE.value)):
+                    found = rightly(body, wrong, shown) or found
+                yield kind, found
+        shown.update(task for thread in read(body) for task in (*thread.active, *thread.standby, *thread.offset_sums))
         state = right.state
+
+
+def rightly(body: GroupGeneration, wrong: GroupGeneration, shown: Set[TaskId]) -> str:
+    """Why a right leader gives the changed answer, too; "" if none does. `shown`: tasks in records before."""
+    was, now = (
+        Counter(task for thread in read(one) for task in (*thread.active, *thread.standby)) for one in (body, wrong)
+    )
+    owned = {part for thread in read(wrong) for part in thread.wanted.owned}
+    sums = {task for thread in read(wrong) for task in thread.offset_sums}
+    less = next((task for task in was if now[task] < was[task]), None)
+    if less is None:
+        return ""
+    alike = [task for task in (*now, *sums, *shown) if key_of(task) == key_of(less)]
+    if less not in alike and all(task.partition < less.partition for task in alike) and not owned:
+        return FEWER
+    copied = {task for thread in read(wrong) for task in thread.standby}
+    stateful = {key_of(task) for task in (*copied, *sums)}
+    return STATELESS if now[less] and key_of(less) not in stateful else ""
+
+
+def read(body: GroupGeneration) -> tuple[StreamsThread, ...]:
+    threads = threads_of(body)
+    assert not isinstance(threads, UnreadableThread)
+    return threads
 
 
 def rows_of(case: Case) -> list[Row]:
@@ -69,25 +99,42 @@ def rows_of(case: Case) -> list[Row]:
     ]
 
 
-def printed(kinds: Kinds) -> None:
+def counted(found: Iterable[tuple[str, str]]) -> Counter[str]:
+    """How many were noticed how; the table by kind is printed."""
+    kinds = Counter(found)
     for kind in sorted({kind for kind, _ in kinds}):
         print(f"{kind}:", {how: count for (one, how), count in sorted(kinds.items()) if one == kind})
-    print({how: sum(count for (_, one), count in kinds.items() if one == how) for how in sorted({h for _, h in kinds})})
+    every: Counter[str] = Counter()
+    for (_, how), count in kinds.items():
+        every[how] += count
+    print(dict(every))
+    return every
 
 
-def test_changed_answers_of_kafkas_own_leaders() -> None:
-    kinds: Kinds = Counter()
+def assert_none_passes(found: Counter[str], *, caught: float) -> None:
+    """`caught`: the share that is noticed at once at least; nothing else passes as right without being it."""
+    judged = {how for how in found if not how.startswith(NOT_JUDGED)}
+    assert judged <= {UNEXPLAINED, VIOLATED, FEWER, STATELESS}
+    assert found[FEWER] + found[STATELESS] <= found.total() // 50
+    assert found[UNEXPLAINED] + found[VIOLATED] >= caught * found.total()
+
+
+def test_no_changed_answer_of_kafkas_own_leaders_passes() -> None:
     dice = random.Random(5)
-    for case in cases():
-        settings = ClusterSettings(name="c", streams={"app": case.settings})
-        kinds.update(swept(settings, "app", rows_of(case), dice))
-    printed(kinds)
-    assert kinds.total() > 100
+    found = counted(
+        each
+        for case in cases()
+        for each in swept(ClusterSettings(name="c", streams={"app": case.settings}), "app", rows_of(case), dice)
+    )
+    assert found.total() > 50
+    assert_none_passes(found, caught=0.85)
 
 
-def test_changed_answers_of_a_real_application() -> None:
+def test_no_changed_answer_of_a_real_application_passes() -> None:
+    """Many tasks change hands there at once, and which thread gets a withheld task rests on end offsets."""
     settings = settings_of(CAPTURE)
     rows = [row for record in records_of(CAPTURE) if (row := decode(record, settings)) is not None]
-    rows = [row for row in rows if isinstance(row.body, GroupGeneration)]
-    kinds: Kinds = Counter(swept(settings, "app-4.3.1", rows, random.Random(5)))
-    printed(kinds)
+    generations_of_it = [row for row in rows if isinstance(row.body, GroupGeneration)]
+    found = counted(swept(settings, "app-4.3.1", generations_of_it, random.Random(4)))
+    assert found.total() > 20
+    assert_none_passes(found, caught=0.55)
