@@ -30,6 +30,7 @@ UNKNOWN_FIRST = (
     "a static member came after the assignment was made, or the group took long to write it: the record may repeat one "
     "that is not known"
 )
+_MAY_REPEAT = Reason(ReasonKind.WRITTEN_AGAIN, UNKNOWN_FIRST)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,8 +82,13 @@ def not_the_first(verdict: Verdict) -> Verdict:
     """The verdict on a record that may repeat one that is not known."""
     if verdict.grade is not Grade.UNEXPLAINED:
         return verdict
-    reason = Reason(ReasonKind.WRITTEN_AGAIN, UNKNOWN_FIRST)
-    return Verdict(grade=Grade.NOT_JUDGED, assignor=verdict.assignor, reason=reason)
+    return Verdict(grade=Grade.NOT_JUDGED, assignor=verdict.assignor, reason=_MAY_REPEAT)
+
+
+def is_unknown(verdict: Verdict) -> bool:
+    """Whether a record is not judged because it may repeat one that is not known: what its members sent may be newer
+    than what they were given."""
+    return verdict.reason == _MAY_REPEAT
 
 
 def taken_over(first: FirstVerdict | None, body: GroupGeneration) -> Verdict:

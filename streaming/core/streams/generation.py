@@ -114,6 +114,8 @@ def judged(
         racks = known_racks(view.knowledge.topics, settings.topology, view.group, seen, row.timestamp_ms, until_ms)
         found = _judged(view, settings, state, replace(record, racks=racks), row, plug_ins)
         found = _with_fewer(_doubted(found, left), shrunk(state.seen, seen), counts)
+        if written_again.first_may_be_missing(view.envelope, row):
+            found = replace(found, verdict=written_again.not_the_first(found.verdict))
         outputs.append(_of_plug_in(view, settings, found, moment, here))
     verdict = found.verdict
     published = published_as(
@@ -140,7 +142,7 @@ def judged(
         ends=ends_at(view.knowledge.changelogs.get(view.group, ()), row.timestamp_ms),
     )
     now, grades = state.past, dict[str, str]()
-    if not again:
+    if not again and not written_again.is_unknown(verdict):
         now = after(state.past, facts, source)
         examination = examined(facts, state.past, now)
         grades = dict(examination.grades)

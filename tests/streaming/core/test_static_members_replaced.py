@@ -172,3 +172,25 @@ def test_a_streams_thread_that_comes_back_keeps_the_verdict(moved: bool) -> None
     assert copy.verdict.grade is first.verdict.grade
     assert "the assignment at offset 0 stands" in copy.verdict.why
     assert not [one for one in incidents(results) if one.severity is not Severity.INFO]
+
+
+def streams_without_first(join_ended_ms_ago: int) -> Story:
+    """Generation 2 of an application whose static thread is in it by another process than in generation 1. Its former
+    process had the state of both tasks, which won it both."""
+    story = streams.group(RUNS, known=StreamsSettings(standbys=0, warm_ups=2, acceptable_lag=10_000))
+    back = replace(RUNS[0], id="a2", sums="", process="c", active="0_0 0_1")
+    return streams.record(story, back, replace(RUNS[1], active=""), join_ended_ms_ago=join_ended_ms_ago)
+
+
+def test_a_streams_copy_whose_first_record_was_compacted_accuses_nobody() -> None:
+    results = streams_without_first(join_ended_ms_ago=3_000).fold()
+    _, copy = generations(results)
+    assert copy.verdict.grade is Grade.NOT_JUDGED
+    assert copy.verdict.reason is not None
+    assert copy.verdict.reason.kind is ReasonKind.WRITTEN_AGAIN
+    assert not [one for one in incidents(results) if one.severity is not Severity.INFO]
+
+
+def test_a_streams_record_written_at_once_is_no_copy() -> None:
+    _, second = generations(streams_without_first(join_ended_ms_ago=20).fold())
+    assert second.verdict.grade is Grade.UNEXPLAINED

@@ -159,7 +159,9 @@ class Thread:
         )
 
 
-def record(story: Story, *threads: Thread, after_ms: int = 5_000, again: bool = False) -> Story:
+def record(
+    story: Story, *threads: Thread, after_ms: int = 5_000, again: bool = False, join_ended_ms_ago: int = 20
+) -> Story:
     """The next generation, led by the first thread."""
     story.now_ms += after_ms
     story.generation += 0 if again else 1
@@ -169,7 +171,7 @@ def record(story: Story, *threads: Thread, after_ms: int = 5_000, again: bool = 
         generation=story.generation,
         protocol="stream",
         leader=threads[0].id,
-        state_ms=story.now_ms - 20,
+        state_ms=story.now_ms - join_ended_ms_ago,
         members=tuple(one.member() for one in threads),
     )
     story.offsets_row(encode_group_metadata(value))
