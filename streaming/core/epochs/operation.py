@@ -1,15 +1,16 @@
 """One operation of the coordinator: what its records say together, published once its moment is closed."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 
+from rebalance_monitor.schemas.group_records import GroupRecord
 from rebalance_monitor.schemas.group_values import GroupEpoch
 from rebalance_monitor.schemas.streams_values import StreamsEpoch
 from rebalance_monitor.streaming.core.epochs import tasks, tasks_verdict, timing, topics
 from rebalance_monitor.streaming.core.epochs.breaches import Breach
 from rebalance_monitor.streaming.core.epochs.causes import causes_of
 from rebalance_monitor.streaming.core.epochs.expected import Computed, targets_of
-from rebalance_monitor.streaming.core.epochs.group import STREAMS, EpochGroup, among, changed_by, take_all
+from rebalance_monitor.streaming.core.epochs.group import STREAMS, EpochGroup, among, changed_by, take, take_all
 from rebalance_monitor.streaming.core.epochs.laws import epoch_decreased, state_findings
 from rebalance_monitor.streaming.core.epochs.published import (
     detail_of,
@@ -63,7 +64,7 @@ def closed(view: GroupView, state: EpochsState, tally: EpochTally) -> tuple[Epoc
         return topics.name_of(topic, after, view.knowledge.topics)
 
     epochs = [one.value.epoch for one in records if isinstance(one.value, GroupEpoch | StreamsEpoch)]
-    anew = len(after.members) <= 1
+    anew = before.epoch is None and len(_first_members(before, records, at_ms)) <= 1
     state = replace(state, trusted=followed(view, state, before.epoch, epochs, rows[0], anew=anew))
     hole = holed(rows)
     state = doubted(state, at_ms) if hole else state
@@ -90,6 +91,15 @@ def closed(view: GroupView, state: EpochsState, tally: EpochTally) -> tuple[Epoc
     outputs += _notices(view, state, tally, went_back, at_ms)
     state, outputs = stands(view, state, state_word(state, tally), outputs, at_ms)
     return state, tally, outputs
+
+
+def _first_members(group: EpochGroup, records: Sequence[GroupRecord], at_ms: int) -> Collection[str]:
+    """Who is in a group as its first epoch is written: others may join within the same moment."""
+    for record in records:
+        group = take(group, record, at_ms)
+        if group.epoch is not None:
+            break
+    return group.members
 
 
 def fired(

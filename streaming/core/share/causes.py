@@ -6,18 +6,52 @@
     other partitions with share state        the coordinator assigns each partition once its state was initialized
     nothing of these, another hash           the subscribed topics changed
 
+What asks for an epoch is written before it: an operation of the coordinator begins with members and ends with targets.
+So an epoch is compared with the group as it was at the epoch or the target before, also within a moment.
+
+    15 t-0 initialized | 11 epoch 4 | 13 m1 {t-0} | 12 epoch 4      one millisecond: partitions_initialized
+
 A member that leaves asks for it, and is gone at once. One that falls silent is removed when its session time-out has
 passed; its records do not show its heartbeats.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
+from rebalance_monitor.schemas.group_records import GroupRecord
 from rebalance_monitor.streaming.core.fold import departures
 from rebalance_monitor.streaming.core.model.results import Cause, Certainty, Evidence
-from rebalance_monitor.streaming.core.share.group import ShareGroup, ShareView
+from rebalance_monitor.streaming.core.share.group import ASSIGNED, CURRENT, EPOCH, ShareGroup, ShareView, take
 from rebalance_monitor.streaming.core.targets.causes import members
 
 CANNOT_TELL = "it left or was removed: its session time-out may have passed since its last record, so nothing tells"
+
+
+@dataclass(frozen=True, slots=True)
+class Raised:
+    """A group epoch of a moment: the group at the epoch or target before it, or before the moment, and as this epoch
+    was written; its record is number `at` of the moment."""
+
+    before: ShareGroup
+    after: ShareGroup
+    at: int
+
+
+def raises_of(group: ShareGroup, records: Sequence[GroupRecord], at_ms: int) -> list[Raised]:
+    """The group epochs that one moment raises in `group`, in their order."""
+    found = []
+    before = group
+    for at, record in enumerate(records):
+        earlier, group = group.epoch, take(group, record, at_ms)
+        if record.type == EPOCH and group.epoch is not None and group.epoch != earlier:
+            found.append(Raised(before, group, at))
+        name = record.member or ""
+        if record.type in (EPOCH, ASSIGNED):
+            before = group
+        elif record.type == CURRENT and record.value is not None and name in before.members:
+            # What members hold ends an operation, and asks for nothing.
+            before = replace(before, members={**before.members, name: group.members[name]})
+    return found
 
 
 def causes_of(
@@ -27,6 +61,7 @@ def causes_of(
 
     Nothing if only partitions of a member that left were in no target: what asked for that epoch asked for this one.
     """
+    asking = replace(before, states=after.states, anew=after.anew)
     came, gone = after.members.keys() - before.members.keys(), before.members.keys() - after.members.keys()
     found: list[Cause] = []
     if came:
@@ -34,11 +69,11 @@ def causes_of(
     found += _departures({name: before.members[name] for name in gone}, evidence, at_ms, session_ms)
     if changed := _resubscribed(before, after):
         found.append(Cause(kind="subscription_changed", subjects=members(changed), evidence=evidence))
-    if after.members and before.anew and unlike_initialized(before):
+    if after.members and asking.anew and unlike_initialized(asking):
         found.append(Cause(kind="partitions_initialized", evidence=evidence))
     if not found and before.metadata_hash != after.metadata_hash:
         found.append(Cause(kind="topic_changed", evidence=evidence))
-    if not found and not unlike_initialized(before):
+    if not found and not unlike_initialized(asking):
         found.append(unknown(evidence))
     return tuple(found)
 

@@ -14,7 +14,7 @@ from rebalance_monitor.streaming.core.model.results import Evidence
 from rebalance_monitor.streaming.core.share import timing, topics
 from rebalance_monitor.streaming.core.share.breaches import ShareBreach
 from rebalance_monitor.streaming.core.share.catalogue import WITHOUT_MEMBER
-from rebalance_monitor.streaming.core.share.causes import causes_of, unknown
+from rebalance_monitor.streaming.core.share.causes import Raised, causes_of, raises_of, unknown
 from rebalance_monitor.streaming.core.share.expected import ComputedShare, targets_of
 from rebalance_monitor.streaming.core.share.group import ShareGroup, among, changed_by, take_all
 from rebalance_monitor.streaming.core.share.laws import breaches_of, epoch_decreased
@@ -55,23 +55,24 @@ def closed(view: GroupView, state: ShareState, tally: ShareTally) -> tuple[Share
         return topics.name_of(topic, after, before, view.knowledge.topics)
 
     epochs = [one.value.epoch for one in records if isinstance(one.value, GroupEpoch)]
-    anew = len(after.members) <= 1
+    raises = raises_of(before, records, at_ms) if epochs else []
+    anew = not raises or len(raises[0].after.members) <= 1
     state = replace(state, trusted=followed(view, state, before.epoch, epochs, rows[0], anew=anew))
     hole = holed(rows)
     state = doubted(state, at_ms) if hole else state
     outputs: list[Output] = []
     earlier = before
     for target in targets_of(before, records, at_ms):
+        here = (Evidence(source=source_of(rows[target.at])),)
+        state = _asked(view, state, [one for one in raises if one.at < target.at], here, at_ms)
+        raises = [one for one in raises if one.at > target.at]
         state, told = _targeted(view, state, earlier, target, rows[target.at], name_of)
         outputs += told
         earlier = target.after
     gone = [name for name in changed if name in earlier.members and name not in after.members]
     left = {**state.left, **targets_by_member(among(earlier, gone), name_of)}
     state = replace(state, view=after, left=left if after.members else {})
-    if after.epoch != earlier.epoch and after.epoch is not None:
-        raised = (Evidence(source=source_of(raising(rows, records))),)
-        found = causes_of(earlier, after, raised, at_ms, session_ms(view))
-        state = replace(state, cause=merged(state.cause, found))
+    state = _asked(view, state, raises, (Evidence(source=source_of(raising(rows, records))),), at_ms)
     state, told = reached(view, state, after, lambda: progress_of(after), at_ms, everybody=not tally.late)
     outputs += told
     surely = began.trusted and state.unsettled_ms is None
@@ -156,17 +157,24 @@ def _in_order(tally: ShareTally) -> bool:
     return known and not group.behind and not tally.late and not breaches_of(tally)
 
 
+def _asked(
+    view: GroupView, state: ShareState, raises: Iterable[Raised], evidence: tuple[Evidence, ...], at_ms: int
+) -> ShareState:
+    """The state with what asked for these group epochs."""
+    for one in raises:
+        found = causes_of(one.before, one.after, evidence, at_ms, session_ms(view))
+        state = replace(state, cause=merged(state.cause, found))
+    return state
+
+
 def _targeted(
     view: GroupView, state: ShareState, earlier: ShareGroup, target: ComputedShare, row: Row, name_of: NameOf
 ) -> tuple[ShareState, list[Output]]:
     """A target: the one before is over, this one is published."""
     at_ms, source, epoch = row.timestamp_ms, source_of(row), target.after.assignment_epoch or 0
     state, outputs = settled(view, state, progress_of(earlier), overtaken_by=epoch)
-    cause = state.cause
-    if target.after.epoch != earlier.epoch or not cause:
-        here = (Evidence(source=source),)
-        found = causes_of(earlier, target.after, here, at_ms, session_ms(view))
-        cause = merged(cause, found) or (unknown(here),)
+    here = (Evidence(source=source),)
+    cause = state.cause or causes_of(earlier, target.after, here, at_ms, session_ms(view)) or (unknown(here),)
     state, verdict = believed(state, judge(target, view.knowledge.topics, at_ms, name_of, trusted=state.trusted))
     outputs.append(
         generation_of(
