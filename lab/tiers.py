@@ -1,8 +1,9 @@
 """`make test`: every tier, one line for each at the end (run or skipped, and why).
 
-Integration tests mostly wait for brokers, workers and Spark, so they run a file at a time beside the other tiers, which
-run one after the other, and three files at a time once these have ended. What the files say comes after what the other
-tiers say, each file's in one piece.
+Integration tests mostly wait for brokers, workers and Spark, so several files run at a time beside the other tiers,
+which run one after the other, and one more once these have ended. The other tiers compute nearly all the time. They get
+a lower priority: they take what the files leave, and no file waits for a processor because of them. What the files say
+comes after what the other tiers say, each file's in one piece.
 
 With RM_REQUIRE_ALL_TIERS=1 each skip, of a tier or of a single test, is a failure.
 """
@@ -28,6 +29,10 @@ from lab.paths import ROOT
 
 SWITCH = "RM_REQUIRE_ALL_TIERS"
 NO_TESTS = 5  # pytest's exit code
+FILES_AT_A_TIME = 2
+"""Integration files beside the other tiers; one more once these have ended. Each holds 1.5 GB of memory."""
+COMPUTING_NICE = 5
+"""By how much the priority of the other tiers is lower."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,11 +109,14 @@ class Run:
     said: bytes = b""
 
 
-def pytest(tests: Sequence[str], *, shown: bool) -> Run:
-    """Run these tests in a process of their own. Ctrl-C reaches it by itself, and it cleans up before it ends."""
+def pytest(tests: Sequence[str], *, shown: bool, nice: int = 0) -> Run:
+    """Run these tests in a process of their own, its priority lower by `nice`.
+
+    Ctrl-C reaches it by itself, and it cleans up before it ends.
+    """
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "report.xml"
-        command = [sys.executable, "-m", "pytest", "-q", f"--junit-xml={report}", *tests]
+        command = ["nice", "-n", str(nice), sys.executable, "-m", "pytest", "-q", f"--junit-xml={report}", *tests]
         output = None if shown else subprocess.PIPE
         with subprocess.Popen(command, cwd=ROOT, stdout=output, stderr=subprocess.STDOUT) as process:
             try:
@@ -174,19 +182,18 @@ class Files:
 
 def run_all(extra: Sequence[str]) -> list[Outcome]:
     """Every tier's outcome, in the order of TIERS."""
-    with ThreadPoolExecutor(2) as beside:
+    with ThreadPoolExecutor(FILES_AT_A_TIME) as beside:
         why_not, began = INTEGRATION.missing(), time.monotonic()
         files = Files(INTEGRATION, extra)
         if why_not is None:
             print("integration tests run beside the others; what they say comes last", flush=True)
-            others = [beside.submit(files.work)]
+            others = [beside.submit(files.work) for _ in range(FILES_AT_A_TIME)]
         try:
             outcomes = [_in_turn(tier, extra) for tier in TIERS if tier is not INTEGRATION]
             print(f"\n=== tier {INTEGRATION.name} ===", flush=True)
             if why_not is not None:
                 return [*outcomes, Outcome(INTEGRATION.name, why_not=why_not)]
             files.show()
-            others.append(beside.submit(files.work))
             files.work()
             for other in others:
                 other.result()
@@ -201,7 +208,9 @@ def _in_turn(tier: Tier, extra: Sequence[str]) -> Outcome:
     why_not, began = tier.missing(), time.monotonic()
     if why_not is not None:
         return Outcome(tier.name, why_not=why_not)
-    return outcome(tier, [pytest(["-m", tier.marker, *extra], shown=True)], time.monotonic() - began)
+    return outcome(
+        tier, [pytest(["-m", tier.marker, *extra], shown=True, nice=COMPUTING_NICE)], time.monotonic() - began
+    )
 
 
 def _counts(report: Path) -> tuple[int, int, int]:
