@@ -22,6 +22,7 @@ from pathlib import Path
 
 import httpx
 
+from lab.asking import local
 from lab.bench.cost import tree
 from lab.bench.stage import BenchStage
 from lab.cluster import jars, java
@@ -137,7 +138,7 @@ def observe(
 def readyz(url: str) -> tuple[int, str]:
     """Status and what is missing."""
     try:
-        answer = httpx.get(f"{url}/readyz", timeout=5, trust_env=False)
+        answer = local().get(f"{url}/readyz", timeout=5)
         return answer.status_code, "; ".join(answer.json().get("clusters", {}).values())
     except httpx.HTTPError as why:
         return 0, type(why).__name__
@@ -145,7 +146,7 @@ def readyz(url: str) -> tuple[int, str]:
 
 def beats(url: str) -> tuple[int, int]:
     """Heartbeats sent (accepted or not) and withheld so far."""
-    text = httpx.get(f"{url}/metrics", timeout=5, trust_env=False).text
+    text = local().get(f"{url}/metrics", timeout=5).text
     counts = {"sent": 0, "failed": 0, "withheld": 0}
     for line in text.splitlines():
         for outcome in counts:

@@ -7,9 +7,11 @@ from typing import Any
 import httpx
 
 LOOK_EVERY_S = 0.05
+PATIENCE_S = 240.0
+"""For what ends with an event: a machine that does much else may need minutes for what takes a second otherwise."""
 
 
-def until(true: Callable[[], Any], timeout_s: float = 240.0) -> Any:
+def until(true: Callable[[], Any], timeout_s: float = PATIENCE_S) -> Any:
     """What `true` returns, as soon as it is something; an AssertionError when the time is over."""
     end_s = time.monotonic() + timeout_s
     while time.monotonic() < end_s:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import httpx
 
+from lab.asking import local
 from lab.cluster import jvm
 from lab.cluster.broker import Broker
 from lab.cluster.java import Java
@@ -34,7 +35,7 @@ class Worker:
     def ready(self) -> bool:
         """REST answers 404 until the worker has started."""
         try:
-            return httpx.get(f"{self.url}/", timeout=2).status_code == 200
+            return local().get(f"{self.url}/", timeout=2).status_code == 200
         except httpx.HTTPError:
             return False
 
@@ -112,7 +113,7 @@ def create_sink(worker: Worker, name: str, tasks: int, topic: str, timeout_s: fl
     deadline = time.monotonic() + timeout_s
     while True:
         try:
-            answer = httpx.put(f"{worker.url}/connectors/{name}/config", json=config, timeout=30)
+            answer = local().put(f"{worker.url}/connectors/{name}/config", json=config, timeout=30)
             if answer.status_code in (200, 201):
                 return
             refused = f"{answer.status_code} {answer.text[:200]}"

@@ -17,6 +17,7 @@ import httpx
 import psycopg
 from prometheus_client.parser import text_string_to_metric_families
 
+from lab.asking import local
 from lab.cluster import offsets_reader
 from lab.cluster.offsets_reader import Coordinates, Found
 from lab.errors import LabError
@@ -83,7 +84,7 @@ def _at(at: Coordinates) -> str:
 def scrape(url: str) -> dict[str, list[tuple[dict[str, str], float]]]:
     """All samples at /metrics by name."""
     try:
-        text = httpx.get(url, timeout=60).raise_for_status().text
+        text = local().get(url, timeout=60).raise_for_status().text
     except httpx.HTTPError as error:
         raise LabError(f"{url} does not answer: {error}") from None
     found: dict[str, list[tuple[dict[str, str], float]]] = {}
@@ -164,7 +165,7 @@ def _alerts(report: Report, receiver: str, database: psycopg.Connection[Any]) ->
 def received(receiver: str) -> list[dict[str, Any]]:
     """All that the receiver got, in order of arrival."""
     try:
-        entries: list[dict[str, Any]] = httpx.get(f"{receiver}/received", timeout=60).raise_for_status().json()
+        entries: list[dict[str, Any]] = local().get(f"{receiver}/received", timeout=60).raise_for_status().json()
     except httpx.HTTPError as error:
         raise LabError(f"the alert receiver {receiver} does not answer: {error}") from None
     return entries

@@ -8,6 +8,7 @@ from pathlib import Path
 import httpx
 import yaml
 
+from lab.asking import local
 from lab.cluster import broker, jars, java, postgres, workers
 from lab.cluster.broker import Broker
 from lab.cluster.java import Java
@@ -109,7 +110,7 @@ class Stage:
 
         def ready() -> bool:
             try:
-                return httpx.get(f"{self.receiver_url}/-/ready", timeout=2).status_code == 200
+                return local().get(f"{self.receiver_url}/-/ready", timeout=2).status_code == 200
             except httpx.HTTPError:
                 return False
 

@@ -14,6 +14,7 @@ from typing import Any
 import httpx
 import yaml
 
+from lab.asking import local
 from lab.errors import LabError
 from lab.paths import ROOT
 from lab.ports import HOST, free_ports
@@ -60,7 +61,7 @@ class Prometheus:
 
 
 def _get(url: str) -> Any:
-    answer = httpx.get(url, timeout=60, trust_env=False)
+    answer = local().get(url, timeout=60)
     answer.raise_for_status()
     return answer.json()
 
@@ -82,7 +83,7 @@ def _written(lab: Lab, name: str, document: Mapping[str, Any]) -> Path:
 def _wait_ready(lab: Lab, what: str, port: int, child: Child) -> None:
     def ready() -> bool:
         try:
-            return httpx.get(f"http://{HOST}:{port}/-/ready", timeout=2, trust_env=False).status_code == 200
+            return local().get(f"http://{HOST}:{port}/-/ready", timeout=2).status_code == 200
         except httpx.HTTPError:
             return False
 

@@ -15,6 +15,7 @@ import yaml
 from rebalance_monitor.streaming.store.postgres import PostgresStore
 from tests.audit import filled
 from tests.postgres_server import postgres_server
+from tests.waiting import PATIENCE_S
 
 _numbers = count(1)
 Audit = Callable[..., subprocess.CompletedProcess[str]]
@@ -73,7 +74,7 @@ def run_audit() -> Audit:
     def run(config: str, *more: str, before: tuple[str, ...] = (), **environment: str) -> Any:
         return subprocess.run(
             [*before, sys.executable, "-m", "rebalance_monitor", "audit", "--config", config, *more],
-            capture_output=True, text=True, timeout=300, check=False, env={**os.environ, **environment},
+            capture_output=True, text=True, timeout=PATIENCE_S, check=False, env={**os.environ, **environment},
         )  # fmt: skip
 
     return run

@@ -11,16 +11,16 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-import httpx
 import psycopg
 import pytest
 
+from lab.asking import local
 from rebalance_monitor.streaming.audit.suites import SUITES
 from rebalance_monitor.streaming.cli.auditing import AuditProcess
 from rebalance_monitor.streaming.metrics.prometheus import Exporter
 from tests.audit.conftest import Audit
 from tests.audit.corruptions import CORRUPTIONS
-from tests.waiting import until
+from tests.waiting import PATIENCE_S, until
 
 # A dozen processes that each load the package: seconds of CPU every one.
 # Looked for, not imported: only those processes shall pay for it.
@@ -72,7 +72,7 @@ def test_a_sound_database_is_found_sound_and_nobody_else_is_spoken_to(
     config = configured(dsn, data_docs_dir=str(tmp_path / "docs"))
     done = subprocess.run(
         [sys.executable, "-c", WATCHED, "--config", config, "-o", "json"],
-        capture_output=True, text=True, timeout=300, check=False, env={**os.environ, **TEMPTED},
+        capture_output=True, text=True, timeout=PATIENCE_S, check=False, env={**os.environ, **TEMPTED},
     )  # fmt: skip
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
     assert "IMPORTED WITH false []" in done.stderr
@@ -189,7 +189,7 @@ class Told:
 
 def audited(exporter: Exporter) -> dict[str, float]:
     """What a scraper reads of audits at /metrics."""
-    lines = httpx.get(f"{exporter.url}/metrics", trust_env=False).text.splitlines()
+    lines = local().get(f"{exporter.url}/metrics", timeout=PATIENCE_S).text.splitlines()
     found = dict(line.split() for line in lines if line.startswith("rebalance_monitor_audit_"))
     return {
         name.removeprefix("rebalance_monitor_audit_").removesuffix('{cluster="c"}'): float(value)
@@ -244,4 +244,4 @@ def test_a_child_ends_with_its_parent(dsn: str, configured: Configured) -> None:
     )  # fmt: skip
     assert child.stdin is not None
     child.stdin.close()
-    assert child.wait(240) == 143
+    assert child.wait(PATIENCE_S) == 143

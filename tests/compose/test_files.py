@@ -11,6 +11,7 @@ import pytest
 import yaml
 
 from rebalance_monitor.streaming.config import load
+from tests.waiting import PATIENCE_S
 
 ROOT = Path(__file__).parents[2]
 FILE = ROOT / "docker-compose.yml"
@@ -44,7 +45,7 @@ class TestComposeItself:
         nothing.touch()
         command = [COMPOSE, "-f", str(FILE), "--env-file", str(nothing), "config"]
         return subprocess.run(
-            command, capture_output=True, text=True, env={**clean, **environment}, check=False, timeout=60
+            command, capture_output=True, text=True, env={**clean, **environment}, check=False, timeout=PATIENCE_S
         )
 
     def test_accepts_the_file(self, tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ import pytest
 from lab.cluster import jars, java, postgres
 from lab.process import Lab
 from tests.compose.on_this_machine import PASSWORD, ROOT, SERVICES, Machine, free_ports_for_all
+from tests.waiting import PATIENCE_S
 
 pytestmark = [
     pytest.mark.integration,
@@ -53,7 +54,7 @@ def ask(url: str, body: dict[str, Any] | None = None) -> Any:
         headers={"Content-Type": "application/json"},
         method="PUT" if body is not None else "GET",
     )
-    with urllib.request.urlopen(request, timeout=60) as answer:
+    with urllib.request.urlopen(request, timeout=PATIENCE_S) as answer:
         return json.load(answer)
 
 

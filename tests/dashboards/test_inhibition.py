@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from rebalance_monitor.dashboards.alerts import WHILE_BLIND
-from tests.waiting import until
+from tests.waiting import PATIENCE_S, until
 
 BINARY = shutil.which("prometheus-alertmanager") or shutil.which("alertmanager")
 CONFIG = Path(__file__).parents[2] / "conf" / "compose" / "alertmanager.yml"
@@ -34,13 +34,13 @@ def alertmanager(tmp_path: Path) -> Iterator[httpx.Client]:
         ],
         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
     )  # fmt: skip
-    client = httpx.Client(base_url=f"http://127.0.0.1:{port}", trust_env=False)
+    client = httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=PATIENCE_S, trust_env=False)
     try:
         until(lambda: client.get("/-/ready").is_success)
         yield client
     finally:
         process.terminate()
-        process.wait(10)
+        process.wait(PATIENCE_S)
 
 
 def incident(name: str, group: str, **more: str) -> dict[str, str]:

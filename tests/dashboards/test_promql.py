@@ -24,7 +24,7 @@ from rebalance_monitor.streaming.store.maintenance import Windows
 from tests.dashboards.asked import Asked, promql
 from tests.dashboards.planted import CLUSTER, GROUP, folded, now_ms, planted, window
 from tests.streaming.builders import TOPIC, generation
-from tests.waiting import until
+from tests.waiting import PATIENCE_S, until
 
 PROMETHEUS = shutil.which("prometheus")
 pytestmark = [
@@ -90,7 +90,7 @@ class Server:
     """The HTTP API of a Prometheus."""
 
     def __init__(self, url: str) -> None:
-        self._client = httpx.Client(base_url=url, trust_env=False, timeout=30)
+        self._client = httpx.Client(base_url=url, trust_env=False, timeout=PATIENCE_S)
 
     def ready(self) -> bool:
         return self._client.get("/-/ready").is_success
@@ -131,7 +131,7 @@ def prometheus(exporter: Exporter, tmp_path_factory: pytest.TempPathFactory) -> 
         yield server
     finally:
         process.terminate()
-        process.wait(20)
+        process.wait(PATIENCE_S)
 
 
 def as_grafana_sends(text: str) -> str:

@@ -18,6 +18,7 @@ from rebalance_monitor.streaming.core.incidents.own_alerts import OWN_ALERTS, Ow
 from rebalance_monitor.streaming.core.metrics import METRICS, label_problem
 from rebalance_monitor.streaming.core.runbooks import Addresses, alert_name, headline, next_step
 from rebalance_monitor.streaming.metrics.prometheus import Exporter
+from tests.waiting import PATIENCE_S
 
 ROOT = Path(__file__).parents[2]
 PROMTOOL = shutil.which("promtool")
@@ -31,7 +32,9 @@ needs_promtool = pytest.mark.skipif(PROMTOOL is None, reason="no promtool: apt-g
 
 def promtool(*arguments: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
     assert PROMTOOL
-    return subprocess.run([PROMTOOL, *arguments], capture_output=True, text=True, input=stdin, check=False, timeout=240)
+    return subprocess.run(
+        [PROMTOOL, *arguments], capture_output=True, text=True, input=stdin, check=False, timeout=PATIENCE_S
+    )
 
 
 @needs_promtool
@@ -188,11 +191,13 @@ def test_a_blind_moment_inhibits_by_the_labels_that_mark_and_incident_share() ->
 def test_alertmanager_takes_its_configuration_and_keeps_info_from_the_pager() -> None:
     assert AMTOOL
     file = str(ROOT / "conf" / "compose" / "alertmanager.yml")
-    done = subprocess.run([AMTOOL, "check-config", file], capture_output=True, text=True, check=False, timeout=60)
+    done = subprocess.run(
+        [AMTOOL, "check-config", file], capture_output=True, text=True, check=False, timeout=PATIENCE_S
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     for severity, receiver in (("critical", "page"), ("warning", "page"), ("info", "report")):
         route = [AMTOOL, "config", "routes", "test", f"--config.file={file}", f"severity={severity}"]
-        asked = subprocess.run(route, capture_output=True, text=True, check=False, timeout=60)
+        asked = subprocess.run(route, capture_output=True, text=True, check=False, timeout=PATIENCE_S)
         assert asked.stdout.strip() == receiver
 
 

@@ -6,7 +6,8 @@ from typing import Any
 import psycopg
 
 from lab.process import Child
-from tests.integration.watched import PATIENCE_S, Watched
+from tests.integration.watched import Watched
+from tests.waiting import PATIENCE_S
 
 Gap = tuple[str, int, int, int, str]
 """(topic, partition, from, to, reason) of a row."""

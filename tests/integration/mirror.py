@@ -5,6 +5,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from tests.waiting import PATIENCE_S
+
 OFFSETS = "__consumer_offsets"
 
 
@@ -15,8 +17,8 @@ def mirrored(bootstrap: str, copy: str) -> Iterator[None]:
     from confluent_kafka.admin import AdminClient, NewTopic
 
     admin = AdminClient({"bootstrap.servers": bootstrap, "log_level": 0})
-    partitions = admin.list_topics(OFFSETS, timeout=20).topics[OFFSETS].partitions
-    admin.create_topics([NewTopic(copy, len(partitions), 1)])[copy].result(20)
+    partitions = admin.list_topics(OFFSETS, timeout=PATIENCE_S).topics[OFFSETS].partitions
+    admin.create_topics([NewTopic(copy, len(partitions), 1)])[copy].result(PATIENCE_S)
     ending = threading.Event()
 
     def work() -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 from lab.ports import HOST, free_ports
 from tests.integration.watched import Watched, own_lab
+from tests.waiting import PATIENCE_S
 
 PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule"
 
@@ -39,7 +40,7 @@ class Secured:
         )  # fmt: skip
         admin = AdminClient({"bootstrap.servers": self.watched.broker.address, "log_level": 0})
         (answer,) = admin.create_acls([rule]).values()
-        answer.result(20)
+        answer.result(PATIENCE_S)
 
 
 def client(user: str, password: str) -> dict[str, Any]:

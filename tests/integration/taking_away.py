@@ -7,6 +7,7 @@ import psycopg
 
 from tests.integration.secured import Secured
 from tests.integration.watched import Watched
+from tests.waiting import PATIENCE_S
 
 
 @cache
@@ -18,10 +19,10 @@ def admin(watched: Watched) -> Any:
 
 
 def delete(watched: Watched, topic: str) -> None:
-    admin(watched).delete_topics([topic])[topic].result(30)
+    admin(watched).delete_topics([topic])[topic].result(PATIENCE_S)
 
     def away() -> bool:
-        return topic not in admin(watched).list_topics(timeout=20).topics
+        return topic not in admin(watched).list_topics(timeout=PATIENCE_S).topics
 
     watched.lab.wait_for(f"{topic} deleted", away)
 
@@ -40,7 +41,7 @@ def ungrant(stage: Secured, user: str, topic: str) -> None:
         AclPermissionType.ANY,
     )  # fmt: skip
     (answer,) = admin(stage.watched).delete_acls([rule]).values()
-    assert answer.result(20)
+    assert answer.result(PATIENCE_S)
 
 
 def ends(watched: Watched, topic: str) -> dict[int, int]:
@@ -48,9 +49,9 @@ def ends(watched: Watched, topic: str) -> dict[int, int]:
     from confluent_kafka.admin import OffsetSpec
 
     known = admin(watched)
-    partitions = known.list_topics(topic, timeout=20).topics[topic].partitions
+    partitions = known.list_topics(topic, timeout=PATIENCE_S).topics[topic].partitions
     asked = {TopicPartition(topic, number): OffsetSpec.latest() for number in partitions}
-    return {place.partition: answer.result(20).offset for place, answer in known.list_offsets(asked).items()}
+    return {place.partition: answer.result(PATIENCE_S).offset for place, answer in known.list_offsets(asked).items()}
 
 
 def all_read(watched: Watched, topic: str) -> bool:
@@ -75,9 +76,9 @@ def truncate(watched: Watched, topic: str) -> dict[int, int]:
     entry = ConfigEntry("cleanup.policy", "compact,delete", incremental_operation=AlterConfigOpType.SET)
     resource = ConfigResource(ResourceType.TOPIC, topic, incremental_configs=[entry])
     (answer,) = known.incremental_alter_configs([resource]).values()
-    answer.result(20)
+    answer.result(PATIENCE_S)
     lows = ends(watched, topic)
     places = [TopicPartition(topic, partition, offset) for partition, offset in lows.items() if offset]
     for done in known.delete_records(places).values():
-        done.result(30)
+        done.result(PATIENCE_S)
     return lows

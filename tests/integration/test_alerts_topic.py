@@ -16,6 +16,7 @@ from lab.cluster import config_topic
 from rebalance_monitor.streaming.config.alerting import AlertingSection
 from tests.integration.secured import Secured, client, secured
 from tests.integration.told import fired, heal, kill, sections, simulated, spoil, topics, wait_told
+from tests.waiting import PATIENCE_S
 
 pytestmark = pytest.mark.integration
 GROUP, ALERTS = "told-by-topic", "rebalance-alerts"
@@ -45,9 +46,9 @@ def records(stage: Secured) -> list[tuple[str, dict[str, Any]]]:
     consumer = Consumer({"bootstrap.servers": stage.watched.broker.address, "group.id": "reader", "log_level": 0})
     try:
         place = TopicPartition(ALERTS, 0, 0)
-        _, end = consumer.get_watermark_offsets(place, timeout=20)
+        _, end = consumer.get_watermark_offsets(place, timeout=PATIENCE_S)
         consumer.assign([place])
-        found = consumer.consume(end, 20) if end else []
+        found = consumer.consume(end, PATIENCE_S) if end else []
     finally:
         consumer.close()
     return [((one.key() or b"").decode(), json.loads(one.value() or b"")) for one in found]
@@ -79,7 +80,7 @@ def refused(stage: Secured, user: str, topic: str) -> str:
     said: list[str] = []
     producer = Producer({"bootstrap.servers": stage.address, **client(user, USERS[user]), "log_level": 0})
     producer.produce(topic, value=b"", on_delivery=lambda error, _: said.append(error.name() if error else "accepted"))
-    producer.flush(20)
+    producer.flush(PATIENCE_S)
     return said[0]
 
 
@@ -136,7 +137,7 @@ def test_neither_principal_can_do_the_others_work(stage: Secured) -> None:
     assert refused(stage, "alerts", "__consumer_offsets") == "TOPIC_AUTHORIZATION_FAILED"
     admin = AdminClient({"bootstrap.servers": stage.address, **client("alerts", USERS["alerts"]), "log_level": 0})
     try:
-        seen = set(admin.list_topics(timeout=20).topics)
+        seen = set(admin.list_topics(timeout=PATIENCE_S).topics)
     except KafkaException:
         seen = set()
     assert seen <= {ALERTS}

@@ -10,6 +10,7 @@ from lab.cluster import broker, jars, java
 from lab.ports import free_ports
 from rebalance_monitor.streaming.polling.asking import REQUESTS, BrokersAnswer, KafkaTopics
 from tests.integration.watched import own_lab
+from tests.waiting import PATIENCE_S
 
 pytestmark = pytest.mark.integration
 CHANGELOG = "app-counts-changelog"
@@ -26,10 +27,10 @@ class Changelog:
 
     def create(self) -> None:
         made = self._admin.create_topics([NewTopic(name, 2, 1) for name in (CHANGELOG, "other")])
-        made[CHANGELOG].result(30)
+        made[CHANGELOG].result(PATIENCE_S)
 
     def delete(self) -> None:
-        self._admin.delete_topics([CHANGELOG])[CHANGELOG].result(30)
+        self._admin.delete_topics([CHANGELOG])[CHANGELOG].result(PATIENCE_S)
 
     def write(self, partition: int, records: int, *, transaction: str | None = None) -> None:
         """With a transaction the records stay uncommitted, and below no last stable offset."""
@@ -39,7 +40,7 @@ class Changelog:
             producer.begin_transaction()
         for _ in range(records):
             producer.produce(CHANGELOG, b"value", partition=partition)
-        assert producer.flush(30) == 0
+        assert producer.flush(PATIENCE_S) == 0
 
     def until_told(self) -> BrokersAnswer:
         """Brokers learn of a topic one after the other."""

@@ -6,16 +6,17 @@ The reader is slowed down by its limit, so that there is something unread for mi
 import json
 from collections.abc import Callable
 
-import httpx
 import psycopg
 import pytest
 
+from lab.asking import local
 from lab.cluster import config_topic
 from lab.process import Child
 from tests.integration.gaps_told import Gap, agree, degraded, events, gaps, told
 from tests.integration.taking_away import delete, ends
 from tests.integration.told import kill
-from tests.integration.watched import PATIENCE_S, Watched
+from tests.integration.watched import Watched
+from tests.waiting import PATIENCE_S
 
 pytestmark = pytest.mark.integration
 GROUP, CONFIGS, STATUSES = "sinks", "sinks-configs", "sinks-status"
@@ -34,7 +35,7 @@ def write_statuses(watched: Watched, topic: str = STATUSES) -> None:
     value = json.dumps({"state": "FAILED", "trace": TRACE, "worker_id": "w:1", "generation": 1}).encode()
     for number in range(RECORDS):
         producer.produce(topic, key=f"status-task-alpha-{number % 5}".encode(), value=value)
-    assert producer.flush(30) == 0
+    assert producer.flush(PATIENCE_S) == 0
 
 
 def position(watched: Watched, topic: str = STATUSES) -> int:
@@ -62,7 +63,7 @@ def wait(watched: Watched, job: Child, what: str, condition: Callable[[], bool])
 def by_api(job: Child) -> list[Gap]:
     """The gaps of the topic, as the page's API lists them."""
     url = events(job, "page")[-1]["url"].rstrip("/")
-    answer = httpx.get(f"{url}/api/v1/gaps", params={"cluster": "own", "topic": STATUSES}, timeout=20)
+    answer = local().get(f"{url}/api/v1/gaps", params={"cluster": "own", "topic": STATUSES}, timeout=PATIENCE_S)
     names = ("topic", "partition", "from_offset", "to_offset", "reason")
     return [tuple(one["gap"][name] for name in names) for one in answer.json()["items"]]
 

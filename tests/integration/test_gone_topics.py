@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-import httpx
 import psycopg
 import pytest
 
+from lab.asking import local
 from lab.cluster import config_topic
 from lab.process import Child
 from lab.simulated_group.members import SimulatedGroup
@@ -22,7 +22,8 @@ from lab.simulated_group.rehearsal import TIMING
 from tests.integration.gaps_told import Gap, agree, degraded, events, gaps, told, value
 from tests.integration.secured import Secured, client, secured
 from tests.integration.taking_away import admin, all_read, delete, ends, truncate, ungrant
-from tests.integration.watched import PATIENCE_S, TOPIC, Watched
+from tests.integration.watched import TOPIC, Watched
+from tests.waiting import PATIENCE_S
 
 pytestmark = pytest.mark.integration
 GROUP, CONFIGS, STATUSES, OFFSETS = "sinks", "sinks-configs", "sinks-status", "__consumer_offsets"
@@ -73,7 +74,7 @@ def statuses(watched: Watched) -> None:
     value = json.dumps({"state": "UNASSIGNED", "trace": None, "worker_id": "w:1", "generation": 1}).encode()
     for number in range(5):
         producer.produce(STATUSES, key=f"status-task-alpha-{number}".encode(), value=value)
-    assert producer.flush(30) == 0
+    assert producer.flush(PATIENCE_S) == 0
 
 
 def generations(watched: Watched, group: str) -> int:
@@ -87,7 +88,7 @@ def generations(watched: Watched, group: str) -> int:
 def page(job: Child, group: str) -> str:
     """The page of a group."""
     url = events(job, "page")[-1]["url"].rstrip("/")
-    answer = httpx.get(f"{url}/group", params={"cluster": "own", "group": group}, timeout=60)
+    answer = local().get(f"{url}/group", params={"cluster": "own", "group": group}, timeout=PATIENCE_S)
     assert answer.status_code == 200, answer.text
     return answer.text
 
@@ -97,7 +98,7 @@ def command(watched: Watched, *arguments: str) -> str:
     program = str(Path(sys.executable).parent / "rebalance-monitor")
     config = str(watched.lab.folder / "monitor.yaml")
     done = subprocess.run(
-        [program, "gaps", *arguments, "--config", config], capture_output=True, text=True, timeout=240
+        [program, "gaps", *arguments, "--config", config], capture_output=True, text=True, timeout=PATIENCE_S
     )
     assert done.returncode == 0, done.stderr
     return done.stdout
@@ -240,7 +241,7 @@ def truncated(stage: Secured, job: Child) -> None:
 def of_the_offsets_topic(watched: Watched, job: Child) -> None:
     """The next request of a group makes it anew."""
     before = {row for row in gaps(watched) if row[0] == OFFSETS}
-    admin(watched).delete_topics([OFFSETS])[OFFSETS].result(30)
+    admin(watched).delete_topics([OFFSETS])[OFFSETS].result(PATIENCE_S)
 
     def anew() -> set[Gap]:
         return {row for row in gaps(watched) if row[0] == OFFSETS and row[4] == "topic_made_anew"} - before

@@ -6,7 +6,8 @@ import pytest
 
 from lab.ports import free_ports
 from lab.simulated_group.members import SimulatedGroup
-from tests.integration.watched import PATIENCE_S, Watched
+from tests.integration.watched import Watched
+from tests.waiting import PATIENCE_S
 
 pytestmark = pytest.mark.integration
 GROUPS = ("my connect", "ünï", "with/slash", "x" * 300, "y" * 245)

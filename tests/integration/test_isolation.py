@@ -8,7 +8,8 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from tests.integration.watched import PATIENCE_S, Watched
+from tests.integration.watched import Watched
+from tests.waiting import PATIENCE_S
 
 pytestmark = pytest.mark.integration
 ROOT = Path(__file__).parents[2]

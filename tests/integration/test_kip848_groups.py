@@ -8,7 +8,8 @@ import pytest
 from confluent_kafka import Consumer
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from tests.integration.watched import PATIENCE_S, Watched
+from tests.integration.watched import Watched
+from tests.waiting import PATIENCE_S
 
 pytestmark = pytest.mark.integration
 GROUP, TOPIC, PARTITIONS = "kip848", "clicks", 6
@@ -21,7 +22,7 @@ STATE = 'select state from rebalance_monitor.groups where "group" = %s'
 
 def test_targets_of_a_real_group_match(watched: Watched) -> None:
     admin = AdminClient({"bootstrap.servers": watched.broker.address, "log_level": 0})
-    admin.create_topics([NewTopic(TOPIC, PARTITIONS, 1)])[TOPIC].result(20)
+    admin.create_topics([NewTopic(TOPIC, PARTITIONS, 1)])[TOPIC].result(PATIENCE_S)
     settings = {
         "bootstrap.servers": watched.broker.address, "group.id": GROUP, "group.protocol": "consumer", "log_level": 0,
     }  # fmt: skip

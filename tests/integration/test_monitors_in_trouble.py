@@ -18,6 +18,7 @@ import httpx
 import psycopg
 import pytest
 
+from lab.asking import local
 from lab.ports import HOST, free_ports
 from lab.process import Child
 from lab.receivers.alerting import shortened, start_alertmanager, start_prometheus
@@ -28,7 +29,8 @@ from tests.integration import told
 from tests.integration.mirror import OFFSETS, mirrored
 from tests.integration.secured import Secured, client, secured
 from tests.integration.taking_away import delete, ungrant
-from tests.integration.watched import PATIENCE_S, Watched
+from tests.integration.watched import Watched
+from tests.waiting import PATIENCE_S
 
 pytestmark = [pytest.mark.integration, pytest.mark.prometheus, told.needs_prometheus]
 GROUP, COPY, USER, PASSWORD = "two", "offsets-copy", "monitor", "open sesame"
@@ -126,7 +128,7 @@ def signal_all(job: Child, number: Signals) -> None:
 
 def ready(port: int) -> bool:
     try:
-        return httpx.get(f"http://{HOST}:{port}/readyz", timeout=5, trust_env=False).status_code == 200
+        return local().get(f"http://{HOST}:{port}/readyz", timeout=5).status_code == 200
     except httpx.HTTPError:
         return False
 

@@ -308,8 +308,8 @@ class Autoscaled:
 def test_an_autoscaled_consumer_group(kafka: tuple[Lab, Broker], strategy: str) -> None:
     lab, server = kafka
     admin = AdminClient({"bootstrap.servers": server.address, "log_level": 0})
-    if TOPIC not in admin.list_topics(timeout=20).topics:
-        admin.create_topics([NewTopic(TOPIC, PARTITIONS, 1)])[TOPIC].result(20)
+    if TOPIC not in admin.list_topics(timeout=PATIENCE_S).topics:
+        admin.create_topics([NewTopic(TOPIC, PARTITIONS, 1)])[TOPIC].result(PATIENCE_S)
     group = f"autoscaled-{strategy}"
     racks = TopicMetadata(0, {TOPIC: (frozenset(),) * PARTITIONS})
     settings = ClusterSettings(name="rehearsal", session_timeout_ms=6_000, damping=DAMPING)

@@ -14,7 +14,8 @@ import pytest
 from lab.cluster import postgres
 from lab.process import Child
 from lab.sessions import members
-from tests.integration.watched import PATIENCE_S, Watched
+from tests.integration.watched import Watched
+from tests.waiting import PATIENCE_S
 
 pytestmark = pytest.mark.integration
 

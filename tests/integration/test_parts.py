@@ -28,8 +28,9 @@ from rebalance_monitor.streaming.metrics.endpoint import PART as ENDPOINT
 from rebalance_monitor.streaming.spark import stacks
 from rebalance_monitor.streaming.spark.watchdog import READER, TASK
 from tests.integration.raising_job import SAMPLER
-from tests.integration.watched import PATIENCE_S, Watched
+from tests.integration.watched import Watched
 from tests.streaming.notify.receiver import Receiver, receiving
+from tests.waiting import PATIENCE_S
 
 pytestmark = pytest.mark.integration
 DELIVERY, HEARTBEAT, AUDIT, PAGE = "delivery to webhook:hook", "heartbeat", "audit", "page"

@@ -19,7 +19,7 @@ from rebalance_monitor.streaming.core.replay import replay
 from rebalance_monitor.streaming.plug_ins.channel import CHILD
 from rebalance_monitor.streaming.plug_ins.folding import fold_with
 from rebalance_monitor.streaming.plug_ins.host import PlugInHost
-from tests.integration.watched import PATIENCE_S, Watched
+from tests.integration.watched import Watched
 from tests.streaming.plug_ins.outside import OUTSIDE
 from tests.streaming.plug_ins.test_plug_ins_judge_a_capture import (
     APPLICATION,
@@ -29,7 +29,7 @@ from tests.streaming.plug_ins.test_plug_ins_judge_a_capture import (
     placement,
     settings,
 )
-from tests.waiting import until
+from tests.waiting import PATIENCE_S, until
 
 pytestmark = pytest.mark.integration
 KEY = struct.Struct(">hh")

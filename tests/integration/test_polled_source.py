@@ -26,7 +26,7 @@ from rebalance_monitor.streaming.supervision import PartFailed
 from tests.integration.gaps_told import degraded
 from tests.integration.secured import Secured, client, secured
 from tests.integration.told import heal, sections, simulated, spoil
-from tests.integration.watched import PATIENCE_S
+from tests.waiting import PATIENCE_S
 
 pytestmark = pytest.mark.integration
 PASSWORD = "open sesame"
@@ -38,7 +38,7 @@ STATUSES = workers.status_topic(CONNECT)
 def stage() -> Iterator[Secured]:
     with secured("polled-source", {"monitor": PASSWORD, "narrow": PASSWORD}) as made:
         admin = AdminClient({"bootstrap.servers": made.watched.broker.address, "log_level": 0})
-        admin.create_topics([NewTopic(TOPIC, PARTITIONS, 1)])[TOPIC].result(30)
+        admin.create_topics([NewTopic(TOPIC, PARTITIONS, 1)])[TOPIC].result(PATIENCE_S)
         made.allow("monitor", "broker", "kafka-cluster", "describe")
         made.allow("monitor", "group", "*", "describe")
         made.allow("monitor", "topic", TOPIC, "describe")
@@ -96,7 +96,7 @@ def say(stage: Secured, connector: str, task: int, state: str) -> None:
     producer = Producer({"bootstrap.servers": stage.watched.broker.address, "log_level": 0})
     value = {"state": state, "trace": None, "worker_id": worker, "generation": 1}
     producer.produce(STATUSES, key=f"status-task-{name}".encode(), value=json.dumps(value).encode())
-    assert producer.flush(30) == 0
+    assert producer.flush(PATIENCE_S) == 0
 
 
 def test_a_cluster_that_can_only_be_asked_is_found_and_explained(stage: Secured) -> None:

@@ -18,11 +18,11 @@ from lab.simulated_group.watcher import Judged, Watcher
 from rebalance_monitor.streaming.core.connect.observed import job_name
 from rebalance_monitor.streaming.core.model.results import Certainty, Grade, Severity
 from rebalance_monitor.streaming.core.model.settings import ClusterSettings, ConnectSettings
+from tests.waiting import PATIENCE_S
 
 pytestmark = pytest.mark.integration
 GROUP = "migration"
 MAX_DELAY_MS = 2_000
-PATIENCE_S = 240
 CONNECTORS = {"orders": 3, "invoices": 2}
 JOBS = sum(1 + tasks for tasks in CONNECTORS.values())
 WORKERS = 3

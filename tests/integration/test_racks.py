@@ -25,6 +25,7 @@ from rebalance_monitor.streaming.core.cluster.topics import TopicMetadata
 from rebalance_monitor.streaming.core.model.records import GroupGeneration
 from rebalance_monitor.streaming.core.model.settings import ClusterSettings
 from rebalance_monitor.streaming.core.replay import OFFSETS_TOPIC, RawRecord, decode, replay
+from tests.waiting import PATIENCE_S
 
 pytestmark = pytest.mark.integration
 GROUP = "racked"
@@ -56,8 +57,8 @@ class Cluster:
         """The topics' partitions with their replicas' racks, as a living broker tells them."""
         admin = AdminClient({"bootstrap.servers": self.brokers[1].address, "log_level": 0})
         # A broker knows new topics a moment after the controller that made them.
-        self.lab.wait_for("the topics", lambda: TOPICS.keys() <= admin.list_topics(timeout=10).topics.keys())
-        known = admin.list_topics(timeout=10)
+        self.lab.wait_for("the topics", lambda: TOPICS.keys() <= admin.list_topics(timeout=PATIENCE_S).topics.keys())
+        known = admin.list_topics(timeout=PATIENCE_S)
         racks = {number: RACKS[number - 1] for number in known.brokers}
         topics = {
             name: tuple(
@@ -75,7 +76,7 @@ class Cluster:
             for name, count in TOPICS.items()
         ]
         for done in admin.create_topics(new).values():
-            done.result(30)
+            done.result(PATIENCE_S)
 
     def consumer(self, rack: str) -> Child:
         """A member of Kafka's own client in this rack."""
@@ -110,7 +111,7 @@ class Cluster:
 
     def offsets_leader(self) -> int:
         admin = AdminClient({"bootstrap.servers": self.brokers[1].address, "log_level": 0})
-        return int(admin.list_topics(OFFSETS_TOPIC, timeout=10).topics[OFFSETS_TOPIC].partitions[0].leader)
+        return int(admin.list_topics(OFFSETS_TOPIC, timeout=PATIENCE_S).topics[OFFSETS_TOPIC].partitions[0].leader)
 
     def records(self) -> list[RawRecord]:
         """All of the coordinator's log."""
@@ -173,7 +174,7 @@ def test_no_generation_is_called_wrong_while_a_broker_with_its_rack_dies(cluster
         found = members(cluster.records())
         return bool(found) and len(found[-1][1].members) == len(RACKS)
 
-    cluster.lab.wait_for("three consumers in the group", complete, timeout_s=120)
+    cluster.lab.wait_for("three consumers in the group", complete, timeout_s=PATIENCE_S)
     cluster.disturb()
     dead = 2 if cluster.offsets_leader() == 3 else 3
     cluster.brokers.pop(dead).child.kill()

@@ -9,7 +9,8 @@ from lab.cluster import config_topic
 from rebalance_monitor.streaming.polling.asking_progress import GroupRefused, KafkaProgress
 from rebalance_monitor.streaming.supervision import PartFailed
 from tests.integration.secured import Secured, client, secured
-from tests.integration.watched import PATIENCE_S, TOPIC
+from tests.integration.watched import TOPIC
+from tests.waiting import PATIENCE_S
 
 pytestmark = pytest.mark.integration
 GROUP, CONFIGS, STATUSES = "sinks", "sinks-configs", "sinks-status"

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-import httpx
 import pytest
 from confluent_kafka import Consumer, Producer
 from confluent_kafka.admin import (
@@ -19,6 +18,7 @@ from confluent_kafka.admin import (
     ResourceType,
 )
 
+from lab.asking import local
 from lab.cluster import broker, config_topic, jars, java, offsets_reader, workers
 from lab.foreign import captured
 from lab.ports import HOST, free_ports
@@ -27,6 +27,7 @@ from lab.streams import application
 from rebalance_monitor.dashboards.alerts import alerts
 from rebalance_monitor.streaming.core.catalogue import RULES
 from tests.integration.watched import own_lab
+from tests.waiting import PATIENCE_S
 
 pytestmark = pytest.mark.integration
 GROUP, READERS, SHARERS, COUNTERS, CONNECTOR = "runbooks", "readers", "sharers", "counters", "orders"
@@ -93,7 +94,8 @@ class Desk:
     def run(self, command: str, **more: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             ["bash", "-o", "pipefail", "-c", command],
-            cwd=self.folder, env={**self.environment, **more}, capture_output=True, text=True, timeout=120, check=False,
+            cwd=self.folder, env={**self.environment, **more}, capture_output=True, text=True, check=False,
+            timeout=PATIENCE_S,
         )  # fmt: skip
 
 
@@ -133,7 +135,7 @@ def desk() -> Iterator[Desk]:
         # The topic is compacted, so a key is needed; the sink fails on a record that is no JSON text with a schema.
         record = b'{"schema":{"type":"string"},"payload":"a record"}'
         producer.produce(CONNECTOR, record, record)
-        producer.flush(20)
+        producer.flush(PATIENCE_S)
         lab.wait_for("the tasks", lambda: _running(worker))
         sharers.start(lab, runtime, class_path, server.address, SHARERS, group=SHARERS, members=[CONNECTOR])
         application.start(lab, runtime, server.address, COUNTERS, application=COUNTERS, topics=[CONNECTOR])
@@ -161,13 +163,13 @@ def desk() -> Iterator[Desk]:
 
 
 def _running(worker: workers.Worker) -> bool:
-    tasks = httpx.get(f"{worker.url}/connectors/{CONNECTOR}/status", timeout=20).json().get("tasks", [])
+    tasks = local().get(f"{worker.url}/connectors/{CONNECTOR}/status", timeout=PATIENCE_S).json().get("tasks", [])
     return [one["state"] for one in tasks] == ["RUNNING"] * 2
 
 
 def _topics(bootstrap: str) -> set[str]:
     admin = AdminClient({"bootstrap.servers": bootstrap, "log_level": 0})
-    return set(admin.list_topics(timeout=20).topics)
+    return set(admin.list_topics(timeout=PATIENCE_S).topics)
 
 
 def _grant(bootstrap: str) -> None:
@@ -180,7 +182,7 @@ def _grant(bootstrap: str) -> None:
     ]  # fmt: skip
     admin = AdminClient({"bootstrap.servers": bootstrap, "log_level": 0})
     for answer in admin.create_acls(rules).values():
-        answer.result(20)
+        answer.result(PATIENCE_S)
 
 
 def filled_in(desk: Desk, command: str) -> dict[str, str]:

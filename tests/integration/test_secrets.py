@@ -9,12 +9,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import httpx
 import psycopg
 import pytest
 from confluent_kafka import Producer
 from psycopg import sql
 
+from lab.asking import local
 from lab.cluster import broker, config_topic, jars, java, postgres, workers
 from lab.demo.stage import GROUP, PORTS_NEEDED, Ports, Stage
 from lab.paths import BUILD
@@ -22,6 +22,7 @@ from lab.ports import free_ports
 from lab.process import Progress
 from lab.sessions import members
 from tests.integration.watched import own_lab
+from tests.waiting import PATIENCE_S
 
 pytestmark = pytest.mark.integration
 FOLDER = BUILD / "secrets"
@@ -121,7 +122,7 @@ def test_no_secret_is_found_anywhere(stage: Quiet) -> None:
     producer = Producer({"bootstrap.servers": stage.broker.address, "log_level": 0})
     for topic, key, value in planted():
         producer.produce(topic, key=key.encode(), value=value, partition=0)
-    assert producer.flush(30) == 0
+    assert producer.flush(PATIENCE_S) == 0
 
     def told() -> set[str]:
         with psycopg.connect(stage.postgres.dsn) as database:
@@ -132,8 +133,8 @@ def test_no_secret_is_found_anywhere(stage: Quiet) -> None:
     searched = [
         *tables(stage.postgres.dsn),
         *processes(stage.job.pid),
-        ("/metrics", httpx.get(stage.addresses.metrics, timeout=60).text),
-        ("alerts", httpx.get(f"{stage.receiver_url}/received", timeout=60).text),
+        ("/metrics", local().get(stage.addresses.metrics, timeout=PATIENCE_S).text),
+        ("alerts", local().get(f"{stage.receiver_url}/received", timeout=PATIENCE_S).text),
         *files(FOLDER, but={FOLDER / "monitor.yaml", FOLDER / "postgres", FOLDER / "broker", FOLDER / "kafka"}),
     ]
     names = {name for name, _ in searched}

@@ -13,7 +13,8 @@ from lab.share.__main__ import take
 from lab.share.story import start
 from rebalance_monitor.streaming.cli.captures import knowledge_of, records_of, settings_of
 from rebalance_monitor.streaming.core.replay import replay
-from tests.integration.watched import PATIENCE_S, Watched, own_lab
+from tests.integration.watched import Watched, own_lab
+from tests.waiting import PATIENCE_S
 
 pytestmark = pytest.mark.integration
 GROUP, TOPIC = "sharers", "clicks"
@@ -40,7 +41,7 @@ def test_every_target_of_real_share_groups_matches(tmp_path: Path) -> None:
 
 def test_a_real_share_group_under_a_real_job(watched: Watched) -> None:
     admin = AdminClient({"bootstrap.servers": watched.broker.address, "log_level": 0})
-    admin.create_topics([NewTopic(TOPIC, 4, 1)])[TOPIC].result(20)
+    admin.create_topics([NewTopic(TOPIC, 4, 1)])[TOPIC].result(PATIENCE_S)
     runtime = java.find()
 
     def begin(name: str, members: int) -> Child:

@@ -13,6 +13,7 @@ import httpx
 import pytest
 from confluent_kafka import OFFSET_BEGINNING, Consumer, TopicPartition
 
+from lab.asking import local
 from lab.cluster import broker, jars, java, workers
 from lab.cluster.workers import Worker, config_topic, status_topic
 from lab.ports import free_ports
@@ -23,6 +24,7 @@ from rebalance_monitor.schemas.connect_protocol import ConnectAssignment, Worker
 from rebalance_monitor.streaming.core.model.records import GroupGeneration
 from rebalance_monitor.streaming.core.model.settings import ClusterSettings, ConnectSettings
 from rebalance_monitor.streaming.core.replay import OFFSETS_TOPIC, RawRecord, decode
+from tests.waiting import PATIENCE_S
 
 pytestmark = pytest.mark.integration
 GROUP = "shapes"
@@ -162,14 +164,14 @@ def real(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[RawRecord]]:
         os.kill(third[0].child.pid, signal.SIGKILL)
         settled(lab, pair[0], 3, 2, without=third[0].address)
         for action in ("pause", "resume"):
-            httpx.put(f"{pair[0].url}/connectors/alpha/{action}", timeout=30).raise_for_status()
+            local().put(f"{pair[0].url}/connectors/alpha/{action}", timeout=PATIENCE_S).raise_for_status()
             wanted = {"pause": "PAUSED", "resume": "RUNNING"}[action]
             lab.wait_for(action, lambda wanted=wanted: states(pair[0]) == {wanted})  # type: ignore[misc]
         yield everything(kafka.address)
 
 
 def states(worker: Worker) -> set[str]:
-    answer = httpx.get(f"{worker.url}/connectors/alpha/status", timeout=10).json()
+    answer = local().get(f"{worker.url}/connectors/alpha/status", timeout=PATIENCE_S).json()
     return {answer["connector"]["state"], *(one["state"] for one in answer["tasks"])}
 
 
@@ -180,7 +182,7 @@ def settled(lab: Lab, worker: Worker, tasks: int, on: int, without: str = "") ->
         if not tasks:
             return ()
         try:
-            answer = httpx.get(f"{worker.url}/connectors/alpha/status", timeout=10)
+            answer = local().get(f"{worker.url}/connectors/alpha/status", timeout=PATIENCE_S)
         except httpx.HTTPError:
             return None
         listed = answer.json().get("tasks", []) if answer.status_code == 200 else []
@@ -211,13 +213,13 @@ def everything(bootstrap: str) -> list[RawRecord]:
         {"bootstrap.servers": bootstrap, "group.id": "reader", "enable.auto.commit": False, "log_level": 0}
     )
     found: list[RawRecord] = []
-    topics = consumer.list_topics(timeout=10).topics
+    topics = consumer.list_topics(timeout=PATIENCE_S).topics
     places = [
         TopicPartition(topic, partition, OFFSET_BEGINNING)
         for topic in (OFFSETS_TOPIC, config_topic(GROUP), status_topic(GROUP))
         for partition in topics[topic].partitions
     ]
-    ends = {(one.topic, one.partition): consumer.get_watermark_offsets(one, timeout=10)[1] for one in places}
+    ends = {(one.topic, one.partition): consumer.get_watermark_offsets(one, timeout=PATIENCE_S)[1] for one in places}
     consumer.assign(places)
     left = sum(ends.values())
     while left > 0:

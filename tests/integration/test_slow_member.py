@@ -11,7 +11,8 @@ from confluent_kafka import Consumer, Producer
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from rebalance_monitor.streaming.polling.asking_progress import KafkaProgress
-from tests.integration.watched import PATIENCE_S, Watched
+from tests.integration.watched import Watched
+from tests.waiting import PATIENCE_S
 
 pytestmark = pytest.mark.integration
 GROUP, TOPIC, PARTITIONS = "orders-readers", "orders", 4
@@ -29,7 +30,7 @@ class Readers:
     def __init__(self, watched: Watched) -> None:
         address = watched.broker.address
         admin = AdminClient({"bootstrap.servers": address, "log_level": 0})
-        admin.create_topics([NewTopic(TOPIC, PARTITIONS, 1)])[TOPIC].result(20)
+        admin.create_topics([NewTopic(TOPIC, PARTITIONS, 1)])[TOPIC].result(PATIENCE_S)
         self._producer = Producer({"bootstrap.servers": address, "log_level": 0})
         self._written_s = 0.0
         self.busy: set[str] = set()

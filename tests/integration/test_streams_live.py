@@ -8,7 +8,8 @@ from confluent_kafka.admin import AdminClient
 
 from lab.cluster import jars, java
 from lab.probing.story import CONFIG, NEVER, RESTORED_PER_S, Story
-from tests.integration.watched import PATIENCE_S, Watched
+from tests.integration.watched import Watched
+from tests.waiting import PATIENCE_S
 
 pytestmark = pytest.mark.integration
 RULE, GROUP = "STREAMS-S19", NEVER

@@ -26,6 +26,7 @@ from rebalance_monitor.streaming.core.model.settings import ClusterSettings, Own
 from rebalance_monitor.streaming.core.replay import decode
 from rebalance_monitor.streaming.polling.asking_states import KafkaGroupStates
 from rebalance_monitor.streaming.polling.states import StatePoller
+from tests.waiting import PATIENCE_S
 
 pytestmark = pytest.mark.integration
 GROUP, TOPIC = "busy", "t"
@@ -64,7 +65,7 @@ def running(lab: Lab) -> Broker:
     port, controller_port = free_ports(2)
     started = broker.start(lab, runtime, jars.fetch(runtime), port, controller_port)
     admin = AdminClient({"bootstrap.servers": started.address, "log_level": 0})
-    admin.create_topics([NewTopic(TOPIC, 4, 1)])[TOPIC].result(30)
+    admin.create_topics([NewTopic(TOPIC, 4, 1)])[TOPIC].result(PATIENCE_S)
     return started
 
 
@@ -114,10 +115,10 @@ class Watching:
 def test_a_member_that_does_not_join_again_is_found(lab: Lab, running: Broker) -> None:
     watching = Watching(running)
     with closing(member(running, "busy")) as busy:
-        lab.wait_for("a first assignment", lambda: busy.poll(0.1) is None and bool(busy.assignment()), timeout_s=60)
+        lab.wait_for("a first assignment", lambda: busy.poll(0.1) is None and bool(busy.assignment()))
         watching.poller.start()
         with closing(member(running, "other")) as other:  # it joins; the first one is busy from now on
-            lab.wait_for("a rebalance that lasts", lambda: other.poll(0.1) is None and watching.lasting(), timeout_s=60)
+            lab.wait_for("a rebalance that lasts", lambda: other.poll(0.1) is None and watching.lasting())
             opened, fired = folded(lab, running, watching.states)
             assert (opened.transition, fired.transition) == ("opened", "fired")
             assert (fired.rule, fired.alert) == ("stuck_rebalance", AlertSeverity.CRITICAL)
@@ -125,7 +126,6 @@ def test_a_member_that_does_not_join_again_is_found(lab: Lab, running: Broker) -
             lab.wait_for(
                 "the end of the rebalance",
                 lambda: busy.poll(0.1) is None and other.poll(0.1) is None and watching.seen() is None,
-                timeout_s=60,
             )
             watching.poller.stop()
             assert folded(lab, running, watching.states) == [], "the record that was written since ends it"
@@ -137,10 +137,10 @@ def test_a_connect_group_is_asked_for_by_its_name(lab: Lab, running: Broker) -> 
     """The client lists consumer groups only."""
     ask = KafkaGroupStates({"bootstrap.servers": running.address})
     with SimulatedGroup(running.address, "workers", workers=2, connectors={"c": 2}) as group:
-        lab.wait_for("a generation of both", group.settled, timeout_s=60)
+        lab.wait_for("a generation of both", group.settled)
         assert ask.group("workers").states == {}
         group.vanish(group.workers[-1])
         group.add()
-        lab.wait_for("a rebalance that waits for it", lambda: bool(ask.group("workers").states), timeout_s=60)
+        lab.wait_for("a rebalance that waits for it", lambda: bool(ask.group("workers").states))
         assert ask.consumers().states == {}
-        lab.wait_for("its end", lambda: not ask.group("workers").states, timeout_s=60)
+        lab.wait_for("its end", lambda: not ask.group("workers").states)

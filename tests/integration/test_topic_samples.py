@@ -13,7 +13,8 @@ from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic
 
 from lab.process import Child
 from rebalance_monitor.streaming.polling.topics import PART
-from tests.integration.watched import PATIENCE_S, Watched
+from tests.integration.watched import Watched
+from tests.waiting import PATIENCE_S
 
 pytestmark = pytest.mark.integration
 TOPICS = {"orders": 6}
@@ -87,7 +88,7 @@ def wait_judged(watched: Watched, job: Child, found: list[Members], at_least: in
 def test_groups_are_judged_while_partitions_are_added_and_the_job_is_restarted(watched: Watched) -> None:
     admin = AdminClient({"bootstrap.servers": watched.broker.address, "log_level": 0})
     for topic, future in admin.create_topics([NewTopic(name, count, 1) for name, count in TOPICS.items()]).items():
-        assert future.result(20) is None, topic
+        assert future.result(PATIENCE_S) is None, topic
     with groups(watched, 2) as found:
         with watched.job("first") as job:
             watched.wait_ready(job)
@@ -96,7 +97,7 @@ def test_groups_are_judged_while_partitions_are_added_and_the_job_is_restarted(w
             settle(watched, found, sum(TOPICS.values()))
             grades = wait_judged(watched, job, found, 2)
             print(grades, [watched.verdicts(one.group) for one in found])
-            admin.create_partitions([NewPartitions("orders", GROWN)])["orders"].result(20)
+            admin.create_partitions([NewPartitions("orders", GROWN)])["orders"].result(PATIENCE_S)
             settle(watched, found, sum(TOPICS.values()) + GROWN - TOPICS["orders"])
             wait_judged(watched, job, found, 3)
         for one in found:

@@ -8,9 +8,9 @@ import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
 
-import httpx
 import pytest
 
+from lab.asking import local
 from lab.paths import ROOT
 from lab.ports import HOST, free_ports
 from lab.process import Child, Lab
@@ -19,6 +19,7 @@ from lab.receivers.hook_receiver import HookReceiver, Inbox
 from rebalance_monitor.dashboards.alerts import rule_file
 from tests.integration.told import needs_prometheus
 from tests.integration.watched import own_lab
+from tests.waiting import PATIENCE_S
 
 pytestmark = [pytest.mark.integration, pytest.mark.prometheus, needs_prometheus]
 FASTER = 60
@@ -46,9 +47,9 @@ def heard(inbox: Inbox) -> dict[tuple[str, str], list[str]]:
 def evaluations(prometheus: Prometheus, alert: str, cluster: str) -> int:
     """In how many evaluations, one a second, this alert has fired."""
     query = f'count_over_time(ALERTS{{alertname="{alert}", cluster="{cluster}", alertstate="firing"}}[10m])'
-    answer = httpx.get(
-        f"http://{prometheus.address}/api/v1/query", params={"query": query}, timeout=60, trust_env=False
-    ).json()
+    answer = (
+        local().get(f"http://{prometheus.address}/api/v1/query", params={"query": query}, timeout=PATIENCE_S).json()
+    )
     return sum(int(one["value"][1]) for one in answer["data"]["result"])
 
 

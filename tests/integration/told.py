@@ -17,7 +17,8 @@ from lab.simulated_group.members import SimulatedGroup
 from lab.simulated_group.rehearsal import TIMING
 from lab.simulated_group.status import VERSION
 from lab.tiers import TIERS
-from tests.integration.watched import PATIENCE_S, Watched
+from tests.integration.watched import Watched
+from tests.waiting import PATIENCE_S
 
 MAX_DELAY_MS = 1_000
 CONNECTORS = {"alpha": 4, "beta": 4}

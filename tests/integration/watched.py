@@ -12,14 +12,15 @@ import httpx
 import psycopg
 import yaml
 
+from lab.asking import local
 from lab.cluster import broker, jars, java, postgres
 from lab.paths import BUILD
 from lab.ports import HOST, free_ports
 from lab.process import Child, Lab, Progress
+from tests.waiting import PATIENCE_S
 
 TOPIC = "events"
 # A machine that does much else at the same time needs most of a minute for Spark's start alone.
-PATIENCE_S = 240
 
 
 @contextmanager
@@ -82,14 +83,14 @@ class Watched:
     def readiness(self) -> tuple[int, dict[str, Any]]:
         """Status and body of /readyz; (0, {}) while nothing listens."""
         try:
-            answer = httpx.get(f"http://{HOST}:{self.http_port}/readyz", timeout=5)
+            answer = local().get(f"http://{HOST}:{self.http_port}/readyz", timeout=5)
         except httpx.HTTPError:
             return 0, {}
         return answer.status_code, answer.json()
 
     def metric(self, name: str) -> list[str]:
         """The sample lines of a metric."""
-        text = httpx.get(f"http://{HOST}:{self.http_port}/metrics", timeout=PATIENCE_S).text
+        text = local().get(f"http://{HOST}:{self.http_port}/metrics", timeout=PATIENCE_S).text
         return [line for line in text.splitlines() if line.startswith(name)]
 
     def wait_ready(self, job: Child) -> None:
@@ -112,8 +113,8 @@ class Watched:
         from confluent_kafka.admin import AdminClient, NewTopic
 
         admin = AdminClient({"bootstrap.servers": self.broker.address, "log_level": 0})
-        if TOPIC not in admin.list_topics(timeout=20).topics:
-            admin.create_topics([NewTopic(TOPIC, 2, 1)])[TOPIC].result(20)
+        if TOPIC not in admin.list_topics(timeout=PATIENCE_S).topics:
+            admin.create_topics([NewTopic(TOPIC, 2, 1)])[TOPIC].result(PATIENCE_S)
         assigned: list[object] = []
         consumer = Consumer({"bootstrap.servers": self.broker.address, "group.id": group, "log_level": 0})
         consumer.subscribe([TOPIC], on_assign=lambda _, parts: assigned.append(parts))

@@ -5,10 +5,11 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-import httpx
 import pytest
 
+from lab.asking import local
 from lab.receivers.alert_receiver import fault, serve
+from tests.waiting import PATIENCE_S
 
 NOW = datetime.now(UTC)
 LATER, EARLIER = (NOW + timedelta(hours=1)).isoformat(), (NOW - timedelta(hours=1)).isoformat()
@@ -27,18 +28,21 @@ def url() -> Iterator[str]:
 
 
 def test_firing_then_resolved(url: str) -> None:
-    assert httpx.post(f"{url}/api/v2/alerts", json=[ALERT]).status_code == 200
-    assert httpx.get(f"{url}/api/v2/alerts").json() == [ALERT]
+    assert local().post(f"{url}/api/v2/alerts", json=[ALERT], timeout=PATIENCE_S).status_code == 200
+    assert local().get(f"{url}/api/v2/alerts", timeout=PATIENCE_S).json() == [ALERT]
     over = {**ALERT, "startsAt": EARLIER, "endsAt": EARLIER}
-    assert httpx.post(f"{url}/api/v2/alerts", json=[over]).status_code == 200
-    assert httpx.get(f"{url}/api/v2/alerts").json() == []
-    assert [entry["status"] for entry in httpx.get(f"{url}/received").json()] == ["firing", "resolved"]
+    assert local().post(f"{url}/api/v2/alerts", json=[over], timeout=PATIENCE_S).status_code == 200
+    assert local().get(f"{url}/api/v2/alerts", timeout=PATIENCE_S).json() == []
+    assert [entry["status"] for entry in local().get(f"{url}/received", timeout=PATIENCE_S).json()] == [
+        "firing",
+        "resolved",
+    ]
 
 
 @pytest.mark.parametrize("body", [b"", b"{", b"{}", b'["x"]', b'[{"labels":{}}]', b'[{"labels":{"a":1}}]'])
 def test_what_is_no_list_of_alerts_is_refused(url: str, body: bytes) -> None:
-    assert httpx.post(f"{url}/api/v2/alerts", content=body).status_code == 400
-    assert httpx.get(f"{url}/received").json() == []
+    assert local().post(f"{url}/api/v2/alerts", content=body, timeout=PATIENCE_S).status_code == 400
+    assert local().get(f"{url}/received", timeout=PATIENCE_S).json() == []
 
 
 @pytest.mark.parametrize(

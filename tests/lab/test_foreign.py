@@ -3,10 +3,12 @@
 import subprocess
 import sys
 
+from tests.waiting import PATIENCE_S
+
 
 def test_a_library_that_is_not_known_is_named() -> None:
     command = [sys.executable, "-m", "lab.foreign", "--libraries", "librdkafka", "carrier-pigeon"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=PATIENCE_S)
     assert done.returncode == 2
     assert (
         done.stderr

@@ -14,6 +14,7 @@ from lab.paths import ROOT
 from lab.ports import free_ports, require_free
 from lab.process import Lab, require_space, signals_stop
 from lab.sessions import members
+from tests.waiting import PATIENCE_S
 
 # A program that starts a grandchild in a process group of its own, as Spark's Python daemon does, and ignores SIGTERM.
 STUBBORN = """
@@ -26,7 +27,7 @@ time.sleep(600)
 
 
 def wait_until_gone(session: int) -> None:
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + PATIENCE_S
     while members(session) and time.monotonic() < deadline:
         os.sched_yield()
     assert members(session) == []

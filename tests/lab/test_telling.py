@@ -1,10 +1,10 @@
 """What the tests of telling rest on: shortened rules, and a receiver that keeps what it gets."""
 
-import httpx
-
+from lab.asking import local
 from lab.receivers.alerting import shortened
 from lab.receivers.hook_receiver import KEY, HookReceiver
 from rebalance_monitor.dashboards.alerts import rule_file
+from tests.waiting import PATIENCE_S
 
 
 def test_every_duration_is_shortened_and_nothing_else() -> None:
@@ -41,16 +41,16 @@ def test_the_shortened_rule_file_has_the_same_rules() -> None:
 def test_a_key_that_was_seen_changes_nothing() -> None:
     with HookReceiver() as receiver:
         for key, text in (("a", "1"), ("b", "2"), ("a", "3")):
-            answer = httpx.post(f"{receiver.url}/hook", json={"text": text}, headers={KEY: key})
+            answer = local().post(f"{receiver.url}/hook", json={"text": text}, headers={KEY: key}, timeout=PATIENCE_S)
             assert answer.status_code == 200
         assert receiver.inbox.honoured() == {"a": {"text": "1"}, "b": {"text": "2"}}
         assert receiver.inbox.raw() == {"a": 2, "b": 1}
-        assert httpx.post(f"{receiver.url}/hook", json={}).status_code == 400
+        assert local().post(f"{receiver.url}/hook", json={}, timeout=PATIENCE_S).status_code == 400
 
 
 def test_what_alertmanager_says_is_kept_by_label_set() -> None:
     with HookReceiver() as receiver:
         for status in ("firing", "resolved"):
             body = {"alerts": [{"labels": {"b": "2", "a": "1"}, "status": status}]}
-            assert httpx.post(f"{receiver.url}/alertmanager", json=body).status_code == 200
+            assert local().post(f"{receiver.url}/alertmanager", json=body, timeout=PATIENCE_S).status_code == 200
         assert receiver.inbox.alerts() == {(("a", "1"), ("b", "2")): ["firing", "resolved"]}

@@ -6,6 +6,7 @@ import threading
 import pytest
 
 from rebalance_monitor.streaming.supervision import PartFailed, Supervised, sentence
+from tests.waiting import PATIENCE_S
 
 
 class Told:
@@ -46,7 +47,7 @@ def test_whatever_a_step_raises_is_stated_and_the_next_one_follows(
     with caplog.at_level(logging.WARNING, "rebalance_monitor.parts"):
         part = Supervised("part", step, told, first_pause_s=0.001)
         part.start()
-        assert told.well.wait(30)
+        assert told.well.wait(PATIENCE_S)
         part.stop()
     assert len(told.said) == 3
     assert all(one is not None and one.startswith(said) for one in told.said[:2])
@@ -69,7 +70,7 @@ def test_pauses_grow_while_it_fails_and_a_long_step_can_say_that_it_works() -> N
 
     part = Supervised("part", step, None, first_pause_s=0.001)
     part.start()
-    assert seen.wait(30)
+    assert seen.wait(PATIENCE_S)
     part.stop()
     assert pauses == [0.001, 0.002, 0.004, 0.008, 0.001]
 
@@ -77,7 +78,7 @@ def test_pauses_grow_while_it_fails_and_a_long_step_can_say_that_it_works() -> N
 def test_a_step_that_says_none_is_the_last_one_and_what_it_held_is_released() -> None:
     ended = threading.Event()
     Supervised("part", lambda: None, None, at_end=ended.set).start()
-    assert ended.wait(30)
+    assert ended.wait(PATIENCE_S)
 
 
 def test_who_is_told_may_fail_too() -> None:
@@ -97,5 +98,5 @@ def test_who_is_told_may_fail_too() -> None:
 
     part = Supervised("part", step, Broken())
     part.start()
-    assert seen.wait(30)
+    assert seen.wait(PATIENCE_S)
     part.stop()

@@ -18,10 +18,10 @@ import yaml
 
 from rebalance_monitor.streaming.store.postgres import PostgresStore
 from tests.postgres_server import postgres_server
+from tests.waiting import PATIENCE_S
 from tests.web import filled
 
 _numbers = count(1)
-PATIENCE_S = 120
 
 
 @pytest.fixture(scope="session")

@@ -13,8 +13,10 @@ import httpx
 import psycopg
 import pytest
 
+from lab.asking import local
 from rebalance_monitor.streaming.metrics.prometheus import Exporter
 from tests.streaming import builders
+from tests.waiting import PATIENCE_S
 from tests.web import filled
 from tests.web.browser import Tab, browser
 from tests.web.conftest import Filled, database, dsn_of, served, serving
@@ -278,7 +280,7 @@ def test_a_database_that_goes_and_comes_is_seen_on_an_open_page(tab: Tab, server
             tab.wait(f"{chip} === 'not up to date'")
             assert "What you see is old. PostgreSQL at" in tab.run("document.querySelector('.old').textContent")
             assert tab.run("document.querySelector('.groups').innerText.includes('g')")
-            assert httpx.get(f"{url}/").status_code == 503
+            assert local().get(f"{url}/", timeout=PATIENCE_S).status_code == 503
             _admit(admin, name, True)
             tab.wait(f"{chip} === 'live' && !document.querySelector('.old')")
             _admit(admin, name, False)

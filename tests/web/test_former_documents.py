@@ -22,6 +22,7 @@ from rebalance_monitor.streaming.store.stored import incident_of
 from rebalance_monitor.streaming.web.contract import ROUTES, Route
 from tests.audit import filled as audited
 from tests.streaming import builders
+from tests.waiting import PATIENCE_S
 from tests.web import filled
 from tests.web.conftest import database, dsn_of, served
 
@@ -97,7 +98,10 @@ def former(server: str) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def page(former: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
-    with served(tmp_path_factory.mktemp("former"), former) as url, httpx.Client(base_url=url, timeout=120) as client:
+    with (
+        served(tmp_path_factory.mktemp("former"), former) as url,
+        httpx.Client(base_url=url, timeout=PATIENCE_S) as client,
+    ):
         yield client
 
 

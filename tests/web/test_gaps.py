@@ -13,6 +13,7 @@ from rebalance_monitor.streaming.core.model.objects import as_object
 from rebalance_monitor.streaming.core.model.results import GapRecord
 from rebalance_monitor.streaming.store import gaps
 from tests.streaming import builders
+from tests.waiting import PATIENCE_S
 from tests.web.conftest import database, dsn_of, served
 from tests.web.filled import put
 
@@ -33,7 +34,7 @@ def test_gaps_stand_on_the_page_of_the_groups_they_concern(server: str, tmp_path
             put(store, builders.generation(offset=offset, cluster="c", group=group), batch_id=offset)
         with (
             served(tmp_path, dsn_of(store), clusters=[cluster]) as url,
-            httpx.Client(base_url=url, timeout=120) as client,
+            httpx.Client(base_url=url, timeout=PATIENCE_S) as client,
         ):
 
             def shown(group: str) -> str:
@@ -67,7 +68,7 @@ def test_the_api_lists_gaps_and_who_took_note(server: str, tmp_path: Path) -> No
         put(store, own, other, of_status, batch_id=8)
         with (
             served(tmp_path, dsn_of(store), clusters=[cluster]) as url,
-            httpx.Client(base_url=url, timeout=120) as client,
+            httpx.Client(base_url=url, timeout=PATIENCE_S) as client,
         ):
 
             def shown(**parameters: str) -> list[dict[str, Any]]:

@@ -10,9 +10,11 @@ from typing import Any
 import httpx
 import pytest
 
+from lab.asking import local
 from rebalance_monitor.streaming.metrics.prometheus import Exporter
 from rebalance_monitor.streaming.web.fleet import STATES
 from tests.streaming import builders
+from tests.waiting import PATIENCE_S
 from tests.web import filled
 from tests.web.conftest import Filled, database, dsn_of, served
 
@@ -132,19 +134,19 @@ def guarded(full: Filled, exporter: Exporter, tmp_path_factory: pytest.TempPathF
 
 
 def client(url: str, token: str) -> httpx.Client:
-    return httpx.Client(base_url=url, headers={"Authorization": f"Bearer {token}"}, timeout=120)
+    return httpx.Client(base_url=url, headers={"Authorization": f"Bearer {token}"}, timeout=PATIENCE_S)
 
 
 def test_nobody_is_let_in_without_a_token(guarded: str) -> None:
     for address in ("/", "/api/v1/groups", "/api/v1/events", "/metrics", "/api/v1/openapi.json"):
-        answer = httpx.get(guarded + address)
+        answer = local().get(guarded + address, timeout=PATIENCE_S)
         assert answer.status_code == 401
         assert answer.headers["www-authenticate"].startswith("Basic ")
         assert "zombies" not in answer.text
-    ready = httpx.get(f"{guarded}/readyz").json()
+    ready = local().get(f"{guarded}/readyz", timeout=PATIENCE_S).json()
     assert set(ready) == {"ready", "role"}
-    assert httpx.get(f"{guarded}/healthz").status_code == 200
-    assert httpx.get(guarded, auth=("anybody", "everything-0123456789")).status_code == 200
+    assert local().get(f"{guarded}/healthz", timeout=PATIENCE_S).status_code == 200
+    assert local().get(guarded, auth=("anybody", "everything-0123456789"), timeout=PATIENCE_S).status_code == 200
 
 
 def test_a_scoped_token_finds_nothing_else(guarded: str) -> None:

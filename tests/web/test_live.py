@@ -13,10 +13,10 @@ from rebalance_monitor.streaming.web.live import Live
 from rebalance_monitor.streaming.web.reader import Reader
 from rebalance_monitor.streaming.web.scope import EVERYTHING
 from rebalance_monitor.streaming.web.upstream import Readiness
+from tests.waiting import PATIENCE_S
 from tests.web.conftest import database
 
 pytestmark = pytest.mark.postgres
-PATIENCE_S = 120
 SLOW_S = 0.3
 WELL, SILENT = Readiness(True), Readiness(False, {"": "the streaming job gives no answer"})
 

@@ -14,11 +14,12 @@ import httpx
 import pytest
 import yaml
 
+from lab.asking import local
 from rebalance_monitor.streaming.cli import main
 from rebalance_monitor.streaming.cli.page_process import PageProcess
+from tests.waiting import PATIENCE_S
 
 DSN = "postgresql://nobody:word@127.0.0.1:1/x"
-PATIENCE_S = 240
 
 
 def config(folder: Path, **page: object) -> str:
@@ -55,7 +56,7 @@ def test_a_child_that_ends_is_started_again_and_ends_with_the_job(tmp_path: Path
     try:
         event, fields = told.lines.get(timeout=PATIENCE_S)
         assert event == "page"
-        assert httpx.get(f"{fields['url']}healthz").text == "ok\n"
+        assert local().get(f"{fields['url']}healthz", timeout=PATIENCE_S).text == "ok\n"
         assert page.process is not None
         os.kill(page.process.pid, signal.SIGKILL)
         event, fields = told.lines.get(timeout=PATIENCE_S)
@@ -66,7 +67,7 @@ def test_a_child_that_ends_is_started_again_and_ends_with_the_job(tmp_path: Path
         page.stop()
     assert page.process.poll() == 0
     with pytest.raises(httpx.ConnectError):
-        httpx.get(f"{fields['url']}healthz")
+        local().get(f"{fields['url']}healthz", timeout=PATIENCE_S)
     assert told.lines.empty()
 
 
@@ -132,7 +133,7 @@ def test_a_signal_ends_it_with_0(tmp_path: Path) -> None:
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as page:
         assert page.stderr is not None
         url = page.stderr.readline().split()[-1]
-        answer = httpx.get(url)
+        answer = local().get(url, timeout=PATIENCE_S)
         assert answer.status_code == 503
         assert "<h1>PostgreSQL at 127.0.0.1:1/x can&#39;t be used" in answer.text
         page.send_signal(signal.SIGINT)

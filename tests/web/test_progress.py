@@ -8,6 +8,7 @@ import pytest
 from rebalance_monitor.streaming.core.model.objects import as_object
 from rebalance_monitor.streaming.core.model.results import GroupProgress, MemberLag
 from tests.streaming import builders
+from tests.waiting import PATIENCE_S
 from tests.web.conftest import database, dsn_of, served
 from tests.web.filled import put
 
@@ -26,7 +27,7 @@ def test_progress_stands_on_the_page_and_in_the_api(server: str, tmp_path: Path)
     with database(server) as store:
         for offset, group in enumerate(("readers", "other")):
             put(store, builders.generation(offset=offset, cluster="c", group=group), batch_id=offset)
-        with served(tmp_path, dsn_of(store)) as url, httpx.Client(base_url=url, timeout=120) as client:
+        with served(tmp_path, dsn_of(store)) as url, httpx.Client(base_url=url, timeout=PATIENCE_S) as client:
 
             def answer(path: str, group: str) -> httpx.Response:
                 return client.get(path, params={"cluster": "c", "group": group})

@@ -13,6 +13,7 @@ from rich.table import Table
 
 from rebalance_monitor.streaming.cli import main
 from rebalance_monitor.streaming.cli.terminal import Terminal
+from tests.waiting import PATIENCE_S
 
 FULL = Path("/dev/full")
 CAPTURE = Path(__file__).parents[2] / "vectors" / "captures" / "steady"
@@ -26,7 +27,7 @@ def run(words: list[str], stdout: IO[str]) -> tuple[int, str]:
     """Exit code and what stands on stderr."""
     done = subprocess.run(
         [sys.executable, "-m", "rebalance_monitor", *words],
-        stdout=stdout, stderr=subprocess.PIPE, env=ENVIRONMENT, text=True, check=False, timeout=60,
+        stdout=stdout, stderr=subprocess.PIPE, env=ENVIRONMENT, text=True, check=False, timeout=PATIENCE_S,
     )  # fmt: skip
     return done.returncode, done.stderr
 
@@ -50,7 +51,7 @@ def test_a_reader_who_leaves_early_has_found_nothing(words: list[str]) -> None:
 @pytest.mark.parametrize("closed", ["<&-", "<&- >&- 2>&-"])
 def test_streams_that_the_shell_has_closed(closed: str) -> None:
     line = f'"$0" -m rebalance_monitor decode - {closed}'
-    done = subprocess.run(["sh", "-c", line, sys.executable], input="", text=True, check=False, timeout=60)
+    done = subprocess.run(["sh", "-c", line, sys.executable], input="", text=True, check=False, timeout=PATIENCE_S)
 
     assert done.returncode == 2
 

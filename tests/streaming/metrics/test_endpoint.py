@@ -11,8 +11,9 @@ from http.server import ThreadingHTTPServer
 import httpx
 import pytest
 
+from lab.asking import local
 from rebalance_monitor.streaming.metrics.endpoint import Endpoint, listen
-from tests.waiting import until
+from tests.waiting import PATIENCE_S, until
 
 HOST = "127.0.0.1"
 PART = "metrics endpoint"
@@ -27,7 +28,7 @@ class Told:
 
     def scrape(self) -> bytes:
         self.asked.set()
-        assert self.may.wait(20)
+        assert self.may.wait(PATIENCE_S)
         if self.fails is not None:
             raise self.fails
         return b"x" * 1_000_000
@@ -62,12 +63,12 @@ def test_a_scraper_that_gave_up_is_no_news(capfd: pytest.CaptureFixture[str], ca
     with answering(told) as (server, over):
         scraper = socket.create_connection((HOST, server.server_port))
         scraper.sendall(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n")
-        assert told.asked.wait(20)
+        assert told.asked.wait(PATIENCE_S)
         # A reset instead of an end: whoever writes then hears of it at once.
         scraper.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         scraper.close()
         told.may.set()
-        assert over.wait(20)
+        assert over.wait(PATIENCE_S)
     assert capfd.readouterr().err == ""
     assert caplog.records == []
 
@@ -80,8 +81,8 @@ def test_an_error_of_ours_is_one_line_with_its_place(
     told.may.set()
     with answering(told) as (server, over), caplog.at_level(logging.ERROR):
         with pytest.raises(httpx.HTTPError):
-            httpx.get(f"http://{HOST}:{server.server_port}/metrics", timeout=20, trust_env=False)
-        assert over.wait(20)
+            local().get(f"http://{HOST}:{server.server_port}/metrics", timeout=PATIENCE_S)
+        assert over.wait(PATIENCE_S)
     assert capfd.readouterr().err == ""
     (record,) = caplog.records
     fields = vars(record)["fields"]
@@ -110,18 +111,18 @@ def test_a_loop_that_dies_is_told_and_begins_again_at_the_same_address() -> None
     endpoint.start()
     try:
         until(lambda: told.said == [None])
-        assert httpx.get(f"{url}/healthz", trust_env=False).text == "ok\n"
+        assert local().get(f"{url}/healthz", timeout=PATIENCE_S).text == "ok\n"
         assert endpoint.server is not None
         endpoint.server.socket.close()
         until(lambda: told.said[-1] is None and len(told.said) > 1)
         assert told.said[1] is not None
         assert "metrics endpoint" in told.said[1]
-        assert httpx.get(f"{url}/healthz", trust_env=False).text == "ok\n"
+        assert local().get(f"{url}/healthz", timeout=PATIENCE_S).text == "ok\n"
         assert endpoint.url == url
     finally:
         endpoint.stop()
     with pytest.raises(httpx.ConnectError):
-        httpx.get(f"{url}/healthz", trust_env=False)
+        local().get(f"{url}/healthz", timeout=PATIENCE_S)
 
 
 @pytest.mark.parametrize("started", [False, True])
@@ -132,4 +133,4 @@ def test_it_stops_whatever_it_was_doing(started: bool) -> None:
         endpoint.start()
     endpoint.stop()
     with pytest.raises(httpx.ConnectError):
-        httpx.get(f"{endpoint.url}/healthz", trust_env=False)
+        local().get(f"{endpoint.url}/healthz", timeout=PATIENCE_S)

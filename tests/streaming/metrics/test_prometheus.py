@@ -3,9 +3,9 @@
 from collections.abc import Callable, Iterator
 from types import SimpleNamespace
 
-import httpx
 import pytest
 
+from lab.asking import local
 from rebalance_monitor.streaming.core.metrics import METRICS
 from rebalance_monitor.streaming.core.model.reasons import Reason, ReasonKind
 from rebalance_monitor.streaming.core.model.results import (
@@ -23,6 +23,7 @@ from rebalance_monitor.streaming.metrics.prometheus import Exporter
 from rebalance_monitor.streaming.store.gaps import TopicGaps
 from rebalance_monitor.streaming.store.postgres import PostgresStore
 from tests.streaming.builders import TOPIC, commit, generation, incident, pending, undecodable
+from tests.waiting import PATIENCE_S
 
 INCIDENT = (
     'rebalance_monitor_incident{cluster="c",connector="my-sink",group="connect-1",path="prometheus",'
@@ -55,7 +56,7 @@ def exporter(clock: Clock) -> Iterator[Exporter]:
 @pytest.fixture
 def scrape(exporter: Exporter) -> Scrape:
     def read() -> dict[str, float]:
-        lines = httpx.get(f"{exporter.url}/metrics", trust_env=False).text.splitlines()
+        lines = local().get(f"{exporter.url}/metrics", timeout=PATIENCE_S).text.splitlines()
         return {line.rpartition(" ")[0]: float(line.rpartition(" ")[2]) for line in lines if line[0] != "#"}
 
     return read
@@ -196,7 +197,7 @@ def test_ready_only_when_restored_reachable_and_caught_up(exporter: Exporter, sc
     )  # fmt: skip
 
     def answer() -> tuple[int, str]:
-        got = httpx.get(f"{exporter.url}/readyz", trust_env=False)
+        got = local().get(f"{exporter.url}/readyz", timeout=PATIENCE_S)
         return got.status_code, got.text
 
     assert answer()[0] == 503
@@ -234,8 +235,8 @@ def test_a_topic_that_is_read_no_more_has_no_lag(exporter: Exporter, scrape: Scr
 
 
 def test_other_pages(exporter: Exporter) -> None:
-    assert httpx.get(f"{exporter.url}/healthz", trust_env=False).text == "ok\n"
-    assert httpx.get(f"{exporter.url}/", trust_env=False).status_code == 404
+    assert local().get(f"{exporter.url}/healthz", timeout=PATIENCE_S).text == "ok\n"
+    assert local().get(f"{exporter.url}/", timeout=PATIENCE_S).status_code == 404
     assert exporter.url.startswith("http://127.0.0.1:")
 
 

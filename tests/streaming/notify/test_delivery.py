@@ -18,6 +18,7 @@ from rebalance_monitor.streaming.store.outbox import Notification, waiting_count
 from rebalance_monitor.streaming.store.postgres import PostgresStore
 from tests.streaming.builders import commit, incident, writer_epoch
 from tests.streaming.notify.receiver import receiving
+from tests.waiting import PATIENCE_S
 
 SECRET = "planted-secret"
 KEYS = ["i1:fired", "i1:resolved"]
@@ -111,7 +112,7 @@ def broker() -> Iterator[str]:
     """librdkafka's own broker in memory: it speaks the protocol, idempotent producers included."""
     owner = Producer({"bootstrap.servers": "", "test.mock.num.brokers": "1", "log_level": "0"})
     # The address is known to the producer that runs it.
-    metadata = owner.list_topics(timeout=10)
+    metadata = owner.list_topics(timeout=PATIENCE_S)
     (one,) = metadata.brokers.values()
     yield f"{one.host}:{one.port}"
     owner.flush(0)

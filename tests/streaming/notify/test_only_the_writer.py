@@ -18,7 +18,7 @@ from rebalance_monitor.streaming.store.postgres import PostgresStore
 from rebalance_monitor.streaming.store.writer import TurnTaken, Writer, turn
 from tests.streaming.builders import apart, commit, incident
 from tests.streaming.notify.receiver import receiving
-from tests.waiting import until
+from tests.waiting import PATIENCE_S, until
 
 pytestmark = pytest.mark.postgres
 STYLE = AlertStyle(generator_url="http://127.0.0.1:9470/metrics")
@@ -89,7 +89,7 @@ class Slow(Webhook):
     def send(self, one: Notification) -> None:
         super().send(one)
         self.sent.set()
-        assert self.go_on.wait(20)
+        assert self.go_on.wait(PATIENCE_S)
 
 
 def test_a_claim_between_sending_and_marking_repeats_nothing(store: PostgresStore, dsn: str) -> None:
@@ -98,7 +98,7 @@ def test_a_claim_between_sending_and_marking_repeats_nothing(store: PostgresStor
     with receiving("/hook") as program:
         slow = Slow("chat", f"{program.url}/hook")
         with delivering(dsn, first, slow):
-            assert slow.sent.wait(10)
+            assert slow.sent.wait(PATIENCE_S)
             second = store.claim()
             with delivering(dsn, second, Webhook("chat", f"{program.url}/hook", {})):
                 # A batch of the new writer does not wait for the old one's turn.

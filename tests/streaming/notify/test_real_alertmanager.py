@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
 
+from lab.asking import local
 from rebalance_monitor.streaming.core.incidents.maintenance import Maintenance
 from rebalance_monitor.streaming.core.model.results import AlertSeverity
 from rebalance_monitor.streaming.notify.alertmanager import Pusher
@@ -20,7 +20,7 @@ from rebalance_monitor.streaming.store.maintenance import LOOK_EVERY_MS
 from rebalance_monitor.streaming.store.postgres import PostgresStore
 from tests.streaming.builders import commit, incident
 from tests.streaming.notify.receiver import receiving
-from tests.waiting import until
+from tests.waiting import PATIENCE_S, until
 
 pytestmark = [pytest.mark.postgres, pytest.mark.prometheus]
 
@@ -58,11 +58,11 @@ def alertmanager(tmp_path: Path, webhook: Any) -> Iterator[str]:
     )  # fmt: skip
     url = f"http://127.0.0.1:{port}"
     try:
-        until(lambda: httpx.get(f"{url}/-/ready", trust_env=False).is_success)
+        until(lambda: local().get(f"{url}/-/ready", timeout=PATIENCE_S).is_success)
         yield url
     finally:
         process.terminate()
-        process.wait(10)
+        process.wait(PATIENCE_S)
 
 
 def test_it_fires_and_resolves_once(store: PostgresStore, dsn: str, alertmanager: str, webhook: Any) -> None:
@@ -72,7 +72,7 @@ def test_it_fires_and_resolves_once(store: PostgresStore, dsn: str, alertmanager
     pusher.start(epoch)
     try:
         store.commit(commit(epoch, 0, 10, incident(opened_at_ms=now_ms)))
-        (shown,) = until(lambda: httpx.get(f"{alertmanager}/api/v2/alerts", trust_env=False).json())
+        (shown,) = until(lambda: local().get(f"{alertmanager}/api/v2/alerts", timeout=PATIENCE_S).json())
         assert shown["labels"]["rule"] == "duplicate_active"
         assert shown["annotations"]["transition"] == "fired"
         webhook.wait_for(1)

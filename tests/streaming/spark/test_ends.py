@@ -17,6 +17,7 @@ from rebalance_monitor.streaming.spark.offsets import (
     spans,
 )
 from rebalance_monitor.streaming.spark.sampling import METADATA_EVERY_S, Sampler
+from tests.waiting import PATIENCE_S
 
 OFFSETS = "__consumer_offsets"
 HEARTBEAT_MS = 500
@@ -199,7 +200,7 @@ def test_what_goes_wrong_beside_the_cluster_is_a_problem_and_the_sampling_goes_o
 
     sampler = Sampler(Cluster(THERE), wanted, 0.01, lambda: 1_000, note)
     sampler.start()
-    assert seen.wait(120)
+    assert seen.wait(PATIENCE_S)
     sampler.stop()
     problems = [one for one in told if one is not None]
     assert len(problems) == 3

@@ -18,7 +18,7 @@ from rebalance_monitor.streaming.spark.offsets import SourcePartition, Span, Top
 from rebalance_monitor.streaming.spark.reading import Reading, read_spans
 from rebalance_monitor.streaming.spark.rows import POSITION, Line
 from rebalance_monitor.streaming.spark.sampling import Sampler
-from tests.waiting import until
+from tests.waiting import PATIENCE_S, until
 
 pytestmark = pytest.mark.integration
 FOLDER = BUILD / "reading"
@@ -76,7 +76,7 @@ def test_ranges_end_by_position(server: Broker) -> None:
     assert read(5, 12) == ([], {"start": 5, "end": 12, "planned": 12, "records": 0, "bytes": 0, "why": ""})
 
     for deleted in admin.delete_records([TopicPartition(TOPIC, 0, 14)]).values():
-        deleted.result(30)
+        deleted.result(PATIENCE_S)
     rows, reached = read(0, end)
     assert rows == [(0, "Gap"), *((offset, "ConfigChange") for offset in (14, 15, 16))]
     assert reached["end"] == end

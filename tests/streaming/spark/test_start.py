@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from rebalance_monitor.streaming.spark.ends import KafkaView
+from tests.waiting import PATIENCE_S
 
 ROOT = Path(__file__).parents[3]
 JOB = """
@@ -39,7 +40,7 @@ def test_control_c_ends_the_wait_for_a_broker_that_says_nothing() -> None:
         asked, _ = broker.accept()
         with asked:
             job.send_signal(signal.SIGINT)
-            _, said = job.communicate(timeout=240)
+            _, said = job.communicate(timeout=PATIENCE_S)
 
     assert said == "interrupted\n"
 

@@ -21,6 +21,7 @@ from rebalance_monitor.streaming.spark.watchdog import (
     Hangs,
     Watchdog,
 )
+from tests.waiting import PATIENCE_S
 
 HANGING = """
 import sys, time
@@ -60,7 +61,7 @@ def test_a_silent_reader_is_ended_with_its_stacks_in_the_log(
     fields = vars(record)["fields"]
     assert (fields["part"], fields["pid"]) == (READER, hanging.pid)
     assert any("hanging_here" in line for line in fields["stacks"])
-    assert hanging.wait(120) == -signal.SIGKILL
+    assert hanging.wait(PATIENCE_S) == -signal.SIGKILL
 
 
 @pytest.mark.parametrize("hanging", [TASK], indirect=True)
@@ -72,7 +73,7 @@ def test_a_batch_that_is_never_read_ends_its_task(hanging: "subprocess.Popen[str
     with pytest.raises(Hangs) as hangs:
         watchdog.look(12.0 + READING_S)
     assert hangs.value.name == TASK
-    assert hanging.wait(120) == -signal.SIGKILL
+    assert hanging.wait(PATIENCE_S) == -signal.SIGKILL
 
 
 def test_a_job_that_was_frozen_itself_blames_no_process(tmp_path: Path) -> None:

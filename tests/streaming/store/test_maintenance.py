@@ -4,10 +4,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
-import httpx
 import psycopg
 import pytest
 
+from lab.asking import local
 from rebalance_monitor.streaming.core.incidents.maintenance import MAX_WINDOW_MS, Maintenance
 from rebalance_monitor.streaming.core.model.results import AlertSeverity, Incident
 from rebalance_monitor.streaming.metrics.prometheus import Exporter
@@ -17,6 +17,7 @@ from rebalance_monitor.streaming.store.maintenance import LOOK_EVERY_MS, NoSuchW
 from rebalance_monitor.streaming.store.outbox import firing, waiting
 from rebalance_monitor.streaming.store.postgres import PostgresStore
 from tests.streaming.builders import apart, commit, incident
+from tests.waiting import PATIENCE_S
 
 pytestmark = pytest.mark.postgres
 
@@ -297,5 +298,5 @@ def test_ready_knows_the_windows_before_the_first_scrape(world: World) -> None:
     world.add()
     world.exporter.restore(world.store)
     world.exporter.start()
-    text = httpx.get(f"{world.exporter.url}/metrics", trust_env=False).text
+    text = local().get(f"{world.exporter.url}/metrics", timeout=PATIENCE_S).text
     assert 'rebalance_monitor_maintenance_end_timestamp_seconds{cluster="*",groups="connect-*",owner="jane"}' in text
