@@ -175,11 +175,16 @@ NO_PROBING = Rule(
     wrong="Copies of a Streams application warm up, and no rebalance will move the tasks to them.",
     severity=Severity.HIGH,
     issues=("KAFKA-10455",),
+    issues_fit=False,
     meaning="While copies warm up, a probing rebalance is set.",
     exceptions=(OWN_ASSIGNOR,),
     confirm=(GROUP_RECORD, MEMBERS),
     advice=(
         looks("The tasks stay where they are until something else makes the group rebalance."),
+        looks(
+            "Why the leader set no probing rebalance, no record tells. KAFKA-10455 is another harm: with a leader of "
+            "release 2.6.0 a rebalance that is set may not come."
+        ),
         _SETTINGS,
     ),
     resolves=_NEXT,

@@ -12,7 +12,7 @@ from typing import TypeAlias
 from rebalance_monitor.assignors.streams.application import RackStrategy
 from rebalance_monitor.assignors.streams.built_in import BuiltIn, built_in_of
 from rebalance_monitor.assignors.streams.eras import Era, era_of
-from rebalance_monitor.assignors.streams.tasks import ProcessId, TaskId, TopicPartition, sorted_tasks
+from rebalance_monitor.assignors.streams.tasks import ProcessId, Release, TaskId, TopicPartition, sorted_tasks
 from rebalance_monitor.streaming.core.cluster.changelogs import SUFFIX, ChangelogEnds
 from rebalance_monitor.streaming.core.incidents.finding import Finding
 from rebalance_monitor.streaming.core.incidents.rule import Rule
@@ -30,6 +30,9 @@ from rebalance_monitor.streaming.core.streams.topology import Key, SubtopologySe
 NAMED = 5
 """Tasks that a message names before it only counts them."""
 FIRST_WITH_NEXT = 7
+IGNORED_REJOINS: tuple[Release, Release] = ((2, 6), (2, 6, 1))
+"""KAFKA-10455: of leaders from the first of these releases on, before the second, coordinators may ignore that a thread
+joins again for a probing rebalance."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -134,6 +137,12 @@ class Facts:
     def eras(self) -> list[Era]:
         """The eras that the leader can be of; empty where it is older than all known ones."""
         return [era_of(release) for release in releases(self.settings, self.record)]
+
+    @property
+    def rejoins_may_be_ignored(self) -> bool:
+        """Whether the leader can be of a release with KAFKA-10455."""
+        first, fixed = IGNORED_REJOINS
+        return any(first <= release < fixed for release in releases(self.settings, self.record))
 
     @property
     def stable(self) -> bool:

@@ -212,7 +212,9 @@ def _no_probing(facts: Facts) -> Violations:
     if wanted is None or not facts.high_availability or facts.failed:
         return None
     extras = _extras(facts, wanted)
-    text = f"{extras} copies warm up, and no probing rebalance is set"
+    ignored = "; the leader may be of release 2.6.0, whose probing rebalances may not come even if they are set"
+    bug = f"{ignored} (KAFKA-10455)" if facts.rejoins_may_be_ignored else ""
+    text = f"{extras} copies warm up, and no probing rebalance is set{bug}"
     return found(NO_PROBING, facts, text) if extras and not facts.times else OK
 
 

@@ -203,10 +203,18 @@ def _versions(facts: Facts) -> Violations:
     used = min([newest, *(thread.said.version for thread in facts.record.threads)])
     supported = min([newest, *(thread.said.latest_supported for thread in facts.record.threads)])
     for thread in facts.record.threads:
-        if (thread.told.version, thread.told.commonly_supported) != (used, supported):
-            text = f"{thread.id} was given version {thread.told.version}, the group's least is {used}"
+        version, common = thread.told.version, thread.told.commonly_supported
+        if version != used:
+            text = f"{thread.id} was given version {version}{_own(version, newest)}; members use {used} at least"
             return found(VERSIONS, facts, text)
+        if common != supported:
+            text = f"{thread.id} was told that all members support version {common}{_own(common, newest)}"
+            return found(VERSIONS, facts, f"{text}; one supports {supported} at most")
     return OK
+
+
+def _own(version: int, newest: int) -> str:
+    return ", the leader's own newest" if version == newest else ""
 
 
 def _error_assignment(facts: Facts) -> Violations:

@@ -17,17 +17,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise
 from math import ceil
 
-from rebalance_monitor.assignors.streams.tasks import Release
 from rebalance_monitor.streaming.core.model.results import Certainty, Evidence, Severity
 from rebalance_monitor.streaming.core.streams.catalogue_across import NO_PROGRESS
 from rebalance_monitor.streaming.core.streams.facts import OK, Facts, Violations, found
-from rebalance_monitor.streaming.core.streams.hypotheses import releases
 from rebalance_monitor.streaming.core.streams.past import Pace, Past, Probing, bound_of, copy_sums
 
 NAMED = 3
 """Copies that a message names."""
-_IGNORED_REJOINS: tuple[Release, Release] = ((2, 6), (2, 6, 1))
-"""KAFKA-10455: leaders from the first of these releases on, before the second."""
 
 
 def no_progress(before: Past, now: Past, facts: Facts) -> Violations:
@@ -98,13 +94,8 @@ def _causes(
         least = min(behind[copy].behind for copy in apart)
         limit = "is not known" if acceptable is None else f"is {acceptable}"
         yield f"acceptable.recovery.lag ({limit}) is below the lag at which a copy stays ({least}; {_named(apart)})"
-    if probing.late and _may_ignore_rejoins(facts):
+    if probing.late and facts.rejoins_may_be_ignored:
         yield f"KAFKA-10455: {probing.late} rebalances came long after the time that the leader had set"
-
-
-def _may_ignore_rejoins(facts: Facts) -> bool:
-    first, fixed = _IGNORED_REJOINS
-    return any(first <= release < fixed for release in releases(facts.settings, facts.record))
 
 
 def _named(copies: list[str]) -> str:

@@ -46,6 +46,7 @@ from rebalance_monitor.streaming.core.streams.search import FEWEST_RUNS, Found, 
 
 MOST_FRAMES = 300
 TAGS = "rack.aware.assignment.tags"
+CANNOT_READ = "it is the answer of a leader that could not read the end offsets of changelogs"
 _POOLED = "the leader takes all members of a newer version for one process, whose id no record shows"
 
 
@@ -268,6 +269,8 @@ def _unknown(settings: StreamsSettings, record: ObservedRecord, found: Found, se
     if hypothesis.copies_unsure:
         text = "the public sticky assignor places copies by memory address; all else is as it gives it"
         return Reason(ReasonKind.EQUAL_CHOICE, text)
+    if hypothesis.blind:
+        return Reason(ReasonKind.UNKNOWN_END_OFFSETS, CANNOT_READ)
     if not found.only and not found.sampled:
         text = "it depends on the end offsets of changelogs, which no record holds: possible ones give this answer"
         return Reason(ReasonKind.UNKNOWN_END_OFFSETS, text)

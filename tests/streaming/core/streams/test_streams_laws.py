@@ -119,6 +119,41 @@ def test_what_is_not_known_neither_opens_nor_ends() -> None:
 
 
 @pytest.mark.parametrize(
+    ("threads", "says"),
+    [
+        (
+            (Thread(id="a1", told_version=11), Thread(id="b1", version=10, told_version=11)),
+            "a1 was given version 11, the leader's own newest; members use 10 at least",
+        ),
+        (
+            (Thread(id="a1", told_version=9), Thread(id="b1", version=10, told_version=9)),
+            "a1 was given version 9; members use 10 at least",
+        ),
+        (
+            (Thread(id="a1"), Thread(id="b1", told_common=10)),
+            "b1 was told that all members support version 10; one supports 11 at most",
+        ),
+        (
+            (Thread(id="a1", told_version=10), Thread(id="b1", version=10, latest=10, told_common=11)),
+            "a1 was told that all members support version 11, the leader's own newest; one supports 10 at most",
+        ),
+    ],
+)
+def test_a_wrong_version_is_told_with_what_bounds_it(threads: tuple[Thread, ...], says: str) -> None:
+    (one, other) = threads
+    placed = (replace(one, active="0_0"), replace(other, active="0_1"))
+    (opened,) = incidents(group(placed, known=replace(KNOWN, release=None)).fold(), "STREAMS-S25")
+    assert says in opened.message
+
+
+@pytest.mark.parametrize(("release", "named"), [("2.6.0", True), ("2.6.1", False), ("4.3.1", False)])
+def test_a_bug_is_named_only_where_the_leader_can_have_it(release: str, named: bool) -> None:
+    warms_up = (Thread(id="a1", active="1_0", standby="1_1"), Thread(id="b1", active="1_1"))
+    (opened,) = incidents(group(warms_up, known=replace(KNOWN, release=release)).fold(), "STREAMS-S16")
+    assert ("KAFKA-10455" in opened.message) == named
+
+
+@pytest.mark.parametrize(
     ("hosts", "says"),
     [
         (({"h:1": "0_0", "h:2": "0_1"}, {"h:1": "0_0 0_1", "h:2": ""}), "threads were given different host maps"),

@@ -23,8 +23,8 @@ from rebalance_monitor.streaming.core.streams.members import StreamsThread, Unre
 from rebalance_monitor.streaming.core.streams.observed import ObservedRecord, observed
 from rebalance_monitor.streaming.core.streams.search import FEWEST_RUNS, Search
 from rebalance_monitor.streaming.core.streams.topology import Seen, learnt
-from rebalance_monitor.streaming.core.streams.verdict import judge
-from tests.streaming.core.rules.builders import generations
+from rebalance_monitor.streaming.core.streams.verdict import CANNOT_READ, judge
+from tests.streaming.core.rules.builders import START_MS, generations
 from tests.streaming.core.rules.cases_streams_record import TEXT
 from tests.streaming.core.rules.streams import Thread, group
 from tests.streaming.core.streams.leaders import Case, cases
@@ -202,3 +202,15 @@ def test_a_match_does_not_rest_on_an_unknown_rack_strategy(
     (one,) = generations(group(threads, known=known).fold())
     assert one.verdict.grade is grade, one.verdict.why
     assert grade is Grade.MATCH or "rack.aware.assignment.strategy none" in one.verdict.why
+
+
+def test_an_answer_that_only_a_leader_without_end_offsets_gives_is_no_match() -> None:
+    """It lets everybody keep what they ran, and warms nothing up. Whether it could read them, no record tells."""
+    first = (Thread(id="a1", active="1_0 1_1 1_2 1_3"),)
+    kept = (
+        Thread(id="a1", active="1_0 1_1 1_2 1_3", sums="1_0:-2 1_1:-2 1_2:-2 1_3:-2", next_ms=START_MS + 600_000),
+        Thread(id="b1"),
+    )
+    known = replace(LARGE, release="4.3.1", rack_tags=(), rack_strategy="none")
+    verdict = generations(group(first, kept, known=known).fold())[-1].verdict
+    assert (verdict.grade, verdict.why) == (Grade.EXPLAINABLE, CANNOT_READ)
