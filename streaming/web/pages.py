@@ -23,6 +23,7 @@ from rebalance_monitor.streaming.web.matrix import MARKS, NOTHING, matrix
 from rebalance_monitor.streaming.web.parameters import cursor, place
 from rebalance_monitor.streaming.web.scope import Scope
 from rebalance_monitor.streaming.web.story import GRADES, Story, story, words
+from rebalance_monitor.streaming.web.tasks import task_view
 
 GROUPS_ON_A_PAGE = 100
 INCIDENTS_SHOWN = 50
@@ -239,6 +240,7 @@ def group_page(source: PageSource, scope: Scope, cluster: str, group: str, befor
         wait="" if told is None else told.wait,
         marks=MARKS,
         table=NOTHING if latest is None else matrix(latest.document, [row.document for row in jobs.items]),
+        tasks=None if latest is None else task_view(latest.document),
         strip=bars(stories),
         stories=stories,
         gaps=source.gaps((cluster, group)),

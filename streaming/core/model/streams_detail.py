@@ -28,8 +28,9 @@ class ThreadTasks:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StreamsProcess:
     """One process (Kafka calls it a client) with its threads. `end_point`: `application.server`, empty where none is
-    set. `offset_sums`: what its threads reported per task; -2 for a task that runs. `leads`: its thread is the group's
-    leader."""
+    set. `offset_sums`: what its threads reported per task; -2 for a task that runs. `lags`: how many records it lacked
+    of each other task when brokers last said where the task's changelogs end; empty where nobody asked. `leads`: its
+    thread is the group's leader."""
 
     process_id: str
     host: str
@@ -38,6 +39,7 @@ class StreamsProcess:
     rack: str | None = None
     tags: Mapping[str, str] = field(default_factory=dict)
     offset_sums: Mapping[str, int] = field(default_factory=dict)
+    lags: Mapping[str, int] = field(default_factory=dict)
     leads: bool = False
 
 

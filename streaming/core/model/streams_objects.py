@@ -49,6 +49,7 @@ def _process(process: StreamsProcess) -> Object:
         "tags": dict(process.tags),
         "leads": process.leads,
         "offset_sums": dict(process.offset_sums),
+        **({"lags": dict(process.lags)} if process.lags else {}),
         "threads": [_thread(thread) for thread in process.threads],
     }
 

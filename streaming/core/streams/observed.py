@@ -5,7 +5,7 @@ recomputation adds both (`roles`).
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from rebalance_monitor.assignors.streams.tasks import ProcessId, TaskId, TopicPartition, sorted_tasks
@@ -99,16 +99,17 @@ def detail_of(
     stateful: tuple[int, int],
     stateless: tuple[int, int],
     progress: StreamsProgress | None,
+    ends: Callable[[TaskId], int | None],
 ) -> StreamsDetail:
     """What is published of the record; `roles` where a recomputed answer equals it. `wanted`: how many copies a task
-    with state has at least."""
+    with state has at least; `ends`: where a task's changelogs end, as far as brokers said it."""
     parts = tuple(_subtopology(record, part, wanted) for part in record.seen)
     leader = next((thread.process_id for thread in record.threads if thread.id == record.leader), None)
     times = [thread.next_rebalance_ms for thread in record.threads if thread.next_rebalance_ms is not None]
     return StreamsDetail(
         version=max((thread.told.version for thread in record.threads), default=0),
         processes=tuple(
-            _process(record, process_id, threads, roles, leads=process_id == leader)
+            _process(record, process_id, threads, roles, ends, leads=process_id == leader)
             for process_id, threads in record.processes().items()
         ),
         subtopologies=parts,
@@ -123,12 +124,19 @@ def detail_of(
 
 
 def _process(
-    record: ObservedRecord, process_id: ProcessId, threads: Sequence[StreamsThread], roles: Roles | None, *, leads: bool
+    record: ObservedRecord,
+    process_id: ProcessId,
+    threads: Sequence[StreamsThread],
+    roles: Roles | None,
+    ends: Callable[[TaskId], int | None],
+    *,
+    leads: bool,
 ) -> StreamsProcess:
     first = threads[0]
     sums: dict[TaskId, int] = {}
     for thread in threads:
         sums.update(thread.offset_sums)
+    behind = {task: ends(task) for task, total in sums.items() if total >= 0}
     return StreamsProcess(
         process_id=str(process_id),
         host=first.row.client_host.lstrip("/"),
@@ -137,6 +145,9 @@ def _process(
         rack=first.wanted.rack,
         tags=dict(first.said.client_tags),
         offset_sums={str(task): sums[task] for task in sorted_tasks(sums)},
+        lags={
+            str(task): max(end - sums[task], 0) for task in sorted_tasks(behind) if (end := behind[task]) is not None
+        },
         leads=leads,
     )
 
