@@ -4,8 +4,9 @@ What the plug-in did not look at cannot have changed its answer. So an answer th
 if everything that it looked at is known, *not judged* otherwise; and nothing is judged by a plug-in that failed.
 
 It is shown the racks and end offsets of the same samples as Kafka's own assignors (`replica_racks`, `sampled_ends`),
-and they count as long: racks where no sample leaves a doubt, end offsets where the samples before and after the record
-say the same. Samples of end offsets turn *explainable* into *match*, and nothing into *unexplained*.
+and they count as long: racks where no sample leaves a doubt, end offsets where all of those between the samples before
+and after the record were tried and give the same answer. Samples of end offsets turn *explainable* into *match*, and
+nothing into *unexplained*.
 """
 
 from collections.abc import Collection, Mapping

@@ -345,7 +345,10 @@ class Search:
         """Whether every end offset within the samples' bounds gives this answer."""
         frame = space.frame
         if self._plugged is not None:
-            return all(self._exact(task, end) for task, end in hypothesis.ends.items())
+            left = [self._left_open(task, hypothesis.ends[task]) for task in space.tasks]
+            if all(len(ends) == 1 for ends in left):
+                return True
+            return all(left) and self._all_give(space, left)
         if not self._bounds or frame.assignor is not BuiltIn.HIGH_AVAILABILITY or frame.blind:
             return False
         options: list[list[Possible]] = []
@@ -362,13 +365,16 @@ class Search:
                 options[-1] = options[-1][:1]
         return not space.ordered_by_lag(self._one, known, self._sums) and self._all_give(space, options)
 
-    def _exact(self, task: TaskId, end: int) -> bool:
-        """Whether samples leave no other end offset, or none decides: every process runs the task. A plug-in may decide
-        by any lag, so bounds that are apart leave more than can be tried."""
+    def _left_open(self, task: TaskId, end: int) -> list[Possible]:
+        """The end offsets that samples leave, each of them: a plug-in may decide by any lag. None where they leave too
+        many, or exclude the one that gives the answer; one where none decides: every process runs the task."""
         sums, bounds = self._sums.get(task, {}), self._bounds.get(task)
         if sums.keys() == self._processes.keys() and set(sums.values()) == {RUNNING}:
-            return True
-        return bounds is not None and bounds.least == bounds.most == end >= max(sums.values(), default=0)
+            return [Possible(frozenset(), end)]
+        if bounds is None:
+            return []
+        ends = range(max(bounds.least, *sums.values(), 0), bounds.most + 1)
+        return [Possible(frozenset(), one) for one in ends] if end in ends and len(ends) <= self._more else []
 
     def _all_give(self, space: Assumptions, options: Sequence[Sequence[Possible]]) -> bool:
         if prod(map(len, options)) > min(ALL_OF, self._runs):

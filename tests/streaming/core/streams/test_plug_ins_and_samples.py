@@ -33,7 +33,7 @@ from rebalance_monitor.streaming.core.model.results import Generation, Grade, Ve
 from tests.streaming.core.rules.builders import GROUP, START_MS, generations
 from tests.streaming.core.rules.streams import Thread, group
 from tests.streaming.core.streams.leaders import sample_of
-from tests.streaming.core.streams.simulated import Life
+from tests.streaming.core.streams.simulated import Life, Part
 from tests.streaming.core.streams.test_sampled_ends import SampledLife
 from tests.streaming.core.streams.test_streams_plug_ins import KNOWN, InThisProcess
 from tests.streaming.core.streams.test_streams_racks import lived, tell
@@ -197,6 +197,35 @@ def test_end_offsets_that_grew_leave_it_explainable(grow: int) -> None:
         grades += graded(SampledLife(seed, grow=grow, assignor=ByLag).lived(), sampled=True)
     assert grades[Grade.UNEXPLAINED] == 0
     assert grades[Grade.MATCH] < 0.5 * grades.total()
+
+
+FEW = (Part(0, "in", 2), Part(1, "re", 2, stateful=True))
+"""Two tasks with state: few end offsets between two samples that are near each other."""
+
+
+class ByParity(TaskAssignor):
+    """All tasks go to one process or to another, by whether the lags add up to an odd number."""
+
+    def assign(self, application_state: ApplicationState) -> TaskAssignment:
+        clients = application_state.kafka_streams_states(True)
+        stateful = [task for task, info in application_state.all_tasks.items() if info.has_changelog]
+        total = sum(max(client.lag_for(task), 0) for client in clients.values() for task in stateful)
+        chosen = sorted(clients, key=process_key)[total % 2 if len(clients) > 1 else 0]
+        return placed(application_state, lambda _: [chosen])
+
+
+@pytest.mark.parametrize("made", [ByLag, ByParity])
+def test_every_end_offset_between_near_samples_is_tried(made: type[TaskAssignor]) -> None:
+    """Only what all of them give is a match; the two ends alone prove nothing of what lies between."""
+    found: Counter[Grade] = Counter()
+    for seed in range(3):
+        told = SampledLife(seed, grow=1, assignor=made, parts=FEW).lived()
+        found += Counter(one.verdict.grade for one in generations(told.fold(sampled=True, run=run_by(made))))
+    assert found[Grade.UNEXPLAINED] == 0
+    if made is ByLag:
+        assert found[Grade.MATCH] > 0.6 * found.total()
+    else:
+        assert found[Grade.EXPLAINABLE] > 0.2 * found.total()
 
 
 def test_end_offsets_of_another_changelog_are_no_alarm() -> None:

@@ -2,7 +2,7 @@
 
 import random
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import pytest
@@ -26,22 +26,37 @@ from tests.streaming.core.streams.simulated import Life, Part, Truth
 from tests.streaming.core.streams.test_simulated_lives import loud
 
 PARTS = (Part(0, "in", 4), Part(1, "re", 5, stateful=True), Part(2, "zz", 3, stateful=True))
-TEXT = "Topologies:\n" + "".join(
-    f"   Sub-topology: {part.number}\n    Source: S{part.number} (topics: [{part.topic}])\n      --> P{part.number}\n"
-    f"    Processor: P{part.number} (stores: [{f'store{part.number}' if part.stateful else ''}])\n      --> none\n"
-    f"      <-- S{part.number}\n"
-    for part in PARTS
-)
 APART_MS = SKEW_MS + 1_000
+
+
+def text_of(parts: Sequence[Part]) -> str:
+    """What Topology.describe() says of them."""
+    return "Topologies:\n" + "".join(
+        f"   Sub-topology: {part.number}\n"
+        f"    Source: S{part.number} (topics: [{part.topic}])\n      --> P{part.number}\n"
+        f"    Processor: P{part.number} (stores: [{f'store{part.number}' if part.stateful else ''}])\n      --> none\n"
+        f"      <-- S{part.number}\n"
+        for part in parts
+    )
+
+
+TEXT = text_of(PARTS)
 
 
 class SampledLife:
     """An application whose changelogs somebody samples before and after each of its records."""
 
-    def __init__(self, seed: int, *, grow: int, assignor: BuiltIn | MakeAssignor = BuiltIn.HIGH_AVAILABILITY) -> None:
-        self.dice, self.grow, self.topic_id = random.Random(seed), grow, b"i" * 16
-        truth = Truth(parts=PARTS, assignor=assignor, standbys=seed % 3, warm_ups=1 + seed % 2)
-        self.life = Life(self.dice, truth, known=replace(truth.known(), topology=TEXT))
+    def __init__(
+        self,
+        seed: int,
+        *,
+        grow: int,
+        assignor: BuiltIn | MakeAssignor = BuiltIn.HIGH_AVAILABILITY,
+        parts: tuple[Part, ...] = PARTS,
+    ) -> None:
+        self.dice, self.grow, self.topic_id, self.parts = random.Random(seed), grow, b"i" * 16, parts
+        truth = Truth(parts=parts, assignor=assignor, standbys=seed % 3, warm_ups=1 + seed % 2)
+        self.life = Life(self.dice, truth, known=replace(truth.known(), topology=text_of(parts)))
         self.topics = NO_SAMPLES
         self.known: list[TopicHistory] = []
 
@@ -49,7 +64,7 @@ class SampledLife:
         now_ms, ends = self.life.story.now_ms, self.life.ends
         told = {
             part.changelog: tuple(ends[task] for task in self.life.tasks(stateful=True) if task[0] == part.number)
-            for part in PARTS
+            for part in self.parts
             if part.stateful
         }
         topics = {name: ((1,),) * len(each) for name, each in told.items()}
