@@ -12,8 +12,9 @@ from rebalance_monitor.streaming.core.consumer.member_shares import shares_of
 from rebalance_monitor.streaming.core.consumer.read_members import ReadMembers
 from rebalance_monitor.streaming.core.consumer.state import ConsumerState, LastJoin
 from rebalance_monitor.streaming.core.consumer.unowned import Waits
-from rebalance_monitor.streaming.core.fold import departures, static_members
+from rebalance_monitor.streaming.core.fold import departures, missing_members, static_members
 from rebalance_monitor.streaming.core.fold.lifecycle import GroupView
+from rebalance_monitor.streaming.core.fold.missing_members import NOBODY_MISSED, MissedMembers
 from rebalance_monitor.streaming.core.fold.published import body_of, diff_of, published_as, source_of
 from rebalance_monitor.streaming.core.fold.state import LastRecord
 from rebalance_monitor.streaming.core.fold.timeouts import timeouts_of
@@ -65,12 +66,15 @@ def judged(
     )
     outputs: list[Output] = [published]
     waits = state.waits if again else Waits()
+    missed = NOBODY_MISSED
     if body.protocol_type == CONSUMER:
         asked, here = tuple(laws), Evidence(source=source)
         found = tuple(finding for law in asked for finding in law.broken(view.group, body, here))
         outputs.append(Notice(moment=moment, found=found, evaluated=frozenset(law.rule.code for law in asked)))
         contested = tuple(static_members.contested(CONTESTED, sightings, row.timestamp_ms, here))
         outputs.append(Notice(moment=moment, found=contested, evaluated=frozenset({CONTESTED.code})))
+        missed = _missed(view, state, row)
+        outputs.append(missing_members.still(view, missed, moment))
         answer = answer_of(view.group, body, state.holds, here, view.settings.client_libraries, read)
         outdated = _outdated(body) or first_may_be_missing(view.envelope, row)
         if not (again or (first and body.generation > 1)):
@@ -91,9 +95,25 @@ def judged(
         last_join=joined,
         waits=waits,
         sightings=sightings,
+        missed=missed,
         first=kept,
     )
     return after, outputs
+
+
+def _missed(view: GroupView, state: ConsumerState, row: Row) -> MissedMembers:
+    """Static members that went and did not come back, after this record."""
+    body, last = body_of(row), state.last_join
+    return missing_members.after_record(
+        state.missed,
+        view,
+        body,
+        state.sightings,
+        state.holds,
+        asked=departures.left(last.ended_ms, body.state_ms, last.shortest_ms),
+        at_ms=row.timestamp_ms,
+        source=source_of(row),
+    )
 
 
 def _answered(answer: Answer | None, body: GroupGeneration, moment: Moment, *, outdated: bool) -> Iterator[Notice]:

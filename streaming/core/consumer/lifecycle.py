@@ -13,9 +13,10 @@ from rebalance_monitor.streaming.core.consumer.read_members import ReadMembers, 
 from rebalance_monitor.streaming.core.consumer.state import ConsumerState
 from rebalance_monitor.streaming.core.consumer.unowned import Waits
 from rebalance_monitor.streaming.core.consumer.verdict import judge, surely_rests_on_samples
-from rebalance_monitor.streaming.core.fold import static_members, written_again
+from rebalance_monitor.streaming.core.fold import missing_members, static_members, written_again
 from rebalance_monitor.streaming.core.fold.clocks import Leap, Passing
 from rebalance_monitor.streaming.core.fold.lifecycle import GroupView, Holdings, NoTopics, QuietSession, Session
+from rebalance_monitor.streaming.core.fold.missing_members import MissedMembers
 from rebalance_monitor.streaming.core.fold.published import MemberShares, body_of, source_of
 from rebalance_monitor.streaming.core.fold.state import Envelope, LastRecord
 from rebalance_monitor.streaming.core.incidents.notice import Notice, Output
@@ -139,12 +140,15 @@ class ConsumerSession(QuietSession):
         """What waits has waited as long as is sure."""
         if self.state.last is not None:
             apart_ms = passing.unsure_ms(self.state.last.at_ms)
-            self.state = replace(self.state, waits=self.state.waits.moved(apart_ms))
+            waits, missed = self.state.waits.moved(apart_ms), self.state.missed.moved(apart_ms)
+            self.state = replace(self.state, waits=waits, missed=missed)
         return ()
 
     def nobody_left(self) -> None:
         """Nobody holds anything."""
-        self.state = replace(self.state, holds={}, held_since_ms=None, waits=Waits(), sightings={})
+        self.state = replace(
+            self.state, holds={}, held_since_ms=None, waits=Waits(), sightings={}, missed=MissedMembers()
+        )
 
     def holdings(self) -> Holdings | None:
         """The partitions of each member; it may be busy until its rebalance time-out ends (`max.poll.interval.ms`)."""
@@ -153,8 +157,9 @@ class ConsumerSession(QuietSession):
         return Holdings(self.state.holds, self.state.held_since_ms, self.view.envelope.longest_rebalance_ms)
 
     def due_ms(self) -> int | None:
-        """When the next patience ends, or a contest of static members is over."""
-        times = (self.state.waits.due_ms(), static_members.due_ms(self.state.sightings))
+        """When the next patience ends, or something about static members is over."""
+        state = self.state
+        times = (state.waits.due_ms(), static_members.due_ms(state.sightings), state.missed.due_ms(self.view))
         return min((one for one in times if one is not None), default=None)
 
     def fire(self, at_ms: int, *, historic: bool) -> Sequence[Output]:
@@ -166,8 +171,9 @@ class ConsumerSession(QuietSession):
         last = self.state.last
         here = Evidence(source=None if last is None else last.source)
         contested = tuple(static_members.contested(CONTESTED, calm, at_ms, here)) if over else ()
-        self.state = replace(self.state, waits=waits, sightings=calm)
-        return [Notice(moment=moment, found=(*found, *contested), evaluated=over)] if found or over else ()
+        missed, told = missing_members.fired(self.view, self.state.missed, at_ms, historic=historic)
+        self.state = replace(self.state, waits=waits, sightings=calm, missed=missed)
+        return [Notice(moment=moment, found=(*found, *contested), evaluated=over), *told] if found or over else told
 
     def timed_from(self) -> tuple[Source, int] | None:
         """The last record, where something waits."""

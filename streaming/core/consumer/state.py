@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from rebalance_monitor.streaming.core.consumer.unowned import Waits
+from rebalance_monitor.streaming.core.fold.missing_members import MissedMembers
 from rebalance_monitor.streaming.core.fold.state import LastRecord
 from rebalance_monitor.streaming.core.fold.static_members import Sightings
 from rebalance_monitor.streaming.core.fold.written_again import FirstVerdict
@@ -22,7 +23,8 @@ class LastJoin:
 class ConsumerState:
     """`holds`: the partitions of each member after the last record; `held_since_ms`: the time of the first record since
     the group had no members, by the coordinator's clock. `waits`: what the last record left to be done. `sightings`:
-    the processes of static members. `first`: the verdict on the newest generation, in case it is written again."""
+    the processes of static members; `missed`: those that went and did not come back. `first`: the verdict on the newest
+    generation, in case it is written again."""
 
     last: LastRecord | None = None
     holds: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -30,4 +32,5 @@ class ConsumerState:
     last_join: LastJoin = LastJoin()
     waits: Waits = field(default_factory=Waits)
     sightings: Sightings = field(default_factory=dict)
+    missed: MissedMembers = field(default_factory=MissedMembers)
     first: FirstVerdict | None = None

@@ -23,6 +23,7 @@ from rebalance_monitor.streaming.core.model.results import Cause, Certainty, Evi
 from rebalance_monitor.streaming.core.targets.causes import members
 from rebalance_monitor.streaming.core.targets.timing import SESSION_MS
 
+LEFT = "member_left"
 STAYED_AWAY = "a static member that was away did not come back within its session time-out"
 CANNOT_TELL = "it left or was removed: its session time-out may have passed since its last record, so nothing tells"
 
@@ -54,6 +55,11 @@ def causes_of(before: EpochGroup, after: EpochGroup, evidence: tuple[Evidence, .
     if not found and (before.metadata_hash, before.topics) != (after.metadata_hash, after.topics):
         found.append(Cause(kind="topic_changed", evidence=evidence))
     return tuple(found) or (Cause(kind="unknown", certainty=Certainty.POSSIBLE, evidence=evidence),)
+
+
+def asked_to_leave(view: MemberView, at_ms: int, ahead_ms: int) -> bool:
+    """Whether a member that is gone at this time left by a request, as far as its records tell."""
+    return _departure(view, at_ms, ahead_ms)[0] == LEFT
 
 
 def _resubscribed(before: EpochGroup, after: EpochGroup) -> set[str]:
@@ -100,4 +106,4 @@ def _departure(view: MemberView, at_ms: int, ahead_ms: int) -> tuple[str, Certai
     text = (
         f"{at_ms - (view.wrote_ms or 0)} ms after its last record: too soon for a session time-out of {session_ms} ms"
     )
-    return "member_left", asked if classic is not None else Certainty.LIKELY, text
+    return LEFT, asked if classic is not None else Certainty.LIKELY, text

@@ -14,6 +14,7 @@ from rebalance_monitor.streaming.core.epochs.holdings import holdings_of
 from rebalance_monitor.streaming.core.epochs.state import EpochsState
 from rebalance_monitor.streaming.core.epochs.tally import EpochTally
 from rebalance_monitor.streaming.core.fold.lifecycle import GroupView, Holdings, NoTopics, Session
+from rebalance_monitor.streaming.core.fold.missing_members import NOBODY_MISSED
 from rebalance_monitor.streaming.core.incidents.notice import Output
 from rebalance_monitor.streaming.core.incidents.rule import Rule
 from rebalance_monitor.streaming.core.model.codec import CodecError, dumps, loads
@@ -49,7 +50,7 @@ class EpochsLifecycle(NoTopics):
             state = loads(EpochsState, stored)
         except CodecError:
             return None
-        return dumps(replace(state, begun=(), trusted=False, underway=None, cause=(), left={}))
+        return dumps(replace(state, begun=(), trusted=False, underway=None, cause=(), left={}, missed=NOBODY_MISSED))
 
 
 class EpochsSession(TargetsSession[EpochsState]):

@@ -6,7 +6,7 @@ from dataclasses import replace
 from rebalance_monitor.schemas.group_records import GroupRecord
 from rebalance_monitor.schemas.group_values import GroupEpoch
 from rebalance_monitor.schemas.streams_values import StreamsEpoch
-from rebalance_monitor.streaming.core.epochs import tasks, tasks_verdict, timing, topics
+from rebalance_monitor.streaming.core.epochs import missing, tasks, tasks_verdict, timing, topics
 from rebalance_monitor.streaming.core.epochs.breaches import Breach
 from rebalance_monitor.streaming.core.epochs.causes import causes_of
 from rebalance_monitor.streaming.core.epochs.expected import Computed, targets_of
@@ -23,6 +23,7 @@ from rebalance_monitor.streaming.core.epochs.rules import evaluated, findings_of
 from rebalance_monitor.streaming.core.epochs.state import EpochsState
 from rebalance_monitor.streaming.core.epochs.tally import EpochTally
 from rebalance_monitor.streaming.core.epochs.verdict import judge
+from rebalance_monitor.streaming.core.fold import missing_members
 from rebalance_monitor.streaming.core.fold.lifecycle import GroupView
 from rebalance_monitor.streaming.core.fold.published import source_of
 from rebalance_monitor.streaming.core.fold.state import LastRecord
@@ -86,9 +87,13 @@ def closed(view: GroupView, state: EpochsState, tally: EpochTally) -> tuple[Epoc
     surely = began.trusted and state.unsettled_ms is None
     went_back = list(epoch_decreased(before, after)) if surely else []
     state = _settled(replace(state, doubted=state.doubted or hole), tally)
-    state = replace(state, last=LastRecord(source_of(rows[-1]), at_ms))
+    last = LastRecord(source_of(rows[-1]), at_ms)
+    state = replace(state, last=last)
     state = timing.noted(view, began, state, tally, at_ms)
     outputs += _notices(view, state, tally, went_back, at_ms)
+    sure = surely and state.trusted and state.unsettled_ms is None
+    state, still_missed = missing.noted(view, began, state, changed, name_of, last, sure=sure)
+    outputs += still_missed
     state, outputs = stands(view, state, state_word(state, tally), outputs, at_ms)
     return state, tally, outputs
 
@@ -107,8 +112,9 @@ def fired(
 ) -> tuple[EpochsState, list[Output]]:
     """What has lasted too long at this time."""
     found = _found(view, state, timing.overdue(view, state, tally, at_ms))
-    state = replace(state, fired_ms=at_ms)
-    return state, [Notice(moment=view.moment(at_ms, historic=historic), found=found)] if found else []
+    missed, told = missing_members.fired(view, state.missed, at_ms, historic=historic)
+    state = replace(state, fired_ms=at_ms, missed=missed)
+    return state, [*([Notice(moment=view.moment(at_ms, historic=historic), found=found)] if found else []), *told]
 
 
 def _notices(

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 
 from rebalance_monitor.streaming.core.epochs.group import EpochGroup
+from rebalance_monitor.streaming.core.fold.missing_members import MissedMembers
 from rebalance_monitor.streaming.core.targets.state import TargetsState
 
 
@@ -11,9 +12,11 @@ class EpochsState(TargetsState):
     """`view`: the group after its last closed moment.
 
     `members`: known by their ids alone (of a kind that is only counted, or by an earlier release), if their newest
-    record is no tombstone; `deleted`: the newest record of such a group's epoch is one.
+    record is no tombstone; `deleted`: the newest record of such a group's epoch is one. `missed`: static members that
+    went and did not come back.
     """
 
     members: frozenset[str] = frozenset()
     deleted: bool = False
     view: EpochGroup = field(default_factory=EpochGroup)
+    missed: MissedMembers = field(default_factory=MissedMembers)

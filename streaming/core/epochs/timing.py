@@ -26,6 +26,7 @@ def due_ms(view: GroupView, state: EpochsState, tally: EpochTally) -> int | None
     uncovered_ms = _uncovered_due(view, state, tally)
     times = [laws.next_due_ms(tally, state.fired_ms)]
     times += [one for one in uncovered_ms if state.fired_ms is None or one > state.fired_ms]
+    times.append(state.missed.due_ms(view))
     return min((one for one in times if one is not None), default=None)
 
 
@@ -63,7 +64,9 @@ def noted(view: GroupView, before: EpochsState, state: EpochsState, tally: Epoch
 
 def shifted(state: EpochsState, by_ms: int) -> EpochsState:
     """The same by a clock that is so far ahead."""
-    return state if not by_ms else replace(timing.shifted(state, by_ms), view=state.view.shifted(by_ms))
+    if not by_ms:
+        return state
+    return replace(timing.shifted(state, by_ms), view=state.view.shifted(by_ms), missed=state.missed.moved(by_ms))
 
 
 def settled(state: EpochsState) -> EpochsState:

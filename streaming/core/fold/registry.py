@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 
 from rebalance_monitor.streaming.core.fold.lifecycle import Lifecycle
-from rebalance_monitor.streaming.core.incidents import monitor_error, progress, stuck_rebalance
 from rebalance_monitor.streaming.core.incidents.catalogue import Catalogue
+from rebalance_monitor.streaming.core.incidents.of_every_group import OF_EVERY_GROUP
 from rebalance_monitor.streaming.core.model.records import Body
 from rebalance_monitor.streaming.core.model.settings import ClusterSettings
 from rebalance_monitor.streaming.core.reading.blobs import MemberBlobs
@@ -18,8 +18,7 @@ class Registry:
         self._named = {one.name: one for one in self.lifecycles}
         self.names = frozenset(self._named)
         self.blobs = MemberBlobs(one.members for one in self.lifecycles if one.members is not None)
-        of_every_group = (*stuck_rebalance.RULES, *progress.RULES, *monitor_error.RULES)
-        self.catalogue = Catalogue([*(rule for one in self.lifecycles for rule in one.rules), *of_every_group])
+        self.catalogue = Catalogue([*(rule for one in self.lifecycles for rule in one.rules), *OF_EVERY_GROUP])
 
     def named(self, name: str) -> Lifecycle:
         """The lifecycle of this name. Raises KeyError."""

@@ -24,11 +24,13 @@ TURNS = 4
 
 @dataclass(frozen=True, slots=True)
 class StaticProcess:
-    """A process that joined under an instance id: its member id, its host, and the time (ms) of the first record."""
+    """A process that joined under an instance id: its member id, its host, the time (ms) of the first record, and its
+    client id ("" where an earlier release stored it)."""
 
     member_id: str
     host: str
     at_ms: int
+    client_id: str = ""
 
 
 Sightings = Mapping[str, tuple[StaticProcess, ...]]
@@ -42,7 +44,7 @@ def seen(before: Sightings, body: GroupGeneration, at_ms: int) -> Sightings:
         if member.instance_id is not None:
             known = before.get(member.instance_id, ())
             if not known or known[-1].member_id != member.member_id:
-                known = (*known, StaticProcess(member.member_id, member.client_host, at_ms))[-TURNS:]
+                known = (*known, StaticProcess(member.member_id, member.client_host, at_ms, member.client_id))[-TURNS:]
             now[member.instance_id] = known
     return now
 

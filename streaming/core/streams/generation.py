@@ -6,7 +6,7 @@ from dataclasses import replace
 from rebalance_monitor.assignors.streams.tasks import task_of
 from rebalance_monitor.schemas.consumer_protocol import ConsumerAssignment, ConsumerSubscription
 from rebalance_monitor.streaming.core.cluster.changelogs import ends_at
-from rebalance_monitor.streaming.core.fold import departures, static_members, written_again
+from rebalance_monitor.streaming.core.fold import departures, missing_members, static_members, written_again
 from rebalance_monitor.streaming.core.fold.lifecycle import GroupView
 from rebalance_monitor.streaming.core.fold.published import (
     MemberShares,
@@ -19,6 +19,7 @@ from rebalance_monitor.streaming.core.fold.state import LastRecord
 from rebalance_monitor.streaming.core.incidents.finding import Finding
 from rebalance_monitor.streaming.core.incidents.monitor_error import MONITOR_ERROR
 from rebalance_monitor.streaming.core.incidents.notice import Notice, Output
+from rebalance_monitor.streaming.core.incidents.of_every_group import OF_EVERY_GROUP
 from rebalance_monitor.streaming.core.incidents.transitions import Moment
 from rebalance_monitor.streaming.core.model.reasons import Reason, ReasonKind
 from rebalance_monitor.streaming.core.model.records import GroupGeneration, MemberRow, Row
@@ -53,7 +54,7 @@ from rebalance_monitor.streaming.core.streams.topology import learnt, shrunk, ta
 from rebalance_monitor.streaming.core.streams.verdict import judge, newest_known
 from rebalance_monitor.streaming.core.streams.views import viewed
 
-_OWN = frozenset(rule.code for rule in RULES) | {MONITOR_ERROR.code}
+_OWN = frozenset(rule.code for rule in (*RULES, *OF_EVERY_GROUP))
 
 
 def shares_of(member: MemberRow) -> MemberShares:
@@ -79,12 +80,23 @@ def judged(
     sightings = static_members.seen(state.sightings, body, row.timestamp_ms)
     replaced = static_members.replaced(state.sightings, sightings)
     reading = read_by(state.reading, body, replaced, row.timestamp_ms)
+    missed = missing_members.after_record(
+        state.missed,
+        view,
+        body,
+        state.sightings,
+        state.holds,
+        asked=departures.left(state.asked.ended_ms, body.state_ms, state.asked.shortest_ms),
+        at_ms=row.timestamp_ms,
+        source=source,
+    )
     contested = tuple(static_members.contested(STREAMS_CONTESTED, sightings, row.timestamp_ms, here))
     # A release that took Streams groups for consumers left incidents of rules that nobody looks for any more.
     foreign = tuple(key for key, one in view.open().items() if one.code not in _OWN)
     outputs: list[Output] = [
         Notice(moment=moment, found=tuple(_unreadable(body, here)), evaluated=frozenset({STREAMS_UNDECODABLE.code})),
         Notice(moment=moment, found=contested, evaluated=frozenset({STREAMS_CONTESTED.code}), over=foreign),
+        missing_members.still(view, missed, moment),
     ]
     again = written_again.repeats(view.envelope, state.first, body)
     threads = threads_of(body)
@@ -93,7 +105,8 @@ def judged(
         verdict = not_judged(ReasonKind.MEMBER_UNREADABLE, text)
         published = published_as(view.settings, view.group, view.envelope, row, shares=shares_of, verdict=verdict)
         first = state.first if again else written_again.first_verdict(body, source, verdict)
-        return replace(state, last=last, sightings=sightings, first=first, reading=reading), [published, *outputs]
+        state = replace(state, last=last, sightings=sightings, missed=missed, first=first, reading=reading)
+        return state, [published, *outputs]
     known_left = leftovers(state.leftovers, threads)
     left = reported(known_left, threads)
     if restarted(threads):
@@ -154,6 +167,7 @@ def judged(
         seen=proved,
         asked=asked_by(record, body.state_ms, departures.shortest_ms(body.members)),
         sightings=sightings,
+        missed=missed,
         remembered=_remembered(state.remembered, found),
         floor=_floor(state.floor, record),
         past=now,

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from rebalance_monitor.schemas.streams_tasks import PROTOCOL
-from rebalance_monitor.streaming.core.fold import static_members, written_again
-from rebalance_monitor.streaming.core.fold.clocks import Leap
+from rebalance_monitor.streaming.core.fold import missing_members, static_members, written_again
+from rebalance_monitor.streaming.core.fold.clocks import Leap, Passing
 from rebalance_monitor.streaming.core.fold.lifecycle import GroupView, Holdings, NoTopics, QuietSession, Session
 from rebalance_monitor.streaming.core.fold.published import MemberShares, body_of
 from rebalance_monitor.streaming.core.fold.state import Envelope, LastRecord
@@ -108,20 +108,30 @@ class StreamsSession(QuietSession):
         return None if reading is None else reading.holdings(self.view.envelope.longest_rebalance_ms)
 
     def due_ms(self) -> int | None:
-        """When a contest of static members is over."""
-        return static_members.due_ms(self.state.sightings)
+        """When something about static members is due, or over."""
+        times = (static_members.due_ms(self.state.sightings), self.state.missed.due_ms(self.view))
+        return min((one for one in times if one is not None), default=None)
+
+    def rebase(self, passing: Passing) -> Sequence[Output]:
+        """Who is missed was missed as long as is sure."""
+        if self.state.last is not None:
+            missed = self.state.missed.moved(passing.unsure_ms(self.state.last.at_ms))
+            self.state = replace(self.state, missed=missed)
+        return ()
 
     def fire(self, at_ms: int, *, historic: bool) -> Sequence[Output]:
-        """What is over."""
+        """Who is missed, and what is over."""
+        missed, told = missing_members.fired(self.view, self.state.missed, at_ms, historic=historic)
+        self.state = replace(self.state, missed=missed)
         calm = static_members.calmed(self.state.sightings, at_ms)
         if calm == self.state.sightings:
-            return ()
+            return told
         last = self.state.last
         here = Evidence(source=None if last is None else last.source)
         found = tuple(static_members.contested(STREAMS_CONTESTED, calm, at_ms, here))
         self.state = replace(self.state, sightings=calm)
         moment = self.view.moment(at_ms, historic=historic)
-        return [Notice(moment=moment, found=found, evaluated=frozenset({STREAMS_CONTESTED.code}))]
+        return [Notice(moment=moment, found=found, evaluated=frozenset({STREAMS_CONTESTED.code})), *told]
 
     def timed_from(self) -> tuple[Source, int] | None:
         """The last record, where something waits."""

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from rebalance_monitor.streaming.core.fold.missing_members import MissedMembers
 from rebalance_monitor.streaming.core.fold.state import LastRecord
 from rebalance_monitor.streaming.core.fold.static_members import Sightings
 from rebalance_monitor.streaming.core.fold.written_again import FirstVerdict
@@ -31,18 +32,19 @@ class Asked:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StreamsState:
     """`holds`: the tasks and roles of each thread after the last record. `seen`: what records showed of the topology.
-    `asked`: what the last record asks for. `sightings`: the processes of static members. `remembered`: what explained
-    the last answer; `floor`: the largest offset sum ever reported of each task, which its changelogs reach.
-    `past`: what laws across records look at. `looked_at`: what the application's own assignor looked at when it was run
-    last (LAGS, …). `first`: the verdict on the newest generation, in case it is written again. `leftovers`: directories
-    that nobody has opened since the application was stopped. `reading`: which partitions each thread reads; None where
-    that is not known."""
+    `asked`: what the last record asks for. `sightings`: the processes of static members; `missed`: those that went
+    and did not come back. `remembered`: what explained the last answer; `floor`: the largest offset sum ever reported
+    of each task, which its changelogs reach. `past`: what laws across records look at. `looked_at`: what the
+    application's own assignor looked at when it was run last (LAGS, …). `first`: the verdict on the newest generation,
+    in case it is written again. `leftovers`: directories that nobody has opened since the application was stopped.
+    `reading`: which partitions each thread reads; None where that is not known."""
 
     last: LastRecord | None = None
     holds: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     seen: Seen = ()
     asked: Asked = Asked()
     sightings: Sightings = field(default_factory=dict)
+    missed: MissedMembers = field(default_factory=MissedMembers)
     remembered: Remembered = NOTHING_REMEMBERED
     floor: Mapping[str, int] = field(default_factory=dict)
     past: Past = field(default_factory=Past)
