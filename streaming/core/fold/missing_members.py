@@ -54,7 +54,7 @@ class LastProcess:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Missed:
+class MissedMember:
     """A static member that went. `held`: the first names of what it held, of `held_count`; `since_ms`: when its session
     time-out had passed; `source`: the record without it; `several`: others of other hosts went with it. `told`: its
     patience has ended, the incident is open."""
@@ -73,7 +73,7 @@ class Missed:
 class MissedMembers:
     """`members`: by instance id. `came_ms`: when members came that may have come instead of one that goes later."""
 
-    members: Mapping[str, Missed] = field(default_factory=dict)
+    members: Mapping[str, MissedMember] = field(default_factory=dict)
     came_ms: tuple[int, ...] = ()
 
     def moved(self, by_ms: int) -> "MissedMembers":
@@ -115,7 +115,7 @@ def noted(
     several = len({one.host for one in gone.values()}) > 1
     for name, process in sorted(gone.items()):
         if name not in there and len(members) < MOST_MISSED:
-            members[name] = Missed(
+            members[name] = MissedMember(
                 client_id=process.client_id[:MOST_LETTERS],
                 host=process.host[:MOST_LETTERS],
                 held=tuple(one[:MOST_LETTERS] for one in process.held[:MOST_HELD]),
@@ -197,6 +197,6 @@ def _findings(view: GroupView, missed: MissedMembers) -> tuple[Finding, ...]:
     )
 
 
-def _held(one: Missed) -> str:
+def _held(one: MissedMember) -> str:
     more = one.held_count - len(one.held)
     return ", ".join(one.held) + (f" and {more} more" if more else "") if one.held else "nothing"
