@@ -1,9 +1,9 @@
 """`make test`: every tier, one line for each at the end (run or skipped, and why).
 
-Integration tests mostly wait for brokers, workers and Spark, so several files run at a time beside the other tiers,
-which run one after the other, and one more once these have ended. The other tiers compute nearly all the time. They get
-a lower priority: they take what the files leave, and no file waits for a processor because of them. What the files say
-comes after what the other tiers say, each file's in one piece.
+Integration tests mostly wait for brokers, workers and Spark, so several files run at a time, beside the other tiers,
+which run one after the other. These compute nearly all the time. They get a lower priority: they take what the files
+leave, and no file waits for a processor because of them. What the files say comes after what the other tiers say, each
+file's in one piece.
 
 With RM_REQUIRE_ALL_TIERS=1 each skip, of a tier or of a single test, is a failure.
 """
@@ -29,8 +29,8 @@ from lab.paths import ROOT
 
 SWITCH = "RM_REQUIRE_ALL_TIERS"
 NO_TESTS = 5  # pytest's exit code
-FILES_AT_A_TIME = 2
-"""Integration files beside the other tiers; one more once these have ended. Each holds 1.5 GB of memory."""
+FILES_AT_A_TIME = 3
+"""Each holds about 1.5 GB of memory."""
 COMPUTING_NICE = 5
 """By how much the priority of the other tiers is lower."""
 
@@ -194,7 +194,6 @@ def run_all(extra: Sequence[str]) -> list[Outcome]:
             if why_not is not None:
                 return [*outcomes, Outcome(INTEGRATION.name, why_not=why_not)]
             files.show()
-            files.work()
             for other in others:
                 other.result()
             files.show()
