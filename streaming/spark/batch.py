@@ -23,6 +23,7 @@ from rebalance_monitor.streaming.core.model.settings import ClusterSettings, Con
 from rebalance_monitor.streaming.core.ports import Commit, GroupKey, OutOfStep, PartitionKey, Range, Store, StoredState
 from rebalance_monitor.streaming.guarding.decoding import counted
 from rebalance_monitor.streaming.guarding.fold import configs_first
+from rebalance_monitor.streaming.spark import unread
 from rebalance_monitor.streaming.spark.channel import Control
 from rebalance_monitor.streaming.spark.folding import Folded, FoldMany, fold_here
 from rebalance_monitor.streaming.spark.group_states import StoredGroups
@@ -42,10 +43,13 @@ TIMER_PAUSE_MS = 1_000
 
 @dataclass(frozen=True, slots=True)
 class ClusterState:
-    """What is remembered about a cluster itself: its Connect groups, and whether its end was ever reached."""
+    """What is remembered about a cluster itself: its Connect groups, whether its end was ever reached, and of each
+    partition of the coordinator's log the newest hole, and whether it has markers of transactions (`unread`)."""
 
     caught_up: bool = False
     connect_groups: tuple[str, ...] = ()
+    holes: Mapping[str, int] = field(default_factory=dict)
+    markers: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,6 +109,7 @@ class BatchFunction:
         self._own_key = GroupKey("", settings.name)
         stored = store.load([self._own_key]).get(self._own_key)
         self._own = loads(ClusterState, stored.state) if stored is not None else ClusterState()
+        self._read_to_the_end_ms: int | None = None
         self._control = Control()
         self._tell_reader(store.earliest_due_ms(settings.name), 0.0)
 
@@ -125,9 +130,13 @@ class BatchFunction:
             # The tick says that everything before it is in the batch. What could not be read in time is not.
             batch = replace(batch, tick=None)
         ranges = self._in_step(batch)
+        fresh = unread.fresh(batch.tick, self._read_to_the_end_ms)
+        found = {} if fresh else unread.believed(batch, self._own.markers)
+        markers = self._own.markers | unread.with_holes(batch) if fresh else self._own.markers
+        batch = replace(batch, rows=unread.told(batch, self._cluster_id, self._own.holes, found))
         tick = self._tick(batch)
         polled = self._learning.polled(tick)
-        own = self._remember(batch, polled)
+        own = replace(self._remember(batch, polled), holes={**self._own.holes, **found}, markers=markers)
         knowledge = self._learning.knowledge()
         rows = self._rows(batch, own.connect_groups)
         for raw in polled:
@@ -160,6 +169,7 @@ class BatchFunction:
             )
         )
         self._own = own
+        self._read_to_the_end_ms = self._read_to_the_end_ms if batch.tick is None else batch.tick.now_ms
         self._learning.committed(knowledge, outcomes)
         self._positions.update({key: covered.end for key, covered in ranges.items()})
         records = sum(reached.records for reached in batch.reached.values())

@@ -144,6 +144,7 @@ _RAW = (
     ("value", pa.binary()),
     ("lifecycle", pa.string()),
     ("body", pa.string()),
+    ("hole", pa.int64()),
 )
 _ROWS = pa.schema([("group", pa.string()), ("at", pa.int64()), *_RAW])
 _STATE = (("lines", pa.binary()), ("positions", pa.list_(pa.int64())), ("waiting", pa.list_(pa.binary())))

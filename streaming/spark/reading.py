@@ -48,8 +48,9 @@ class Reading:
 
 
 @dataclass(slots=True)
-class _Progress:
-    """One range on its way: the next offset wanted, and what came in."""
+class Progress:
+    """One range on its way: the next offset wanted, and what came in. `holes`: of the coordinator's log, neighbouring
+    offsets that were not there; `hole`: the offset behind the newest."""
 
     span: Span
     kind: TopicKind
@@ -58,10 +59,25 @@ class _Progress:
     bytes: int = 0
     jumped: bool = False
     why: str = ""
+    holes: int = 0
+    hole: int = 0
 
     @property
     def done(self) -> bool:
         return self.at >= self.span.end
+
+    @property
+    def reached(self) -> Reached:
+        """How far the range was read. A record past its end moves the position past it too."""
+        span, why = self.span, "" if self.done else self.why
+        end = min(self.at, span.end)
+        return Reached(span.start, end, span.end, self.records, self.bytes, why, self.holes, self.hole)
+
+    def come_to(self, offset: int) -> None:
+        """Nothing is there between the last record and this offset."""
+        if self.kind == "offsets" and offset > self.at:
+            self.holes, self.hole = self.holes + 1, min(offset, self.span.end)
+        self.at = max(self.at, offset)
 
 
 def consumer(client: Mapping[str, str], committed: bool, *, renewed: bool = False) -> Any:
@@ -102,38 +118,28 @@ def consumer(client: Mapping[str, str], committed: bool, *, renewed: bool = Fals
 def read_spans(reading: Reading, spans: list[Span]) -> Iterator[Line]:
     """Rows of all spans, then one position line for each."""
     deadline_s = time.monotonic() + reading.timeout_ms / 1000
-    work = [_Progress(span, reading.kinds.get(span.key.topic, "status"), span.start) for span in spans]
+    work = [Progress(span, reading.kinds.get(span.key.topic, "status"), span.start) for span in spans]
     for committed in (False, True):
         mine = [one for one in work if (one.kind == "config") is committed and not one.done]
         if mine:
             yield from _read(reading, committed, mine, deadline_s)
     for progress in work:
-        # A record past the end moves the position past it too, but the range was read up to its end.
-        end = min(progress.at, progress.span.end)
-        reached = Reached(
-            progress.span.start,
-            end,
-            progress.span.end,
-            progress.records,
-            progress.bytes,
-            "" if progress.done else progress.why,
-        )
         key = PartitionKey(
             reading.cluster_id, progress.span.key.topic_id, progress.span.key.topic, progress.span.key.partition
         )
-        yield position_line(reading.cluster, key, reached)
+        yield position_line(reading.cluster, key, progress.reached)
 
 
 def gone_spans(reading: Reading, gone: Iterable[tuple[Span, str]]) -> Iterator[Line]:
     """What is told of ranges that nobody can read any more, with the reason of each."""
     for span, why in gone:
-        progress = _Progress(span, "status", span.start)
+        progress = Progress(span, "status", span.start)
         yield _gap(reading, progress, span.end, why)
         key = PartitionKey(reading.cluster_id, span.key.topic_id, span.key.topic, span.key.partition)
         yield position_line(reading.cluster, key, Reached(span.start, span.end, span.end))
 
 
-def _read(reading: Reading, committed: bool, work: list[_Progress], deadline_s: float) -> Iterator[Line]:
+def _read(reading: Reading, committed: bool, work: list[Progress], deadline_s: float) -> Iterator[Line]:
     from confluent_kafka import KafkaException, TopicPartition
 
     source = consumer(reading.client, committed)
@@ -161,7 +167,7 @@ def _read(reading: Reading, committed: bool, work: list[_Progress], deadline_s: 
                 if message.error() is not None:
                     yield from _event(reading, source, progress, message)
                 elif message.offset() >= progress.at:
-                    yield from _record(reading, progress, message)
+                    yield from taken(reading, progress, message)
                 if progress.jumped and not progress.done:
                     # Not `seek`, which a partition in error refuses; what is fetched twice is passed over.
                     progress.jumped = False
@@ -183,8 +189,10 @@ def _next(source: Any, left: int) -> list[Any]:
     return [] if message is None else [message]
 
 
-def _record(reading: Reading, progress: _Progress, message: Any) -> Iterator[Line]:
+def taken(reading: Reading, progress: Progress, message: Any) -> Iterator[Line]:
+    """The line of a record that a consumer got, if it matters."""
     offset = message.offset()
+    progress.come_to(offset)
     progress.at = offset + 1
     if offset >= progress.span.end:
         return
@@ -196,7 +204,7 @@ def _record(reading: Reading, progress: _Progress, message: Any) -> Iterator[Lin
     place = RecordAt(message.topic(), message.partition(), offset, message.timestamp()[1])
     seen = glanced(key, value) if progress.kind == "offsets" else None
     if seen is not None:
-        yield record_line(reading.cluster, progress.span.key.topic_id, place, seen, key, value)
+        yield record_line(reading.cluster, progress.span.key.topic_id, place, seen, key, value, progress.hole)
         return
     row = decoded(_DECODERS[progress.kind], *place, key, value, of_groups=progress.kind == "offsets")
     if row is not None:
@@ -210,14 +218,14 @@ _DECODERS: Mapping[TopicKind, DecodeRecord] = {
 }
 
 
-def _event(reading: Reading, source: Any, progress: _Progress, message: Any) -> Iterator[Line]:
+def _event(reading: Reading, source: Any, progress: Progress, message: Any) -> Iterator[Line]:
     """End of partition, data that is gone, or an error that passes or runs into the deadline."""
     from confluent_kafka import KafkaError, KafkaException, TopicPartition
 
     code = message.error().code()
     place = TopicPartition(progress.span.key.topic, progress.span.key.partition)
     if code == KafkaError._PARTITION_EOF:
-        progress.at = max(progress.at, message.offset())
+        progress.come_to(message.offset())
     elif code in (KafkaError.OFFSET_OUT_OF_RANGE, KafkaError._AUTO_OFFSET_RESET):
         try:
             low, high = source.get_watermark_offsets(place, timeout=2.0)
@@ -235,7 +243,7 @@ def _event(reading: Reading, source: Any, progress: _Progress, message: Any) -> 
         progress.why = str(message.error().str())
 
 
-def _gap(reading: Reading, progress: _Progress, to: int, reason: str) -> Line:
+def _gap(reading: Reading, progress: Progress, to: int, reason: str) -> Line:
     """The row that says what can't be read any more; the position goes to its end."""
     key = progress.span.key
     row = Row(

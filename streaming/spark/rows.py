@@ -9,8 +9,10 @@ class name of a row's body
     of a lifecycle's topic timestamp_ms, lifecycle, body (text of the lifecycle)
     not readable, a gap    timestamp_ms, group, body (JSON of a `Row`)
 tick                       body (JSON of a `Tick`); offset is its milliseconds
-position                   body {"start","end","planned","records","bytes","why"}; offset is the end reached; one for
-                           each partition of the batch
+position                   body {"start","end","planned","records","bytes","why","holes","hole"}; offset is the end
+                           reached; one for each partition of the batch
+
+`hole` of a record of the log: the offset behind the newest hole before it in the range that was read (`unread`).
 """
 
 import json
@@ -22,7 +24,14 @@ import pyarrow as pa
 
 from rebalance_monitor.streaming.core.lifecycles import REGISTRY, decode_offsets_record
 from rebalance_monitor.streaming.core.model.codec import CodecError, dumps, loads
-from rebalance_monitor.streaming.core.model.records import GroupGeneration, Row, Tick, TopicRecord, Undecodable
+from rebalance_monitor.streaming.core.model.records import (
+    GroupGeneration,
+    OtherGroup,
+    Row,
+    Tick,
+    TopicRecord,
+    Undecodable,
+)
 from rebalance_monitor.streaming.core.ports import PartitionKey, Range
 from rebalance_monitor.streaming.core.reading.decoding import Glance
 from rebalance_monitor.streaming.guarding.decoding import decoded
@@ -43,6 +52,7 @@ _COLUMNS: tuple[tuple[str, Callable[[], pa.DataType], str], ...] = (
     ("value", pa.binary, "binary"),
     ("lifecycle", pa.string, "string"),
     ("body", pa.string, "string"),
+    ("hole", pa.int64, "bigint"),
 )
 SCHEMA = pa.schema([(name, kind()) for name, kind, _ in _COLUMNS])
 # SQL reserves some of the names, so all are quoted.
@@ -67,6 +77,7 @@ class Line(NamedTuple):
     value: bytes | None = None
     lifecycle: str | None = None
     body: str | None = None
+    hole: int | None = None
 
 
 class RecordAt(NamedTuple):
@@ -79,12 +90,23 @@ class RecordAt(NamedTuple):
 
 
 def record_line(
-    cluster: str, topic_id: str, place: RecordAt, seen: Glance, key: bytes | None, value: bytes | None
+    cluster: str, topic_id: str, place: RecordAt, seen: Glance, key: bytes | None, value: bytes | None, hole: int = 0
 ) -> Line:
     """A record of the coordinator's log, with what was seen of it so far."""
     topic, partition, offset, timestamp_ms = place
     return Line(
-        cluster, topic, topic_id, partition, offset, seen.kind, timestamp_ms, seen.group, seen.protocol_type, key, value
+        cluster,
+        topic,
+        topic_id,
+        partition,
+        offset,
+        seen.kind,
+        timestamp_ms,
+        seen.group,
+        seen.protocol_type,
+        key,
+        value,
+        hole=hole or None,
     )
 
 
@@ -129,7 +151,8 @@ def position_line(cluster: str, partition: PartitionKey, reached: "Reached") -> 
 
 
 class Reached(NamedTuple):
-    """How far a task came in one partition: [start, end) was read, up to `planned` was asked for; `why` not further."""
+    """How far a task came in one partition: [start, end) was read, up to `planned` was asked for; `why` not further.
+    `holes`: how many of its offsets, neighbours as one, were not there; `hole`: the offset behind the newest."""
 
     start: int
     end: int
@@ -137,6 +160,8 @@ class Reached(NamedTuple):
     records: int = 0
     bytes: int = 0
     why: str = ""
+    holes: int = 0
+    hole: int = 0
 
 
 def arrow_batches(lines: Iterable[Line]) -> Iterator[pa.RecordBatch]:
@@ -173,6 +198,7 @@ class RawRow(NamedTuple):
     value: bytes | None
     lifecycle: str | None
     body: str | None
+    hole: int | None = None
 
     @property
     def bytes(self) -> int:
@@ -184,7 +210,12 @@ class RawRow(NamedTuple):
         if self.key is not None:
             place = self.topic, self.partition, self.offset, self.timestamp_ms
             row = decoded(decode_offsets_record, *place, self.key, self.value, of_groups=True)
-            return None if row is None else replace(row, topic_id=self.topic_id)
+            if row is None:
+                return None
+            body = row.body
+            if self.hole and isinstance(body, OtherGroup):
+                body = replace(body, hole=self.hole)
+            return replace(row, topic_id=self.topic_id, body=body)
         try:
             if self.lifecycle is None:
                 return _read_again(loads(Row, self.body or ""))
@@ -247,12 +278,13 @@ def read_batch(table: pa.Table, cluster_id: str, positions: dict[PartitionKey, i
     reached: dict[PartitionKey, Reached] = {}
     columns: list[list[Any]] = [table.column(name).to_pylist() for name in SCHEMA.names]
     for _, topic, topic_id, partition, offset, kind, *rest in zip(*columns, strict=True):
+        body = rest[-2]
         if kind == TICK:
-            tick = loads(Tick, rest[-1])
+            tick = loads(Tick, body)
             continue
         key = PartitionKey(cluster_id, topic_id, topic, partition)
         if kind == POSITION:
-            reached[key] = Reached(**json.loads(rest[-1]))
+            reached[key] = Reached(**json.loads(body))
         elif offset >= positions.get(key, 0):
             rows.append(RawRow(topic, topic_id, partition, offset, kind, *rest))
     rows.sort(key=lambda row: (row.topic, row.partition, row.offset))

@@ -126,6 +126,7 @@ class Intake:
             return  # of another partition than this group's records
         if row.offset < self.envelope.next_offsets.get(place, 0):
             return
+        row = self._after_hole(row, self.envelope.next_offsets.get(place))
         hole = row.offset > self.envelope.next_offsets.get(place, 0)
         offsets = {**self.envelope.next_offsets, place: row.offset + 1}
         self.envelope = replace(self.envelope, next_offsets=offsets)
@@ -142,6 +143,15 @@ class Intake:
                 self._missing(row, body, session)
             case _:
                 assert_never(body)
+
+    @staticmethod
+    def _after_hole(row: Row, next_offset: int | None) -> Row:
+        """The row, which says whether anything is missing between it and the group's record before."""
+        body = row.body
+        if not isinstance(body, OtherGroup) or not body.hole:
+            return row
+        missing = next_offset is not None and body.hole > next_offset
+        return replace(row, body=replace(body, hole=0, after_hole=missing))
 
     def _polled(self, row: Row) -> Row | None:
         """A row that was polled, at its place; None if it shows what the one before showed. Any other as it is."""

@@ -86,7 +86,8 @@ class OtherGroup:
     `member`: the record says whether this member is there; `whole`: it states the group itself, its epoch; `deleted`:
     it is a tombstone. `record`: what `key` and `value` say, where a lifecycle reads this kind of group; it is read anew
     rather than stored. Of a kind that is only counted there is none, and no bytes. `unknown_tags` as above.
-    `after_hole`: offsets between this record and the group's record before were not read (`reading.holes`).
+    `hole`: the offset behind the newest hole before this record in its partition, 0 where none is known
+    (`reading.holes`); `after_hole`: that hole is between this record and the group's record before.
     """
 
     kind: str
@@ -98,6 +99,7 @@ class OtherGroup:
     unknown_tags: int = 0
     record: object = field(default=None, metadata=DERIVED)
     after_hole: bool = False
+    hole: int = 0
 
 
 PASSED_OVER = OtherGroup("topic")

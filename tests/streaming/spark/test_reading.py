@@ -73,7 +73,15 @@ def test_ranges_end_by_position(server: Broker) -> None:
     assert [offset for offset, _ in rows] == [0, 1, 2, 3, 4, 12, 13, 14, 15, 16]
     assert (reached["start"], reached["end"], reached["records"]) == (0, end, 10)
     # A range of nothing but aborted records and markers still ends.
-    assert read(5, 12) == ([], {"start": 5, "end": 12, "planned": 12, "records": 0, "bytes": 0, "why": ""})
+    assert read(5, 12) == (
+        [],
+        {"start": 5, "end": 12, "planned": 12, "records": 0, "bytes": 0, "why": "", "holes": 0, "hole": 0},
+    )
+
+    # Of the coordinator's log every record is read, aborted or not: what is not there are the markers.
+    log = Reading("c", "kafka", client, 10_000, {TOPIC: "offsets"})
+    _, reached = outline(list(read_spans(log, [Span(key, 0, end)])))
+    assert (reached["records"], reached["holes"], reached["hole"]) == (20, 4, end)
 
     for deleted in admin.delete_records([TopicPartition(TOPIC, 0, 14)]).values():
         deleted.result(PATIENCE_S)
@@ -144,4 +152,13 @@ def test_an_address_where_nobody_answers_is_a_sentence_and_a_short_read() -> Non
     client = {"bootstrap.servers": f"127.0.0.1:{port}"}
     reading = Reading("c", "kafka", client, 500, {})
     lines = list(read_spans(reading, [Span(SourcePartition("t", "id", 0), 3, 9)]))
-    assert outline(lines)[1] == {"start": 3, "end": 3, "planned": 9, "records": 0, "bytes": 0, "why": ""}
+    assert outline(lines)[1] == {
+        "start": 3,
+        "end": 3,
+        "planned": 9,
+        "records": 0,
+        "bytes": 0,
+        "why": "",
+        "holes": 0,
+        "hole": 0,
+    }

@@ -104,10 +104,15 @@ def row(offset: int, at_ms: int, group: str = "g") -> Row:
 
 
 def after_holes(rows: Sequence[Row], *others: int) -> list[int]:
-    """Offsets of the rows that are marked; `others` were read and concern no group."""
+    """Offsets of the rows before which a record of their group may be missing; `others` were read and concern no
+    group."""
     offsets = {(OFFSETS_TOPIC, 0): [*(one.offset for one in rows), *others]}
-    marked = holes.marked(rows, offsets)
-    return [one.offset for one in marked if isinstance(one.body, OtherGroup) and one.body.after_hole]
+    newest, found = dict[str | None, int](), []
+    for one in holes.marked(rows, offsets):
+        if isinstance(one.body, OtherGroup) and one.body.hole > newest.get(one.group, one.offset) + 1:
+            found.append(one.offset)
+        newest[one.group] = one.offset
+    return found
 
 
 def test_a_hole_is_told_to_the_next_record_of_every_group() -> None:
