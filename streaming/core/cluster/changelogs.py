@@ -8,6 +8,9 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from rebalance_monitor.streaming.core.cluster.end_offsets import EndSample, before_of
+from rebalance_monitor.streaming.core.cluster.topics import TopicHistory
+
 SUFFIX = "-changelog"
 MOST_KEPT = 8
 """Samples of an application that are kept: its records are folded seconds after they were written."""
@@ -40,6 +43,22 @@ def with_ends(known: EndsOfGroups, told: Mapping[str, ChangelogEnds], watched: C
 def ends_at(samples: Sequence[ChangelogEnds], at_ms: int) -> ChangelogEnds | None:
     """The last answer until then."""
     return next((one for one in reversed(samples) if one.answered_ms <= at_ms), None)
+
+
+def sampled_ends(topics: TopicHistory, application: str, at_ms: int) -> ChangelogEnds | None:
+    """The same by the samples of topics until then: every changelog of the application that was sampled."""
+    found: dict[str, EndSample] = {}
+    for name, samples in topics.ends.items():
+        sample = before_of(samples, at_ms) if name.startswith(f"{application}-") and name.endswith(SUFFIX) else None
+        if sample is not None:
+            found[name] = sample
+    if not found:
+        return None
+    return ChangelogEnds(
+        asked_ms=min(sample.asked_ms for sample in found.values()),
+        answered_ms=max(sample.answered_ms for sample in found.values()),
+        ends={f"{name}-{number}": end for name, sample in found.items() for number, end in enumerate(sample.ends)},
+    )
 
 
 def changelogs_of(groups: Collection[str], topics: Iterable[tuple[str, int]]) -> dict[str, list[tuple[str, int]]]:

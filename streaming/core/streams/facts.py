@@ -39,8 +39,9 @@ joins again for a probing rebalance."""
 class Facts:
     """One generation. `remembered` are the tasks that records before showed; `counts` the partitions of topics by the
     last sample, empty where nobody asks brokers; `ends`: where its changelogs end by the last sample until `at_ms`, the
-    record's time. `left`: reports of directories that were left before a stop. `misfit`: why the configured topology is
-    not this application's."""
+    record's time, where somebody asks how far the group has come; `sampled`: the same by samples of topics. `left`:
+    reports of directories that were left before a stop. `misfit`: why the configured topology is not this
+    application's."""
 
     record: ObservedRecord
     judged: Judged
@@ -51,6 +52,7 @@ class Facts:
     remembered: Mapping[TaskId, tuple[TopicPartition, ...]] = field(default_factory=dict)
     counts: Mapping[str, int] = field(default_factory=dict)
     ends: ChangelogEnds | None = None
+    sampled: ChangelogEnds | None = None
     left: Leftovers = field(default_factory=dict)
 
     @cached_property
@@ -194,21 +196,30 @@ class Facts:
 
     def changelog_end(self, task: TaskId) -> int | None:
         """The sum of the end offsets of the task's changelogs; None where nobody said, or which they are is unknown."""
-        topics = None if self.ends is None else self._changelogs(key_of(task))
-        if self.ends is None or topics is None:
+        return self._end(self.ends, task)
+
+    def last_end(self, task: TaskId) -> int | None:
+        """The same by samples of topics, too, which there are of every application: with the topology's text they tell
+        which changelogs are the task's."""
+        end = self._end(self.ends, task)
+        return self._end(self.sampled, task) if end is None and self.settings.topology is not None else end
+
+    def _end(self, told: ChangelogEnds | None, task: TaskId) -> int | None:
+        topics = None if told is None else self._changelogs(told, key_of(task))
+        if told is None or topics is None:
             return None
-        ends = (self.ends.ends.get(f"{topic}-{task.partition}") for topic in topics)
+        ends = (told.ends.get(f"{topic}-{task.partition}") for topic in topics)
         known = [end for end in ends if end is not None]
         return sum(known) if known else None
 
-    def _changelogs(self, key: Key) -> frozenset[str] | None:
+    def _changelogs(self, told: ChangelogEnds, key: Key) -> frozenset[str] | None:
         """Topics in the sample; without the topology's text all are those of the only sub-topology that has state."""
         stores = {} if self.settings.topology is None else store_names(self.settings.topology)
         if stores:
             return frozenset(f"{self.record.group}-{store}{SUFFIX}" for store in stores.get(key, ()))
-        if self.ends is None or not self.state_known or self._stateful != {key}:
+        if not self.state_known or self._stateful != {key}:
             return None
-        return frozenset(partition.rpartition("-")[0] for partition in self.ends.ends)
+        return frozenset(partition.rpartition("-")[0] for partition in told.ends)
 
     def parts(self) -> tuple[SubtopologySeen, ...]:
         """The sub-topologies."""

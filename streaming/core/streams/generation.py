@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from rebalance_monitor.assignors.streams.tasks import task_of
 from rebalance_monitor.schemas.consumer_protocol import ConsumerAssignment, ConsumerSubscription
-from rebalance_monitor.streaming.core.cluster.changelogs import ends_at
+from rebalance_monitor.streaming.core.cluster.changelogs import ends_at, sampled_ends
 from rebalance_monitor.streaming.core.fold import departures, missing_members, static_members, written_again
 from rebalance_monitor.streaming.core.fold.lifecycle import GroupView
 from rebalance_monitor.streaming.core.fold.published import (
@@ -153,6 +153,7 @@ def judged(
         remembered=tasks_of(state.seen),
         counts=counts,
         ends=ends_at(view.knowledge.changelogs.get(view.group, ()), row.timestamp_ms),
+        sampled=sampled_ends(view.knowledge.topics, view.group, row.timestamp_ms),
     )
     now, grades = state.past, dict[str, str]()
     if not again and not written_again.is_unknown(verdict):

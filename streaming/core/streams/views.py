@@ -30,7 +30,7 @@ def viewed(facts: Facts, past: Past, at_ms: int) -> StreamsDetail:
         stateful=(min(stateful), max(stateful)),
         stateless=(min(stateless), max(stateless)),
         progress=_progress(facts, past, at_ms),
-        ends=facts.changelog_end,
+        ends=facts.last_end,
     )
 
 

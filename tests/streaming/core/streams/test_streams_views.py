@@ -5,11 +5,12 @@ from typing import Any
 from rebalance_monitor.streaming.core.model.objects import as_object
 from rebalance_monitor.streaming.core.model.results import Generation
 from rebalance_monitor.streaming.core.streams.words import summary
-from tests.streaming.core.rules.builders import Story
+from tests.streaming.core.rules.builders import GROUP, Story, generations
 from tests.streaming.core.rules.cases_streams_across import LATER_MS, ONE_WARM_UP, never_nearer
 from tests.streaming.core.rules.cases_streams_placement import ONE_OF_TWO_COPIED, one_part_each
 from tests.streaming.core.rules.cases_streams_record import ONE_COPY
 from tests.streaming.core.rules.streams import Thread, group
+from tests.streaming.core.streams.test_sampled_ends import SampledLife
 
 
 def details(story: Story) -> list[dict[str, Any]]:
@@ -70,3 +71,21 @@ def test_each_law_is_graded() -> None:
 
 def test_other_generations_have_nothing_of_it() -> None:
     assert summary(None) == ""
+
+
+def test_copies_have_lags_where_samples_tell_where_changelogs_end() -> None:
+    told = SampledLife(2, grow=40).lived()
+    compared = 0
+    for one, topics in zip(generations(told.fold()), told.known, strict=True):
+        assert one.streams is not None
+        for process in one.streams.processes:
+            assert process.lags.keys() == {task for task, total in process.offset_sums.items() if total >= 0}
+            for task, lag in process.lags.items():
+                part, number = map(int, task.split("_"))
+                samples = topics.ends_of(f"{GROUP}-store{part}-changelog")
+                (*_, last) = (sample for sample in samples if sample.answered_ms <= one.at_ms)
+                assert lag == max(last.ends[number] - process.offset_sums[task], 0)
+                compared += lag > 0
+    assert compared > 10
+    unasked = [one.streams for one in generations(told.fold(sampled=False))]
+    assert not any(process.lags for one in unasked if one is not None for process in one.processes)
