@@ -6,7 +6,10 @@ max.warmup.replicas at a time. So at best
     5 tasks to move, 2 of them have copies where they go, 2 warm-ups allowed
     3 probing rebalances: 2 tasks move and 2 warm up, 2 move and 1 warms up, 1 moves
 
-and the last one is two intervals after the next one.
+and the last one is two intervals after the next one. Where nobody tells the interval, the record does: the deadline is
+one interval after the moment in which the leader assigned, and so at least as far from the record as it is.
+
+    record 10:00:00, deadline 10:09:58     the interval is 9 min 58 s at least: not before 10:29:54
 """
 
 from math import ceil
@@ -44,6 +47,8 @@ def _progress(facts: Facts, past: Past, at_ms: int) -> StreamsProgress | None:
     cold = sum(ideal[task].active not in (target[task].active, *target[task].copies) for task in misplaced)
     rebalances = 1 + ceil(cold / max(found.configs.max_warmup_replicas, 1)) if left else 0
     interval_ms = facts.settings.probing_interval_ms
+    if interval_ms is None and next_ms is not None:
+        interval_ms = max(next_ms - at_ms, 0)
     first_ms = next_ms if next_ms is not None or interval_ms is None else at_ms + interval_ms
     not_before_ms = first_ms if rebalances else None
     if rebalances > 1 and first_ms is not None:

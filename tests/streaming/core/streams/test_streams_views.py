@@ -43,13 +43,15 @@ def test_a_task_that_has_no_copy_where_it_goes_needs_one_rebalance_more() -> Non
         ),
         Thread(id="b1", standby="1_1", generation=1),
     )
-    (one,) = details(group(threads, known=ONE_WARM_UP))
+    story = group(threads, known=ONE_WARM_UP)
+    (one,) = details(story)
     assert one["progress"] is not None
     (process, other) = one["processes"]
     assert [thread["warm_up"] for thread in other["threads"]] == [["1_1"]]
     assert one["progress"]["moves_left"] == 2
     assert one["progress"]["rebalances"] == 2
-    assert one["progress"]["not_before_ms"] is None
+    interval_ms = LATER_MS - story.rows[-1].timestamp_ms
+    assert one["progress"]["not_before_ms"] == LATER_MS + interval_ms, "nobody told the interval, the deadline does"
     assert process["leads"]
 
 
