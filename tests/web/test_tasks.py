@@ -1,5 +1,6 @@
 """The page of a Streams application: tasks by process and role, lags, balance, and when it can have settled."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -68,9 +69,18 @@ def test_another_kind_of_group_has_none() -> None:
 def test_the_page_shows_it(server: str, tmp_path: Path) -> None:
     with database(server) as store:
         capture(store, f"captures-groups/{CLASSIC}", "s")
+        capture(store, f"captures-groups/{PROBING}", "p", for_ms=40_000)
         with served(tmp_path, dsn_of(store)) as url, httpx.Client(base_url=url, timeout=120) as client:
-            text = client.get("/group", params={"cluster": "s", "group": "app-4.3.1"}).text
+
+            def page(cluster: str, group: str) -> str:
+                return client.get("/group", params={"cluster": cluster, "group": group}).text
+
+            text, moving = page("s", "app-4.3.1"), page("p", "never")
     assert 'id="processes"' in text
     assert 'id="parts"' in text
     assert "tasks with state: " in text
     assert "app-4.3.1-by-value-repartition" in text
+    # A time to come is no time ago: the page leaves it as it is.
+    assert re.search(r'so not before <time datetime="[^"]+">', moving)
+    assert re.search(r'next probing rebalance <time datetime="[^"]+">', moving)
+    assert "(warms up)" in moving
