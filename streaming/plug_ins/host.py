@@ -47,6 +47,8 @@ BUDGETS_OF_A_GENERATION = 10
 """All calls of `assign` for one generation together, which are one for each possible value of what is not known."""
 PATIENT_FAILURES = 3
 LONGEST_PAUSE_S = 300.0
+MOST_DOUBLINGS = 9
+"""After so many doublings of a second the pause is the longest."""
 
 
 class PlugInHost:
@@ -251,11 +253,16 @@ class _Twins:
         self.end()
         self._failures, self._last = self._failures + 1, failed
         if self._failures >= PATIENT_FAILURES:
-            pause_s = min(2.0 ** (self._failures - PATIENT_FAILURES), LONGEST_PAUSE_S)
-            self._paused_until_s = self._clock_s() + pause_s
+            self._paused_until_s = self._clock_s() + pause_s(self._failures)
         fields = {"plug_in": self._plug_in.name, "kind": failed.kind.value, "why": failed.text}
         log.warning("plug_in_failed", extra={"fields": fields})
         return failed
+
+
+def pause_s(failures: int) -> float:
+    """How long a plug-in is not called after so many failures in a row, at least PATIENT_FAILURES: seconds."""
+    doublings = min(failures - PATIENT_FAILURES, MOST_DOUBLINGS)
+    return min(2.0**doublings, LONGEST_PAUSE_S)
 
 
 def _in_callback(failed: PlugInFailed) -> PlugInFailed:

@@ -14,7 +14,13 @@ from rebalance_monitor.assignors.streams.task_assignor import GroupAssignment, G
 from rebalance_monitor.streaming.core.model.streams_settings import PlugIn
 from rebalance_monitor.streaming.core.streams.plug_ins import Assigned, AssignOutcome, FailureKind, PlugInFailed, Threw
 from rebalance_monitor.streaming.plug_ins import host as host_module
-from rebalance_monitor.streaming.plug_ins.host import BUDGETS_OF_A_GENERATION, PATIENT_FAILURES, PlugInHost
+from rebalance_monitor.streaming.plug_ins.host import (
+    BUDGETS_OF_A_GENERATION,
+    LONGEST_PAUSE_S,
+    PATIENT_FAILURES,
+    PlugInHost,
+    pause_s,
+)
 from tests.streaming.plug_ins.outside import PATIENT_MS, SHORT_MS, plug_in, state
 from tests.waiting import until
 
@@ -146,6 +152,13 @@ def test_after_failures_in_a_row_it_is_left_alone_for_a_while() -> None:
     now_s += 1.0
     assert lost(host.assign(bad, state()))[0] is FailureKind.EXITED
     host.close()
+
+
+def test_the_pause_grows_to_the_longest_and_stays_so_however_often_it_fails() -> None:
+    """An application may bring failures for weeks: 1,028 of them once were too many for a power of two."""
+    pauses_s = [pause_s(failures) for failures in range(PATIENT_FAILURES, PATIENT_FAILURES + 2_000)]
+    assert pauses_s[:10] == [1, 2, 4, 8, 16, 32, 64, 128, 256, 300]
+    assert set(pauses_s[10:]) == {LONGEST_PAUSE_S}
 
 
 def test_the_calls_for_one_generation_have_a_budget_together() -> None:
