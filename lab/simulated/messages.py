@@ -12,7 +12,6 @@ class Error(Enum):
     UNKNOWN_MEMBER_ID = auto()
     ILLEGAL_GENERATION = auto()
     REBALANCE_IN_PROGRESS = auto()
-    NOT_REACHABLE = auto()
 
 
 @dataclass(frozen=True, slots=True)

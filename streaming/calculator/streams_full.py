@@ -28,7 +28,6 @@ from rebalance_monitor.streaming.calculator.streams_bytes import assignment_byte
 from rebalance_monitor.streaming.calculator.streams_wire import assignment_json
 
 _OPTIMIZED = frozenset({"all", "reuse.ktable.source.topics"})
-_SHUTDOWN = 4
 
 
 def solve(case: dict[str, Any], own: OwnAssignors | None = None) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from itertools import chain, islice
 from typing import Any
 
+from rebalance_monitor.streaming.core.cluster.changelogs import CHANGELOG_SUFFIX
 from rebalance_monitor.streaming.core.cluster.end_offsets import EndOffsets
 from rebalance_monitor.streaming.core.cluster.topics import Replicas
 from rebalance_monitor.streaming.polling.turns import next_of
@@ -28,8 +29,6 @@ REQUESTS = 3
 """Of one answer without end offsets."""
 MOST_DESCRIBED = 500
 """Topics whose ids are asked for at a time."""
-CHANGELOG = "-changelog"
-"""How the names of changelogs end."""
 MOST_CHANGELOGS = 200
 """Changelogs whose end offsets are asked for at a time."""
 MOST_CHANGELOG_PARTITIONS = 10_000
@@ -93,7 +92,7 @@ class KafkaTopics:
         """Some changelogs, in turn."""
         found: list[str] = []
         partitions = 0
-        names = sorted(name for name in topics if name.endswith(CHANGELOG))
+        names = sorted(name for name in topics if name.endswith(CHANGELOG_SUFFIX))
         for name in next_of(names, self._last_changelog, MOST_CHANGELOGS):
             partitions += len(topics[name])
             if found and partitions > MOST_CHANGELOG_PARTITIONS:

@@ -11,7 +11,8 @@ from typing import TypeAlias
 from rebalance_monitor.streaming.core.cluster.end_offsets import EndSample, before_of
 from rebalance_monitor.streaming.core.cluster.topics import TopicHistory
 
-SUFFIX = "-changelog"
+CHANGELOG_SUFFIX = "-changelog"
+"""How Kafka Streams ends the names of changelogs."""
 MOST_KEPT = 8
 """Samples of an application that are kept: its records are folded seconds after they were written."""
 
@@ -28,6 +29,12 @@ class ChangelogEnds:
 
 EndsOfGroups: TypeAlias = Mapping[str, tuple[ChangelogEnds, ...]]
 """The answers about each application, oldest first."""
+
+
+def is_changelog(topic: str, application: str) -> bool:
+    """Whether a topic is called as the changelogs of this application are: `application-store-changelog`. One of an
+    application whose id begins with this id and a hyphen is called so, too."""
+    return topic.startswith(f"{application}-") and topic.endswith(CHANGELOG_SUFFIX)
 
 
 def with_ends(known: EndsOfGroups, told: Mapping[str, ChangelogEnds], watched: Collection[str]) -> EndsOfGroups:
@@ -49,7 +56,7 @@ def sampled_ends(topics: TopicHistory, application: str, at_ms: int) -> Changelo
     """The same by the samples of topics until then: every changelog of the application that was sampled."""
     found: dict[str, EndSample] = {}
     for name, samples in topics.ends.items():
-        sample = before_of(samples, at_ms) if name.startswith(f"{application}-") and name.endswith(SUFFIX) else None
+        sample = before_of(samples, at_ms) if is_changelog(name, application) else None
         if sample is not None:
             found[name] = sample
     if not found:
@@ -66,8 +73,8 @@ def changelogs_of(groups: Collection[str], topics: Iterable[tuple[str, int]]) ->
     `topics`: with how many partitions each has. A group without such topics is missing."""
     found: dict[str, list[tuple[str, int]]] = {}
     for topic, count in topics if groups else ():
-        if topic.endswith(SUFFIX):
+        if topic.endswith(CHANGELOG_SUFFIX):  # most topics are none, and the groups may be many
             for group in groups:
-                if topic.startswith(f"{group}-"):
+                if is_changelog(topic, group):
                     found.setdefault(group, []).extend((topic, number) for number in range(count))
     return found

@@ -212,7 +212,7 @@ class ConnectSession:
     def last(self) -> LastRecord | None:
         """The record judged last, and the config offset that its leader stated."""
         last = self.state.last
-        return None if last is None else LastRecord(last.source, last.at_ms, last.config_offset)
+        return None if last is None else LastRecord(last.source, last.at_ms)
 
     def shares(self, member: MemberRow) -> MemberShares:
         """Its worker, and connectors and tasks."""

@@ -26,8 +26,6 @@ ERAS: dict[str, tuple[tuple[str, Release], ...]] = {
     "range": ((">=3.9", NEWEST), ("3.7-3.8", (3, 8))),
 }
 """By assignor, the ranges of releases that compute alike, newest first, and one release of each."""
-HASHES_SINCE: Release = (4, 1)
-"""From this release on the coordinator writes a hash of the topics instead of the topics (types 3 and 4)."""
 
 CONVERTED = Reason(
     ReasonKind.CONVERSION, "members of the classic protocol brought it: no assignor of the broker computed it"

@@ -58,11 +58,10 @@ class Failing:
 
 @dataclass(frozen=True, slots=True)
 class LastRecord:
-    """The record judged last: its place, its time (ms), and the offset it refers to in a topic of its lifecycle."""
+    """The record judged last: its place and its time (ms)."""
 
     source: Source
     at_ms: int
-    refers_to: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

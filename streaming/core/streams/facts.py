@@ -13,7 +13,7 @@ from rebalance_monitor.assignors.streams.application import RackStrategy
 from rebalance_monitor.assignors.streams.built_in import BuiltIn, built_in_of
 from rebalance_monitor.assignors.streams.eras import Era, era_of
 from rebalance_monitor.assignors.streams.tasks import ProcessId, Release, TaskId, TopicPartition, sorted_tasks
-from rebalance_monitor.streaming.core.cluster.changelogs import SUFFIX, ChangelogEnds
+from rebalance_monitor.streaming.core.cluster.changelogs import CHANGELOG_SUFFIX, ChangelogEnds
 from rebalance_monitor.streaming.core.incidents.finding import Finding
 from rebalance_monitor.streaming.core.incidents.rule import Rule
 from rebalance_monitor.streaming.core.model.results import Certainty, Evidence, Severity, Subject
@@ -216,7 +216,7 @@ class Facts:
         """Topics in the sample; without the topology's text all are those of the only sub-topology that has state."""
         stores = {} if self.settings.topology is None else store_names(self.settings.topology)
         if stores:
-            return frozenset(f"{self.record.group}-{store}{SUFFIX}" for store in stores.get(key, ()))
+            return frozenset(f"{self.record.group}-{store}{CHANGELOG_SUFFIX}" for store in stores.get(key, ()))
         if not self.state_known or self._stateful != {key}:
             return None
         return frozenset(partition.rpartition("-")[0] for partition in told.ends)

@@ -19,6 +19,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
+from rebalance_monitor.streaming.core.cluster.changelogs import is_changelog
 from rebalance_monitor.streaming.core.cluster.topics import (
     CLOCKS_APART_MS,
     METADATA_MAX_AGE_MS,
@@ -86,7 +87,7 @@ def known_racks(
     """The racks around this time. `text`: the topology's text; `until_ms`: when the record was surely written, by the
     monitor's clock."""
     told = {key: frozenset(names) for key, names in changelogs_of(text, application).items()}
-    guessed = [name for name in topics.topics if _is_changelog(name, application)] if text is None else []
+    guessed = [name for name in topics.topics if is_changelog(name, application)] if text is None else []
     sources = [topic for part in seen for topic in part.topics]
     wanted = [*sources, *(name for names in told.values() for name in names), *guessed]
     contents = _contents(topics, wanted, at_ms)
@@ -127,10 +128,6 @@ def _changelogs_known(part: SubtopologySeen, told: Mapping[Key, frozenset[str]],
     if names:
         return all(view.changelogs[part.key].keys() == names for view in views)
     return not part.stateful if told else part.state_known is False
-
-
-def _is_changelog(name: str, application: str) -> bool:
-    return name.startswith(f"{application}-") and name.endswith("-changelog")
 
 
 def _contents(topics: TopicHistory, wanted: Sequence[str], at_ms: int) -> list[dict[str, RacksByReplica]]:
