@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import cache
 from itertools import permutations
 from pathlib import Path
 
@@ -21,7 +22,9 @@ CAPTURES = Path(__file__).parents[2] / "vectors" / "captures-groups"
 SETTINGS = ClusterSettings(name="c")
 
 
+@cache
 def replayed(name: str) -> Replayed:
+    """What `replay` says of a capture; replayed once for all tests, which change nothing of it."""
     path = CAPTURES / name
     return replay(records_of(path), settings_of(path), knowledge=knowledge_of(path))
 

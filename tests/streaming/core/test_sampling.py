@@ -2,6 +2,7 @@
 
 import re
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -45,16 +46,22 @@ def capture(name: str) -> Any:
     return rows_of(name)
 
 
-def results(name: str, seen: Any = everything) -> list[Any]:
+def results(name: str, seen: Any) -> list[Any]:
     known, knowledge, rows = capture(name)
     return [one for of, own in rows.items() if of for one in asked(known, knowledge, of, own, seen).results]
 
 
-def generations(some: list[Any]) -> list[Generation]:
+@cache
+def whole(name: str) -> tuple[Any, ...]:
+    """What is said where each generation was seen; asked once for all tests."""
+    return tuple(results(name, everything))
+
+
+def generations(some: Iterable[Any]) -> list[Generation]:
     return [one for one in some if isinstance(one, Generation)]
 
 
-def incidents(some: list[Any]) -> list[Incident]:
+def incidents(some: Iterable[Any]) -> list[Incident]:
     return [one for one in some if isinstance(one, Incident)]
 
 
@@ -67,7 +74,7 @@ def bodies(*story: Any) -> list[GroupGeneration]:
 
 @pytest.mark.parametrize("name", CAPTURES)
 def test_nothing_that_was_polled_matches_or_is_unexplained_and_all_of_it_is_marked(name: str) -> None:
-    told = generations(results(name))
+    told = generations(whole(name))
     final = [one for one in told if one.verdict.pending_until_ms is None]
     assert final
     assert {one.verdict.grade for one in final} <= {Grade.EXPLAINABLE, Grade.NOT_JUDGED}
@@ -77,13 +84,13 @@ def test_nothing_that_was_polled_matches_or_is_unexplained_and_all_of_it_is_mark
 
 @pytest.mark.parametrize("name", CAPTURES)
 def test_an_explained_answer_says_that_rounds_may_be_missing(name: str) -> None:
-    explained = [one.verdict for one in generations(results(name)) if one.verdict.grade is Grade.EXPLAINABLE]
+    explained = [one.verdict for one in generations(whole(name)) if one.verdict.grade is Grade.EXPLAINABLE]
     assert explained
     assert all(MISSING in one.why for one in explained)
 
 
 def test_most_groups_of_consumers_are_explained() -> None:
-    grades = Counter(one.verdict.grade for one in generations(results("captures-groups/java-classic")))
+    grades = Counter(one.verdict.grade for one in generations(whole("captures-groups/java-classic")))
     assert grades[Grade.EXPLAINABLE] > 0.8 * grades.total()
 
 
@@ -160,7 +167,7 @@ def test_a_task_in_two_hands_and_a_static_task_on_another_worker_are_found_in_co
 
 @pytest.mark.parametrize("name", ["captures/zombie"])
 def test_only_rules_that_need_no_other_generation_open(name: str) -> None:
-    told = results(name)
+    told = whole(name)
     assert all(not RULE[one.code].needs_every_generation for one in incidents(told))
     assert all(one.certainty is not Certainty.CERTAIN for one in incidents(told))
 
