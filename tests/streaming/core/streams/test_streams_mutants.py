@@ -3,8 +3,8 @@
 Noticed: the verdict is unexplained, or a rule breaks above info that the right answer keeps. What is neither is not
 judged (the end offsets that are possible are too many, no sample tells racks), or it is the answer of a right leader,
 and is proved to be: its topic has one partition less, of which no record tells; its sub-topology has no state, and no
-record shows any; or it could read end offsets where the leader of the case could not, or the reverse. RM_MUTANTS=all
-changes every round; `-s` prints the tables.
+record shows any, or it has, and every task of it has its copies; or it could read end offsets where the leader of the
+case could not, or the reverse. RM_MUTANTS=all changes every round; `-s` prints the tables.
 """
 
 import os
@@ -37,7 +37,8 @@ CAPTURE = Path(__file__).parents[3] / "vectors" / "captures-groups" / "streams-c
 UNEXPLAINED, VIOLATED, NOT_JUDGED = "unexplained", "violated", "not judged"
 FEWER, STATELESS = "right, with one partition less", "right, without state"
 BLIND, READING = "right, without end offsets", "right, with end offsets"
-RIGHT = {FEWER, STATELESS, BLIND, READING}
+STATEFUL = "right, with state"
+RIGHT = {FEWER, STATELESS, STATEFUL, BLIND, READING}
 
 
 def how(wrong: Sequence[Result], right: Sequence[Result]) -> str:
@@ -69,7 +70,9 @@ def swept(
             for kind, wrong in mutants(body, dice):
                 found = how(fold_group(settings, group, state, [replace(row, body=wrong)], None).results, right.results)
                 if found.startswith((Grade.MATCH.value, Grade.EXPLAINABLE.value)):
-                    found = rightly(body, wrong, shown) or (READING if fails else found)
+                    found = rightly(body, wrong, shown, settings.streams[group].standbys) or (
+                        READING if fails else found
+                    )
                 if found == f"{Grade.EXPLAINABLE.value} {CANNOT_READ}":
                     found = BLIND
                 yield kind, found
@@ -77,14 +80,21 @@ def swept(
         state = right.state
 
 
-def rightly(body: GroupGeneration, wrong: GroupGeneration, shown: Set[TaskId]) -> str:
-    """Why a right leader gives the changed answer, too; "" if none does. `shown`: tasks in records before."""
+def rightly(body: GroupGeneration, wrong: GroupGeneration, shown: Set[TaskId], standbys: int | None) -> str:
+    """Why a right leader gives the changed answer, too; "" if none does. `shown`: tasks in records before; `standbys`:
+    num.standby.replicas."""
     was, now = (
         Counter(task for thread in read(one) for task in (*thread.active, *thread.standby)) for one in (body, wrong)
     )
     owned = {part for thread in read(wrong) for part in thread.wanted.owned}
     sums = {task for thread in read(wrong) for task in thread.offset_sums}
     less = next((task for task in was if now[task] < was[task]), None)
+    more = next((task for task in now if now[task] > was[task]), None)
+    if less is None and more is not None:
+        parts = [task for task in now if key_of(task) == key_of(more)]
+        reported = any(key_of(task) == key_of(more) for task in sums)
+        copies = min(standbys or 0, len({thread.process_id for thread in read(wrong)}) - 1)
+        return STATEFUL if not reported and all(now[task] == 1 + copies for task in parts) else ""
     if less is None:
         return ""
     alike = [task for task in (*now, *sums, *shown) if key_of(task) == key_of(less)]
