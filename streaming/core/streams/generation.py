@@ -6,6 +6,7 @@ from dataclasses import replace
 from rebalance_monitor.assignors.streams.tasks import task_of
 from rebalance_monitor.schemas.consumer_protocol import ConsumerAssignment, ConsumerSubscription
 from rebalance_monitor.streaming.core.cluster.changelogs import ends_at, sampled_ends
+from rebalance_monitor.streaming.core.cluster.topics import TopicHistory
 from rebalance_monitor.streaming.core.fold import departures, missing_members, static_members, written_again
 from rebalance_monitor.streaming.core.fold.lifecycle import GroupView
 from rebalance_monitor.streaming.core.fold.published import (
@@ -43,14 +44,14 @@ from rebalance_monitor.streaming.core.streams.hypotheses import Remembered
 from rebalance_monitor.streaming.core.streams.laws import examined
 from rebalance_monitor.streaming.core.streams.leftovers import Leftovers, leftovers, reported, restarted
 from rebalance_monitor.streaming.core.streams.members import UnreadableThread, later_version, thread_of, threads_of
-from rebalance_monitor.streaming.core.streams.observed import ObservedRecord, holds_of, observed
+from rebalance_monitor.streaming.core.streams.observed import ObservedRecord, existing, holds_of, observed
 from rebalance_monitor.streaming.core.streams.past import after
 from rebalance_monitor.streaming.core.streams.plug_ins import NO_PLUG_INS, PlugIns, name_of
 from rebalance_monitor.streaming.core.streams.replica_racks import known_racks
 from rebalance_monitor.streaming.core.streams.rules import RULES
 from rebalance_monitor.streaming.core.streams.sampled_ends import bounds_by_task, written_until_ms
 from rebalance_monitor.streaming.core.streams.state import StreamsState
-from rebalance_monitor.streaming.core.streams.topology import learnt, shrunk, tasks_of, without_state
+from rebalance_monitor.streaming.core.streams.topology import Seen, given_only, learnt, shrunk, tasks_of, without_state
 from rebalance_monitor.streaming.core.streams.verdict import judge, newest_known
 from rebalance_monitor.streaming.core.streams.views import viewed
 
@@ -126,6 +127,12 @@ def judged(
         until_ms = written_until_ms(row, view.waiting.head())
         racks = known_racks(view.knowledge.topics, settings.topology, view.group, seen, row.timestamp_ms, until_ms)
         found = _judged(view, settings, state, replace(record, racks=racks), row, plug_ins)
+        if settings.plug_in is None and _by_other_tasks(found):  # a plug-in is told of each generation once
+            less = replace(existing(record, given_only(seen, threads)), racks=racks)
+            if _are_all(less.seen, seen, counts, view.knowledge.topics):
+                again_found = _judged(view, settings, state, less, row, plug_ins)
+                if again_found.verdict.grade in (Grade.MATCH, Grade.EXPLAINABLE):
+                    found, record, seen, proved = again_found, less, less.seen, given_only(proved, threads)
         found = _with_fewer(_doubted(found, left), shrunk(state.seen, seen), counts)
         if written_again.first_may_be_missing(view.envelope, row):
             found = replace(found, verdict=written_again.not_the_first(found.verdict))
@@ -212,6 +219,23 @@ def _doubted(found: Judged, left: Leftovers) -> Judged:
         return found
     text = f"directories of {', '.join(sorted(left)[:3])} were left before the application was stopped as a whole"
     return Judged(verdict=not_judged(ReasonKind.UNKNOWN_STATE, text), plugged=found.plugged)
+
+
+def _by_other_tasks(found: Judged) -> bool:
+    """Whether the leader may have had other tasks: with those that are known there is no answer."""
+    verdict = found.verdict
+    searched = verdict.reason is not None and verdict.reason.kind is ReasonKind.TOO_MANY_POSSIBILITIES
+    return verdict.grade is Grade.UNEXPLAINED or searched
+
+
+def _are_all(less: Seen, seen: Seen, counts: Mapping[str, int], topics: TopicHistory) -> bool:
+    """Whether samples show that topics have no more partitions than threads are given; of a topic that was sampled and
+    is not there any more, none. Without samples nobody can tell it from tasks that the leader left out."""
+    now = {topic: count for part in less for topic, count in part.topics.items()}
+    other = {topic for part in seen for topic, count in part.topics.items() if now.get(topic, 0) < count}
+    gone = {topic: 0 for topic in other if topic in topics.topics and topic not in counts}
+    shown = {**gone, **counts}
+    return bool(other) and all(shown.get(topic) == now.get(topic, 0) for topic in other)
 
 
 def _with_fewer(found: Judged, fewer: Mapping[str, tuple[int, int]], counts: Mapping[str, int]) -> Judged:

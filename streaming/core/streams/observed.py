@@ -80,6 +80,14 @@ def observed(group: str, leader: str | None, threads: tuple[StreamsThread, ...],
     return ObservedRecord(group=group, leader=leader, threads=threads, seen=seen, tasks=tasks_of(seen), owner=owner)
 
 
+def existing(record: ObservedRecord, seen: Seen) -> ObservedRecord:
+    """The record if this is all that there is: what members own of other partitions counts for nothing."""
+    tasks = tasks_of(seen)
+    there = {partition for partitions in tasks.values() for partition in partitions}
+    owner = {partition: thread for partition, thread in record.owner.items() if partition in there}
+    return replace(record, seen=seen, tasks=tasks, owner=owner)
+
+
 def holds_of(record: ObservedRecord) -> dict[str, tuple[str, ...]]:
     """Each thread's tasks with their roles, for what changed since the record before."""
     return {

@@ -129,6 +129,19 @@ def shrunk(before: Seen, now: Seen) -> dict[str, tuple[int, int]]:
     }
 
 
+def given_only(seen: Seen, threads: Iterable[StreamsThread]) -> Seen:
+    """The same if nothing exists any more behind the last partition of a topic that a thread is given."""
+    counts: dict[str, int] = {}
+    for thread in threads:
+        for topic, number in thread.given.partitions:
+            counts[topic] = max(number + 1, counts.get(topic, 0))
+    parts = (
+        replace(one, topics={topic: min(of, counts[topic]) for topic, of in one.topics.items() if topic in counts})
+        for one in seen
+    )
+    return tuple(one for one in parts if one.topics)
+
+
 def without_state(seen: Seen) -> Seen:
     """The same where nobody knows any more which sub-topologies have state."""
     return tuple(replace(one, stateful=False, silent=0) for one in seen)

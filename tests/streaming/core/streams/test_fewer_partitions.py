@@ -1,6 +1,7 @@
 """An application whose topics were made anew with fewer partitions, or whose topology lost sub-topologies."""
 
 import random
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
@@ -90,6 +91,37 @@ def test_a_sample_makes_sure_that_a_topic_has_fewer_partitions(sampled: bool) ->
     assert [cause.kind for cause in last.cause if cause.kind == "topic_changed"]
     assert last.verdict.grade is (Grade.MATCH if sampled else Grade.EXPLAINABLE)
     assert sampled or "no sample shows yet that topics have fewer partitions: in (2, before 4)" in last.verdict.why
+
+
+@pytest.mark.parametrize("change", FEWER)
+def test_topics_that_samples_show_to_shrink_under_a_running_application_are_no_alarm(change: str) -> None:
+    """Its threads still own partitions that do not exist any more, and nobody is given them."""
+    for seed in range(2):
+        truth = Truth(parts=PARTS, standbys=seed)
+        life = Life(random.Random(seed), truth, known=truth.known())
+        samples = [TopicMetadata(life.story.now_ms - 1, of(PARTS))]
+        for name in "abc":
+            life.join(name)
+        life.settle()
+        life.advance(catch_up=1)
+        life.settle(after_ms=60_000)
+        before = len(life.story.rows)
+        life.truth = replace(life.truth, parts=FEWER[change])
+        life.ends = {task: life.ends[task] for task in life.tasks(stateful=True)}
+        life.story.knowledge = knowledge_of([*samples, TopicMetadata(life.story.now_ms + 1, of(FEWER[change]))])
+        life.settle()
+        life.advance(catch_up=1)
+        life.settle(after_ms=60_000)
+        results = life.story.fold()
+        assert not loud(results), (seed, loud(results)[0].message)
+        after = [one for one in generations(results) if one.source.offset >= before]
+        assert Grade.UNEXPLAINED not in [one.verdict.grade for one in after], seed
+        assert after[-1].verdict.grade in (Grade.MATCH, Grade.EXPLAINABLE), seed
+
+
+def of(parts: Sequence[Part]) -> dict[str, tuple[frozenset[str], ...]]:
+    """What a sample tells of their topics."""
+    return {part.topic: (frozenset[str](),) * part.tasks for part in parts}
 
 
 def loud(results: list[Result]) -> list[Incident]:
