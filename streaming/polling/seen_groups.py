@@ -14,7 +14,7 @@ from rebalance_monitor.streaming.core.cluster.shown_groups import ShownGroups
 from rebalance_monitor.streaming.core.fold.sampling import contents_of
 from rebalance_monitor.streaming.core.lifecycles import REGISTRY
 from rebalance_monitor.streaming.core.model.records import GroupGeneration, Row
-from rebalance_monitor.streaming.core.reading.snapshots import Snapshot, SnapshotPoll, gone_row, row_of
+from rebalance_monitor.streaming.core.reading.snapshots import PLACES_PER_MS, Snapshot, SnapshotPoll, gone_row, row_of
 
 GONE_AFTER = 3
 """Complete answers in a row without a group, before it counts as deleted."""
@@ -35,16 +35,17 @@ class SeenGroup:
 @dataclass(frozen=True, slots=True)
 class SeenGroups:
     """All groups, after the answer of `answered_ms` (None: before the first). `complete_ms`: when the question of the
-    last complete one was asked."""
+    last complete one was asked; `next_offset`: above the offsets of all rows so far, whatever the clock has done."""
 
     groups: Mapping[str, SeenGroup] = field(default_factory=dict)
     answered_ms: int | None = None
     complete_ms: int | None = None
+    next_offset: int = 0
 
     @classmethod
-    def known(cls, names: Iterable[str]) -> "SeenGroups":
-        """Groups of which a job before this one has folded something."""
-        return cls({name: SeenGroup() for name in names})
+    def known(cls, names: Iterable[str], next_offset: int = 0) -> "SeenGroups":
+        """Groups of which a job before this one has folded something, and what is above the offsets of all its rows."""
+        return cls({name: SeenGroup() for name in names}, next_offset=next_offset)
 
     @property
     def shown(self) -> ShownGroups:
@@ -55,6 +56,7 @@ class SeenGroups:
     def with_poll(self, poll: SnapshotPoll) -> tuple["SeenGroups", list[Row]]:
         """After one more answer, and the rows that are to be folded because of it."""
         groups, rows = dict(self.groups), list[Row]()
+        first = max(self.next_offset, poll.answered_ms * PLACES_PER_MS)
         for name, snapshot in sorted(poll.groups.items()):
             before = groups.get(name, SeenGroup())
             if not snapshot.settled:
@@ -63,7 +65,7 @@ class SeenGroups:
             if snapshot == before.snapshot:
                 groups[name] = replace(before, asked_ms=poll.asked_ms, absent=0)
                 continue
-            row = row_of(snapshot, poll, len(rows), before.asked_ms, REGISTRY.blobs)
+            row = row_of(snapshot, poll, first + len(rows), before.asked_ms, REGISTRY.blobs)
             contents = contents_of(row.body) if isinstance(row.body, GroupGeneration) else ""
             if contents != before.contents:
                 rows.append(row)
@@ -71,8 +73,9 @@ class SeenGroups:
         for name in [one for one in groups if one not in poll.groups and one not in poll.unclear and poll.complete]:
             absent = groups[name].absent + 1
             if absent >= GONE_AFTER:
-                rows.append(gone_row(name, poll, len(rows)))
+                rows.append(gone_row(name, poll, first + len(rows)))
                 del groups[name]
             else:
                 groups[name] = SeenGroup("", groups[name].asked_ms, absent)
-        return SeenGroups(groups, poll.answered_ms, poll.asked_ms if poll.complete else self.complete_ms), rows
+        complete_ms = poll.asked_ms if poll.complete else self.complete_ms
+        return SeenGroups(groups, poll.answered_ms, complete_ms, first + len(rows)), rows

@@ -20,8 +20,10 @@ from rebalance_monitor.streaming.core.cluster.progress import ProgressSample
 from rebalance_monitor.streaming.core.cluster.stored import StoredTopics, UnreadableTopics, changed, history_from
 from rebalance_monitor.streaming.core.cluster.topics import TopicHistory, TopicSample
 from rebalance_monitor.streaming.core.fold.fold import FoldOutcome
+from rebalance_monitor.streaming.core.fold.state import Saved, read
+from rebalance_monitor.streaming.core.model.codec import CodecError
 from rebalance_monitor.streaming.core.model.records import POLLED, Tick
-from rebalance_monitor.streaming.core.ports import Store
+from rebalance_monitor.streaming.core.ports import Store, StoredState
 from rebalance_monitor.streaming.core.reading.snapshots import SnapshotPoll
 from rebalance_monitor.streaming.polling.seen_groups import SeenGroups
 from rebalance_monitor.streaming.spark.rows import RawRow, polled_row
@@ -107,7 +109,7 @@ class Learning:
         self._progress = askers.progress
         self._watching = Watching(store, cluster, askers.progress_groups) if askers.progress is not None else None
         self._snapshots = askers.groups
-        self._seen = SeenGroups() if askers.groups is None else SeenGroups.known(_polled_before(store, cluster))
+        self._seen = SeenGroups() if askers.groups is None else _polled_before(store, cluster)
         self._seen_next = self._seen
         self._committed = NOTHING_KNOWN if samples is None else _known(store.topic_samples(cluster_id))
         self._trimmed_ms = 0
@@ -205,10 +207,20 @@ class Learning:
         return [one + SAMPLED_AFTER_MS for one in (*self._from_ms.values(), *groups)]
 
 
-def _polled_before(store: Store, cluster: str) -> list[str]:
-    """Groups that a job before this one polled."""
-    keys = store.at_home(cluster, HOME)
-    return [key.group for key, one in store.load(keys).items() if one.home == HOME]
+def _polled_before(store: Store, cluster: str) -> SeenGroups:
+    """Groups that a job before this one polled. The rows of this one come behind the rows of that one, although the
+    clock may have been set back."""
+    states = {key: one for key, one in store.load(store.at_home(cluster, HOME)).items() if one.home == HOME}
+    return SeenGroups.known((key.group for key in states), max(map(_next_offset, states.values()), default=0))
+
+
+def _next_offset(known: StoredState) -> int:
+    """Above the offsets of all rows of a group that was polled; 0 where its state cannot be read, which begins anew."""
+    try:
+        envelope, _ = read(Saved(known.state))
+    except CodecError:
+        return 0
+    return envelope.next_offsets.get(HOME, 0)
 
 
 def _known(rows: Mapping[str, str]) -> Knowledge:

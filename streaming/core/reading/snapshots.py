@@ -27,7 +27,7 @@ from rebalance_monitor.streaming.core.reading.blobs import MemberBlobs
 
 STABLE, EMPTY = "Stable", "Empty"
 PLACES_PER_MS = 1_000
-"""Offsets that the rows of one millisecond have; answers are a second apart, so a million groups have places."""
+"""Offsets that the rows of one millisecond have, so that they tell about when they were polled."""
 UNKNOWN_MS = -1
 _MADE_BY_BROKER = re.compile(r"(.*)-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.DOTALL)
 
@@ -80,8 +80,8 @@ class SnapshotPoll:
     unclear: frozenset[str] = frozenset()
 
 
-def row_of(snapshot: Snapshot, poll: SnapshotPoll, place: int, after_ms: int | None, blobs: MemberBlobs) -> Row:
-    """The row of a settled snapshot. `place`: its place in the answer; `after_ms`: as in `Sampled`."""
+def row_of(snapshot: Snapshot, poll: SnapshotPoll, offset: int, after_ms: int | None, blobs: MemberBlobs) -> Row:
+    """The row of a settled snapshot. `offset`: its own, above those of all rows before; `after_ms`: as in `Sampled`."""
     members = tuple(
         MemberRow(
             member_id=one.member_id,
@@ -106,19 +106,19 @@ def row_of(snapshot: Snapshot, poll: SnapshotPoll, place: int, after_ms: int | N
             sampled=Sampled(after_ms, poll.answered_ms),
         )
     )
-    return _row(snapshot.group, poll, place, replace(body, leader=blobs.leader_of(body)))
+    return _row(snapshot.group, poll, offset, replace(body, leader=blobs.leader_of(body)))
 
 
-def gone_row(group: str, poll: SnapshotPoll, place: int) -> Row:
+def gone_row(group: str, poll: SnapshotPoll, offset: int) -> Row:
     """The row of a group that is not there any more."""
-    return _row(group, poll, place, GroupDeleted())
+    return _row(group, poll, offset, GroupDeleted())
 
 
-def _row(group: str, poll: SnapshotPoll, place: int, body: Body) -> Row:
+def _row(group: str, poll: SnapshotPoll, offset: int, body: Body) -> Row:
     return Row(
         topic=POLLED,
         partition=0,
-        offset=poll.answered_ms * PLACES_PER_MS + place,
+        offset=offset,
         timestamp_ms=poll.answered_ms,
         group=group,
         body=body,

@@ -16,6 +16,7 @@ from rebalance_monitor.streaming.core.model.results import Result
 from rebalance_monitor.streaming.core.model.settings import ClusterSettings
 from rebalance_monitor.streaming.core.reading.snapshots import (
     EMPTY,
+    PLACES_PER_MS,
     STABLE,
     Snapshot,
     SnapshotMember,
@@ -69,11 +70,14 @@ class Asked:
         """A poll that is answered at this time; returns what follows."""
         snapshot = snapshot_of(self._group, body)
         poll = SnapshotPoll(at_ms - ANSWER_MS, at_ms, {self._group: snapshot}, complete=True)
-        return self.fold([row_of(snapshot, poll, 0, after_ms, REGISTRY.blobs)], at_ms)
+        return self.fold([row_of(snapshot, poll, at_ms * PLACES_PER_MS, after_ms, REGISTRY.blobs)], at_ms)
 
     def gone(self, at_ms: int) -> list[Result]:
         """The group is not there any more."""
-        return self.fold([gone_row(self._group, SnapshotPoll(at_ms - ANSWER_MS, at_ms, {}, complete=True), 0)], at_ms)
+        return self.fold(
+            [gone_row(self._group, SnapshotPoll(at_ms - ANSWER_MS, at_ms, {}, complete=True), at_ms * PLACES_PER_MS)],
+            at_ms,
+        )
 
     def fold(self, rows: Sequence[Row], now_ms: int, shown_ms: int | None = None) -> list[Result]:
         """These rows at this time. `shown_ms`: when the question was asked whose answer last showed the group as it is;

@@ -249,3 +249,13 @@ def test_rows_of_one_answer_have_places_of_their_own() -> None:
     assert len({row.offset for row in rows}) == 2_000
     _, later = SeenGroups().with_poll(poll(12, GROUP))
     assert later[0].offset > max(row.offset for row in rows)
+
+
+def test_rows_of_an_answer_after_a_clock_that_was_set_back_have_places_of_their_own() -> None:
+    """The next answer counts as one millisecond later; the one before has more rows than a millisecond has places."""
+    many = [replace(GROUP, group=f"g{number}") for number in range(2_000)]
+    seen, rows = SeenGroups().with_poll(poll(10, *many))
+    back = SnapshotPoll(1, 10_001, {one.group: replace(one, protocol="roundrobin") for one in many}, complete=True)
+    _, later = seen.with_poll(back)
+    assert len(later) == len(many)
+    assert min(row.offset for row in later) > max(row.offset for row in rows)

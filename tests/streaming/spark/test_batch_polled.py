@@ -115,6 +115,19 @@ def test_a_job_that_begins_anew_folds_nothing_twice() -> None:
     assert [one.generation for one in generations(again.batch(NOW_MS + 8_000))] == [2]
 
 
+def test_a_job_after_a_clock_that_was_set_back_writes_no_place_twice() -> None:
+    """A generation's place is its key in the database, whatever its group."""
+    store = MemoryStore()
+    job = started(store)
+    job.say(NOW_MS + 1_000, described(BALANCED), described(BALANCED, "h"))
+    before = generations(job.batch(NOW_MS + 2_000))
+    again = PolledJob(store)
+    again.batch(NOW_MS - 9_000)
+    again.say(NOW_MS - 8_000, described(OTHER), described(OTHER, "h"))
+    after = generations(again.batch(NOW_MS - 7_000))
+    assert len({one.source for one in (*before, *after)}) == 4
+
+
 def test_a_group_that_went_while_no_job_ran_is_dead() -> None:
     store = MemoryStore()
     job = started(store)
