@@ -11,10 +11,18 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from rebalance_monitor.streaming.core.cluster.shown_groups import ShownGroups
+from rebalance_monitor.streaming.core.fold import sampling
 from rebalance_monitor.streaming.core.fold.sampling import contents_of
 from rebalance_monitor.streaming.core.lifecycles import REGISTRY
 from rebalance_monitor.streaming.core.model.records import GroupGeneration, Row
-from rebalance_monitor.streaming.core.reading.snapshots import PLACES_PER_MS, Snapshot, SnapshotPoll, gone_row, row_of
+from rebalance_monitor.streaming.core.reading.snapshots import (
+    PLACES_PER_MS,
+    Snapshot,
+    SnapshotPoll,
+    gone_row,
+    other_row,
+    row_of,
+)
 
 GONE_AFTER = 3
 """Complete answers in a row without a group, before it counts as deleted."""
@@ -70,7 +78,13 @@ class SeenGroups:
             if contents != before.contents:
                 rows.append(row)
             groups[name] = SeenGroup(contents, poll.asked_ms, snapshot=snapshot)
-        for name in [one for one in groups if one not in poll.groups and one not in poll.unclear and poll.complete]:
+        for name in sorted(poll.others.keys() & groups.keys()):
+            contents = sampling.OF_ANOTHER_KIND + poll.others[name]
+            if groups[name].contents != contents:
+                rows.append(other_row(name, poll, first + len(rows)))
+            groups[name] = SeenGroup(contents, poll.asked_ms)
+        told = poll.groups.keys() | poll.unclear | poll.others.keys()
+        for name in [one for one in groups if one not in told and poll.complete]:
             absent = groups[name].absent + 1
             if absent >= GONE_AFTER:
                 rows.append(gone_row(name, poll, first + len(rows)))

@@ -6,7 +6,7 @@ a group is refused  that was described before: the others go on, and the part st
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 from rebalance_monitor.streaming.core.reading.snapshots import SnapshotPoll
 from rebalance_monitor.streaming.polling.asking_snapshots import GroupsAnswer, not_described
@@ -23,11 +23,12 @@ HIDDEN_AFTER = 3
 
 
 class SnapshotPoller(Poller[SnapshotPoll]):
-    """`ask` gives one answer and raises PartFailed if there is none."""
+    """`ask` is given the groups that were described before; it gives one answer and raises PartFailed if there is
+    none."""
 
     def __init__(
         self,
-        ask: Callable[[], GroupsAnswer],
+        ask: Callable[[Collection[str]], GroupsAnswer],
         observer: Polled,
         every_s: float,
         now_ms: Callable[[], int] = lambda: time.time_ns() // 1_000_000,
@@ -39,6 +40,7 @@ class SnapshotPoller(Poller[SnapshotPoll]):
         self._answered_ms = 0
         self._described: set[str] = set()
         self._unclear: dict[str, int] = {}
+        self._gone: dict[str, int] = {}
         super().__init__(PART, observer, MOST_KEPT, clock_s)
 
     def step(self) -> float:
@@ -49,11 +51,14 @@ class SnapshotPoller(Poller[SnapshotPoll]):
         asked_ms, requests = self._now_ms(), 1
         answered_ms: int | None = None
         try:
-            answer = self._timed(self._ask)
+            expected = self._expected()
+            answer = self._timed(lambda: self._ask(expected))
             requests = answer.requests
             # A clock that was set back must not make this answer older than the one before.
             answered_ms = self._answered_ms = max(self._now_ms(), self._answered_ms + 1)
-            poll = SnapshotPoll(asked_ms, answered_ms, answer.groups, answer.complete, frozenset(answer.unclear))
+            poll = SnapshotPoll(
+                asked_ms, answered_ms, answer.groups, answer.complete, frozenset(answer.unclear), answer.others
+            )
             with self._lock:
                 self._kept.append(poll)
             self._asked_s, self._answered_s = now_s, self._clock_s()
@@ -67,9 +72,23 @@ class SnapshotPoller(Poller[SnapshotPoll]):
     def _hidden(self, answer: GroupsAnswer) -> dict[str, str]:
         """Groups that were described before and were not in several answers in a row, with the last reason. One answer
         says little: a coordinator may be on its way to another broker."""
-        self._described |= answer.groups.keys()
+        with self._lock:
+            self._described |= answer.groups.keys()
+            there = answer.groups.keys() | answer.unclear.keys() | answer.others.keys()
+            gone = self._described - there if answer.complete else frozenset[str]()
+            self._gone = {name: self._gone.get(name, 0) + 1 for name in gone}
+            self._described -= {name for name, times in self._gone.items() if times >= HIDDEN_AFTER}
         self._unclear = {name: self._unclear.get(name, 0) + 1 for name in answer.unclear if name in self._described}
         return {name: answer.unclear[name] for name, times in self._unclear.items() if times >= HIDDEN_AFTER}
+
+    def expect(self, groups: Collection[str]) -> None:
+        """These groups were polled by a job before this one."""
+        with self._lock:
+            self._described |= set(groups)
+
+    def _expected(self) -> frozenset[str]:
+        with self._lock:
+            return frozenset(self._described)
 
     def due_ms(self) -> int:
         """When the next answer may be there, by the monitor's clock."""

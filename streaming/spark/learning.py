@@ -72,6 +72,10 @@ class GroupSnapshots(Protocol):
         """When the next answer may be there."""
         ...
 
+    def expect(self, groups: Collection[str]) -> None:
+        """These groups were polled by a job before this one: where they are missing they are asked for by name."""
+        ...
+
 
 class ProgressSamples(Protocol):
     """Who asks brokers for groups' offsets. Both methods return at once."""
@@ -110,6 +114,8 @@ class Learning:
         self._watching = Watching(store, cluster, askers.progress_groups) if askers.progress is not None else None
         self._snapshots = askers.groups
         self._seen = SeenGroups() if askers.groups is None else _polled_before(store, cluster)
+        if askers.groups is not None:
+            askers.groups.expect(frozenset(self._seen.groups))
         self._seen_next = self._seen
         self._committed = NOTHING_KNOWN if samples is None else _known(store.topic_samples(cluster_id))
         self._trimmed_ms = 0

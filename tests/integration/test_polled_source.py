@@ -198,9 +198,10 @@ def test_what_a_real_broker_says_of_groups_of_each_kind(stage: Secured) -> None:
             return all(one.poll(0.1) is None and len(one.assignment()) == PARTITIONS for one in (static, epochs))
 
         stage.watched.lab.wait_for("both groups have members", assigned, timeout_s=PATIENCE_S)
-        answer = ask()
+        answer = ask({"static", "epochs", "never"})
         assert answer.complete
         assert "epochs" not in answer.groups, "a KIP-848 group cannot be described so"
+        assert (answer.others, answer.unclear) == ({"epochs": "Stable"}, {}), "asked for by name; the third is gone"
         found = answer.groups["static"]
         (only,) = found.members
         assert (found.state, found.protocol_type) == ("Stable", "consumer")

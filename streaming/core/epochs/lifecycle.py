@@ -101,7 +101,7 @@ class EpochsSession(TargetsSession[EpochsState]):
         known = self.view.envelope
         if self.state.shown is None and known.generation is None and not known.seen_from_start:
             return ()  # a group that never was a classic one, not even by its tombstone, is not shown yet
-        word = counted.word(self.state)
+        word = body.state or counted.word(self.state)
         if word == self.state.shown:
             return ()
         self.state = replace(self.state, shown=word)

@@ -164,9 +164,10 @@ class Intake:
                 self.seen_again(row)
                 return None
         elif row.topic == POLLED:
-            if self.envelope.deleted and known == sampling.GONE:
+            gone = not isinstance(body, OtherGroup)
+            name = sampling.OF_ANOTHER_KIND + body.state if isinstance(body, OtherGroup) else sampling.GONE
+            if known == name and (self.envelope.deleted or not gone):
                 return None
-            name = sampling.GONE
             row = replace(
                 row, offset=max(row.offset, self.envelope.next_offsets.get(f"{row.topic}-{row.partition}", 0))
             )

@@ -42,6 +42,8 @@ GENERATIONS_MAY_BE_MISSING = Reason(ReasonKind.GENERATIONS_MAY_BE_MISSING, MISSI
 NO_LONGER = "the group is polled now, and this rule needs every generation"
 GONE = ""
 """Stands for the contents of a group that is not there."""
+OF_ANOTHER_KIND = "of another kind: "
+"""Stands before the state of a group that is no classic one any more."""
 ASKED_AGAIN_MS = 5_000
 """What is due of a polled group, and was not shown to last so long, is looked at again so much later."""
 

@@ -87,7 +87,8 @@ class OtherGroup:
     it is a tombstone. `record`: what `key` and `value` say, where a lifecycle reads this kind of group; it is read anew
     rather than stored. Of a kind that is only counted there is none, and no bytes. `unknown_tags` as above.
     `hole`: the offset behind the newest hole before this record in its partition, 0 where none is known
-    (`reading.holes`); `after_hole`: that hole is between this record and the group's record before.
+    (`reading.holes`); `after_hole`: that hole is between this record and the group's record before. `state`: it is no
+    record: brokers were asked, and this is the group's state.
     """
 
     kind: str
@@ -100,6 +101,7 @@ class OtherGroup:
     record: object = field(default=None, metadata=DERIVED)
     after_hole: bool = False
     hole: int = 0
+    state: str = ""
 
 
 PASSED_OVER = OtherGroup("topic")

@@ -12,7 +12,7 @@ no generation, no leader, no time-outs; versions below 4 have no instance id eit
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from rebalance_monitor.streaming.core.model.records import (
     POLLED,
@@ -20,6 +20,7 @@ from rebalance_monitor.streaming.core.model.records import (
     GroupDeleted,
     GroupGeneration,
     MemberRow,
+    OtherGroup,
     Row,
     Sampled,
 )
@@ -71,13 +72,15 @@ class Snapshot:
 @dataclass(frozen=True, slots=True)
 class SnapshotPoll:
     """One answer of all brokers. Times by the monitor's clock, ms: what it shows was true at a moment between
-    `asked_ms` and `answered_ms`. `complete`: a group that is missing in it is not there, but for those in `unclear`."""
+    `asked_ms` and `answered_ms`. `complete`: a group that is missing in it is not there, but for those in `unclear`;
+    `others`: the states of groups that are no classic ones any more."""
 
     asked_ms: int
     answered_ms: int
     groups: Mapping[str, Snapshot]
     complete: bool
     unclear: frozenset[str] = frozenset()
+    others: Mapping[str, str] = field(default_factory=dict)
 
 
 def row_of(snapshot: Snapshot, poll: SnapshotPoll, offset: int, after_ms: int | None, blobs: MemberBlobs) -> Row:
@@ -107,6 +110,11 @@ def row_of(snapshot: Snapshot, poll: SnapshotPoll, offset: int, after_ms: int | 
         )
     )
     return _row(snapshot.group, poll, offset, replace(body, leader=blobs.leader_of(body)))
+
+
+def other_row(group: str, poll: SnapshotPoll, offset: int) -> Row:
+    """The row of a group that goes on as a KIP-848 group: its state is all that is known."""
+    return _row(group, poll, offset, OtherGroup("consumer", state=poll.others[group]))
 
 
 def gone_row(group: str, poll: SnapshotPoll, offset: int) -> Row:

@@ -1,6 +1,6 @@
 """When brokers are asked for all groups, and which of them are folded. The clock is the test's."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 
 import pytest
@@ -8,10 +8,12 @@ from confluent_kafka import KafkaError
 
 from rebalance_monitor.streaming.core.model.records import POLLED, GroupDeleted, GroupGeneration, Sampled
 from rebalance_monitor.streaming.core.reading.snapshots import EMPTY, STABLE, Snapshot, SnapshotMember, SnapshotPoll
+from rebalance_monitor.streaming.polling import asking_snapshots
 from rebalance_monitor.streaming.polling.asking_snapshots import (
     DIFFERENT,
     NAMED,
     GroupsAnswer,
+    KafkaSnapshots,
     not_described,
     told_of,
 )
@@ -33,6 +35,7 @@ class AskedForGroups:
         self.wall_ms: int | None = None
         self.answer: Callable[[], GroupsAnswer] = lambda: GroupsAnswer({"g": GROUP}, complete=True, requests=7)
         self.asked = self.requests = 0
+        self.expected = frozenset[str]()
         self.problems: list[str | None] = []
         self.answered: list[int | None] = []
         self.poller = SnapshotPoller(self.ask, self, EVERY_S, now_ms=self._ms, clock_s=lambda: self.now_s)
@@ -40,8 +43,8 @@ class AskedForGroups:
     def _ms(self) -> int:
         return round(self.now_s * 1000) if self.wall_ms is None else self.wall_ms
 
-    def ask(self) -> GroupsAnswer:
-        self.asked += 1
+    def ask(self, expected: Collection[str]) -> GroupsAnswer:
+        self.asked, self.expected = self.asked + 1, frozenset(expected)
         return self.answer()
 
     def part(self, name: str, problem: str | None) -> None:
@@ -140,6 +143,26 @@ def test_a_group_that_is_not_described_any_more_is_named_and_the_others_go_on() 
     asked.answer = AskedForGroups().answer
     asked.now_s += EVERY_S
     asked.poller.step()
+
+
+def test_a_group_that_was_described_is_expected_until_its_coordinator_said_several_times_that_it_is_gone() -> None:
+    asked = AskedForGroups()
+    asked.poller.expect(["of a job before"])
+    asked.passes(1)
+    assert asked.expected == {"of a job before"}
+    answers = [
+        GroupsAnswer({}, complete=False, requests=1),
+        GroupsAnswer({}, complete=True, requests=1, unclear={"of a job before": "no coordinator"}),
+        GroupsAnswer({}, complete=True, requests=1, others={"of a job before": "Stable"}),
+        *[GroupsAnswer({}, complete=True, requests=1)] * HIDDEN_AFTER,
+    ]
+    expected = []
+    for answer in (*answers, answers[-1]):
+        asked.answer = lambda answer=answer: answer  # type: ignore[misc]
+        asked.now_s += EVERY_S
+        asked.poller.step()
+        expected.append("of a job before" in asked.expected)
+    assert expected == [True] * len(answers) + [False]
 
 
 @dataclass
@@ -259,3 +282,10 @@ def test_rows_of_an_answer_after_a_clock_that_was_set_back_have_places_of_their_
     _, later = seen.with_poll(back)
     assert len(later) == len(many)
     assert min(row.offset for row in later) > max(row.offset for row in rows)
+
+
+def test_a_group_whose_coordinator_does_not_answer_is_unclear_and_not_gone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody listens at this address, so there is no coordinator either."""
+    monkeypatch.setattr(asking_snapshots, "BY_NAME_TIMEOUT_S", 0.2)
+    states, silent = KafkaSnapshots({"bootstrap.servers": "127.0.0.1:1"}).by_name(["g"])
+    assert (states, set(silent)) == ({}, {"g"})

@@ -1,6 +1,6 @@
 """The batch function on a cluster whose groups are polled: a batch folds what is new, and commits it once."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from rebalance_monitor.streaming.core.fold.sampling import MISSING
@@ -36,6 +36,7 @@ class PolledJob:
         self.store = store
         self.polls: list[SnapshotPoll] = []
         self.controls: list[Control] = []
+        self.expected = frozenset[str]()
         self.function = BatchFunction(
             store,
             SETTINGS,
@@ -49,6 +50,9 @@ class PolledJob:
 
     def since(self, answered_ms: int | None) -> Sequence[SnapshotPoll]:
         return [one for one in self.polls if answered_ms is None or one.answered_ms > answered_ms]
+
+    def expect(self, groups: Collection[str]) -> None:
+        self.expected = frozenset(groups)
 
     def due_ms(self) -> int:
         return NOW_MS + 10_000
@@ -134,6 +138,7 @@ def test_a_group_that_went_while_no_job_ran_is_dead() -> None:
     job.say(NOW_MS + 1_000, described(BALANCED))
     job.batch(NOW_MS + 2_000)
     again = started(store)
+    assert again.expected == {"g"}
     found: list[Standing] = []
     for number in range(8):
         again.say(NOW_MS + 5_000 + number * 1_000)
@@ -141,6 +146,23 @@ def test_a_group_that_went_while_no_job_ran_is_dead() -> None:
         found += [one for one in commit.results if isinstance(one, Standing)]
     assert [(one.group, one.state) for one in found] == [("g", "Dead")]
     assert GroupKey("cluster", "g") in store.states
+
+
+def test_a_group_that_goes_on_under_the_new_protocol_has_its_true_state() -> None:
+    """Classic questions describe it as Dead. What is known of the classic group ends; nothing is said twice."""
+    job = started(MemoryStore())
+    job.say(NOW_MS + 1_000, described(BALANCED))
+    job.batch(NOW_MS + 2_000)
+    found: list[Standing] = []
+    for number, state in enumerate(("Stable", "Stable", "Reconciling", "Reconciling", "Stable")):
+        at_ms = NOW_MS + 5_000 + number * 1_000
+        job.polls.append(SnapshotPoll(at_ms - 100, at_ms, {}, complete=True, others={"g": state}))
+        found += [one for one in job.batch(at_ms + 500).results if isinstance(one, Standing)]
+    assert [one.state for one in found] == ["Stable", "Reconciling", "Stable"]
+    job.say(NOW_MS + 20_000, described(OTHER))
+    commit = job.batch(NOW_MS + 21_000)
+    assert [one.state for one in commit.results if isinstance(one, Standing)] == ["Stable"]
+    assert len(generations(commit)) == 1
 
 
 def test_a_batch_is_due_when_the_next_answer_may_be_there() -> None:
