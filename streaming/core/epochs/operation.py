@@ -66,7 +66,8 @@ def closed(view: GroupView, state: EpochsState, tally: EpochTally) -> tuple[Epoc
 
     epochs = [one.value.epoch for one in records if isinstance(one.value, GroupEpoch | StreamsEpoch)]
     anew = before.epoch is None and len(_first_members(before, records, at_ms)) <= 1
-    state = replace(state, trusted=followed(view, state, before.epoch, epochs, rows[0], anew=anew))
+    blank = not before.members
+    state = replace(state, trusted=followed(view, state, before.epoch, epochs, rows[0], anew=anew, blank=blank))
     hole = holed(rows)
     state = doubted(state, at_ms) if hole else state
     outputs: list[Output] = []

@@ -57,7 +57,8 @@ def closed(view: GroupView, state: ShareState, tally: ShareTally) -> tuple[Share
     epochs = [one.value.epoch for one in records if isinstance(one.value, GroupEpoch)]
     raises = raises_of(before, records, at_ms) if epochs else []
     anew = not raises or len(raises[0].after.members) <= 1
-    state = replace(state, trusted=followed(view, state, before.epoch, epochs, rows[0], anew=anew))
+    blank = not before.members
+    state = replace(state, trusted=followed(view, state, before.epoch, epochs, rows[0], anew=anew, blank=blank))
     hole = holed(rows)
     state = doubted(state, at_ms) if hole else state
     outputs: list[Output] = []

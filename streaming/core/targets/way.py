@@ -24,18 +24,27 @@ FIRST_EPOCHS = 2
 
 
 def followed(
-    view: GroupView, state: TargetsState, epoch: int | None, stated: Iterable[int], row: Row, *, anew: bool
+    view: GroupView,
+    state: TargetsState,
+    epoch: int | None,
+    stated: Iterable[int],
+    row: Row,
+    *,
+    anew: bool,
+    blank: bool,
 ) -> bool:
     """Whether the state is still that of all records: each group epoch is one more than the one before.
 
     `epoch`: the group's before the moment, `stated`: those of its records; `row`: one of them, for its partition.
     `anew`: the group has one member, which is given the same whatever it had. A group of more members had an earlier
-    epoch, whose targets compaction may have taken.
+    epoch, whose targets compaction may have taken. `blank`: nobody was known before the moment. Of a group that was
+    seen to be deleted, and then has members before an epoch, compaction has taken records; a conversion from the
+    classic protocol brings all of it in one moment, at an epoch of its own.
     """
     trusted, unread = state.trusted, view.envelope.unread
     for new in stated:
         if epoch is None:
-            trusted = new < FIRST_EPOCHS or (new == FIRST_EPOCHS and anew) or view.envelope.seen_from_start
+            trusted = new < FIRST_EPOCHS or (new == FIRST_EPOCHS and anew) or (blank and view.envelope.seen_from_start)
         elif new not in (epoch, epoch + 1):
             trusted = False
         epoch = new

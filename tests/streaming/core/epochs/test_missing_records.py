@@ -138,3 +138,21 @@ def test_a_group_that_is_first_seen_in_its_midst_is_not_accused(capture: str, gr
         harmful, wrong = found(capture, every[at:])
         assert not harmful, at
         assert not wrong, at
+
+
+@pytest.mark.parametrize(("capture", "group"), [*GROUPS, ("kip848-a", "k-migrate"), ("kip848-a", "k-migrate-coop")])
+def test_a_group_that_is_first_seen_when_its_log_was_compacted_is_not_accused(capture: str, group: str) -> None:
+    """Tombstones of a life before, and of the classic group that it was, are kept."""
+    every = records(capture, group)
+    places = own(every)[3:-1]
+    for at in places if EVERY_HOLE else Random(group).sample(places, PLACES):
+        harmful, wrong = found(capture, (*compacted(every[:at]), *every[at:]))
+        assert not harmful, at
+        assert not wrong, at
+
+
+def test_a_tombstone_that_outlived_what_came_after_it_is_no_beginning() -> None:
+    """A classic group was deleted, the group of that name has had six epochs since; their records were compacted."""
+    every = records("kip848-a", "k-migrate")
+    for at in (1495, 1508, 1520, 1528):
+        assert found("kip848-a", (*compacted(every[:at]), *every[at:])) == (set(), set()), at
