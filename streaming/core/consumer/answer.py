@@ -1,7 +1,7 @@
 """A leader's answer as the laws look at it: who subscribed to what, held what before, and was given what."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from rebalance_monitor.assignors.consumer.model import ConsumerMember
@@ -99,6 +99,21 @@ def _held(member: ConsumerMember, assignor: str) -> tuple[TopicPartition, ...]:
     if assignor == STICKY:
         return member.claim.partitions
     return member.owned if assignor == COOPERATIVE_STICKY else ()
+
+
+def sole_owners(members: Sequence[ConsumerMember]) -> dict[TopicPartition, str]:
+    """Who surely owns a partition still, under `cooperative-sticky`: one member alone reports it, in the newest
+    generation that any member reports, and subscribes to the topic. A report of an older generation may count for
+    nothing: its member was out of the group meanwhile (docs/protocol/consumer.md, section 5)."""
+    claims = Counter(partition for member in members for partition in set(member.owned))
+    newest = max((member.generation for member in members), default=0)
+    return {
+        partition: member.id
+        for member in members
+        if member.generation == newest
+        for partition in member.owned
+        if claims[partition] == 1 and partition[0] in member.topics
+    }
 
 
 def shown(partition: TopicPartition) -> str:

@@ -10,7 +10,14 @@ from dataclasses import dataclass
 
 from rebalance_monitor.schemas.consumer_protocol import TopicPartition
 from rebalance_monitor.schemas.sticky_user_data import COOPERATIVE_STICKY
-from rebalance_monitor.streaming.core.consumer.answer import RANGE, ROUNDROBIN, STICKY_ONES, Answer, shown
+from rebalance_monitor.streaming.core.consumer.answer import (
+    RANGE,
+    ROUNDROBIN,
+    STICKY_ONES,
+    Answer,
+    shown,
+    sole_owners,
+)
 from rebalance_monitor.streaming.core.consumer.catalogue import (
     NEEDLESS_MOVES,
     NOT_COPARTITIONED,
@@ -85,18 +92,9 @@ def _unsubscribed(answer: Answer) -> Iterator[Finding]:
 
 
 def _taken_early(answer: Answer) -> Iterator[Finding]:
-    """A report of an older generation counts for nothing: its member was out of the group meanwhile."""
     if answer.assignor != COOPERATIVE_STICKY:
         return
-    claims = answer.claims()
-    newest = max(member.generation for member in answer.members)
-    owner = {
-        partition: member.id
-        for member in answer.members
-        if member.generation == newest
-        for partition in answer.held[member.id]
-        if claims[partition] == 1 and partition[0] in member.topics
-    }
+    owner = sole_owners(answer.members)
     taken = {
         partition: member
         for member, share in answer.given.items()

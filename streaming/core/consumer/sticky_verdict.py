@@ -20,6 +20,7 @@ from rebalance_monitor.assignors.consumer.sticky_eras import ERAS, NEWEST, Stick
 from rebalance_monitor.assignors.consumer.sticky_group import CannotAssign
 from rebalance_monitor.schemas.consumer_protocol import ConsumerAssignment, TopicPartition
 from rebalance_monitor.schemas.sticky_user_data import COOPERATIVE_STICKY
+from rebalance_monitor.streaming.core.consumer.answer import shown, sole_owners
 from rebalance_monitor.streaming.core.consumer.assignors import KEEPING
 from rebalance_monitor.streaming.core.consumer.topic_views import TopicRacks
 from rebalance_monitor.streaming.core.model.reasons import Reason, ReasonKind
@@ -163,20 +164,19 @@ def _broken_under(assignor: str, members: Sequence[ConsumerMember], observed: Sh
     owners = Counter(tp for share in observed.values() for tp in share)
     twice = [tp for tp, count in owners.items() if count > 1]
     if twice:
-        return f"C-01: {_shown(twice[0])} was given to several members"
+        return f"C-01: {shown(twice[0])} was given to several members"
     for member in members:
         for tp in observed.get(member.id, ()):
             if tp[0] not in member.topics:
-                return f"C-02: {member.id} was given {_shown(tp)} without subscribing to it"
+                return f"C-02: {member.id} was given {shown(tp)} without subscribing to it"
             if tp[1] >= len(topics.get(tp[0], ())):
-                return f"C-01: {member.id} was given {_shown(tp)}, which does not exist"
+                return f"C-01: {member.id} was given {shown(tp)}, which does not exist"
     cooperative = assignor == COOPERATIVE_STICKY
-    owned = {tp: member.id for member in members for tp in member.owned} if cooperative else {}
-    claims = Counter(tp for member in members for tp in member.owned) if cooperative else Counter[TopicPartition]()
+    owner = sole_owners(members) if cooperative else {}
     for member in members:
         for tp in observed.get(member.id, ()):
-            if claims[tp] == 1 and owned[tp] != member.id:
-                return f"C-03: {member.id} was given {_shown(tp)}, which {owned[tp]} still owns"
+            if owner.get(tp, member.id) != member.id:
+                return f"C-03: {member.id} was given {shown(tp)}, which {owner[tp]} still owns"
     subscribed = {topic for member in members for topic in member.topics}
     missing = [
         (topic, number)
@@ -184,15 +184,12 @@ def _broken_under(assignor: str, members: Sequence[ConsumerMember], observed: Sh
         for number in range(len(topics.get(topic, ())))
         if (topic, number) not in owners
     ]
-    unowned = [tp for tp in missing if tp not in claims]
+    held_back = {tp for member in members for tp in member.owned} if cooperative else set[TopicPartition]()
+    unowned = [tp for tp in missing if tp not in held_back]
     if unowned:
-        return f"C-01: {_shown(unowned[0])} was given to nobody"
+        return f"C-01: {shown(unowned[0])} was given to nobody"
     if not missing and len({frozenset(member.topics) for member in members}) == 1:
         sizes = [len(share) for share in observed.values()]
         if max(sizes) - min(sizes) > 1:
             return f"C-04: shares of {min(sizes)} and {max(sizes)} partitions with equal subscriptions"
     return None
-
-
-def _shown(partition: TopicPartition) -> str:
-    return f"{partition[0]}-{partition[1]}"

@@ -233,6 +233,28 @@ def test_a_cooperative_leader_may_not_give_what_another_owns() -> None:
     assert "C-03: m2 was given t-2, which m1 still owns" in verdict.why
 
 
+def test_a_leader_may_give_what_another_owned_in_an_older_generation() -> None:
+    """Such a member was out of the group meanwhile: releases differ in whether its report counts."""
+    verdict = small(
+        row_of("m1", "rdkafka", says(owned=(("t", 0),), rack=""), ("t", 0), ("t", 2)),
+        row_of("m2", "rdkafka", replace(says(owned=(("t", 1), ("t", 2)), rack=""), generation=3), ("t", 3), ("t", 5)),
+        row_of("m3", "rdkafka", says(rack=""), ("t", 1), ("t", 4)),
+        protocol="cooperative-sticky", partitions=6,
+    )  # fmt: skip
+    assert (verdict.grade, "foreign client" in verdict.why) == (Grade.EXPLAINABLE, True), verdict.why
+
+
+def test_a_leader_may_give_partitions_of_a_topic_that_their_owner_does_not_subscribe_to_any_more() -> None:
+    left = replace(says(owned=(("t", 1), ("t", 2)), rack=""), topics=("u",))
+    verdict = small(
+        row_of("m1", "rdkafka", says(owned=(("t", 0),), rack=""), ("t", 0), ("t", 2)),
+        row_of("m2", "rdkafka", left),
+        row_of("m3", "rdkafka", says(rack=""), ("t", 1), ("t", 3)),
+        protocol="cooperative-sticky", partitions=4,
+    )  # fmt: skip
+    assert verdict.grade is not Grade.UNEXPLAINED, verdict.why
+
+
 def test_an_unknown_client_within_the_laws_is_not_judged() -> None:
     verdict = small(
         row_of("m1", "a", says(user_data=WHOLE), ("t", 1), ("t", 2)), row_of("m2", "b", says(), ("t", 0)),
