@@ -31,6 +31,13 @@ def test_no_page_outlives_its_rule() -> None:
     assert {f"{FOLDER}/{file.name}" for file in (DOCS / FOLDER).iterdir()} == set(pages()) - {"rules.md", "advice.md"}
 
 
+def test_the_document_on_alerts_names_the_rules_that_page() -> None:
+    text = (DOCS / "alerts.md").read_text(encoding="utf-8")
+    listed = text.split("* **critical** pages.")[1].split("Nothing else pages.")[0]
+    paging = {rule.title for rule in RULES if rule.pages or rule.pages_after_ms is not None}
+    assert set(re.findall(r"`(\w+)`", listed)) == paging
+
+
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.code)
 def test_rule_says_what_it_means_how_to_confirm_it_and_what_to_do(rule: Rule) -> None:
     assert rule.wrong.endswith(".")
