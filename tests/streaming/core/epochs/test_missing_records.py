@@ -156,3 +156,22 @@ def test_a_tombstone_that_outlived_what_came_after_it_is_no_beginning() -> None:
     every = records("kip848-a", "k-migrate")
     for at in (1495, 1508, 1520, 1528):
         assert found("kip848-a", (*compacted(every[:at]), *every[at:])) == (set(), set()), at
+
+
+@pytest.mark.parametrize(("capture", "group"), GROUPS)
+@pytest.mark.parametrize("later_ms", [0, 1])
+def test_operations_that_are_written_twice_accuse_nobody(capture: str, group: str, later_ms: int) -> None:
+    every, dice = records(capture, group), Random(group)
+    places = own(every)[1:-1]
+    for at in dice.sample(places, 20 if EVERY_HOLE else 1):
+        last = every[at]
+        operation = [one for one in every[: at + 1] if one.timestamp_ms == last.timestamp_ms and one.key != COMMIT]
+        again = [
+            replace(one, offset=last.offset + 1 + number, timestamp_ms=one.timestamp_ms + later_ms)
+            for number, one in enumerate(operation)
+        ]
+        rest = [
+            replace(one, offset=one.offset + len(again)) if one.partition == last.partition else one
+            for one in every[at + 1 :]
+        ]
+        assert found(capture, (*every[: at + 1], *again, *rest)) == (set(), set()), at
