@@ -21,7 +21,6 @@ from rebalance_monitor.streaming.core.epochs.group import STATIC_AWAY, EpochGrou
 from rebalance_monitor.streaming.core.fold import departures
 from rebalance_monitor.streaming.core.model.results import Cause, Certainty, Evidence
 from rebalance_monitor.streaming.core.targets.causes import members
-from rebalance_monitor.streaming.core.targets.timing import SESSION_MS
 
 LEFT = "member_left"
 STAYED_AWAY = "a static member that was away did not come back within its session time-out"
@@ -33,8 +32,11 @@ def named(member_id: str, view: MemberView) -> str:
     return member_id if view.metadata is None else view.metadata.instance_id or member_id
 
 
-def causes_of(before: EpochGroup, after: EpochGroup, evidence: tuple[Evidence, ...], at_ms: int) -> tuple[Cause, ...]:
-    """What changed between two states of a group, of which the later has a higher group epoch."""
+def causes_of(
+    before: EpochGroup, after: EpochGroup, evidence: tuple[Evidence, ...], at_ms: int, session_ms: int
+) -> tuple[Cause, ...]:
+    """What changed between two states of a group, of which the later has a higher group epoch. `session_ms`: the
+    shortest time after which the broker may have removed a silent member."""
     joined = {name: view for name, view in after.members.items() if name not in before.members}
     gone = {name: view for name, view in before.members.items() if name not in after.members}
     came, went = ({named(*one) for one in some.items()} for some in (joined, gone))
@@ -44,7 +46,7 @@ def causes_of(before: EpochGroup, after: EpochGroup, evidence: tuple[Evidence, .
     if came - went:
         found.append(Cause(kind="member_joined", subjects=members(came - went), evidence=evidence))
     lost = {name: view for name, view in gone.items() if named(name, view) not in came}
-    found += _departures(lost, evidence, at_ms, before.ahead_ms)
+    found += _departures(lost, evidence, at_ms, before.ahead_ms, session_ms)
     if changed := _resubscribed(before, after):
         found.append(Cause(kind="subscription_changed", subjects=members(changed), evidence=evidence))
     if before.topology is not None and before.topology != after.topology and not changed:
@@ -57,9 +59,9 @@ def causes_of(before: EpochGroup, after: EpochGroup, evidence: tuple[Evidence, .
     return tuple(found) or (Cause(kind="unknown", certainty=Certainty.POSSIBLE, evidence=evidence),)
 
 
-def asked_to_leave(view: MemberView, at_ms: int, ahead_ms: int) -> bool:
+def asked_to_leave(view: MemberView, at_ms: int, ahead_ms: int, session_ms: int) -> bool:
     """Whether a member that is gone at this time left by a request, as far as its records tell."""
-    return _departure(view, at_ms, ahead_ms)[0] == LEFT
+    return _departure(view, at_ms, ahead_ms, session_ms)[0] == LEFT
 
 
 def _resubscribed(before: EpochGroup, after: EpochGroup) -> set[str]:
@@ -77,16 +79,16 @@ def _subscription(group: EpochGroup, member: MemberView) -> tuple[object, ...]:
 
 
 def _departures(
-    gone: Mapping[str, MemberView], evidence: tuple[Evidence, ...], at_ms: int, ahead_ms: int
+    gone: Mapping[str, MemberView], evidence: tuple[Evidence, ...], at_ms: int, ahead_ms: int, session_ms: int
 ) -> Iterator[Cause]:
     by_text: dict[tuple[str, Certainty, str], list[str]] = {}
     for member_id, view in gone.items():
-        by_text.setdefault(_departure(view, at_ms, ahead_ms), []).append(named(member_id, view))
+        by_text.setdefault(_departure(view, at_ms, ahead_ms, session_ms), []).append(named(member_id, view))
     for (kind, certainty, text), names in by_text.items():
         yield Cause(kind=kind, subjects=members(names), certainty=certainty, evidence=(*evidence, Evidence(text=text)))
 
 
-def _departure(view: MemberView, at_ms: int, ahead_ms: int) -> tuple[str, Certainty, str]:
+def _departure(view: MemberView, at_ms: int, ahead_ms: int, session_ms: int) -> tuple[str, Certainty, str]:
     metadata = view.metadata
     if view.epoch == STATIC_AWAY:
         return "member_gone", Certainty.CERTAIN, STAYED_AWAY
@@ -99,7 +101,7 @@ def _departure(view: MemberView, at_ms: int, ahead_ms: int) -> tuple[str, Certai
             return "member_lost", Certainty.LIKELY, text
     # The session time-out is the broker's, or the classic member's own; no record shows the broker's.
     classic = view.classic
-    session_ms = SESSION_MS if classic is None else classic.session_timeout_ms
+    session_ms = classic.session_timeout_ms if classic is not None else session_ms
     asked = departures.left(view.wrote_ms or 0, at_ms, session_ms)
     if asked is None:
         return "member_gone", Certainty.CERTAIN, CANNOT_TELL

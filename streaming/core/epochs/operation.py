@@ -36,6 +36,7 @@ from rebalance_monitor.streaming.core.targets.causes import merged
 from rebalance_monitor.streaming.core.targets.moment import holed, records_of
 from rebalance_monitor.streaming.core.targets.published import NameOf
 from rebalance_monitor.streaming.core.targets.state import Underway
+from rebalance_monitor.streaming.core.targets.timing import shortest_session_ms
 from rebalance_monitor.streaming.core.targets.way import (
     believed,
     doubted,
@@ -82,7 +83,8 @@ def closed(view: GroupView, state: EpochsState, tally: EpochTally) -> tuple[Epoc
     state = replace(state, view=after, left=left if after.members else {}, members=known)
     if after.epoch != earlier.epoch and after.epoch is not None:
         raised = (Evidence(source=source_of(raising(rows, records))),)
-        state = replace(state, cause=merged(state.cause, _causes(earlier, after, changed, raised, at_ms)))
+        session_ms = shortest_session_ms(view.settings, view.group)
+        state = replace(state, cause=merged(state.cause, _causes(earlier, after, changed, raised, at_ms, session_ms)))
     state, told = reached(view, state, after, lambda: progress_of(after), at_ms, everybody=tally.reached)
     outputs += told
     surely = began.trusted and state.unsettled_ms is None
@@ -186,12 +188,17 @@ def _in_order(state: EpochsState, tally: EpochTally) -> bool:
 
 
 def _causes(
-    before: EpochGroup, after: EpochGroup, changed: set[str], evidence: tuple[Evidence, ...], at_ms: int
+    before: EpochGroup,
+    after: EpochGroup,
+    changed: set[str],
+    evidence: tuple[Evidence, ...],
+    at_ms: int,
+    session_ms: int,
 ) -> tuple[Cause, ...]:
     """Why the group epoch rose. Where only members changed, the others tell nothing."""
     if before.regexes == after.regexes:
         before, after = among(before, changed), among(after, changed)
-    return causes_of(before, after, evidence, at_ms)
+    return causes_of(before, after, evidence, at_ms, session_ms)
 
 
 def _targeted(
@@ -206,7 +213,8 @@ def _targeted(
     elif target.after.epoch == earlier.epoch and state.cause:
         cause = state.cause
     else:
-        cause = merged(state.cause, causes_of(earlier, target.after, here, at_ms))
+        session_ms = shortest_session_ms(view.settings, view.group)
+        cause = merged(state.cause, causes_of(earlier, target.after, here, at_ms, session_ms))
     state, verdict = believed(state, _verdict(view, target, at_ms, name_of, trusted=state.trusted))
     outputs.append(
         generation_of(

@@ -27,7 +27,7 @@ from rebalance_monitor.streaming.core.targets.causes import merged
 from rebalance_monitor.streaming.core.targets.moment import holed, records_of
 from rebalance_monitor.streaming.core.targets.published import NameOf
 from rebalance_monitor.streaming.core.targets.state import Underway
-from rebalance_monitor.streaming.core.targets.timing import session_ms
+from rebalance_monitor.streaming.core.targets.timing import shortest_session_ms
 from rebalance_monitor.streaming.core.targets.way import (
     believed,
     doubted,
@@ -163,7 +163,7 @@ def _asked(
 ) -> ShareState:
     """The state with what asked for these group epochs."""
     for one in raises:
-        found = causes_of(one.before, one.after, evidence, at_ms, session_ms(view))
+        found = causes_of(one.before, one.after, evidence, at_ms, shortest_session_ms(view.settings, view.group))
         state = replace(state, cause=merged(state.cause, found))
     return state
 
@@ -175,7 +175,8 @@ def _targeted(
     at_ms, source, epoch = row.timestamp_ms, source_of(row), target.after.assignment_epoch or 0
     state, outputs = settled(view, state, progress_of(earlier), overtaken_by=epoch)
     here = (Evidence(source=source),)
-    cause = state.cause or causes_of(earlier, target.after, here, at_ms, session_ms(view)) or (unknown(here),)
+    session_ms = shortest_session_ms(view.settings, view.group)
+    cause = state.cause or causes_of(earlier, target.after, here, at_ms, session_ms) or (unknown(here),)
     state, verdict = believed(state, judge(target, view.knowledge.topics, at_ms, name_of, trusted=state.trusted))
     outputs.append(
         generation_of(

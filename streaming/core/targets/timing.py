@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from rebalance_monitor.streaming.core.fold.lifecycle import GroupView
+from rebalance_monitor.streaming.core.model.settings import ClusterSettings
 from rebalance_monitor.streaming.core.targets.group import later
 from rebalance_monitor.streaming.core.targets.state import TargetsState
 
@@ -25,6 +26,14 @@ def session_ms(view: GroupView) -> int:
     owner = view.settings.owner_of(view.group)
     configured = None if owner is None else owner.session_timeout_ms
     return SESSION_MS if configured is None else configured
+
+
+def shortest_session_ms(settings: ClusterSettings, group: str) -> int:
+    """The shortest time after which the broker may have removed a silent member. A longer one that the group's owner
+    states may say when the owner wants to hear of it, and not what the broker does."""
+    owner = settings.owner_of(group)
+    stated = None if owner is None else owner.session_timeout_ms
+    return SESSION_MS if stated is None else min(stated, SESSION_MS)
 
 
 def noted(before: TargetsState, state: S, at_ms: int, *, behind: bool, lacking: Callable[[], Collection[object]]) -> S:
