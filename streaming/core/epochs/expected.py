@@ -11,7 +11,6 @@ from functools import partial
 
 from rebalance_monitor.assignors.broker import range_assignor, uniform
 from rebalance_monitor.assignors.broker.model import (
-    NEWEST,
     BrokerGroup,
     BrokerMember,
     BrokerTopic,
@@ -46,12 +45,6 @@ def _named(group: EpochGroup) -> list[str]:
     return [name for name in named if name is not None]
 
 
-def assignor_of(group: EpochGroup) -> str | None:
-    """The assignor that is preferred; None where two are even."""
-    found = preferred(group)
-    return found[0] if len(found) == 1 else None
-
-
 @dataclass(frozen=True, slots=True)
 class Computed:
     """A target that an operation brought: the group just before the records of members' targets, and just after the
@@ -83,11 +76,6 @@ def targets_of(group: EpochGroup, records: Sequence[GroupRecord], at_ms: int) ->
         else:
             group = take(group, record, at_ms)
     return found
-
-
-def computed_targets(group: EpochGroup, records: Sequence[GroupRecord], at_ms: int) -> list[Computed]:
-    """Those of them that an assignor of the broker computed."""
-    return [one for one in targets_of(group, records, at_ms) if not one.converted]
 
 
 def _all_classic(group: EpochGroup) -> bool:
@@ -136,13 +124,3 @@ def explained(
         return Comparison.FAILED
     wanted = {member: view.wanted() for member, view in computed.after.members.items()}
     return compared(group, wanted, partial(assign or _ASSIGNORS[assignor], release=release), assumptions=assumptions)
-
-
-def explains(computed: Computed, topics: Mapping[str, BrokerTopic], release: Release = NEWEST) -> bool | None:
-    """Whether the assignor that the members prefer computes this target from these topics; None if that cannot be
-    told."""
-    name = assignor_of(computed.after)
-    if name is None or name not in _ASSIGNORS:
-        return None
-    answer = explained(computed, topics, name, release)
-    return answer is Comparison.SAME if answer in (Comparison.SAME, Comparison.OTHER) else None
