@@ -1,7 +1,7 @@
 """What brokers say of committed offsets and end offsets: one answer for each group, one for all partitions together.
 
 Committed offsets are also in the coordinator's log, which is read anyway. They are asked for all the same: the log
-holds every commit of every group, most of its records, and the reading tasks put those by unread. Of a partition that
+holds every commit of every group, most of its records, and the reading tasks pass over those. Of a partition that
 stands still it holds nothing new, so a job that begins anew would not know the offset.
 """
 

@@ -2,7 +2,7 @@
 
 poll 1    g: m1 has a-0         a row
 poll 2    g: the same           nothing
-poll 3    g: rebalances         nothing; when it is stable again, it is folded, though it be as it was
+poll 3    g: rebalances         nothing; when it is stable again, it is folded, changed or not
 poll 4    g is not there        nothing yet: a coordinator may be on its way to another broker
 poll 6    g is not there        the row of a group that is gone
 """

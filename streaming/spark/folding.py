@@ -183,7 +183,7 @@ class SpreadFold:
         return dict(map(_folded, spread.toArrow().to_pylist()))
 
     def _at_workers(self, knowledge: Knowledge) -> Callable[[], Knowledge]:
-        """How a worker comes by it."""
+        """How a worker gets it."""
         if knowledge == NOTHING_KNOWN:
             return _nothing_known
         if self._sent is None or self._sent[0] is not knowledge:

@@ -5,7 +5,7 @@ batch 7   a record waits for a sample asked from 10:00:09 on    wanted; a batch 
 10:00:09  the poller asks, and has the answer
 batch 8   takes the sample, folds the group again, and commits both
 
-Which groups rebalance and how far they have come is not stored: a job that begins anew hears it again.
+Which groups rebalance and how far they have come is not stored: a job that begins anew asks again.
 """
 
 import logging

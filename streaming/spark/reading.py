@@ -109,7 +109,7 @@ def consumer(client: Mapping[str, str], committed: bool, *, renewed: bool = Fals
     if name not in _consumers:
         _consumers[name] = Consumer(settings)
         # PySpark's worker collects garbage after every task, through all that its imports made: more work than a
-        # small batch. What is there now stays for good, so it is taken out of the collector's sight.
+        # small batch. What is there now stays for good, so the collector is told to leave it out.
         gc.collect()
         gc.freeze()
     return _consumers[name]

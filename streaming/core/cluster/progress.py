@@ -132,7 +132,7 @@ class SampledGroup:
 @dataclass(frozen=True, slots=True)
 class ProgressOfGroups:
     """The groups that are asked for, as far as they were answered. `answered_ms`: of the last sample, None before the
-    first. Nothing of it is stored: a job that begins anew hears it again."""
+    first. Nothing of it is stored: a job that begins anew asks again."""
 
     groups: Mapping[str, SampledGroup] = field(default_factory=dict)
     answered_ms: int | None = None

@@ -35,7 +35,7 @@ CODES = frozenset({WITHOUT_OWNER.code, TRANSFER_UNFINISHED.code})
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """A partition without owner: until when that is nobody's concern (ms), how sure it is that it exists, and the
+    """A partition without owner: until when that is no finding (ms), how sure it is that it exists, and the
     record that showed it first. `told`: patience has ended, the incident is open."""
 
     until_ms: int

@@ -52,7 +52,7 @@ PROTOCOL_CHANGED = "protocol_changed"
 
 
 def closed(view: GroupView, state: EpochsState, tally: EpochTally) -> tuple[EpochsState, EpochTally, list[Output]]:
-    """The state after the operation that was put by, its tally, and what is published of it. `tally`: of the state
+    """The state after the operation that was set aside, its tally, and what is published of it. `tally`: of the state
     before."""
     began = state
     rows, state = state.begun, replace(state, begun=())

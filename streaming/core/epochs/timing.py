@@ -1,7 +1,7 @@
 """What only time shows of a group: when a law about time is broken, and partitions that no target holds.
 
 A law about time has a deadline by the view alone (`laws.next_due_ms`), so nothing of it is stored but up to when
-deadlines were told (`fired_ms`). That a target lacks a partition is nobody's concern at first: the coordinator may
+deadlines were told (`fired_ms`). That a target lacks a partition is no finding at first: the coordinator may
 learn of a new partition later than a sample shows it. It is remembered since when (`uncovered_ms`), and told after the
 time-outs.
 """

@@ -49,7 +49,7 @@ COMMIT_MS = 300_000
 five seconds, both by default."""
 LEAST_SAMPLES = 3
 LEAST_LAG = 1_000
-"""Records: what a consumer fetches with two polls (`max.poll.records`) is no lag worth a word."""
+"""Records: what a consumer fetches with two polls (`max.poll.records`) is too little lag for a finding."""
 TIMES_THE_OTHERS = 2
 """A member lags more than the others if the lag of its partitions is on average so many times theirs."""
 MOST_FOUND = 500

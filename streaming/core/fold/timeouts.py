@@ -1,7 +1,7 @@
 """How long a group may take: until a member that fell silent is noticed, and until the rebalance without it has ended.
 
 Members state both when they join, and the record keeps them; the coordinator waits for the longest rebalance time-out.
-An owner who wants to hear later, or earlier, says so for its groups, and that counts instead.
+An owner who wants to be notified later, or earlier, states other times for its groups, and those count instead.
 """
 
 from dataclasses import dataclass

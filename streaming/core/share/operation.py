@@ -41,7 +41,7 @@ from rebalance_monitor.streaming.core.targets.way import (
 
 
 def closed(view: GroupView, state: ShareState, tally: ShareTally) -> tuple[ShareState, ShareTally, list[Output]]:
-    """The state after the moment that was put by, its tally, and what is published of it. `tally`: of the state
+    """The state after the moment that was set aside, its tally, and what is published of it. `tally`: of the state
     before."""
     began = state
     rows, state = state.begun, replace(state, begun=())

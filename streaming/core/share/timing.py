@@ -1,7 +1,7 @@
 """What only time shows of a share group: when a law about time is broken, and partitions that no target holds.
 
 A law about time has a deadline by the view alone, so nothing of it is stored but up to when deadlines were told
-(`fired_ms`). That a target lacks a partition is nobody's concern at first: the coordinator assigns a partition with the
+(`fired_ms`). That a target lacks a partition is no finding at first: the coordinator assigns a partition with the
 heartbeat after its share state was initialized. It is remembered since when (`uncovered_ms`), and told after the
 time-out.
 """

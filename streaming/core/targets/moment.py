@@ -1,7 +1,7 @@
 """One moment of the coordinator: the records that it writes for one request, which mean something only together.
 
 A heartbeat, a leave or a removal writes several records at one moment, in one batch. In the midst of them the group
-breaks laws that hold before and after, and a reading may end there. So the records of one moment are put by (`begun`)
+breaks laws that hold before and after, and a reading may end there. So the records of one moment are kept (`begun`)
 until a record of another moment comes, or the clock has gone on; then they are folded together.
 
     10:00:00.100  3 epoch 7 | 5 m2         reading ends                        nothing is said
@@ -20,7 +20,7 @@ from rebalance_monitor.streaming.core.reading.decoding import read_again
 CLOSED_MS = 100
 """So long after a moment, by the clock, the coordinator has written everything of it, and it was read."""
 MOST_BEGUN = 20_000
-"""Records of one moment that are put by: more than a batch of 1 MiB holds. In a log without times all have one."""
+"""Records of one moment that are kept: more than a batch of 1 MiB holds. In a log without times all have one."""
 
 
 def record_of(row: Row) -> GroupRecord | None:
@@ -42,7 +42,7 @@ def holed(rows: Sequence[Row]) -> bool:
 
 
 def begins_another(begun: Sequence[Row], row: Row) -> bool:
-    """Whether a row is of another moment than the records that were put by."""
+    """Whether a row is of another moment than the records that are kept."""
     first = begun[0] if begun else row
     if len(begun) >= MOST_BEGUN:
         return True

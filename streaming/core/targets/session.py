@@ -26,7 +26,7 @@ S = TypeVar("S", bound=TargetsState)
 
 
 class TargetsSession(QuietSession, ABC, Generic[S]):
-    """A group whose records are put by until their moment is closed."""
+    """A group whose records are kept until their moment is closed."""
 
     def __init__(self, view: GroupView, state: S) -> None:
         self.view, self.state = view, replace(state, begun=carried_on(state.begun))
@@ -37,7 +37,7 @@ class TargetsSession(QuietSession, ABC, Generic[S]):
 
     @abstractmethod
     def close(self) -> tuple[S, Sequence[Output]]:
-        """The state after the moment that was put by, and what is published of it."""
+        """The state after the moment that was set aside, and what is published of it."""
 
     @abstractmethod
     def shifted(self, by_ms: int) -> S:

@@ -1,6 +1,6 @@
 """What only time shows of a group that has targets: how long a broker waits, and since when a target lacks something.
 
-That a target lacks a partition is nobody's concern at first: the coordinator may learn of it later than a sample shows
+That a target lacks a partition is no finding at first: the coordinator may learn of it later than a sample shows
 it. It is remembered since when (`uncovered_ms`), and told after the time-outs.
 """
 
@@ -30,7 +30,7 @@ def session_ms(view: GroupView) -> int:
 
 def shortest_session_ms(settings: ClusterSettings, group: str) -> int:
     """The shortest time after which the broker may have removed a silent member. A longer one that the group's owner
-    states may say when the owner wants to hear of it, and not what the broker does."""
+    states may say when the owner wants to be notified, and not what the broker does."""
     owner = settings.owner_of(group)
     stated = None if owner is None else owner.session_timeout_ms
     return SESSION_MS if stated is None else min(stated, SESSION_MS)

@@ -34,7 +34,7 @@ def test_a_time_out_that_the_owner_states_may_have_passed() -> None:
 
 
 @pytest.mark.parametrize(("stated_ms", "shortest_ms"), [(None, SESSION_MS), (10_000, 10_000), (3_600_000, SESSION_MS)])
-def test_an_owner_who_wants_to_hear_later_states_no_time_out_of_the_broker(
+def test_an_owner_who_wants_to_be_notified_later_states_no_time_out_of_the_broker(
     stated_ms: int | None, shortest_ms: int
 ) -> None:
     owner = Owner(groups="*", team="t", session_timeout_ms=stated_ms)
