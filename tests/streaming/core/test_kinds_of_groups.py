@@ -108,7 +108,7 @@ def test_a_member_is_there_by_its_share_alone_and_gone_with_the_epoch_of_its_gro
     assert [one.state for one in outcome.results if isinstance(one, Standing)] == ["Unknown"]
     rows = [shown(b"\x00\x03", None, 3), shown(b"\x00\x03", epoch, 4)]
     outcome = fold_group(story.settings, GROUP, outcome.state, rows, Tick(story.now_ms + 1_000))
-    assert [one.state for one in outcome.results if isinstance(one, Standing)] == ["Assigning", "Dead"]
+    assert [one.state for one in outcome.results if isinstance(one, Standing)] == ["Dead"]
     outcome = fold_group(story.settings, GROUP, outcome.state, [], Tick(story.now_ms + 2_000))
     assert [one.state for one in outcome.results if isinstance(one, Standing)] == ["Empty"]
 
