@@ -5,6 +5,7 @@
     tombstone of type 10                     a member left, was removed, or nobody can tell
     other partitions with share state        the coordinator assigns each partition once its state was initialized
     nothing of these, another hash           the subscribed topics changed
+    share state of a topic in no target      the topic was deleted, its state not yet: each heartbeat asks again
 
 What asks for an epoch is written before it: an operation of the coordinator begins with members and ends with targets.
 So an epoch is compared with the group as it was at the epoch or the target before, also within a moment.
@@ -25,6 +26,7 @@ from rebalance_monitor.streaming.core.share.group import ASSIGNED, CURRENT, EPOC
 from rebalance_monitor.streaming.core.targets.causes import members
 
 CANNOT_TELL = "it left or was removed: its session time-out may have passed since its last record, so nothing tells"
+STATE_LEFT = "partitions with share state were in no target before: their topic was deleted, and its state was not yet"
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +77,9 @@ def causes_of(
         found.append(Cause(kind="topic_changed", evidence=evidence))
     if not found and not unlike_initialized(asking):
         found.append(unknown(evidence))
+    elif not found and not before.behind:
+        said = (*evidence, Evidence(text=STATE_LEFT))
+        found.append(Cause(kind="topic_changed", certainty=Certainty.LIKELY, evidence=said))
     return tuple(found)
 
 

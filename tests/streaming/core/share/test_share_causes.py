@@ -8,8 +8,11 @@ from random import Random
 
 import pytest
 
+from rebalance_monitor.schemas.group_values import NamedPartitions, ShareMember, ShareStates
 from rebalance_monitor.streaming.core.model.records import Row
-from rebalance_monitor.streaming.core.model.results import Generation, Grade
+from rebalance_monitor.streaming.core.model.results import Certainty, Generation, Grade
+from rebalance_monitor.streaming.core.share.causes import causes_of
+from rebalance_monitor.streaming.core.share.group import ShareGroup, ShareView
 from rebalance_monitor.streaming.core.targets.moment import record_of
 from tests.streaming.core.share.test_share_capture import GROUPS, folded, rows_by_group
 
@@ -65,3 +68,20 @@ def test_a_group_whose_first_members_come_at_once_is_judged_from_its_beginning(g
     rows = [*first, *together, *(row for some in moments(group)[2:] for row in some)]
     told = [one for one in folded(group, [rows]) if isinstance(one, Generation)]
     assert {one.verdict.grade for one in told} == {Grade.MATCH}
+
+
+def test_state_of_a_deleted_topic_that_is_left_is_why_each_heartbeat_asks_again() -> None:
+    """Until the coordinator has deleted it, it compares partitions with share state and targets, which are unlike."""
+    stated = NamedPartitions(topic=b"t" * 16, name="t", numbers=(0, 1))
+    member = ShareView(metadata=ShareMember(rack=None, client_id="c", client_host="/h", names=("t",)))
+    before = ShareGroup(
+        epoch=7,
+        assignment_epoch=7,
+        metadata_hash=1,
+        states=ShareStates(initializing=(), initialized=(stated,), deleting=()),
+        members={"m": member},
+    )
+    (cause,) = causes_of(before, before.raised(8, 1_000), (), 1_000, 45_000)
+    assert (cause.kind, cause.certainty) == ("topic_changed", Certainty.LIKELY)
+    behind = before.raised(8, 1_000)
+    assert causes_of(behind, behind.raised(9, 1_000), (), 1_000, 45_000) == (), "as the epoch before it"
